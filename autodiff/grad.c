@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+// grad.c: reverse mode, the driver.
+//
+//   1. a copy of the primal is simplified (loads forwarded, short loops unrolled, invariants hoisted:
+//      a hoisted load has one adjoint addition instead of one per iteration)
+//   2. activity, masks
+//   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
+//   4. if poison is left, put those values on tapes and build again (replay.c says why)
+//   5. drop parameters that the compiler made and nothing uses
+#include "reverse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format, ...)
+{
+    char text[sizeof r->out->diag.text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const vy_inst *i = id ? &r->p->insts.data[id] : NULL;
+    vy_fail(r->out, code, i ? i->line : r->p->line, i ? i->column : 0, fix, "%s", text);
+    r->failed = true;
+}
+
+// ------------------------------------------------------------------------------------------ choice
+static bool writes(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
+            return true;
+    return false;
+}
+
+bool vy_grad_default_of(const vy_program *p, vy_buffer b)
+{
+    const vy_buf *buf = &p->buffers.data[b.id];
+    if (!vy_type_is_float(buf->type) || buf->workspace) return false;
+    return buf->cls == VY_OUT || (buf->cls == VY_INOUT && writes(p, b.id));
+}
+
+bool vy_grad_default_wrt(const vy_program *p, vy_buffer b)
+{
+    const vy_buf *buf = &p->buffers.data[b.id];
+    return vy_type_is_float(buf->type) && !buf->workspace &&
+           (buf->cls == VY_IN || buf->cls == VY_INOUT);
+}
+
+static void name_list(const vy_program *p, bool outputs, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = 0;
+    for (uint32_t i = 1; i < p->buffers.count && n < size; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        bool fits = outputs ? b->cls == VY_OUT || b->cls == VY_INOUT
+                            : b->cls == VY_IN || b->cls == VY_INOUT;
+        if (fits && vy_type_is_float(b->type))
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", b->name);
+    }
+}
+
+static uint32_t find_parameter(reverse *r, const char *name, bool output)
+{
+    char list[200], fix[260];
+    const char *what = output ? "output" : "input";
+    uint32_t id = vy_program_find_buffer(r->p, name).id;
+    const vy_buf *buf = &r->p->buffers.data[id];
+    bool fits = id && (output ? buf->cls == VY_OUT || buf->cls == VY_INOUT
+                              : buf->cls == VY_IN || buf->cls == VY_INOUT);
+    name_list(r->p, output, list, sizeof list);
+    snprintf(fix, sizeof fix, *list ? "the program's float %ss are: %s"
+                                    : "the program has no float %ss%s", what, list);
+    if (!fits)
+        vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, fix, "program `%s` has no %s `%s`", r->p->name,
+                        what, name);
+    else if (!vy_type_is_float(buf->type))
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, fix,
+                        "%s `%s` holds %s; only floats have derivatives", what, name,
+                        vy_type_name(buf->type));
+    return r->failed ? 0 : id;
+}
+
+// A float scalar parameter named in wrt: marks its leaf (there is none if it is never used).
+static bool choose_scalar(reverse *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->p->scalars.count; i++) {
+        const vy_scalar_param *s = &r->p->scalars.data[i];
+        if (strcmp(s->name, name) != 0) continue;
+        if (!vy_type_is_float(s->type)) {
+            vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, NULL,
+                            "scalar `%s` is of type %s; only floats have derivatives", name,
+                            vy_type_name(s->type));
+            return true;
+        }
+        for (uint32_t k = 0; k < r->p->leaves.count; k++) {
+            const vy_leaf *l = &r->p->leaves.data[k];
+            if (l->kind != VY_LEAF_SCALAR || l->index != i) continue;
+            r->leaf_activity[k] |= VARIED;
+            r->leaf_grad[k] = 1; // declared later
+        }
+        return true;
+    }
+    return false;
+}
+
+static void choose(reverse *r)
+{
+    const vy_grad_options *o = r->options;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        r->buffers[i].of = !o->of && vy_grad_default_of(r->p, (vy_buffer){i});
+        r->buffers[i].wrt = !o->wrt && vy_grad_default_wrt(r->p, (vy_buffer){i});
+    }
+    for (uint32_t k = 0; o->of && k < o->of_count && !r->failed; k++)
+        r->buffers[find_parameter(r, o->of[k], true)].of = true;
+    for (uint32_t k = 0; o->wrt && k < o->wrt_count && !r->failed; k++)
+        if (!choose_scalar(r, o->wrt[k]))
+            r->buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
+    bool any_of = false;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        if (r->buffers[i].of) r->buffers[i].activity |= USEFUL, any_of = true;
+        if (r->buffers[i].wrt) r->buffers[i].activity |= VARIED;
+    }
+    if (!any_of && !r->failed)
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",
+                        "program `%s` has no float output to differentiate", r->p->name);
+}
+
+// -------------------------------------------------------------------------------------- side tables
+static void *zeroed(reverse *r, size_t count, size_t size)
+{
+    void *p = vy_realloc(NULL, (count + 1) * size);
+    if (p) return memset(p, 0, (count + 1) * size);
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return NULL;
+}
+
+#define TABLES(T)                                                                                 \
+    T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)        \
+    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(slot, n) T(leaf_activity, leaves)           \
+    T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)         \
+    T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
+
+static bool make_tables(reverse *r)
+{
+    size_t n = r->p->insts.count, leaves = r->p->leaves.count;
+#define T(name, size) r->name = zeroed(r, size, sizeof *r->name);
+    TABLES(T)
+#undef T
+    if (r->failed) return false;
+    if (!vy_structure_make(r->p, &r->s)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
+    for (uint32_t id = 1; id < n; id++) {
+        uint32_t up = r->s.parent[id];
+        bool loop = up && (r->p->insts.data[up].op == VY_OP_LOOP ||
+                           r->p->insts.data[up].op == VY_OP_WHILE);
+        r->home[id] = loop ? up : up ? r->home[up] : 0;
+    }
+    return true;
+}
+
+static void free_tables(reverse *r)
+{
+#define T(name, size) vy_free(r->name);
+    TABLES(T)
+#undef T
+    vy_vec_free(&r->log);
+    vy_structure_free(&r->s);
+}
+
+// What a build fills and the next one starts without.
+static void reset(reverse *r)
+{
+    size_t n = r->p->insts.count, leaves = r->p->leaves.count;
+    memset(r->map, 0, n * sizeof *r->map);
+    memset(r->count, 0, n * sizeof *r->count);
+    memset(r->adjoint, 0, n * sizeof *r->adjoint);
+    memset(r->mask, 0, n * sizeof *r->mask);
+    memset(r->leaf_map, 0, leaves * sizeof *r->leaf_map);
+    memset(r->leaf_adjoint, 0, leaves * sizeof *r->leaf_adjoint);
+    for (uint32_t i = 0; i < r->p->buffers.count; i++) {
+        reverse_buffer *b = &r->buffers[i];
+        *b = (reverse_buffer){.activity = b->activity, .of = b->of, .wrt = b->wrt};
+    }
+    r->log.count = r->replaying = r->arm = 0;
+}
+
+// ------------------------------------------------------------------------------------------- build
+static void finish_scalars(reverse *r)
+{
+    uint32_t zero = vy_zero(r->b, VY_U32).id;
+    for (uint32_t k = 0; k < r->p->leaves.count; k++) {
+        if (!r->leaf_grad[k] || !r->leaf_adjoint[k]) continue;
+        vy_emit(r->b, VY_OP_ATOMIC_ADD, (vy_type)r->p->leaves.data[k].type, r->leaf_grad[k], 2,
+                (uint32_t[]){zero, r->leaf_adjoint[k]});
+    }
+}
+
+static void copy_workgroup(reverse *r, vy_program *p)
+{
+    memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
+    p->has_workgroup = r->p->has_workgroup;
+    p->fast_math = r->p->fast_math;
+    p->line = r->p->line;
+}
+
+// One build.  Returns the program, simplified, or NULL.
+static vy_program *build(reverse *r)
+{
+    char name[300];
+    snprintf(name, sizeof name, "%.280s_grad", r->p->name);
+    reset(r);
+    r->b = vy_program_begin(r->out, name);
+    if (!r->b) return NULL;
+    copy_workgroup(r, vy_builder_program(r->b));
+    if (vy_reverse_params(r) && vy_tape_declare(r)) {
+        vy_replay(r, 1, r->p->insts.count);
+        for (uint32_t i = 1; i < r->p->buffers.count; i++)
+            if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
+                !r->buffers[i].home)
+                vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+        vy_reverse_range(r, 1, r->p->insts.count);
+        finish_scalars(r);
+    }
+    if (r->failed || vy_builder_failed(r->b)) {
+        vy_program_abandon(r->b);
+        return NULL;
+    }
+    vy_program *p = vy_rebuild_end(r->b);
+    vy_pass_context c = {0};
+    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+// Values behind poison that is still used: true if there are new ones to tape.
+static bool find_poison(reverse *r, const vy_program *p)
+{
+    bool found = false;
+    for (uint32_t id = 1; id < p->insts.count && !r->failed; id++) {
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a)) continue;
+            const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(a)];
+            if (l->kind != VY_LEAF_POISON) continue;
+            const vy_inst *made = &r->p->insts.data[l->index];
+            if (vy_op_is_atomic((vy_op)made->op)) {
+                vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, l->index,
+                                "compute the index or condition without the old value",
+                                "the reverse needs the old value of %s, which depends on the order of "
+                                "invocations",
+                                vy_op_infos[made->op].text);
+                return false;
+            }
+            r->taped[l->index] = 1;
+            found = true;
+        }
+    }
+    return found;
+}
+
+// ------------------------------------------------------------------------------- unused parameters
+// Removes compiler-made buffers and arrays that no instruction uses, and renumbers the rest.
+static void drop_unused(vy_program *p, uint32_t *map)
+{
+    memset(map, 0, p->buffers.count * sizeof *map);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) map[i->aux] = 1;
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
+        }
+    }
+    uint32_t kept = 1, binding = 0;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf buf = p->buffers.data[i];
+        bool made = buf.workspace || buf.cls == VY_SHARED || buf.cls == VY_LOCAL;
+        if (made && !map[i]) continue;
+        if (buf.cls <= VY_INOUT) buf.binding = binding++;
+        p->buffers.data[kept] = buf;
+        map[i] = kept++;
+    }
+    p->buffers.count = kept;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) i->aux = map[i->aux];
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_LEN) continue;
+        if (map[l->index]) l->index = map[l->index];
+        else *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type}; // nobody uses it
+    }
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (p->dims.data[i].op == VY_DIM_UNKNOWN)
+            p->dims.data[i].value = map[p->dims.data[i].value];
+}
+
+// -------------------------------------------------------------------------------------- entry point
+static bool simplify_primal(vy_program *p)
+{
+    vy_opt_options options = {.level = 2};
+    vy_pass_context c = {.options = &options};
+    return vy_pass_forward(p, &c) && vy_pass_unroll(p, &c) && vy_pass_forward(p, &c) &&
+           vy_pass_dse(p, &c) && vy_pass_licm(p, &c) && vy_pass_cleanup(p, &c) &&
+           vy_pass_dce(p, &c);
+}
+
+static vy_program *differentiate(reverse *r)
+{
+    if (!make_tables(r)) return NULL;
+    choose(r);
+    if (r->failed) return NULL;
+    vy_activity(r);
+    vy_masks(r);
+    for (;;) {
+        vy_program *p = build(r);
+        if (!p) return NULL;
+        if (!find_poison(r, p)) {
+            if (!r->failed) return p;
+            vy_program_free(p);
+            return NULL;
+        }
+        vy_program_free(p);
+    }
+}
+
+static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
+{
+    uint32_t n = m->programs.count;
+    const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
+    if (p) return p;
+    if (name)
+        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
+    else
+        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,
+                    n ? "the module has several programs" : "the module has no program");
+    return NULL;
+}
+
+// The result starts as an empty module that shows places in the same source.
+static vy_module *result_module(const vy_module *m)
+{
+    vy_module *out = vy_module_new();
+    if (!out) return NULL;
+    out->order = m->order + 1;
+    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
+    if (!out->file) {
+        vy_module_free(out);
+        return NULL;
+    }
+    return out;
+}
+
+static bool finish(reverse *r, vy_program *p)
+{
+    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
+    if (!map || !vy_vec_reserve(&r->out->programs, 1)) {
+        vy_free(map);
+        vy_program_free(p);
+        vy_fail_oom(r->out);
+        return false;
+    }
+    vy_pass_context c = {0};
+    bool ok = vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
+    if (ok) drop_unused(p, map);
+    vy_free(map);
+    if (!ok || !vy_check_program(p)) {
+        vy_program_free(p);
+        return false;
+    }
+    r->out->programs.data[r->out->programs.count++] = p;
+    return true;
+}
+
+vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    static const vy_grad_options defaults = {0};
+    if (!options) options = &defaults;
+    *diag = (vy_diag){0};
+    if (!vy_module_ok(m)) {
+        *diag = m->diag;
+        return NULL;
+    }
+    const vy_program *source = choose_program(m, options->program, diag);
+    if (!source) return NULL;
+    vy_module *out = result_module(m), *scratch = vy_module_new();
+    vy_program *primal = out && scratch ? vy_program_clone(source, scratch) : NULL;
+    bool ok = primal && simplify_primal(primal);
+    if (ok) {
+        reverse r = {.p = primal, .options = options, .out = out};
+        vy_program *p = differentiate(&r);
+        ok = p && finish(&r, p);
+        free_tables(&r);
+    }
+    if (!ok) {
+        if (out && !vy_module_ok(out)) *diag = out->diag;
+        else if (scratch && !vy_module_ok(scratch)) *diag = scratch->diag;
+        else vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+        vy_module_free(out);
+        out = NULL;
+    }
+    vy_program_free(primal);
+    vy_module_free(scratch);
+    return out;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// grad.h: reverse-mode differentiation of whole programs.
+#ifndef VYRE_GRAD_H
+#define VYRE_GRAD_H
+
+#include "../ir/vyre.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Zero-initialised means defaults.
+typedef struct vy_grad_options {
+    const char *program;    // NULL: the only program of the module
+    const char *const *of;  // outputs; NULL: float `out` buffers, and float `inout` ones it writes
+    uint32_t of_count;
+    const char *const *wrt; // inputs; NULL: all float `in` and `inout` buffers
+    uint32_t wrt_count;
+    bool seed_buffer;       // the cotangents are buffers grad_o (ct_x for inout x); else all ones
+    bool with_value;        // also write the forward outputs
+    uint64_t tape_limit;    // bytes per invocation known at compile time, 0: none; not used yet
+} vy_grad_options;
+
+// Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one
+// program, NAME_grad, with (in this order) the primal's `in` and `inout` buffers, the cotangents, the
+// forward outputs if asked for, the gradients `grad_w` (`out`, same type and shape as w; f32[1] and
+// the like for a scalar w), compiler-made workspaces, and the primal's scalars.
+//
+// Errors (vy_diag): E0501 an output or input that does not exist; E0502 something that has no
+// derivative; E0503 a construct that reverse mode cannot handle; each with place and fix.  NULL then,
+// with *diag filled.  The module is the caller's to free.
+VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
+
+// The default choice of outputs and inputs, as LANGUAGE section 4 has it.
+VY_API bool vy_grad_default_of(const vy_program *p, vy_buffer b);
+VY_API bool vy_grad_default_wrt(const vy_program *p, vy_buffer b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// replay.c: copies of the primal into the result.
+//
+// The forward sweep copies the whole primal; reversing a loop copies its body once more per iteration.
+// Copies are naive: everything pure is copied, and what nobody asks for is removed afterwards.  What
+// cannot be had in a replay (a carried value of the loop, a load of memory that has since been
+// overwritten, the old value of an atomic) becomes a *poison* leaf.  If poison survives dead-code
+// removal the value is truly needed, and grad.c builds again with that value on a tape.  So the
+// to-be-recorded analysis is dead-code elimination itself.
+//
+// An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
+// the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
+#include "reverse.h"
+
+static void replay_block(reverse *r, uint32_t first, uint32_t last);
+
+static uint32_t zero(reverse *r, vy_type type) { return vy_zero(r->b, type).id; }
+
+static uint32_t poison(reverse *r, uint32_t id)
+{
+    return vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)r->p->insts.data[id].type, id, 0);
+}
+
+static void keep_debug(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    if (i->name) vy_name(r->b, (vy_value){r->map[id]}, vy_string(&r->p->module->names, i->name));
+}
+
+// Maps `n` operands of `id` from `first` on; NULL when memory is out.
+static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, uint32_t *small,
+                          uint32_t small_size)
+{
+    uint32_t *args = n <= small_size ? small : vy_realloc(NULL, n * sizeof *args);
+    if (!args) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return NULL;
+    }
+    for (uint32_t k = 0; k < n; k++) args[k] = vy_primal(r, vy_arg(r->p, id, first + k));
+    return args;
+}
+#define SMALL 16
+#define RELEASE(args, small)                                                                      \
+    if ((args) != (small)) vy_free(args)
+
+// Does `outer` (0: everything) enclose instruction `id`?
+static bool encloses(const reverse *r, uint32_t outer, uint32_t id)
+{
+    return !outer || (outer < id && id < r->s.partner[outer]);
+}
+
+// A load may be repeated while loop `r->replaying` is reversed if no write to the buffer can have
+// happened since: none stands later in the text or shares a loop with it, counting only what happens
+// while the array exists.
+static bool load_is_stable(const reverse *r, uint32_t id)
+{
+    uint32_t buffer = r->p->insts.data[id].aux;
+    const reverse_buffer *info = &r->buffers[buffer];
+    vy_buffer_class cls = r->p->buffers.data[buffer].cls;
+    if (cls == VY_SHARED) return false;
+    if (!info->stores) return true; // still as before the program
+    // Declared inside the replayed body: the replay makes it anew.
+    if (cls == VY_LOCAL && info->home && encloses(r, r->replaying, info->home)) return true;
+    if (cls == VY_LOCAL && info->home == r->replaying) return true;
+    uint32_t loop = r->home[id], outermost = 0;
+    for (; loop && loop != info->home; loop = r->home[loop]) outermost = loop;
+    return info->last_write < (outermost ? outermost : id);
+}
+
+// Writes are performed by the forward sweep on the result's own copy, and by replays on local arrays
+// declared inside the replayed body.
+static bool performs_write(const reverse *r, uint32_t buffer)
+{
+    const reverse_buffer *info = &r->buffers[buffer];
+    if (!info->copy || !info->stores) return false;
+    if (!r->replaying) return true;
+    if (r->p->buffers.data[buffer].cls != VY_LOCAL) return false;
+    return info->home == r->replaying || (info->home && encloses(r, r->replaying, info->home));
+}
+
+static void replay_memory(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t small[SMALL];
+    if (i->op == VY_OP_LOAD && r->replaying && !load_is_stable(r, id)) {
+        r->map[id] = r->taped[id] ? vy_tape_load(r, id) : poison(r, id);
+        return;
+    }
+    if (i->op != VY_OP_LOAD && !performs_write(r, i->aux)) {
+        if (i->type != VY_VOID)
+            r->map[id] = r->replaying && r->taped[id] ? vy_tape_load(r, id) : poison(r, id);
+        return;
+    }
+    if (!info->copy) { // an `out` buffer that nobody stores to: zero
+        r->map[id] = zero(r, (vy_type)i->type);
+        return;
+    }
+    uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
+    if (!args) return;
+    r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, info->copy, i->nargs, args);
+    RELEASE(args, small);
+}
+
+static void replay_plain(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    uint32_t small[SMALL];
+    if (vy_op_infos[op].effect == VY_CONV && r->replaying) {
+        // Convergent operations ran in the forward sweep.
+        if (i->type != VY_VOID) r->map[id] = r->taped[id] ? vy_tape_load(r, id) : poison(r, id);
+        return;
+    }
+    uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
+    if (!args) return;
+    r->map[id] = vy_emit(r->b, op, (vy_type)i->type, i->aux, i->nargs, args);
+    RELEASE(args, small);
+}
+
+// ---------------------------------------------------------------------------------------------- if
+// What an `if` hands out besides its own yields: pairs (place to put the id, value, type).
+typedef struct hand_out {
+    uint32_t *slot;
+    uint32_t value;
+    vy_type type;
+    bool in_else;
+} hand_out;
+VY_VEC_TYPE(hand_out_vec, hand_out);
+
+static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in_else,
+                              hand_out_vec *list)
+{
+    for (uint32_t id = first; id < last && !r->failed; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        bool loop = i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
+        uint32_t *slot = loop ? &r->count[id] : &r->map[id];
+        bool wanted = loop ? r->count[id] != 0 : (i->type != VY_VOID && r->needed[id]);
+        if (wanted && *slot && !VY_IS_LEAF(*slot)) {
+            hand_out h = {slot, *slot, vy_id_type(vy_builder_program(r->b), *slot), in_else};
+            if (!vy_vec_push(list, h)) {
+                vy_fail_oom(r->out);
+                r->failed = true;
+            }
+        }
+        if (loop) id = r->s.partner[id]; // bodies are replayed when they are reversed
+    }
+}
+
+static void replay_if(reverse *r, uint32_t opener)
+{
+    const vy_program *p = r->p;
+    uint32_t middle = r->s.partner[opener], end = r->s.partner[middle];
+    uint32_t own = p->insts.data[end].nargs;
+    hand_out_vec list = {0};
+    vy_id_vec ids = {0};
+    vy_begin_if(r->b, vy_primal(r, vy_arg(p, opener, 0)));
+    replay_block(r, opener + 1, middle);
+    collect_hand_outs(r, opener + 1, middle, false, &list);
+    bool ok = vy_vec_reserve(&ids, own);
+    for (uint32_t k = 0; ok && k < own; k++) ids.data[k] = vy_primal(r, vy_arg(p, middle, k));
+    vy_begin_else(r->b, 0, NULL);
+    replay_block(r, middle + 1, end);
+    collect_hand_outs(r, middle + 1, end, true, &list);
+    uint32_t n = own + list.count;
+    ok = ok && vy_vec_reserve(&ids, n * 3);
+    if (ok && !r->failed) {
+        uint32_t *thens = ids.data, *elses = thens + n, *results = elses + n;
+        for (uint32_t k = 0; k < own; k++) elses[k] = vy_primal(r, vy_arg(p, end, k));
+        for (uint32_t k = 0; k < list.count; k++) {
+            hand_out *h = &list.data[k];
+            thens[own + k] = h->in_else ? zero(r, h->type) : h->value;
+            elses[own + k] = h->in_else ? h->value : zero(r, h->type);
+        }
+        vy_else_yields(r->b, n, thens);
+        vy_end_if(r->b, n, elses, results);
+        for (uint32_t k = 0; k < own; k++) r->map[end + 1 + k] = results[k];
+        for (uint32_t k = 0; k < own; k++) keep_debug(r, end + 1 + k);
+        for (uint32_t k = 0; k < list.count; k++) *list.data[k].slot = results[own + k];
+    } else if (!ok) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    vy_vec_free(&list);
+    vy_vec_free(&ids);
+}
+
+// ------------------------------------------------------------------------------------------- loops
+static void replay_loop(reverse *r, uint32_t opener)
+{
+    const vy_program *p = r->p;
+    const vy_inst *o = &p->insts.data[opener];
+    bool is_while = o->op == VY_OP_WHILE, leaves = (o->flags & VY_FLAG_EXIT) != 0;
+    uint32_t end = r->s.partner[opener], skip = is_while ? 0 : 3, n = o->nargs - skip;
+    bool counts = (is_while || leaves) && r->busy[opener];
+    vy_id_vec ids = {0};
+    if (!vy_vec_reserve(&ids, (n + 1) * 2)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return;
+    }
+    uint32_t *in = ids.data, *out = in + n + 1, bounds[3] = {0}, total = n + counts;
+    for (uint32_t k = 0; k < skip; k++) bounds[k] = vy_primal(r, vy_arg(p, opener, k));
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, opener, skip + k));
+    if (counts) in[n] = zero(r, VY_U32);
+    if (is_while) vy_begin_while(r->b, 0, total, in, out);
+    else
+        r->map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
+                                       bounds[0], bounds[1], bounds[2], total, in, out);
+    keep_debug(r, opener);
+    for (uint32_t k = 0; k < n; k++) r->map[opener + 1 + k] = out[k];
+    for (uint32_t k = 0; k < n; k++) keep_debug(r, opener + 1 + k);
+    uint32_t counter = counts ? out[n] : 0;
+    for (uint32_t k = 0; k < n && !r->replaying; k++)
+        if (r->taped[opener + 1 + k]) vy_tape_store(r, opener + 1 + k);
+    replay_block(r, opener + 1 + n, end);
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, end, leaves + k));
+    if (counts)
+        in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
+                        (uint32_t[]){counter, vy_int(r->b, VY_U32, 1).id});
+    vy_end_loop(r->b, leaves ? vy_primal(r, vy_arg(p, end, 0)) : 0, total, in, out);
+    for (uint32_t k = 0; k < n; k++) r->map[end + 1 + k] = out[k];
+    for (uint32_t k = 0; k < n; k++) keep_debug(r, end + 1 + k);
+    if (counts) r->count[opener] = out[n];
+    vy_vec_free(&ids);
+}
+
+static void replay_block(reverse *r, uint32_t first, uint32_t last)
+{
+    for (uint32_t id = first; id < last && !r->failed && !vy_builder_failed(r->b); id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        vy_op op = (vy_op)i->op;
+        vy_at(r->b, i->line, i->column);
+        if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
+        if (op == VY_OP_IF) {
+            replay_if(r, id);
+            id = r->s.partner[r->s.partner[id]];
+        } else if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+            replay_loop(r, id);
+            id = r->s.partner[id];
+        } else if (op == VY_OP_TEST) {
+            // The reversed loop knows how often it runs.
+            if (r->s.partner[id] != r->replaying)
+                vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
+        } else if (op == VY_OP_ENDCHECKPOINT) {
+            // A checkpoint only bounds memory; the copy may do without.
+            for (uint32_t k = 0; k < i->nargs; k++)
+                r->map[id + 1 + k] = vy_primal(r, vy_arg(r->p, id, k));
+        } else if (vy_op_is_memory(op)) {
+            replay_memory(r, id);
+        } else {
+            replay_plain(r, id);
+        }
+        if (vy_op_infos[op].effect == VY_CTRL || !r->map[id]) continue;
+        keep_debug(r, id);
+        if (!r->replaying && r->taped[id]) vy_tape_store(r, id);
+    }
+}
+
+void vy_replay(reverse *r, uint32_t first, uint32_t last) { replay_block(r, first, last); }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// reverse.h: the state of one differentiation, shared by the files of autodiff/.
+//
+// The result is built front to back by one builder: first a *forward sweep*, a copy of the primal,
+// then the *reverse sweep* over the same instructions backwards.  See docs/autodiff.md.
+#ifndef VYRE_REVERSE_H
+#define VYRE_REVERSE_H
+
+#include "../ir/ir.h"
+#include "grad.h"
+
+enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
+
+// Where the adjoint of a buffer lives.
+typedef enum adjoint_kind {
+    ADJ_NONE,      // inactive
+    ADJ_MEMORY,    // buffer `adjoint`: loads add to it, stores take from it and clear
+    ADJ_ONES,      // every element is stored once and never read: its adjoint is 1
+    ADJ_SEED,      // the same, but read from the caller's cotangent `adjoint`
+    ADJ_ZERO,      // the same, and no cotangent: nothing flows
+} adjoint_kind;
+
+typedef struct reverse_buffer {
+    uint8_t activity;    // VARIED, USEFUL
+    bool of, wrt;
+    uint32_t last_write; // last instruction of the primal that writes it, or 0
+    uint32_t first_write;
+    bool loaded;          // by an instruction whose value may matter
+    bool early;           // every load comes before every write
+    uint32_t sites;       // loads that have an adjoint
+    uint32_t home;       // local arrays: innermost loop around the declaration; others 0
+    uint32_t copy;       // buffer of the result that holds its contents, or 0
+    bool stores;         // the forward sweep performs its stores (on `copy`)
+    adjoint_kind kind;
+    uint32_t adjoint;    // buffer of the result
+    uint32_t twin;       // any buffer of the result with the same shape, for len()
+} reverse_buffer;
+
+typedef struct reverse_undo {
+    uint32_t value, adjoint, mask;
+} reverse_undo;
+VY_VEC_TYPE(reverse_undo_vec, reverse_undo);
+
+typedef struct reverse {
+    const vy_program *p; // the primal
+    const vy_grad_options *options;
+    vy_module *out;
+    vy_builder *b;
+    vy_structure s;
+    // ---- facts about the primal, by instruction id
+    uint8_t *activity;
+    uint8_t *leaf_activity; // by leaf
+    uint32_t *home;         // innermost LOOP or WHILE around it
+    uint8_t *needed;        // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable;      // every use of the value is conditional, see masks.c
+    uint8_t *busy;          // openers: something inside has an adjoint
+    reverse_buffer *buffers; // by buffer id
+    // ---- the result so far, by instruction id of the primal
+    uint32_t *map;      // value
+    uint32_t *count;    // loops that leave early: how many iterations ran
+    uint32_t *adjoint;  // 0: none yet
+    uint32_t *mask;     // bool: some use was selected; 0: none yet
+    uint32_t *leaf_map; // by leaf
+    uint32_t *leaf_adjoint;
+    uint32_t *leaf_grad; // buffer grad_NAME of a scalar, by leaf
+    vy_dim *dims;       // primal dimension node → the result's
+    uint32_t replaying; // loop whose body is being replayed; 0: forward sweep
+    uint32_t arm;       // opener of the innermost arm being reversed: assignments to adjoints of
+                        // values from before it are logged
+    reverse_undo_vec log;
+    uint32_t *slot, *leaf_slot; // scratch of sweep_control.c: place in a list + 1, by id
+    // ---- tape: values that a reverse loop cannot have otherwise
+    uint8_t *taped;      // by instruction id: keep it on a tape
+    uint32_t *tape;      // buffer of the result
+    bool failed;
+} reverse;
+
+// ---- activity.c
+bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
+// ---- masks.c
+void vy_masks(reverse *r); // fills maskable, needed, busy
+// ---- params.c
+bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
+uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
+// ---- replay.c
+void vy_replay(reverse *r, uint32_t first, uint32_t last); // copies instructions [first, last]
+static inline uint32_t vy_primal(reverse *r, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? vy_reverse_leaf(r, id) : r->map[id];
+}
+// ---- tape.c
+bool vy_tape_declare(reverse *r);
+void vy_tape_store(reverse *r, uint32_t id);
+uint32_t vy_tape_load(reverse *r, uint32_t id);
+// ---- sweep.c
+void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
+// Adds `g` to the adjoint of `id`; `edge` says when this use counts (0: always).
+void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge);
+void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask);
+static inline bool vy_is_active(const reverse *r, uint32_t id)
+{
+    uint8_t a = VY_IS_LEAF(id) ? r->leaf_activity[VY_LEAF_INDEX(id)] : r->activity[id];
+    return (a & ACTIVE) == ACTIVE && vy_type_is_float(vy_id_type(r->p, id));
+}
+// ---- sweep_control.c
+void vy_reverse_if(reverse *r, uint32_t opener);
+void vy_reverse_loop(reverse *r, uint32_t opener);
+void vy_reverse_checkpoint(reverse *r, uint32_t opener);
+// ---- sweep_memory.c
+void vy_reverse_memory(reverse *r, uint32_t id);
+// Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.
+uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
+// ---- rules.c
+typedef struct rule {
+    vy_builder *b;
+    vy_type type; // of the operation
+    uint32_t a, b_, c, y, g; // operands, result, adjoint of the result
+    uint32_t aux;
+    uint32_t want;   // bit k: operand k is active
+    uint32_t out[3]; // contributions to the operands' adjoints
+    uint32_t pick;   // PICK2: the condition; else 0
+} rule;
+typedef enum rule_kind {
+    RULE_LINEAR,  // partials are ±1: no mask is needed
+    RULE_PARTIAL, // contributions in out[]
+    RULE_PICK,    // contributions in out[], pick set
+    RULE_ZERO,
+    RULE_NONE,    // no derivative (integers)
+    RULE_HAND,
+} rule_kind;
+rule_kind vy_rule_kind_of(vy_op op);
+void vy_rule_apply(vy_op op, rule *r);
+
+void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+// A buffer's or program's name for messages.
+static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
+{
+    return r->p->buffers.data[buffer].name;
+}
+
+#endif

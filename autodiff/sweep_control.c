@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// sweep_control.c: the reverse of `if` and of loops.
+//
+// If: the same condition, as it was in the primal run; each arm reversed.  What the arms contribute to
+// the adjoints of values from before the `if` is merged like assignments to variables.
+//
+// Loop: a loop over the same iterations backwards, which replays the body and reverses it.  It carries
+// the adjoints of the carried values (for the next iteration back) and of the values that the body
+// captures.
+//
+//   for k in a..b { s' = f(s, x) }   reverses to   for k in rev(a..b) { s̄ = s̄' ∂f/∂s; x̄ += s̄' ∂f/∂x }
+#include "reverse.h"
+
+static void oom(reverse *r)
+{
+    vy_fail_oom(r->out);
+    r->failed = true;
+}
+
+static uint32_t *adjoint_slot(reverse *r, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? &r->leaf_adjoint[VY_LEAF_INDEX(id)] : &r->adjoint[id];
+}
+
+static uint32_t mask_of(const reverse *r, uint32_t id) { return VY_IS_LEAF(id) ? 0 : r->mask[id]; }
+
+static bool is_maskable(const reverse *r, uint32_t id)
+{
+    return !VY_IS_LEAF(id) && r->maskable[id];
+}
+
+static uint32_t *list_slot(reverse *r, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? &r->leaf_slot[VY_LEAF_INDEX(id)] : &r->slot[id];
+}
+
+static uint32_t or_zero(reverse *r, uint32_t adjoint, uint32_t id)
+{
+    return adjoint ? adjoint : vy_zero(r->b, vy_id_type(r->p, id)).id;
+}
+
+static uint32_t or_false(reverse *r, uint32_t mask) { return mask ? mask : vy_bool(r->b, false).id; }
+
+// --------------------------------------------------------------------------------------------- if
+typedef struct touched {
+    uint32_t value;
+    uint32_t adjoint[2], mask[2]; // after each arm; 0: that arm left it alone
+} touched;
+VY_VEC_TYPE(touched_vec, touched);
+
+// Moves what the arm just reversed assigned into the list, and restores the state from before it.
+static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
+{
+    for (uint32_t i = log_start; i < r->log.count && !r->failed; i++) {
+        uint32_t id = r->log.data[i].value, *slot = list_slot(r, id);
+        if (!*slot) {
+            if (!vy_vec_push(list, (touched){.value = id})) oom(r);
+            else *slot = list->count;
+        }
+        if (r->failed) break;
+        list->data[*slot - 1].adjoint[arm] = *adjoint_slot(r, id);
+        list->data[*slot - 1].mask[arm] = mask_of(r, id);
+    }
+    while (r->log.count > log_start) {
+        reverse_undo u = r->log.data[--r->log.count];
+        *adjoint_slot(r, u.value) = u.adjoint;
+        if (!VY_IS_LEAF(u.value)) r->mask[u.value] = u.mask;
+    }
+}
+
+static void reverse_arm(reverse *r, uint32_t marker, uint32_t first, uint32_t last, uint32_t end)
+{
+    uint32_t n = r->p->insts.data[end].nargs;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t result = end + 1 + k;
+        if (!r->adjoint[result]) continue;
+        vy_contribute(r, vy_arg(r->p, marker, k), r->adjoint[result],
+                      r->maskable[result] ? r->mask[result] : 0);
+    }
+    vy_reverse_range(r, first, last);
+}
+
+static void merge_arms(reverse *r, touched_vec *list)
+{
+    uint32_t n = 0, at = 0, total = list->count * 2;
+    vy_id_vec ids = {0};
+    if (!vy_vec_reserve(&ids, total * 3 + 1)) {
+        oom(r);
+        return;
+    }
+    uint32_t *thens = ids.data, *elses = thens + total, *results = elses + total;
+    for (uint32_t i = 0; i < list->count; i++) {
+        touched *t = &list->data[i];
+        uint32_t base = *adjoint_slot(r, t->value), base_mask = mask_of(r, t->value);
+        thens[n] = or_zero(r, t->adjoint[0] ? t->adjoint[0] : base, t->value);
+        elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base, t->value);
+        if (!is_maskable(r, t->value)) continue;
+        thens[n] = or_false(r, t->adjoint[0] ? t->mask[0] : base_mask);
+        elses[n++] = or_false(r, t->adjoint[1] ? t->mask[1] : base_mask);
+    }
+    vy_else_yields(r->b, n, thens);
+    vy_end_if(r->b, n, elses, results);
+    for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
+        uint32_t id = list->data[i].value, adjoint = results[at++];
+        vy_set_adjoint(r, id, adjoint, is_maskable(r, id) ? results[at++] : 0);
+    }
+    vy_vec_free(&ids);
+}
+
+static bool any_result_adjoint(const reverse *r, uint32_t end)
+{
+    for (uint32_t k = 0; k < r->p->insts.data[end].nargs; k++)
+        if (r->adjoint[end + 1 + k]) return true;
+    return false;
+}
+
+void vy_reverse_if(reverse *r, uint32_t opener)
+{
+    uint32_t middle = r->s.partner[opener], end = r->s.partner[middle], outer = r->arm;
+    if (!r->busy[opener] && !any_result_adjoint(r, end)) return;
+    uint32_t log_start = r->log.count;
+    touched_vec list = {0};
+    r->arm = opener;
+    vy_begin_if(r->b, vy_primal(r, vy_arg(r->p, opener, 0)));
+    reverse_arm(r, middle, opener + 1, middle, end);
+    take_arm(r, log_start, 0, &list);
+    vy_begin_else(r->b, 0, NULL);
+    reverse_arm(r, end, middle + 1, end, end);
+    take_arm(r, log_start, 1, &list);
+    r->arm = outer;
+    for (uint32_t i = 0; i < list.count; i++) *list_slot(r, list.data[i].value) = 0;
+    if (!r->failed) merge_arms(r, &list);
+    vy_vec_free(&list);
+}
+
+void vy_reverse_checkpoint(reverse *r, uint32_t opener)
+{
+    uint32_t end = r->s.partner[opener], n = r->p->insts.data[end].nargs;
+    for (uint32_t k = 0; k < n; k++)
+        if (r->adjoint[end + 1 + k])
+            vy_contribute(r, vy_arg(r->p, end, k), r->adjoint[end + 1 + k],
+                          r->maskable[end + 1 + k] ? r->mask[end + 1 + k] : 0);
+    vy_reverse_range(r, opener + 1, end);
+}
+
+// ------------------------------------------------------------------------------------------- loops
+typedef struct loop_facts {
+    uint32_t opener, end;
+    uint32_t skip;     // operands of the opener before the initial values
+    uint32_t keep;     // operands of the ENDLOOP before the next values
+    uint32_t carried;  // how many values it carries
+    bool counted_run;  // while, or leaves early: runs r->count times
+} loop_facts;
+
+static loop_facts facts_of(const reverse *r, uint32_t opener)
+{
+    const vy_inst *o = &r->p->insts.data[opener];
+    loop_facts f = {.opener = opener, .end = r->s.partner[opener]};
+    f.skip = o->op == VY_OP_LOOP ? 3 : 0;
+    f.keep = (o->flags & VY_FLAG_EXIT) != 0;
+    f.carried = o->nargs - f.skip;
+    f.counted_run = o->op == VY_OP_WHILE || f.keep;
+    return f;
+}
+
+// Adjoints that the reverse loop carries: of carried values (k < carried) and of captured ones.
+typedef struct loop_adjoint {
+    uint32_t id;      // CARRY, or captured value
+    bool captured, is_mask;
+    uint32_t before;  // captured: its state outside the loop
+} loop_adjoint;
+VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
+
+static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
+{
+    uint32_t *slot = list_slot(r, id);
+    if (*slot || r->failed) return;
+    loop_adjoint a = {.id = id, .captured = true, .before = *adjoint_slot(r, id)};
+    loop_adjoint m = {.id = id, .captured = true, .is_mask = true, .before = mask_of(r, id)};
+    if (!vy_vec_push(list, a) || (is_maskable(r, id) && !vy_vec_push(list, m))) oom(r);
+    *slot = 1;
+}
+
+static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
+{
+    for (uint32_t k = 0; k < f->carried; k++) {
+        uint32_t carry = f->opener + 1 + k;
+        if (vy_is_active(r, carry) && !vy_vec_push(list, (loop_adjoint){.id = carry})) oom(r);
+    }
+    for (uint32_t id = f->opener + 1; id <= f->end; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t a = vy_arg(r->p, id, k);
+            if ((VY_IS_LEAF(a) || a < f->opener) && vy_is_active(r, a)) add_captured(r, a, list);
+        }
+    }
+    for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].id) = 0;
+}
+
+// Iteration number counted from 0, in the primal's order, as a value of `type`.
+static uint32_t iteration(reverse *r, const loop_facts *f, vy_type type, uint32_t counter)
+{
+    if (f->counted_run) return vy_cast(r->b, type, (vy_value){counter}).id;
+    const vy_inst *o = &r->p->insts.data[f->opener];
+    vy_type t = (vy_type)o->type;
+    vy_value from = {vy_primal(r, vy_arg(r->p, f->opener, 0))};
+    vy_value to = {vy_primal(r, vy_arg(r->p, f->opener, 1))};
+    vy_value step = {vy_primal(r, vy_arg(r->p, f->opener, 2))};
+    vy_value number = vy_div(r->b, vy_sub(r->b, (vy_value){r->map[f->opener]}, from), step);
+    if (o->flags & VY_FLAG_REVERSE) { // ⌈(to − from)/step⌉ − 1 − number
+        vy_value one = vy_int(r->b, t, 1);
+        vy_value span = vy_sub(r->b, vy_sub(r->b, to, from), one);
+        number = vy_sub(r->b, vy_div(r->b, span, step), number);
+    }
+    return vy_cast(r->b, type, number).id;
+}
+
+// The loop variable of iteration `counter` of a loop that is reversed by counting.
+static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
+{
+    const vy_inst *o = &r->p->insts.data[f->opener];
+    if (o->op == VY_OP_WHILE) return 0;
+    vy_type t = (vy_type)o->type;
+    vy_value from = {vy_primal(r, vy_arg(r->p, f->opener, 0))};
+    vy_value to = {vy_primal(r, vy_arg(r->p, f->opener, 1))};
+    vy_value step = {vy_primal(r, vy_arg(r->p, f->opener, 2))};
+    vy_value number = vy_cast(r->b, t, (vy_value){counter});
+    if (o->flags & VY_FLAG_REVERSE) {
+        vy_value span = vy_sub(r->b, vy_sub(r->b, to, from), vy_int(r->b, t, 1));
+        number = vy_sub(r->b, vy_div(r->b, span, step), number);
+    }
+    return vy_add(r->b, from, vy_mul(r->b, number, step)).id;
+}
+
+// The value that carry k has in the iteration being reversed: closed form of an integer induction
+// s' = s + c, the tape, or poison.
+static uint32_t carried_value(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
+{
+    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    vy_type type = vy_id_type(r->p, carry);
+    if (next == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
+    if (!VY_IS_LEAF(next) && r->p->insts.data[next].op == VY_OP_ADD && type >= VY_I32 &&
+        type <= VY_U64 && !r->taped[carry]) {
+        uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+        uint32_t c = x == carry ? y : y == carry ? x : 0;
+        if (c && (VY_IS_LEAF(c) || c < f->opener)) {
+            vy_value n = {iteration(r, f, type, counter)};
+            vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
+            return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
+        }
+    }
+    if (r->taped[carry]) return vy_tape_load(r, carry);
+    return vy_leaf_other(r->b, VY_LEAF_POISON, type, carry, 0);
+}
+
+// Opens the reverse loop; `ids` holds initial values and receives the carries.
+static uint32_t open_reverse(reverse *r, const loop_facts *f, uint32_t n, uint32_t *in,
+                             uint32_t *carries)
+{
+    const vy_inst *o = &r->p->insts.data[f->opener];
+    if (f->counted_run) {
+        uint32_t zero = vy_zero(r->b, VY_U32).id, one = vy_int(r->b, VY_U32, 1).id;
+        return vy_begin_loop(r->b, VY_U32, VY_FLAG_REVERSE, zero, r->count[f->opener], one, n, in,
+                             carries);
+    }
+    uint32_t bounds[3];
+    for (uint32_t k = 0; k < 3; k++) bounds[k] = vy_primal(r, vy_arg(r->p, f->opener, k));
+    uint8_t flags = (o->flags & VY_FLAG_REVERSE) ^ VY_FLAG_REVERSE;
+    return vy_begin_loop(r->b, (vy_type)o->type, flags, bounds[0], bounds[1], bounds[2], n, in,
+                         carries);
+}
+
+// Adjoints of local arrays declared in this body start from zero in each iteration.
+static void clear_local_adjoints(reverse *r, uint32_t home)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
+            r->buffers[i].home == home)
+            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+}
+
+static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
+                         const loop_adjoint_vec *list, const uint32_t *carries)
+{
+    uint32_t outer = r->replaying;
+    r->replaying = f->opener;
+    r->map[f->opener] = f->counted_run ? variable_of(r, f, variable) : variable;
+    const vy_inst *o = &r->p->insts.data[f->opener];
+    if (o->name)
+        vy_name(r->b, (vy_value){r->map[f->opener]}, vy_string(&r->p->module->names, o->name));
+    for (uint32_t k = 0; k < f->carried; k++)
+        r->map[f->opener + 1 + k] = carried_value(r, f, k, variable);
+    vy_replay(r, f->opener + 1 + f->carried, f->end);
+    clear_local_adjoints(r, f->opener);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const loop_adjoint *a = &list->data[i];
+        if (!a->captured) r->adjoint[a->id] = r->mask[a->id] = 0;
+        else if (a->is_mask) r->mask[a->id] = carries[i];
+        else *adjoint_slot(r, a->id) = carries[i];
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const loop_adjoint *a = &list->data[i];
+        if (a->captured) continue;
+        uint32_t k = a->id - f->opener - 1;
+        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], 0);
+    }
+    vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
+    r->replaying = outer;
+}
+
+static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_vec *list,
+                          uint32_t *nexts, uint32_t *results)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const loop_adjoint *a = &list->data[i];
+        nexts[i] = a->is_mask ? or_false(r, r->mask[a->id])
+                              : or_zero(r, *adjoint_slot(r, a->id), a->id);
+    }
+    vy_end_loop(r->b, 0, list->count, nexts, results);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const loop_adjoint *a = &list->data[i];
+        if (!a->captured) continue;
+        if (a->is_mask) r->mask[a->id] = a->before;
+        else *adjoint_slot(r, a->id) = a->before;
+    }
+    for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
+        const loop_adjoint *a = &list->data[i];
+        if (!a->captured || a->is_mask) continue;
+        vy_set_adjoint(r, a->id, results[i], is_maskable(r, a->id) ? results[i + 1] : 0);
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const loop_adjoint *a = &list->data[i];
+        if (a->captured) continue;
+        uint32_t k = a->id - f->opener - 1;
+        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], 0);
+    }
+}
+
+void vy_reverse_loop(reverse *r, uint32_t opener)
+{
+    loop_facts f = facts_of(r, opener);
+    if (!r->busy[opener] && !any_result_adjoint(r, f.end)) return;
+    loop_adjoint_vec list = {0};
+    vy_id_vec ids = {0};
+    collect(r, &f, &list);
+    uint32_t n = list.count, outer_arm = r->arm;
+    if (r->failed || !vy_vec_reserve(&ids, n * 2 + 1)) {
+        if (!r->failed) oom(r);
+        vy_vec_free(&list);
+        return;
+    }
+    uint32_t *in = ids.data, *carries = in + n;
+    for (uint32_t i = 0; i < n; i++) {
+        loop_adjoint *a = &list.data[i];
+        uint32_t result = f.end + 1 + (a->id - opener - 1);
+        if (a->is_mask) in[i] = or_false(r, a->before);
+        else in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
+    }
+    uint32_t variable = open_reverse(r, &f, n, in, carries);
+    r->arm = 0;
+    if (!vy_builder_failed(r->b)) reverse_body(r, &f, variable, &list, carries);
+    r->arm = outer_arm;
+    if (!r->failed && !vy_builder_failed(r->b)) close_reverse(r, &f, &list, in, carries);
+    vy_vec_free(&ids);
+    vy_vec_free(&list);
+}

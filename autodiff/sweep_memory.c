@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// sweep_memory.c: adjoints of memory.
+//
+//   v = load B[i]        B̄[i] += v̄
+//   store B[i] = v       v̄ += B̄[i];  B̄[i] = 0       (the overwritten value reached nothing)
+//   atomic_add(B[i], v)  v̄ += B̄[i]
+//
+// All loads of one parameter add atomically, or none does (a plain store needs the proof that the
+// element is touched once); the optimiser turns atomics on elements that an invocation owns into
+// plain additions.
+#include "reverse.h"
+
+static void map_index(reverse *r, uint32_t id, uint32_t *index)
+{
+    uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
+    for (uint32_t k = 0; k < rank; k++) index[k] = vy_primal(r, vy_arg(r->p, id, k));
+}
+
+// Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
+static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
+{
+    const vy_program *p = vy_builder_program(r->b);
+    uint32_t extent = vy_extent_leaf(r->b, buffer, axis);
+    if (VY_IS_LEAF(index)) {
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(index)];
+        if (l->kind != VY_LEAF_OVER) return false;
+        const vy_dim_node *d = &p->dims.data[p->overs.data[l->index].extent.id];
+        const vy_dim_node *e = &p->dims.data[p->buffers.data[buffer].dims[axis].id];
+        return d == e || ((d->op == VY_DIM_SCALAR || d->op == VY_DIM_CONST) && d->op == e->op &&
+                          d->value == e->value);
+    }
+    const vy_inst *i = &p->insts.data[index];
+    return i->op == VY_OP_LOOP && !vy_type_is_signed((vy_type)i->type) &&
+           vy_arg(p, index, 1) == extent;
+}
+
+uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
+{
+    vy_builder *b = r->b;
+    vy_value all = vy_bool(b, true);
+    uint32_t rank = vy_builder_program(b)->buffers.data[buffer].rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        if (proved(r, buffer, k, index[k])) continue;
+        vy_value i = {index[k]}, extent = {vy_extent_leaf(b, buffer, k)};
+        vy_type t = vy_value_type(b, i);
+        if (vy_type_is_signed(t)) all = vy_and(b, all, vy_le(b, vy_zero(b, t), i));
+        if (t == VY_I32) i = vy_cast(b, VY_U32, i);
+        else extent = vy_cast(b, t, extent);
+        all = vy_and(b, all, vy_lt(b, i, extent));
+    }
+    return all.id;
+}
+
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool once)
+{
+    uint32_t args[VY_MAX_RANK + 1];
+    const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
+    uint32_t rank = info->rank;
+    vy_type type = info->type;
+    for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
+    args[rank] = g;
+    if (!once && info->cls == VY_LOCAL) {
+        uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
+        args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
+        once = true;
+    }
+    if (once) vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
+    else vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
+}
+
+// Every loop around the access and every domain variable is an axis of the index of its own: no
+// element is touched twice.
+static bool touches_once(const reverse *r, uint32_t id)
+{
+    const vy_program *p = r->p;
+    uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
+    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
+        bool found = false;
+        for (uint32_t k = 0; k < rank; k++) found |= vy_arg(p, id, k) == loop;
+        if (!found) return false;
+    }
+    for (uint32_t v = 0; v < p->overs.count; v++) {
+        bool found = false;
+        for (uint32_t k = 0; k < rank; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a)) continue;
+            const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(a)];
+            found |= l->kind == VY_LEAF_OVER && l->index == v;
+        }
+        if (!found) return false;
+    }
+    return p->overs.count > 0;
+}
+
+static void reverse_load(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t index[VY_MAX_RANK], g = r->adjoint[id];
+    if (!vy_is_active(r, id) || !g || info->kind != ADJ_MEMORY) return;
+    map_index(r, id, index);
+    vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
+    bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
+    accumulate(r, info->adjoint, index, g, once);
+}
+
+// The adjoint of the element that `id` writes; for a store it is cleared, for an addition it stays.
+static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t index[VY_MAX_RANK + 1], rank = r->p->buffers.data[i->aux].rank;
+    vy_type type = r->p->buffers.data[i->aux].type;
+    map_index(r, id, index);
+    if (info->kind == ADJ_ZERO) return 0;
+    if (info->kind == ADJ_ONES) {
+        vy_value c = {vy_in_range(r, info->twin, index)};
+        return vy_select(r->b, c, vy_float(r->b, type, 1), vy_float(r->b, type, 0)).id;
+    }
+    uint32_t g = vy_emit(r->b, VY_OP_LOAD, type, info->adjoint, rank, index);
+    if (info->kind == ADJ_MEMORY && clear) {
+        index[rank] = vy_zero(r->b, type).id;
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
+    }
+    return g;
+}
+
+static void refuse(reverse *r, uint32_t id)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
+    if (r->p->buffers.data[r->p->insts.data[id].aux].cls == VY_SHARED)
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
+                        "keep values that depend on the inputs out of shared memory for now",
+                        "shared array `%s` holds values that depend on the inputs, and reverse mode "
+                        "does not handle shared memory yet",
+                        name);
+    else if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
+                        "reduce with max(k in a..b: e) in one invocation",
+                        "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
+                        vy_op_infos[op].text, name);
+    else
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                        "write with `=` or atomic_add, or cut the dependence with stop_grad(…)",
+                        "%s on `%s` has no derivative where its operands depend on the inputs",
+                        vy_op_infos[op].text, name);
+}
+
+void vy_reverse_memory(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if ((r->buffers[i->aux].activity & ACTIVE) != ACTIVE || op == VY_OP_ZERO) return;
+    uint32_t value = vy_arg(r->p, id, i->nargs - 1);
+    if (r->p->buffers.data[i->aux].cls == VY_SHARED) {
+        refuse(r, id);
+    } else if (op == VY_OP_LOAD) {
+        reverse_load(r, id);
+    } else if (op == VY_OP_STORE) {
+        // A value that does not depend on the inputs still overwrites.
+        uint32_t g = element_adjoint(r, id, true);
+        vy_contribute(r, value, g, 0);
+    } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
+        if (vy_is_active(r, value)) vy_contribute(r, value, element_adjoint(r, id, false), 0);
+    } else if (op == VY_OP_ATOMIC_ADD) {
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                        "do not use the old value, or cut it with stop_grad(…)",
+                        "the old value of atomic_add on `%s` depends on the order of invocations and "
+                        "has no derivative",
+                        vy_buffer_name(r, i->aux));
+    } else {
+        refuse(r, id);
+    }
+}

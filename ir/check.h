@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// check.h: the inside of the checker.
+//
+//   check.c          vy_check_program, vy_module_check; declarations
+//   check_code.c     the code's structure, visibility and types
+//   check_rules.c    rules of the language about single instructions and their order
+//   check_uniform.c  barriers and subgroup operations in uniform control flow
+#ifndef VYRE_CHECK_H
+#define VYRE_CHECK_H
+
+#include "pass.h"
+
+// Stated limits.
+#define VY_MAX_WORKGROUP 1024u      // invocations of a workgroup
+#define VY_MAX_SHARED_BYTES 65536u  // shared arrays of a program, together
+#define VY_MAX_LOCAL_BYTES 65536u   // local arrays of a program, together
+
+// Each reports the first error in the module's diag and returns false.
+bool vy_check_declarations(vy_program *p); // also whether tables refer to what exists
+bool vy_check_code(vy_program *p);         // internal consistency: a failure is a fault of ours
+bool vy_check_rules(vy_program *p, const vy_structure *s);
+bool vy_check_uniform(vy_program *p, const vy_structure *s);
+// Declarations' consistency and vy_check_code: what passes must keep.
+bool vy_check_consistent(vy_program *p);
+
+// The types values may have: not void, not storage-only.
+static inline bool vy_type_computes(uint32_t t) { return t >= VY_BOOL && t <= VY_F64; }
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// diag_codes.h: every diagnostic of the library.  X(id, code, blame, standard fix)
+//
+// E00xx general · E01xx lexing and parsing · E02xx types and names · E03xx checker · E04xx binary form
+// E05xx differentiation · E06xx emission · E07xx interpreter
+// tests/text/diag holds one failing program for each; docs/diagnostics.md explains them.
+// clang-format off
+/* E00xx general */
+X(MEMORY,            "E0001", SYSTEM,  "close other programs or use a smaller input")
+X(LIMIT,             "E0002", PROGRAM, "split the program into smaller ones")
+X(API,               "E0003", PROGRAM, "see the comment of the function in vyre.h")
+/* E01xx lexing and parsing */
+X(CHARACTER,         "E0101", PROGRAM, "remove the character; letters beyond ASCII stand in comments only")
+X(UTF8,              "E0102", PROGRAM, "save the file as UTF-8 text")
+X(COMMENT,           "E0103", PROGRAM, "close the comment with `*/`")
+X(NUMBER,            "E0104", PROGRAM, "write numbers like 12, 0x1F, 3u, 1.5, 1e-6, 2.5f64")
+X(SYNTAX,            "E0105", PROGRAM, "see docs/language.md")
+X(ATTRIBUTE,         "E0106", PROGRAM, "attributes are @set(n), @binding(n), @workspace, @init(ones), @init(NAME) before a buffer parameter, @order(n) in a module")
+X(NOT_YET,           "E0107", PROGRAM, "leave it out for now")
+X(KEYWORD,           "E0108", PROGRAM, "choose another name")
+/* E02xx types and names */
+X(NAME_UNKNOWN,      "E0201", PROGRAM, "declare it before its use, or correct the spelling")
+X(NAME_TAKEN,        "E0202", PROGRAM, "choose another name")
+X(NAME_KIND,         "E0203", PROGRAM, "see where it is declared")
+X(TYPES_DIFFER,      "E0204", PROGRAM, "convert one of them, like f32(x)")
+X(TYPE_WRONG,        "E0205", PROGRAM, "convert the operand, like f32(x) or u32(x)")
+X(LITERAL_RANGE,     "E0206", PROGRAM, "use a literal that fits, or another type")
+X(CONSTANT,          "E0207", PROGRAM, "use literals and module constants only")
+X(IMMUTABLE,         "E0208", PROGRAM, "declare it with `var` to change it")
+X(ACCESS,            "E0209", PROGRAM, "declare the buffer `inout` to read and write it")
+X(ARGUMENTS,         "E0210", PROGRAM, "pass one argument per parameter")
+X(RANK,              "E0211", PROGRAM, "give one index per dimension")
+X(RECURSION,         "E0212", PROGRAM, "use a loop; functions are inlined")
+X(RETURN,            "E0213", PROGRAM, "return what the function declares on every path")
+X(PLACE,             "E0214", PROGRAM, "move the statement to where it is allowed")
+X(NO_VALUE,          "E0215", PROGRAM, "use a function that returns one value")
+X(STEP,              "E0216", PROGRAM, "use a step of 1 or more; rev(a..b) counts down")
+X(EXTENT,            "E0217", PROGRAM, "dimensions are + - * / % min max of integers, constants and scalar parameters")
+X(NO_EFFECT,         "E0218", PROGRAM, "use the value or leave the statement out")
+X(GROUP_SIZE,        "E0219", PROGRAM, "a workgroup has one to three sizes of 1 or more")
+/* E03xx checker */
+X(INTERNAL,          "E0301", PROGRAM, "this is a fault of what made the program: report it together with the program")
+X(NONUNIFORM,        "E0302", PROGRAM, "move it to where all invocations of a workgroup come by, and compute the condition from wid, scalars or constants")
+X(STORE_IN,          "E0303", PROGRAM, "declare the parameter `inout`, or write to another one")
+X(READ_OUT,          "E0304", PROGRAM, "store to the buffer first, or declare it `inout`")
+X(DUPLICATE_NAME,    "E0305", PROGRAM, "give one of them another name")
+X(BINDING_CLASH,     "E0306", PROGRAM, "give each buffer of a program its own set and binding")
+X(WORKGROUP_SIZE,    "E0307", PROGRAM, "choose sizes from 1 up with a product of at most 1024")
+X(ARRAY_EXTENT,      "E0308", PROGRAM, "shared and local arrays need constant positive extents")
+X(DIM_SCALAR,        "E0309", PROGRAM, "compute dimensions from constants and integer scalar parameters")
+X(ATOMIC_USE,        "E0310", PROGRAM, "use 32- or 64-bit elements in a buffer or shared array, and and/or/xor on integers only")
+X(STORAGE_TYPE,      "E0311", PROGRAM, "use i32 or u32; 8- and 16-bit integers are element types of buffers only")
+/* E04xx binary form */
+X(BINARY_MAGIC,      "E0401", PROGRAM, "give a file that `vy_binary_write` made")
+X(BINARY_VERSION,    "E0402", PROGRAM, "write the file again with this version")
+X(BINARY_DIGEST,     "E0403", PROGRAM, "the file was damaged or cut short: make or fetch it again")
+X(BINARY_CONTENT,    "E0404", PROGRAM, "the file was not made by `vy_binary_write`: make it again")
+/* E05xx differentiation */
+X(BUFFER_NOT_FOUND,   "E0501", PROGRAM, "name a buffer parameter of the program")
+X(NOT_DIFFERENTIABLE, "E0502", PROGRAM, "cut the dependence with stop_grad(…), or compute it another way")
+X(GRAD_UNSUPPORTED,   "E0503", PROGRAM, "write the computation another way")
+X(GRAD_NAME,          "E0504", PROGRAM, "rename the parameter")
+X(GRAD_PROGRAM,       "E0505", PROGRAM, "name one of the module's programs")
+/* E06xx emission */
+X(ATOMIC_FEATURE,    "E0601", PROGRAM, "--enable the feature, if the device has it")
+X(ATOMIC_TYPE,       "E0602", PROGRAM, "use a 32-bit element type for what is updated atomically")
+X(SPIRV_LIMIT,       "E0603", PROGRAM, "split the program into smaller ones")
+X(INVALID_SPIRV,     "E0604", SYSTEM,  "this is a bug in Vyre: please report it with the program")
+X(ARRAY_SIZE,        "E0605", PROGRAM, "make the array smaller or give it a constant size")
+/* E07xx interpreter */
+X(EVAL_NAME,         "E0701", PROGRAM, "use the name of a parameter, once")
+X(EVAL_MISSING,      "E0702", PROGRAM, "give every buffer, and every scalar that is not a whole dimension of one")
+X(EVAL_RANK,         "E0703", PROGRAM, "give as many extents as the parameter has dimensions")
+X(EVAL_SHAPE,        "E0704", PROGRAM, "make the shapes agree with the declarations")
+X(EVAL_DIM,          "E0705", PROGRAM, "dimensions are computed in 64 bits and must not be negative")
+X(EVAL_OVERLAP,      "E0706", PROGRAM, "use separate memory, or `in` for all of them")
+X(EVAL_STEP,         "E0707", PROGRAM, "make the step of the loop at least 1")
+X(EVAL_STEPS,        "E0708", PROGRAM, "look for a loop that does not end, or allow more steps")
+X(EVAL_RACE,         "E0709", PROGRAM, "use an atomic, put a barrier() between, or let one invocation own the element")
+X(EVAL_RANGE,        "E0710", PROGRAM, "guard the access, or correct the index")
+X(EVAL_UNINIT,       "E0711", PROGRAM, "store to the element before it is read")
+X(EVAL_LAUNCH,       "E0712", PROGRAM, "launch fewer invocations")
+// clang-format on

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+// ir.h: the inside of programs, for the passes of ir/, autodiff/ and spirv/.  Not installed.
+//
+// A Program's code is ONE array of instructions in execution order.  Instruction 0 is a dummy; the
+// id of a value is the index of the instruction that makes it, and an operand's id is smaller than
+// its user's.  Values that exist independently of place (constants, scalar parameters, `over`
+// variables, built-ins, lengths) are *leaves*, kept in a table of their own and named by ids with
+// the top bit set; they are always in scope.
+//
+// Control flow is paired markers.  Operands in brackets; `k` is the instruction's aux.
+//
+//   IF [cond]                       LOOP [from, to, step, init…]     its value is the loop variable
+//     …                               CARRY k [loop] …               one per carried value, at once
+//   ELSE [then-yields…]               …                              after the LOOP
+//     …                             ENDLOOP [(keep), next…]          keep: bool, only if flag EXIT:
+//   ENDIF [else-yields…]            RESULT k [endloop] …             leave after this iteration if
+//   RESULT k [endif] …                                               false
+//                                   WHILE [init…]
+//   CHECKPOINT []                     CARRY k [while] …
+//     …                               …condition…
+//   ENDCHECKPOINT [yields…]           TEST [cond]                    leave here if false; the results
+//   RESULT k [endcheckpoint] …        …body…                         are the carries as they are now
+//                                   ENDLOOP [(keep), next…]
+//                                   RESULT k [endloop] …
+//
+// Every IF has an ELSE.  CARRYs stand directly behind their LOOP/WHILE and RESULTs directly behind
+// the closing marker, in order of k, all of them present.  A value is visible from its definition to
+// the end of the region it stands in; a WHILE's condition region and body are one region.  With EXIT
+// set and keep false the results are the next values of that iteration.
+// LOOP visits from, from+step, … < to; with flag REVERSE the same values backwards.
+#ifndef VYRE_IR_H
+#define VYRE_IR_H
+
+#include "mem.h"
+#include "ops.h"
+#include "vyre.h"
+
+#define VY_LEAF_BIT 0x80000000u
+#define VY_IS_LEAF(id) (((id)&VY_LEAF_BIT) != 0)
+#define VY_LEAF_INDEX(id) ((id) & ~VY_LEAF_BIT)
+
+// Stated limits; going beyond is a diagnostic (LIMIT).
+#define VY_MAX_INSTRUCTIONS (1u << 26)
+#define VY_MAX_NESTING 1000u
+#define VY_MAX_RANK 32u
+
+enum vy_inst_flags {
+    VY_FLAG_REVERSE = 1, // LOOP
+    VY_FLAG_EXIT = 2,    // LOOP, WHILE: ENDLOOP's first operand is `keep`
+    VY_FLAG_INRANGE = 4, // LOAD, STORE, ATOMIC_*: every index is proved to be in range (set by a
+                         // pass just before emission; not part of the program's text)
+    VY_FLAG_OWNED = 8,   // ATOMIC_*: no other invocation touches the element (same)
+};
+
+typedef struct vy_inst {
+    uint16_t op;    // vy_op
+    uint8_t type;   // vy_type of the value; VY_VOID for none
+    uint8_t flags;
+    uint32_t nargs;
+    uint32_t args;  // index of the first operand in vy_program.args
+    uint32_t aux;   // memory ops: buffer id; CARRY/RESULT: k; POLYGAMMA: n
+    uint32_t line;  // source place; 0: none
+    uint16_t column;
+    uint16_t reserved;
+    uint32_t name;  // debug name: offset in vy_module.names, 0: none
+} vy_inst;
+
+typedef enum vy_leaf_kind {
+    VY_LEAF_CONST,   // value
+    VY_LEAF_SCALAR,  // index = scalar parameter
+    VY_LEAF_OVER,    // index = over variable
+    VY_LEAF_BUILTIN, // index = vy_builtin, axis
+    VY_LEAF_LEN,     // index = buffer id, axis; u32
+    VY_LEAF_POISON,  // index: a value that differentiation could not have; never in a finished program
+} vy_leaf_kind;
+
+typedef struct vy_leaf {
+    uint8_t kind, type;
+    uint32_t index, axis;
+    vy_scalar value;
+} vy_leaf;
+
+// Dimension expressions: nodes refer to earlier nodes.  Same meaning as vy_expr in spirv/kernel.h.
+typedef enum vy_dim_op {
+    VY_DIM_CONST,   // value
+    VY_DIM_SCALAR,  // value = scalar parameter index
+    VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
+    VY_DIM_ADD,
+    VY_DIM_SUB,
+    VY_DIM_MUL,
+    VY_DIM_DIV,
+    VY_DIM_REM,
+    VY_DIM_MIN,
+    VY_DIM_MAX,
+} vy_dim_op;
+
+typedef struct vy_dim_node {
+    vy_dim_op op;
+    uint32_t a, b; // operand nodes (ids as in vy_dim: from 1; node 0 is a dummy)
+    int64_t value;
+} vy_dim_node;
+
+typedef struct vy_buf {
+    const char *name; // in the module's arena
+    vy_buffer_class cls;
+    vy_type type;
+    uint32_t rank;
+    vy_dim *dims; // in the module's arena
+    uint32_t set, binding;
+    uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
+    bool workspace;
+    vy_init init;
+    const char *init_from;
+    uint32_t line;
+} vy_buf;
+
+typedef struct vy_scalar_param {
+    const char *name;
+    vy_type type;
+    uint32_t line;
+} vy_scalar_param;
+
+typedef struct vy_over_var {
+    const char *name;
+    vy_dim extent;
+} vy_over_var;
+
+VY_VEC_TYPE(vy_inst_vec, vy_inst);
+VY_VEC_TYPE(vy_id_vec, uint32_t);
+VY_VEC_TYPE(vy_leaf_vec, vy_leaf);
+VY_VEC_TYPE(vy_dim_vec, vy_dim_node);
+VY_VEC_TYPE(vy_buf_vec, vy_buf);
+VY_VEC_TYPE(vy_scalar_vec, vy_scalar_param);
+VY_VEC_TYPE(vy_over_vec, vy_over_var);
+
+struct vy_program {
+    vy_module *module;
+    const char *name;
+    uint32_t line;
+    uint32_t workgroup[3];   // {0,0,0} until known; defaulted by vy_program_end
+    bool has_workgroup;      // written by the user
+    vy_inst_vec insts;       // [0] is a dummy
+    vy_id_vec args;
+    vy_leaf_vec leaves;
+    vy_dim_vec dims;         // [0] is a dummy
+    vy_buf_vec buffers;      // [0] is a dummy: buffer ids count from 1
+    vy_scalar_vec scalars;
+    vy_over_vec overs;
+    bool fast_math;          // how builders of derived code may fold
+};
+
+VY_VEC_TYPE(vy_program_vec, vy_program *);
+
+struct vy_module {
+    vy_arena arena; // names and other small things that live as long as the module
+    const char *file;
+    const char *source;
+    size_t source_size;
+    uint32_t order;
+    vy_program_vec programs;
+    vy_diag diag;
+    vy_strings names; // interned debug names
+};
+
+// --------------------------------------------------------------------------------------- access
+static inline const uint32_t *vy_args(const vy_program *p, uint32_t id)
+{
+    return p->args.data + p->insts.data[id].args;
+}
+static inline uint32_t vy_arg(const vy_program *p, uint32_t id, uint32_t k)
+{
+    return p->args.data[p->insts.data[id].args + k];
+}
+static inline vy_type vy_id_type(const vy_program *p, uint32_t id)
+{
+    return (vy_type)(VY_IS_LEAF(id) ? p->leaves.data[VY_LEAF_INDEX(id)].type
+                                    : p->insts.data[id].type);
+}
+// The constant behind an id, or NULL.
+static inline const vy_scalar *vy_id_const(const vy_program *p, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return NULL;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    return l->kind == VY_LEAF_CONST ? &l->value : NULL;
+}
+
+// Facts of the table, as data (ops.c).
+typedef enum vy_form { VY_FORM_PREFIX, VY_FORM_INFIX, VY_FORM_CALL, VY_FORM_SPECIAL } vy_form;
+typedef enum vy_rule { VY_RULE_F, VY_RULE_N, VY_RULE_I, VY_RULE_IB, VY_RULE_C, VY_RULE_CB,
+                       VY_RULE_FB, VY_RULE_S } vy_rule;
+typedef enum vy_effect { VY_PURE, VY_READ, VY_WRITE, VY_CONV, VY_CTRL } vy_effect;
+typedef struct vy_op_info {
+    const char *id;   // "ADD"
+    const char *text; // "+"
+    vy_form form;
+    uint32_t arity;
+    vy_rule rule;
+    vy_effect effect;
+} vy_op_info;
+extern const vy_op_info vy_op_infos[VY_OP_COUNT];
+// The operation of a CALL row with that text and arity, or VY_OP_NONE.
+vy_op vy_op_from_call(const char *text, size_t n);
+static inline bool vy_op_is_atomic(vy_op op)
+{
+    return op >= VY_OP_ATOMIC_ADD && op <= VY_OP_ATOMIC_CAS;
+}
+static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= VY_OP_ATOMIC_CAS; }
+static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
+static inline bool vy_op_opens(vy_op op)
+{
+    return op == VY_OP_IF || op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+}
+static inline bool vy_op_closes(vy_op op)
+{
+    return op == VY_OP_ENDIF || op == VY_OP_ENDLOOP || op == VY_OP_ENDCHECKPOINT;
+}
+// Type the result of `op` has on operands of type t (rules other than S); VY_VOID if not allowed.
+vy_type vy_rule_type(vy_rule rule, vy_type t);
+
+// ---------------------------------------------------------------------------------- diagnostics
+// Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
+// `fix` may be NULL: the code's standard fix is used.
+typedef enum vy_code {
+#define X(id, code, blame, fix) VY_E_##id,
+#include "diag_codes.h"
+#undef X
+    VY_E_COUNT
+} vy_code;
+void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
+             const char *format, ...) __attribute__((format(printf, 6, 7)));
+void vy_fail_oom(vy_module *m);
+void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
+                 const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+// --------------------------------------------------------------------------------------- scalars
+// Value of a PURE operation on constants; `type` is the operands' type (for SELECT the arms', with
+// args[0] the condition; for CAST and BITCAST the operand's, and `result` the result's).  Returns
+// false for rows that have none.  With f64 set, floats of every type are computed in double.
+bool vy_scalar_eval(vy_op op, vy_type type, vy_type result, const vy_scalar *args, uint32_t aux,
+                    bool f64, vy_scalar *out);
+double vy_round_to(vy_type float_type, double value); // to f16, f32 or f64, nearest even
+vy_scalar vy_wrap(vy_type type, vy_scalar value);     // integer bits wrapped to the type
+bool vy_scalar_same(vy_type type, vy_scalar a, vy_scalar b); // same bits; all NaNs alike
+uint16_t vy_f16_bits(double value);
+double vy_f16_value(uint16_t bits);
+// One element between memory and scalar (little endian).  `type` may be storage-only.
+vy_scalar vy_scalar_read(vy_type type, const void *memory);
+void vy_scalar_write(vy_type type, vy_scalar value, void *memory);
+
+// ------------------------------------------------------------------------- builder, for passes
+// A pass makes a new program out of an old one:
+//
+//   vy_builder *b = vy_rebuild_begin(old);       // same parameters, buffers, dims; empty code
+//   … vy_emit, vy_begin_*, …
+//   vy_program *fresh = vy_rebuild_end(b);       // NULL after an error (module's diag says which)
+//   vy_program_replace(old, fresh);              // old's contents become fresh's; handle stays
+//
+// Leaf ids of the old program stay valid in the new one.
+vy_builder *vy_rebuild_begin(const vy_program *old);
+vy_program *vy_rebuild_end(vy_builder *b);
+void vy_program_replace(vy_program *old, vy_program *fresh);
+void vy_program_free(vy_program *p);
+// A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's diag.
+vy_program *vy_program_clone(const vy_program *p, vy_module *m);
+vy_program *vy_builder_program(vy_builder *b); // as built so far
+bool vy_builder_failed(const vy_builder *b);
+
+// Emits a PURE, READ, WRITE or CONV operation: folds, canonicalises, shares.  Operand ids are of the
+// program being built.  Returns the id of the value (an instruction, a leaf or a shared earlier
+// value), 0 after an error or for VOID operations.
+uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
+                 const uint32_t *args);
+// Sets flags on the instruction emitted last (INRANGE, OWNED).
+void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags);
+uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value);
+uint32_t vy_leaf_other(vy_builder *b, vy_leaf_kind kind, vy_type type, uint32_t index,
+                       uint32_t axis);
+
+// Structure, low level: exactly the markers of the picture above.  The arrays are copied.
+void vy_begin_if(vy_builder *b, uint32_t cond);
+void vy_begin_else(vy_builder *b, uint32_t n, const uint32_t *then_yields);
+// Replaces the yields of the ELSE of the innermost IF, where they are known only at its end.
+void vy_else_yields(vy_builder *b, uint32_t n, const uint32_t *ids);
+// results[n] receives the values after the construct (an instruction or, where both yields are the
+// same, that value).
+void vy_end_if(vy_builder *b, uint32_t n, const uint32_t *else_yields, uint32_t *results);
+// type: of the loop variable.  carries[n] receives the CARRY ids.  Returns the loop variable.
+uint32_t vy_begin_loop(vy_builder *b, vy_type type, uint8_t flags, uint32_t from, uint32_t to,
+                       uint32_t step, uint32_t n, const uint32_t *inits, uint32_t *carries);
+void vy_begin_while(vy_builder *b, uint8_t flags, uint32_t n, const uint32_t *inits,
+                    uint32_t *carries);
+void vy_loop_test(vy_builder *b, uint32_t cond);
+// keep: 0 unless the loop leaves early (sets flag EXIT).  results[n] as above.
+void vy_end_loop(vy_builder *b, uint32_t keep, uint32_t n, const uint32_t *nexts,
+                 uint32_t *results);
+void vy_begin_checkpoint(vy_builder *b);
+void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32_t *results);
+
+// Copies instruction `id` of `old` with operands (and markers) mapped through map[], which is indexed
+// by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
+// instruction in order copies the program.
+void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map);
+static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? id : map[id];
+}
+
+// ------------------------------------------------------------- builder, for the text front end
+// Variables that a loop's body assigns, so that only those are carried; NULL: all visible ones.
+typedef struct vy_loop_hint {
+    const vy_var *vars;
+    uint32_t count;
+    bool returns; // the body contains a `return` of the function being built
+} vy_loop_hint;
+vy_value vy_for_hint(vy_builder *b, const char *name, vy_value from, vy_value to, vy_value step,
+                     bool reverse, const vy_loop_hint *hint);
+void vy_while_hint(vy_builder *b, const vy_loop_hint *hint);
+// A function body being inlined: `return` inside leaves it, not the program.  results: one variable
+// per returned value, made by the caller before with zero as initial value.
+void vy_function_begin(vy_builder *b);
+void vy_function_end(vy_builder *b);
+
+// A local array that is cleared later, where its ZERO stands (text: `local v: f32[8] undefined;`).
+vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
+                             const vy_dim *dims);
+
+// ---------------------------------------------------------------------------------- structure
+// Side tables over one program (structure.c), indexed by instruction id.
+typedef struct vy_structure {
+    uint32_t *partner; // IF→ELSE→ENDIF→IF; LOOP/WHILE→ENDLOOP→LOOP; TEST→its WHILE;
+                       // CHECKPOINT↔ENDCHECKPOINT; others 0
+    uint32_t *parent;  // innermost opening marker the instruction stands in (for ELSE and closing
+                       // markers: the parent of their opener); 0 at top level.  CARRY: its loop
+    uint32_t *depth;   // how many openers enclose it
+} vy_structure;
+bool vy_structure_make(const vy_program *p, vy_structure *s); // false: memory
+void vy_structure_free(vy_structure *s);
+
+// Dimension of an axis if it is a plain scalar parameter or a constant: the matching u32 leaf in the
+// program being built, else a VY_LEAF_LEN leaf.
+uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);
+
+// ------------------------------------------------------------------------------- front end hook
+// Parses `source` (functions and constants only) and inlines a call of function `name` at the current
+// place of `b`.  results[n] must match what it returns.  False after an error (module's diag).
+bool vy_inline_source(vy_builder *b, const char *source, size_t size, const char *name,
+                      uint32_t nargs, const vy_value *args, uint32_t n, vy_value *results);
+
+// --------------------------------------------------------------------------------------- passes
+// Each rebuilds one program; *changed is set when it did something.  False: the module's diag.
+// One file each; see the head of each file.
+typedef struct vy_pass_context {
+    const vy_opt_options *options;
+    bool changed;
+} vy_pass_context;
+bool vy_pass_cleanup(vy_program *p, vy_pass_context *c); // constant IFs, invariant carries, dead
+                                                         // yields; run by vy_program_end too
+bool vy_pass_dce(vy_program *p, vy_pass_context *c);
+bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redundant loads
+bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores
+bool vy_pass_licm(vy_program *p, vy_pass_context *c);
+bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
+bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c); // cheap pure arms → select
+bool vy_pass_guards(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_INRANGE
+bool vy_pass_owner(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_OWNED
+bool vy_check_program(vy_program *p); // internal consistency and language rules
+
+#endif

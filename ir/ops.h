@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// ops.h: the one table of operations.
+//
+// Enum, names, parser, printer, checker, folding, interpreter, derivative and emitter all read it.
+// A reader defines the row macro and the column vocabulary it needs; columns it ignores are never
+// expanded, so ir/ does not know what `D2` or `MATH` mean.  A row without all columns does not
+// compile.
+//
+//   X(ID, text, form, rule, effect, fold, deriv, spirv)
+//
+// text    how the operation is written in the language.
+// form    PREFIX, INFIX, CALL (text(args…)) or SPECIAL (own syntax).  The arity follows in brackets.
+// rule    which types it takes and gives:
+//           F  floats, all alike → same        N  numbers, all alike → same
+//           I  integers, all alike → same      IB integers or bool, all alike → same
+//           C  numbers, all alike → bool       CB numbers or bool, all alike → bool
+//           FB float → bool                    S  special: checked by hand
+// effect  PURE   value depends on operands only
+//         READ   also on memory              WRITE  changes memory (atomics too)
+//         CONV   convergent: depends on which invocations take part (subgroups, barrier)
+//         CTRL   structure marker
+// fold    FOLD(float, signed, unsigned): the value in terms of a, b, c, computed in double, int64_t,
+//         uint64_t and then rounded or wrapped to the type; NA where the class is not allowed.
+//         The interpreter and constant folding share it.  BYHAND: see scalar.c.
+// deriv   D1(x̄), D2(ā, b̄), D3(…): contribution to each operand's adjoint, in terms of A, B, C (the
+//         operands), Y (the result) and G (the adjoint of the result).  Each is linear in G, hence
+//         its own transpose: forward mode reads the same row.  PICK2(c): the result is the first
+//         operand where c holds, else the second.  D0: derivative zero by convention.
+//         DNONE: integer or effect; a float result from it has no derivative.  DHAND: see the
+//         autodiff passes.  A partial that is zero by convention is written with SELECT, so it is
+//         dropped and never multiplied by an infinity.
+// spirv   CORE(float, signed, unsigned, bool) opcodes; EXT(float, signed, unsigned) exact functions
+//         of GLSL.std.450; MATH(name) a function of GLSL.std.450 used for f32 in default mode, our
+//         own (mathlib.vyre) otherwise; LIB ours always; EMIT by hand.
+#ifndef VYRE_OPS_H
+#define VYRE_OPS_H
+
+// clang-format off
+#define VY_OPS(X)                                                                                                     \
+/* arithmetic */                                                                                                      \
+X(ADD,  "+",  INFIX(2),  N,  PURE, FOLD(a + b, a + b, a + b),           D2(G, G),                 CORE(FAdd, IAdd, IAdd, NA)) \
+X(SUB,  "-",  INFIX(2),  N,  PURE, FOLD(a - b, a - b, a - b),           D2(G, NEG(G)),            CORE(FSub, ISub, ISub, NA)) \
+X(MUL,  "*",  INFIX(2),  N,  PURE, FOLD(a * b, a * b, a * b),           D2(MUL(G, B), MUL(G, A)), CORE(FMul, IMul, IMul, NA)) \
+/* y = a/b, so ā = g/b, b̄ = −g y/b */                                                                                  \
+X(DIV,  "/",  INFIX(2),  N,  PURE, BYHAND,  D2(DIV(G, B), NEG(DIV(MUL(G, Y), B))),                EMIT)                \
+X(REM,  "%",  INFIX(2),  I,  PURE, BYHAND,                              DNONE,                    EMIT)                \
+X(NEG,  "-",  PREFIX(1), N,  PURE, FOLD(-a, 0 - a, 0 - a),              D1(NEG(G)),               CORE(FNegate, SNegate, SNegate, NA)) \
+X(FMA,  "fma", CALL(3),  F,  PURE, BYHAND,                  D3(MUL(G, B), MUL(G, A), G),          EMIT)                \
+X(MIN,  "min", CALL(2),  N,  PURE, FOLD(a < b ? a : b, a < b ? a : b, a < b ? a : b), PICK2(LT(A, B)), EMIT)           \
+X(MAX,  "max", CALL(2),  N,  PURE, FOLD(a > b ? a : b, a > b ? a : b, a > b ? a : b), PICK2(LT(B, A)), EMIT)           \
+X(ABS,  "abs", CALL(1),  N,  PURE, FOLD(fabs(a), a < 0 ? 0 - a : a, a),                                                \
+  D1(SELECT(LT(A, K(0)), NEG(G), SELECT(LT(K(0), A), G, K(0)))),                                  EXT(FAbs, SAbs, NA)) \
+X(SIGN, "sign", CALL(1), N,  PURE, FOLD((a > 0) - (a < 0), (a > 0) - (a < 0), a > 0),  D0,         EMIT)                \
+/* bits */                                                                                                            \
+X(AND,  "&",  INFIX(2),  IB, PURE, FOLD(NA, a & b, a & b),              DNONE,      CORE(NA, BitwiseAnd, BitwiseAnd, LogicalAnd)) \
+X(OR,   "|",  INFIX(2),  IB, PURE, FOLD(NA, a | b, a | b),              DNONE,      CORE(NA, BitwiseOr, BitwiseOr, LogicalOr)) \
+X(XOR,  "^",  INFIX(2),  IB, PURE, FOLD(NA, a ^ b, a ^ b),              DNONE,      CORE(NA, BitwiseXor, BitwiseXor, LogicalNotEqual)) \
+X(NOT,  "~",  PREFIX(1), IB, PURE, FOLD(NA, ~a, ~a),                    DNONE,      CORE(NA, Not, Not, LogicalNot))    \
+X(SHL,  "<<", INFIX(2),  I,  PURE, BYHAND,                              DNONE,      EMIT)                              \
+X(SHR,  ">>", INFIX(2),  I,  PURE, BYHAND,                              DNONE,      EMIT)                              \
+X(POPCOUNT, "popcount", CALL(1), I, PURE, BYHAND,                       DNONE,      EMIT)                              \
+/* comparisons: a > b is written b < a, also for NaN */                                                               \
+X(EQ,   "==", INFIX(2),  CB, PURE, FOLD(a == b, a == b, a == b),        DNONE,      CORE(FOrdEqual, IEqual, IEqual, LogicalEqual)) \
+X(NE,   "!=", INFIX(2),  CB, PURE, FOLD(a != b, a != b, a != b),        DNONE,      CORE(FUnordNotEqual, INotEqual, INotEqual, LogicalNotEqual)) \
+X(LT,   "<",  INFIX(2),  C,  PURE, FOLD(a < b, a < b, a < b),           DNONE,      CORE(FOrdLessThan, SLessThan, ULessThan, NA)) \
+X(LE,   "<=", INFIX(2),  C,  PURE, FOLD(a <= b, a <= b, a <= b),        DNONE,      CORE(FOrdLessThanEqual, SLessThanEqual, ULessThanEqual, NA)) \
+X(ISNAN, "isnan", CALL(1), FB, PURE, FOLD(isnan(a) != 0, NA, NA),       DNONE,      EMIT)                              \
+X(ISINF, "isinf", CALL(1), FB, PURE, FOLD(isinf(a) != 0, NA, NA),       DNONE,      EMIT)                              \
+X(SELECT, "select", CALL(3), S, PURE, BYHAND,                           DHAND,      EMIT)                              \
+X(CAST,   "cast",    SPECIAL(1), S, PURE, BYHAND,                       DHAND,      EMIT)                              \
+X(BITCAST, "bitcast", SPECIAL(1), S, PURE, BYHAND,                      DHAND,      EMIT)                              \
+X(STOP_GRAD, "stop_grad", CALL(1), F, PURE, FOLD(a, NA, NA),            D0,         EMIT)                              \
+/* functions */                                                                                                       \
+X(FLOOR, "floor", CALL(1), F, PURE, FOLD(floor(a), NA, NA),             D0,                                   EXT(Floor, NA, NA)) \
+X(CEIL,  "ceil",  CALL(1), F, PURE, FOLD(ceil(a), NA, NA),              D0,                                   EXT(Ceil, NA, NA)) \
+X(TRUNC, "trunc", CALL(1), F, PURE, FOLD(trunc(a), NA, NA),             D0,                                   EXT(Trunc, NA, NA)) \
+X(ROUND, "round", CALL(1), F, PURE, FOLD(nearbyint(a), NA, NA),         D0,                                   EXT(RoundEven, NA, NA)) \
+X(SQRT,  "sqrt",  CALL(1), F, PURE, FOLD(sqrt(a), NA, NA),              D1(DIV(G, MUL(K(2), Y))),             EXT(Sqrt, NA, NA)) \
+X(RSQRT, "rsqrt", CALL(1), F, PURE, FOLD(1 / sqrt(a), NA, NA),          D1(MUL(MUL(K(-0.5), G), DIV(Y, A))),  MATH(InverseSqrt)) \
+X(CBRT,  "cbrt",  CALL(1), F, PURE, FOLD(cbrt(a), NA, NA),              D1(DIV(G, MUL(K(3), MUL(Y, Y)))),     LIB) \
+X(EXP,   "exp",   CALL(1), F, PURE, FOLD(exp(a), NA, NA),               D1(MUL(G, Y)),                        MATH(Exp)) \
+X(EXP2,  "exp2",  CALL(1), F, PURE, FOLD(exp2(a), NA, NA),              D1(MUL(MUL(G, Y), K(M_LN2))),         MATH(Exp2)) \
+X(EXPM1, "expm1", CALL(1), F, PURE, FOLD(expm1(a), NA, NA),             D1(MUL(G, EXP(A))),                   LIB) \
+X(LOG,   "log",   CALL(1), F, PURE, FOLD(log(a), NA, NA),               D1(DIV(G, A)),                        MATH(Log)) \
+X(LOG2,  "log2",  CALL(1), F, PURE, FOLD(log2(a), NA, NA),              D1(DIV(MUL(G, K(M_LOG2E)), A)),       MATH(Log2)) \
+X(LOG10, "log10", CALL(1), F, PURE, FOLD(log10(a), NA, NA),             D1(DIV(MUL(G, K(M_LOG10E)), A)),      LIB) \
+X(LOG1P, "log1p", CALL(1), F, PURE, FOLD(log1p(a), NA, NA),             D1(DIV(G, ADD(K(1), A))),             LIB) \
+X(SIN,   "sin",   CALL(1), F, PURE, FOLD(sin(a), NA, NA),               D1(MUL(G, COS(A))),                   MATH(Sin)) \
+X(COS,   "cos",   CALL(1), F, PURE, FOLD(cos(a), NA, NA),               D1(NEG(MUL(G, SIN(A)))),              MATH(Cos)) \
+X(TAN,   "tan",   CALL(1), F, PURE, FOLD(tan(a), NA, NA),               D1(MUL(G, ADD(K(1), MUL(Y, Y)))),     MATH(Tan)) \
+X(ASIN,  "asin",  CALL(1), F, PURE, FOLD(asin(a), NA, NA),                                                            \
+  D1(DIV(G, SQRT(MUL(SUB(K(1), A), ADD(K(1), A))))),                                                          MATH(Asin)) \
+X(ACOS,  "acos",  CALL(1), F, PURE, FOLD(acos(a), NA, NA),                                                            \
+  D1(NEG(DIV(G, SQRT(MUL(SUB(K(1), A), ADD(K(1), A)))))),                                                     MATH(Acos)) \
+X(ATAN,  "atan",  CALL(1), F, PURE, FOLD(atan(a), NA, NA),              D1(DIV(G, ADD(K(1), MUL(A, A)))),     MATH(Atan)) \
+X(SINH,  "sinh",  CALL(1), F, PURE, FOLD(sinh(a), NA, NA),              D1(MUL(G, COSH(A))),                  MATH(Sinh)) \
+X(COSH,  "cosh",  CALL(1), F, PURE, FOLD(cosh(a), NA, NA),              D1(MUL(G, SINH(A))),                  MATH(Cosh)) \
+X(TANH,  "tanh",  CALL(1), F, PURE, FOLD(tanh(a), NA, NA),              D1(MUL(G, SUB(K(1), MUL(Y, Y)))),     MATH(Tanh)) \
+X(ASINH, "asinh", CALL(1), F, PURE, FOLD(asinh(a), NA, NA),             D1(DIV(G, HYPOT(A, K(1)))),           MATH(Asinh)) \
+X(ACOSH, "acosh", CALL(1), F, PURE, FOLD(acosh(a), NA, NA),                                                           \
+  D1(DIV(G, MUL(SQRT(SUB(A, K(1))), SQRT(ADD(A, K(1)))))),                                                    MATH(Acosh)) \
+X(ATANH, "atanh", CALL(1), F, PURE, FOLD(atanh(a), NA, NA),                                                           \
+  D1(DIV(G, MUL(SUB(K(1), A), ADD(K(1), A)))),                                                                MATH(Atanh)) \
+/* d erf/dx = 2/√π exp(−x²), https://dlmf.nist.gov/7.2 */                                                             \
+X(ERF,   "erf",   CALL(1), F, PURE, FOLD(erf(a), NA, NA),                                                             \
+  D1(MUL(MUL(G, K(M_2_SQRTPI)), EXP(NEG(MUL(A, A))))),                                                        LIB) \
+X(ERFC,  "erfc",  CALL(1), F, PURE, FOLD(erfc(a), NA, NA),                                                            \
+  D1(MUL(MUL(G, K(-M_2_SQRTPI)), EXP(NEG(MUL(A, A))))),                                                       LIB) \
+X(LGAMMA, "lgamma", CALL(1), F, PURE, FOLD(vy_lgamma(a), NA, NA),       D1(MUL(G, POLYGAMMA(0, A))),          LIB) \
+/* polygamma of order aux; digamma is order 0 */                                                                      \
+X(POLYGAMMA, "polygamma", SPECIAL(1), F, PURE, BYHAND,                  D1(MUL(G, POLYGAMMA(AUX + 1, A))),    LIB) \
+X(SIGMOID, "sigmoid", CALL(1), F, PURE, FOLD(vy_ref_sigmoid(a), NA, NA), D1(MUL(G, MUL(Y, SUB(K(1), Y)))),    LIB) \
+X(SOFTPLUS, "softplus", CALL(1), F, PURE, FOLD(vy_ref_softplus(a), NA, NA), D1(MUL(G, SIGMOID(A))),           LIB) \
+/* ∂x = y x^(y−1), 0 for y = 0; ∂y = x^y log x, 0 for x < 0 and for x = 0, y > 0 (LANGUAGE 2) */                       \
+X(POW,   "pow",   CALL(2), F, PURE, FOLD(pow(a, b), NA, NA),                                                          \
+  D2(SELECT(EQ(B, K(0)), K(0), MUL(MUL(G, B), POW(A, SUB(B, K(1))))),                                                 \
+     SELECT(OR(LT(A, K(0)), AND(EQ(A, K(0)), LT(K(0), B))), K(0), MUL(MUL(G, Y), LOG(A)))),                   EMIT)    \
+/* atan2(y, x): ȳ = g x/r², x̄ = −g y/r²; divided twice by r so that r² cannot overflow */                              \
+X(ATAN2, "atan2", CALL(2), F, PURE, FOLD(atan2(a, b), NA, NA),                                                        \
+  D2(SELECT(EQ(HYPOT(A, B), K(0)), K(0), DIV(MUL(G, DIV(B, HYPOT(A, B))), HYPOT(A, B))),                              \
+     SELECT(EQ(HYPOT(A, B), K(0)), K(0), NEG(DIV(MUL(G, DIV(A, HYPOT(A, B))), HYPOT(A, B))))),                EMIT)    \
+X(HYPOT, "hypot", CALL(2), F, PURE, FOLD(hypot(a, b), NA, NA),                                                        \
+  D2(SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(A, Y))), SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(B, Y)))),             LIB)     \
+/* memory: aux is the buffer; operands are the indices, then the values */                                            \
+X(LOAD,  "load",  SPECIAL(0), S, READ,  BYHAND, DHAND, EMIT)                                                           \
+X(STORE, "store", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                           \
+X(ZERO,  "local", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT) /* a local array's declaration clears it */               \
+X(ATOMIC_ADD, "atomic_add", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+X(ATOMIC_MIN, "atomic_min", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+X(ATOMIC_MAX, "atomic_max", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+X(ATOMIC_AND, "atomic_and", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+X(ATOMIC_OR,  "atomic_or",  SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+X(ATOMIC_XOR, "atomic_xor", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+X(ATOMIC_EXCHANGE, "atomic_exchange", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                       \
+X(ATOMIC_CAS, "atomic_cas", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
+/* parallel */                                                                                                        \
+X(BARRIER, "barrier", SPECIAL(0), S, CONV, BYHAND, DHAND, EMIT)                                                        \
+X(SG_ADD, "subgroup_add", CALL(1), N, CONV, BYHAND, DHAND, EMIT)                                                       \
+X(SG_MUL, "subgroup_mul", CALL(1), N, CONV, BYHAND, DHAND, EMIT)                                                       \
+X(SG_MIN, "subgroup_min", CALL(1), N, CONV, BYHAND, DHAND, EMIT)                                                       \
+X(SG_MAX, "subgroup_max", CALL(1), N, CONV, BYHAND, DHAND, EMIT)                                                       \
+X(SG_AND, "subgroup_and", CALL(1), IB, CONV, BYHAND, DHAND, EMIT)                                                      \
+X(SG_OR,  "subgroup_or",  CALL(1), IB, CONV, BYHAND, DHAND, EMIT)                                                      \
+X(SG_XOR, "subgroup_xor", CALL(1), IB, CONV, BYHAND, DHAND, EMIT)                                                      \
+X(SG_INCLUSIVE_ADD, "subgroup_inclusive_add", CALL(1), N, CONV, BYHAND, DHAND, EMIT)                                   \
+X(SG_EXCLUSIVE_ADD, "subgroup_exclusive_add", CALL(1), N, CONV, BYHAND, DHAND, EMIT)                                   \
+X(SG_BROADCAST, "subgroup_broadcast", CALL(2), S, CONV, BYHAND, DHAND, EMIT) /* value, u32 lane */                     \
+X(SG_SHUFFLE, "subgroup_shuffle", CALL(2), S, CONV, BYHAND, DHAND, EMIT)     /* value, u32 lane */                     \
+X(SG_SHUFFLE_XOR, "subgroup_shuffle_xor", CALL(2), S, CONV, BYHAND, DHAND, EMIT) /* value, u32 mask */                 \
+X(SG_ANY, "subgroup_any", CALL(1), S, CONV, BYHAND, DHAND, EMIT) /* bool → bool */                                     \
+X(SG_ALL, "subgroup_all", CALL(1), S, CONV, BYHAND, DHAND, EMIT)                                                       \
+/* structure: see ir.h for the operands */                                                                            \
+X(IF,    "if",    SPECIAL(1), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(ELSE,  "else",  SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(ENDIF, "}",     SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(LOOP,  "for",   SPECIAL(3), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(WHILE, "while", SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(TEST,  "test",  SPECIAL(1), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(CARRY, "carry", SPECIAL(1), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(ENDLOOP, "}",   SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT)                                                            \
+X(CHECKPOINT, "checkpoint", SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT)                                                  \
+X(ENDCHECKPOINT, "}", SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT)                                                        \
+X(RESULT, "result", SPECIAL(1), S, CTRL, BYHAND, DHAND, EMIT)
+// clang-format on
+
+typedef enum vy_op {
+    VY_OP_NONE, // index 0 of every instruction array
+#define X(id, text, form, rule, effect, fold, deriv, spirv) VY_OP_##id,
+    VY_OPS(X)
+#undef X
+        VY_OP_COUNT
+} vy_op;
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// opt.c: the pipeline.
+#include "check.h"
+
+#include <assert.h>
+#include <string.h>
+
+// Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
+// throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
+// build it; `guards` only sets flags, which no later pass may move.
+static const struct {
+    const char *name;
+    bool (*run)(vy_program *p, vy_pass_context *c);
+    int level; // lowest that runs it
+} pipeline[] = {
+    {"cleanup", vy_pass_cleanup, 0},
+    {"dce", vy_pass_dce, 1},
+    {"forward", vy_pass_forward, 1},
+    {"unroll", vy_pass_unroll, 2},
+    {"scalarise", vy_pass_scalarise, 2},
+    {"cleanup", vy_pass_cleanup, 2},
+    {"ifconvert", vy_pass_ifconvert, 2},
+    {"forward", vy_pass_forward, 2},
+    {"licm", vy_pass_licm, 2},
+    {"dse", vy_pass_dse, 2},
+    {"dce", vy_pass_dce, 1},
+    {"arrays", vy_pass_arrays, 1},
+    {"cleanup", vy_pass_cleanup, 1},
+    {"guards", vy_pass_guards, 1},
+};
+enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
+
+const char *vy_opt_pass_name(uint32_t index)
+{
+    return index < PASS_COUNT ? pipeline[index].name : NULL;
+}
+
+static bool wanted(const char *which, const char *name)
+{
+    return which && (strcmp(which, "all") == 0 || strcmp(which, name) == 0);
+}
+
+static bool dump(vy_module *m, const vy_opt_options *o, const char *name)
+{
+    if (!o->dump || !wanted(o->dump_after, name)) return true;
+    char *text = vy_print(m, NULL);
+    if (!text) {
+        vy_fail_oom(m);
+        return false;
+    }
+    o->dump(o->user, name, text);
+    vy_free(text);
+    return true;
+}
+
+static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
+{
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        vy_pass_context c = {.options = o};
+        if (!pipeline[pass].run(m->programs.data[i], &c)) return false;
+#ifndef NDEBUG
+        // What passes must keep; language rules were checked at the boundary and unrolling may make a
+        // violation provable that was not.
+        if (!vy_check_consistent(m->programs.data[i])) return false;
+#endif
+    }
+    return dump(m, o, pipeline[pass].name);
+}
+
+bool vy_optimize(vy_module *m, const vy_opt_options *options)
+{
+    static const vy_opt_options defaults = {.level = 2};
+    const vy_opt_options *o = options ? options : &defaults;
+    if (!vy_module_ok(m)) return false;
+    for (uint32_t i = 0; i < m->programs.count; i++) m->programs.data[i]->fast_math |= o->fast_math;
+    for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
+        if (o->level < pipeline[pass].level && !(o->unchecked && pipeline[pass].run == vy_pass_guards))
+            continue;
+        if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
+        if (!run(m, pass, o)) return false;
+    }
+    return vy_module_ok(m);
+}

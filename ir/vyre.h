@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+// vyre.h: programs as data.  Parse them, build them, print them, check them, run them in the
+// reference interpreter.  Differentiation is in <vyre/grad.h>, SPIR-V in <vyre/spirv.h>.
+//
+// A *module* holds *programs*, each one compute kernel: parameters (buffers and scalars), an
+// invocation domain `over(i: M, j: N)`, and a body in structured SSA form.
+//
+// Errors.  Nothing here prints, exits or aborts on bad input.  The first error of a module sticks in
+// its vy_diag (vy_module_diag); later calls on that module do nothing and return a null handle, so a
+// caller may build a whole program and look once.
+// Memory.  A module owns everything made in it; vy_module_free frees it.  Strings handed in are
+// copied.
+// Threads.  Different modules may be used by different threads; one module by one thread at a time.
+#ifndef VYRE_H
+#define VYRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define VY_API
+#else
+#define VY_API __attribute__((visibility("default")))
+#endif
+
+// ---------------------------------------------------------------------------------------- types
+// Storage-only types (i8 u8 i16 u16) are element types of buffers: a load widens them to i32 or u32,
+// a store truncates.
+typedef enum vy_type {
+    VY_VOID,
+    VY_BOOL,
+    VY_I32,
+    VY_U32,
+    VY_I64,
+    VY_U64,
+    VY_F16,
+    VY_F32,
+    VY_F64,
+    VY_I8,
+    VY_U8,
+    VY_I16,
+    VY_U16,
+    VY_TYPE_COUNT
+} vy_type;
+
+VY_API const char *vy_type_name(vy_type type);             // "f32"
+VY_API bool vy_type_from_name(const char *s, size_t n, vy_type *out);
+VY_API uint32_t vy_type_size(vy_type type);                // bytes in a buffer; bool: 4, void: 0
+VY_API bool vy_type_is_float(vy_type type);
+VY_API bool vy_type_is_integer(vy_type type);              // storage-only types included
+VY_API bool vy_type_is_signed(vy_type type);               // signed integer
+VY_API vy_type vy_type_loaded(vy_type type);               // i8 → i32 …; others: themselves
+
+// A scalar of any type: floats in `f` (rounded to their type), signed integers sign-extended in `i`,
+// unsigned and bool zero-extended in `u`.
+typedef union vy_scalar {
+    double f;
+    int64_t i;
+    uint64_t u;
+} vy_scalar;
+
+// Handles.  id 0 is none.
+typedef struct vy_value { uint32_t id; } vy_value;   // an SSA value
+typedef struct vy_buffer { uint32_t id; } vy_buffer; // a buffer, shared or local array
+typedef struct vy_var { uint32_t id; } vy_var;       // a mutable variable while building
+typedef struct vy_dim { uint32_t id; } vy_dim;       // a dimension: integer expression of scalars
+
+typedef struct vy_module vy_module;
+typedef struct vy_program vy_program;
+
+// ---------------------------------------------------------------------------------- diagnostics
+// Codes are listed in docs/diagnostics.md, one failing program each in tests/text/diag.
+typedef enum vy_severity { VY_OK, VY_WARNING, VY_ERROR } vy_severity;
+typedef enum vy_blame {
+    VY_BLAME_PROGRAM, // the program or the request is wrong (exit status 1)
+    VY_BLAME_SYSTEM,  // memory, device or file system (exit status 2)
+} vy_blame;
+
+typedef struct vy_diag {
+    vy_severity severity; // VY_OK: nothing happened
+    vy_blame blame;
+    const char *code;     // "E0203", static
+    uint32_t line, column; // from 1; 0 where there is no place
+    char text[400];
+    char fix[300]; // what to do about it; may be empty
+} vy_diag;
+
+// Writes `FILE:LINE:COL: error: TEXT [CODE]`, the source line, a caret and `fix: …` into `out`
+// (at most `size` bytes, always terminated).  Returns the length it would have taken.  `source` may
+// be NULL.  `color` adds ANSI colours.
+VY_API size_t vy_diag_format(const vy_diag *d, const char *file, const char *source,
+                             size_t source_size, bool color, char *out, size_t size);
+
+// --------------------------------------------------------------------------------------- modules
+// Returns NULL only when memory is out.
+VY_API vy_module *vy_module_new(void);
+VY_API void vy_module_free(vy_module *m); // NULL is fine
+VY_API const vy_diag *vy_module_diag(const vy_module *m);
+VY_API bool vy_module_ok(const vy_module *m); // no error so far
+
+// Parses `size` bytes of program text (need not be terminated).  `file` names it in diagnostics and
+// in debug information.  Always returns a module unless memory is out (NULL); look at
+// vy_module_ok.  A module that came back fine has been checked (vy_module_check).
+VY_API vy_module *vy_parse(const char *text, size_t size, const char *file);
+
+// The file name and text a module was parsed from ("" and NULL otherwise).
+VY_API const char *vy_module_file(const vy_module *m);
+VY_API const char *vy_module_source(const vy_module *m, size_t *size);
+// The n of `@order(n)`: how many derivative transforms made this module.
+VY_API uint32_t vy_module_order(const vy_module *m);
+
+VY_API uint32_t vy_module_program_count(const vy_module *m);
+VY_API vy_program *vy_module_program(const vy_module *m, uint32_t index); // NULL past the end
+VY_API vy_program *vy_module_find(const vy_module *m, const char *name);  // NULL if absent
+
+// Prints canonical text: parse(print(m)) equals m, print(parse(t)) is a fixed point.  Returns a
+// malloc'd, terminated string and its length in *size (may be NULL), or NULL when memory is out.
+VY_API char *vy_print(const vy_module *m, size_t *size);
+
+// Structural equality: same parameters, instructions, types, constants; debug names of values, line
+// numbers and the order of interned leaves do not count.
+VY_API bool vy_module_equal(const vy_module *a, const vy_module *b);
+
+// Binary form: magic, version, SHA-256-like 256-bit digest of the payload.  vy_binary_write returns
+// a malloc'd block.  vy_binary_read refuses anything corrupted, truncated or of another version
+// with a diagnostic; the module it returns has been checked.
+VY_API void *vy_binary_write(const vy_module *m, size_t *size);
+VY_API vy_module *vy_binary_read(const void *data, size_t size);
+VY_API bool vy_binary_is(const void *data, size_t size); // starts with the magic
+
+// Checks the whole module: types, structure, uniform control flow around barriers, `out` buffers
+// read before written, …  Returns vy_module_ok(m).
+VY_API bool vy_module_check(vy_module *m);
+
+// ------------------------------------------------------------------------------------ reflection
+typedef enum vy_buffer_class {
+    VY_IN,     // parameter, read only
+    VY_OUT,    // parameter, cleared before each dispatch
+    VY_INOUT,  // parameter
+    VY_SHARED, // per workgroup
+    VY_LOCAL,  // per invocation
+} vy_buffer_class;
+
+// How the contents of an `out` or workspace buffer start, zero otherwise (text: @init(ones),
+// @init(NAME)).
+typedef enum vy_init { VY_INIT_NONE, VY_INIT_ONES, VY_INIT_COPY } vy_init;
+
+typedef struct vy_buffer_info {
+    const char *name;
+    vy_buffer_class cls;
+    vy_type type;
+    uint32_t rank;
+    const vy_dim *dims;
+    uint32_t set, binding; // parameters
+    bool workspace;        // compiler-made: the runtime allocates it (text: @workspace)
+    vy_init init;
+    const char *init_from; // VY_INIT_COPY: name of the parameter it starts as a copy of
+    uint32_t line;
+} vy_buffer_info;
+
+typedef struct vy_scalar_info {
+    const char *name;
+    vy_type type;
+    uint32_t line;
+} vy_scalar_info;
+
+typedef struct vy_over_info {
+    const char *name;
+    vy_dim extent;
+} vy_over_info;
+
+VY_API const char *vy_program_name(const vy_program *p);
+VY_API uint32_t vy_program_buffer_count(const vy_program *p); // parameters, shared and local arrays
+// Valid until the program changes.  Buffers are numbered from 1, as handles are.
+VY_API vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b);
+VY_API vy_buffer vy_program_find_buffer(const vy_program *p, const char *name);
+VY_API uint32_t vy_program_scalar_count(const vy_program *p);
+VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
+VY_API uint32_t vy_program_over_count(const vy_program *p);
+VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
+VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
+VY_API uint32_t vy_program_instruction_count(const vy_program *p);
+
+// ---------------------------------------------------------------------------------------- building
+// A program is built front to back.  The builder folds constants, applies exact algebraic rules and
+// shares equal values as it goes.
+//
+//   vy_module *m = vy_module_new();
+//   vy_builder *b = vy_program_begin(m, "scale");
+//   vy_value   n = vy_param_scalar(b, "N", VY_U32);
+//   vy_dim     d = vy_dim_value(b, n);
+//   vy_buffer  x = vy_param_buffer(b, "x", VY_IN, VY_F32, 1, &d);
+//   vy_buffer  y = vy_param_buffer(b, "y", VY_OUT, VY_F32, 1, &d);
+//   vy_value   i = vy_over(b, "i", d);
+//   vy_store(b, y, &i, vy_mul(b, vy_load(b, x, &i), vy_float(b, VY_F32, 2)));
+//   vy_program *p = vy_program_end(b);
+typedef struct vy_builder vy_builder;
+
+VY_API vy_builder *vy_program_begin(vy_module *m, const char *name);
+// Finishes and appends the program; frees the builder in every case.  NULL after an error.
+VY_API vy_program *vy_program_end(vy_builder *b);
+// Gives up: frees the builder, appends nothing.
+VY_API void vy_program_abandon(vy_builder *b);
+VY_API vy_module *vy_builder_module(vy_builder *b);
+
+// Source place of what is built next (line 0: none).
+VY_API void vy_at(vy_builder *b, uint32_t line, uint32_t column);
+// Debug name of a value; shows in printed text and in SPIR-V.
+VY_API void vy_name(vy_builder *b, vy_value v, const char *name);
+
+// Dimensions: constants, scalar parameters, + − * / % min max of those, and `?`.
+VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
+VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
+VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y); // '+' '-' '*' '/' '%' '<' (min) '>' (max)
+VY_API vy_dim vy_dim_unknown(vy_builder *b); // `?`: rank 1 only
+
+// Parameters; dims outermost first.  Bindings default to the order of declaration in set 0.
+VY_API vy_buffer vy_param_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
+                                 uint32_t rank, const vy_dim *dims);
+VY_API vy_value vy_param_scalar(vy_builder *b, const char *name, vy_type type);
+VY_API void vy_buffer_binding(vy_builder *b, vy_buffer buf, uint32_t set, uint32_t binding);
+// Marks a compiler-made buffer, which the runtime allocates (text: @workspace).
+VY_API void vy_buffer_workspace(vy_builder *b, vy_buffer buf);
+// What an `out` or workspace buffer starts with (from: for VY_INIT_COPY, else NULL).
+VY_API void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from);
+VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
+VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
+// Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
+VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
+                                 const vy_dim *dims);
+VY_API vy_buffer vy_local_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
+                                const vy_dim *dims);
+
+// Values always at hand.
+VY_API vy_value vy_float(vy_builder *b, vy_type type, double value); // rounded to type
+VY_API vy_value vy_int(vy_builder *b, vy_type type, int64_t value);  // any numeric type; wrapped
+VY_API vy_value vy_bool(vy_builder *b, bool value);
+VY_API vy_value vy_const(vy_builder *b, vy_type type, vy_scalar value);
+VY_API vy_value vy_zero(vy_builder *b, vy_type type);
+typedef enum vy_builtin {
+    VY_GID, VY_LID, VY_WID, VY_NUM_GROUPS, // three axes each
+    VY_LINDEX, VY_LANE, VY_SUBGROUP_SIZE,  // axis 0
+} vy_builtin;
+VY_API vy_value vy_builtin_value(vy_builder *b, vy_builtin id, uint32_t axis); // u32
+VY_API vy_value vy_len(vy_builder *b, vy_buffer buf, uint32_t axis);           // u32
+VY_API vy_type vy_value_type(const vy_builder *b, vy_value v);
+
+// Operations, as the language names them.  Operand types must agree; there are no conversions.
+VY_API vy_value vy_add(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_sub(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_mul(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_div(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_rem(vy_builder *b, vy_value x, vy_value y); // integers
+VY_API vy_value vy_neg(vy_builder *b, vy_value x);
+VY_API vy_value vy_fma(vy_builder *b, vy_value x, vy_value y, vy_value z);
+VY_API vy_value vy_min(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_max(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_and(vy_builder *b, vy_value x, vy_value y); // integers, bools
+VY_API vy_value vy_or(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_xor(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_not(vy_builder *b, vy_value x);
+VY_API vy_value vy_shl(vy_builder *b, vy_value x, vy_value count);
+VY_API vy_value vy_shr(vy_builder *b, vy_value x, vy_value count);
+VY_API vy_value vy_eq(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_ne(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_lt(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_le(vy_builder *b, vy_value x, vy_value y);
+VY_API vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y);
+VY_API vy_value vy_cast(vy_builder *b, vy_type to, vy_value x);
+VY_API vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x); // 32-bit types
+VY_API vy_value vy_stop_grad(vy_builder *b, vy_value x);
+// Functions by name: abs sign sqrt rsqrt cbrt exp … (LANGUAGE 1.4), and those defined by others:
+// recip relu fract log10 mod step clamp mix smoothstep digamma.  Unknown names and wrong arities are
+// errors of the module.
+VY_API vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_value *args);
+VY_API vy_value vy_polygamma(vy_builder *b, uint32_t n, vy_value x);
+
+// Memory; `index` holds one integer value per axis.
+VY_API vy_value vy_load(vy_builder *b, vy_buffer buf, const vy_value *index);
+VY_API void vy_store(vy_builder *b, vy_buffer buf, const vy_value *index, vy_value value);
+// op: "add" "sub" "min" "max" "and" "or" "xor" "exchange"; returns the old value.
+VY_API vy_value vy_atomic(vy_builder *b, const char *op, vy_buffer buf, const vy_value *index,
+                          vy_value value);
+VY_API vy_value vy_atomic_cas(vy_builder *b, vy_buffer buf, const vy_value *index,
+                              vy_value expected, vy_value value);
+VY_API void vy_barrier(vy_builder *b);
+// op: "add" "mul" "min" "max" "and" "or" "xor" "inclusive_add" "exclusive_add" "any" "all".
+VY_API vy_value vy_subgroup(vy_builder *b, const char *op, vy_value x);
+// op: "broadcast" "shuffle" "shuffle_xor"; lane or mask is u32.
+VY_API vy_value vy_subgroup_lane(vy_builder *b, const char *op, vy_value x, vy_value lane);
+
+// Mutable variables.  They become SSA values while building.
+VY_API vy_var vy_var_new(vy_builder *b, const char *name, vy_value initial);
+VY_API vy_value vy_get(vy_builder *b, vy_var v);
+VY_API void vy_set(vy_builder *b, vy_var v, vy_value value);
+
+// Control flow.  Each begin is closed by vy_end.  Values computed inside a construct, or after a
+// statement that may have left it early, are handed on through variables.
+VY_API void vy_if(vy_builder *b, vy_value condition);
+VY_API void vy_else(vy_builder *b);
+VY_API vy_value vy_for(vy_builder *b, const char *name, vy_value from, vy_value to); // step 1
+VY_API vy_value vy_for_step(vy_builder *b, const char *name, vy_value from, vy_value to,
+                            vy_value step, bool reverse);
+// while: vy_while; …compute the condition…; vy_while_test(c); …body…; vy_end.
+VY_API void vy_while(vy_builder *b);
+VY_API void vy_while_test(vy_builder *b, vy_value condition);
+VY_API void vy_checkpoint(vy_builder *b);
+VY_API void vy_scope(vy_builder *b); // plain { … }
+VY_API void vy_end(vy_builder *b);
+VY_API void vy_break(vy_builder *b);
+VY_API void vy_continue(vy_builder *b);
+VY_API void vy_return(vy_builder *b);
+
+// ------------------------------------------------------------------------------------ interpreter
+// One dispatch of one program in the reference interpreter: it defines what programs mean.
+typedef struct vy_eval_buffer {
+    const char *name;   // parameter
+    void *data;         // row-major, in the buffer's own type; written in place
+    const uint64_t *shape; // rank entries
+    uint32_t rank;
+} vy_eval_buffer;
+
+typedef struct vy_eval_scalar {
+    const char *name;
+    vy_scalar value; // in the parameter's type
+} vy_eval_scalar;
+
+typedef struct vy_eval_options {
+    bool f64;               // compute and keep all floats in double: float buffers are double[]
+    uint32_t subgroup_size; // 0: 32
+    uint32_t groups[3];     // programs without `over`; 0 counts as 1
+    bool report_races;
+    bool report_out_of_range;
+    bool report_uninitialised; // shared arrays and `out` buffers read before written
+    uint64_t shuffle_seed;  // 0: workgroups in order; else in a pseudo-random order
+    uint64_t max_steps;     // instructions × lanes before giving up with a diagnostic; 0: no limit
+} vy_eval_options;
+
+typedef struct vy_eval_report {
+    uint64_t races, out_of_range, uninitialised; // how many
+    vy_diag first;                               // the first of them, as a diagnostic
+} vy_eval_report;
+
+// Every buffer parameter that is not a workspace must be given; workspace buffers are allocated and
+// freed inside (unless given).  Scalars that appear as whole dimensions are inferred when they are
+// not given; contradictions are errors.  `out` buffers are cleared first.
+// Returns false with *diag filled on error.  `report` may be NULL.
+VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
+                    const vy_eval_scalar *scalars, uint32_t scalar_count,
+                    const vy_eval_options *options, vy_eval_report *report, vy_diag *diag);
+
+// -------------------------------------------------------------------------------------- optimiser
+typedef struct vy_opt_options {
+    int level;       // 0 … 3
+    bool fast_math;  // rules that give up exactness
+    bool unchecked;  // drop range guards
+    const char *dump_after; // name of a pass, "all", or NULL
+    void (*dump)(void *user, const char *pass, const char *text);
+    void *user;
+    const char *skip; // leave this pass out (tests)
+} vy_opt_options;
+
+// Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).
+VY_API bool vy_optimize(vy_module *m, const vy_opt_options *options);
+// Names of the passes in order; NULL past the end.
+VY_API const char *vy_opt_pass_name(uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// compile.c: the public entry: programs → words, kernels, plans, in one owned result.
+#include "spirv/emit.h"
+
+#include <string.h>
+
+typedef struct vy_result { // what a vy_compiled really is
+    vy_compiled pub;
+    vy_arena arena;
+    uint32_t *words;
+} vy_result;
+
+static const char *const target_names[] = {"vulkan1.1", "vulkan1.2", "vulkan1.3"};
+static const uint32_t target_versions[] = {0x00010300, 0x00010500, 0x00010600};
+
+const char *vy_target_name(vy_target target) { return target_names[target]; }
+
+bool vy_target_from_name(const char *name, vy_target *out)
+{
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(name, target_names[i]) && strcmp(name, target_names[i] + 6)) continue;
+        *out = (vy_target)i;
+        return true;
+    }
+    return false;
+}
+
+static const char *const feature_names[] = {
+#define X(id, text) text,
+    VY_FEATURES(X)
+#undef X
+};
+
+const char *vy_feature_name(uint32_t index)
+{
+    return index < VY_FEATURE_COUNT ? feature_names[index] : NULL;
+}
+
+bool vy_feature_from_name(const char *name, size_t size, vy_features *bit)
+{
+    for (uint32_t i = 0; i < VY_FEATURE_COUNT; i++) {
+        if (strlen(feature_names[i]) != size || memcmp(feature_names[i], name, size)) continue;
+        *bit = (vy_features)1 << i;
+        return true;
+    }
+    return false;
+}
+
+// Lines refer to one file: that of the first program's module.
+static void declare_source(vy_spv *m, const vy_program *p)
+{
+    const char *file = vy_module_file(p->module);
+    if (m->options->strip || !file || !*file) return;
+    m->file = vy_spv_id(m);
+    vy_words *to = &m->sections[VY_SEC_SOURCE];
+    vy_spv_put_text(m, to, SpvOpString, 1, &m->file, file, 0, NULL);
+    VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
+}
+
+static bool emit_programs(vy_spv *m, vy_result *r, const vy_program *const *programs, uint32_t count,
+                          vy_kernel *kernels, vy_plan *plans)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        vy_describe d;
+        kernels[i].entry = count == 1 ? "main" : vy_arena_strdup(&r->arena, programs[i]->name,
+                                                                 strlen(programs[i]->name));
+        if (!kernels[i].entry) return false;
+        vy_describe_begin(&d, programs[i], &r->arena, &kernels[i]);
+        bool ok = !d.oom && vy_emit_kernel(m, programs[i], kernels[i].entry, &d) &&
+                  vy_describe_end(&d, m) &&
+                  vy_plan_make(&kernels[i], &r->arena, &plans[i]);
+        vy_describe_free(&d);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+// SPIR-V's own limit on ids; libspirv enforces it.
+#define MAX_IDS 0x3FFFFFu
+
+static bool finish(vy_spv *m, vy_result *r, vy_kernel *kernels, uint32_t count)
+{
+    size_t n = 0;
+    if (m->next_id > MAX_IDS) {
+        vy_diag_set(m->diag, VY_E_SPIRV_LIMIT, 0, 0, NULL,
+                    "the module needs %u ids; SPIR-V allows %u", m->next_id, MAX_IDS);
+        return false;
+    }
+    r->words = vy_spv_finish(m, &n);
+    if (!r->words) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        kernels[i].words = r->words;
+        kernels[i].word_count = n;
+        kernels[i].features = m->features;
+    }
+    r->pub.words = r->words;
+    r->pub.word_count = n;
+    return !m->options->validate || vy_spirv_validate(r->words, n, m->options->target, m->diag);
+}
+
+vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
+                               const vy_spirv_options *options, vy_diag *diag)
+{
+    static const vy_spirv_options defaults;
+    vy_diag unused;
+    if (!diag) diag = &unused;
+    if (!options) options = &defaults;
+    memset(diag, 0, sizeof *diag);
+    vy_result *r = vy_realloc(NULL, sizeof *r);
+    if (r) memset(r, 0, sizeof *r);
+    vy_kernel *kernels = r ? vy_arena_alloc(&r->arena, (count + 1) * sizeof *kernels) : NULL;
+    vy_plan *plans = kernels ? vy_arena_alloc(&r->arena, (count + 1) * sizeof *plans) : NULL;
+    vy_spv m = {.options = options,
+                .version = target_versions[options->target],
+                .diag = diag,
+                .next_id = 1};
+    bool ok = false;
+    if (count == 0) {
+        vy_diag_set(diag, VY_E_API, 0, 0, NULL, "vy_compile_module: no program");
+    } else if (plans) {
+        declare_source(&m, programs[0]);
+        ok = emit_programs(&m, r, programs, count, kernels, plans) && finish(&m, r, kernels, count);
+    }
+    vy_spv_free(&m);
+    if (ok) {
+        r->pub.count = count;
+        r->pub.kernels = kernels;
+        r->pub.plans = plans;
+        return &r->pub;
+    }
+    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    if (r) vy_compiled_free(&r->pub);
+    return NULL;
+}
+
+vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options, vy_diag *diag)
+{
+    return vy_compile_module(&p, 1, options, diag);
+}
+
+void vy_compiled_free(vy_compiled *c)
+{
+    if (!c) return;
+    vy_result *r = (vy_result *)c; // pub is the first member
+    vy_free(r->words);
+    vy_arena_free(&r->arena);
+    vy_free(r);
+}

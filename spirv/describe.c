@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// describe.c: the kernel's description (kernel.h): symbols, expressions, bindings, parameter block.
+#include "spirv/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t add_expr(vy_describe *d, vy_expr e)
+{
+    // Sharing equal nodes keeps hidden parameters few; the arrays are short.
+    for (uint32_t i = 0; i < d->exprs.count && i < 256; i++) {
+        const vy_expr *o = &d->exprs.data[i];
+        if (o->op == e.op && o->a == e.a && o->b == e.b && o->value == e.value) return i;
+    }
+    if (!vy_vec_push(&d->exprs, e)) d->oom = true;
+    return d->oom ? 0 : d->exprs.count - 1;
+}
+
+static const vy_expr_op expr_ops[] = {
+    [VY_DIM_ADD] = VY_EXPR_ADD, [VY_DIM_SUB] = VY_EXPR_SUB, [VY_DIM_MUL] = VY_EXPR_MUL,
+    [VY_DIM_DIV] = VY_EXPR_DIV, [VY_DIM_REM] = VY_EXPR_REM, [VY_DIM_MIN] = VY_EXPR_MIN,
+    [VY_DIM_MAX] = VY_EXPR_MAX,
+};
+
+static uint32_t binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b)
+{
+    vy_expr e[3] = {{.op = VY_EXPR_CONST}, {.op = VY_EXPR_CONST}, {.op = op, .a = 0, .b = 1}};
+    const vy_expr *x = &d->exprs.data[a], *y = &d->exprs.data[b];
+    int64_t values[3];
+    if (x->op == VY_EXPR_CONST && y->op == VY_EXPR_CONST) {
+        e[0].value = x->value;
+        e[1].value = y->value;
+        // What overflows or divides by zero stays as it is: the host reports it.
+        if (vy_expr_eval(e, 3, NULL, NULL, values, NULL, NULL))
+            return add_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = values[2]});
+    }
+    return add_expr(d, (vy_expr){.op = op, .a = a, .b = b});
+}
+
+static uint32_t dim_expr(vy_describe *d, const vy_dim_node *n)
+{
+    switch (n->op) {
+    case VY_DIM_CONST: return add_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = n->value});
+    case VY_DIM_SCALAR: return (uint32_t)n->value; // symbols come first
+    case VY_DIM_UNKNOWN: return d->extent_sym[n->value] ? d->extent_sym[n->value] - 1 : 0;
+    default:
+        return binary(d, expr_ops[n->op], d->dim_exprs[n->a] - 1, d->dim_exprs[n->b] - 1);
+    }
+}
+
+uint32_t vy_describe_dim(vy_describe *d, vy_dim dim)
+{
+    return d->oom ? 0 : d->dim_exprs[dim.id] - 1;
+}
+
+static void add_symbol(vy_describe *d, vy_symbol s)
+{
+    if (!vy_vec_push(&d->symbols, s)) d->oom = true;
+    vy_expr e = {.op = VY_EXPR_SYMBOL, .value = d->symbols.count - 1};
+    if (!d->oom && !vy_vec_push(&d->exprs, e)) d->oom = true;
+}
+
+static const char *copy(vy_describe *d, const char *s)
+{
+    char *c = s ? vy_arena_strdup(d->arena, s, strlen(s)) : NULL;
+    if (s && !c) d->oom = true;
+    return c;
+}
+
+static bool is_parameter(const vy_buf *b)
+{
+    return b->cls == VY_IN || b->cls == VY_OUT || b->cls == VY_INOUT;
+}
+
+static void add_extent_symbols(vy_describe *d)
+{
+    uint32_t binding = 0;
+    for (uint32_t i = 1; i < d->p->buffers.count && !d->oom; i++) {
+        const vy_buf *b = &d->p->buffers.data[i];
+        if (!is_parameter(b)) continue;
+        if (b->rank == 1 && d->p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
+            size_t n = strlen(b->name) + 6;
+            char *name = vy_arena_alloc(d->arena, n);
+            if (name) snprintf(name, n, "len(%s)", b->name);
+            else d->oom = true;
+            d->extent_sym[i] = d->symbols.count + 1;
+            add_symbol(d, (vy_symbol){name, VY_SYMBOL_EXTENT, "u32", binding, 0});
+        }
+        binding++;
+    }
+}
+
+void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel)
+{
+    *d = (vy_describe){.p = p, .arena = arena, .kernel = kernel};
+    d->dim_exprs = vy_arena_alloc(arena, p->dims.count * sizeof *d->dim_exprs);
+    d->extent_sym = vy_arena_alloc(arena, p->buffers.count * sizeof *d->extent_sym);
+    d->domain = vy_arena_alloc(arena, (p->overs.count + 1) * sizeof *d->domain);
+    if (!d->dim_exprs || !d->extent_sym || !d->domain) {
+        d->oom = true;
+        return;
+    }
+    for (uint32_t i = 0; i < p->scalars.count && !d->oom; i++) {
+        const vy_scalar_param *s = &p->scalars.data[i];
+        add_symbol(d, (vy_symbol){copy(d, s->name), VY_SYMBOL_SCALAR, vy_type_name(s->type), 0, 0});
+    }
+    add_extent_symbols(d);
+    for (uint32_t i = 1; i < p->dims.count && !d->oom; i++)
+        d->dim_exprs[i] = dim_expr(d, &p->dims.data[i]) + 1;
+    for (uint32_t i = 0; i < p->overs.count && !d->oom; i++) {
+        vy_dim extent = p->overs.data[i].extent;
+        const vy_dim_node *n = &p->dims.data[extent.id];
+        uint32_t e = vy_describe_dim(d, extent);
+        bool natural = n->op == VY_DIM_UNKNOWN ||
+                       (n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type));
+        uint32_t zero = natural ? 0 : add_expr(d, (vy_expr){.op = VY_EXPR_CONST});
+        d->domain[i] = natural ? e : binary(d, VY_EXPR_MAX, e, zero); // a negative extent is 0
+    }
+}
+
+uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
+                           uint32_t index)
+{
+    for (uint32_t i = 0; i < d->params.count; i++) {
+        const vy_kernel_param *o = &d->params.data[i];
+        if (o->kind == kind && o->index == index) return i;
+    }
+    uint32_t size = vy_type_size(type), align = size == 8 ? 8 : 4;
+    uint32_t offset = (d->param_bytes + align - 1) & ~(align - 1);
+    vy_kernel_param param = {copy(d, name), kind, vy_type_name(type), index, offset, size};
+    if (!vy_vec_push(&d->params, param)) d->oom = true;
+    d->param_bytes = offset + (size == 8 ? 8 : 4);
+    return d->oom ? 0 : d->params.count - 1;
+}
+
+// ------------------------------------------------------------------------------------------ the end
+static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding *out)
+{
+    const vy_buf *b = &d->p->buffers.data[buffer];
+    uint32_t *dims = vy_arena_alloc(d->arena, (b->rank + 1) * sizeof *dims);
+    if (!dims) {
+        d->oom = true;
+        return;
+    }
+    for (uint32_t k = 0; k < b->rank; k++) dims[k] = vy_describe_dim(d, b->dims[k]);
+    *out = (vy_kernel_binding){
+        .name = copy(d, b->name),
+        .set = b->set,
+        .binding = b->binding,
+        .access = b->cls == VY_IN ? VY_ACCESS_IN : b->cls == VY_OUT ? VY_ACCESS_OUT : VY_ACCESS_INOUT,
+        .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && !vy_fully_written(d->p, buffer),
+        .workspace = b->workspace,
+        .init = b->init == VY_INIT_ONES ? "1" : b->init == VY_INIT_COPY ? copy(d, b->init_from) : NULL,
+        .type = vy_type_name(b->type),
+        .elem_size = vy_type_size(b->type),
+        .rank = b->rank,
+        .dims = dims,
+    };
+}
+
+static void *copy_block(vy_describe *d, const void *data, size_t size)
+{
+    void *block = vy_arena_alloc(d->arena, size + 1);
+    if (!block) d->oom = true;
+    else if (size) memcpy(block, data, size);
+    return block;
+}
+
+bool vy_describe_end(vy_describe *d, const vy_spv *m)
+{
+    vy_kernel *k = d->kernel;
+    const vy_program *p = d->p;
+    vy_kernel_binding *bindings = vy_arena_alloc(d->arena, p->buffers.count * sizeof *bindings);
+    if (!bindings) d->oom = true;
+    for (uint32_t i = 1; i < p->buffers.count && !d->oom; i++)
+        if (is_parameter(&p->buffers.data[i])) describe_binding(d, i, &bindings[k->binding_count++]);
+    k->name = copy(d, p->name);
+    k->spirv_version = m->version;
+    k->vulkan_version = 1u << 22 | (1 + (uint32_t)m->options->target) << 12;
+    memcpy(k->local_size, p->workgroup, sizeof k->local_size);
+    k->bindings = bindings;
+    k->param_count = d->params.count;
+    k->params = copy_block(d, d->params.data, d->params.count * sizeof *d->params.data);
+    k->param_bytes = d->param_bytes;
+    k->symbol_count = d->symbols.count;
+    k->symbols = copy_block(d, d->symbols.data, d->symbols.count * sizeof *d->symbols.data);
+    k->expr_count = d->exprs.count;
+    k->exprs = copy_block(d, d->exprs.data, d->exprs.count * sizeof *d->exprs.data);
+    k->domain_rank = p->overs.count;
+    k->domain = d->domain;
+    return !d->oom;
+}
+
+void vy_describe_free(vy_describe *d)
+{
+    vy_vec_free(&d->exprs);
+    vy_vec_free(&d->symbols);
+    vy_vec_free(&d->params);
+}

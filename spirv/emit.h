@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// emit.h: the inside of the emitter.  Not installed.
+//
+// A module is section buffers, joined at the end (module.c).  A function is emitted into three
+// streams that are joined too:
+//
+//   variables   local arrays
+//   prologue    what is computed once at the top: parameters, built-ins, extents, the domain check.
+//               Made on demand, so a stream of its own: it stands before all code and dominates it.
+//   code        the body
+//
+// f->out is the stream that helpers write to.  A function whose memory ran out (m->oom) goes on
+// harmlessly; the caller looks once at the end.  SPIR-V ids are plain uint32_t, 0 is none.
+#ifndef VYRE_EMIT_H
+#define VYRE_EMIT_H
+
+#include "ir/ir.h"
+#include "spirv/spirv.h"
+
+#include <spirv/unified1/GLSL.std.450.h>
+#include <spirv/unified1/spirv.h>
+
+VY_VEC_TYPE(vy_words, uint32_t);
+
+// ------------------------------------------------------------------------------------- module.c
+typedef enum vy_section {
+    VY_SEC_ENTRY,       // OpEntryPoint
+    VY_SEC_MODES,       // OpExecutionMode
+    VY_SEC_SOURCE,      // OpString, OpSource
+    VY_SEC_NAMES,       // OpName, OpMemberName
+    VY_SEC_ANNOTATIONS, // OpDecorate, OpMemberDecorate
+    VY_SEC_GLOBALS,     // types, constants, variables
+    VY_SEC_FUNCTIONS,
+    VY_SEC_COUNT
+} vy_section;
+
+typedef struct vy_lib_call { // a function of mathlib.vyre in use
+    uint32_t item, order;    // index in the table; polygamma's n
+    uint32_t id;             // of its OpFunction
+} vy_lib_call;
+VY_VEC_TYPE(vy_lib_vec, vy_lib_call);
+
+typedef struct vy_spv {
+    const vy_spirv_options *options;
+    uint32_t version; // as in the header of the module
+    vy_diag *diag;
+    vy_features features;
+    bool oom;
+    vy_words sections[VY_SEC_COUNT];
+    vy_words caps; // capabilities, sorted and made unique at the end
+    uint32_t next_id;
+    uint32_t extensions; // bit set of vy_extension
+    uint32_t glsl;       // OpExtInstImport
+    uint32_t file;       // OpString of the source file
+    uint32_t *table;     // interned types and constants: word offset in GLOBALS + 1
+    uint32_t table_size, table_used;
+    vy_words known;      // u32 constants: id, value, …; ids ascend
+    uint32_t types[VY_TYPE_COUNT];
+    uint32_t uint3_type;
+    uint32_t input_vars[8]; // built-in inputs, by vy_input
+    uint32_t block_types[VY_TYPE_COUNT * 3]; // struct { runtime array }, by element and form
+    vy_lib_vec lib;         // in order of first use
+    uint32_t lib_done;
+} vy_spv;
+
+typedef enum vy_extension {
+    VY_EXT_8BIT_STORAGE,
+    VY_EXT_16BIT_STORAGE,
+    VY_EXT_FLOAT_CONTROLS,
+    VY_EXT_ATOMIC_FLOAT_ADD,
+    VY_EXT_COUNT
+} vy_extension;
+
+uint32_t vy_spv_id(vy_spv *m);
+// Appends an instruction of `n` operand words.
+void vy_spv_put(vy_spv *m, vy_words *to, SpvOp op, uint32_t n, const uint32_t *operands);
+// Same, with a string after the first n operands.
+void vy_spv_put_text(vy_spv *m, vy_words *to, SpvOp op, uint32_t n, const uint32_t *operands,
+                     const char *text, uint32_t n_after, const uint32_t *after);
+#define VY_PUT(m, to, op, ...)                                                                    \
+    vy_spv_put(m, to, op, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
+#define VY_GLOBAL(m, op, ...) VY_PUT(m, &(m)->sections[VY_SEC_GLOBALS], op, __VA_ARGS__)
+#define VY_DECORATE(m, ...) VY_PUT(m, &(m)->sections[VY_SEC_ANNOTATIONS], SpvOpDecorate, __VA_ARGS__)
+
+void vy_spv_capability(vy_spv *m, SpvCapability c);
+void vy_spv_extension(vy_spv *m, vy_extension x); // left out where the version includes it
+void vy_spv_feature(vy_spv *m, vy_features bits);
+void vy_spv_name(vy_spv *m, uint32_t id, const char *name); // unless stripped
+// Joins the sections.  malloc'd words, NULL when memory is out.
+uint32_t *vy_spv_finish(vy_spv *m, size_t *count);
+void vy_spv_free(vy_spv *m);
+
+// -------------------------------------------------------------------------------------- types.c
+// A type or constant with these operands, made at most once.  type: 0 for OpType….
+uint32_t vy_spv_intern(vy_spv *m, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands);
+#define VY_INTERN(m, op, type, ...)                                                               \
+    vy_spv_intern(m, op, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
+uint32_t vy_spv_type(vy_spv *m, vy_type t); // of values; declares what the type needs
+uint32_t vy_spv_int_type(vy_spv *m, uint32_t width, bool is_signed); // no capability declared
+uint32_t vy_spv_pointer(vy_spv *m, SpvStorageClass cls, uint32_t pointee);
+uint32_t vy_spv_const(vy_spv *m, vy_type t, vy_scalar value);
+uint32_t vy_spv_u32(vy_spv *m, uint32_t value);
+bool vy_spv_known_u32(const vy_spv *m, uint32_t id, uint32_t *value); // id is a u32 constant
+uint32_t vy_spv_bool(vy_spv *m, bool value);
+uint32_t vy_spv_float(vy_spv *m, vy_type t, double value);
+uint32_t vy_spv_int(vy_spv *m, vy_type t, int64_t value);
+uint32_t vy_spv_zero(vy_spv *m, vy_type t);
+uint32_t vy_spv_input(vy_spv *m, uint32_t input); // variable of a built-in, see vy_input
+vy_type vy_unsigned_of(vy_type integer);          // i32 → u32 …
+uint32_t vy_type_bits(vy_type t);                 // 32 for bool
+
+typedef enum vy_input {
+    VY_INPUT_GLOBAL_ID,
+    VY_INPUT_LOCAL_ID,
+    VY_INPUT_GROUP_ID,
+    VY_INPUT_LINDEX,
+    VY_INPUT_LANE,
+    VY_INPUT_SUBGROUP_SIZE,
+    VY_INPUT_COUNT
+} vy_input;
+
+// -------------------------------------------------------------------------------------- facts.c
+// What one scan over a program finds out.
+typedef enum vy_mem_form {
+    VY_MEM_PLAIN, // elements are what they are
+    VY_MEM_BITS,  // a float buffer declared as unsigned, for compare-exchange
+    VY_MEM_HALVES // an f16 buffer declared as u32 words, two elements each, for the same reason
+} vy_mem_form;
+
+typedef struct vy_mem_facts {
+    bool loaded, stored, guarded, len_used;
+    bool atomic, atomic_other; // other: a float atomic that is no addition
+    uint32_t line, column;     // of the first atomic, for diagnostics
+    vy_mem_form form;
+} vy_mem_facts;
+
+typedef struct vy_facts {
+    vy_mem_facts *buffers; // by buffer id
+    bool *leaf_used;       // by leaf index
+    uint32_t *partner;     // IF → ELSE → ENDIF, others 0
+    bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
+    bool barrier, subgroup;
+} vy_facts;
+// False with m->diag filled (an atomic that cannot be had) or m->oom.
+bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
+void vy_facts_free(vy_facts *f);
+bool vy_uniform_make(const vy_program *p, vy_facts *f); // uniform.c; false: memory
+
+// ----------------------------------------------------------------------------------- describe.c
+// The kernel's description, as it grows.  Everything is in the result's arena.
+VY_VEC_TYPE(vy_expr_vec, vy_expr);
+VY_VEC_TYPE(vy_symbol_vec, vy_symbol);
+VY_VEC_TYPE(vy_param_vec, vy_kernel_param);
+typedef struct vy_describe {
+    const vy_program *p;
+    vy_arena *arena;
+    vy_kernel *kernel;
+    vy_expr_vec exprs;
+    vy_symbol_vec symbols;
+    vy_param_vec params;
+    uint32_t *dim_exprs;  // by dimension node: expression + 1
+    uint32_t *extent_sym; // by buffer id: symbol + 1, for `?`
+    uint32_t *domain;     // by over variable: expression, at least 0
+    uint32_t param_bytes;
+    bool oom;
+} vy_describe;
+void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel);
+uint32_t vy_describe_dim(vy_describe *d, vy_dim dim); // index of its expression
+// Appends a field to the parameter block; returns its index.  The same field is made once.
+uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
+                           uint32_t index);
+bool vy_describe_end(vy_describe *d, const vy_spv *m); // false: memory
+void vy_describe_free(vy_describe *d);
+// True if buffer b is an `out` that the program provably writes all of, first.
+bool vy_fully_written(const vy_program *p, uint32_t buffer);
+bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);
+bool vy_plan_make(const vy_kernel *kernel, vy_arena *arena, vy_plan *plan);
+
+// --------------------------------------------------------------------------------------- emit.c
+typedef struct vy_extent {
+    bool constant;
+    uint32_t value;          // if constant
+    uint32_t field;          // else: field of the parameter block + 1
+    uint32_t id, id31, id64; // as u32; at most 2³¹ (for signed indices); as u64.  0: not made yet
+} vy_extent;
+
+typedef struct vy_array { // a buffer, shared or local array of the function
+    uint32_t var;
+    uint32_t elem;    // type of an element in memory
+    uint32_t array_type; // shared, local
+    uint32_t pointer; // pointer to one
+    SpvStorageClass cls;
+    vy_mem_form form;
+    vy_type type;       // element type as declared
+    vy_extent *extents; // rank entries
+} vy_array;
+
+typedef struct vy_frame { // an open construct
+    uint32_t opener;       // instruction
+    uint32_t closer;       // IF: its ELSE
+    uint32_t cond;         // IF: id of the condition
+    uint32_t merge, other; // labels: merge; else or continue.  merge 0: an IF without blocks
+    uint32_t header;       // label of the block that branches (IF) or of the loop header
+    uint32_t first_end;    // block where the first arm ended, or where the loop's test leaves
+    uint32_t phis, carries; // loops: offset in code of the first phi, and how many
+    // LOOP: the phi that counts, its place, type and, if known early, its next value
+    uint32_t counter, counter_phi, counter_next, counter_step;
+    vy_type counter_type;
+    const uint32_t *inits; // loops, while they begin
+} vy_frame;
+VY_VEC_TYPE(vy_frame_vec, vy_frame);
+
+typedef struct vy_fn {
+    vy_spv *m;
+    const vy_program *p;
+    vy_facts *facts;
+    vy_describe *d;   // NULL in a library function
+    vy_words variables, prologue, code;
+    vy_words *out;
+    uint32_t block;      // label of the block being written
+    uint32_t *ids;       // by instruction
+    uint32_t *leaf_ids;  // by leaf
+    vy_array *arrays;    // by buffer id
+    vy_extent *extents;  // of all arrays
+    vy_frame_vec frames;
+    vy_words init_ids;
+    vy_frame closed;     // the construct closed last: RESULTs stand directly behind it
+    uint32_t closed_end; // block where its last arm, or its continue target, ended
+    uint32_t *params;    // by field of the parameter block: id of its value
+    uint32_t *members;   // by field: member of the struct
+    uint32_t param_var;
+    SpvStorageClass param_class;
+    uint32_t base_field[3], count_field[3]; // GROUP_BASE, NUM_GROUPS by axis: field + 1
+    uint32_t in_domain;  // bool: this lane is none of the padding; 0: all are in
+    vy_extent *over_extents; // by over variable
+    uint32_t *over_ids;
+    uint32_t input_values[VY_INPUT_COUNT * 3], input_vectors[VY_INPUT_COUNT], global_ids[3];
+    bool exact;          // no contraction
+    bool library;        // a function of mathlib.vyre: its store is the return value
+    uint32_t returned;
+    bool lines, names;   // write OpLine, OpName
+    uint32_t last_line, last_column;
+    vy_words interface;  // global variables in use
+} vy_fn;
+
+// Emits the entry point of a program and describes it.  False with m->diag or m->oom set.
+bool vy_emit_kernel(vy_spv *m, const vy_program *p, const char *entry, vy_describe *d);
+// Emits everything from the first to the last instruction of f->p.
+bool vy_emit_body(vy_fn *f);
+bool vy_fn_begin(vy_fn *f, vy_spv *m, const vy_program *p);
+// Appends the finished function; params are pairs of type and id.
+void vy_fn_join(vy_fn *f, uint32_t function, uint32_t type, uint32_t fn_type, uint32_t n_params,
+                const uint32_t *params, uint32_t label);
+void vy_fn_free(vy_fn *f);
+uint32_t vy_val(vy_fn *f, uint32_t id); // SPIR-V id of an operand
+void vy_interface(vy_fn *f, uint32_t variable); // a global variable the entry point uses
+
+// One instruction with a result; the operands follow the result id.
+uint32_t vy_op_n(vy_fn *f, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands);
+#define VY_DO(f, op, type, ...)                                                                   \
+    vy_op_n(f, op, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
+uint32_t vy_ext(vy_fn *f, uint32_t inst, uint32_t type, uint32_t n, const uint32_t *operands);
+#define VY_EXT(f, inst, type, ...)                                                                \
+    vy_ext(f, inst, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
+// Arithmetic in u32 that folds constants.
+uint32_t vy_u32_op(vy_fn *f, SpvOp op, uint32_t a, uint32_t b);
+uint32_t vy_and_bool(vy_fn *f, uint32_t a, uint32_t b); // 0 is true
+uint32_t vy_select_id(vy_fn *f, uint32_t type, uint32_t c, uint32_t a, uint32_t b);
+static inline uint32_t vy_bool_type(vy_fn *f) { return vy_spv_type(f->m, VY_BOOL); }
+
+// ---------------------------------------------------------------------------------- emit_blocks.c
+void vy_label(vy_fn *f, uint32_t id);     // starts a block
+void vy_branch(vy_fn *f, uint32_t label); // ends one
+void vy_branch_if(vy_fn *f, uint32_t cond, uint32_t yes, uint32_t no);
+// if (cond) { … }.  The end makes the phi: `value` where the body ran, else `otherwise`; type 0: no
+// value.  cond 0 is true: then there is no branch at all.
+typedef struct vy_guard { uint32_t header, merge; } vy_guard;
+vy_guard vy_guard_begin(vy_fn *f, uint32_t cond);
+uint32_t vy_guard_end(vy_fn *f, vy_guard g, uint32_t type, uint32_t value, uint32_t otherwise);
+// do { state = …next } while (!done).  begin returns the state's id; end takes its next value and
+// the condition to leave.  The state of the last iteration is visible afterwards.
+typedef struct vy_spin { uint32_t header, merge, next_label, patch; } vy_spin;
+uint32_t vy_spin_begin(vy_fn *f, vy_spin *s, uint32_t type, uint32_t initial);
+void vy_spin_end(vy_fn *f, vy_spin *s, uint32_t done, uint32_t next);
+
+// ------------------------------------------------------------------------- one file per kind of op
+bool vy_emit_control(vy_fn *f, uint32_t i);  // emit_control.c
+uint32_t vy_emit_op(vy_fn *f, uint32_t i);   // emit_ops.c: PURE rows
+uint32_t vy_emit_div(vy_fn *f, uint32_t i);  // emit_int.c
+uint32_t vy_emit_rem(vy_fn *f, uint32_t i);
+uint32_t vy_emit_shift(vy_fn *f, uint32_t i);
+uint32_t vy_emit_popcount(vy_fn *f, uint32_t i);
+uint32_t vy_cast_id(vy_fn *f, vy_type to, vy_type from, uint32_t v); // emit_cast.c
+uint32_t vy_emit_isnan(vy_fn *f, uint32_t i);                        // emit_float.c
+uint32_t vy_emit_isinf(vy_fn *f, uint32_t i);
+uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t native); // emit_math.c: MATH, LIB, pow, atan2
+uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, uint32_t aux, uint32_t n,
+                         const uint32_t *x); // library.c
+bool vy_emit_library(vy_spv *m);             // library.c: the functions called and not yet emitted
+uint32_t vy_emit_load(vy_fn *f, uint32_t i);                      // emit_memory.c
+void vy_emit_store(vy_fn *f, uint32_t i);
+void vy_emit_zero(vy_fn *f, uint32_t i);
+uint32_t vy_emit_atomic(vy_fn *f, uint32_t i); // emit_atomics.c
+void vy_emit_barrier(vy_fn *f);                // emit_subgroup.c
+uint32_t vy_emit_subgroup(vy_fn *f, uint32_t i);
+void vy_params_declare(vy_fn *f);                   // params.c
+uint32_t vy_param_id(vy_fn *f, uint32_t field);
+uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf);       // leaves.c: leaf index
+uint32_t vy_subgroup_size(vy_fn *f);
+uint32_t vy_lane(vy_fn *f);
+typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;
+uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form);
+uint32_t vy_domain_check(vy_fn *f); // makes the over variables; bool: inside the domain, or 0
+uint32_t vy_half_of_word(vy_fn *f, uint32_t word, uint32_t half); // f16 number 0 or 1 of a u32
+bool vy_arrays_declare(vy_fn *f);  // arrays.c: shared and local arrays; false: m->diag
+bool vy_buffers_declare(vy_fn *f); // arrays.c: buffers
+// emit_memory.c, for atomics
+typedef struct vy_place {
+    uint32_t ok;      // bool, 0: always
+    uint32_t address; // u32, in elements; unclamped
+} vy_place;
+vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding);
+uint32_t vy_element_pointer(vy_fn *f, const vy_array *a, uint32_t address);
+uint32_t vy_read_element(vy_fn *f, const vy_array *a, uint32_t address);
+void vy_write_element(vy_fn *f, const vy_array *a, uint32_t address, uint32_t value);
+
+// do { old = the f16 element; … } while another invocation changed its word.
+typedef struct vy_halves {
+    uint32_t u32, half, pointer, scope, word, old;
+    vy_spin spin;
+} vy_halves;
+vy_halves vy_halves_begin(vy_fn *f, const vy_array *a, uint32_t address);
+uint32_t vy_halves_end(vy_fn *f, vy_halves *h, uint32_t value); // returns the old value
+
+void vy_no_contraction(vy_fn *f, uint32_t id); // where f->exact
+
+#endif

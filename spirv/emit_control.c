@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// emit_control.c: structured control flow and its phis.
+//
+//   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the merge
+//                            block.  Empty arms have no block; two empty arms become selects.
+//   LOOP, step 1             header: i = phi(from, i+1); i < to ?        never wraps: i+1 ≤ to
+//     reversed               header: j = phi(max(from, to), i); j > from ?   i = j − 1
+//     other constant step    the same, where `to` is a constant so small that i + step cannot wrap
+//   LOOP, other steps        counts t = 0 … n with n = ⌈(to − from)/step⌉ computed before the loop:
+//                            i + step may wrap past the end, t does not
+//   WHILE                    header, condition region, TEST leaves
+//
+// Loops continue in a block of their own, which steps and, with EXIT, leaves: then results are phis of
+// the carries (left by the test) and the next values (left by keep).  Phis of a header name values
+// that do not exist yet, so their words are patched at the end of the loop.
+#include "spirv/emit.h"
+
+#include <string.h>
+
+#define PHI_WORDS 7 // op, type, id, initial, its block, next, its block
+#define PHI_NEXT 5
+
+static const vy_inst *inst(vy_fn *f, uint32_t i) { return &f->p->insts.data[i]; }
+
+static uint32_t header_phi(vy_fn *f, uint32_t type, uint32_t id, uint32_t initial, uint32_t before,
+                           uint32_t continue_label)
+{
+    uint32_t at = f->code.count;
+    VY_PUT(f->m, &f->code, SpvOpPhi, type, id, initial, before, 0, continue_label);
+    return at;
+}
+
+static void patch(vy_fn *f, uint32_t phi, uint32_t next)
+{
+    if (!f->m->oom) f->code.data[phi + PHI_NEXT] = next;
+}
+
+static bool push(vy_fn *f, vy_frame frame)
+{
+    if (vy_vec_push(&f->frames, frame)) return true;
+    f->m->oom = true;
+    return false;
+}
+
+// --------------------------------------------------------------------------------------------- if
+static bool empty_arm(vy_fn *f, uint32_t marker) { return f->facts->partner[marker] == marker + 1; }
+
+static bool begin_if(vy_fn *f, uint32_t i)
+{
+    uint32_t closer = f->facts->partner[i], cond = vy_val(f, vy_arg(f->p, i, 0));
+    bool no_then = empty_arm(f, i), no_else = empty_arm(f, closer);
+    vy_frame frame = {.opener = i, .closer = closer, .header = f->block, .cond = cond};
+    if (no_then && no_else) return push(f, frame);
+    vy_spv *m = f->m;
+    frame.merge = vy_spv_id(m);
+    uint32_t then_label = no_then ? frame.merge : vy_spv_id(m);
+    frame.other = no_else ? frame.merge : vy_spv_id(m);
+    VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.merge, SpvSelectionControlMaskNone);
+    vy_branch_if(f, cond, then_label, frame.other);
+    if (!no_then) vy_label(f, then_label);
+    return push(f, frame);
+}
+
+static void begin_else(vy_fn *f, uint32_t i)
+{
+    vy_frame *frame = &f->frames.data[f->frames.count - 1];
+    if (!frame->merge) return;
+    frame->first_end = frame->header;
+    if (!empty_arm(f, frame->opener)) {
+        frame->first_end = f->block;
+        vy_branch(f, frame->merge);
+    }
+    if (!empty_arm(f, i)) vy_label(f, frame->other);
+}
+
+static void end_if(vy_fn *f)
+{
+    vy_frame frame = f->frames.data[--f->frames.count];
+    f->closed_end = frame.header;
+    if (frame.merge) {
+        if (!empty_arm(f, frame.closer)) {
+            f->closed_end = f->block;
+            vy_branch(f, frame.merge);
+        }
+        vy_label(f, frame.merge);
+    }
+    f->closed = frame;
+}
+
+static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
+{
+    const vy_frame *frame = &f->closed;
+    uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
+    uint32_t yes = vy_val(f, vy_arg(f->p, frame->closer, k)), no = vy_val(f, vy_arg(f->p, end, k));
+    if (yes == no) return yes;
+    if (!frame->merge) return VY_DO(f, SpvOpSelect, type, frame->cond, yes, no);
+    return VY_DO(f, SpvOpPhi, type, yes, frame->first_end, no, f->closed_end);
+}
+
+// ------------------------------------------------------------------------------------------- loops
+// Everything about a counted loop that its header and its continue block need.
+typedef struct counted {
+    vy_type type, unsigned_type;
+    uint32_t t, ut; // their ids
+    bool reverse;
+    uint32_t from, to, step, count; // count: 0 for the forms that compare the variable itself
+} counted;
+
+// i + step cannot wrap, so the variable itself can be compared with `to`.
+static bool is_simple(vy_fn *f, uint32_t i)
+{
+    const vy_scalar *step = vy_id_const(f->p, vy_arg(f->p, i, 2));
+    const vy_scalar *to = vy_id_const(f->p, vy_arg(f->p, i, 1));
+    if (step && step->i == 1) return true;
+    return step && to && !(inst(f, i)->flags & VY_FLAG_REVERSE) && step->i > 0 &&
+           step->i < 1 << 30 && to->i >= 0 && to->i < 1 << 30;
+}
+
+static SpvOp less_op(vy_type t) { return vy_type_is_signed(t) ? SpvOpSLessThan : SpvOpULessThan; }
+
+// n = from < to and step > 0 ? (to − from − 1)/step + 1 : 0, unsigned, which cannot wrap.
+static uint32_t trip_count(vy_fn *f, const counted *c)
+{
+    vy_spv *m = f->m;
+    uint32_t bools = vy_bool_type(f), one = vy_spv_int(m, c->unsigned_type, 1);
+    uint32_t zero = vy_spv_zero(m, c->unsigned_type);
+    uint32_t some = VY_DO(f, less_op(c->type), bools, c->from, c->to);
+    uint32_t good = VY_DO(f, less_op(c->type), bools, vy_spv_zero(m, c->type), c->step);
+    some = vy_and_bool(f, some, good);
+    uint32_t step = vy_cast_id(f, c->unsigned_type, c->type, c->step);
+    step = VY_DO(f, SpvOpSelect, c->ut, good, step, one);
+    uint32_t span = VY_DO(f, SpvOpISub, c->t, c->to, c->from);
+    span = VY_DO(f, SpvOpISub, c->ut, vy_cast_id(f, c->unsigned_type, c->type, span), one);
+    uint32_t n = VY_DO(f, SpvOpUDiv, c->ut, span, step);
+    n = VY_DO(f, SpvOpIAdd, c->ut, n, one);
+    return VY_DO(f, SpvOpSelect, c->ut, some, n, zero);
+}
+
+static counted counted_loop(vy_fn *f, uint32_t i)
+{
+    counted c = {.type = (vy_type)inst(f, i)->type};
+    c.unsigned_type = vy_unsigned_of(c.type);
+    c.t = vy_spv_type(f->m, c.type);
+    c.ut = vy_spv_type(f->m, c.unsigned_type);
+    c.reverse = inst(f, i)->flags & VY_FLAG_REVERSE;
+    c.from = vy_val(f, vy_arg(f->p, i, 0));
+    c.to = vy_val(f, vy_arg(f->p, i, 1));
+    c.step = vy_val(f, vy_arg(f->p, i, 2));
+    return c;
+}
+
+// Initial value of the counting phi.
+static uint32_t first_count(vy_fn *f, counted *c, bool simple)
+{
+    if (!simple) {
+        c->count = trip_count(f, c);
+        return c->reverse ? c->count : vy_spv_zero(f->m, c->unsigned_type);
+    }
+    if (!c->reverse) return c->from;
+    uint32_t some = VY_DO(f, less_op(c->type), vy_bool_type(f), c->from, c->to);
+    return VY_DO(f, SpvOpSelect, c->t, some, c->to, c->from);
+}
+
+// Condition to run the body, from the phi.
+static uint32_t loop_test(vy_fn *f, const counted *c, uint32_t phi)
+{
+    uint32_t bools = vy_bool_type(f);
+    if (!c->count && !c->reverse) return VY_DO(f, less_op(c->type), bools, phi, c->to);
+    if (!c->count) return VY_DO(f, less_op(c->type), bools, c->from, phi);
+    if (!c->reverse) return VY_DO(f, SpvOpULessThan, bools, phi, c->count);
+    return VY_DO(f, SpvOpINotEqual, bools, phi, vy_spv_zero(f->m, c->unsigned_type));
+}
+
+// The loop variable, at the top of the body; *next is the phi's next value if it is known there.
+static uint32_t loop_variable(vy_fn *f, const counted *c, uint32_t phi, uint32_t *next)
+{
+    uint32_t one = vy_spv_int(f->m, c->count ? c->unsigned_type : c->type, 1), steps = phi;
+    if (!c->count && !c->reverse) return phi;
+    if (!c->count) return *next = VY_DO(f, SpvOpISub, c->t, phi, one);
+    if (c->reverse) steps = *next = VY_DO(f, SpvOpISub, c->ut, phi, one);
+    steps = vy_cast_id(f, c->type, c->unsigned_type, steps);
+    return VY_DO(f, SpvOpIAdd, c->t, c->from, VY_DO(f, SpvOpIMul, c->t, steps, c->step));
+}
+
+// The CARRYs behind a LOOP or WHILE become phis of its header.
+static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before, uint32_t first_init)
+{
+    frame->carries = inst(f, i)->nargs - first_init;
+    for (uint32_t k = 0; k < frame->carries; k++) {
+        uint32_t carry = i + 1 + k, id = vy_spv_id(f->m);
+        uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, carry)->type);
+        uint32_t at = header_phi(f, type, id, frame->inits[k], before, frame->other);
+        if (k == 0) frame->phis = at;
+        f->ids[carry] = id;
+    }
+}
+
+static bool reserve_inits(vy_fn *f, uint32_t i, uint32_t first_init, vy_frame *frame)
+{
+    // Leaves are made in the prologue, but evaluating them here keeps ids in order of appearance.
+    uint32_t n = inst(f, i)->nargs - first_init;
+    f->init_ids.count = 0;
+    if (!vy_vec_reserve(&f->init_ids, n + 1)) {
+        f->m->oom = true;
+        return false;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        f->init_ids.data[k] = vy_val(f, vy_arg(f->p, i, first_init + k));
+    frame->inits = f->init_ids.data;
+    return true;
+}
+
+static void loop_merge(vy_fn *f, const vy_frame *frame)
+{
+    VY_PUT(f->m, &f->code, SpvOpLoopMerge, frame->merge, frame->other, SpvLoopControlMaskNone);
+}
+
+static bool begin_loop(vy_fn *f, uint32_t i)
+{
+    vy_spv *m = f->m;
+    vy_frame frame = {.opener = i, .header = vy_spv_id(m), .merge = vy_spv_id(m), .other = vy_spv_id(m)};
+    counted c = counted_loop(f, i);
+    uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
+    if (!reserve_inits(f, i, 3, &frame)) return false;
+    uint32_t before = f->block, body = vy_spv_id(m);
+    vy_branch(f, frame.header);
+    vy_label(f, frame.header);
+    frame.counter_phi = header_phi(f, c.count ? c.ut : c.t, phi, initial, before, frame.other);
+    frame.counter = phi;
+    frame.counter_type = c.count ? c.unsigned_type : c.type;
+    frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
+    carry_phis(f, i, &frame, before, 3);
+    uint32_t test = loop_test(f, &c, phi);
+    loop_merge(f, &frame);
+    vy_branch_if(f, test, body, frame.merge);
+    frame.first_end = frame.header;
+    vy_label(f, body);
+    f->ids[i] = loop_variable(f, &c, phi, &frame.counter_next);
+    return push(f, frame);
+}
+
+static bool begin_while(vy_fn *f, uint32_t i)
+{
+    vy_spv *m = f->m;
+    vy_frame frame = {.opener = i, .header = vy_spv_id(m), .merge = vy_spv_id(m), .other = vy_spv_id(m)};
+    if (!reserve_inits(f, i, 0, &frame)) return false;
+    uint32_t before = f->block, condition = vy_spv_id(m);
+    vy_branch(f, frame.header);
+    vy_label(f, frame.header);
+    carry_phis(f, i, &frame, before, 0);
+    loop_merge(f, &frame);
+    vy_branch(f, condition);
+    vy_label(f, condition);
+    return push(f, frame);
+}
+
+static void loop_leave_test(vy_fn *f, uint32_t i)
+{
+    vy_frame *frame = &f->frames.data[f->frames.count - 1];
+    uint32_t body = vy_spv_id(f->m);
+    frame->first_end = f->block;
+    vy_branch_if(f, vy_val(f, vy_arg(f->p, i, 0)), body, frame->merge);
+    vy_label(f, body);
+}
+
+static void end_loop(vy_fn *f, uint32_t i)
+{
+    vy_frame frame = f->frames.data[--f->frames.count];
+    bool leaves = inst(f, frame.opener)->flags & VY_FLAG_EXIT;
+    for (uint32_t k = 0; k < frame.carries; k++)
+        patch(f, frame.phis + k * PHI_WORDS, vy_val(f, vy_arg(f->p, i, k + leaves)));
+    uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : 0;
+    vy_branch(f, frame.other);
+    vy_label(f, frame.other);
+    if (frame.counter) {
+        uint32_t next = frame.counter_next, t = vy_spv_type(f->m, frame.counter_type);
+        if (!next) next = VY_DO(f, SpvOpIAdd, t, frame.counter, frame.counter_step);
+        patch(f, frame.counter_phi, next);
+    }
+    if (leaves) vy_branch_if(f, keep, frame.header, frame.merge);
+    else vy_branch(f, frame.header);
+    vy_label(f, frame.merge);
+    f->closed = frame;
+    f->closed_end = frame.other;
+}
+
+static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
+{
+    uint32_t carry = f->ids[f->closed.opener + 1 + k];
+    if (!(inst(f, f->closed.opener)->flags & VY_FLAG_EXIT)) return carry;
+    uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
+    uint32_t next = vy_val(f, vy_arg(f->p, end, k + 1));
+    return VY_DO(f, SpvOpPhi, type, carry, f->closed.first_end, next, f->closed_end);
+}
+
+static uint32_t result(vy_fn *f, uint32_t i)
+{
+    uint32_t end = vy_arg(f->p, i, 0), k = inst(f, i)->aux;
+    switch ((vy_op)inst(f, end)->op) {
+    case VY_OP_ENDIF: return if_result(f, i, end, k);
+    case VY_OP_ENDLOOP: return loop_result(f, i, end, k);
+    default: return vy_val(f, vy_arg(f->p, end, k));
+    }
+}
+
+bool vy_emit_control(vy_fn *f, uint32_t i)
+{
+    switch ((vy_op)inst(f, i)->op) {
+    case VY_OP_IF: return begin_if(f, i);
+    case VY_OP_ELSE: begin_else(f, i); break;
+    case VY_OP_ENDIF: end_if(f); break;
+    case VY_OP_LOOP: return begin_loop(f, i);
+    case VY_OP_WHILE: return begin_while(f, i);
+    case VY_OP_TEST: loop_leave_test(f, i); break;
+    case VY_OP_ENDLOOP: end_loop(f, i); break;
+    case VY_OP_RESULT: f->ids[i] = result(f, i); break;
+    default: break; // CARRY: made by its loop; CHECKPOINT: no construct on the device
+    }
+    return !f->m->oom;
+}

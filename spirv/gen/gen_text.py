@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Embeds a Vyre module of functions and constants as a C table.
+
+usage: gen_text.py INPUT.vyre OUTPUT.h
+
+Each top-level item becomes one row with its text (comments and needless white space removed) and
+the rows it needs, directly or not.  Rows are in dependency order: a row needs earlier rows only,
+so whoever wants one function parses its `needs` in order, then itself.  All names in the header
+start with the name of the input file: mathlib.vyre gives mathlib_items.
+"""
+import os
+import re
+import sys
+
+TOKEN = re.compile(r"""
+    (?P<space>\s+|//[^\n]*|/\*.*?\*/)
+  | (?P<number>\d(?:[eE][+-]\d|\.(?!\.)|\w)*)
+  | (?P<word>\w+)
+  | (?P<mark>==|!=|<=|>=|<<|>>|&&|\|\||->|\.\.|[-+*/]=|.)
+""", re.VERBOSE | re.DOTALL)
+TIGHT = set("(){}[],;:@")  # no token changes its meaning beside these
+WIDTH = 90
+
+
+class Fail(Exception):
+    pass
+
+
+def tokenize(text):
+    """(kind, text, line) of everything but white space and comments."""
+    tokens, line = [], 1
+    for match in TOKEN.finditer(text):
+        if match.lastgroup != "space":
+            if match.group() == "/" and text[match.end():match.end() + 1] == "*":
+                raise Fail("%d: comment without an end" % line)
+            tokens.append((match.lastgroup, match.group(), line))
+        line += match.group().count("\n")
+    return tokens
+
+
+def split_items(tokens):
+    """One (kind, name, tokens, line) per top-level `fn` or `const`, attributes included."""
+    items, start, pos = [], 0, 0
+    while pos < len(tokens):
+        word, line = tokens[pos][1], tokens[pos][2]
+        if word == "@":  # @vjp(name)
+            while pos < len(tokens) and tokens[pos][1] != ")":
+                pos += 1
+            pos += 1
+            continue
+        if word not in ("fn", "const"):
+            raise Fail("%d: expected fn or const, found %s" % (line, word))
+        if pos + 1 >= len(tokens) or tokens[pos + 1][0] != "word":
+            raise Fail("%d: %s without a name" % (line, word))
+        name, end, depth = tokens[pos + 1][1], "}" if word == "fn" else ";", 0
+        while True:
+            if pos >= len(tokens):
+                raise Fail("%d: %s is not closed" % (line, name))
+            mark = tokens[pos][1]
+            depth += (mark in ("(", "[", "{")) - (mark in (")", "]", "}"))
+            pos += 1
+            if depth < 0:
+                raise Fail("%d: unbalanced %s" % (tokens[pos - 1][2], mark))
+            if depth == 0 and mark == end:
+                break
+        items.append((word, name, tokens[start:pos], line))
+        start = pos
+    if start < pos:
+        raise Fail("%d: attribute without a function" % tokens[start][2])
+    return items
+
+
+def order(items):
+    """Names in dependency order, and the closure of each: [name, …] in that same order."""
+    uses, lines = {}, {}
+    for _, name, _, line in items:
+        if name in uses:
+            raise Fail("%d: %s is already declared" % (line, name))
+        uses[name], lines[name] = [], line
+    for _, name, tokens, _ in items:
+        for kind, text, _ in tokens:
+            if kind == "word" and text in uses and text != name and text not in uses[name]:
+                uses[name].append(text)
+    done, closure, open_names = [], {}, set()
+
+    def visit(name):
+        if name in closure:
+            return
+        if name in open_names:
+            raise Fail("%d: %s calls itself, directly or not" % (lines[name], name))
+        open_names.add(name)
+        for other in uses[name]:
+            visit(other)
+        needed = set(uses[name]).union(*(closure[other] for other in uses[name]))
+        closure[name] = [other for other in done if other in needed]
+        done.append(name)
+
+    for _, name, tokens, _ in items:
+        if [text for _, text, _ in tokens].count(name) > 1:
+            raise Fail("%d: %s calls itself" % (lines[name], name))
+        visit(name)
+    return done, closure
+
+
+def squeeze(tokens):
+    """Source text with one space where one may matter; a list of lines to print."""
+    lines, line, last = [], "", None
+    for _, text, _ in tokens:
+        gap = "" if last is None or last in TIGHT or text in TIGHT else " "
+        if len(line) + len(text) > WIDTH and line:
+            lines.append(line + gap)
+            line, gap = "", ""
+        line += gap + text
+        last = text
+    return lines + [line]
+
+
+def generate(text, source):
+    items = split_items(tokenize(text))
+    names, closure = order(items)
+    by_name = {name: (kind, tokens) for kind, name, tokens, _ in items}
+    index = {name: i for i, name in enumerate(names)}
+    stem = re.sub(r"\W", "_", os.path.splitext(source)[0])
+    upper = stem.upper()
+
+    needs, first = [], {}
+    for name in names:
+        first[name] = len(needs)
+        needs += [index[other] for other in closure[name]]
+    out = [
+        "// Generated by spirv/gen/gen_text.py from %s.  Do not edit." % source,
+        "#ifndef VYRE_%s_TEXT_H" % upper,
+        "#define VYRE_%s_TEXT_H" % upper,
+        "",
+        "#include <stdbool.h>",
+        "#include <stdint.h>",
+        "",
+        "// Rows are in dependency order: a row's needs come before it.",
+        "typedef struct %s_item {" % stem,
+        "    const char *name;",
+        "    const char *text;      // the declaration, without comments",
+        "    uint32_t text_size;    // bytes, without the final 0",
+        "    uint16_t first_need;   // the items it needs, directly or not, are",
+        "    uint16_t need_count;   // %s_needs[first_need … + need_count − 1], in order" % stem,
+        "    bool is_const;",
+        "} %s_item;" % stem,
+        "",
+        "enum { %s_ITEM_COUNT = %d };" % (upper, len(names)),
+        "",
+        "static const uint16_t %s_needs[] = {" % stem,
+    ]
+    for i in range(0, len(needs), 20):
+        out.append("    " + " ".join("%d," % n for n in needs[i:i + 20]))
+    out += ["    0", "};", "", "static const %s_item %s_items[] = {" % (stem, stem)]
+    for name in names:
+        kind, tokens = by_name[name]
+        lines = squeeze(tokens)
+        out.append('    {"%s",' % name)
+        out += ['     "%s"' % line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+        out.append("     , %d, %d, %d, %s}," % (
+            len("".join(lines).encode()), first[name], len(closure[name]),
+            "true" if kind == "const" else "false"))
+    out += ["};", ""]
+    for name in names:
+        out.append("#define %s_%s %d" % (upper, name, index[name]))
+    out += ["", "#endif", ""]
+    return "\n".join(out)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with open(sys.argv[1], encoding="utf-8") as f:
+        text = f.read()
+    try:
+        result = generate(text, os.path.basename(sys.argv[1]))
+    except Fail as why:
+        sys.exit("%s:%s" % (sys.argv[1], why))
+    with open(sys.argv[2], "w", encoding="utf-8") as f:
+        f.write(result)
+
+
+if __name__ == "__main__":
+    main()

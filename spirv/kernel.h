@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// kernel.h: everything a runtime must know to launch one compiled kernel, as plain data.
+//
+// This header depends on nothing but the C standard library.  vkrt reads it and never sees the IR;
+// somebody else's engine may do the same, or read the identical facts from the JSON manifest.
+#ifndef VYRE_KERNEL_H
+#define VYRE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Optional device features a kernel needs.  A runtime enables them or refuses with the name.
+#define VY_FEATURES(X)                                                                            \
+    X(FLOAT64, "shader_float64")                                                                  \
+    X(FLOAT16, "shader_float16")                                                                  \
+    X(INT64, "shader_int64")                                                                      \
+    X(INT16, "shader_int16")                                                                      \
+    X(STORAGE_16BIT, "storage_buffer_16bit_access")                                               \
+    X(STORAGE_8BIT, "storage_buffer_8bit_access")                                                 \
+    X(INT8, "shader_int8")                                                                        \
+    X(ATOMIC_FLOAT32_ADD, "shader_atomic_float")                /* buffer float32 atomic add */   \
+    X(ATOMIC_FLOAT32_ADD_SHARED, "shader_atomic_float_shared")                                    \
+    X(ATOMIC_FLOAT64_ADD, "shader_atomic_float64")                                                \
+    X(ATOMIC_FLOAT64_ADD_SHARED, "shader_atomic_float64_shared")                                  \
+    X(ATOMIC_INT64, "shader_atomic_int64")                                                        \
+    X(ATOMIC_INT64_SHARED, "shader_atomic_int64_shared")                                          \
+    X(SUBGROUP_BASIC, "subgroup_basic")                                                           \
+    X(SUBGROUP_VOTE, "subgroup_vote")                                                             \
+    X(SUBGROUP_ARITHMETIC, "subgroup_arithmetic")                                                 \
+    X(SUBGROUP_BALLOT, "subgroup_ballot")                       /* broadcast with dynamic lane */ \
+    X(SUBGROUP_SHUFFLE, "subgroup_shuffle")                                                       \
+    X(SUBGROUP_EXTENDED_TYPES, "shader_subgroup_extended_types")                                  \
+    X(SIGNED_ZERO_INF_NAN_16, "signed_zero_inf_nan_preserve_float16")                             \
+    X(SIGNED_ZERO_INF_NAN_32, "signed_zero_inf_nan_preserve_float32")                             \
+    X(SIGNED_ZERO_INF_NAN_64, "signed_zero_inf_nan_preserve_float64")                             \
+    X(ROUNDING_RTE_16, "rounding_mode_rte_float16")                                               \
+    X(ROUNDING_RTE_32, "rounding_mode_rte_float32")                                               \
+    X(ROUNDING_RTE_64, "rounding_mode_rte_float64")
+
+typedef enum vy_feature_index {
+#define X(id, text) VY_FEATURE_INDEX_##id,
+    VY_FEATURES(X)
+#undef X
+        VY_FEATURE_COUNT
+} vy_feature_index;
+
+// A set of features, one bit each: VY_FEATURE_BIT(FLOAT64) | …
+typedef uint64_t vy_features;
+#define VY_FEATURE_BIT(id) ((vy_features)1 << VY_FEATURE_INDEX_##id)
+
+// Integer expressions over symbols, for shapes, extents and sizes.  Evaluated in signed 64 bits by
+// the host; overflow, division by zero and a negative shape are errors, never wrapped values.
+// Nodes refer to earlier nodes of the same array, so an array is evaluated front to back.
+typedef enum vy_expr_op {
+    VY_EXPR_CONST,  // value
+    VY_EXPR_SYMBOL, // value = index into the symbol array
+    VY_EXPR_ADD,    // a + b
+    VY_EXPR_SUB,
+    VY_EXPR_MUL,
+    VY_EXPR_DIV, // truncates, as in C
+    VY_EXPR_REM,
+    VY_EXPR_MIN,
+    VY_EXPR_MAX,
+} vy_expr_op;
+
+typedef struct vy_expr {
+    vy_expr_op op;
+    uint32_t a, b; // operands: indices of earlier nodes
+    int64_t value; // of CONST and SYMBOL
+} vy_expr;
+
+// A value known only at launch.
+typedef enum vy_symbol_kind {
+    VY_SYMBOL_SCALAR,   // a scalar parameter of the program
+    VY_SYMBOL_EXTENT,   // extent of axis `axis` of buffer `buffer`, where the program wrote `?`
+    VY_SYMBOL_REPEAT,   // the counter of an enclosing repeat step (plans only)
+    VY_SYMBOL_READBACK, // an element read back by a step (plans only)
+} vy_symbol_kind;
+
+typedef struct vy_symbol {
+    const char *name; // the scalar's name; `len(x)` for an extent
+    vy_symbol_kind kind;
+    const char *type; // "u32", "f32", …: how a scalar is packed; "u32" for the others
+    uint32_t buffer;  // EXTENT: index into the binding (kernel) or buffer (plan) array
+    uint32_t axis;
+} vy_symbol;
+
+typedef enum vy_access { VY_ACCESS_IN, VY_ACCESS_OUT, VY_ACCESS_INOUT } vy_access;
+
+// One storage-buffer binding.
+typedef struct vy_kernel_binding {
+    const char *name;
+    uint32_t set, binding;
+    vy_access access;   // OUT: the runtime clears it before each dispatch if `clear`
+    bool clear;         // zero-fill before the dispatch
+    bool workspace;     // made by the compiler: the runtime allocates it, users bind nothing
+    const char *init;   // see vy_plan_step COPY: name of the buffer whose contents it starts with, or
+                        // NULL; "1" means filled with ones
+    const char *type;   // element type: "f32", "u8", …
+    uint32_t elem_size; // bytes of one element
+    uint32_t rank;      // number of axes
+    const uint32_t *dims; // rank expression indices, outermost (slowest) axis first
+} vy_kernel_binding;
+
+// One field of the parameter block (push constants, or a storage buffer when they are too many).
+typedef enum vy_param_kind {
+    VY_PARAM_SCALAR,     // value of symbol `index`
+    VY_PARAM_EXPR,       // expression `index`, stored as u32 (extents the kernel compares against)
+    VY_PARAM_GROUP_BASE, // first workgroup of this dispatch on axis `index` (0 unless a large
+                         // dispatch is split), u32
+    VY_PARAM_NUM_GROUPS, // workgroups of the whole logical dispatch on axis `index`, u32
+} vy_param_kind;
+
+typedef struct vy_kernel_param {
+    const char *name;
+    vy_param_kind kind;
+    const char *type;
+    uint32_t index;
+    uint32_t offset; // bytes from the start of the block
+    uint32_t size;   // bytes
+} vy_kernel_param;
+
+#define VY_NO_BINDING UINT32_MAX
+
+// A compiled kernel.  Owned by the vy_plan or compile result it came from.
+typedef struct vy_kernel {
+    const char *name;  // program name
+    const char *entry; // entry point in the module: "main" where the module has one kernel
+    const uint32_t *words; // SPIR-V
+    size_t word_count;
+    uint32_t spirv_version;  // e.g. 0x00010300
+    uint32_t vulkan_version; // minimum, as VK_API_VERSION: (major << 22) | (minor << 12)
+    uint32_t local_size[3];
+    vy_features features; // needed; a device without one cannot run the kernel
+    const vy_kernel_binding *bindings;
+    uint32_t binding_count;
+    const vy_kernel_param *params;
+    uint32_t param_count;
+    uint32_t param_bytes;   // size of the block, a multiple of 4; at most 128 when pushed
+    uint32_t param_set;     // VY_NO_BINDING: push constants; else set and binding of the buffer
+    uint32_t param_binding; // that holds the block
+    const vy_symbol *symbols;
+    uint32_t symbol_count;
+    const vy_expr *exprs;
+    uint32_t expr_count;
+    // The invocation domain, one expression per `over` variable, the LAST being the x axis:
+    // groups_x = ceil(domain[rank-1] / local_size[0]), groups_y from domain[rank-2], and z from the
+    // product of all the others.  Rank 0: the caller chooses the group counts.
+    uint32_t domain_rank;
+    const uint32_t *domain;
+} vy_kernel;
+
+#endif

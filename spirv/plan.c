@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// plan.c: one program as a plan (plan.h): fills and copies for the buffers the compiler made, then the
+// dispatch.  Clearing `out` buffers belongs to the dispatch (vy_kernel_binding.clear).
+#include "spirv/emit.h"
+
+#include <string.h>
+
+// -------------------------------------------------------------------- which clears can be dropped
+bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b)
+{
+    if (a.id == b.id) return true;
+    const vy_dim_node *x = &p->dims.data[a.id], *y = &p->dims.data[b.id];
+    bool leaf = x->op == VY_DIM_CONST || x->op == VY_DIM_SCALAR || x->op == VY_DIM_UNKNOWN;
+    return x->op == y->op && leaf && x->value == y->value;
+}
+
+// A store at top level whose indices are all the over variables, each on an axis of its extent.
+static bool covers(const vy_program *p, uint32_t i)
+{
+    const vy_inst *in = &p->insts.data[i];
+    const vy_buf *b = &p->buffers.data[in->aux];
+    bool seen[VY_MAX_RANK + 1] = {0};
+    if (b->rank != p->overs.count || b->rank > VY_MAX_RANK) return false;
+    for (uint32_t k = 0; k < b->rank; k++) {
+        uint32_t arg = vy_arg(p, i, k);
+        if (!VY_IS_LEAF(arg)) return false;
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(arg)];
+        if (l->kind != VY_LEAF_OVER || l->index >= VY_MAX_RANK || seen[l->index]) return false;
+        if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;
+        seen[l->index] = true;
+    }
+    return true;
+}
+
+bool vy_fully_written(const vy_program *p, uint32_t buffer)
+{
+    uint32_t depth = 0;
+    if (!p->overs.count) return false;
+    for (uint32_t i = 1; i < p->insts.count; i++) {
+        const vy_inst *in = &p->insts.data[i];
+        depth += vy_op_opens((vy_op)in->op);
+        depth -= vy_op_closes((vy_op)in->op);
+        if (!vy_op_is_memory((vy_op)in->op) || in->aux != buffer) continue;
+        return in->op == VY_OP_STORE && depth == 0 && covers(p, i);
+    }
+    return false;
+}
+
+// ------------------------------------------------------------------------------------------- steps
+static uint64_t one_bits(vy_type t)
+{
+    uint64_t bits = 0;
+    vy_scalar v = {.u = 1};
+    if (vy_type_is_float(t)) v.f = 1;
+    vy_scalar_write(t, v, &bits);
+    return bits;
+}
+
+static uint32_t find_binding(const vy_kernel *k, const char *name)
+{
+    for (uint32_t i = 0; i < k->binding_count; i++)
+        if (strcmp(k->bindings[i].name, name) == 0) return i;
+    return UINT32_MAX;
+}
+
+static vy_role role_of(const vy_kernel_binding *b)
+{
+    if (b->workspace) return VY_ROLE_WORKSPACE;
+    return b->access == VY_ACCESS_IN ? VY_ROLE_IN : b->access == VY_ACCESS_OUT ? VY_ROLE_OUT : VY_ROLE_INOUT;
+}
+
+// What a buffer needs before the dispatch; false for nothing.
+static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
+{
+    const vy_kernel_binding *b = &k->bindings[index];
+    vy_type type = VY_VOID;
+    vy_type_from_name(b->type, strlen(b->type), &type);
+    *step = (vy_plan_step){.kind = VY_STEP_FILL, .buffer = index};
+    if (b->init && strcmp(b->init, "1") == 0) {
+        step->pattern = one_bits(type);
+        return true;
+    }
+    if (b->init) {
+        step->kind = VY_STEP_COPY;
+        step->source = find_binding(k, b->init);
+        return step->source != UINT32_MAX;
+    }
+    return b->workspace && b->access == VY_ACCESS_INOUT; // scratch memory starts as zero
+}
+
+bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
+{
+    vy_plan_buffer *buffers = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *buffers);
+    vy_plan_step *steps = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *steps);
+    vy_plan_arg *args = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *args);
+    uint32_t *symbols = vy_arena_alloc(arena, (k->symbol_count + 1) * sizeof *symbols);
+    if (!buffers || !steps || !args || !symbols) return false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < k->binding_count; i++) {
+        const vy_kernel_binding *b = &k->bindings[i];
+        buffers[i] = (vy_plan_buffer){b->name, role_of(b), b->type, b->elem_size, b->rank, b->dims};
+        args[i] = (vy_plan_arg){i, VY_NO_EXPR};
+        if (start_step(k, i, &steps[count])) count++;
+    }
+    for (uint32_t i = 0; i < k->symbol_count; i++) symbols[i] = i; // symbols are the first expressions
+    steps[count++] = (vy_plan_step){.kind = VY_STEP_DISPATCH, .args = args, .symbols = symbols};
+    *plan = (vy_plan){.name = k->name, .kernels = k, .kernel_count = 1,
+                      .buffers = buffers, .buffer_count = k->binding_count,
+                      .symbols = k->symbols, .symbol_count = k->symbol_count,
+                      .exprs = k->exprs, .expr_count = k->expr_count,
+                      .steps = steps, .step_count = count};
+    return true;
+}

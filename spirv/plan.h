@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// plan.h: what it takes to execute a whole result (a program, or the pipeline that a derivative is),
+// as plain data.  vkrt executes it; the JSON manifest and the C header serialise it.
+#ifndef VYRE_PLAN_H
+#define VYRE_PLAN_H
+
+#include "kernel.h"
+
+typedef enum vy_role {
+    VY_ROLE_IN,        // read only; the caller provides contents
+    VY_ROLE_OUT,       // the caller reads it afterwards; starts as zero
+    VY_ROLE_INOUT,     // both
+    VY_ROLE_WORKSPACE, // allocated by whoever executes the plan
+} vy_role;
+
+typedef struct vy_plan_buffer {
+    const char *name;
+    vy_role role;
+    const char *type;
+    uint32_t elem_size;
+    uint32_t rank;
+    const uint32_t *dims; // expression indices (into the plan's expressions)
+} vy_plan_buffer;
+
+typedef enum vy_step_kind {
+    VY_STEP_DISPATCH, // kernel, args, params
+    VY_STEP_FILL,     // buffer := pattern, element by element
+    VY_STEP_COPY,     // buffer := source, whole, same size
+    VY_STEP_REPEAT,   // run the next `count` steps expr times; symbol counts 0, 1, …
+    VY_STEP_READBACK, // symbol := element `expr` of buffer (integer types)
+} vy_step_kind;
+
+typedef struct vy_plan_arg { // one per binding of the kernel, same order
+    uint32_t buffer;
+    uint32_t offset; // expression: first element bound, or VY_NO_EXPR for 0
+} vy_plan_arg;
+
+#define VY_NO_EXPR UINT32_MAX
+
+typedef struct vy_plan_step {
+    vy_step_kind kind;
+    uint32_t kernel;          // DISPATCH
+    const vy_plan_arg *args;  // DISPATCH: binding_count of the kernel
+    const uint32_t *symbols;  // DISPATCH: for each symbol of the kernel, the plan expression that
+                              // gives it; for float scalars a SYMBOL node, copied bit by bit
+    const uint32_t *groups;   // DISPATCH of a kernel with domain_rank 0: three expressions, or NULL:
+                              // the caller gives them
+    uint32_t buffer, source;  // FILL, COPY, READBACK
+    uint64_t pattern;         // FILL: the element's bits, little end first
+    uint32_t count, expr, symbol; // REPEAT, READBACK
+} vy_plan_step;
+
+// Immutable; owned by whoever made it (vy_plan_free).
+typedef struct vy_plan {
+    const char *name;
+    const vy_kernel *kernels;
+    uint32_t kernel_count;
+    const vy_plan_buffer *buffers;
+    uint32_t buffer_count;
+    const vy_symbol *symbols; // SCALAR symbols are the plan's scalar parameters, in order
+    uint32_t symbol_count;
+    const vy_expr *exprs;
+    uint32_t expr_count;
+    const vy_plan_step *steps;
+    uint32_t step_count;
+} vy_plan;
+
+// Evaluates expressions 0 … count-1 into `values` (count entries), given the symbols' values.
+// Returns true, or false with *bad = index of the node that overflowed or divided by zero.
+// Nodes that depend on a symbol for which known[s] is false are left untouched and marked false in
+// value_known (count entries); pass NULL for both to say that everything is known.
+static inline bool vy_expr_eval(const vy_expr *e, uint32_t count, const int64_t *symbols,
+                                const bool *known, int64_t *values, bool *value_known,
+                                uint32_t *bad)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool ok = true, have = true;
+        if (e[i].op == VY_EXPR_CONST) {
+            values[i] = e[i].value;
+        } else if (e[i].op == VY_EXPR_SYMBOL) {
+            have = !known || known[e[i].value];
+            if (have) values[i] = symbols[e[i].value];
+        } else if (value_known && !(value_known[e[i].a] && value_known[e[i].b])) {
+            have = false;
+        } else {
+            int64_t a = values[e[i].a], b = values[e[i].b];
+            bool divides = b != 0 && !(a == INT64_MIN && b == -1);
+            switch (e[i].op) {
+            case VY_EXPR_ADD: ok = !__builtin_add_overflow(a, b, &values[i]); break;
+            case VY_EXPR_SUB: ok = !__builtin_sub_overflow(a, b, &values[i]); break;
+            case VY_EXPR_MUL: ok = !__builtin_mul_overflow(a, b, &values[i]); break;
+            case VY_EXPR_DIV: ok = divides; values[i] = divides ? a / b : 0; break;
+            case VY_EXPR_REM: ok = divides; values[i] = divides ? a % b : 0; break;
+            case VY_EXPR_MIN: values[i] = a < b ? a : b; break;
+            case VY_EXPR_MAX: values[i] = a > b ? a : b; break;
+            default: ok = false; break;
+            }
+        }
+        if (value_known) value_known[i] = have;
+        if (!ok) {
+            if (bad) *bad = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+#endif

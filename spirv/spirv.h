@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// spirv.h: programs as SPIR-V for Vulkan, and everything needed to launch them.
+//
+//   vy_diag d;
+//   vy_spirv_options o = {.target = VY_VULKAN_1_2, .validate = true};
+//   vy_compiled *c = vy_compile(program, &o, &d);
+//   if (c == NULL) …                                  // d says why
+//   … c->words, c->word_count: the module; c->kernels[0]: bindings, parameters, group counts;
+//     c->plans[0]: the steps that a whole run takes …
+//   vy_compiled_free(c);
+//
+// A program compiles to one entry point.  Same program and options, same bytes.
+#ifndef VYRE_SPIRV_H
+#define VYRE_SPIRV_H
+
+#include "ir/vyre.h"
+#include "spirv/kernel.h"
+#include "spirv/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The oldest Vulkan that must accept the module; SPIR-V 1.3, 1.5 and 1.6.
+typedef enum vy_target { VY_VULKAN_1_1, VY_VULKAN_1_2, VY_VULKAN_1_3 } vy_target;
+
+VY_API bool vy_target_from_name(const char *name, vy_target *out); // "vulkan1.2" (or "1.2")
+VY_API const char *vy_target_name(vy_target target);
+
+// Names of optional features, as in kernel.h: "shader_atomic_float".
+VY_API const char *vy_feature_name(uint32_t index); // NULL past the end
+VY_API bool vy_feature_from_name(const char *name, size_t size, vy_features *bit);
+
+// How to compile.  All zero: for Vulkan 1.1, default float mode, range guards kept, names and line
+// numbers kept, no optional feature beyond what the program's own types and subgroup operations
+// need, not validated.
+typedef struct vy_spirv_options {
+    vy_target target;
+    // Floats (LANGUAGE 1.5).  Default: the device's own functions, contraction allowed.
+    bool precise;   // no contraction, our own bounded functions; float controls where `enabled`
+    bool fast_math; // for completeness: reassociation is done by vy_optimize, before
+    bool unchecked; // drops range guards: an out-of-range access is undefined behaviour
+    bool strip;     // no names, no line numbers
+    bool validate;  // run libspirv's validator; a failure is our bug and comes as a diagnostic
+    // Features that may be used where they make the code better (float atomics) or where nothing
+    // else would do (64-bit atomics): from --enable, or what the device at hand has.
+    vy_features enabled;
+    // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
+    uint32_t subgroup_size;
+    // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
+    uint32_t max_push_bytes;
+} vy_spirv_options;
+
+// The result, one block of memory (vy_compiled_free).
+typedef struct vy_compiled {
+    const uint32_t *words; // the module
+    size_t word_count;
+    uint32_t count;           // programs compiled
+    const vy_kernel *kernels; // one per program, in the order given
+    const vy_plan *plans;     // one per program: that program alone, as a plan of one dispatch
+} vy_compiled;
+
+// Compiles one program; its entry point is `main`.  Returns NULL with *diag filled on error.
+// `options` NULL: all zero.
+VY_API vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options,
+                               vy_diag *diag);
+// Compiles several programs to one module with one entry point each, named after its program.  Each
+// kernel's `features` is what the whole module needs, because a device must accept all of it.
+VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
+                                      const vy_spirv_options *options, vy_diag *diag);
+VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
+
+// Runs libspirv's validator for the target.  False with *diag (code INVALID_SPIRV) if it objects.
+VY_API bool vy_spirv_validate(const uint32_t *words, size_t count, vy_target target,
+                              vy_diag *diag);
+
+// The serialisers return malloc'd, terminated text and its length in *size (may be NULL), or NULL
+// when memory is out.
+
+// Disassembly by libspirv; `color` adds ANSI colours.  NULL also if the words are no SPIR-V.
+VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool color, size_t *size);
+
+// The JSON manifest: all one needs to run the plan with Vulkan and the .spv alone.
+//
+//   {"vyre": 1, "name", "scalars": [{"name", "type"}],
+//    "buffers": [{"name", "role": "in|out|inout|workspace", "type", "element_size",
+//                 "shape": ["N", "D*(D+1)/2"]}],
+//    "steps":   [{"do": "dispatch", "kernel", "buffers": {KERNEL'S NAME: "buffer" or
+//                  {"buffer", "offset"}}, "symbols": {NAME: EXPRESSION}, "groups": […] if fixed},
+//                {"do": "fill", "buffer", "value"}, {"do": "copy", "from", "to"},
+//                {"do": "repeat", "count", "times", "symbol"},
+//                {"do": "readback", "buffer", "element", "symbol"}],
+//    "kernels": [{"name", "entry", "spirv": "1.3", "vulkan": "1.1", "local_size": [x, y, z],
+//                 "features": ["shader_float64"],
+//                 "bindings": [{"name", "set", "binding", "access": "in|out|inout", "clear",
+//                               "workspace", "init", "type", "element_size", "shape"}],
+//                 "params": {"in": "push_constants" or {"set", "binding"}, "bytes",
+//                            "fields": [{"name", "kind": "scalar|expression|group_base|num_groups",
+//                                        "type", "offset", "size", "value"}]},
+//                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
+//
+// Expressions are C-like integer arithmetic (+ − * / % min max ceil) over the scalars' names and
+// `len(x)` (the elements bound to x), evaluated in signed 64 bits.  A repeat runs the next `count`
+// steps.  Every `out` binding with "clear" is filled with zero before its dispatch.
+VY_API char *vy_manifest(const vy_plan *plan, size_t *size);
+
+// A C99 header without dependencies: the words as an array, bindings as enumerators, the parameter
+// block as a struct, sizes as macros.  All names start with `prefix`.
+VY_API char *vy_c_header(const vy_plan *plan, const char *prefix, size_t *size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+#!/bin/sh
+# ONCE
+# The shared libraries export vy_… and vkrt_… and nothing else: no volk, no SPIRV-Tools, no helper.
+set -eu
+status=0
+for pair in vyre:vy_ vkrt:vkrt_; do
+    library=$BUILD/lib${pair%:*}.so prefix=${pair#*:}
+    [ -e "$library" ] || library=$BUILD/${pair%:*}/lib${pair%:*}.so
+    names=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}')
+    if ! printf '%s\n' "$names" | grep -q "^$prefix"; then
+        echo "$library exports no $prefix… at all"
+        status=1
+    fi
+    others=$(printf '%s\n' "$names" | grep -v "^$prefix" || true)
+    if [ -n "$others" ]; then
+        printf '%s exports what it should hide:\n%s\n' "$library" "$others"
+        status=1
+    fi
+done
+exit $status

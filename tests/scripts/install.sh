@@ -1,0 +1,52 @@
+#!/bin/sh
+# ONCE
+# `meson install` gives a library that a stranger's program compiles against, links and runs with
+# nothing but pkg-config, and a command that runs from where it was put.
+set -eu
+root=$(mktemp -d) # not under the source tree
+meson install -C "$BUILD" --no-rebuild --quiet --destdir "$root" >install.log ||
+    { cat install.log; exit 1; }
+
+pc=$(find "$root" -name vyre.pc)
+[ -n "$pc" ] || { echo "vyre.pc is not installed"; exit 1; }
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root"
+include=$(pkg-config --cflags vyre)
+
+# Every installed header stands alone, also in strict C11.
+for header in $(cd "$root" && find . -path '*/include/vyre/*.h'); do
+    name=${header#*/include/vyre/}
+    printf '#include "%s"\nint main(void) { return 0; }\n' "$name" >header.c
+    cc -std=c11 -Wall -Wextra -Werror $include $(pkg-config --cflags vulkan) -fsyntax-only header.c
+done
+
+cat >vyre.c <<'C'
+#include "ir/vyre.h"
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    const char *text = "program p(x: in f32[n], y: out f32[n], n: u32) over(i: n) { y[i] = x[i]; }";
+    vy_module *m = vy_parse(text, strlen(text), "p.vyre");
+    int ok = m && vy_module_ok(m);
+    vy_module_free(m);
+    puts(ok ? "parsed" : "not parsed");
+    return !ok;
+}
+C
+cc -std=c11 vyre.c -o vyre $include $(pkg-config --libs vyre)
+LD_LIBRARY_PATH=$libdir ./vyre
+ln -s "$libdir"/libvyre.a . # statically, with everything it needs from the system
+cc -std=c11 vyre.c -o vyre-static $include ./libvyre.a \
+    $(PKG_CONFIG_SYSROOT_DIR= pkg-config --static --libs vyre | sed 's/-lvyre//g')
+./vyre-static
+
+printf '#include "vkrt/vkrt.h"\nint main(void) { return 0; }\n' >vkrt.c
+cc -std=c11 vkrt.c -o vkrt $(pkg-config --cflags --libs vkrt)
+LD_LIBRARY_PATH=$libdir ./vkrt
+
+command=$(find "$root" -name vyre-grad -type f)
+printf 'program p(x: in f32[2], y: out f32[2]) over(i: 2) { y[i] = x[i]; }\n' >p.vyre
+"$command" print p.vyre
+rm -rf "$root"

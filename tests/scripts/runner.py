@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# ONCE
+"""The text-test runner itself: that it can fail, expand, compare and bless."""
+import os
+import sys
+import unittest
+
+ROOT = os.environ.get("SRC", os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import texttest  # noqa: E402
+
+
+class FakeContext:
+    """Runs `echo`-like shell commands; no device unless asked."""
+    root, tests, temp, bless, require_device = ROOT, os.getcwd(), os.getcwd(), False, False
+
+    def __init__(self, devices=""):
+        self.text = devices
+
+    def devices(self):
+        return self.text
+
+    def run(self, argv, timeout, **how):
+        import subprocess
+        done = subprocess.run(argv, capture_output=True, text=True, cwd=how["cwd"],
+                              env=dict(os.environ, **how["env"]), timeout=timeout)
+        return done.returncode, done.stdout, done.stderr
+
+    def trouble(self, status, err):
+        return ""
+
+
+def run(text, context=None):
+    with open("case.test", "w") as f:
+        f.write(text)
+    results = texttest.run_file(context or FakeContext(), os.path.abspath("case.test"),
+                                lambda name, state, text="": (name, state, text))
+    return [state for _, state, _ in results], "\n".join(text for _, _, text in results)
+
+
+class Runner(unittest.TestCase):
+    def test_exact_lines(self):
+        self.assertEqual(run("// RUN: echo a; echo b\n// EXPECT: a\n// EXPECT: b\n")[0],
+                         ["passed"])
+        for other in ("// EXPECT: a\n", "// EXPECT: b\n// EXPECT: a\n", "// EMPTY:\n",
+                      "// EXPECT: a\n// EXPECT: b\n// EXPECT: c\n", "// NOT: b\n",
+                      "// CONTAINS: c\n", "// COUNT: 2 a\n", "// STATUS: 1\n", "// ERROR: x\n",
+                      "/* EXPECT\na\n*/\n"):
+            self.assertEqual(run("// RUN: echo a; echo b\n" + other)[0], ["failed"], other)
+
+    def test_dots_stand_for_lines(self):
+        for text, state in (("a|...", "passed"), ("...|d", "passed"), ("a|...|d", "passed"),
+                            ("...|b|...", "passed"), ("...|a", "failed"), ("b|...", "failed")):
+            lines = "".join("// EXPECT: %s\n" % line for line in text.split("|"))
+            self.assertEqual(run("// RUN: printf 'a\\nb\\nc\\nd\\n'\n" + lines)[0], [state], text)
+
+    def test_numbers(self):
+        same = texttest.same
+        self.assertFalse(same("x f32[2] = [1, 2]", "x f32[2] = [1, 2.0000001]", None))
+        self.assertTrue(same("x f32[2] = [1, 2]", "x f32[2] = [1, 2.0000001]", (1e-6, 0)))
+        self.assertFalse(same("x f32[2] = [1, 2]", "x f32[2] = [1, 2.001]", (1e-6, 0)))
+        self.assertFalse(same("x f32[2] = [1, 2]", "y f32[2] = [1, 2]", (1e-6, 0)))
+        self.assertFalse(same("x = [1, 2]", "x = [1, 2, 3]", (1e-6, 0)))
+        self.assertTrue(same("x = [nan, -inf]", "x = [nan, -inf]", (1e-6, 0)))
+        self.assertFalse(same("x = [inf]", "x = [-inf]", (1e-6, 0)))
+        self.assertFalse(same("x = [1]", "x = [nan]", (1e30, 0)))
+        self.assertTrue(same("x f32[1] = [1]", "x f32[1] = [1.0000001]", (0, 1)))
+        self.assertFalse(same("x f64[1] = [1]", "x f64[1] = [1.0000001]", (0, 1)))
+        self.assertTrue(same("x f32[1] = [1e-45]", "x f32[1] = [-1e-45]", (0, 2)))
+
+    def test_variants(self):
+        names = [name for name, _ in texttest.variants("g --engine eval,vulkan -O{0,3} x=1,2")]
+        self.assertEqual(names, ["eval,0", "eval,3", "vulkan,0", "vulkan,3"])
+        self.assertEqual(run("// RUN: echo {a,b}\n// EXPECT[a]: a\n// EXPECT[b]: b\n")[0],
+                         ["passed", "passed"])
+
+    def test_no_device_is_a_skip_with_a_reason(self):
+        states, why = run("// RUN: echo --engine eval,vulkan\n// CONTAINS: engine\n")
+        self.assertEqual((states, why.strip()), (["passed", "skipped"], "no Vulkan device"))
+        self.assertEqual(run("// RUN: echo --engine vulkan\n", FakeContext("0: llvmpipe"))[0],
+                         ["passed"])
+
+    def test_error_on_its_line(self):
+        text = ("// RUN: echo '%%s:%d:9: error: no such name [E0100]' >&2; exit 1; : %%s\n"
+                "x = y; //~ ERROR E0100 no such\n")
+        self.assertEqual(run((text % 2).replace("'%s:", "%s':"))[0], ["passed"])
+        self.assertEqual(run((text % 1).replace("'%s:", "%s':"))[0], ["failed"])
+
+    def test_bad_tests_fail(self):
+        for text in ("nothing\n", "// EXPECT: a\n", "// RUN: true\n// EXPCT: a\n",
+                     "// RUN: true\n/* EXPECT\n", "// RUN: echo 1\n// EXPECT: 2\n// TOL: x\n"):
+            self.assertEqual(run(text)[0], ["failed"], text)
+
+    def test_bless(self):
+        context = FakeContext()
+        context.bless = True
+        self.assertEqual(run("// RUN: printf 'a\\n  b\\n'\n// EXPECT: x\n// TOL: 1\nrest\n"
+                             "// RUN: echo c\n/* EXPECT\n*/\n", context)[0],
+                         ["passed", "passed"])
+        with open("case.test") as f:
+            self.assertEqual(f.read(), "// RUN: printf 'a\\n  b\\n'\n// EXPECT: a\n// EXPECT:   b\n"
+                                       "// TOL: 1\nrest\n// RUN: echo c\n/* EXPECT\nc\n*/\n")
+        self.assertEqual(run("// RUN: echo c; exit 1\n// EXPECT: d\n", context)[0], ["failed"])
+
+
+unittest.main()

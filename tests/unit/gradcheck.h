@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// gradcheck.h: the finite-difference oracle for unit tests.
+//
+// Runs a program and its gradient in the interpreter, floats in double, and compares every element of
+// every gradient with central differences at two step sizes (Richardson).
+#ifndef VYRE_GRADCHECK_H
+#define VYRE_GRADCHECK_H
+
+#include "autodiff/grad.h"
+#include "ir/ir.h"
+
+typedef struct gradcheck_scalar {
+    const char *name;
+    double value;
+} gradcheck_scalar;
+
+typedef struct gradcheck_data { // contents of one buffer; others are random in [0.3, 1.6]
+    const char *name;
+    const double *values;
+    uint32_t count;
+} gradcheck_data;
+
+typedef struct gradcheck {
+    const char *text;           // program text; the program is the module's last
+    gradcheck_scalar scalars[8];
+    gradcheck_data data[8];
+    const char *of[4], *wrt[4]; // NULL: defaults
+    uint64_t unknown;           // length of `?` buffers; 0: 5
+    double step;                // 0: 1e-4
+    double tolerance;           // 0: 1e-6, times max(1, |g|, |fd|)
+    uint32_t seed;
+    bool seeded;                // random cotangents
+    bool optimised;             // optimise the gradient first
+} gradcheck;
+
+// NULL when everything agrees, else what does not (static buffer).
+const char *gradcheck_run(const gradcheck *c);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// array.c: arrays of numbers and their text.
+#include "tools/data.h"
+#include "tools/number.h"
+#include "tools/reflect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHOWN 16 // elements before `…`
+
+void array_free(array *a)
+{
+    free(a->data);
+    *a = (array){0};
+}
+
+// Linux hands out more memory than there is and kills whoever touches it; so ask first.
+static bool beyond_machine(uint64_t bytes)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 && bytes / (uint64_t)page >= (uint64_t)pages;
+}
+
+bool array_alloc(array *a, const char *name, vy_type type, vy_diag *d)
+{
+    uint64_t count = 1, bytes;
+    bool empty = false, overflow = false;
+    for (uint32_t i = 0; i < a->rank; i++) {
+        if (a->shape[i] == 0)
+            empty = true;
+        else
+            overflow |= __builtin_mul_overflow(count, a->shape[i], &count);
+    }
+    if (empty) count = 0, overflow = false;
+    overflow |= __builtin_mul_overflow(count, vy_type_size(type), &bytes);
+    if (overflow || bytes > PTRDIFF_MAX)
+        return fail(d, TOOL_SHAPE, "make it smaller", "%s has more bytes than 64 bits can count",
+                    name);
+    a->type = type;
+    a->count = count;
+    if (!beyond_machine(bytes)) a->data = calloc(bytes ? bytes : 1, 1);
+    if (!a->data)
+        return fail(d, TOOL_MEMORY, "use a smaller one", "no memory for %s: %llu bytes", name,
+                    (unsigned long long)bytes);
+    return true;
+}
+
+static vy_scalar element(const array *a, uint64_t i)
+{
+    return element_read(a->type, (const char *)a->data + i * vy_type_size(a->type));
+}
+
+void shape_text(uint32_t rank, const uint64_t *shape, text *out)
+{
+    for (uint32_t i = 0; i < rank; i++)
+        text_printf(out, "%s%llu", i ? ", " : "", (unsigned long long)shape[i]);
+}
+
+void array_print(const char *name, const array *a, bool all, text *out)
+{
+    text_printf(out, "%s %s[", name, vy_type_name(a->type));
+    shape_text(a->rank, a->shape, out);
+    text_puts(out, "] = [");
+    const uint64_t shown = all || a->count <= SHOWN ? a->count : SHOWN;
+    for (uint64_t i = 0; i < shown; i++) {
+        char number[NUMBER_TEXT];
+        if (i) text_puts(out, ", ");
+        text_add(out, number, number_text(a->type, element(a, i), number));
+    }
+    text_puts(out, shown < a->count ? ", …]\n" : "]\n");
+}
+
+void array_json(const array *a, text *out)
+{
+    text_puts(out, "[");
+    for (uint64_t i = 0; i < a->count && !out->failed; i++) {
+        char number[NUMBER_TEXT];
+        const vy_scalar v = element(a, i);
+        const size_t n = number_text(a->type, v, number);
+        if (i) text_puts(out, ", ");
+        if (vy_type_is_float(a->type) && !isfinite(v.f)) text_printf(out, "\"%s\"", number);
+        // `-0` is an integer to many readers and loses its sign
+        else if (!strcmp(number, "-0"))
+            text_puts(out, "-0.0");
+        else
+            text_add(out, number, n);
+    }
+    text_puts(out, "]");
+}

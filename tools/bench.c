@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// bench.c: `vyre-grad bench`: forward and derivative, timed side by side in one process.
+//
+// The two take turns, so that a machine that slows down slows both; medians are compared.
+#include "tools/json_out.h"
+#include "tools/runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct lane { // one of the two programs
+    const char *title;
+    binding data;
+    runner runner;
+    bool upload; // has `inout` buffers, which every run must find as they were
+    double *ms;
+    double median, least, most;
+    uint64_t bytes; // of bound buffers: `in` read, `out` written, `inout` both
+} lane;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool lane_prepare(lane *l, command *c, vy_diag *d)
+{
+    l->ms = calloc(c->o.runs, sizeof *l->ms);
+    if (!l->ms) return fail_memory(d);
+    for (uint32_t i = 0; i < l->data.buffer_count; i++) {
+        const bound_buffer *b = &l->data.buffers[i];
+        const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
+        l->bytes += b->info.cls == VY_INOUT ? 2 * bytes : bytes;
+        l->upload |= b->info.cls == VY_INOUT;
+    }
+    double warm;
+    return runner_prepare(&l->runner, c, l->data.program, &l->data, d) &&
+           runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
+}
+
+static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
+{
+    if (l->upload && !runner_upload(&l->runner, d)) return false;
+    return runner_run(&l->runner, c, &l->ms[i], d);
+}
+
+static void lane_finish(lane *l, uint64_t runs)
+{
+    qsort(l->ms, runs, sizeof *l->ms, by_value);
+    l->least = l->ms[0];
+    l->most = l->ms[runs - 1];
+    l->median = runs % 2 ? l->ms[runs / 2] : (l->ms[runs / 2 - 1] + l->ms[runs / 2]) / 2;
+}
+
+static double rate(const lane *l)
+{
+    return l->median > 0 ? (double)l->bytes / l->median * 1e-6 : -1;
+}
+
+static bool lane_json(const lane *l, cJSON *top)
+{
+    cJSON *o = cJSON_AddObjectToObject(top, l->title);
+    return o && json_string(o, "program", vy_program_name(l->data.program)) &&
+           json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
+           json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
+           json_number(o, "gb_per_s", rate(l), 6);
+}
+
+static bool print_json(const lane lanes[2], command *c, const char *device, vy_diag *d)
+{
+    cJSON *top = cJSON_CreateObject();
+    bool ok =
+        top && json_string(top, "program", vy_program_name(lanes[0].data.program)) &&
+        json_string(top, "engine", c->o.engine == ENGINE_EVAL ? "eval" : "vulkan") &&
+        json_string(top, "device", device) && json_integer(top, "runs", c->o.runs) &&
+        lane_json(&lanes[0], top) && lane_json(&lanes[1], top) &&
+        json_number(top, "ratio", lanes[0].median > 0 ? lanes[1].median / lanes[0].median : -1, 4);
+    if (ok) return json_finish(top, &c->out) || fail_memory(d);
+    cJSON_Delete(top);
+    return fail_memory(d);
+}
+
+static bool print_text(const lane lanes[2], command *c, const char *device, vy_diag *d)
+{
+    text_printf(&c->out, "device    %s\n", device);
+    for (int i = 0; i < 2; i++) {
+        const lane *l = &lanes[i];
+        text_printf(&c->out, "%-9s %.4g ms", l->title, l->median);
+        if (rate(l) >= 0) text_printf(&c->out, ", %.4g GB/s", rate(l));
+        text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes)\n",
+                    (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
+    }
+    if (lanes[0].median > 0)
+        text_printf(&c->out, "ratio     %.3g\n", lanes[1].median / lanes[0].median);
+    return !c->out.failed || fail_memory(d);
+}
+
+static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
+{
+    const bool eval = c->o.engine == ENGINE_EVAL, f64 = c->o.eval_type == EVAL_F64;
+    names seeds = {0};
+    if (!load_module(c, d)) return false;
+    const vy_program *p = select_program(c, c->module, d);
+    if (!p || !specs_parse(in, "--in", &c->o.in, d) || !specs_parse(ct, "--ct", &c->o.ct, d))
+        return false;
+    bool ok = true;
+    for (uint32_t i = 0; i < ct->count; i++) ok &= names_add(&seeds, ct->data[i].name);
+    ok = ok ? derive(c, p, &seeds, d) : fail_memory(d);
+    names_free(&seeds);
+    if (!ok || !optimize(c, c->module, eval, d) || !optimize(c, c->derived, eval, d)) return false;
+    if (!binding_create(&lanes[0].data, p, f64, d) || !binding_set(&lanes[0].data, &c->o.set, d) ||
+        !binding_specs(&lanes[0].data, in, "normal:0:1:1", d) || !binding_fill(&lanes[0].data, d) ||
+        !binding_create(&lanes[1].data, vy_module_program(c->derived, 0), f64, d) ||
+        !binding_derive(&lanes[1].data, &lanes[0].data, ct, d))
+        return false;
+    if (!eval && !gpu_open_device(c, d)) return false;
+    if (!lane_prepare(&lanes[0], c, d) || !lane_prepare(&lanes[1], c, d)) return false;
+    for (uint64_t i = 0; i < c->o.runs; i++)
+        if (!lane_run(&lanes[0], c, i, d) || !lane_run(&lanes[1], c, i, d)) return false;
+    lane_finish(&lanes[0], c->o.runs);
+    lane_finish(&lanes[1], c->o.runs);
+    const char *device =
+        eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name;
+    return c->o.json ? print_json(lanes, c, device, d) : print_text(lanes, c, device, d);
+}
+
+bool verb_bench(command *c, vy_diag *d)
+{
+    lane lanes[2] = {{.title = "forward"}, {.title = "gradient"}};
+    specs in = {0}, ct = {0};
+    bool ok = c->o.dot.count || c->o.out.count
+                  ? fail(d, TOOL_USAGE, "leave it out", "bench takes neither --out nor --dot")
+                  : bench(lanes, &in, &ct, c, d);
+    for (int i = 0; i < 2; i++) {
+        runner_free(&lanes[i].runner);
+        binding_free(&lanes[i].data);
+        free(lanes[i].ms);
+    }
+    specs_free(&in);
+    specs_free(&ct);
+    return ok;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// bind.h: the data of one run: every scalar and buffer of a program with its value and shape.
+#ifndef VYRE_TOOL_BIND_H
+#define VYRE_TOOL_BIND_H
+
+#include "tools/data.h"
+#include "tools/options.h"
+
+typedef enum shape_state {
+    SHAPE_NONE, // nothing said: it follows from the declaration
+    SHAPE_FLAT, // so many elements
+    SHAPE_FULL,
+} shape_state;
+
+typedef struct bound_buffer {
+    vy_buffer_info info;
+    spec *given; // NULL: none
+    shape_state state;
+    uint64_t flat; // SHAPE_FLAT
+    array value;
+} bound_buffer;
+
+typedef struct bound_scalar {
+    vy_scalar_info info;
+    bool known;
+    vy_scalar value;
+    const bound_buffer *from; // inferred from this axis; NULL: --set
+    uint32_t axis;
+} bound_scalar;
+
+typedef struct binding {
+    const vy_program *program;
+    bool f64;              // floats are kept in double
+    bound_buffer *buffers; // parameters, workspaces excepted
+    uint32_t buffer_count;
+    bound_scalar *scalars;
+    uint32_t scalar_count;
+    spec fallback;   // of binding_specs
+    int64_t *values; // of the scalars, for dim_value
+    bool *known;
+} binding;
+
+typedef struct specs {
+    spec *data;
+    uint32_t count;
+} specs;
+bool specs_parse(specs *s, const char *option, const names *arguments, vy_diag *d);
+void specs_free(specs *s);
+spec *specs_find(const specs *s, const char *name); // NULL: none
+
+// Lists the parameters.  binding_free in every case.
+bool binding_create(binding *b, const vy_program *p, bool f64, vy_diag *d);
+void binding_free(binding *b);
+bound_buffer *binding_find(const binding *b, const char *name);
+
+// --set NAME=VALUE
+bool binding_set(binding *b, const names *assignments, vy_diag *d);
+// Takes the SPECs.  `fallback`: what float buffers without one get ("normal:0:1:1"; others: zeros), or
+// NULL: that is an error.
+bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d);
+// Infers scalars and shapes, allocates, fills.
+bool binding_fill(binding *b, vy_diag *d);
+
+bool binding_infer(binding *b, vy_diag *d); // the first step of binding_fill (shape.c)
+
+// Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
+// cotangents as `ct` says, else as ones.
+bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
+// The SPEC meant for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.
+spec *specs_find_seed(const specs *ct, const char *buffer);
+
+#endif

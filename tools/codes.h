@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// codes.h: every diagnostic of the command itself.  X(id, code, blame, standard fix)
+//
+// The library's are in ir/diag_codes.h.  E08xx command line and data · E09xx files and devices
+// docs/diagnostics.md explains them; tests/text/cmd has one failing command for each.
+// clang-format off
+X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")
+X(USAGE,       "E0801", PROGRAM, "`vyre-grad --help` lists the verbs and their options")
+X(UNAVAILABLE, "E0802", PROGRAM, "")
+X(SELECT,      "E0803", PROGRAM, "name one with -p NAME")
+X(SPEC,        "E0804", PROGRAM, "a SPEC is 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota | "
+                                 "uniform:LO:HI:SEED | normal:MEAN:STD:SEED")
+X(MISSING,     "E0805", PROGRAM, "")
+X(SHAPE,       "E0806", PROGRAM, "")
+X(DATA,        "E0807", PROGRAM, "")
+X(NPY,         "E0808", PROGRAM, "write it again with numpy.save")
+X(FORM,        "E0809", PROGRAM, "end PATH in .spv, .vyre, .h or .json, or name a directory")
+X(INPUT,       "E0810", PROGRAM, "")
+X(READ,        "E0901", SYSTEM,  "")
+X(WRITE,       "E0902", SYSTEM,  "nothing was written; make room or choose another -o PATH")
+X(DEVICE,      "E0903", SYSTEM,  "")
+X(VALIDATION,  "E0904", SYSTEM,  "this is a fault of vyre-grad, not of the program: please report it")
+// clang-format on

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// command.h: one run of the command, and the verbs.
+#ifndef VYRE_TOOL_COMMAND_H
+#define VYRE_TOOL_COMMAND_H
+
+#include "tools/file.h"
+#include "tools/options.h"
+
+typedef struct gpu gpu; // gpu.h
+
+typedef struct command {
+    options o;
+    text contents;      // of the file
+    vy_module *module;  // parsed
+    vy_module *derived; // by derive(), if it was
+    text out;           // goes to stdout when everything went well
+    outputs files;      // the same for files
+    gpu *gpu;           // once opened
+    bool color;         // of stderr
+} command;
+
+// Each returns false with *d.
+bool verb_grad(command *c, vy_diag *d);
+bool verb_compile(command *c, vy_diag *d);
+bool verb_print(command *c, vy_diag *d);
+bool verb_run(command *c, vy_diag *d);
+bool verb_bench(command *c, vy_diag *d);
+bool verb_info(command *c, vy_diag *d);
+bool verb_devices(command *c, vy_diag *d);
+
+// source.c
+bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
+// The program meant by -p, or the only one.
+const vy_program *select_program(const command *c, const vy_module *m, vy_diag *d);
+// Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
+// a buffer: then all cotangents of that order are.
+bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d);
+// Runs the optimiser; the interpreter's programs stay exact and guarded.
+bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d);
+
+// report.c
+void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too
+void note(const command *c, const char *format, ...)        // stderr, unless --quiet
+    __attribute__((format(printf, 2, 3)));
+void verbose(const command *c, const char *format, ...) // stderr, with --verbose
+    __attribute__((format(printf, 2, 3)));
+
+// progress.c: between these a line on stderr counts seconds, from the second on, if it is a terminal.
+void progress_begin(const command *c, const char *what);
+void progress_end(void);
+
+#endif

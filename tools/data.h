@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// data.h: arrays of numbers, where they come from (SPEC, .npy, raw bytes) and where they go.
+#ifndef VYRE_TOOL_DATA_H
+#define VYRE_TOOL_DATA_H
+
+#include "tools/tool.h"
+
+// Row-major elements.  `type` is what is stored: with --eval-type f64 that is f64 for every float.
+typedef struct array {
+    vy_type type;
+    uint32_t rank;
+    uint64_t shape[MAX_RANK];
+    uint64_t count; // product of the shape
+    void *data;     // count elements; NULL: not filled yet
+} array;
+
+void array_free(array *a);
+// Sets count from shape and allocates zeros.  False (with *d): overflow, more than the machine has.
+bool array_alloc(array *a, const char *name, vy_type type, vy_diag *d);
+
+typedef enum spec_kind {
+    SPEC_LIST,
+    SPEC_NPY,
+    SPEC_BIN,
+    SPEC_CONST, // zeros, ones too
+    SPEC_IOTA,
+    SPEC_UNIFORM,
+    SPEC_NORMAL,
+} spec_kind;
+
+// One NAME=SPEC or NAME[2,3]=SPEC.
+typedef struct spec {
+    char *name; // owned
+    spec_kind kind;
+    bool has_shape;
+    uint32_t rank;
+    uint64_t shape[MAX_RANK];
+    char *text;  // owned: the list, the path, the constant
+    double a, b; // LO and HI, MEAN and STD
+    uint64_t seed;
+    array file; // SPEC_NPY, SPEC_BIN: what was read (spec_load)
+    size_t file_bytes;
+} spec;
+
+// Reads the text of an option; `option` names it in diagnostics ("--in").
+bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d);
+void spec_free(spec *s);
+// Whether the SPEC itself says how many elements there are: lists and files.
+bool spec_has_count(const spec *s);
+// Elements of a list or file for a buffer of this type.  Loads the file the first time.
+bool spec_count(spec *s, vy_type type, uint64_t *count, vy_diag *d);
+// Fills an allocated array whose count is the SPEC's own.  `declared`: the type in the program, which
+// raw files have whatever the array is kept as.
+bool spec_fill(spec *s, vy_type declared, array *a, vy_diag *d);
+
+uint64_t splitmix64(uint64_t x); // the output of the generator whose state is x
+
+// .npy, versions 1 to 3.  `name` is for diagnostics.
+bool npy_read(const void *data, size_t size, const char *name, array *a, vy_diag *d);
+void npy_write(const array *a, text *out);
+
+// name type[shape] = [elements], cut after 16 unless `all`, with a newline.
+void array_print(const char *name, const array *a, bool all, text *out);
+// The elements as a JSON list: inf and nan are strings.
+void array_json(const array *a, text *out);
+void shape_text(uint32_t rank, const uint64_t *shape, text *out); // "2, 3"
+
+#endif

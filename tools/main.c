@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// main.c: the vyre-grad command.
+//
+// A verb prepares everything it will write in memory and in temporary files; only when all has gone
+// well are files renamed and stdout written.  So a failure leaves nothing half done.
+#include "tools/gpu.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool verb_later(command *c, vy_diag *d)
+{
+    return fail(d, TOOL_UNAVAILABLE, "`vyre-grad --help` lists what there is",
+                "`%s` is not available yet in this version", verb_name(c->o.verb));
+}
+
+static bool (*const run_verb[VERB_COUNT])(command *, vy_diag *) = {
+    [VERB_GRAD] = verb_grad,       [VERB_JVP] = verb_later,   [VERB_COMPILE] = verb_compile,
+    [VERB_RUN] = verb_run,         [VERB_CHECK] = verb_later, [VERB_PRINT] = verb_print,
+    [VERB_EXPLAIN] = verb_later,   [VERB_BENCH] = verb_bench, [VERB_INFO] = verb_info,
+    [VERB_DEVICES] = verb_devices,
+};
+
+// A closed stdin, stdout or stderr must not become the next file that is opened.
+static void hold_standard_files(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) _exit(2);
+}
+
+static bool want_color(int choice)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (choice != COLOR_AUTO) return choice == COLOR_ALWAYS;
+    return isatty(STDERR_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+// `-o x.json` of the verbs that print results: what --json would have printed.
+static bool results_to_file(command *c, vy_diag *d)
+{
+    const verb v = c->o.verb;
+    const bool results = v == VERB_RUN || v == VERB_BENCH || v == VERB_INFO || v == VERB_DEVICES;
+    if (!results || !c->o.output) return true;
+    c->o.json = true;
+    return ends_in(c->o.output, ".json") ||
+           fail(d, TOOL_FORM, "end PATH in .json, or write arrays with --out NAME=@file.npy",
+                "-o %s: `%s` writes its results as .json", c->o.output, verb_name(v));
+}
+
+static bool finish(command *c, vy_diag *d)
+{
+    const bool to_file = c->o.output && c->out.size;
+    if (c->out.failed) return fail_memory(d);
+    if (to_file && !output_add(&c->files, c->o.output, c->out.data, c->out.size, d)) return false;
+    if (!output_commit(&c->files, d)) return false;
+    return to_file || stdout_write(c->out.data, c->out.size, d);
+}
+
+static bool run(command *c, vy_diag *d)
+{
+    if (c->o.help) return options_help(c->o.verb, &c->out), c->o.output = NULL, finish(c, d);
+    if (c->o.version) {
+        text_puts(&c->out, TOOL_NAME " " TOOL_VERSION "\n");
+        return c->o.output = NULL, finish(c, d);
+    }
+    bool ok = results_to_file(c, d) && run_verb[c->o.verb](c, d);
+    progress_end();
+    ok = gpu_close(c, d) && ok; // also tells what the validation layers said
+    return ok && finish(c, d);
+}
+
+int main(int argc, char **argv)
+{
+    command c = {0};
+    vy_diag d = {0};
+    hold_standard_files();
+    bool ok = options_read(&c.o, argc, argv, &d);
+    const bool json = c.o.json;
+    c.color = want_color(c.o.color);
+    ok = ok && run(&c, &d);
+    if (!ok) report(&c, &d, json);
+    output_discard(&c.files);
+    text_free(&c.out);
+    text_free(&c.contents);
+    vy_module_free(c.derived);
+    vy_module_free(c.module);
+    options_free(&c.o);
+    if (ok) return STATUS_FINE;
+    return d.blame == VY_BLAME_SYSTEM ? STATUS_SYSTEM : STATUS_WRONG;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// options.c: one table of options; reading argv and --help both follow it.
+#include "tools/options.h"
+
+#include "tools/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum option_kind {
+    OPT_FLAG,   // bool
+    OPT_TEXT,   // const char *, the last one counts
+    OPT_NAMES,  // names, split at commas, appended
+    OPT_LIST,   // names, appended as written
+    OPT_CHOICE, // int: index in `argument`, "a|b|c"
+    OPT_COUNT,  // uint64_t
+} option_kind;
+
+typedef struct option {
+    char letter; // 0: none
+    option_kind kind;
+    uint16_t field; // offset in options
+    uint32_t verbs; // who takes it
+    const char *name, *argument, *help;
+} option;
+
+#define ALL (VERB_BIT(COUNT) - 1)
+#define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options of LANGUAGE.md, section 4
+#define DATA (VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH))
+#define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES))
+#define AT(field) offsetof(options, field)
+
+// clang-format off
+static const option table[] = {
+    {'p', OPT_TEXT,   AT(program),       FILES, "--program",       "NAME",       "program or pipeline; default: the only one"},
+    {0,   OPT_NAMES,  AT(of),            FILES, "--of",            "O[,O]",      "outputs; default: float out buffers, float inout ones it writes"},
+    {0,   OPT_NAMES,  AT(wrt),           FILES, "--wrt",           "W[,W]",      "inputs; default: all float in and inout buffers"},
+    {'o', OPT_TEXT,   AT(output),        ALL,   "--output",        "PATH",       "file ending in .spv .vyre .h .json, or a directory for all"},
+    {0,   OPT_CHOICE, AT(seed),          FILES, "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
+    {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
+    {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
+    {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "none|sqrt|auto", "what to recompute instead of storing"},
+    {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "refuse to store more"},
+    {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
+    {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "allow reassociation"},
+    {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
+    {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
+    {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
+    {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
+    {0,   OPT_COUNT,  AT(order),         FILES, "--order",         "N",          "2: differentiate again with all grad_* as outputs"},
+    {0,   OPT_NAMES,  AT(enable),        FILES, "--enable",        "FEATURE[,F]", "optional device features that written SPIR-V may use"},
+    {0,   OPT_TEXT,   AT(dump_after),    FILES & ~VERB_BIT(PRINT), "--dump-after",    "PASS",       "print the program after a pass (or all) to stderr"},
+    {0,   OPT_FLAG,   AT(quiet),         ALL,   "--quiet",         NULL,         "no notes, no progress"},
+    {0,   OPT_FLAG,   AT(verbose),       ALL,   "--verbose",       NULL,         "say more; print whole arrays"},
+    {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
+    {0,   OPT_FLAG,   AT(json),          ALL,   "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
+    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN), "--grad",  NULL,         "run the derivative too"},
+    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run the forward derivative too"},
+    {0,   OPT_LIST,   AT(set),           DATA,  "--set",           "NAME=VALUE", "a scalar"},
+    {0,   OPT_LIST,   AT(in),            DATA,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
+    {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy or FILE.bin"},
+    {0,   OPT_LIST,   AT(ct),            DATA,  "--ct",            "O=SPEC",     "cotangent of an output"},
+    {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     "tangent of an input"},
+    {0,   OPT_TEXT,   AT(groups),        DATA,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
+    {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
+    {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
+    {0,   OPT_COUNT,  AT(subgroup_size), DATA,  "--subgroup-size", "N",          "of the interpreter; default 32"},
+    {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
+    {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
+    {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
+    {'h', OPT_FLAG,   AT(help),          ALL,   "--help",          NULL,         "this text"},
+    {0,   OPT_FLAG,   AT(version),       ALL,   "--version",       NULL,         "the version"},
+};
+
+static const struct {
+    const char *name, *help;
+    bool file;
+} verbs[] = {
+#define X(id, name, file, help) {name, help, file},
+    VERBS(X)
+#undef X
+};
+// clang-format on
+
+const char *verb_name(verb v) { return verbs[v].name; }
+
+// --------------------------------------------------------------------------------------- one value
+static bool own(options *o, names *list, const char *s, size_t n, vy_diag *d)
+{
+    char *copy = strndup(s, n);
+    if (copy && names_add(&o->owned, copy)) return names_add(list, copy) || fail_memory(d);
+    free(copy);
+    return fail_memory(d);
+}
+
+static bool take_names(options *o, names *list, const char *name, const char *value, vy_diag *d)
+{
+    for (const char *at = value;; at++) {
+        const size_t n = strcspn(at, ",");
+        if (n == 0)
+            return fail(d, TOOL_USAGE, NULL, "%s %s: names separated by commas are expected", name,
+                        value);
+        if (!own(o, list, at, n, d)) return false;
+        at += n;
+        if (!*at) return true;
+    }
+}
+
+static bool take_choice(const option *opt, int *field, const char *name, const char *value,
+                        vy_diag *d)
+{
+    int index = 0;
+    for (const char *at = opt->argument;; at++, index++) {
+        const size_t n = strcspn(at, "|");
+        if (strlen(value) == n && !memcmp(value, at, n)) return *field = index, true;
+        at += n;
+        if (!*at) break;
+    }
+    return fail(d, TOOL_USAGE, NULL, "%s %s: expected one of %s", name, value, opt->argument);
+}
+
+static bool take_value(options *o, const option *opt, const char *name, const char *value,
+                       vy_diag *d)
+{
+    void *field = (char *)o + opt->field;
+    vy_scalar n;
+    switch (opt->kind) {
+    case OPT_FLAG: *(bool *)field = true; return true;
+    case OPT_TEXT: *(const char **)field = value; return true;
+    case OPT_NAMES: return take_names(o, field, name, value, d);
+    case OPT_LIST: return names_add(field, value) || fail_memory(d);
+    case OPT_CHOICE:
+        if (opt->field == AT(target) && !strncmp(value, "1.", 2)) { // 1.2 is vulkan1.2
+            char full[16] = "vulkan";
+            return take_choice(opt, field, name, strncat(full, value, 8), d);
+        }
+        return take_choice(opt, field, name, value, d);
+    case OPT_COUNT:
+        if (number_parse(VY_U64, value, strlen(value), &n))
+            return fail(d, TOOL_USAGE, NULL, "%s %s: a number is expected", name, value);
+        *(uint64_t *)field = n.u;
+        return true;
+    }
+    return true;
+}
+
+// ----------------------------------------------------------------------------------------- reading
+static const option *find_option(const char *name, size_t n)
+{
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (table[i].name && strlen(table[i].name) == n && !memcmp(table[i].name, name, n))
+            return &table[i];
+    return NULL;
+}
+
+static bool unknown_option(const options *o, const char *name, vy_diag *d)
+{
+    const char *candidates[COUNT_OF(table)];
+    uint32_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (table[i].name && table[i].verbs >> o->verb & 1) candidates[count++] = table[i].name;
+    const char *near = nearest_name(name, candidates, count);
+    char fix[100];
+    snprintf(fix, sizeof fix, near ? "did you mean %s?" : "`vyre-grad %s --help` lists the options",
+             near ? near : verb_name(o->verb));
+    return fail(d, TOOL_USAGE, fix, "unknown option %.60s", name);
+}
+
+static bool wrong_verb(const options *o, const option *opt, const char *name, vy_diag *d)
+{
+    text who = {0};
+    for (verb v = 0; v < VERB_COUNT; v++)
+        if (opt->verbs >> v & 1) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
+    fail(d, TOOL_USAGE, NULL, "%s is no option of `%s`, but of: %s", name, verb_name(o->verb),
+         who.data ? who.data : "");
+    text_free(&who);
+    return false;
+}
+
+// Reads the option at argv[*at]; moves *at to the last word used.
+static bool read_option(options *o, int argc, char **argv, int *at, vy_diag *d)
+{
+    const char *word = argv[*at], *value = NULL;
+    const option *opt = NULL;
+    char name[40];
+    if (word[1] == '-') {
+        const size_t n = strcspn(word, "=");
+        opt = find_option(word, n);
+        if (word[n]) value = word + n + 1;
+        snprintf(name, sizeof name, "%.*s", n > 39 ? 39 : (int)n, word);
+    } else {
+        for (size_t i = 0; i < COUNT_OF(table) && !opt; i++)
+            if (table[i].letter == word[1]) opt = &table[i];
+        if (word[1] && word[2]) value = word + 2; // -O2, -oPATH
+        snprintf(name, sizeof name, "-%c", word[1]);
+    }
+    if (!opt) return unknown_option(o, word[1] == '-' ? name : word, d);
+    if (!(opt->verbs >> o->verb & 1)) return wrong_verb(o, opt, name, d);
+    if (opt->kind == OPT_FLAG) {
+        if (value) return fail(d, TOOL_USAGE, NULL, "%s takes no value", name);
+        return take_value(o, opt, name, NULL, d);
+    }
+    if (!value && opt->letter != 'O' && *at + 1 < argc) value = argv[++*at];
+    if (!value) return fail(d, TOOL_USAGE, NULL, "%s needs a value: %s", name, opt->argument);
+    return take_value(o, opt, name, value, d);
+}
+
+static bool read_verb(options *o, const char *word, vy_diag *d)
+{
+    const char *candidates[VERB_COUNT];
+    for (verb v = 0; v < VERB_COUNT; v++) {
+        if (!strcmp(word, verbs[v].name)) return o->verb = v, true;
+        candidates[v] = verbs[v].name;
+    }
+    const char *near = nearest_name(word, candidates, VERB_COUNT);
+    char fix[60];
+    snprintf(fix, sizeof fix, "did you mean `%s`?", near ? near : "");
+    return fail(d, TOOL_USAGE, near ? fix : NULL, "unknown verb `%.60s`", word);
+}
+
+static bool consistent(const options *o, vy_diag *d)
+{
+    if (o->help || o->version) return true;
+    if (verbs[o->verb].file && !o->file)
+        return fail(d, TOOL_USAGE, NULL, "`%s` needs a FILE", verb_name(o->verb));
+    if (o->precise && o->fast_math)
+        return fail(d, TOOL_USAGE, "give one of them", "--precise and --fast-math contradict");
+    if (o->grad && o->jvp)
+        return fail(d, TOOL_USAGE, "give one of them", "--grad and --jvp contradict");
+    if (o->quiet && o->verbose)
+        return fail(d, TOOL_USAGE, "give one of them", "--quiet and --verbose contradict");
+    if (o->order < 1 || o->order > 2) return fail(d, TOOL_USAGE, "", "--order is 1 or 2");
+    if (o->runs < 1 || o->runs > 100000) return fail(d, TOOL_USAGE, "", "--runs is 1 to 100000");
+    if (o->subgroup_size > 128 || (o->subgroup_size & (o->subgroup_size - 1)))
+        return fail(d, TOOL_USAGE, "", "--subgroup-size is a power of two, at most 128");
+    if (o->report && o->engine != ENGINE_EVAL)
+        return fail(d, TOOL_USAGE, "add --engine eval", "--report is for the interpreter");
+    if (o->eval_type == EVAL_F64 && o->engine != ENGINE_EVAL)
+        return fail(
+            d, TOOL_USAGE, "add --engine eval",
+            "--eval-type f64 is for the interpreter; the device computes in declared types");
+    return true;
+}
+
+bool options_read(options *o, int argc, char **argv, vy_diag *d)
+{
+    *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20};
+    for (int i = 1; i < argc; i++) // so that the first mistake is already told in the wanted form
+        if (!strcmp(argv[i], "--json")) o->json = true;
+    int at = 1;
+    if (argc > 1 && !strcmp(argv[1], "help")) o->help = true, at = 2;
+    if (at < argc && (!strcmp(argv[at], "--help") || !strcmp(argv[at], "-h")))
+        return o->help = true, true;
+    if (at < argc && !strcmp(argv[at], "--version")) return o->version = true, true;
+    if (at == argc) return o->help || fail(d, TOOL_USAGE, NULL, "no verb given");
+    if (!read_verb(o, argv[at], d)) return false;
+    bool options_end = false;
+    for (at++; at < argc; at++) {
+        const char *word = argv[at];
+        if (!options_end && !strcmp(word, "--"))
+            options_end = true;
+        else if (!options_end && word[0] == '-' && word[1]) {
+            if (!read_option(o, argc, argv, &at, d)) return false;
+        } else if (o->file || !verbs[o->verb].file)
+            return fail(d, TOOL_USAGE, NULL, "one word too many: %.100s", word);
+        else
+            o->file = word;
+    }
+    return consistent(o, d);
+}
+
+void options_free(options *o)
+{
+    for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
+    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->set,  &o->in,
+                      &o->out, &o->ct,  &o->dot,    &o->owned};
+    for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
+}
+
+// -------------------------------------------------------------------------------------------- help
+static void option_help(const option *opt, text *out)
+{
+    text left = {0};
+    if (opt->letter) text_printf(&left, "-%c%s", opt->letter, opt->name ? ", " : "");
+    if (opt->name) text_puts(&left, opt->name);
+    if (opt->argument) text_printf(&left, "%s%s", opt->name ? " " : "", opt->argument);
+    text_printf(out, "  %-36s%s%s\n", left.data ? left.data : "",
+                left.size > 35 ? "\n                                      " : "", opt->help);
+    if (left.failed) out->failed = true;
+    text_free(&left);
+}
+
+void options_help(verb v, text *out)
+{
+    if (v == VERB_COUNT) {
+        text_puts(
+            out,
+            "usage: vyre-grad VERB FILE [options]\n\n"
+            "Gradients of GPU compute programs as SPIR-V.  FILE ends in .vyre; - is stdin.\n\n");
+        for (verb i = 0; i < VERB_COUNT; i++)
+            text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+        text_puts(out, "\nOptions of most verbs; `vyre-grad VERB --help` lists those of one:\n");
+    } else {
+        text_printf(out, "usage: vyre-grad %s%s [options]\n\n%s\n\nOptions:\n", verbs[v].name,
+                    verbs[v].file ? " FILE" : "", verbs[v].help);
+    }
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (v == VERB_COUNT ? table[i].verbs == ALL || table[i].verbs == FILES
+                            : (table[i].verbs >> v & 1) != 0)
+            option_help(&table[i], out);
+    if (v == VERB_COUNT || DATA >> v & 1)
+        text_puts(out, "\nSPEC: 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota |\n"
+                       "      uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
+    text_puts(out, "\nExit status: 0 fine, 1 the program or the command line is wrong,\n"
+                   "2 the device or the file system failed, 3 a check failed.\n");
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// reflect.h: the few facts of a program that ir/vyre.h does not tell (yet).
+#ifndef VYRE_TOOL_REFLECT_H
+#define VYRE_TOOL_REFLECT_H
+
+#include "ir/vyre.h"
+
+// Value of a dimension, given the values of the program's scalars.  DIM_OPEN: it needs a scalar that is
+// not known, or is `?`.  DIM_BAD: overflow or division by zero.
+typedef enum dim_state { DIM_KNOWN, DIM_OPEN, DIM_BAD } dim_state;
+dim_state dim_value(const vy_program *p, vy_dim d, const int64_t *scalars, const bool *known,
+                    int64_t *value);
+// The scalar parameter that the dimension is, whole, or -1.
+int dim_scalar(const vy_program *p, vy_dim d);
+bool dim_is_unknown(const vy_program *p, vy_dim d); // `?`
+
+// One element between memory and scalar; `type` may be storage-only.
+vy_scalar element_read(vy_type type, const void *memory);
+void element_write(vy_type type, vy_scalar value, void *memory);
+double float_round(vy_type type, double value); // to f16, f32 or f64
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// report.c: diagnostics and notes on stderr.
+#include "tools/command.h"
+#include "tools/json_out.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Diagnostics of the command line and of data name the command, all others the program's file.
+static const char *place_of(const command *c, const vy_diag *d)
+{
+    const bool ours = !d->code || !strcmp(d->code, "E0001") || !strncmp(d->code, "E08", 3) ||
+                      !strncmp(d->code, "E09", 3);
+    if (d->line == 0 && ours) return TOOL_NAME;
+    return !c->o.file ? TOOL_NAME : strcmp(c->o.file, "-") ? c->o.file : "stdin";
+}
+
+void report(const command *c, const vy_diag *d, bool json)
+{
+    const char *file = place_of(c, d), *source = d->line ? c->contents.data : NULL;
+    const size_t size = vy_diag_format(d, file, source, c->contents.size, c->color, NULL, 0) + 1;
+    char *formatted = malloc(size);
+    if (formatted) {
+        vy_diag_format(d, file, source, c->contents.size, c->color, formatted, size);
+        fputs(formatted, stderr);
+    } else {
+        fprintf(stderr, "%s: error: %s [%s]\n", file, d->text, d->code ? d->code : "");
+    }
+    free(formatted);
+    if (!json) return;
+    text out = {0};
+    vy_diag ignored = {0};
+    if (json_diag(d, file, &out)) stdout_write(out.data, out.size, &ignored);
+    text_free(&out);
+}
+
+static void say(const char *format, va_list args)
+{
+    fputs(TOOL_NAME ": ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+void note(const command *c, const char *format, ...)
+{
+    if (c->o.quiet) return;
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void verbose(const command *c, const char *format, ...)
+{
+    if (!c->o.verbose) return;
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// run.c: `vyre-grad run`.
+//
+// The forward program and its derivative are two runs on copies of the same data: grad is
+// self-contained and leaves the primal as it is.
+#include "tools/json_out.h"
+#include "tools/runner.h"
+
+#include "autodiff/grad.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct result {
+    const char *name;
+    const array *value;
+} result;
+
+typedef struct session {
+    specs in, ct, out;
+    binding forward, backward;
+    runner run_forward, run_backward;
+    names shown; // forward buffers
+    double compile_ms, device_ms;
+} session;
+
+// ------------------------------------------------------------------------------------------ requests
+static bool bad_output(const vy_program *p, const char *name, vy_diag *d)
+{
+    names have = {0};
+    text fix = {0};
+    for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
+        vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
+        if ((b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace && !names_add(&have, b.name))
+            fix.failed = true;
+    }
+    text_puts(&fix, have.count ? "its outputs are: " : "it has no outputs");
+    text_join(&fix, have.data, have.count);
+    if (fix.failed)
+        fail_memory(d);
+    else
+        fail(d, TOOL_USAGE, fix.data, "--of %s: %s has no output of that name", name,
+             vy_program_name(p));
+    names_free(&have);
+    text_free(&fix);
+    return false;
+}
+
+// Forward outputs to print: --of, else float outputs, else whatever it may write.
+static bool choose_outputs(session *s, const command *c, const vy_program *p, vy_diag *d)
+{
+    const names *of = &c->o.of;
+    for (uint32_t i = 0; i < of->count; i++) {
+        const vy_buffer b = vy_program_find_buffer(p, of->data[i]);
+        const vy_buffer_class cls = b.id ? vy_program_buffer(p, b).cls : VY_IN;
+        if (cls != VY_OUT && cls != VY_INOUT) return bad_output(p, of->data[i], d);
+        if (!names_have(&s->shown, of->data[i]) && !names_add(&s->shown, of->data[i]))
+            return fail_memory(d);
+    }
+    for (int round = 0; round < 2 && !s->shown.count; round++)
+        for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
+            const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
+            const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
+            if ((round ? any : vy_grad_default_of(p, (vy_buffer){i})) &&
+                !names_add(&s->shown, b.name))
+                return fail_memory(d);
+        }
+    return true;
+}
+
+// --out NAME=@file.npy
+static bool check_out(const session *s, vy_diag *d)
+{
+    for (uint32_t i = 0; i < s->out.count; i++) {
+        const spec *o = &s->out.data[i];
+        if (o->kind != SPEC_NPY && o->kind != SPEC_BIN)
+            return fail(d, TOOL_SPEC, "write --out NAME=@file.npy or NAME=@file.bin",
+                        "--out %s: a file is expected", o->name);
+        const bool known = binding_find(&s->forward, o->name) ||
+                           (s->backward.program && binding_find(&s->backward, o->name));
+        if (!known)
+            return fail(d, TOOL_USAGE, "", "--out %s: there is no buffer of that name", o->name);
+    }
+    return true;
+}
+
+// Every --ct must have reached a cotangent buffer.
+static bool check_ct(const session *s, vy_diag *d)
+{
+    for (uint32_t i = 0; i < s->ct.count; i++) {
+        bool used = false;
+        for (uint32_t k = 0; k < s->backward.buffer_count; k++) {
+            const char *name = s->backward.buffers[k].info.name;
+            used |=
+                !binding_find(&s->forward, name) && specs_find_seed(&s->ct, name) == &s->ct.data[i];
+        }
+        if (!used)
+            return fail(d, TOOL_USAGE, "name it in --of",
+                        "--ct %s: it is none of the outputs that are differentiated",
+                        s->ct.data[i].name);
+    }
+    return true;
+}
+
+static bool check_options(const command *c, vy_diag *d)
+{
+    const options *o = &c->o;
+    if (o->jvp || o->dot.count)
+        return fail(d, TOOL_UNAVAILABLE, "use --grad", "%s is not available yet in this version",
+                    o->jvp ? "run --jvp" : "--dot");
+    if (o->ct.count && !o->grad)
+        return fail(d, TOOL_USAGE, "add --grad", "--ct needs a derivative");
+    if (o->wrt.count && !o->grad)
+        return fail(d, TOOL_USAGE, "add --grad", "--wrt needs a derivative");
+    return true;
+}
+
+// ----------------------------------------------------------------------------------------- execution
+static bool derive_for(session *s, command *c, const vy_program *p, vy_diag *d)
+{
+    names seeds = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->ct.count; i++)
+        ok = names_add(&seeds, s->ct.data[i].name) || fail_memory(d);
+    ok = ok && derive(c, p, &seeds, d);
+    names_free(&seeds);
+    return ok;
+}
+
+static bool bind_data(session *s, command *c, const vy_program *p, vy_diag *d)
+{
+    const bool f64 = c->o.eval_type == EVAL_F64;
+    if (!binding_create(&s->forward, p, f64, d) || !binding_set(&s->forward, &c->o.set, d) ||
+        !binding_specs(&s->forward, &s->in, NULL, d) || !binding_fill(&s->forward, d))
+        return false;
+    if (!c->derived) return check_out(s, d);
+    const vy_program *g = vy_module_program(c->derived, 0);
+    return binding_create(&s->backward, g, f64, d) && check_ct(s, d) &&
+           binding_derive(&s->backward, &s->forward, &s->ct, d) && check_out(s, d);
+}
+
+static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
+{
+    double ms = 0, start = now_ms();
+    if (!runner_prepare(r, c, b->program, b, d)) return false;
+    s->compile_ms += now_ms() - start;
+    if (!runner_upload(r, d) || !runner_run(r, c, &ms, d) || !runner_read(r, d)) return false;
+    verbose(c, "%s: ran for %.3f ms", vy_program_name(b->program), ms);
+    s->device_ms += ms;
+    return true;
+}
+
+static bool session_run(session *s, command *c, vy_diag *d)
+{
+    const bool eval = c->o.engine == ENGINE_EVAL;
+    const double start = now_ms();
+    if (!check_options(c, d) || !load_module(c, d)) return false;
+    const vy_program *p = select_program(c, c->module, d);
+    if (!p || !choose_outputs(s, c, p, d) || !specs_parse(&s->in, "--in", &c->o.in, d) ||
+        !specs_parse(&s->ct, "--ct", &c->o.ct, d) || !specs_parse(&s->out, "--out", &c->o.out, d))
+        return false;
+    if (c->o.grad && !derive_for(s, c, p, d)) return false;
+    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+        return false;
+    s->compile_ms = now_ms() - start;
+    if (!bind_data(s, c, p, d) || (!eval && !gpu_open_device(c, d))) return false;
+    return execute(&s->run_forward, s, c, &s->forward, d) &&
+           (!c->derived || execute(&s->run_backward, s, c, &s->backward, d));
+}
+
+// ------------------------------------------------------------------------------------------- results
+// Result `index`, or false after the last: the forward outputs, then the gradients.
+static bool result_at(const session *s, uint32_t index, result *out)
+{
+    if (index < s->shown.count) {
+        *out =
+            (result){s->shown.data[index], &binding_find(&s->forward, s->shown.data[index])->value};
+        return true;
+    }
+    index -= s->shown.count;
+    for (uint32_t i = 0; i < s->backward.buffer_count; i++) {
+        const bound_buffer *b = &s->backward.buffers[i];
+        if (b->info.cls != VY_OUT || binding_find(&s->forward, b->info.name)) continue;
+        if (index-- == 0) return *out = (result){b->info.name, &b->value}, true;
+    }
+    return false;
+}
+
+static bool print_json(const session *s, command *c, vy_diag *d)
+{
+    const bool eval = c->o.engine == ENGINE_EVAL;
+    cJSON *top = cJSON_CreateObject();
+    bool ok =
+        top && json_string(top, "program", vy_program_name(s->forward.program)) &&
+        json_string(top, "engine", eval ? "eval" : "vulkan") &&
+        json_string(top, "device",
+                    eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name);
+    cJSON *results = ok ? cJSON_AddObjectToObject(top, "outputs") : NULL;
+    ok = results != NULL;
+    result r;
+    for (uint32_t i = 0; ok && result_at(s, i, &r); i++) {
+        cJSON *item = json_array(r.value);
+        ok = item && cJSON_AddItemToObject(results, r.name, item);
+        if (!ok) cJSON_Delete(item);
+    }
+    cJSON *time = ok ? cJSON_AddObjectToObject(top, "time_ms") : NULL;
+    ok = time && json_number(time, "compile", s->compile_ms, 6) &&
+         json_number(time, "device", s->device_ms, 6);
+    if (ok) return json_finish(top, &c->out) || fail_memory(d);
+    cJSON_Delete(top);
+    return fail_memory(d);
+}
+
+static bool write_out(const session *s, command *c, vy_diag *d)
+{
+    for (uint32_t i = 0; i < s->out.count; i++) {
+        const spec *o = &s->out.data[i];
+        const bound_buffer *b = s->backward.program ? binding_find(&s->backward, o->name) : NULL;
+        const bound_buffer *f = binding_find(&s->forward, o->name);
+        if (f) b = f;
+        const size_t bytes = (size_t)(b->value.count * vy_type_size(b->value.type));
+        text npy = {0};
+        if (o->kind == SPEC_NPY) npy_write(&b->value, &npy);
+        bool ok = !npy.failed || fail_memory(d);
+        ok = ok && (o->kind == SPEC_NPY ? output_add(&c->files, o->text, npy.data, npy.size, d)
+                                        : output_add(&c->files, o->text, b->value.data, bytes, d));
+        text_free(&npy);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+bool verb_run(command *c, vy_diag *d)
+{
+    session s = {0};
+    result r;
+    bool ok = session_run(&s, c, d);
+    if (ok && c->o.json)
+        ok = print_json(&s, c, d);
+    else
+        for (uint32_t i = 0; ok && result_at(&s, i, &r); i++)
+            array_print(r.name, r.value, c->o.verbose, &c->out);
+    ok = ok && write_out(&s, c, d);
+    runner_free(&s.run_forward);
+    runner_free(&s.run_backward);
+    binding_free(&s.forward);
+    binding_free(&s.backward);
+    specs_free(&s.in);
+    specs_free(&s.ct);
+    specs_free(&s.out);
+    names_free(&s.shown);
+    return ok;
+}

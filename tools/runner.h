@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// runner.h: one program with its data, ready to be executed again and again by either engine.
+#ifndef VYRE_TOOL_RUNNER_H
+#define VYRE_TOOL_RUNNER_H
+
+#include "tools/bind.h"
+#include "tools/gpu.h"
+
+#include "spirv/spirv.h"
+
+typedef struct runner {
+    const vy_program *program;
+    binding *data; // the caller's
+    vy_compiled *compiled;
+    vkrt_plan *plan;
+    uint32_t groups[3];
+} runner;
+
+// How written or run SPIR-V is made, from the options; false: an unknown --enable.
+bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d);
+// Compiles (c->gpu's device is open for vulkan).  runner_free in every case, before binding_free.
+bool runner_prepare(runner *r, command *c, const vy_program *p, binding *b, vy_diag *d);
+// Gives the engine the contents of the binding's buffers.
+bool runner_upload(runner *r, vy_diag *d);
+// Runs once; *ms: time on the device, or in the interpreter.
+bool runner_run(runner *r, command *c, double *ms, vy_diag *d);
+// Fetches `out` and `inout` buffers into the binding.
+bool runner_read(runner *r, vy_diag *d);
+void runner_free(runner *r);
+
+#endif

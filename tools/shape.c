@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// shape.c: scalars and shapes from one another.
+//
+// A scalar that is a whole dimension gets its value from a bound shape (LANGUAGE 1.2).  Flat data
+// has only a count, which decides an axis when all others are known; so inference repeats until
+// nothing new is found, then every shape is computed from its declaration and compared.
+#include "tools/bind.h"
+#include "tools/number.h"
+#include "tools/reflect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void say_source(const bound_scalar *s, char *out, size_t size)
+{
+    if (s->from)
+        snprintf(out, size, "%.80s (axis %u)", s->from->info.name, s->axis);
+    else
+        snprintf(out, size, "--set");
+}
+
+// Scalar `index` is `extent`, says an axis of a buffer.
+static bool note(binding *b, uint32_t index, uint64_t extent, const bound_buffer *buf,
+                 uint32_t axis, bool *changed, vy_diag *d)
+{
+    bound_scalar *s = &b->scalars[index];
+    const char *name = s->info.name;
+    char number[NUMBER_TEXT], source[120];
+    vy_scalar value;
+    snprintf(number, sizeof number, "%llu", (unsigned long long)extent);
+    if (number_parse(s->info.type, number, strlen(number), &value))
+        return fail(d, TOOL_SHAPE, "", "axis %u of %s is %s long, which does not fit %s %s", axis,
+                    buf->info.name, number, vy_type_name(s->info.type), name);
+    if (!s->known) {
+        *s = (bound_scalar){s->info, true, value, buf, axis};
+        *changed = true;
+        return true;
+    }
+    if (s->value.u == value.u) return true;
+    say_source(s, source, sizeof source);
+    char before[NUMBER_TEXT];
+    number_text(s->info.type, s->value, before);
+    return fail(d, TOOL_SHAPE, "", "%s is %s by %s, but %s by %s (axis %u)", name, before, source,
+                number, buf->info.name, axis);
+}
+
+static void refresh(binding *b)
+{
+    for (uint32_t i = 0; i < b->scalar_count; i++) {
+        const bound_scalar *s = &b->scalars[i];
+        b->known[i] = s->known && vy_type_is_integer(s->info.type);
+        b->values[i] = s->value.i;
+    }
+}
+
+static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)
+{
+    return fail(d, TOOL_SHAPE, "look at the scalars given",
+                "axis %u of %s cannot be computed: overflow or division by zero", axis,
+                buf->info.name);
+}
+
+// Flat data decides the one axis that is not known yet.
+static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_diag *d)
+{
+    uint64_t rest = 1;
+    int open = -1;
+    for (uint32_t axis = 0; axis < buf->info.rank; axis++) {
+        int64_t extent;
+        dim_state s = dim_value(b->program, buf->info.dims[axis], b->values, b->known, &extent);
+        if (s == DIM_BAD) return bad_dimension(buf, axis, d);
+        if (s == DIM_OPEN && open >= 0) return true; // two are: later, perhaps
+        if (s == DIM_OPEN)
+            open = (int)axis;
+        else if (extent < 0 || __builtin_mul_overflow(rest, (uint64_t)extent, &rest))
+            return true;
+    }
+    if (open < 0 || rest == 0) return true;
+    const int scalar = dim_scalar(b->program, buf->info.dims[open]);
+    if (scalar < 0) return true;
+    if (buf->flat % rest)
+        return fail(d, TOOL_SHAPE, "",
+                    "%s has %llu elements, which is no multiple of the %llu of one row",
+                    buf->info.name, (unsigned long long)buf->flat, (unsigned long long)rest);
+    return note(b, (uint32_t)scalar, buf->flat / rest, buf, (uint32_t)open, changed, d);
+}
+
+bool binding_infer(binding *b, vy_diag *d)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < b->buffer_count; i++) {
+            const bound_buffer *buf = &b->buffers[i];
+            refresh(b);
+            if (buf->state == SHAPE_FLAT && !infer_flat(b, buf, &changed, d)) return false;
+            for (uint32_t axis = 0; buf->state == SHAPE_FULL && axis < buf->info.rank; axis++) {
+                const int s = dim_scalar(b->program, buf->info.dims[axis]);
+                if (s >= 0 && !note(b, (uint32_t)s, buf->value.shape[axis], buf, axis, &changed, d))
+                    return false;
+            }
+        }
+    }
+    refresh(b);
+    for (uint32_t i = 0; i < b->scalar_count; i++) {
+        if (b->scalars[i].known) continue;
+        char fix[200];
+        snprintf(fix, sizeof fix, "add --set %.100s=VALUE", b->scalars[i].info.name);
+        return fail(d, TOOL_MISSING, fix, "scalar %s has no value, and no shape decides it",
+                    b->scalars[i].info.name);
+    }
+    return true;
+}
+
+static bool wrong_shape(const binding *b, const bound_buffer *buf, const uint64_t *want, vy_diag *d)
+{
+    text have = {0}, need = {0};
+    if (buf->state == SHAPE_FLAT)
+        text_printf(&have, "%llu elements", (unsigned long long)buf->flat);
+    else {
+        text_puts(&have, "shape [");
+        shape_text(buf->info.rank, buf->value.shape, &have);
+        text_puts(&have, "]");
+    }
+    text_puts(&need, "[");
+    shape_text(buf->info.rank, want, &need);
+    text_puts(&need, "]");
+    for (uint32_t i = 0, n = 0; i < b->scalar_count; i++) {
+        const bound_scalar *s = &b->scalars[i];
+        char source[120];
+        if (!vy_type_is_integer(s->info.type)) continue;
+        say_source(s, source, sizeof source);
+        text_printf(&need, "%s%s = %lld by %s", n++ ? ", " : ", with ", s->info.name,
+                    (long long)s->value.i, source);
+    }
+    if (have.failed || need.failed)
+        fail_memory(d);
+    else
+        fail(d, TOOL_SHAPE, "", "%s has %s, but its declaration says %s", buf->info.name, have.data,
+             need.data);
+    text_free(&have);
+    text_free(&need);
+    return false;
+}
+
+// Computes the shape by the declaration and compares it with what was given.
+static bool settle(binding *b, bound_buffer *buf, vy_diag *d)
+{
+    uint64_t want[MAX_RANK] = {0}, count = 1;
+    for (uint32_t axis = 0; axis < buf->info.rank; axis++) {
+        int64_t extent = 0;
+        dim_state s = dim_value(b->program, buf->info.dims[axis], b->values, b->known, &extent);
+        if (s == DIM_BAD) return bad_dimension(buf, axis, d);
+        if (s == DIM_OPEN) { // `?`
+            if (buf->state == SHAPE_NONE) {
+                char fix[200];
+                snprintf(fix, sizeof fix, "give it: --in %.80s[N]=%s", buf->info.name,
+                         buf->info.cls == VY_OUT ? "zeros" : "SPEC");
+                return fail(d, TOOL_SHAPE, fix, "nothing says how long %s is", buf->info.name);
+            }
+            extent = (int64_t)(buf->state == SHAPE_FLAT ? buf->flat : buf->value.shape[axis]);
+        }
+        if (extent < 0)
+            return fail(d, TOOL_SHAPE, "look at the scalars given",
+                        "axis %u of %s would be %lld long", axis, buf->info.name,
+                        (long long)extent);
+        want[axis] = (uint64_t)extent;
+        if (want[axis] && __builtin_mul_overflow(count, want[axis], &count)) count = UINT64_MAX;
+        if (!want[axis]) count = 0;
+    }
+    const bool differs = buf->state == SHAPE_FLAT
+                             ? buf->flat != count
+                             : buf->state == SHAPE_FULL &&
+                                   memcmp(want, buf->value.shape, buf->info.rank * sizeof *want);
+    if (differs) return wrong_shape(b, buf, want, d);
+    memcpy(buf->value.shape, want, sizeof want);
+    buf->state = SHAPE_FULL;
+    return true;
+}
+
+static bool allocate(const binding *b, bound_buffer *buf, vy_diag *d)
+{
+    const bool wide = b->f64 && vy_type_is_float(buf->info.type);
+    buf->value.rank = buf->info.rank;
+    return array_alloc(&buf->value, buf->info.name, wide ? VY_F64 : buf->info.type, d);
+}
+
+bool binding_fill(binding *b, vy_diag *d)
+{
+    if (!binding_infer(b, d)) return false;
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        bound_buffer *buf = &b->buffers[i];
+        const spec *s = buf->info.cls == VY_OUT ? NULL : buf->given; // of an output: its shape
+        if (!settle(b, buf, d) || !allocate(b, buf, d)) return false;
+        // `x[2,3]=1,2`: the count of a list or file and a shape given by hand
+        uint64_t count = buf->value.count;
+        if (s && spec_has_count(s) && !spec_count(buf->given, buf->info.type, &count, d))
+            return false;
+        if (count != buf->value.count)
+            return fail(d, TOOL_SHAPE, "", "%s has %llu elements by its shape, but %llu are given",
+                        buf->info.name, (unsigned long long)buf->value.count,
+                        (unsigned long long)count);
+        if (s && !spec_fill(buf->given, buf->info.type, &buf->value, d)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// source.c: from the file named to a program, its derivative, its optimised form.
+#include "tools/command.h"
+
+#include "autodiff/grad.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool take_diag(const vy_module *m, vy_diag *d)
+{
+    if (d->severity != VY_ERROR) *d = *vy_module_diag(m);
+    return false;
+}
+
+bool load_module(command *c, vy_diag *d)
+{
+    const char *file = c->o.file;
+    static const char *const others[] = {".comp", ".glsl", ".spv"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (ends_in(file, others[i]))
+            return fail(d, TOOL_UNAVAILABLE, "write the kernel as a .vyre program",
+                        "%s: %s as input is not supported yet in this version", file, others[i]);
+    if (!file_read(file, FILE_LIMIT, &c->contents, d)) return false;
+    if (c->contents.size == 0)
+        return fail(d, TOOL_INPUT, "write a program into it", "%s is empty", file);
+    progress_begin(c, "reading");
+    const text *t = &c->contents;
+    c->module = vy_binary_is(t->data, t->size)
+                    ? vy_binary_read(t->data, t->size)
+                    : vy_parse(t->data, t->size, strcmp(file, "-") ? file : "stdin");
+    progress_end();
+    if (!c->module) return fail_memory(d);
+    return vy_module_ok(c->module) || take_diag(c->module, d);
+}
+
+const vy_program *select_program(const command *c, const vy_module *m, vy_diag *d)
+{
+    const uint32_t count = vy_module_program_count(m);
+    const char *wanted = c->o.program;
+    const vy_program *found = wanted ? vy_module_find(m, wanted) : NULL;
+    if (!wanted && count == 1) found = vy_module_program(m, 0);
+    if (found) return found;
+    names have = {0};
+    text list = {0};
+    for (uint32_t i = 0; i < count; i++)
+        if (!names_add(&have, vy_program_name(vy_module_program(m, i)))) list.failed = true;
+    const char *near = wanted ? nearest_name(wanted, have.data, have.count) : NULL;
+    if (near)
+        text_printf(&list, "did you mean -p %s?", near);
+    else
+        text_puts(&list, "name one with -p: "), text_join(&list, have.data, have.count);
+    if (list.failed)
+        fail_memory(d);
+    else if (!count)
+        fail(d, TOOL_SELECT, "write one", "%s holds no program", c->o.file);
+    else if (wanted)
+        fail(d, TOOL_SELECT, list.data, "there is no program %s", wanted);
+    else
+        fail(d, TOOL_SELECT, list.data, "%s holds %u programs", c->o.file, count);
+    names_free(&have);
+    text_free(&list);
+    return NULL;
+}
+
+// One differentiation.  Of the second, all results of the first are outputs.
+static vy_module *derive_once(const command *c, const vy_module *m, const vy_program *p, bool again,
+                              bool seeded, vy_diag *d)
+{
+    const options *o = &c->o;
+    vy_grad_options g = {.program = vy_program_name(p),
+                         .seed_buffer = seeded,
+                         .with_value = o->with_value,
+                         .tape_limit = o->tape_limit};
+    names results = {0};
+    bool ok = true;
+    for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
+        vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
+        if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
+            ok &= names_add(&results, b.name);
+    }
+    const names *of = again ? &results : &o->of;
+    if (of->count) g.of = of->data, g.of_count = of->count;
+    if (o->wrt.count) g.wrt = o->wrt.data, g.wrt_count = o->wrt.count;
+    vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
+    if (!derived) fail_memory(d); // unless it said why
+    names_free(&results);
+    if (derived && vy_module_ok(derived)) return derived;
+    if (derived) take_diag(derived, d);
+    vy_module_free(derived);
+    return NULL;
+}
+
+static bool seeded_by(const names *seeds, const vy_program *p, const options *o)
+{
+    if (o->seed == SEED_BUFFER) return true;
+    for (uint32_t i = 0; seeds && i < seeds->count; i++)
+        if (vy_program_find_buffer(p, seeds->data[i]).id) return true;
+    return false;
+}
+
+bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d)
+{
+    if (c->o.deterministic)
+        return fail(d, TOOL_UNAVAILABLE,
+                    "leave it out: gradients that many invocations add up may then differ in their "
+                    "last bits from run to run",
+                    "--deterministic is not available yet in this version");
+    progress_begin(c, "differentiating");
+    const vy_module *from = c->module;
+    vy_module *last = NULL, *next = NULL;
+    for (uint64_t i = 0; i < c->o.order; i++) {
+        next = derive_once(c, from, p, i > 0, seeded_by(seeds, p, &c->o), d);
+        vy_module_free(last);
+        last = next;
+        if (!next) break;
+        from = next;
+        p = vy_module_program(next, 0);
+    }
+    progress_end();
+    c->derived = last;
+    return last != NULL;
+}
+
+// -------------------------------------------------------------------------------------- optimiser
+static void dump(void *user, const char *pass, const char *printed)
+{
+    (void)user;
+    fprintf(stderr, "// after %s\n%s", pass, printed);
+}
+
+static bool known_pass(const char *name, vy_diag *d)
+{
+    names passes = {0};
+    bool ok = names_add(&passes, "all");
+    for (uint32_t i = 0; vy_opt_pass_name(i); i++) ok &= names_add(&passes, vy_opt_pass_name(i));
+    text fix = {0};
+    text_puts(&fix, "passes are: ");
+    text_join(&fix, passes.data, passes.count);
+    if (!ok || fix.failed)
+        fail_memory(d);
+    else if (!names_have(&passes, name))
+        ok = fail(d, TOOL_USAGE, fix.data, "--dump-after %s: there is no such pass", name);
+    text_free(&fix);
+    names_free(&passes);
+    return ok;
+}
+
+bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
+{
+    const options *o = &c->o;
+    if (o->dump_after && !known_pass(o->dump_after, d)) return false;
+    const vy_opt_options opt = {.level = o->level,
+                                .fast_math = o->fast_math && !for_eval,
+                                .unchecked = o->unchecked && !for_eval,
+                                .dump_after = o->dump_after,
+                                .dump = dump,
+                                .user = c};
+    progress_begin(c, "optimising");
+    const bool ok = vy_optimize(m, &opt);
+    progress_end();
+    return ok || take_diag(m, d);
+}

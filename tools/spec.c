@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// spec.c: NAME=SPEC and NAME[2,3]=SPEC as text.
+#include "tools/data.h"
+#include "tools/file.h"
+#include "tools/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void spec_free(spec *s)
+{
+    free(s->name);
+    free(s->text);
+    array_free(&s->file);
+    *s = (spec){0};
+}
+
+static bool parse_shape(spec *s, const char *at, const char *end)
+{
+    s->has_shape = true;
+    while (at < end) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const char *stop = comma ? comma : end;
+        vy_scalar n;
+        if (s->rank == MAX_RANK || number_parse(VY_I64, at, (size_t)(stop - at), &n) || n.i < 0)
+            return false;
+        s->shape[s->rank++] = n.u;
+        at = comma ? comma + 1 : end;
+        if (comma && at == end) return false;
+    }
+    return s->rank > 0;
+}
+
+// The fields after a word, separated by colons: floats, the last one a seed.
+static bool parse_random(spec *s, const char *fields)
+{
+    const char *first = strchr(fields, ':');
+    const char *second = first ? strchr(first + 1, ':') : NULL;
+    vy_scalar a, b, seed;
+    if (!second || number_parse(VY_F64, fields, (size_t)(first - fields), &a) ||
+        number_parse(VY_F64, first + 1, (size_t)(second - first - 1), &b) ||
+        number_parse(VY_U64, second + 1, strlen(second + 1), &seed))
+        return false;
+    s->a = a.f;
+    s->b = b.f;
+    s->seed = seed.u;
+    return true;
+}
+
+static const char *after(const char *string, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(string, prefix, n) ? NULL : string + n;
+}
+
+// Kind and parameters; *text receives what is kept as text.
+static bool parse_kind(spec *s, const char *value, const char **kept)
+{
+    const char *rest;
+    *kept = "";
+    if (value[0] == '@') {
+        *kept = value + 1;
+        s->kind = ends_in(value, ".npy") ? SPEC_NPY : SPEC_BIN;
+        return ends_in(value, ".npy") || ends_in(value, ".bin");
+    }
+    if (!strcmp(value, "zeros")) return s->kind = SPEC_CONST, *kept = "0", true;
+    if (!strcmp(value, "ones")) return s->kind = SPEC_CONST, *kept = "1", true;
+    if (!strcmp(value, "iota")) return s->kind = SPEC_IOTA, true;
+    if ((rest = after(value, "const:"))) return s->kind = SPEC_CONST, *kept = rest, *rest != 0;
+    if ((rest = after(value, "uniform:"))) return s->kind = SPEC_UNIFORM, parse_random(s, rest);
+    if ((rest = after(value, "normal:"))) return s->kind = SPEC_NORMAL, parse_random(s, rest);
+    s->kind = SPEC_LIST;
+    *kept = value;
+    // A list begins like a number, true or false; anything else is a word we do not know.
+    const char c = *value;
+    return !c || (c >= '0' && c <= '9') || strchr("+-. ", c) || after(value, "inf") ||
+           after(value, "nan") || after(value, "true") || after(value, "false");
+}
+
+bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
+{
+    *s = (spec){0};
+    const char *equals = strchr(argument, '='), *bracket = strchr(argument, '[');
+    if (!equals || equals == argument)
+        return fail(d, TOOL_SPEC, NULL, "%s %s: expected NAME=SPEC", option, argument);
+    if (bracket && bracket < equals) {
+        if (bracket == argument || equals[-1] != ']' || !parse_shape(s, bracket + 1, equals - 1))
+            return fail(d, TOOL_SPEC, "write NAME[2,3]=SPEC", "%s %s: malformed shape", option,
+                        argument);
+    } else {
+        bracket = equals;
+    }
+    const char *kept;
+    if (!parse_kind(s, equals + 1, &kept))
+        return fail(d, TOOL_SPEC, NULL, "%s %s: `%.60s` is no SPEC", option, argument, equals + 1);
+    s->name = strndup(argument, (size_t)(bracket - argument));
+    s->text = strdup(kept);
+    return (s->name && s->text) || fail_memory(d);
+}

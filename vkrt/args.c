@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// args.c: the buffers of a dispatch: slices, their checks, clears and hazards.
+#include "vkrt/plan_internal.h"
+
+// Bytes that binding `i` covers.
+static vkrt_status binding_bytes(const vkrt_dispatch *d, uint32_t i, uint64_t *bytes,
+                                 vkrt_error *error)
+{
+    const vy_kernel_binding *b = &d->kernel->bindings[i];
+    *bytes = b->elem_size;
+    for (uint32_t a = 0; a < b->rank; a++) {
+        int64_t v = d->plan->kernel_values[b->dims[a]];
+        if (v < 0 || __builtin_mul_overflow(*bytes, (uint64_t)v, bytes))
+            return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
+                             "%s: axis %u of '%s' is %lld", d->kernel->name, a, b->name,
+                             (long long)v);
+    }
+    return VKRT_OK;
+}
+
+static vkrt_status bind_one(const vkrt_dispatch *d, uint32_t i, vkrt_error *error)
+{
+    vkrt_plan *plan = d->plan;
+    const vy_plan_arg *arg = &d->step->args[i];
+    const vy_kernel_binding *b = &d->kernel->bindings[i];
+    const vkrt_plan_buf *buffer = &plan->buffers[arg->buffer];
+    const char *name = plan->plan->buffers[arg->buffer].name;
+    bool sliced = arg->offset != VY_NO_EXPR;
+    uint64_t bytes, offset = 0;
+    vkrt_status status = binding_bytes(d, i, &bytes, error);
+    if (status) return status;
+    if (!buffer->available || (sliced && !plan->value_known[arg->offset]))
+        return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
+                         "%s: the %s of buffer '%s' is not known yet", d->kernel->name,
+                         buffer->available ? "slice" : "size", name);
+    int64_t first = sliced ? plan->values[arg->offset] : 0;
+    if (first < 0 || __builtin_mul_overflow((uint64_t)first, b->elem_size, &offset) ||
+        offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "check the slice and the shapes",
+                         "%s: '%s' takes %llu bytes from element %lld of buffer '%s', which has "
+                         "%llu bytes",
+                         d->kernel->name, b->name, (unsigned long long)bytes, (long long)first,
+                         name, (unsigned long long)buffer->bytes);
+    if (bytes == 0) {
+        plan->infos[i] =
+            (VkDescriptorBufferInfo){plan->device->dummy.handle, 0, plan->device->dummy.size};
+        return VKRT_OK;
+    }
+    uint64_t align = plan->device->physical.info.storage_buffer_alignment;
+    if (align < 4) align = 4; // fills work in words
+    if (offset % align != 0)
+        return vkrt_fail(error, VKRT_UNALIGNED, "pad the slices to a multiple of it",
+                         "unaligned slice: %s takes '%s' from byte %llu of buffer '%s', the device "
+                         "wants multiples of %llu",
+                         d->kernel->name, b->name, (unsigned long long)offset, name,
+                         (unsigned long long)align);
+    plan->infos[i] = (VkDescriptorBufferInfo){buffer->memory.handle, offset, (bytes + 3) / 4 * 4};
+    return VKRT_OK;
+}
+
+// One element must not be reachable through two bindings, unless both only read.
+static vkrt_status check_overlap(const vkrt_dispatch *d, vkrt_error *error)
+{
+    const vy_kernel *k = d->kernel;
+    for (uint32_t j = 1; j < k->binding_count; j++) {
+        VkDescriptorBufferInfo a = d->plan->infos[j];
+        for (uint32_t i = 0; i < j; i++) {
+            VkDescriptorBufferInfo b = d->plan->infos[i];
+            bool reads =
+                k->bindings[i].access == VY_ACCESS_IN && k->bindings[j].access == VY_ACCESS_IN;
+            if (reads || a.buffer != b.buffer || a.buffer == d->plan->device->dummy.handle)
+                continue;
+            if (a.offset < b.offset + b.range && b.offset < a.offset + a.range)
+                return vkrt_fail(error, VKRT_BAD_ARGUMENT, "bind separate buffers or slices",
+                                 "%s: '%s' and '%s' overlap in buffer '%s'", k->name,
+                                 k->bindings[i].name, k->bindings[j].name,
+                                 d->plan->plan->buffers[d->step->args[i].buffer].name);
+        }
+    }
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_bind_args(const vkrt_dispatch *d, vkrt_error *error)
+{
+    vkrt_status status = VKRT_OK;
+    for (uint32_t i = 0; !status && i < d->kernel->binding_count; i++)
+        status = bind_one(d, i, error);
+    return status ? status : check_overlap(d, error);
+}
+
+static bool is_dummy(const vkrt_dispatch *d, uint32_t i)
+{
+    return d->plan->infos[i].buffer == d->plan->device->dummy.handle;
+}
+
+void vkrt_clear_outputs(const vkrt_dispatch *d)
+{
+    for (uint32_t i = 0; i < d->kernel->binding_count; i++) {
+        if (!d->kernel->bindings[i].clear || is_dummy(d, i)) continue;
+        vkrt_plan_buf *b = &d->plan->buffers[d->step->args[i].buffer];
+        uint64_t bytes;
+        if (binding_bytes(d, i, &bytes, NULL)) continue; // was checked
+        vkrt_zero(d->plan, d->segment, b, d->plan->infos[i].offset, bytes);
+    }
+}
+
+void vkrt_order_accesses(const vkrt_dispatch *d)
+{
+    const vy_kernel *k = d->kernel;
+    for (uint32_t i = 0; i < k->binding_count; i++)
+        if (!is_dummy(d, i))
+            vkrt_order(d->plan, d->segment, &d->plan->buffers[d->step->args[i].buffer],
+                       k->bindings[i].access != VY_ACCESS_IN);
+    for (uint32_t i = 0; i < k->binding_count; i++)
+        if (!is_dummy(d, i))
+            vkrt_note(d->plan, &d->plan->buffers[d->step->args[i].buffer],
+                      k->bindings[i].access != VY_ACCESS_IN, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// dispatch.c: one dispatch step: its scalars, parameters and group counts, split where the device
+// allows fewer groups.
+#include "vkrt/plan_internal.h"
+
+static vkrt_status evaluate_kernel(const vkrt_dispatch *d, vkrt_error *error)
+{
+    const vy_kernel *k = d->kernel;
+    vkrt_plan *plan = d->plan;
+    for (uint32_t i = 0; i < k->symbol_count; i++) {
+        uint32_t e = d->step->symbols[i];
+        if (!plan->value_known[e])
+            return vkrt_fail(error, VKRT_UNSET, "give the scalar it depends on",
+                             "%s: the value of '%s' is not known", k->name, k->symbols[i].name);
+        plan->kernel_symbols[i] = plan->values[e];
+    }
+    uint32_t bad;
+    if (vy_expr_eval(k->exprs, k->expr_count, plan->kernel_symbols, NULL, plan->kernel_values, NULL,
+                     &bad))
+        return VKRT_OK;
+    return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
+                     "%s: a size overflows 64 bits or divides by zero", k->name);
+}
+
+// --- Groups --------------------------------------------------------------------------------------
+
+static vkrt_status domain_groups(vkrt_dispatch *d, vkrt_error *error)
+{
+    const vy_kernel *k = d->kernel;
+    uint64_t extent[3] = {1, 1, 1}; // x, y, z
+    for (uint32_t i = 0; i < k->domain_rank; i++) {
+        int64_t v = d->plan->kernel_values[k->domain[k->domain_rank - 1 - i]];
+        uint64_t n = v > 0 ? (uint64_t)v : 0;
+        uint32_t axis = i < 2 ? i : 2;
+        if (__builtin_mul_overflow(extent[axis], n, &extent[axis])) extent[axis] = UINT64_MAX;
+    }
+    bool empty = false;
+    for (int i = 0; i < 3; i++) empty = empty || extent[i] == 0;
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = empty ? 0 : (extent[i] - 1) / k->local_size[i] + 1;
+        if (groups > UINT32_MAX)
+            return vkrt_fail(error, VKRT_LIMIT, "use a smaller domain",
+                             "%s: %llu workgroups on axis %d, more than 32 bits count", k->name,
+                             (unsigned long long)groups, i);
+        d->groups[i] = (uint32_t)groups;
+    }
+    return VKRT_OK;
+}
+
+static vkrt_status choose_groups(vkrt_dispatch *d, vkrt_error *error)
+{
+    vkrt_plan *plan = d->plan;
+    if (d->kernel->domain_rank > 0) return domain_groups(d, error);
+    if (!d->step->groups) {
+        memcpy(d->groups, plan->groups, sizeof d->groups);
+        if (plan->has_groups) return VKRT_OK;
+        return vkrt_fail(error, VKRT_UNSET, "give --groups X,Y,Z (vkrt_plan_set_groups)",
+                         "%s has no domain, so it needs group counts", d->kernel->name);
+    }
+    for (int i = 0; i < 3; i++) {
+        uint32_t e = d->step->groups[i];
+        int64_t v = plan->value_known[e] ? plan->values[e] : -1;
+        if (v < 0 || v > UINT32_MAX)
+            return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars",
+                             "%s: group count %lld on axis %d", d->kernel->name, (long long)v, i);
+        d->groups[i] = (uint32_t)v;
+    }
+    return VKRT_OK;
+}
+
+// A split dispatch tells its kernel where it starts; a kernel that does not ask cannot be split.
+static vkrt_status check_split(const vkrt_dispatch *d, vkrt_error *error)
+{
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        uint32_t limit = d->plan->device->max_group_count[axis];
+        bool based = d->groups[axis] <= limit;
+        for (uint32_t i = 0; !based && i < d->kernel->param_count; i++)
+            based = d->kernel->params[i].kind == VY_PARAM_GROUP_BASE &&
+                    d->kernel->params[i].index == axis;
+        if (!based)
+            return vkrt_fail(error, VKRT_LIMIT, "use a smaller domain or larger workgroups",
+                             "%s: %u workgroups on axis %u, the device allows %u and the kernel "
+                             "has no group base for splitting",
+                             d->kernel->name, d->groups[axis], axis, limit);
+    }
+    return VKRT_OK;
+}
+
+// --- Parameters ----------------------------------------------------------------------------------
+
+static vkrt_status pack_params(const vkrt_dispatch *d, const uint32_t base[3], vkrt_error *error)
+{
+    const vy_kernel *k = d->kernel;
+    memset(d->plan->params, 0, k->param_bytes);
+    for (uint32_t i = 0; i < k->param_count; i++) {
+        const vy_kernel_param *p = &k->params[i];
+        int64_t v = 0, ignored;
+        bool fits = true;
+        switch (p->kind) {
+        case VY_PARAM_SCALAR:
+            v = d->plan->kernel_symbols[p->index];
+            if (p->size < 8 && !vkrt_type_is_float(p->type))
+                fits = vkrt_pack_int(p->type, v, &ignored);
+            break;
+        case VY_PARAM_EXPR: // a negative extent is an empty one
+            v = d->plan->kernel_values[p->index];
+            if (v < 0) v = 0;
+            fits = p->size == 8 || v <= UINT32_MAX;
+            break;
+        case VY_PARAM_GROUP_BASE: v = base[p->index]; break;
+        case VY_PARAM_NUM_GROUPS: v = d->groups[p->index]; break;
+        }
+        if (!fits)
+            return vkrt_fail(error, VKRT_LIMIT, "use smaller data",
+                             "%s: parameter '%s' = %lld does not fit %s", k->name,
+                             p->name ? p->name : "?", (long long)v, p->type ? p->type : "u32");
+        memcpy(d->plan->params + p->offset, &v, p->size); // little end first
+    }
+    return VKRT_OK;
+}
+
+static vkrt_status record_part(const vkrt_dispatch *d, const uint32_t base[3],
+                               const uint32_t count[3], vkrt_error *error)
+{
+    const struct VolkDeviceTable *vk = &d->plan->device->vk;
+    const vy_kernel *k = d->kernel;
+    VkCommandBuffer commands = d->segment->commands;
+    bool pushed = k->param_set == VY_NO_BINDING;
+    uint32_t at = 0;
+    vkrt_status status = pack_params(d, base, error);
+    if (!status && !pushed)
+        status = vkrt_param_room(d->plan, d->segment, k->param_bytes, &at, error);
+    if (!status) status = vkrt_descriptors(d->plan, d->segment, d->index, error);
+    if (status) return status;
+    if (pushed && k->param_bytes > 0)
+        vk->vkCmdPushConstants(commands, d->pipeline->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                               k->param_bytes, d->plan->params);
+    if (!pushed) memcpy(d->segment->params->buffer.mapped + at, d->plan->params, k->param_bytes);
+    if (d->pipeline->set_count > 0)
+        vk->vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->pipeline->layout,
+                                    0, d->pipeline->set_count, d->plan->step_sets[d->index].sets,
+                                    !pushed, &at);
+    vk->vkCmdDispatch(commands, count[0], count[1], count[2]);
+    d->segment->commands_count++;
+    return VKRT_OK;
+}
+
+static vkrt_status record_parts(const vkrt_dispatch *d, vkrt_error *error)
+{
+    const uint32_t *limit = d->plan->device->max_group_count, *groups = d->groups;
+    uint64_t at[3]; // 64 bits: the last step may pass 2^32
+    for (at[2] = 0; at[2] < groups[2]; at[2] += limit[2])
+        for (at[1] = 0; at[1] < groups[1]; at[1] += limit[1])
+            for (at[0] = 0; at[0] < groups[0]; at[0] += limit[0]) {
+                uint32_t base[3], count[3];
+                for (int i = 0; i < 3; i++) {
+                    base[i] = (uint32_t)at[i];
+                    count[i] = groups[i] - base[i] < limit[i] ? groups[i] - base[i] : limit[i];
+                }
+                vkrt_status status = record_part(d, base, count, error);
+                if (status) return status;
+            }
+    return VKRT_OK;
+}
+
+// --- The step ------------------------------------------------------------------------------------
+
+vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t index,
+                                 vkrt_error *error)
+{
+    const struct VolkDeviceTable *vk = &plan->device->vk;
+    const vy_plan_step *step = &plan->plan->steps[index];
+    vkrt_dispatch d = {
+        plan,  segment, step, &plan->plan->kernels[step->kernel], plan->pipelines[step->kernel],
+        index, {0}};
+    vkrt_status status = evaluate_kernel(&d, error);
+    if (!status) status = vkrt_bind_args(&d, error);
+    if (!status) status = choose_groups(&d, error);
+    if (!status) status = check_split(&d, error);
+    if (status) return status;
+    vkrt_clear_outputs(&d);
+    if (d.groups[0] == 0 || d.groups[1] == 0 || d.groups[2] == 0) return VKRT_OK;
+    vkrt_order_accesses(&d);
+    bool timed = segment->queries && segment->timed_count < segment->timed_capacity;
+    uint32_t query = 2 + 2 * segment->timed_count;
+    if (timed)
+        vk->vkCmdWriteTimestamp(segment->commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
+                                segment->queries, query);
+    vk->vkCmdBindPipeline(segment->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d.pipeline->handle);
+    status = record_parts(&d, error);
+    if (timed) {
+        vk->vkCmdWriteTimestamp(segment->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                segment->queries, query + 1);
+        segment->timed_steps[segment->timed_count++] = index;
+    }
+    segment->dispatches++;
+    return status;
+}

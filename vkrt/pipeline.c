@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// pipeline.c: may the device run this kernel, and the pipeline that does; one per content hash.
+#include "vkrt/internal.h"
+
+// --- Requirements --------------------------------------------------------------------------------
+
+static vkrt_status check_limits(const vkrt_device_info *info, const vy_kernel *k, vkrt_error *error)
+{
+    const char *fix = "compile for this device, or choose another one (VYRE_DEVICE)";
+    uint64_t invocations = 1;
+    for (int i = 0; i < 3; i++) {
+        invocations *= k->local_size[i] < (1u << 20) ? k->local_size[i] : (1u << 20);
+        if (k->local_size[i] > info->max_workgroup_size[i])
+            return vkrt_fail(error, VKRT_LIMIT, fix,
+                             "%s: workgroup size %u on axis %d, but '%s' allows %u", k->name,
+                             k->local_size[i], i, info->name, info->max_workgroup_size[i]);
+    }
+    if (invocations > info->max_workgroup_invocations)
+        return vkrt_fail(error, VKRT_LIMIT, fix,
+                         "%s: %llu invocations in a workgroup, but '%s' allows %u", k->name,
+                         (unsigned long long)invocations, info->name,
+                         info->max_workgroup_invocations);
+    bool pushed = k->param_set == VY_NO_BINDING;
+    if (pushed && k->param_bytes > info->max_push_constant_bytes)
+        return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u bytes of push constants, '%s' allows %u",
+                         k->name, k->param_bytes, info->name, info->max_push_constant_bytes);
+    uint32_t buffers = k->binding_count + !pushed;
+    if (buffers > info->max_storage_buffers)
+        return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u storage buffers, but '%s' allows %u",
+                         k->name, buffers, info->name, info->max_storage_buffers);
+    uint32_t sets = info->max_sets < VKRT_MAX_SETS ? info->max_sets : VKRT_MAX_SETS;
+    for (uint32_t i = 0; i < buffers; i++) {
+        uint32_t set = i < k->binding_count ? k->bindings[i].set : k->param_set;
+        if (set >= sets)
+            return vkrt_fail(error, VKRT_LIMIT, "use lower set numbers",
+                             "%s: descriptor set %u, but there are %u", k->name, set, sets);
+    }
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *k, vkrt_error *error)
+{
+    const vkrt_device_info *info = &device->physical.info;
+    vkrt_status status = vkrt_check_kernel(k, error);
+    if (status) return status;
+    vy_features missing = k->features & ~device->features;
+    if (missing) {
+        char names[256];
+        return vkrt_fail(error, VKRT_MISSING_FEATURE,
+                         "choose another device (VYRE_DEVICE), another element type, or compile "
+                         "without --enable",
+                         "%s needs %s, which '%.100s' does not offer", k->name,
+                         vkrt_features_text(missing, names, sizeof names), info->name);
+    }
+    if (k->vulkan_version >> 12 > info->api_version >> 12 ||
+        k->spirv_version > info->max_spirv_version)
+        return vkrt_fail(error, VKRT_MISSING_FEATURE, "compile with a lower --target",
+                         "%s needs Vulkan %u.%u and SPIR-V %u.%u, '%.100s' has Vulkan %u.%u",
+                         k->name, VK_API_VERSION_MAJOR(k->vulkan_version),
+                         VK_API_VERSION_MINOR(k->vulkan_version), k->spirv_version >> 16 & 0xff,
+                         k->spirv_version >> 8 & 0xff, info->name,
+                         VK_API_VERSION_MAJOR(info->api_version),
+                         VK_API_VERSION_MINOR(info->api_version));
+    return check_limits(info, k, error);
+}
+
+// --- Creation ------------------------------------------------------------------------------------
+
+static vkrt_hash kernel_hash(const vy_kernel *k)
+{
+    uint32_t layout[3] = {k->param_bytes, k->param_set, k->param_binding};
+    vkrt_hash h = vkrt_hash_bytes((vkrt_hash){{1, 2}}, k->words, k->word_count * sizeof *k->words);
+    h = vkrt_hash_bytes(h, k->entry, strlen(k->entry));
+    h = vkrt_hash_bytes(h, layout, sizeof layout);
+    for (uint32_t i = 0; i < k->binding_count; i++) {
+        uint32_t slot[2] = {k->bindings[i].set, k->bindings[i].binding};
+        h = vkrt_hash_bytes(h, slot, sizeof slot);
+    }
+    return h;
+}
+
+static void destroy_pipeline(vkrt_device *device, vkrt_pipeline *p)
+{
+    device->vk.vkDestroyPipeline(device->handle, p->handle, NULL);
+    device->vk.vkDestroyPipelineLayout(device->handle, p->layout, NULL);
+    for (uint32_t i = 0; i < VKRT_MAX_SETS; i++)
+        device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i], NULL);
+    free(p);
+}
+
+// The parameter block is a dynamic buffer, so that dispatches which differ in parameters share a
+// set.
+static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipeline *p)
+{
+    bool pushed = k->param_set == VY_NO_BINDING;
+    uint32_t count = k->binding_count + !pushed;
+    VkDescriptorSetLayoutBinding *slots = calloc(count + 1, sizeof *slots);
+    if (!slots) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t set = i < k->binding_count ? k->bindings[i].set : k->param_set;
+        if (set >= p->set_count) p->set_count = set + 1;
+    }
+    VkResult r = VK_SUCCESS;
+    for (uint32_t set = 0; r == VK_SUCCESS && set < p->set_count; set++) {
+        uint32_t used = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            bool param = i == k->binding_count;
+            if ((param ? k->param_set : k->bindings[i].set) != set) continue;
+            slots[used++] = (VkDescriptorSetLayoutBinding){
+                .binding = param ? k->param_binding : k->bindings[i].binding,
+                .descriptorType = param ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+                                        : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                .descriptorCount = 1,
+                .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+            };
+        }
+        VkDescriptorSetLayoutCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+            .bindingCount = used,
+            .pBindings = slots,
+        };
+        r = device->vk.vkCreateDescriptorSetLayout(device->handle, &info, NULL,
+                                                   &p->set_layouts[set]);
+    }
+    free(slots);
+    VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, k->param_bytes};
+    VkPipelineLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+        .setLayoutCount = p->set_count,
+        .pSetLayouts = p->set_layouts,
+        .pushConstantRangeCount = pushed && k->param_bytes > 0,
+        .pPushConstantRanges = &range,
+    };
+    if (r != VK_SUCCESS) return r;
+    return device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, &p->layout);
+}
+
+static VkResult create_pipeline(vkrt_device *device, const vy_kernel *k, vkrt_pipeline *p)
+{
+    VkShaderModuleCreateInfo module = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+        .codeSize = k->word_count * sizeof *k->words,
+        .pCode = k->words,
+    };
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .pName = k->entry},
+        .layout = p->layout,
+    };
+    VkResult r = device->vk.vkCreateShaderModule(device->handle, &module, NULL, &info.stage.module);
+    if (r != VK_SUCCESS) return r;
+    r = device->vk.vkCreateComputePipelines(device->handle, device->cache.handle, 1, &info, NULL,
+                                            &p->handle);
+    device->vk.vkDestroyShaderModule(device->handle, info.stage.module, NULL);
+    return r;
+}
+
+vkrt_status vkrt_pipeline_get(vkrt_device *device, const vy_kernel *kernel, vkrt_pipeline **out,
+                              vkrt_cache *cache, vkrt_error *error)
+{
+    vkrt_status status = vkrt_device_check(device, kernel, error);
+    if (status) return status;
+    vkrt_hash hash = kernel_hash(kernel);
+    for (vkrt_pipeline *p = device->pipelines; p; p = p->next) {
+        if (memcmp(&p->hash, &hash, sizeof hash) != 0) continue;
+        *out = p;
+        *cache = VKRT_CACHE_MEMORY;
+        return VKRT_OK;
+    }
+    if (device->lost)
+        return vkrt_device_fail(device, error, VK_ERROR_DEVICE_LOST, "compiling a kernel");
+    vkrt_pipeline *p = calloc(1, sizeof *p);
+    if (!p) return vkrt_fail_memory(error);
+    p->hash = hash;
+    VkResult r = create_layout(device, kernel, p);
+    if (r == VK_SUCCESS) r = create_pipeline(device, kernel, p);
+    if (r != VK_SUCCESS) {
+        destroy_pipeline(device, p);
+        return vkrt_device_fail(device, error, r, "compiling a kernel");
+    }
+    *cache = vkrt_cache_knows(&device->cache, hash) ? VKRT_CACHE_DISK : VKRT_CACHE_MISS;
+    vkrt_cache_add(&device->cache, hash);
+    p->next = device->pipelines;
+    device->pipelines = p;
+    *out = p;
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel, vkrt_cache *cache,
+                                vkrt_error *error)
+{
+    vkrt_pipeline *pipeline;
+    vkrt_cache ignored;
+    return vkrt_pipeline_get(device, kernel, &pipeline, cache ? cache : &ignored, error);
+}
+
+void vkrt_pipelines_destroy(vkrt_device *device)
+{
+    while (device->pipelines) {
+        vkrt_pipeline *p = device->pipelines;
+        device->pipelines = p->next;
+        destroy_pipeline(device, p);
+    }
+}

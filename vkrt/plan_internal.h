@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// plan_internal.h: the executable plan, shared by the files that make and run it.
+//
+// A run is a sequence of segments.  A segment is one submission: the steps from a cursor up to the
+// next READBACK (whose value decides what comes after), the end, or SEGMENT_DISPATCHES.  Its
+// commands depend on nothing but the cursor it starts from and the bound buffers, so a later run
+// that reaches the same cursor submits it again without recording.
+#ifndef VYRE_VKRT_PLAN_INTERNAL_H
+#define VYRE_VKRT_PLAN_INTERNAL_H
+
+#include "vkrt/internal.h"
+
+#pragma GCC visibility push(hidden)
+
+#define VKRT_SEGMENT_DISPATCHES 16384 // bounds the memory of a command buffer
+#define VKRT_TIMED_DISPATCHES 1024    // likewise, when each gets two timestamps
+#define VKRT_KEPT_SEGMENTS 16         // recorded ones; later ones share the last slot
+#define VKRT_PARAM_CHUNK_BYTES 65536
+#define VKRT_MAX_POOLS 32 // they double, so this is no limit in practice
+
+typedef struct vkrt_frame {
+    uint32_t step; // the REPEAT; its body ends before `end`
+    uint32_t end;
+    int64_t iteration, count;
+} vkrt_frame;
+
+// Where a run is: everything the rest of it depends on.
+typedef struct vkrt_cursor {
+    uint32_t step, depth;
+    vkrt_frame *frames;
+    int64_t *symbols; // values; for floats their bits
+    bool *known;
+} vkrt_cursor;
+
+typedef enum vkrt_source { VKRT_SOURCE_NONE, VKRT_SOURCE_GIVEN, VKRT_SOURCE_INFERRED } vkrt_source;
+
+typedef struct vkrt_plan_buf {
+    bool shaped, flat, contents; // shape given; only its count given; data given
+    bool available;              // allocated with the shape of this run
+    bool fresh;                  // became available since the last segment
+    bool zero_first;             // starts every run as zero
+    uint64_t *shape;             // rank entries
+    uint64_t flat_count, bytes;
+    vkrt_buffer memory;
+    uint32_t read_epoch, write_epoch; // of the recorder: the last access
+} vkrt_plan_buf;
+
+typedef struct vkrt_param_chunk {
+    vkrt_buffer buffer;
+    struct vkrt_param_chunk *next;
+} vkrt_param_chunk;
+
+typedef struct vkrt_segment {
+    bool valid;
+    vkrt_cursor start, end;
+    VkCommandBuffer commands;
+    VkFence fence;
+    VkDescriptorPool pools[VKRT_MAX_POOLS];
+    uint32_t pool_count, sets_left, buffers_left, dynamic_left; // the latter: in the newest pool
+    vkrt_param_chunk *params;                                   // newest first
+    uint32_t param_used;                                        // of the newest
+    VkQueryPool queries; // two for the whole, then two per timed dispatch
+    uint32_t query_capacity;
+    uint32_t *timed_steps, timed_count, timed_capacity;
+    uint32_t visited, commands_count, dispatches, barriers;
+} vkrt_segment;
+
+// The descriptor sets a step used last, valid while `key` and the segment stay the same.
+typedef struct vkrt_step_sets {
+    const vkrt_segment *segment;
+    uint64_t generation;
+    VkDescriptorSet sets[VKRT_MAX_SETS];
+    VkDescriptorBufferInfo *key; // one per binding, then the parameter chunk
+} vkrt_step_sets;
+
+struct vkrt_plan {
+    vkrt_device *device;
+    const vy_plan *plan;
+    void *owned; // memory behind a plan made from one kernel
+    vkrt_plan_desc desc;
+    vkrt_pipeline **pipelines; // per kernel; NULL: no step uses it
+    vkrt_cache *caches;
+    uint64_t *compile_ns;
+    vkrt_plan_buf *buffers;
+    // Symbols as given or inferred: where a run starts.
+    int64_t *symbols;
+    vkrt_source *sources;
+    uint32_t *source_buffer, *source_axis; // of inferred ones
+    uint32_t groups[3];
+    bool has_groups;
+    bool prepared;
+    // The current run.
+    vkrt_cursor at;
+    int64_t *values; // of the plan's expressions at the cursor
+    bool *value_known;
+    bool evaluated;
+    uint32_t max_depth;
+    vkrt_segment segments[VKRT_KEPT_SEGMENTS];
+    uint32_t segment_index;
+    vkrt_segment *in_flight;
+    vkrt_step_sets *step_sets; // per step
+    uint64_t generation;       // counts recordings
+    uint64_t started_ns;
+    vkrt_stats stats;
+    vkrt_dispatch_time *times;
+    uint32_t time_capacity;
+    // Scratch of the recorder.
+    int64_t *kernel_symbols, *kernel_values;
+    VkDescriptorBufferInfo *infos;
+    VkWriteDescriptorSet *writes;
+    unsigned char *params; // one parameter block
+    uint32_t epoch;
+    VkPipelineStageFlags pending; // stages used since the last barrier
+};
+
+// --- bind.c, shape.c -----------------------------------------------------------------------------
+bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index);
+void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments
+// The shape of buffer `b` at the cursor, allocating it if need be.  *known = false: not decidable
+// yet.
+vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
+vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error);
+vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt_error *error);
+vkrt_status vkrt_plan_evaluate(vkrt_plan *plan, vkrt_error *error); // expressions at the cursor
+vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,
+                             vkrt_error *error);
+void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t size);
+
+// --- cursor.c ------------------------------------------------------------------------------------
+bool vkrt_cursor_alloc(const vkrt_plan *plan, vkrt_cursor *cursor);
+void vkrt_cursor_free(vkrt_cursor *cursor);
+void vkrt_cursor_copy(const vkrt_plan *plan, vkrt_cursor *to, const vkrt_cursor *from);
+bool vkrt_cursor_equal(const vkrt_plan *plan, const vkrt_cursor *a, const vkrt_cursor *b);
+void vkrt_cursor_reset(vkrt_plan *plan);  // plan->at := the start
+bool vkrt_cursor_settle(vkrt_plan *plan); // closes bodies; false: at the end
+vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error); // enters the REPEAT at hand
+
+// --- record.c ------------------------------------------------------------------------------------
+vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *segment, vkrt_error *error);
+void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *segment);
+// Orders an access to `b` after those it must follow, then notes it.
+void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, bool writes);
+void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFlags stage);
+// Zeroes bytes from a multiple of 4 on.
+void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_t offset,
+               uint64_t bytes);
+
+// --- args.c --------------------------------------------------------------------------------------
+typedef struct vkrt_dispatch { // one step being recorded
+    vkrt_plan *plan;
+    vkrt_segment *segment;
+    const vy_plan_step *step;
+    const vy_kernel *kernel;
+    vkrt_pipeline *pipeline;
+    uint32_t index; // of the step
+    uint32_t groups[3];
+} vkrt_dispatch;
+
+vkrt_status vkrt_bind_args(const vkrt_dispatch *d, vkrt_error *error); // fills plan->infos
+void vkrt_clear_outputs(const vkrt_dispatch *d);
+void vkrt_order_accesses(const vkrt_dispatch *d);
+
+// --- dispatch.c, descriptor.c --------------------------------------------------------------------
+vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,
+                                 vkrt_error *error);
+// The sets that bind plan->infos (with the newest parameter chunk last), in plan->step_sets[step].
+vkrt_status vkrt_descriptors(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,
+                             vkrt_error *error);
+// Room for one parameter block in the newest chunk.
+vkrt_status vkrt_param_room(vkrt_plan *plan, vkrt_segment *segment, uint32_t bytes,
+                            uint32_t *offset, vkrt_error *error);
+
+#pragma GCC visibility pop
+#endif

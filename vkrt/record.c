@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// record.c: the steps from the cursor on as one command buffer, with the barriers they need and no
+// more.
+//
+// Every hazard is resolved by one global memory barrier, which settles all earlier accesses at
+// once.  So it suffices to know, per buffer, whether it was read or written since the last barrier:
+// an epoch number that each barrier increases.
+#include "vkrt/plan_internal.h"
+
+#define COMPUTE VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
+#define TRANSFER VK_PIPELINE_STAGE_TRANSFER_BIT
+
+// --- Hazards -------------------------------------------------------------------------------------
+
+void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, bool writes)
+{
+    bool written = b->write_epoch == plan->epoch, read = b->read_epoch == plan->epoch;
+    if (!written && !(writes && read)) return;
+    VkMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = (plan->pending & COMPUTE ? VK_ACCESS_SHADER_WRITE_BIT : 0) |
+                         (plan->pending & TRANSFER ? VK_ACCESS_TRANSFER_WRITE_BIT : 0),
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                         VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+    };
+    plan->device->vk.vkCmdPipelineBarrier(segment->commands, plan->pending, COMPUTE | TRANSFER, 0,
+                                          1, &barrier, 0, NULL, 0, NULL);
+    plan->epoch++;
+    plan->pending = 0;
+    segment->barriers++;
+}
+
+void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFlags stage)
+{
+    if (writes)
+        b->write_epoch = plan->epoch;
+    else
+        b->read_epoch = plan->epoch;
+    plan->pending |= stage;
+}
+
+// --- Fill and copy -------------------------------------------------------------------------------
+
+void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_t offset,
+               uint64_t bytes)
+{
+    if (bytes == 0) return;
+    const struct VolkDeviceTable *vk = &plan->device->vk;
+    vkrt_order(plan, segment, b, true);
+    bool to_end = offset + bytes == b->bytes; // then the padding may be zeroed too
+    uint64_t words = to_end ? (bytes + 3) / 4 * 4 : bytes / 4 * 4;
+    if (words > 0) vk->vkCmdFillBuffer(segment->commands, b->memory.handle, offset, words, 0);
+    if (words < bytes) {
+        VkBufferCopy tail = {0, offset + words, bytes - words};
+        vk->vkCmdCopyBuffer(segment->commands, plan->device->dummy.handle, b->memory.handle, 1,
+                            &tail);
+    }
+    vkrt_note(plan, b, true, TRANSFER);
+    segment->commands_count++;
+}
+
+// Elements of 8 bytes whose halves differ: a small piece is written into the command buffer, then
+// doubled.
+static void fill_doubling(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b,
+                          uint64_t pattern)
+{
+    const struct VolkDeviceTable *vk = &plan->device->vk;
+    uint64_t piece[512], done = sizeof piece < b->bytes ? sizeof piece : b->bytes;
+    for (size_t i = 0; i < 512; i++) piece[i] = pattern;
+    vk->vkCmdUpdateBuffer(segment->commands, b->memory.handle, 0, done, piece);
+    vkrt_note(plan, b, true, TRANSFER);
+    while (done < b->bytes) {
+        uint64_t n = done < b->bytes - done ? done : b->bytes - done;
+        VkBufferCopy region = {0, done, n};
+        vkrt_order(plan, segment, b, true);
+        vk->vkCmdCopyBuffer(segment->commands, b->memory.handle, b->memory.handle, 1, &region);
+        vkrt_note(plan, b, true, TRANSFER);
+        done += n;
+    }
+}
+
+static vkrt_status record_fill(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
+                               vkrt_error *error)
+{
+    vkrt_plan_buf *b = &plan->buffers[step->buffer];
+    const vy_plan_buffer *declared = &plan->plan->buffers[step->buffer];
+    if (!b->available)
+        return vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size yet",
+                         declared->name);
+    if (b->bytes == 0) return VKRT_OK;
+    uint64_t pattern = step->pattern;
+    if (declared->elem_size == 1) pattern = (pattern & 0xff) * 0x0101010101010101u;
+    if (declared->elem_size == 2) pattern = (pattern & 0xffff) * 0x0001000100010001u;
+    if (declared->elem_size == 4) pattern = (pattern & UINT32_MAX) * 0x0000000100000001u;
+    vkrt_order(plan, segment, b, true);
+    segment->commands_count++;
+    if (pattern >> 32 == (pattern & UINT32_MAX)) {
+        plan->device->vk.vkCmdFillBuffer(segment->commands, b->memory.handle, 0,
+                                         (b->bytes + 3) / 4 * 4, (uint32_t)pattern);
+        vkrt_note(plan, b, true, TRANSFER);
+    } else {
+        fill_doubling(plan, segment, b, pattern);
+    }
+    return VKRT_OK;
+}
+
+static vkrt_status record_copy(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
+                               vkrt_error *error)
+{
+    vkrt_plan_buf *to = &plan->buffers[step->buffer], *from = &plan->buffers[step->source];
+    const char *to_name = plan->plan->buffers[step->buffer].name;
+    const char *from_name = plan->plan->buffers[step->source].name;
+    if (!to->available || !from->available)
+        return vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size yet",
+                         to->available ? from_name : to_name);
+    if (to->bytes != from->bytes)
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
+                         "copying '%s' (%llu bytes) to '%s' (%llu bytes)", from_name,
+                         (unsigned long long)from->bytes, to_name, (unsigned long long)to->bytes);
+    if (to->bytes == 0 || to == from) return VKRT_OK;
+    vkrt_order(plan, segment, from, false);
+    vkrt_order(plan, segment, to, true);
+    VkBufferCopy region = {0, 0, to->bytes};
+    plan->device->vk.vkCmdCopyBuffer(segment->commands, from->memory.handle, to->memory.handle, 1,
+                                     &region);
+    vkrt_note(plan, from, false, TRANSFER);
+    vkrt_note(plan, to, true, TRANSFER);
+    segment->commands_count++;
+    return VKRT_OK;
+}
+
+// --- Segments ------------------------------------------------------------------------------------
+
+static VkResult create_segment(vkrt_plan *plan, vkrt_segment *s)
+{
+    vkrt_device *device = plan->device;
+    if (!s->start.frames && !vkrt_cursor_alloc(plan, &s->start)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (!s->end.frames && !vkrt_cursor_alloc(plan, &s->end)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    VkResult r = VK_SUCCESS;
+    VkCommandBufferAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = device->command_pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = 1,
+    };
+    if (!s->commands) r = device->vk.vkAllocateCommandBuffers(device->handle, &info, &s->commands);
+    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    if (r == VK_SUCCESS && !s->fence)
+        r = device->vk.vkCreateFence(device->handle, &fence, NULL, &s->fence);
+    if (r != VK_SUCCESS || s->queries || device->physical.timestamp_bits == 0) return r;
+    s->timed_capacity = plan->desc.time_dispatches ? VKRT_TIMED_DISPATCHES : 0;
+    VkQueryPoolCreateInfo queries = {
+        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+        .queryType = VK_QUERY_TYPE_TIMESTAMP,
+        .queryCount = 2 + 2 * s->timed_capacity,
+    };
+    if (!s->timed_steps) s->timed_steps = calloc(s->timed_capacity + 1, sizeof *s->timed_steps);
+    if (!s->timed_steps) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return device->vk.vkCreateQueryPool(device->handle, &queries, NULL, &s->queries);
+}
+
+static void drop_bindings(vkrt_plan *plan, vkrt_segment *s)
+{
+    vkrt_device *device = plan->device;
+    for (uint32_t i = 0; i < s->pool_count; i++)
+        device->vk.vkDestroyDescriptorPool(device->handle, s->pools[i], NULL);
+    s->pool_count = 0;
+    while (s->params) {
+        vkrt_param_chunk *chunk = s->params;
+        s->params = chunk->next;
+        vkrt_buffer_destroy(device, &chunk->buffer);
+        free(chunk);
+    }
+    s->param_used = 0;
+}
+
+void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *s)
+{
+    vkrt_device *device = plan->device;
+    drop_bindings(plan, s);
+    if (s->commands)
+        device->vk.vkFreeCommandBuffers(device->handle, device->command_pool, 1, &s->commands);
+    device->vk.vkDestroyFence(device->handle, s->fence, NULL);
+    device->vk.vkDestroyQueryPool(device->handle, s->queries, NULL);
+    vkrt_cursor_free(&s->start);
+    vkrt_cursor_free(&s->end);
+    free(s->timed_steps);
+    *s = (vkrt_segment){0};
+}
+
+void vkrt_plan_invalidate(vkrt_plan *plan)
+{
+    for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) plan->segments[i].valid = false;
+}
+
+// Walks and records until the segment is full, the plan ends or a value must be read back.
+static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
+{
+    vkrt_status status = VKRT_OK;
+    uint32_t most = s->timed_capacity ? s->timed_capacity : VKRT_SEGMENT_DISPATCHES;
+    for (s->visited = 0; !status && vkrt_cursor_settle(plan); s->visited++) {
+        if (s->visited >= most) break;
+        uint32_t at = plan->at.step;
+        const vy_plan_step *step = &plan->plan->steps[at];
+        if (step->kind == VY_STEP_READBACK) break;
+        status = vkrt_plan_evaluate(plan, error);
+        if (status) break;
+        switch (step->kind) {
+        case VY_STEP_REPEAT: status = vkrt_cursor_repeat(plan, error); continue;
+        case VY_STEP_DISPATCH: status = vkrt_record_dispatch(plan, s, at, error); break;
+        case VY_STEP_FILL: status = record_fill(plan, s, step, error); break;
+        default: status = record_copy(plan, s, step, error); break;
+        }
+        plan->at.step++;
+    }
+    return status;
+}
+
+vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
+{
+    const struct VolkDeviceTable *vk = &plan->device->vk;
+    s->valid = false;
+    drop_bindings(plan, s);
+    VkResult r = create_segment(plan, s);
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    if (r == VK_SUCCESS) r = vk->vkBeginCommandBuffer(s->commands, &begin);
+    if (r != VK_SUCCESS) return vkrt_device_fail(plan->device, error, r, "recording");
+    vkrt_cursor_copy(plan, &s->start, &plan->at);
+    s->commands_count = s->dispatches = s->barriers = s->timed_count = 0;
+    plan->generation++;
+    plan->epoch++;
+    plan->pending = 0;
+    if (s->queries) {
+        vk->vkCmdResetQueryPool(s->commands, s->queries, 0, 2 + 2 * s->timed_capacity);
+        vk->vkCmdWriteTimestamp(s->commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, s->queries, 0);
+    }
+    // Waiting for a fence does not make an earlier submission's writes visible to this one.
+    vkrt_full_barrier(plan->device, s->commands, COMPUTE | TRANSFER, COMPUTE | TRANSFER);
+    for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
+        vkrt_plan_buf *b = &plan->buffers[i];
+        if (b->fresh && b->zero_first) vkrt_zero(plan, s, b, 0, b->bytes);
+    }
+    vkrt_status status = record_steps(plan, s, error);
+    if (s->queries)
+        vk->vkCmdWriteTimestamp(s->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, s->queries, 1);
+    vkrt_full_barrier(plan->device, s->commands, COMPUTE | TRANSFER, VK_PIPELINE_STAGE_HOST_BIT);
+    r = vk->vkEndCommandBuffer(s->commands);
+    if (!status && r != VK_SUCCESS) status = vkrt_device_fail(plan->device, error, r, "recording");
+    if (status) return status;
+    vkrt_cursor_copy(plan, &s->end, &plan->at);
+    s->valid = true;
+    return VKRT_OK;
+}

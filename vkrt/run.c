@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// run.c: a run of a plan: segment by segment submit, wait, read back.
+#include "vkrt/plan_internal.h"
+
+#include <stdio.h>
+
+// --- Readback ------------------------------------------------------------------------------------
+
+static vkrt_status read_back(vkrt_plan *plan, vkrt_error *error)
+{
+    const vy_plan_step *step = &plan->plan->steps[plan->at.step];
+    const vy_plan_buffer *declared = &plan->plan->buffers[step->buffer];
+    const vkrt_plan_buf *b = &plan->buffers[step->buffer];
+    vkrt_status status = vkrt_plan_evaluate(plan, error);
+    if (status) return status;
+    if (!b->available || !plan->value_known[step->expr])
+        return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
+                         "cannot read back from buffer '%s': its size or the index is not known",
+                         declared->name);
+    int64_t index = plan->values[step->expr];
+    uint64_t count = b->bytes / declared->elem_size;
+    if (index < 0 || (uint64_t)index >= count)
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "check the index",
+                         "cannot read back element %lld of buffer '%s', which has %llu",
+                         (long long)index, declared->name, (unsigned long long)count);
+    unsigned char element[8] = {0};
+    status = vkrt_buffer_read(plan->device, &b->memory, (uint64_t)index * declared->elem_size,
+                              element, declared->elem_size, error);
+    if (status) return status;
+    plan->at.symbols[step->symbol] = vkrt_unpack_int(declared->type, element);
+    plan->at.known[step->symbol] = true;
+    plan->at.step++;
+    plan->evaluated = false;
+    return VKRT_OK;
+}
+
+// --- Times ---------------------------------------------------------------------------------------
+
+static uint64_t ticks_between(const vkrt_plan *plan, uint64_t from, uint64_t to)
+{
+    uint32_t bits = plan->device->physical.timestamp_bits;
+    uint64_t mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    return (uint64_t)((double)((to - from) & mask) * plan->device->physical.info.timestamp_ns);
+}
+
+static bool reserve_times(vkrt_plan *plan, uint32_t more)
+{
+    uint32_t need = plan->stats.time_count + more;
+    if (need <= plan->time_capacity) return true;
+    uint32_t capacity = need + need / 2 + 16;
+    vkrt_dispatch_time *grown = realloc(plan->times, capacity * sizeof *grown);
+    if (!grown) return false;
+    plan->times = grown;
+    plan->time_capacity = capacity;
+    return true;
+}
+
+static vkrt_status collect_times(vkrt_plan *plan, const vkrt_segment *s, vkrt_error *error)
+{
+    if (!s->queries) return VKRT_OK;
+    uint32_t count = 2 + 2 * s->timed_count;
+    uint64_t few[2], *ticks = count > 2 ? calloc(count, sizeof *ticks) : few;
+    if (!ticks || !reserve_times(plan, s->timed_count)) {
+        if (ticks != few) free(ticks);
+        return vkrt_fail_memory(error);
+    }
+    vkrt_device *device = plan->device;
+    VkResult r =
+        device->vk.vkGetQueryPoolResults(device->handle, s->queries, 0, count,
+                                         count * sizeof *ticks, ticks, sizeof *ticks,
+                                         VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (r == VK_SUCCESS) {
+        plan->stats.has_device_ns = true;
+        plan->stats.device_ns += ticks_between(plan, ticks[0], ticks[1]);
+        for (uint32_t i = 0; i < s->timed_count; i++)
+            plan->times[plan->stats.time_count++] = (vkrt_dispatch_time){
+                .step = s->timed_steps[i],
+                .kernel = plan->plan->kernels[plan->plan->steps[s->timed_steps[i]].kernel].name,
+                .ns = ticks_between(plan, ticks[2 + 2 * i], ticks[3 + 2 * i]),
+            };
+        plan->stats.times = plan->times;
+    }
+    if (ticks != few) free(ticks);
+    return r == VK_SUCCESS ? VKRT_OK : vkrt_device_fail(device, error, r, "reading timestamps");
+}
+
+// --- Segments ------------------------------------------------------------------------------------
+
+// The segment that starts at the cursor, recorded now unless an earlier run left it; moves the
+// cursor on.
+static vkrt_status next_segment(vkrt_plan *plan, vkrt_segment **out, vkrt_error *error)
+{
+    uint32_t last = VKRT_KEPT_SEGMENTS - 1;
+    vkrt_segment *s = &plan->segments[plan->segment_index < last ? plan->segment_index : last];
+    plan->segment_index++;
+    *out = s;
+    vkrt_status status = vkrt_plan_provide_all(plan, error);
+    if (status) return status;
+    if (s->valid && vkrt_cursor_equal(plan, &s->start, &plan->at)) {
+        vkrt_cursor_copy(plan, &plan->at, &s->end);
+        plan->evaluated = false;
+    } else {
+        status = vkrt_record(plan, s, error);
+        plan->stats.recorded++;
+    }
+    for (uint32_t i = 0; i < plan->plan->buffer_count; i++) plan->buffers[i].fresh = false;
+    return status;
+}
+
+static vkrt_status submit_segment(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
+{
+    vkrt_device *device = plan->device;
+    VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+        .commandBufferCount = 1,
+        .pCommandBuffers = &s->commands,
+    };
+    VkResult r = device->vk.vkResetFences(device->handle, 1, &s->fence);
+    if (r == VK_SUCCESS) r = device->vk.vkQueueSubmit(device->queue, 1, &info, s->fence);
+    if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "submitting");
+    plan->in_flight = s;
+    plan->stats.submissions++;
+    plan->stats.dispatches += s->dispatches;
+    plan->stats.barriers += s->barriers;
+    return VKRT_OK;
+}
+
+// Goes on until something is in flight or the plan is at its end.
+static vkrt_status advance(vkrt_plan *plan, vkrt_error *error)
+{
+    // The first segment exists even without steps: it zeroes what starts as zero.
+    for (bool more = true; (more = vkrt_cursor_settle(plan)) || plan->segment_index == 0;) {
+        vkrt_status status;
+        bool reads = more && plan->plan->steps[plan->at.step].kind == VY_STEP_READBACK;
+        if (reads && plan->segment_index > 0) {
+            status = read_back(plan, error);
+            if (status) return status;
+            continue;
+        }
+        vkrt_segment *segment;
+        status = next_segment(plan, &segment, error);
+        if (status) return status;
+        if (segment->commands_count > 0) return submit_segment(plan, segment, error);
+    }
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
+{
+    vkrt_status status = VKRT_OK;
+    if (plan->in_flight || !plan->prepared) status = vkrt_plan_prepare(plan, error);
+    if (status) return status;
+    if (plan->device->lost)
+        return vkrt_device_fail(plan->device, error, VK_ERROR_DEVICE_LOST, "submitting");
+    uint64_t bytes = plan->stats.device_bytes, uploaded = plan->stats.uploaded_bytes;
+    plan->stats = (vkrt_stats){.device_bytes = bytes, .uploaded_bytes = uploaded};
+    plan->started_ns = vkrt_now_ns();
+    plan->segment_index = 0;
+    for (uint32_t b = 0; b < plan->plan->buffer_count; b++)
+        plan->buffers[b].available = plan->buffers[b].fresh = false;
+    vkrt_cursor_reset(plan);
+    status = advance(plan, error);
+    if (status) plan->prepared = false; // availability is in doubt: look again next time
+    return status;
+}
+
+vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *error)
+{
+    vkrt_device *device = plan->device;
+    uint64_t began = vkrt_now_ns();
+    vkrt_status status = VKRT_OK;
+    while (!status && plan->in_flight) {
+        uint64_t spent = vkrt_now_ns() - began;
+        uint64_t left = timeout_ns == UINT64_MAX ? UINT64_MAX
+                        : timeout_ns > spent     ? timeout_ns - spent
+                                                 : 0;
+        vkrt_segment *s = plan->in_flight;
+        VkResult r = device->vk.vkWaitForFences(device->handle, 1, &s->fence, VK_TRUE, left);
+        if (r == VK_TIMEOUT)
+            return vkrt_fail(error, VKRT_TIMEOUT, "wait longer", "the device is still computing");
+        plan->in_flight = NULL;
+        if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "waiting for the device");
+        status = collect_times(plan, s, error);
+        plan->stats.host_ns = vkrt_now_ns() - plan->started_ns;
+        if (!status) status = advance(plan, error);
+        if (status) plan->prepared = false;
+    }
+    return status;
+}
+
+vkrt_status vkrt_plan_run(vkrt_plan *plan, vkrt_error *error)
+{
+    vkrt_status status = vkrt_plan_submit(plan, error);
+    return status ? status : vkrt_plan_wait(plan, UINT64_MAX, error);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// shape.c: from the shapes given to everything else: scalars that are whole dimensions, the other
+// buffers' shapes, memory.
+#include "vkrt/plan_internal.h"
+
+#include <stdio.h>
+
+void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (uint32_t i = 0; i < rank && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? ", " : "",
+                                 (unsigned long long)shape[i]);
+    if (used < size) snprintf(text + used, size - used, "]");
+}
+
+// The expression as a person writes it, cut to the room there is.
+static size_t expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, size_t used)
+{
+    static const char *const OPS[] = {"", "", "+", "-", "*", "/", "%", " min ", " max "};
+    const vy_expr *e = &p->exprs[i];
+    if (used + 1 >= size) return used;
+    int n = 0;
+    if (e->op == VY_EXPR_CONST) n = snprintf(text + used, size - used, "%lld", (long long)e->value);
+    if (e->op == VY_EXPR_SYMBOL)
+        n = snprintf(text + used, size - used, "%s", p->symbols[e->value].name);
+    if (e->op == VY_EXPR_CONST || e->op == VY_EXPR_SYMBOL) return used + (size_t)(n > 0 ? n : 0);
+    used += (size_t)snprintf(text + used, size - used, "(");
+    used = expr_text(p, e->a, text, size, used);
+    if (used < size) used += (size_t)snprintf(text + used, size - used, "%s", OPS[e->op]);
+    used = expr_text(p, e->b, text, size, used);
+    if (used < size) used += (size_t)snprintf(text + used, size - used, ")");
+    return used;
+}
+
+vkrt_status vkrt_plan_evaluate(vkrt_plan *plan, vkrt_error *error)
+{
+    if (plan->evaluated) return VKRT_OK;
+    const vy_plan *p = plan->plan;
+    uint32_t bad = 0;
+    if (!vy_expr_eval(p->exprs, p->expr_count, plan->at.symbols, plan->at.known, plan->values,
+                      plan->value_known, &bad)) {
+        char text[160];
+        expr_text(p, bad, text, sizeof text, 0);
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
+                         "%s overflows 64 bits or divides by zero", text);
+    }
+    plan->evaluated = true;
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,
+                             vkrt_error *error)
+{
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
+    const vkrt_device_info *info = &plan->device->physical.info;
+    if (__builtin_mul_overflow(count, declared->elem_size, bytes))
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "use a smaller shape",
+                         "buffer '%s' of %llu elements overflows 64 bits", declared->name,
+                         (unsigned long long)count);
+    if (*bytes > info->max_storage_buffer_bytes)
+        return vkrt_fail(error, VKRT_LIMIT, "use smaller data, or another device (VYRE_DEVICE)",
+                         "buffer '%s' needs %llu bytes, but '%s' lets a kernel see %llu "
+                         "(maxStorageBufferRange)",
+                         declared->name, (unsigned long long)*bytes, info->name,
+                         (unsigned long long)info->max_storage_buffer_bytes);
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt_error *error)
+{
+    vkrt_buffer *memory = &plan->buffers[b].memory;
+    if (bytes == 0) return VKRT_OK; // the device's dummy stands in
+    if (memory->handle && memory->size >= bytes && memory->size / 2 <= bytes + 4096) return VKRT_OK;
+    if (memory->handle) vkrt_plan_invalidate(plan); // recorded commands name the old buffer
+    plan->stats.device_bytes -= memory->size;
+    vkrt_buffer_destroy(plan->device, memory);
+    bool scratch = plan->plan->buffers[b].role == VY_ROLE_WORKSPACE;
+    vkrt_status status =
+        vkrt_buffer_create(plan->device, bytes, scratch ? VKRT_MEMORY_SCRATCH : VKRT_MEMORY_DATA,
+                           memory, error);
+    plan->stats.device_bytes += memory->size;
+    return status;
+}
+
+// --- Inference -----------------------------------------------------------------------------------
+
+static vkrt_status mismatch(const vkrt_plan *plan, uint32_t s, uint32_t b, uint32_t axis,
+                            uint64_t extent, vkrt_error *error)
+{
+    const vy_plan *p = plan->plan;
+    const char *name = p->symbols[s].name;
+    if (plan->sources[s] == VKRT_SOURCE_GIVEN)
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
+                         "%s is %lld, but buffer '%s' has extent %llu on axis %u", name,
+                         (long long)plan->symbols[s], p->buffers[b].name,
+                         (unsigned long long)extent, axis);
+    return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
+                     "%s is %lld by axis %u of buffer '%s', but %llu by axis %u of buffer '%s'",
+                     name, (long long)plan->symbols[s], plan->source_axis[s],
+                     p->buffers[plan->source_buffer[s]].name, (unsigned long long)extent, axis,
+                     p->buffers[b].name);
+}
+
+static vkrt_status infer(vkrt_plan *plan, uint32_t s, uint32_t b, uint32_t axis, uint64_t extent,
+                         vkrt_error *error)
+{
+    const vy_symbol *symbol = &plan->plan->symbols[s];
+    if (plan->sources[s] != VKRT_SOURCE_NONE)
+        return plan->symbols[s] == (int64_t)extent ? VKRT_OK
+                                                   : mismatch(plan, s, b, axis, extent, error);
+    int64_t bits = (int64_t)extent;
+    bool scalar = symbol->kind == VY_SYMBOL_SCALAR;
+    if (scalar && (vkrt_type_is_float(symbol->type) || !vkrt_pack_int(symbol->type, bits, &bits)))
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "use smaller data",
+                         "extent %llu on axis %u of buffer '%s' does not fit %s %s",
+                         (unsigned long long)extent, axis, plan->plan->buffers[b].name,
+                         symbol->type, symbol->name);
+    plan->symbols[s] = bits;
+    plan->sources[s] = VKRT_SOURCE_INFERRED;
+    plan->source_buffer[s] = b;
+    plan->source_axis[s] = axis;
+    return VKRT_OK;
+}
+
+// The symbol that a dimension consists of, if it is a single one that shapes may decide.
+static bool whole_symbol(const vkrt_plan *plan, uint32_t b, uint32_t axis, uint32_t *s)
+{
+    const vy_expr *e = &plan->plan->exprs[plan->plan->buffers[b].dims[axis]];
+    if (e->op != VY_EXPR_SYMBOL) return false;
+    *s = (uint32_t)e->value;
+    vy_symbol_kind kind = plan->plan->symbols[*s].kind;
+    return kind == VY_SYMBOL_SCALAR || kind == VY_SYMBOL_EXTENT;
+}
+
+static vkrt_status infer_from_shapes(vkrt_plan *plan, vkrt_error *error)
+{
+    const vy_plan *p = plan->plan;
+    vkrt_status status = VKRT_OK;
+    for (uint32_t b = 0; !status && b < p->buffer_count; b++) {
+        uint32_t s;
+        for (uint32_t a = 0; !status && plan->buffers[b].shaped && a < p->buffers[b].rank; a++)
+            if (whole_symbol(plan, b, a, &s))
+                status = infer(plan, s, b, a, plan->buffers[b].shape[a], error);
+    }
+    for (uint32_t s = 0; !status && s < p->symbol_count; s++) {
+        const vy_symbol *symbol = &p->symbols[s];
+        if (symbol->kind != VY_SYMBOL_EXTENT || !plan->buffers[symbol->buffer].shaped) continue;
+        uint64_t extent = plan->buffers[symbol->buffer].shape[symbol->axis];
+        status = infer(plan, s, symbol->buffer, symbol->axis, extent, error);
+    }
+    return status;
+}
+
+// Flat data decides the one dimension that nothing else does.  *found: something was decided.
+static vkrt_status infer_from_counts(vkrt_plan *plan, bool *found, vkrt_error *error)
+{
+    const vy_plan *p = plan->plan;
+    *found = false;
+    vkrt_cursor_reset(plan);
+    vkrt_status status = vkrt_plan_evaluate(plan, error);
+    for (uint32_t b = 0; !status && !*found && b < p->buffer_count; b++) {
+        if (!plan->buffers[b].flat) continue;
+        uint32_t unknown = 0, axis = 0, s;
+        uint64_t others = 1, count = plan->buffers[b].flat_count;
+        for (uint32_t a = 0; a < p->buffers[b].rank; a++) {
+            uint32_t e = p->buffers[b].dims[a];
+            if (!plan->value_known[e])
+                unknown++, axis = a;
+            else if (plan->values[e] <= 0 ||
+                     __builtin_mul_overflow(others, (uint64_t)plan->values[e], &others))
+                others = 0, unknown = 2;
+        }
+        if (unknown != 1 || !whole_symbol(plan, b, axis, &s) || count % others != 0) continue;
+        *found = true;
+        status = infer(plan, s, b, axis, count / others, error);
+    }
+    return status;
+}
+
+static vkrt_status infer_symbols(vkrt_plan *plan, vkrt_error *error)
+{
+    const vy_plan *p = plan->plan;
+    for (uint32_t s = 0; s < p->symbol_count; s++)
+        if (plan->sources[s] == VKRT_SOURCE_INFERRED) plan->sources[s] = VKRT_SOURCE_NONE;
+    vkrt_status status = infer_from_shapes(plan, error);
+    bool found = true;
+    while (!status && found) status = infer_from_counts(plan, &found, error);
+    for (uint32_t s = 0; !status && s < p->symbol_count; s++) {
+        const vy_symbol *symbol = &p->symbols[s];
+        if (plan->sources[s] != VKRT_SOURCE_NONE) continue;
+        if (symbol->kind == VY_SYMBOL_SCALAR)
+            status = vkrt_fail(error, VKRT_UNSET,
+                               "give it, or the shape of a buffer that has it as "
+                               "a whole dimension",
+                               "scalar '%s' has no value", symbol->name);
+        if (symbol->kind == VY_SYMBOL_EXTENT)
+            status = vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size",
+                               p->buffers[symbol->buffer].name);
+    }
+    return status;
+}
+
+// --- Shapes and memory ---------------------------------------------------------------------------
+
+// The shape's element count by the declaration; *known = false if a dimension is not decided yet.
+static vkrt_status declared_count(const vkrt_plan *plan, uint32_t b, bool *known, uint64_t *count,
+                                  vkrt_error *error)
+{
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
+    const vkrt_plan_buf *state = &plan->buffers[b];
+    *count = 1;
+    for (uint32_t a = 0; a < declared->rank; a++) {
+        uint32_t e = declared->dims[a];
+        *known = plan->value_known[e];
+        if (!*known) return VKRT_OK;
+        int64_t v = plan->values[e];
+        char text[160] = "";
+        expr_text(plan->plan, e, text, sizeof text, 0);
+        if (v < 0)
+            return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
+                             "axis %u of buffer '%s' is %s = %lld, which is negative", a,
+                             declared->name, text, (long long)v);
+        if (state->shaped && state->shape[a] != (uint64_t)v)
+            return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
+                             "axis %u of buffer '%s' must be %s = %lld, but %llu was given", a,
+                             declared->name, text, (long long)v,
+                             (unsigned long long)state->shape[a]);
+        if (__builtin_mul_overflow(*count, (uint64_t)v, count))
+            return vkrt_fail(error, VKRT_BAD_SHAPE, "use a smaller shape",
+                             "buffer '%s' overflows 64 bits", declared->name);
+    }
+    *known = true;
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
+{
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
+    vkrt_plan_buf *state = &plan->buffers[b];
+    uint64_t count, bytes;
+    vkrt_status status = declared_count(plan, b, known, &count, error);
+    if (status || !*known) return status;
+    bool changed = !state->available;
+    for (uint32_t a = 0; a < declared->rank; a++) {
+        uint64_t v = (uint64_t)plan->values[declared->dims[a]];
+        changed = changed || state->shape[a] != v;
+        state->shape[a] = v;
+    }
+    if (!changed) return VKRT_OK;
+    char text[128];
+    vkrt_shape_text(declared->rank, state->shape, text, sizeof text);
+    if (state->flat && state->flat_count != count)
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "give as many elements, or the shape",
+                         "buffer '%s' of shape %s has %llu elements, but %llu were given",
+                         declared->name, text, (unsigned long long)count,
+                         (unsigned long long)state->flat_count);
+    status = vkrt_shape_bytes(plan, b, count, &bytes, error);
+    if (!status) status = vkrt_plan_allocate(plan, b, bytes, error);
+    if (status) return status;
+    state->bytes = bytes;
+    state->available = state->fresh = true;
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error)
+{
+    bool known;
+    vkrt_status status = vkrt_plan_evaluate(plan, error);
+    for (uint32_t b = 0; !status && b < plan->plan->buffer_count; b++)
+        status = vkrt_plan_provide(plan, b, &known, error);
+    return status;
+}
+
+vkrt_status vkrt_plan_prepare(vkrt_plan *plan, vkrt_error *error)
+{
+    if (plan->in_flight)
+        return vkrt_fail(error, VKRT_BUSY, "call vkrt_plan_wait first", "the plan is running");
+    if (plan->prepared) return VKRT_OK;
+    vkrt_status status = infer_symbols(plan, error);
+    if (status) return status;
+    for (uint32_t b = 0; b < plan->plan->buffer_count; b++) {
+        const vy_plan_buffer *declared = &plan->plan->buffers[b];
+        vkrt_plan_buf *state = &plan->buffers[b];
+        bool input = declared->role == VY_ROLE_IN || declared->role == VY_ROLE_INOUT;
+        if (input && !state->contents)
+            return vkrt_fail(error, VKRT_UNSET, "give its contents", "buffer '%s' has no contents",
+                             declared->name);
+        state->available = false;
+    }
+    vkrt_cursor_reset(plan);
+    status = vkrt_plan_provide_all(plan, error);
+    plan->prepared = !status;
+    return status;
+}
