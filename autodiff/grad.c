@@ -207,6 +207,16 @@ static void copy_workgroup(reverse *r, vy_program *p)
     p->has_workgroup = r->p->has_workgroup;
     p->fast_math = r->p->fast_math;
     p->line = r->p->line;
+    // A derivative needs more registers than its primal, and 128 invocations per group are all that
+    // every device has.  A program that sees its workgroup keeps the size.
+    for (uint32_t id = 1; id < r->p->insts.count; id++)
+        if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
+    for (uint32_t k = 0; k < r->p->leaves.count; k++)
+        if (r->p->leaves.data[k].kind == VY_LEAF_BUILTIN) return;
+    for (int axis = 2; axis >= 0; axis--)
+        while (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] > 128 &&
+               p->workgroup[axis] % 2 == 0)
+            p->workgroup[axis] /= 2;
 }
 
 // One build.  Returns the program, simplified, or NULL.
@@ -313,12 +323,41 @@ static bool simplify_primal(vy_program *p)
            vy_pass_dce(p, &c);
 }
 
+// What this form cannot do yet is refused before anything is built.
+static void refuse_unsupported(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *b = &r->p->buffers.data[i];
+        if (!b->workspace && b->init == VY_INIT_NONE) continue;
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
+                        "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
+                        "differentiated again yet", b->name);
+        return;
+    }
+    uint32_t barrier = 0;
+    for (uint32_t id = 1; id < r->p->insts.count && !barrier; id++)
+        if (r->p->insts.data[id].op == VY_OP_BARRIER) barrier = id;
+    for (uint32_t id = 1; barrier && id < r->p->insts.count; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !writes(r->p, i->aux)) continue;
+        vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
+        if (cls != VY_OUT && cls != VY_INOUT) continue;
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id, "split the program at the barrier",
+                        "`%s` is written and read in a program with barriers; its reverse would have to "
+                        "order the invocations, which reverse mode cannot do yet",
+                        vy_buffer_name(r, i->aux));
+        return;
+    }
+}
+
 static vy_program *differentiate(reverse *r)
 {
     if (!make_tables(r)) return NULL;
     choose(r);
     if (r->failed) return NULL;
     vy_activity(r);
+    refuse_unsupported(r);
+    if (r->failed) return NULL;
     vy_masks(r);
     for (;;) {
         vy_program *p = build(r);

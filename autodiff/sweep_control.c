@@ -49,8 +49,10 @@ typedef struct touched {
 VY_VEC_TYPE(touched_vec, touched);
 
 // Moves what the arm just reversed assigned into the list, and restores the state from before it.
+// The places in the list are noted by value only while this runs: arms nest.
 static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
 {
+    for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].value) = i + 1;
     for (uint32_t i = log_start; i < r->log.count && !r->failed; i++) {
         uint32_t id = r->log.data[i].value, *slot = list_slot(r, id);
         if (!*slot) {
@@ -61,6 +63,7 @@ static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
         list->data[*slot - 1].adjoint[arm] = *adjoint_slot(r, id);
         list->data[*slot - 1].mask[arm] = mask_of(r, id);
     }
+    for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].value) = 0;
     while (r->log.count > log_start) {
         reverse_undo u = r->log.data[--r->log.count];
         *adjoint_slot(r, u.value) = u.adjoint;
@@ -128,7 +131,6 @@ void vy_reverse_if(reverse *r, uint32_t opener)
     reverse_arm(r, end, middle + 1, end, end);
     take_arm(r, log_start, 1, &list);
     r->arm = outer;
-    for (uint32_t i = 0; i < list.count; i++) *list_slot(r, list.data[i].value) = 0;
     if (!r->failed) merge_arms(r, &list);
     vy_vec_free(&list);
 }

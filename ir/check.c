@@ -23,6 +23,7 @@ static bool good_dims(const vy_program *p)
         const vy_dim_node *d = &p->dims.data[i];
         if ((unsigned)d->op > VY_DIM_MAX) return false;
         if (d->op == VY_DIM_SCALAR && (d->value < 0 || d->value >= p->scalars.count)) return false;
+        if (d->op == VY_DIM_UNKNOWN && (d->value < 0 || d->value >= p->buffers.count)) return false;
         if (d->op < VY_DIM_ADD) continue;
         if (!d->a || d->a >= i || !d->b || d->b >= i) return false;
     }

@@ -82,7 +82,6 @@ static void share_loop_results(decoder *d, uint32_t loop)
     }
     if (inst_of(d, loop)->op != VY_OP_LOOP) return;
     extend(d, loop, end);
-    extend(d, end, end); // ENDLOOP's id stands for the register that counts iterations
     use(d, vy_arg(d->p, loop, 2), end);
 }
 
@@ -137,7 +136,7 @@ static void define(decoder *d, uint32_t id)
     uint32_t count;
     const uint32_t first = results_of(d, id, &count);
     for (uint32_t k = 0; k < count; k++) take(d, first + k);
-    if (i->op == VY_OP_LOOP) take(d, closing_of(d, id));
+    if (i->op == VY_OP_LOOP) take(d, closing_of(d, id)); // counts iterations, dies at ENDLOOP
 }
 
 static bool has_register(const decoder *d, uint32_t id)

@@ -17,7 +17,9 @@ typedef struct fold_context {
     vy_type type;       // of the result
     vy_type in;         // of the (last) operand
     const uint32_t *args;
-    const vy_scalar *k[3]; // constants among the operands, or NULL
+    const vy_scalar *k[3]; // constants among the operands, or NULL; they point to `values`, since a
+                           // rule that makes a leaf may move the leaves
+    vy_scalar values[3];
 } fold_context;
 
 static bool is_int(const fold_context *f) { return f->in >= VY_I32 && f->in <= VY_U64; }
@@ -237,15 +239,14 @@ uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
     if (nargs == 0 || nargs > 3) return 0;
     f.in = vy_id_type(b->p, args[nargs - 1]);
     bool all = true;
-    vy_scalar values[3];
     for (uint32_t i = 0; i < nargs; i++) {
-        f.k[i] = vy_id_const(b->p, args[i]);
-        if (f.k[i]) values[i] = *f.k[i];
+        const vy_scalar *k = vy_id_const(b->p, args[i]);
+        if (k) f.values[i] = *k, f.k[i] = &f.values[i];
         else all = false;
     }
     vy_scalar v;
     // stop_grad of a constant is the constant: nothing flows into either.
-    if (all && vy_scalar_eval(op, f.in, type, values, aux, false, &v))
+    if (all && vy_scalar_eval(op, f.in, type, f.values, aux, false, &v))
         return vy_leaf_const(b, type, v);
     return apply_rules(&f);
 }

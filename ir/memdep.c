@@ -17,10 +17,12 @@ static uint32_t split(const vy_program *p, uint32_t id, uint64_t *constant)
         *constant = k->u;
         return 0;
     }
-    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_ADD) return id;
+    const vy_inst *i = VY_IS_LEAF(id) ? NULL : &p->insts.data[id];
+    if (!i || (i->op != VY_OP_ADD && i->op != VY_OP_SUB)) return id;
     k = vy_id_const(p, vy_arg(p, id, 1));
-    if (!k || vy_type_is_float(vy_id_type(p, id))) return id;
-    *constant = k->u;
+    if (!k || vy_type_is_float((vy_type)i->type)) return id;
+    vy_scalar by = {.u = i->op == VY_OP_ADD ? k->u : 0 - k->u};
+    *constant = vy_wrap((vy_type)i->type, by).u;
     return vy_arg(p, id, 0);
 }
 

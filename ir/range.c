@@ -82,10 +82,12 @@ static bool value_extent(const prover *q, uint32_t id, vy_extent *e)
     int64_t k;
     if (!VY_IS_LEAF(leaf) || q->p->leaves.data[VY_LEAF_INDEX(leaf)].kind == VY_LEAF_LEN) return false;
     if (!i) return leaf_extent(q, id, e);
-    if (i->op != VY_OP_ADD || i->type != VY_U32 || !vy_id_int(q->p, arg(q, id, 1), &k)) return false;
-    if (!leaf_extent(q, arg(q, id, 0), e)) return false;
-    if (k < INT64_C(1) << 31) return false; // scalar + k might wrap
-    *e = plus(*e, k - (INT64_C(1) << 32));
+    if (i->type != VY_U32 || i->nargs != 2 || !vy_id_int(q->p, arg(q, id, 1), &k)) return false;
+    if (!leaf_extent(q, leaf, e)) return false;
+    if (i->op == VY_OP_ADD && k < INT64_C(1) << 31) return false; // scalar + k might wrap
+    if (i->op == VY_OP_ADD) k = (INT64_C(1) << 32) - k;
+    else if (i->op != VY_OP_SUB) return false;
+    *e = plus(*e, -k);
     return e->base != VY_NO_BASE;
 }
 
@@ -211,7 +213,8 @@ static bool below_sub(const prover *q, uint32_t id, vy_extent e, int depth)
     vy_extent top;
     vy_interval by = bounds(q, y);
     if (by.lo < 0) return false;
-    if (q->v.exact[id]) return below(q, x, plus(e, by.lo), depth);
+    bool no_wrap = q->v.exact[id] || (by.hi <= UINT32_MAX && at_least(q, x, by.hi, depth));
+    if (no_wrap) return below(q, x, plus(e, by.lo), depth);
     // y ≤ S + c shows S + c ≥ 0: the form of x is its value.
     if (!is_u32(q, id) || !value_extent(q, x, &top) || !below(q, y, plus(top, 1), depth)) return false;
     return extent_below(plus(top, -by.lo), e);

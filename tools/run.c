@@ -90,9 +90,9 @@ static bool check_ct(const session *s, vy_diag *d)
     for (uint32_t i = 0; i < s->ct.count; i++) {
         bool used = false;
         for (uint32_t k = 0; k < s->backward.buffer_count; k++) {
-            const char *name = s->backward.buffers[k].info.name;
-            used |=
-                !binding_find(&s->forward, name) && specs_find_seed(&s->ct, name) == &s->ct.data[i];
+            const vy_buffer_info *b = &s->backward.buffers[k].info;
+            used |= b->cls != VY_OUT && !binding_find(&s->forward, b->name) &&
+                    specs_find_seed(&s->ct, b->name) == &s->ct.data[i];
         }
         if (!used)
             return fail(d, TOOL_USAGE, "name it in --of",

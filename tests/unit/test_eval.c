@@ -280,7 +280,7 @@ static void test_early_return(void **state)
     (void)state;
     test_program t = begin("early");
     vy_builder *b = t.b;
-    vy_buffer y = param(b, "y", VY_OUT, VY_U32, 20);
+    vy_buffer y = param(b, "y", VY_INOUT, VY_U32, 20);
     vy_value i = vy_over(b, "i", vy_dim_const(b, 20));
     vy_for(b, "k", u32(b, 0), u32(b, 10));
     vy_if(b, vy_lt(b, u32(b, 12), i));
@@ -290,7 +290,7 @@ static void test_early_return(void **state)
     vy_end(b);
     store1(b, y, i, vy_add(b, load1(b, y, i), u32(b, 100)));
     finish(&t);
-    uint32_t out[20];
+    uint32_t out[20] = {0};
     RUN(&t, {"y", out, 20});
     for (uint32_t k = 0; k < 20; k++) assert_int_equal(out[k], k > 12 ? 0 : 110);
     drop(&t);
@@ -392,7 +392,7 @@ static void test_storage_types(void **state)
         vy_builder *b = t.b;
         vy_buffer x = param(b, "x", VY_IN, type, 9), y = param(b, "y", VY_OUT, type, 9);
         vy_dim nine = vy_dim_const(b, 9);
-        vy_buffer tmp = vy_local_array(b, "tmp", type, 1, &nine);
+        vy_buffer tmp = vy_local_array(b, "tmp", value, 1, &nine); // no storage-only ones
         vy_value i = vy_over(b, "i", nine), v = load1(b, x, i);
         assert_int_equal(vy_value_type(b, v), value);
         if (value == VY_BOOL)

@@ -171,7 +171,7 @@ static void test_workspaces(void **state)
         w[k] = param(b, (const char *[]){"w0", "w1", "w2"}[k], VY_INOUT, VY_F32, 3);
         vy_buffer_workspace(b, w[k]);
         vy_buffer_init(b, w[k], (vy_init[]){VY_INIT_NONE, VY_INIT_ONES, VY_INIT_COPY}[k],
-                            k == 2 ? "x" : NULL);
+                       k == 2 ? "x" : NULL);
     }
     vy_value i = vy_over(b, "i", vy_dim_const(b, 3));
     vy_value v = vy_add(b, load1(b, w[0], i), vy_mul(b, f32(b, 10), load1(b, w[1], i)));

@@ -340,6 +340,27 @@ static void hidden_by_a_third(vy_builder *b, vy_buffer x, vy_value i)
     vy_end(b);
 }
 
+// The last lane of each workgroup reads, like all before it, and then writes: the last reader is
+// itself, its rivals are before.
+static void last_reader_writes(vy_builder *b, vy_buffer x, vy_value i)
+{
+    const vy_value mine = vy_mul(b, vy_div(b, i, u32(b, 4)), u32(b, 4));
+    store1(b, x, vy_add(b, i, u32(b, 8)), load1(b, x, mine));
+    vy_if(b, vy_eq(b, vy_and(b, i, u32(b, 3)), u32(b, 3)));
+    store1(b, x, mine, i32(b, 1));
+    vy_end(b);
+}
+// Invocations 0 and 4, of two workgroups, read; then 4 writes, and its rival is the first reader.
+static void reader_of_another_group(vy_builder *b, vy_buffer x, vy_value i)
+{
+    vy_if(b, vy_eq(b, vy_and(b, i, u32(b, 3)), u32(b, 0)));
+    store1(b, x, vy_add(b, i, u32(b, 8)), load1(b, x, u32(b, 15)));
+    vy_end(b);
+    vy_if(b, vy_eq(b, i, u32(b, 4)));
+    store1(b, x, u32(b, 15), i32(b, 1));
+    vy_end(b);
+}
+
 static void test_races(void **state)
 {
     (void)state;
@@ -358,6 +379,8 @@ static void test_races(void **state)
         {"atomic and read", atomic_and_read, true},
         {"atomic, then own write", atomic_then_own_write, false},
         {"hidden by a third", hidden_by_a_third, true},
+        {"last reader writes", last_reader_writes, true},
+        {"reader of another group", reader_of_another_group, true},
     };
     for (size_t k = 0; k < COUNT(rows); k++) {
         for (uint64_t seed = 0; seed < 3; seed++) {

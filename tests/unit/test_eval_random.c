@@ -141,6 +141,13 @@ static void statement(gen *g, uint32_t depth)
         g->loops = loops;
         break;
     }
+    case 4: { // swap, which loops carry crosswise
+        const uint32_t p = pick(g, g->var_count), q = pick(g, g->var_count);
+        const vy_value v = vy_get(b, g->vars[p]);
+        vy_set(b, g->vars[p], vy_get(b, g->vars[q]));
+        vy_set(b, g->vars[q], v);
+        break;
+    }
     default: vy_set(b, g->vars[pick(g, g->var_count)], expression(g, 2)); break;
     }
 }
