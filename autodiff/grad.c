@@ -105,12 +105,13 @@ static bool choose_scalar(reverse *r, const char *name)
     return false;
 }
 
-static void choose(reverse *r)
+static void choose(reverse *r, const vy_program *source)
 {
     const vy_grad_options *o = r->options;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        r->buffers[i].of = !o->of && vy_grad_default_of(r->p, (vy_buffer){i});
-        r->buffers[i].wrt = !o->wrt && vy_grad_default_wrt(r->p, (vy_buffer){i});
+        // The defaults are those of the program as written: simplifying may have removed a write.
+        r->buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
+        r->buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});
     }
     for (uint32_t k = 0; o->of && k < o->of_count && !r->failed; k++)
         r->buffers[find_parameter(r, o->of[k], true)].of = true;
@@ -350,10 +351,10 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-static vy_program *differentiate(reverse *r)
+static vy_program *differentiate(reverse *r, const vy_program *source)
 {
     if (!make_tables(r)) return NULL;
-    choose(r);
+    choose(r, source);
     if (r->failed) return NULL;
     vy_activity(r);
     refuse_unsupported(r);
@@ -435,7 +436,7 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     bool ok = primal && simplify_primal(primal);
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
-        vy_program *p = differentiate(&r);
+        vy_program *p = differentiate(&r, source);
         ok = p && finish(&r, p);
         free_tables(&r);
     }

@@ -187,13 +187,21 @@ static void replay_if(reverse *r, uint32_t opener)
 }
 
 // ------------------------------------------------------------------------------------------- loops
+// Has the loop a reverse?  Something inside has an adjoint, or a value it hands on.
+static bool is_reversed(const reverse *r, uint32_t opener, uint32_t carried)
+{
+    bool any = r->busy[opener];
+    for (uint32_t k = 0; k < carried; k++) any |= vy_is_active(r, r->s.partner[opener] + 1 + k);
+    return any;
+}
+
 static void replay_loop(reverse *r, uint32_t opener)
 {
     const vy_program *p = r->p;
     const vy_inst *o = &p->insts.data[opener];
     bool is_while = o->op == VY_OP_WHILE, leaves = (o->flags & VY_FLAG_EXIT) != 0;
     uint32_t end = r->s.partner[opener], skip = is_while ? 0 : 3, n = o->nargs - skip;
-    bool counts = (is_while || leaves) && r->busy[opener];
+    bool counts = (is_while || leaves) && is_reversed(r, opener, n);
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, (n + 1) * 2)) {
         vy_fail_oom(r->out);

@@ -186,8 +186,11 @@ static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
 static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
-        uint32_t carry = f->opener + 1 + k;
-        if (vy_is_active(r, carry) && !vy_vec_push(list, (loop_adjoint){.id = carry})) oom(r);
+        uint32_t carry = f->opener + 1 + k, result = f->end + 1 + k;
+        // A value set anew in each iteration is not carried by the primal, but its result is what the
+        // last iteration, or the initial value, gave.
+        if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
+        if (!vy_vec_push(list, (loop_adjoint){.id = carry})) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];

@@ -21,6 +21,7 @@
 #include "build.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 static build_frame *top(vy_builder *b) { return &b->frames.data[b->frames.count - 1]; }
@@ -175,10 +176,18 @@ typedef struct merge {
 } merge;
 VY_VEC_TYPE(merge_vec, merge);
 
-// Emits yields and gives the variables their merged values in the enclosing frame.
+static int by_variable(const void *a, const void *b)
+{
+    uint32_t x = ((const merge *)a)->var, y = ((const merge *)b)->var;
+    return x < y ? -1 : x > y;
+}
+
+// Emits yields and gives the variables their merged values in the enclosing frame.  They are handed
+// on in the order of their declaration, whatever the order of assignment: the printer relies on it.
 static void emit_merges(vy_builder *b, merge_vec *list)
 {
     uint32_t n = list->count;
+    if (n > 1) qsort(list->data, n, sizeof *list->data, by_variable);
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, n * 3 + 1)) {
         vy_build_oom(b);
@@ -458,6 +467,12 @@ void vy_checkpoint(vy_builder *b)
     push(b, FRAME_CHECKPOINT);
 }
 
+static int by_index(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 static void end_checkpoint(vy_builder *b)
 {
     build_frame f = *top(b);
@@ -470,15 +485,18 @@ static void end_checkpoint(vy_builder *b)
     uint32_t *vars = ids.data, *yields = vars + n, *results = yields + n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t var = b->undo.data[f.undo_start + i].var;
-        if (var >= f.var_start) continue;
-        vars[kept] = var;
-        yields[kept++] = b->vars.data[var].value;
+        if (var < f.var_start) vars[kept++] = var;
     }
+    if (kept > 1) qsort(vars, kept, sizeof *vars, by_index); // as in emit_merges
+    for (uint32_t i = 0; i < kept; i++) yields[i] = b->vars.data[vars[i]].value;
     b->vars.count = f.var_start;
     rewind_to(b, f.undo_start);
     b->frames.count--;
     vy_end_checkpoint(b, kept, yields, results);
-    for (uint32_t i = 0; i < kept && !b->failed; i++) assign(b, vars[i], results[i]);
+    for (uint32_t i = 0; i < kept && !b->failed; i++) {
+        assign(b, vars[i], results[i]);
+        name_result(b, vars[i], results[i]);
+    }
     vy_vec_free(&ids);
 }
 

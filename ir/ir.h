@@ -340,6 +340,9 @@ void vy_structure_free(vy_structure *s);
 // program being built, else a VY_LEAF_LEN leaf.
 uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);
 
+// Text of one program as vy_print gives it, with what is no part of the text in comments.
+char *vy_print_dump(const vy_program *p, size_t *size);
+
 // ------------------------------------------------------------------------------- front end hook
 // Parses `source` (functions and constants only) and inlines a call of function `name` at the current
 // place of `b`.  results[n] must match what it returns.  False after an error (module's diag).

@@ -2,6 +2,8 @@
 // lower_stmt.c: statements to builder calls.
 #include "ast.h"
 
+#include <stdlib.h>
+
 static void lower_list(vy_lower *l, const vy_stmt *s);
 
 void vy_lower_block(vy_lower *l, const vy_stmt *block)
@@ -13,6 +15,12 @@ void vy_lower_block(vy_lower *l, const vy_stmt *block)
 }
 
 // ------------------------------------------------------------------------------------------ loops
+static int by_declaration(const void *a, const void *b)
+{
+    uint32_t x = ((const vy_var *)a)->id, y = ((const vy_var *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
 // What the loop carries: variables its body assigns and, if it returns, the function's results.
 static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
 {
@@ -23,10 +31,11 @@ static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
         vy_fail_oom(l->f->m);
         return;
     }
-    // The list is the other way round.
     for (const vy_assigned *a = loop->assigned; a; a = a->next)
-        vars[loop->count - ++n] = (vy_var){l->frame[a->var->slot]};
+        vars[n++] = (vy_var){l->frame[a->var->slot]};
     for (uint32_t i = 0; i < results; i++) vars[n++] = l->results[i];
+    // In the order of their declaration, on which the printer relies.
+    if (n > 1) qsort(vars, n, sizeof *vars, by_declaration);
     hint->count = n;
 }
 
@@ -74,14 +83,19 @@ static void lower_while(vy_lower *l, const vy_stmt *s)
     vy_free((void *)hint.vars);
 }
 
+// `if !c { … }` takes the other arm of `c`: no negation is computed.
 static void lower_if(vy_lower *l, const vy_stmt *s)
 {
     uint32_t open = 0;
     for (; s && s->kind == ST_IF && !vy_lower_stopped(l); s = s->other) {
-        vy_value c = vy_lower_expr(l, s->value);
+        const vy_expr *e = s->value;
+        bool turned = false;
+        for (; !s->other && e->kind == EX_UNARY && e->op == TK_NOT; e = e->u.sub.a) turned = !turned;
+        vy_value c = vy_lower_expr(l, e);
         vy_lower_at(l, s->line, s->column);
         vy_if(l->b, c);
         open++;
+        if (turned) vy_else(l->b);
         vy_lower_block(l, s->body);
         if (s->other) vy_else(l->b);
     }
@@ -92,7 +106,7 @@ static void lower_if(vy_lower *l, const vy_stmt *s)
 // ------------------------------------------------------------------------------------ assignments
 static void lower_let(vy_lower *l, const vy_stmt *s)
 {
-    vy_value v = vy_lower_expr(l, s->value);
+    vy_value v = s->value ? vy_lower_expr(l, s->value) : vy_zero(l->b, (vy_type)s->decl->type);
     vy_lower_at(l, s->line, s->column);
     l->frame[s->decl->slot] = vy_var_new(l->b, s->decl->name->text, v).id;
 }

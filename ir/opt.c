@@ -7,7 +7,7 @@
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
 // throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
-// build it; `guards` only sets flags, which no later pass may move.
+// build it; `guards` and `owner` only set flags, which no later pass may move.
 static const struct {
     const char *name;
     bool (*run)(vy_program *p, vy_pass_context *c);
@@ -27,6 +27,7 @@ static const struct {
     {"arrays", vy_pass_arrays, 1},
     {"cleanup", vy_pass_cleanup, 1},
     {"guards", vy_pass_guards, 1},
+    {"owner", vy_pass_owner, 1},
 };
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
 

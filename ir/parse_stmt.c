@@ -64,6 +64,8 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
             vy_expect(f, TK_TYPE, "of the variable");
         }
     }
+    if (kind == DK_VAR && s->kind == ST_LET && s->decl->has_type && vy_accept(f, TK_SEMICOLON))
+        return s; // `var x: f32;` is zero
     vy_expect(f, TK_SET, "before the variable's value");
     s->value = vy_parse_expr(f);
     vy_expect(f, TK_SEMICOLON, "behind the statement");

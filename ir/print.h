@@ -125,6 +125,7 @@ bool print_compound(printer *o, uint32_t id, uint32_t old); // ` += e` if id is 
 bool print_reads(const printer *o, uint32_t id, uint32_t value); // in the tree of id
 void print_ref(printer *o, uint32_t id); // the name of a value
 void print_let(printer *o, uint32_t id);
+void print_atomic(printer *o, uint32_t id);
 
 // print_slot.c
 void print_slots_open(printer *o, print_frame *f);        // chooses and declares variables
@@ -135,6 +136,8 @@ void print_slots_assign(printer *o, const print_frame *f, bool end, uint32_t las
 void print_slots_close(printer *o, const print_frame *f);
 bool print_slots_done(const printer *o, const print_frame *f, bool end); // nothing to assign
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner); // else-if possible
+// Is value `id`, made here, best declared as the variable of a later construct?
+bool print_starts_variable(const printer *o, uint32_t id);
 uint32_t print_arm_end(const printer *o); // marker that ends the region being printed
 
 // print_code.c

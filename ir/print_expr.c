@@ -215,7 +215,7 @@ void print_element(printer *o, uint32_t id)
     if (o->dump && o->p->insts.data[id].flags & VY_FLAG_OWNED) print_str(o, " /* owned */");
 }
 
-static void print_atomic(printer *o, uint32_t id)
+void print_atomic(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
     uint32_t rank = o->p->buffers.data[i->aux].rank;
@@ -286,13 +286,20 @@ void print_expr(printer *o, uint32_t id, int outer, bool typed)
 void print_let(printer *o, uint32_t id)
 {
     uint32_t name = print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
+    bool variable = print_starts_variable(o, id);
     print_indent(o);
-    print_str(o, "let ");
+    print_str(o, variable ? "var " : "let ");
     print_name_of(o, name);
     print_str(o, " = ");
     print_operation(o, id, ANY);
     print_str(o, ";\n");
-    o->name[id] = name;
+    if (!variable) {
+        o->name[id] = name;
+        return;
+    }
+    print_var v = {.name = name, .content = id, .level = o->frames.count};
+    if (!vy_vec_push(&o->vars, v)) o->failed = true;
+    o->var[id] = o->vars.count;
 }
 
 bool print_compound(printer *o, uint32_t id, uint32_t old)
@@ -305,7 +312,9 @@ bool print_compound(printer *o, uint32_t id, uint32_t old)
     uint32_t a = vy_arg(o->p, id, 0), b = vy_arg(o->p, id, 1);
     bool commutes = op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR ||
                     op == VY_OP_XOR;
-    uint32_t other = a == old ? b : commutes && b == old && o->var[old] ? a : 0;
+    // Operands of a sum stand in the order of their making; nothing is made between these two.
+    bool free_order = VY_IS_LEAF(a) || !o->inlined[a] || o->var[old];
+    uint32_t other = a == old ? b : commutes && b == old && free_order ? a : 0;
     if (!other || print_reads(o, other, old)) return false;
     print_str(o, " ");
     print_str(o, vy_op_infos[op].text);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WIDTH = 76, MAX_HEIGHT = 20 };
+enum { MAX_WIDTH = 80, MAX_HEIGHT = 20 };
 
 // ------------------------------------------------------------------------------------------- users
 static bool make_uses(printer *o)
@@ -82,7 +82,70 @@ bool print_swapped(const printer *o, uint32_t id)
     return !VY_IS_LEAF(a) && !VY_IS_LEAF(b) && a > b;
 }
 
+// True where user `id` of a value hands it on to a variable.
+static bool hands_on(const printer *o, uint32_t user, uint32_t value)
+{
+    const vy_inst *u = &o->p->insts.data[user];
+    switch (u->op) {
+    case VY_OP_ELSE:
+    case VY_OP_ENDIF:
+    case VY_OP_ENDCHECKPOINT:
+    case VY_OP_WHILE: return true;
+    case VY_OP_LOOP:
+        for (uint32_t k = 0; k < 3; k++)
+            if (vy_arg(o->p, user, k) == value) return false;
+        return true;
+    case VY_OP_ENDLOOP: {
+        bool exit = o->p->insts.data[o->s.partner[user]].flags & VY_FLAG_EXIT;
+        return !exit || vy_arg(o->p, user, 0) != value;
+    }
+    default: return false;
+    }
+}
+
+// Values with a name of the user's stay visible under it.
+static bool may_inline(const printer *o, uint32_t id)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    vy_effect e = vy_op_infos[i->op].effect;
+    if (e == VY_WRITE || i->type == VY_VOID || print_use_count(o, id) != 1) return false;
+    return !i->name || hands_on(o, o->uses[o->use_start[id]], id);
+}
+
 // ------------------------------------------------------------------------------------------- stack
+static uint32_t name_width(const char *name)
+{
+    size_t n = strlen(name);
+    return n < 40 ? (uint32_t)n : 40;
+}
+
+// Width of operands that are no trees.  Names of values count alike, or printing what was parsed
+// would differ.
+static uint32_t leaf_width(const printer *o, uint32_t a)
+{
+    if (!VY_IS_LEAF(a)) return 4;
+    const vy_leaf *l = &o->p->leaves.data[VY_LEAF_INDEX(a)];
+    switch (l->kind) {
+    case VY_LEAF_SCALAR: return name_width(o->p->scalars.data[l->index].name);
+    case VY_LEAF_OVER: return name_width(o->p->overs.data[l->index].name);
+    case VY_LEAF_LEN: return name_width(o->p->buffers.data[l->index].name) + 5;
+    case VY_LEAF_CONST: return 3;
+    default: return 5;
+    }
+}
+
+// Width of what stands around the operands.
+static uint32_t operator_width(const printer *o, uint32_t id)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    const vy_op_info *info = &vy_op_infos[i->op];
+    if (i->op == VY_OP_LOAD || i->op == VY_OP_STORE)
+        return name_width(o->p->buffers.data[i->aux].name) + 2 + 2 * i->nargs;
+    if (info->form == VY_FORM_INFIX) return 4;
+    if (info->form == VY_FORM_PREFIX) return 1;
+    return (uint32_t)strlen(info->text) + 2 * i->nargs + (vy_op_is_memory((vy_op)i->op) ? 10 : 0);
+}
+
 // Takes operand `a` from the top of the stack if it is there.
 static bool take(printer *o, uint32_t a)
 {
@@ -98,19 +161,14 @@ static void take_within(printer *o, uint32_t a, uint32_t *width, uint32_t *heigh
 {
     vy_id_vec *s = &o->pending;
     if (VY_IS_LEAF(a) || s->count == 0 || s->data[s->count - 1] != a) return;
-    if (*width + o->width[a] > MAX_WIDTH || o->height[a] >= MAX_HEIGHT) {
+    uint32_t more = o->width[a] - leaf_width(o, a); // a tree instead of a name
+    if (*width + more > MAX_WIDTH || o->height[a] >= MAX_HEIGHT) {
         s->count = 0;
         return;
     }
-    *width += o->width[a];
+    *width += more;
     if (o->height[a] >= *height) *height = o->height[a] + 1u;
     take(o, a);
-}
-
-// Width of operands that are no trees.  Names count alike, or printing what was parsed would differ.
-static uint32_t leaf_width(const printer *o, uint32_t a)
-{
-    return VY_IS_LEAF(a) ? (vy_id_const(o->p, a) ? 5 : 6) : 6;
 }
 
 // Takes operands of an instruction, last first.
@@ -118,10 +176,9 @@ static void take_operands(printer *o, uint32_t id, uint32_t *width, uint32_t *he
 {
     const vy_inst *i = &o->p->insts.data[id];
     const uint32_t *a = vy_args(o->p, id);
-    vy_op op = (vy_op)i->op;
     *height = 1;
-    *width = (uint32_t)strlen(vy_op_infos[op].text) + 3 + (vy_op_is_memory(op) ? 6 : 0);
-    for (uint32_t k = 0; k < i->nargs; k++) *width += leaf_width(o, a[k]) / 2 + 1;
+    *width = operator_width(o, id); // at least 4 with its operands
+    for (uint32_t k = 0; k < i->nargs; k++) *width += leaf_width(o, a[k]);
     if (print_swapped(o, id)) {
         take_within(o, a[0], width, height);
         take_within(o, a[1], width, height);
@@ -201,36 +258,6 @@ static void plan_loop(printer *o, uint32_t id)
     for (uint32_t k = 3; k-- > 0;) take(o, a[k]);
     for (uint32_t k = o->p->insts.data[id].nargs; k-- > 3;) take(o, a[k]);
     o->pending.count = 0;
-}
-
-// True where user `id` of a value hands it on to a variable.
-static bool hands_on(const printer *o, uint32_t user, uint32_t value)
-{
-    const vy_inst *u = &o->p->insts.data[user];
-    switch (u->op) {
-    case VY_OP_ELSE:
-    case VY_OP_ENDIF:
-    case VY_OP_ENDCHECKPOINT:
-    case VY_OP_WHILE: return true;
-    case VY_OP_LOOP:
-        for (uint32_t k = 0; k < 3; k++)
-            if (vy_arg(o->p, user, k) == value) return false;
-        return true;
-    case VY_OP_ENDLOOP: {
-        bool exit = o->p->insts.data[o->s.partner[user]].flags & VY_FLAG_EXIT;
-        return !exit || vy_arg(o->p, user, 0) != value;
-    }
-    default: return false;
-    }
-}
-
-// Values with a name of the user's stay visible under it.
-static bool may_inline(const printer *o, uint32_t id)
-{
-    const vy_inst *i = &o->p->insts.data[id];
-    vy_effect e = vy_op_infos[i->op].effect;
-    if (e == VY_WRITE || i->type == VY_VOID || print_use_count(o, id) != 1) return false;
-    return !i->name || hands_on(o, o->uses[o->use_start[id]], id);
 }
 
 bool print_plan(printer *o)

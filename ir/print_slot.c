@@ -23,6 +23,16 @@ static bool is_loop(const printer *o, uint32_t opener)
     return op == VY_OP_LOOP || op == VY_OP_WHILE;
 }
 
+static print_frame make_frame(const printer *o, uint32_t opener)
+{
+    print_frame f = {.opener = opener, .closer = o->s.partner[opener]};
+    if (o->p->insts.data[opener].op == VY_OP_IF) {
+        f.middle = f.closer;
+        f.closer = o->s.partner[f.middle];
+    }
+    return f;
+}
+
 static uint32_t slot_count(const printer *o, const print_frame *f)
 {
     const vy_inst *end = &o->p->insts.data[f->closer];
@@ -61,6 +71,25 @@ static int64_t dying_variable(const printer *o, const print_frame *f, uint32_t s
     uint32_t from = is_loop(o, f->opener) ? f->opener : f->closer;
     if (o->vars.data[var].content != start || !usable(o, var, last)) return -1;
     return print_used_between(o, start, from, print_arm_end(o)) ? -1 : (int64_t)var;
+}
+
+bool print_starts_variable(const printer *o, uint32_t id)
+{
+    // The last use must be at a construct in the region of `id`, as the start of a slot.
+    uint32_t n = print_use_count(o, id);
+    if (n == 0) return false;
+    uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = last;
+    vy_op op = (vy_op)o->p->insts.data[last].op;
+    if (op == VY_OP_ELSE) opener = o->s.partner[o->s.partner[last]];
+    else if (op == VY_OP_ENDIF) opener = o->s.partner[last];
+    else if (op != VY_OP_LOOP && op != VY_OP_WHILE) return false;
+    if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o))
+        return false;
+    print_frame f = make_frame(o, opener);
+    uint32_t slots = slot_count(o, &f);
+    for (uint32_t k = 0; k < slots; k++)
+        if (slot_start(o, &f, k) == id) return true;
+    return false;
 }
 
 // Does anything that is written at the opening read `value`?
@@ -236,8 +265,7 @@ bool print_slots_done(const printer *o, const print_frame *f, bool end)
 // must all be there already and hold, behind it, what `f` hands on.
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
 {
-    print_frame g = {.opener = inner, .middle = o->s.partner[inner]};
-    g.closer = o->s.partner[g.middle];
+    print_frame g = make_frame(o, inner);
     uint32_t n = slot_count(o, &g), m = slot_count(o, f), covered = 0;
     int64_t last = -1;
     if (g.closer + n + 1 != f->closer) return false;

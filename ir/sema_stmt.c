@@ -105,7 +105,7 @@ static void sema_let(vy_front *f, vy_stmt *s)
         vy_front_error(f, VY_E_TYPE_WRONG, d->line, d->column, "use i32 or u32",
                        "variable `%s` cannot be a %s", d->name->text,
                        vy_type_name((vy_type)d->type));
-    } else {
+    } else if (s->value) {
         vy_check_as(f, s->value, d->type, "the variable");
     }
     vy_declare(f, d);

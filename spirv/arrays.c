@@ -55,7 +55,8 @@ static uint32_t block_type(vy_fn *f, const vy_array *a, uint32_t stride)
     VY_GLOBAL(m, SpvOpTypeStruct, block, array);
     VY_DECORATE(m, array, SpvDecorationArrayStride, stride);
     VY_DECORATE(m, block, SpvDecorationBlock);
-    VY_PUT(m, &m->sections[VY_SEC_ANNOTATIONS], SpvOpMemberDecorate, block, 0, SpvDecorationOffset, 0);
+    VY_PUT(m, &m->sections[VY_SEC_ANNOTATIONS], SpvOpMemberDecorate, block, 0, SpvDecorationOffset,
+           0);
     return *slot = block;
 }
 

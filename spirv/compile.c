@@ -57,18 +57,18 @@ static void declare_source(vy_spv *m, const vy_program *p)
     VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
 }
 
-static bool emit_programs(vy_spv *m, vy_result *r, const vy_program *const *programs, uint32_t count,
-                          vy_kernel *kernels, vy_plan *plans)
+static bool emit_programs(vy_spv *m, vy_result *r, const vy_program *const *programs,
+                          uint32_t count, vy_kernel *kernels, vy_plan *plans)
 {
     for (uint32_t i = 0; i < count; i++) {
         vy_describe d;
-        kernels[i].entry = count == 1 ? "main" : vy_arena_strdup(&r->arena, programs[i]->name,
-                                                                 strlen(programs[i]->name));
+        kernels[i].entry =
+            count == 1 ? "main"
+                       : vy_arena_strdup(&r->arena, programs[i]->name, strlen(programs[i]->name));
         if (!kernels[i].entry) return false;
         vy_describe_begin(&d, programs[i], &r->arena, &kernels[i]);
         bool ok = !d.oom && vy_emit_kernel(m, programs[i], kernels[i].entry, &d) &&
-                  vy_describe_end(&d, m) &&
-                  vy_plan_make(&kernels[i], &r->arena, &plans[i]);
+                  vy_describe_end(&d, m) && vy_plan_make(&kernels[i], &r->arena, &plans[i]);
         vy_describe_free(&d);
         if (!ok) return false;
     }

@@ -43,8 +43,7 @@ static uint32_t dim_expr(vy_describe *d, const vy_dim_node *n)
     case VY_DIM_CONST: return add_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = n->value});
     case VY_DIM_SCALAR: return (uint32_t)n->value; // symbols come first
     case VY_DIM_UNKNOWN: return d->extent_sym[n->value] ? d->extent_sym[n->value] - 1 : 0;
-    default:
-        return binary(d, expr_ops[n->op], d->dim_exprs[n->a] - 1, d->dim_exprs[n->b] - 1);
+    default: return binary(d, expr_ops[n->op], d->dim_exprs[n->a] - 1, d->dim_exprs[n->b] - 1);
     }
 }
 
@@ -81,8 +80,10 @@ static void add_extent_symbols(vy_describe *d)
         if (b->rank == 1 && d->p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
             size_t n = strlen(b->name) + 6;
             char *name = vy_arena_alloc(d->arena, n);
-            if (name) snprintf(name, n, "len(%s)", b->name);
-            else d->oom = true;
+            if (name)
+                snprintf(name, n, "len(%s)", b->name);
+            else
+                d->oom = true;
             d->extent_sym[i] = d->symbols.count + 1;
             add_symbol(d, (vy_symbol){name, VY_SYMBOL_EXTENT, "u32", binding, 0});
         }
@@ -111,8 +112,9 @@ void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_
         vy_dim extent = p->overs.data[i].extent;
         const vy_dim_node *n = &p->dims.data[extent.id];
         uint32_t e = vy_describe_dim(d, extent);
-        bool natural = n->op == VY_DIM_UNKNOWN ||
-                       (n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type));
+        bool natural =
+            n->op == VY_DIM_UNKNOWN ||
+            (n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type));
         uint32_t zero = natural ? 0 : add_expr(d, (vy_expr){.op = VY_EXPR_CONST});
         d->domain[i] = natural ? e : binary(d, VY_EXPR_MAX, e, zero); // a negative extent is 0
     }
@@ -147,10 +149,14 @@ static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding 
         .name = copy(d, b->name),
         .set = b->set,
         .binding = b->binding,
-        .access = b->cls == VY_IN ? VY_ACCESS_IN : b->cls == VY_OUT ? VY_ACCESS_OUT : VY_ACCESS_INOUT,
+        .access = b->cls == VY_IN    ? VY_ACCESS_IN
+                  : b->cls == VY_OUT ? VY_ACCESS_OUT
+                                     : VY_ACCESS_INOUT,
         .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && !vy_fully_written(d->p, buffer),
         .workspace = b->workspace,
-        .init = b->init == VY_INIT_ONES ? "1" : b->init == VY_INIT_COPY ? copy(d, b->init_from) : NULL,
+        .init = b->init == VY_INIT_ONES   ? "1"
+                : b->init == VY_INIT_COPY ? copy(d, b->init_from)
+                                          : NULL,
         .type = vy_type_name(b->type),
         .elem_size = vy_type_size(b->type),
         .rank = b->rank,
@@ -161,8 +167,10 @@ static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding 
 static void *copy_block(vy_describe *d, const void *data, size_t size)
 {
     void *block = vy_arena_alloc(d->arena, size + 1);
-    if (!block) d->oom = true;
-    else if (size) memcpy(block, data, size);
+    if (!block)
+        d->oom = true;
+    else if (size)
+        memcpy(block, data, size);
     return block;
 }
 
@@ -173,7 +181,8 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     vy_kernel_binding *bindings = vy_arena_alloc(d->arena, p->buffers.count * sizeof *bindings);
     if (!bindings) d->oom = true;
     for (uint32_t i = 1; i < p->buffers.count && !d->oom; i++)
-        if (is_parameter(&p->buffers.data[i])) describe_binding(d, i, &bindings[k->binding_count++]);
+        if (is_parameter(&p->buffers.data[i]))
+            describe_binding(d, i, &bindings[k->binding_count++]);
     k->name = copy(d, p->name);
     k->spirv_version = m->version;
     k->vulkan_version = 1u << 22 | (1 + (uint32_t)m->options->target) << 12;

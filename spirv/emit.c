@@ -90,8 +90,10 @@ static uint32_t emit_value(vy_fn *f, uint32_t i, vy_op op)
     switch (op) {
     case VY_OP_LOAD: return vy_emit_load(f, i);
     case VY_OP_STORE:
-        if (f->library) f->returned = vy_val(f, vy_arg(f->p, i, 1));
-        else vy_emit_store(f, i);
+        if (f->library)
+            f->returned = vy_val(f, vy_arg(f->p, i, 1));
+        else
+            vy_emit_store(f, i);
         return 0;
     case VY_OP_ZERO: vy_emit_zero(f, i); return 0;
     case VY_OP_BARRIER: vy_emit_barrier(f); return 0;
@@ -187,7 +189,8 @@ static void declare_entry(vy_fn *f, uint32_t function, const char *entry)
     vy_spv *m = f->m;
     const uint32_t *size = f->p->workgroup;
     uint32_t head[] = {SpvExecutionModelGLCompute, function};
-    uint32_t count = 0; // before SPIR-V 1.4 the interface is the inputs only; they come with 1.4 rules
+    uint32_t count =
+        0; // before SPIR-V 1.4 the interface is the inputs only; they come with 1.4 rules
     for (uint32_t i = 0; i < f->interface.count; i++) {
         bool input = false;
         for (uint32_t k = 0; k < VY_INPUT_COUNT; k++)

@@ -1,123 +1,18 @@
 // SPDX-License-Identifier: MIT
 // emit.h: the inside of the emitter.  Not installed.
 //
-// A module is section buffers, joined at the end (module.c).  A function is emitted into three
-// streams that are joined too:
+// A function is emitted into three streams that are joined at its end:
 //
 //   variables   local arrays
 //   prologue    what is computed once at the top: parameters, built-ins, extents, the domain check.
 //               Made on demand, so a stream of its own: it stands before all code and dominates it.
 //   code        the body
 //
-// f->out is the stream that helpers write to.  A function whose memory ran out (m->oom) goes on
-// harmlessly; the caller looks once at the end.  SPIR-V ids are plain uint32_t, 0 is none.
+// f->out is the stream that helpers write to.
 #ifndef VYRE_EMIT_H
 #define VYRE_EMIT_H
 
-#include "ir/ir.h"
-#include "spirv/spirv.h"
-
-#include <spirv/unified1/GLSL.std.450.h>
-#include <spirv/unified1/spirv.h>
-
-VY_VEC_TYPE(vy_words, uint32_t);
-
-// ------------------------------------------------------------------------------------- module.c
-typedef enum vy_section {
-    VY_SEC_ENTRY,       // OpEntryPoint
-    VY_SEC_MODES,       // OpExecutionMode
-    VY_SEC_SOURCE,      // OpString, OpSource
-    VY_SEC_NAMES,       // OpName, OpMemberName
-    VY_SEC_ANNOTATIONS, // OpDecorate, OpMemberDecorate
-    VY_SEC_GLOBALS,     // types, constants, variables
-    VY_SEC_FUNCTIONS,
-    VY_SEC_COUNT
-} vy_section;
-
-typedef struct vy_lib_call { // a function of mathlib.vyre in use
-    uint32_t item, order;    // index in the table; polygamma's n
-    uint32_t id;             // of its OpFunction
-} vy_lib_call;
-VY_VEC_TYPE(vy_lib_vec, vy_lib_call);
-
-typedef struct vy_spv {
-    const vy_spirv_options *options;
-    uint32_t version; // as in the header of the module
-    vy_diag *diag;
-    vy_features features;
-    bool oom;
-    vy_words sections[VY_SEC_COUNT];
-    vy_words caps; // capabilities, sorted and made unique at the end
-    uint32_t next_id;
-    uint32_t extensions; // bit set of vy_extension
-    uint32_t glsl;       // OpExtInstImport
-    uint32_t file;       // OpString of the source file
-    uint32_t *table;     // interned types and constants: word offset in GLOBALS + 1
-    uint32_t table_size, table_used;
-    vy_words known;      // u32 constants: id, value, …; ids ascend
-    uint32_t types[VY_TYPE_COUNT];
-    uint32_t uint3_type;
-    uint32_t input_vars[8]; // built-in inputs, by vy_input
-    uint32_t block_types[VY_TYPE_COUNT * 3]; // struct { runtime array }, by element and form
-    vy_lib_vec lib;         // in order of first use
-    uint32_t lib_done;
-} vy_spv;
-
-typedef enum vy_extension {
-    VY_EXT_8BIT_STORAGE,
-    VY_EXT_16BIT_STORAGE,
-    VY_EXT_FLOAT_CONTROLS,
-    VY_EXT_ATOMIC_FLOAT_ADD,
-    VY_EXT_COUNT
-} vy_extension;
-
-uint32_t vy_spv_id(vy_spv *m);
-// Appends an instruction of `n` operand words.
-void vy_spv_put(vy_spv *m, vy_words *to, SpvOp op, uint32_t n, const uint32_t *operands);
-// Same, with a string after the first n operands.
-void vy_spv_put_text(vy_spv *m, vy_words *to, SpvOp op, uint32_t n, const uint32_t *operands,
-                     const char *text, uint32_t n_after, const uint32_t *after);
-#define VY_PUT(m, to, op, ...)                                                                    \
-    vy_spv_put(m, to, op, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
-#define VY_GLOBAL(m, op, ...) VY_PUT(m, &(m)->sections[VY_SEC_GLOBALS], op, __VA_ARGS__)
-#define VY_DECORATE(m, ...) VY_PUT(m, &(m)->sections[VY_SEC_ANNOTATIONS], SpvOpDecorate, __VA_ARGS__)
-
-void vy_spv_capability(vy_spv *m, SpvCapability c);
-void vy_spv_extension(vy_spv *m, vy_extension x); // left out where the version includes it
-void vy_spv_feature(vy_spv *m, vy_features bits);
-void vy_spv_name(vy_spv *m, uint32_t id, const char *name); // unless stripped
-// Joins the sections.  malloc'd words, NULL when memory is out.
-uint32_t *vy_spv_finish(vy_spv *m, size_t *count);
-void vy_spv_free(vy_spv *m);
-
-// -------------------------------------------------------------------------------------- types.c
-// A type or constant with these operands, made at most once.  type: 0 for OpType….
-uint32_t vy_spv_intern(vy_spv *m, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands);
-#define VY_INTERN(m, op, type, ...)                                                               \
-    vy_spv_intern(m, op, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
-uint32_t vy_spv_type(vy_spv *m, vy_type t); // of values; declares what the type needs
-uint32_t vy_spv_int_type(vy_spv *m, uint32_t width, bool is_signed); // no capability declared
-uint32_t vy_spv_pointer(vy_spv *m, SpvStorageClass cls, uint32_t pointee);
-uint32_t vy_spv_const(vy_spv *m, vy_type t, vy_scalar value);
-uint32_t vy_spv_u32(vy_spv *m, uint32_t value);
-bool vy_spv_known_u32(const vy_spv *m, uint32_t id, uint32_t *value); // id is a u32 constant
-uint32_t vy_spv_bool(vy_spv *m, bool value);
-uint32_t vy_spv_float(vy_spv *m, vy_type t, double value);
-uint32_t vy_spv_int(vy_spv *m, vy_type t, int64_t value);
-uint32_t vy_spv_zero(vy_spv *m, vy_type t);
-uint32_t vy_spv_input(vy_spv *m, uint32_t input); // variable of a built-in, see vy_input
-vy_type vy_unsigned_of(vy_type integer);          // i32 → u32 …
-uint32_t vy_type_bits(vy_type t);                 // 32 for bool
-
-typedef enum vy_input {
-    VY_INPUT_GLOBAL_ID,
-    VY_INPUT_LOCAL_ID,
-    VY_INPUT_GROUP_ID,
-    VY_INPUT_LINDEX,
-    VY_INPUT_LANE,
-    VY_INPUT_SUBGROUP_SIZE,
-    VY_INPUT_COUNT
-} vy_input;
+#include "spirv/module.h"
 
 // -------------------------------------------------------------------------------------- facts.c
 // What one scan over a program finds out.
@@ -186,22 +81,22 @@ typedef struct vy_extent {
 
 typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t var;
-    uint32_t elem;    // type of an element in memory
+    uint32_t elem;       // type of an element in memory
     uint32_t array_type; // shared, local
-    uint32_t pointer; // pointer to one
+    uint32_t pointer;    // pointer to one
     SpvStorageClass cls;
     vy_mem_form form;
     vy_type type;       // element type as declared
     vy_extent *extents; // rank entries
 } vy_array;
 
-typedef struct vy_frame { // an open construct
-    uint32_t opener;       // instruction
-    uint32_t closer;       // IF: its ELSE
-    uint32_t cond;         // IF: id of the condition
-    uint32_t merge, other; // labels: merge; else or continue.  merge 0: an IF without blocks
-    uint32_t header;       // label of the block that branches (IF) or of the loop header
-    uint32_t first_end;    // block where the first arm ended, or where the loop's test leaves
+typedef struct vy_frame {   // an open construct
+    uint32_t opener;        // instruction
+    uint32_t closer;        // IF: its ELSE
+    uint32_t cond;          // IF: id of the condition
+    uint32_t merge, other;  // labels: merge; else or continue.  merge 0: an IF without blocks
+    uint32_t header;        // label of the block that branches (IF) or of the loop header
+    uint32_t first_end;     // block where the first arm ended, or where the loop's test leaves
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
     // LOOP: the phi that counts, its place, type and, if known early, its next value
     uint32_t counter, counter_phi, counter_next, counter_step;
@@ -214,14 +109,14 @@ typedef struct vy_fn {
     vy_spv *m;
     const vy_program *p;
     vy_facts *facts;
-    vy_describe *d;   // NULL in a library function
+    vy_describe *d; // NULL in a library function
     vy_words variables, prologue, code;
     vy_words *out;
-    uint32_t block;      // label of the block being written
-    uint32_t *ids;       // by instruction
-    uint32_t *leaf_ids;  // by leaf
-    vy_array *arrays;    // by buffer id
-    vy_extent *extents;  // of all arrays
+    uint32_t block;     // label of the block being written
+    uint32_t *ids;      // by instruction
+    uint32_t *leaf_ids; // by leaf
+    vy_array *arrays;   // by buffer id
+    vy_extent *extents; // of all arrays
     vy_frame_vec frames;
     vy_words init_ids;
     vy_frame closed;     // the construct closed last: RESULTs stand directly behind it
@@ -231,16 +126,16 @@ typedef struct vy_fn {
     uint32_t param_var;
     SpvStorageClass param_class;
     uint32_t base_field[3], count_field[3]; // GROUP_BASE, NUM_GROUPS by axis: field + 1
-    uint32_t in_domain;  // bool: this lane is none of the padding; 0: all are in
-    vy_extent *over_extents; // by over variable
+    uint32_t in_domain;                     // bool: this lane is none of the padding; 0: all are in
+    vy_extent *over_extents;                // by over variable
     uint32_t *over_ids;
     uint32_t input_values[VY_INPUT_COUNT * 3], input_vectors[VY_INPUT_COUNT], global_ids[3];
-    bool exact;          // no contraction
-    bool library;        // a function of mathlib.vyre: its store is the return value
+    bool exact;   // no contraction
+    bool library; // a function of mathlib.vyre: its store is the return value
     uint32_t returned;
-    bool lines, names;   // write OpLine, OpName
+    bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
-    vy_words interface;  // global variables in use
+    vy_words interface; // global variables in use
 } vy_fn;
 
 // Emits the entry point of a program and describes it.  False with m->diag or m->oom set.
@@ -252,15 +147,15 @@ bool vy_fn_begin(vy_fn *f, vy_spv *m, const vy_program *p);
 void vy_fn_join(vy_fn *f, uint32_t function, uint32_t type, uint32_t fn_type, uint32_t n_params,
                 const uint32_t *params, uint32_t label);
 void vy_fn_free(vy_fn *f);
-uint32_t vy_val(vy_fn *f, uint32_t id); // SPIR-V id of an operand
+uint32_t vy_val(vy_fn *f, uint32_t id);         // SPIR-V id of an operand
 void vy_interface(vy_fn *f, uint32_t variable); // a global variable the entry point uses
 
 // One instruction with a result; the operands follow the result id.
 uint32_t vy_op_n(vy_fn *f, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands);
-#define VY_DO(f, op, type, ...)                                                                   \
+#define VY_DO(f, op, type, ...)                                                                    \
     vy_op_n(f, op, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
 uint32_t vy_ext(vy_fn *f, uint32_t inst, uint32_t type, uint32_t n, const uint32_t *operands);
-#define VY_EXT(f, inst, type, ...)                                                                \
+#define VY_EXT(f, inst, type, ...)                                                                 \
     vy_ext(f, inst, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
 // Arithmetic in u32 that folds constants.
 uint32_t vy_u32_op(vy_fn *f, SpvOp op, uint32_t a, uint32_t b);
@@ -274,38 +169,43 @@ void vy_branch(vy_fn *f, uint32_t label); // ends one
 void vy_branch_if(vy_fn *f, uint32_t cond, uint32_t yes, uint32_t no);
 // if (cond) { … }.  The end makes the phi: `value` where the body ran, else `otherwise`; type 0: no
 // value.  cond 0 is true: then there is no branch at all.
-typedef struct vy_guard { uint32_t header, merge; } vy_guard;
+typedef struct vy_guard {
+    uint32_t header, merge;
+} vy_guard;
 vy_guard vy_guard_begin(vy_fn *f, uint32_t cond);
 uint32_t vy_guard_end(vy_fn *f, vy_guard g, uint32_t type, uint32_t value, uint32_t otherwise);
 // do { state = …next } while (!done).  begin returns the state's id; end takes its next value and
 // the condition to leave.  The state of the last iteration is visible afterwards.
-typedef struct vy_spin { uint32_t header, merge, next_label, patch; } vy_spin;
+typedef struct vy_spin {
+    uint32_t header, merge, next_label, patch;
+} vy_spin;
 uint32_t vy_spin_begin(vy_fn *f, vy_spin *s, uint32_t type, uint32_t initial);
 void vy_spin_end(vy_fn *f, vy_spin *s, uint32_t done, uint32_t next);
 
 // ------------------------------------------------------------------------- one file per kind of op
-bool vy_emit_control(vy_fn *f, uint32_t i);  // emit_control.c
-uint32_t vy_emit_op(vy_fn *f, uint32_t i);   // emit_ops.c: PURE rows
-uint32_t vy_emit_div(vy_fn *f, uint32_t i);  // emit_int.c
+bool vy_emit_control(vy_fn *f, uint32_t i); // emit_control.c
+uint32_t vy_emit_op(vy_fn *f, uint32_t i);  // emit_ops.c: PURE rows
+uint32_t vy_emit_div(vy_fn *f, uint32_t i); // emit_int.c
 uint32_t vy_emit_rem(vy_fn *f, uint32_t i);
 uint32_t vy_emit_shift(vy_fn *f, uint32_t i);
 uint32_t vy_emit_popcount(vy_fn *f, uint32_t i);
 uint32_t vy_cast_id(vy_fn *f, vy_type to, vy_type from, uint32_t v); // emit_cast.c
 uint32_t vy_emit_isnan(vy_fn *f, uint32_t i);                        // emit_float.c
 uint32_t vy_emit_isinf(vy_fn *f, uint32_t i);
-uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t native); // emit_math.c: MATH, LIB, pow, atan2
+uint32_t vy_emit_function(vy_fn *f, uint32_t i,
+                          uint32_t native); // emit_math.c: MATH, LIB, pow, atan2
 uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, uint32_t aux, uint32_t n,
                          const uint32_t *x); // library.c
 bool vy_emit_library(vy_spv *m);             // library.c: the functions called and not yet emitted
-uint32_t vy_emit_load(vy_fn *f, uint32_t i);                      // emit_memory.c
+uint32_t vy_emit_load(vy_fn *f, uint32_t i); // emit_memory.c
 void vy_emit_store(vy_fn *f, uint32_t i);
 void vy_emit_zero(vy_fn *f, uint32_t i);
 uint32_t vy_emit_atomic(vy_fn *f, uint32_t i); // emit_atomics.c
 void vy_emit_barrier(vy_fn *f);                // emit_subgroup.c
 uint32_t vy_emit_subgroup(vy_fn *f, uint32_t i);
-void vy_params_declare(vy_fn *f);                   // params.c
+void vy_params_declare(vy_fn *f); // params.c
 uint32_t vy_param_id(vy_fn *f, uint32_t field);
-uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf);       // leaves.c: leaf index
+uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf); // leaves.c: leaf index
 uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;

@@ -80,7 +80,8 @@ static void need_int64(const vy_update *u)
 {
     bool shared = u->a->cls == SpvStorageClassWorkgroup;
     vy_spv_capability(u->f->m, SpvCapabilityInt64Atomics);
-    vy_spv_feature(u->f->m, shared ? VY_FEATURE_BIT(ATOMIC_INT64_SHARED) : VY_FEATURE_BIT(ATOMIC_INT64));
+    vy_spv_feature(u->f->m,
+                   shared ? VY_FEATURE_BIT(ATOMIC_INT64_SHARED) : VY_FEATURE_BIT(ATOMIC_INT64));
 }
 
 static void need_float_add(const vy_update *u)
@@ -159,15 +160,22 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
 {
     const vy_inst *in = &f->p->insts.data[i];
     const vy_buf *b = &f->p->buffers.data[in->aux];
-    vy_update u = {.f = f, .a = &f->arrays[in->aux], .op = (vy_op)in->op, .type = vy_type_loaded(b->type)};
+    vy_update u = {.f = f,
+                   .a = &f->arrays[in->aux],
+                   .op = (vy_op)in->op,
+                   .type = vy_type_loaded(b->type)};
     u.value = vy_val(f, vy_arg(f->p, i, in->nargs - 1));
     if (u.op == VY_OP_ATOMIC_CAS) u.expected = vy_val(f, vy_arg(f->p, i, in->nargs - 2));
     vy_place at = vy_find_place(f, i, true);
     vy_guard g = vy_guard_begin(f, at.ok);
     uint32_t old;
-    if (in->flags & VY_FLAG_OWNED || b->cls == VY_LOCAL) old = plainly(&u, at.address);
-    else if (u.a->form == VY_MEM_HALVES) old = by_halves(&u, at.address);
-    else if (u.a->form == VY_MEM_BITS) old = by_bits(&u, at.address);
-    else old = native(&u, at.address);
+    if (in->flags & VY_FLAG_OWNED || b->cls == VY_LOCAL)
+        old = plainly(&u, at.address);
+    else if (u.a->form == VY_MEM_HALVES)
+        old = by_halves(&u, at.address);
+    else if (u.a->form == VY_MEM_BITS)
+        old = by_bits(&u, at.address);
+    else
+        old = native(&u, at.address);
     return vy_guard_end(f, g, vy_spv_type(f->m, u.type), old, vy_spv_zero(f->m, u.type));
 }

@@ -21,10 +21,23 @@ static uint32_t to_bool(vy_fn *f, vy_type from, uint32_t v)
     return VY_DO(f, op, vy_bool_type(f), v, vy_spv_zero(f->m, from));
 }
 
+// Sign extension by shifts, not OpSConvert: Mesa 22.3 miscompiles comparisons of OpSConvert's result
+// with a constant (-1 < 1 is false; see tests/unit/test_device.c, widened_comparisons).
+static uint32_t widen_signed(vy_fn *f, vy_type to, uint32_t v)
+{
+    vy_spv *m = f->m;
+    uint32_t type = vy_spv_type(m, to), count = vy_spv_u32(m, 32);
+    v = VY_DO(f, SpvOpUConvert, vy_spv_type(m, VY_U64), v);
+    v = VY_DO(f, SpvOpShiftLeftLogical, type, v, count);
+    return VY_DO(f, SpvOpShiftRightArithmetic, type, v, count);
+}
+
 static uint32_t between_integers(vy_fn *f, vy_type to, vy_type from, uint32_t v)
 {
     vy_spv *m = f->m;
-    if (vy_type_size(to) == vy_type_size(from)) return VY_DO(f, SpvOpBitcast, vy_spv_type(m, to), v);
+    if (vy_type_size(to) == vy_type_size(from))
+        return VY_DO(f, SpvOpBitcast, vy_spv_type(m, to), v);
+    if (from == VY_I32 && vy_type_size(to) == 8) return widen_signed(f, to, v);
     // OpSConvert gives any integer type and extends the sign; OpUConvert gives unsigned ones only.
     if (vy_type_is_signed(from)) return VY_DO(f, SpvOpSConvert, vy_spv_type(m, to), v);
     vy_type u = vy_unsigned_of(to);
@@ -64,7 +77,8 @@ static uint32_t saturate_below(vy_fn *f, vy_type to, vy_type from, uint32_t v, u
 static uint32_t narrow_to_odd(vy_fn *f, uint32_t x)
 {
     vy_spv *m = f->m;
-    uint32_t f32 = vy_spv_type(m, VY_F32), f64 = vy_spv_type(m, VY_F64), u32 = vy_spv_type(m, VY_U32);
+    uint32_t f32 = vy_spv_type(m, VY_F32), f64 = vy_spv_type(m, VY_F64),
+             u32 = vy_spv_type(m, VY_U32);
     uint32_t bools = vy_bool_type(f), one = vy_spv_u32(m, 1), zero = vy_spv_u32(m, 0);
     uint32_t y = VY_DO(f, SpvOpFConvert, f32, x), back = VY_DO(f, SpvOpFConvert, f64, y);
     uint32_t bits = VY_DO(f, SpvOpBitcast, u32, y);

@@ -218,7 +218,10 @@ static void loop_merge(vy_fn *f, const vy_frame *frame)
 static bool begin_loop(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
-    vy_frame frame = {.opener = i, .header = vy_spv_id(m), .merge = vy_spv_id(m), .other = vy_spv_id(m)};
+    vy_frame frame = {.opener = i,
+                      .header = vy_spv_id(m),
+                      .merge = vy_spv_id(m),
+                      .other = vy_spv_id(m)};
     counted c = counted_loop(f, i);
     uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
     if (!reserve_inits(f, i, 3, &frame)) return false;
@@ -242,7 +245,10 @@ static bool begin_loop(vy_fn *f, uint32_t i)
 static bool begin_while(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
-    vy_frame frame = {.opener = i, .header = vy_spv_id(m), .merge = vy_spv_id(m), .other = vy_spv_id(m)};
+    vy_frame frame = {.opener = i,
+                      .header = vy_spv_id(m),
+                      .merge = vy_spv_id(m),
+                      .other = vy_spv_id(m)};
     if (!reserve_inits(f, i, 0, &frame)) return false;
     uint32_t before = f->block, condition = vy_spv_id(m);
     vy_branch(f, frame.header);
@@ -277,8 +283,10 @@ static void end_loop(vy_fn *f, uint32_t i)
         if (!next) next = VY_DO(f, SpvOpIAdd, t, frame.counter, frame.counter_step);
         patch(f, frame.counter_phi, next);
     }
-    if (leaves) vy_branch_if(f, keep, frame.header, frame.merge);
-    else vy_branch(f, frame.header);
+    if (leaves)
+        vy_branch_if(f, keep, frame.header, frame.merge);
+    else
+        vy_branch(f, frame.header);
     vy_label(f, frame.merge);
     f->closed = frame;
     f->closed_end = frame.other;

@@ -49,7 +49,8 @@ uint32_t vy_emit_rem(vy_fn *f, uint32_t i)
 {
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t type = vy_spv_type(f->m, t), a = arg(f, i, 0);
-    divisor d = safe_divisor(f, i, t); // where it is replaced by 1 the remainder is 0, as it must be
+    divisor d =
+        safe_divisor(f, i, t); // where it is replaced by 1 the remainder is 0, as it must be
     if (!vy_type_is_signed(t)) return VY_DO(f, SpvOpUMod, type, a, d.safe);
     uint32_t q = VY_DO(f, SpvOpSDiv, type, a, d.safe);
     return VY_DO(f, SpvOpISub, type, a, VY_DO(f, SpvOpIMul, type, q, d.safe));
@@ -61,7 +62,8 @@ uint32_t vy_emit_shift(vy_fn *f, uint32_t i)
     vy_type t = (vy_type)in->type, ct = vy_id_type(f->p, vy_arg(f->p, i, 1));
     uint32_t type = vy_spv_type(f->m, t), mask = vy_type_bits(t) - 1, count;
     const vy_scalar *c = vy_id_const(f->p, vy_arg(f->p, i, 1));
-    if (c) count = vy_spv_int(f->m, ct, (int64_t)(c->u & mask));
+    if (c)
+        count = vy_spv_int(f->m, ct, (int64_t)(c->u & mask));
     else
         count = VY_DO(f, SpvOpBitwiseAnd, vy_spv_type(f->m, ct), arg(f, i, 1),
                       vy_spv_int(f->m, ct, mask));

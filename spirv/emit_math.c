@@ -64,7 +64,8 @@ static uint32_t pow_native(vy_fn *f, uint32_t x, uint32_t y, const vy_scalar *kn
 
 static uint32_t atan2_native(vy_fn *f, uint32_t y, uint32_t x)
 {
-    uint32_t type = vy_spv_type(f->m, VY_F32), bools = vy_bool_type(f), zero = vy_spv_zero(f->m, VY_F32);
+    uint32_t type = vy_spv_type(f->m, VY_F32), bools = vy_bool_type(f),
+             zero = vy_spv_zero(f->m, VY_F32);
     uint32_t origin = VY_DO(f, SpvOpLogicalAnd, bools, VY_DO(f, SpvOpFOrdEqual, bools, x, zero),
                             VY_DO(f, SpvOpFOrdEqual, bools, y, zero));
     return VY_DO(f, SpvOpSelect, type, origin, zero, VY_EXT(f, GLSLstd450Atan2, type, y, x));
@@ -114,7 +115,9 @@ uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t code)
     const vy_scalar *y = op == VY_OP_POW ? vy_id_const(f->p, vy_arg(f->p, i, 1)) : NULL;
     if (y) r = pow_constant(f, work, x[0], y->f, use_native);
     if (r) return vy_cast_id(f, t, work, r);
-    if (use_native) r = native(f, op, code, x, y);
-    else r = vy_library_call(f, op, work, in->aux, in->nargs, x);
+    if (use_native)
+        r = native(f, op, code, x, y);
+    else
+        r = vy_library_call(f, op, work, in->aux, in->nargs, x);
     return vy_cast_id(f, t, work, r);
 }

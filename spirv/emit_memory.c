@@ -51,7 +51,8 @@ vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
             continue;
         }
         uint32_t extent = vy_extent_id(f, &extents[k], VY_EXTENT_U32);
-        place.address = vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index);
+        place.address =
+            vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index);
     }
     if (b->rank == 0) place.address = vy_spv_u32(f->m, 0);
     return place;
@@ -94,8 +95,8 @@ uint32_t vy_read_element(vy_fn *f, const vy_array *a, uint32_t address)
     if (a->type == VY_BOOL) return VY_DO(f, SpvOpINotEqual, vy_bool_type(f), v, vy_spv_u32(m, 0));
     vy_type loaded = vy_type_loaded(a->type);
     if (loaded == a->type) return v;
-    return VY_DO(f, vy_type_is_signed(loaded) ? SpvOpSConvert : SpvOpUConvert, vy_spv_type(m, loaded),
-                 v);
+    return VY_DO(f, vy_type_is_signed(loaded) ? SpvOpSConvert : SpvOpUConvert,
+                 vy_spv_type(m, loaded), v);
 }
 
 // A value as the memory has it, except VY_MEM_HALVES.
@@ -133,8 +134,8 @@ vy_halves vy_halves_begin(vy_fn *f, const vy_array *a, uint32_t address)
     h.half = half_of(f, address);
     h.pointer = vy_element_pointer(f, a, word_of(f, address));
     h.scope = a->cls == SpvStorageClassWorkgroup ? SpvScopeWorkgroup : SpvScopeDevice;
-    uint32_t first = VY_DO(f, SpvOpAtomicLoad, h.u32, h.pointer, vy_spv_u32(f->m, h.scope),
-                           vy_spv_u32(f->m, 0));
+    uint32_t first =
+        VY_DO(f, SpvOpAtomicLoad, h.u32, h.pointer, vy_spv_u32(f->m, h.scope), vy_spv_u32(f->m, 0));
     h.word = vy_spin_begin(f, &h.spin, h.u32, first);
     h.old = vy_half_of_word(f, h.word, h.half);
     return h;
@@ -163,7 +164,8 @@ uint32_t vy_emit_load(vy_fn *f, uint32_t i)
     uint32_t type = vy_spv_type(f->m, loaded);
     vy_place at = vy_find_place(f, i, !(f->facts->uniform && f->facts->uniform[i]));
     if (!at.ok) return vy_read_element(f, a, at.address);
-    uint32_t safe = vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, at.address, vy_spv_u32(f->m, 0));
+    uint32_t safe =
+        vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, at.address, vy_spv_u32(f->m, 0));
     uint32_t v = vy_read_element(f, a, safe);
     return vy_select_id(f, type, at.ok, v, vy_spv_zero(f->m, loaded));
 }

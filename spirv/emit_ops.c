@@ -9,11 +9,26 @@ typedef struct row {
 } row;
 
 enum { SpvOpNA = 0, GLSLstd450NA = 0 };
-#define CORE(f, s, u, b) {ROW_CORE, SpvOp##f, SpvOp##s, SpvOp##u, SpvOp##b}
-#define EXT(f, s, u) {ROW_EXT, GLSLstd450##f, GLSLstd450##s, GLSLstd450##u, 0}
-#define MATH(name) {ROW_MATH, GLSLstd450##name, 0, 0, 0}
-#define LIB {ROW_LIB, 0, 0, 0, 0}
-#define EMIT {ROW_EMIT, 0, 0, 0, 0}
+#define CORE(f, s, u, b)                                                                           \
+    {                                                                                              \
+        ROW_CORE, SpvOp##f, SpvOp##s, SpvOp##u, SpvOp##b                                           \
+    }
+#define EXT(f, s, u)                                                                               \
+    {                                                                                              \
+        ROW_EXT, GLSLstd450##f, GLSLstd450##s, GLSLstd450##u, 0                                    \
+    }
+#define MATH(name)                                                                                 \
+    {                                                                                              \
+        ROW_MATH, GLSLstd450##name, 0, 0, 0                                                        \
+    }
+#define LIB                                                                                        \
+    {                                                                                              \
+        ROW_LIB, 0, 0, 0, 0                                                                        \
+    }
+#define EMIT                                                                                       \
+    {                                                                                              \
+        ROW_EMIT, 0, 0, 0, 0                                                                       \
+    }
 static const row rows[VY_OP_COUNT] = {
 #define X(id, text, form, rule, effect, fold, deriv, spirv) [VY_OP_##id] = spirv,
     VY_OPS(X)
@@ -64,24 +79,28 @@ static uint32_t emit_minmax(vy_fn *f, uint32_t i, bool is_min)
     SpvOp less = vy_type_is_float(t)    ? SpvOpFOrdLessThan
                  : vy_type_is_signed(t) ? SpvOpSLessThan
                                         : SpvOpULessThan;
-    uint32_t c = is_min ? VY_DO(f, less, vy_bool_type(f), a, b) : VY_DO(f, less, vy_bool_type(f), b, a);
+    uint32_t c =
+        is_min ? VY_DO(f, less, vy_bool_type(f), a, b) : VY_DO(f, less, vy_bool_type(f), b, a);
     return VY_DO(f, SpvOpSelect, type, c, a, b);
 }
 
-// (x > 0) − (x < 0); 0 for NaN and for −0.
+// (x > 0) − (x < 0); 0 for NaN and for −0.  In integers, because compilers turn a select between −1.0
+// and 0.0 into the negation of a converted bool, which gives −0.
 static uint32_t emit_sign(vy_fn *f, uint32_t i)
 {
     vy_type t = (vy_type)f->p->insts.data[i].type;
     bool is_float = vy_type_is_float(t), is_signed = vy_type_is_signed(t);
-    uint32_t type = vy_spv_type(f->m, t), bools = vy_bool_type(f), x = arg(f, i, 0);
-    uint32_t zero = vy_spv_zero(f->m, t);
-    uint32_t one = is_float ? vy_spv_float(f->m, t, 1) : vy_spv_int(f->m, t, 1);
+    vy_type work = is_float ? VY_I32 : t;
+    uint32_t type = vy_spv_type(f->m, work), bools = vy_bool_type(f), x = arg(f, i, 0);
+    uint32_t one = vy_spv_int(f->m, work, 1), none = vy_spv_zero(f->m, work),
+             zero = vy_spv_zero(f->m, t);
     if (!is_float && !is_signed)
-        return VY_DO(f, SpvOpSelect, type, VY_DO(f, SpvOpINotEqual, bools, x, zero), one, zero);
+        return VY_DO(f, SpvOpSelect, type, VY_DO(f, SpvOpINotEqual, bools, x, zero), one, none);
     SpvOp less = is_float ? SpvOpFOrdLessThan : SpvOpSLessThan;
-    uint32_t minus = is_float ? vy_spv_float(f->m, t, -1) : vy_spv_int(f->m, t, -1);
-    uint32_t below = VY_DO(f, SpvOpSelect, type, VY_DO(f, less, bools, x, zero), minus, zero);
-    return VY_DO(f, SpvOpSelect, type, VY_DO(f, less, bools, zero, x), one, below);
+    uint32_t minus = vy_spv_int(f->m, work, -1);
+    uint32_t below = VY_DO(f, SpvOpSelect, type, VY_DO(f, less, bools, x, zero), minus, none);
+    uint32_t r = VY_DO(f, SpvOpSelect, type, VY_DO(f, less, bools, zero, x), one, below);
+    return vy_cast_id(f, t, work, r);
 }
 
 // Multiply and add: fma of GLSL.std.450 promises no more, and is slow on some devices.

@@ -9,9 +9,9 @@ void vy_emit_barrier(vy_fn *f)
 {
     vy_spv *m = f->m;
     uint32_t group = vy_spv_u32(m, SpvScopeWorkgroup);
-    uint32_t memory = vy_spv_u32(m, SpvMemorySemanticsAcquireReleaseMask |
-                                        SpvMemorySemanticsWorkgroupMemoryMask |
-                                        SpvMemorySemanticsUniformMemoryMask);
+    uint32_t memory =
+        vy_spv_u32(m, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
+                          SpvMemorySemanticsUniformMemoryMask);
     VY_PUT(m, f->out, SpvOpControlBarrier, group, group, memory);
 }
 
@@ -92,10 +92,10 @@ static uint32_t reduce(vy_fn *f, uint32_t i, vy_op op)
     }
     need(f, SpvCapabilityGroupNonUniformArithmetic, VY_FEATURE_BIT(SUBGROUP_ARITHMETIC), t);
     fold o = fold_of(op);
-    SpvOp code = t == VY_BOOL             ? o.on_bool
-                 : vy_type_is_float(t)    ? o.on_float
-                 : vy_type_is_signed(t)   ? o.on_signed
-                                          : o.on_unsigned;
+    SpvOp code = t == VY_BOOL           ? o.on_bool
+                 : vy_type_is_float(t)  ? o.on_float
+                 : vy_type_is_signed(t) ? o.on_signed
+                                        : o.on_unsigned;
     return VY_DO(f, code, type, scope, (uint32_t)o.how, x);
 }
 
@@ -108,12 +108,14 @@ static uint32_t lane_exists(vy_fn *f, uint32_t lane)
     const uint32_t *w = f->p->workgroup;
     uint32_t u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f), total = w[0] * w[1] * w[2];
     uint32_t size = vy_subgroup_size(f);
-    if (power_of_two(total)) { // so is the subgroup size: the workgroup fills subgroups, or part of one
+    if (power_of_two(
+            total)) { // so is the subgroup size: the workgroup fills subgroups, or part of one
         size = VY_EXT(f, GLSLstd450UMin, u32, size, vy_spv_u32(m, total));
         return VY_DO(f, SpvOpULessThan, bools, lane, size);
     }
     need(f, SpvCapabilityGroupNonUniformBallot, VY_FEATURE_BIT(SUBGROUP_BALLOT), VY_U32);
-    uint32_t scope = vy_spv_u32(m, SpvScopeSubgroup), four = VY_INTERN(m, SpvOpTypeVector, 0, u32, 4);
+    uint32_t scope = vy_spv_u32(m, SpvScopeSubgroup),
+             four = VY_INTERN(m, SpvOpTypeVector, 0, u32, 4);
     uint32_t ballot = VY_DO(f, SpvOpGroupNonUniformBallot, four, scope, vy_spv_bool(m, true));
     uint32_t inside = VY_DO(f, SpvOpULessThan, bools, lane, size);
     uint32_t safe = VY_DO(f, SpvOpSelect, u32, inside, lane, vy_spv_u32(m, 0));

@@ -55,8 +55,10 @@ static bool scan(vy_facts *f, const vy_program *p)
         if (vy_op_opens(op)) ok = vy_vec_push(&open, i);
         if ((op == VY_OP_ELSE || vy_op_closes(op)) && open.count) {
             f->partner[open.data[open.count - 1]] = i;
-            if (op == VY_OP_ELSE) open.data[open.count - 1] = i;
-            else open.count--;
+            if (op == VY_OP_ELSE)
+                open.data[open.count - 1] = i;
+            else
+                open.count--;
         }
     }
     vy_vec_free(&open);
@@ -93,8 +95,7 @@ static bool choose_form(vy_spv *m, const vy_buf *b, vy_mem_facts *f)
     case VY_I32:
     case VY_U32: return true;
     case VY_I64:
-    case VY_U64:
-        return enabled(m, int64) || refuse(m, b, f, int64, "use a 32-bit element type");
+    case VY_U64: return enabled(m, int64) || refuse(m, b, f, int64, "use a 32-bit element type");
     case VY_F16: f->form = VY_MEM_HALVES; return true;
     case VY_F32:
         if (f->atomic_other || !enabled(m, add32)) f->form = VY_MEM_BITS;

@@ -87,9 +87,10 @@ static void put_bindings(vy_text *t, const vy_plan *plan, const vy_kernel *k, co
 
 static const char *c_type(const char *type)
 {
-    static const char *const pairs[][2] = {
-        {"i32", "int32_t"}, {"u32", "uint32_t"}, {"i64", "int64_t"}, {"u64", "uint64_t"},
-        {"f32", "float"},   {"f64", "double"},   {"bool", "uint32_t"}, {"f16", "uint16_t"}};
+    static const char *const pairs[][2] = {{"i32", "int32_t"},   {"u32", "uint32_t"},
+                                           {"i64", "int64_t"},   {"u64", "uint64_t"},
+                                           {"f32", "float"},     {"f64", "double"},
+                                           {"bool", "uint32_t"}, {"f16", "uint16_t"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(type, pairs[i][0]) == 0) return pairs[i][1];
     return "uint32_t";
@@ -159,7 +160,9 @@ static void put_kernel(vy_text *t, const vy_plan *plan, const vy_kernel *k, cons
     for (uint32_t i = 0; i < k->domain_rank; i++) {
         vy_text_add(t, "// domain axis %u: ", i);
         vy_text_expr(t, k->exprs, k->domain[i], k->symbols);
-        vy_text_add(t, i + 1 == k->domain_rank ? " (x)\n" : i + 2 == k->domain_rank ? " (y)\n" : " (z)\n");
+        vy_text_add(t, i + 1 == k->domain_rank   ? " (x)\n"
+                       : i + 2 == k->domain_rank ? " (y)\n"
+                                                 : " (z)\n");
     }
     for (uint32_t i = 0; i < VY_FEATURE_COUNT; i++)
         if (k->features >> i & 1) vy_text_add(t, "// needs %s\n", vy_feature_name(i));
@@ -182,7 +185,8 @@ char *vy_c_header(const vy_plan *plan, const char *prefix, size_t *size)
         bool seen = false;
         for (uint32_t j = 0; j < i; j++) seen |= plan->kernels[j].words == k->words;
         put_kernel(t, plan, k, prefix);
-        bool alone = plan->kernel_count == 1 || (!i && k->words == plan->kernels[plan->kernel_count - 1].words);
+        bool alone = plan->kernel_count == 1 ||
+                     (!i && k->words == plan->kernels[plan->kernel_count - 1].words);
         if (!seen) put_words(t, k->words, k->word_count, prefix, alone ? "" : k->name);
     }
     vy_text_add(t, "\n#endif\n");

@@ -26,8 +26,10 @@ uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form)
     vy_words *out = f->out;
     f->out = &f->prologue;
     if (form == VY_EXTENT_31)
-        *slot = VY_EXT(f, GLSLstd450UMin, vy_spv_type(f->m, VY_U32), e->id, vy_spv_u32(f->m, limit));
-    else *slot = VY_DO(f, SpvOpUConvert, vy_spv_type(f->m, VY_U64), e->id);
+        *slot =
+            VY_EXT(f, GLSLstd450UMin, vy_spv_type(f->m, VY_U32), e->id, vy_spv_u32(f->m, limit));
+    else
+        *slot = VY_DO(f, SpvOpUConvert, vy_spv_type(f->m, VY_U64), e->id);
     f->out = out;
     return *slot;
 }

@@ -34,10 +34,12 @@ uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, uint32_t aux, uint32_t n
     vy_spv *m = f->m;
     char name[40];
     bool digamma = op == VY_OP_POLYGAMMA && aux == 0;
-    snprintf(name, sizeof name, "%s_%s", digamma ? "digamma" : vy_op_infos[op].text, vy_type_name(t));
+    snprintf(name, sizeof name, "%s_%s", digamma ? "digamma" : vy_op_infos[op].text,
+             vy_type_name(t));
     vy_lib_call call = {find_item(name), op == VY_OP_POLYGAMMA ? aux : 0, 0};
     if (call.item == UINT32_MAX) {
-        vy_diag_set(m->diag, VY_E_INVALID_SPIRV, 0, 0, NULL, "internal: no library function `%s`", name);
+        vy_diag_set(m->diag, VY_E_INVALID_SPIRV, 0, 0, NULL, "internal: no library function `%s`",
+                    name);
         m->oom = true;
         return 1;
     }
@@ -106,7 +108,8 @@ static bool emit_function(vy_spv *m, const vy_program *p, const vy_lib_call *cal
     vy_fn f = {0};
     bool ok = vy_facts_make(m, p, &facts) && vy_fn_begin(&f, m, p);
     if (ok) {
-        uint32_t label = vy_spv_id(m), type = vy_spv_type(m, t), params[4], fn[3] = {type, type, type};
+        uint32_t label = vy_spv_id(m), type = vy_spv_type(m, t), params[4],
+                 fn[3] = {type, type, type};
         uint32_t n = p->scalars.count;
         for (uint32_t i = 0; i < n; i++) {
             params[2 * i] = type;
@@ -144,11 +147,12 @@ bool vy_emit_library(vy_spv *m)
         vy_lib_call call = m->lib.data[m->lib_done++]; // functions may call functions
         const mathlib_item *item = &mathlib_items[call.item];
         vy_module *scratch = vy_module_new();
-        vy_program *p = scratch ? as_program(scratch, item, call.order, parameter_count(item)) : NULL;
-        if (!p && scratch && !vy_module_ok(scratch)) {
-            const vy_diag *why = vy_module_diag(scratch);
-            vy_diag_set(m->diag, VY_E_INVALID_SPIRV, 0, 0, NULL, "internal: library function `%s`: %.300s",
-                        item->name, why->text);
+        vy_program *p =
+            scratch ? as_program(scratch, item, call.order, parameter_count(item)) : NULL;
+        const vy_diag *why = scratch ? vy_module_diag(scratch) : NULL;
+        if (!p && why && why->severity == VY_ERROR && why->blame == VY_BLAME_PROGRAM) {
+            vy_diag_set(m->diag, VY_E_INVALID_SPIRV, 0, 0, NULL,
+                        "internal: library function `%s`: %.300s", item->name, why->text);
             ok = false;
         } else if (!p) {
             m->oom = true;

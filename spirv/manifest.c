@@ -63,17 +63,22 @@ static void put_param(vy_text *t, const vy_kernel *k, const vy_kernel_param *p)
     put_field(t, "kind", kinds[p->kind]);
     put_field(t, "type", p->type);
     vy_text_add(t, "\"offset\": %u, \"size\": %u, \"value\": ", p->offset, p->size);
-    if (p->kind == VY_PARAM_EXPR) put_expr(t, k->exprs, p->index, k->symbols);
-    else if (p->kind == VY_PARAM_SCALAR) vy_text_json(t, k->symbols[p->index].name);
-    else vy_text_add(t, "\"%s.%c\"", kinds[p->kind], "xyz"[p->index]);
+    if (p->kind == VY_PARAM_EXPR)
+        put_expr(t, k->exprs, p->index, k->symbols);
+    else if (p->kind == VY_PARAM_SCALAR)
+        vy_text_json(t, k->symbols[p->index].name);
+    else
+        vy_text_add(t, "\"%s.%c\"", kinds[p->kind], "xyz"[p->index]);
     vy_text_add(t, "}");
 }
 
 static void put_params(vy_text *t, const vy_kernel *k)
 {
     vy_text_add(t, "      \"params\": {\"in\": ");
-    if (k->param_set == VY_NO_BINDING) vy_text_add(t, "\"push_constants\"");
-    else vy_text_add(t, "{\"set\": %u, \"binding\": %u}", k->param_set, k->param_binding);
+    if (k->param_set == VY_NO_BINDING)
+        vy_text_add(t, "\"push_constants\"");
+    else
+        vy_text_add(t, "{\"set\": %u, \"binding\": %u}", k->param_set, k->param_binding);
     vy_text_add(t, ", \"bytes\": %u, \"fields\": [", k->param_bytes);
     for (uint32_t i = 0; i < k->param_count; i++) {
         vy_text_add(t, i ? ",\n" : "\n");
@@ -119,9 +124,10 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
     vy_text_add(t, "    {");
     put_field(t, "name", k->name);
     put_field(t, "entry", k->entry);
-    vy_text_add(t, "\"spirv\": \"%u.%u\", \"vulkan\": \"%u.%u\",\n      \"local_size\": [%u, %u, %u],\n",
-                k->spirv_version >> 16, k->spirv_version >> 8 & 255, k->vulkan_version >> 22,
-                k->vulkan_version >> 12 & 1023, k->local_size[0], k->local_size[1], k->local_size[2]);
+    vy_text_add(
+        t, "\"spirv\": \"%u.%u\", \"vulkan\": \"%u.%u\",\n      \"local_size\": [%u, %u, %u],\n",
+        k->spirv_version >> 16, k->spirv_version >> 8 & 255, k->vulkan_version >> 22,
+        k->vulkan_version >> 12 & 1023, k->local_size[0], k->local_size[1], k->local_size[2]);
     put_features(t, k);
     vy_text_add(t, "      \"bindings\": [");
     for (uint32_t i = 0; i < k->binding_count; i++) {

@@ -3,7 +3,7 @@
 //
 // SPIR-V wants its parts in a fixed order, but an emitter learns of a capability, a constant or a
 // decoration while it writes code.  So every part has a buffer of its own.
-#include "spirv/emit.h"
+#include "spirv/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void vy_spv_put(vy_spv *m, vy_words *to, SpvOp op, uint32_t n, const uint32_t *o
     }
     uint32_t *w = to->data + to->count;
     w[0] = (n + 1) << SpvWordCountShift | (uint32_t)op;
-    memcpy(w + 1, operands, (size_t)n * 4);
+    if (n) memcpy(w + 1, operands, (size_t)n * 4);
     to->count += n + 1;
 }
 
@@ -99,13 +99,11 @@ static void put_head(vy_spv *m, vy_words *out)
     }
     vy_spv_capability(m, SpvCapabilityShader);
     if (m->caps.count) qsort(m->caps.data, m->caps.count, sizeof *m->caps.data, by_value);
-    for (uint32_t i = 0; i < m->caps.count; i++)
-        VY_PUT(m, out, SpvOpCapability, m->caps.data[i]);
+    for (uint32_t i = 0; i < m->caps.count; i++) VY_PUT(m, out, SpvOpCapability, m->caps.data[i]);
     for (uint32_t i = 0; i < VY_EXT_COUNT; i++)
         if (m->extensions >> i & 1)
             vy_spv_put_text(m, out, SpvOpExtension, 0, NULL, extensions[i].name, 0, NULL);
-    if (m->glsl)
-        vy_spv_put_text(m, out, SpvOpExtInstImport, 1, &m->glsl, "GLSL.std.450", 0, NULL);
+    if (m->glsl) vy_spv_put_text(m, out, SpvOpExtInstImport, 1, &m->glsl, "GLSL.std.450", 0, NULL);
     VY_PUT(m, out, SpvOpMemoryModel, SpvAddressingModelLogical, SpvMemoryModelGLSL450);
 }
 

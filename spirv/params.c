@@ -69,7 +69,8 @@ static void add_group_fields(vy_fn *f)
     char name[32];
     for (uint32_t a = 0; a < 3; a++) {
         snprintf(name, sizeof name, "_group_base_%c", axis_name[a]);
-        if (base[a]) f->base_field[a] = vy_describe_param(f->d, name, VY_PARAM_GROUP_BASE, VY_U32, a) + 1;
+        if (base[a])
+            f->base_field[a] = vy_describe_param(f->d, name, VY_PARAM_GROUP_BASE, VY_U32, a) + 1;
     }
     for (uint32_t a = 0; a < 3; a++) {
         snprintf(name, sizeof name, "_num_groups_%c", axis_name[a]);
@@ -123,7 +124,8 @@ static void add_member(vy_fn *f, uint32_t field, uint32_t block, vy_words *types
     VY_PUT(m, &m->sections[VY_SEC_ANNOTATIONS], SpvOpMemberDecorate, head[0], head[1],
            SpvDecorationOffset, param->offset);
     if (!m->options->strip)
-        vy_spv_put_text(m, &m->sections[VY_SEC_NAMES], SpvOpMemberName, 2, head, param->name, 0, NULL);
+        vy_spv_put_text(m, &m->sections[VY_SEC_NAMES], SpvOpMemberName, 2, head, param->name, 0,
+                        NULL);
 }
 
 static void declare_block(vy_fn *f, const bool *used)
@@ -161,8 +163,8 @@ void vy_params_declare(vy_fn *f)
 {
     vy_describe *d = f->d;
     for (uint32_t i = 0; i < f->p->scalars.count; i++)
-        vy_describe_param(d, f->p->scalars.data[i].name, VY_PARAM_SCALAR, f->p->scalars.data[i].type,
-                          i);
+        vy_describe_param(d, f->p->scalars.data[i].name, VY_PARAM_SCALAR,
+                          f->p->scalars.data[i].type, i);
     add_extents(f);
     add_group_fields(f);
     // One block for three tables: values and member numbers by field, and which are used.
@@ -190,8 +192,8 @@ uint32_t vy_param_id(vy_fn *f, uint32_t field)
     const vy_kernel_param *param = &f->d->params.data[field];
     vy_type type = field_type(f, param), member = member_type(type);
     uint32_t t = vy_spv_type(m, member);
-    uint32_t pointer = VY_DO(f, SpvOpAccessChain, vy_spv_pointer(m, f->param_class, t), f->param_var,
-                             vy_spv_u32(m, f->members[field]));
+    uint32_t pointer = VY_DO(f, SpvOpAccessChain, vy_spv_pointer(m, f->param_class, t),
+                             f->param_var, vy_spv_u32(m, f->members[field]));
     uint32_t v = VY_DO(f, SpvOpLoad, t, pointer);
     if (type == VY_BOOL) v = VY_DO(f, SpvOpINotEqual, vy_bool_type(f), v, vy_spv_u32(m, 0));
     if (type == VY_F16) v = vy_half_of_word(f, v, vy_spv_u32(m, 0));

@@ -66,7 +66,9 @@ static uint32_t find_binding(const vy_kernel *k, const char *name)
 static vy_role role_of(const vy_kernel_binding *b)
 {
     if (b->workspace) return VY_ROLE_WORKSPACE;
-    return b->access == VY_ACCESS_IN ? VY_ROLE_IN : b->access == VY_ACCESS_OUT ? VY_ROLE_OUT : VY_ROLE_INOUT;
+    return b->access == VY_ACCESS_IN    ? VY_ROLE_IN
+           : b->access == VY_ACCESS_OUT ? VY_ROLE_OUT
+                                        : VY_ROLE_INOUT;
 }
 
 // What a buffer needs before the dispatch; false for nothing.
@@ -85,7 +87,7 @@ static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
         step->source = find_binding(k, b->init);
         return step->source != UINT32_MAX;
     }
-    return b->workspace && b->access == VY_ACCESS_INOUT; // scratch memory starts as zero
+    return b->workspace && b->access != VY_ACCESS_OUT; // scratch memory starts as zero
 }
 
 bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
@@ -102,12 +104,19 @@ bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
         args[i] = (vy_plan_arg){i, VY_NO_EXPR};
         if (start_step(k, i, &steps[count])) count++;
     }
-    for (uint32_t i = 0; i < k->symbol_count; i++) symbols[i] = i; // symbols are the first expressions
+    for (uint32_t i = 0; i < k->symbol_count; i++)
+        symbols[i] = i; // symbols are the first expressions
     steps[count++] = (vy_plan_step){.kind = VY_STEP_DISPATCH, .args = args, .symbols = symbols};
-    *plan = (vy_plan){.name = k->name, .kernels = k, .kernel_count = 1,
-                      .buffers = buffers, .buffer_count = k->binding_count,
-                      .symbols = k->symbols, .symbol_count = k->symbol_count,
-                      .exprs = k->exprs, .expr_count = k->expr_count,
-                      .steps = steps, .step_count = count};
+    *plan = (vy_plan){.name = k->name,
+                      .kernels = k,
+                      .kernel_count = 1,
+                      .buffers = buffers,
+                      .buffer_count = k->binding_count,
+                      .symbols = k->symbols,
+                      .symbol_count = k->symbol_count,
+                      .exprs = k->exprs,
+                      .expr_count = k->expr_count,
+                      .steps = steps,
+                      .step_count = count};
     return true;
 }

@@ -62,8 +62,7 @@ typedef struct vy_compiled {
 
 // Compiles one program; its entry point is `main`.  Returns NULL with *diag filled on error.
 // `options` NULL: all zero.
-VY_API vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options,
-                               vy_diag *diag);
+VY_API vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options, vy_diag *diag);
 // Compiles several programs to one module with one entry point each, named after its program.  Each
 // kernel's `features` is what the whole module needs, because a device must accept all of it.
 VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
@@ -71,8 +70,7 @@ VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_
 VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
 
 // Runs libspirv's validator for the target.  False with *diag (code INVALID_SPIRV) if it objects.
-VY_API bool vy_spirv_validate(const uint32_t *words, size_t count, vy_target target,
-                              vy_diag *diag);
+VY_API bool vy_spirv_validate(const uint32_t *words, size_t count, vy_target target, vy_diag *diag);
 
 // The serialisers return malloc'd, terminated text and its length in *size (may be NULL), or NULL
 // when memory is out.

@@ -47,9 +47,12 @@ void vy_text_json(vy_text *t, const char *s)
     vy_text_add(t, "\"");
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') vy_text_add(t, "\\%c", c);
-        else if (c < 32) vy_text_add(t, "\\u%04x", c);
-        else vy_text_add(t, "%c", c);
+        if (c == '"' || c == '\\')
+            vy_text_add(t, "\\%c", c);
+        else if (c < 32)
+            vy_text_add(t, "\\u%04x", c);
+        else
+            vy_text_add(t, "%c", c);
     }
     vy_text_add(t, "\"");
 }
@@ -103,8 +106,11 @@ static int precedence(vy_expr_op op)
 // depth is bounded by the budget too: `least` counts what is still to be written.
 static void print(printer *p, uint32_t index, int outer, size_t least)
 {
-    static const char *const marks[] = {[VY_EXPR_ADD] = "+", [VY_EXPR_SUB] = "-", [VY_EXPR_MUL] = "*",
-                                        [VY_EXPR_DIV] = "/", [VY_EXPR_REM] = "%"};
+    static const char *const marks[] = {[VY_EXPR_ADD] = "+",
+                                        [VY_EXPR_SUB] = "-",
+                                        [VY_EXPR_MUL] = "*",
+                                        [VY_EXPR_DIV] = "/",
+                                        [VY_EXPR_REM] = "%"};
     const vy_expr *e = &p->exprs[index];
     char number[24];
     if (p->full || p->size + least > MAX_EXPR_TEXT) {
@@ -140,6 +146,8 @@ void vy_text_expr(vy_text *t, const vy_expr *exprs, uint32_t index, const vy_sym
 {
     printer p = {.exprs = exprs, .symbols = symbols};
     print(&p, index, 0, 0);
-    if (p.full) vy_text_add(t, "$%u", index);
-    else vy_text_add(t, "%s", p.text);
+    if (p.full)
+        vy_text_add(t, "$%u", index);
+    else
+        vy_text_add(t, "%s", p.text);
 }

@@ -3,7 +3,7 @@
 //
 // The table holds offsets into the GLOBALS section; an entry's key is its instruction without the
 // result id, so nothing is stored twice.
-#include "spirv/emit.h"
+#include "spirv/module.h"
 
 #include <string.h>
 
@@ -123,10 +123,14 @@ uint32_t vy_spv_type(vy_spv *m, vy_type t)
     if (m->types[t]) return m->types[t];
     uint32_t id;
     declare_needs(m, t);
-    if (t == VY_BOOL) id = vy_spv_intern(m, SpvOpTypeBool, 0, 0, NULL);
-    else if (t == VY_VOID) id = vy_spv_intern(m, SpvOpTypeVoid, 0, 0, NULL);
-    else if (vy_type_is_float(t)) id = VY_INTERN(m, SpvOpTypeFloat, 0, vy_type_bits(t));
-    else id = vy_spv_int_type(m, vy_type_bits(t), vy_type_is_signed(t));
+    if (t == VY_BOOL)
+        id = vy_spv_intern(m, SpvOpTypeBool, 0, 0, NULL);
+    else if (t == VY_VOID)
+        id = vy_spv_intern(m, SpvOpTypeVoid, 0, 0, NULL);
+    else if (vy_type_is_float(t))
+        id = VY_INTERN(m, SpvOpTypeFloat, 0, vy_type_bits(t));
+    else
+        id = vy_spv_int_type(m, vy_type_bits(t), vy_type_is_signed(t));
     return m->types[t] = id;
 }
 
@@ -156,8 +160,10 @@ bool vy_spv_known_u32(const vy_spv *m, uint32_t id, uint32_t *value)
     uint32_t lo = 0, hi = m->known.count / 2;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (m->known.data[2 * mid] < id) lo = mid + 1;
-        else hi = mid;
+        if (m->known.data[2 * mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     if (lo >= m->known.count / 2 || m->known.data[2 * lo] != id) return false;
     *value = m->known.data[2 * lo + 1];

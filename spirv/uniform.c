@@ -74,8 +74,7 @@ static bool evaluate(const vy_program *p, const vy_structure *s, bool *u, uint32
     case VY_OP_RESULT: return result(p, s, u, i);
     case VY_OP_LOAD:
         return p->buffers.data[in->aux].cls == VY_IN && args_uniform(p, u, i, in->nargs);
-    default:
-        return vy_op_infos[in->op].effect == VY_PURE && args_uniform(p, u, i, in->nargs);
+    default: return vy_op_infos[in->op].effect == VY_PURE && args_uniform(p, u, i, in->nargs);
     }
 }
 

@@ -29,7 +29,8 @@ char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool color, size
     spv_text text = NULL;
     char *copy = NULL;
     uint32_t how = SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES |
-                   SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | (color ? SPV_BINARY_TO_TEXT_OPTION_COLOR : 0);
+                   SPV_BINARY_TO_TEXT_OPTION_NO_HEADER |
+                   (color ? SPV_BINARY_TO_TEXT_OPTION_COLOR : 0);
     if (context && spvBinaryToText(context, words, count, how, &text, NULL) == SPV_SUCCESS) {
         copy = malloc(text->length + 1);
         if (copy) {

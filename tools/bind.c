@@ -47,7 +47,10 @@ bool binding_create(binding *b, const vy_program *p, bool f64, vy_diag *d)
     b->scalars = calloc(scalars + 1, sizeof *b->scalars);
     b->values = calloc(scalars + 1, sizeof *b->values);
     b->known = calloc(scalars + 1, sizeof *b->known);
-    if (!b->buffers || !b->scalars || !b->values || !b->known) return fail_memory(d);
+    b->dims = calloc(dim_count(p) + 1, sizeof *b->dims);
+    b->dim_states = calloc(dim_count(p) + 1, sizeof *b->dim_states);
+    if (!b->buffers || !b->scalars || !b->values || !b->known || !b->dims || !b->dim_states)
+        return fail_memory(d);
     for (uint32_t i = 0; i < scalars; i++) b->scalars[i].info = vy_program_scalar(p, i);
     for (uint32_t i = 1; i <= buffers; i++) {
         vy_buffer_info info = vy_program_buffer(p, (vy_buffer){i});
@@ -65,6 +68,8 @@ void binding_free(binding *b)
     free(b->scalars);
     free(b->values);
     free(b->known);
+    free(b->dims);
+    free(b->dim_states);
     *b = (binding){0};
 }
 

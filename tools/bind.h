@@ -5,6 +5,7 @@
 
 #include "tools/data.h"
 #include "tools/options.h"
+#include "tools/reflect.h"
 
 typedef enum shape_state {
     SHAPE_NONE, // nothing said: it follows from the declaration
@@ -36,8 +37,10 @@ typedef struct binding {
     bound_scalar *scalars;
     uint32_t scalar_count;
     spec fallback;   // of binding_specs
-    int64_t *values; // of the scalars, for dim_value
+    int64_t *values; // of the scalars
     bool *known;
+    int64_t *dims; // of the dimensions, by vy_dim.id
+    dim_state *dim_states;
 } binding;
 
 typedef struct specs {
@@ -66,6 +69,8 @@ bool binding_infer(binding *b, vy_diag *d); // the first step of binding_fill (s
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents as `ct` says, else as ones.
 bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
+// The buffer of `b` that a derived one called `name` belongs to: x for grad_x, ct_x, grad2_grad_x; NULL.
+const bound_buffer *binding_base(const binding *b, const char *name);
 // The SPEC meant for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.
 spec *specs_find_seed(const specs *ct, const char *buffer);
 

@@ -27,11 +27,10 @@ spec *specs_find_seed(const specs *ct, const char *buffer)
     return base ? specs_find(ct, base) : NULL;
 }
 
-// The forward buffer that a derived one has its shape from.
-static const bound_buffer *base_of(const binding *forward, const char *name)
+const bound_buffer *binding_base(const binding *b, const char *name)
 {
     const bound_buffer *found = NULL;
-    while (!found && (name = without_prefix(name))) found = binding_find(forward, name);
+    while (!found && (name = without_prefix(name))) found = binding_find(b, name);
     return found;
 }
 
@@ -77,7 +76,7 @@ bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d)
     for (uint32_t i = 0; ok && i < b->buffer_count; i++) {
         bound_buffer *buf = &b->buffers[i];
         const bound_buffer *same = binding_find(forward, buf->info.name);
-        take_from(buf, same ? same : base_of(forward, buf->info.name));
+        take_from(buf, same ? same : binding_base(forward, buf->info.name));
         if (same || buf->info.cls == VY_OUT) continue;
         buf->given = specs_find_seed(ct, buf->info.name);
         if (!buf->given) buf->given = &ones;

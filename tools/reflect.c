@@ -5,22 +5,10 @@
 
 #include "ir/ir.h"
 
-// Dimension nodes refer to earlier ones; recursion is as deep as the expression that was written.
-dim_state dim_value(const vy_program *p, vy_dim d, const int64_t *scalars, const bool *known,
-                    int64_t *value)
+uint32_t dim_count(const vy_program *p) { return p->dims.count; }
+
+static dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *value)
 {
-    const vy_dim_node *n = &p->dims.data[d.id];
-    int64_t a = 0, b = 0;
-    if (n->op == VY_DIM_CONST) return *value = n->value, DIM_KNOWN;
-    if (n->op == VY_DIM_UNKNOWN) return DIM_OPEN;
-    if (n->op == VY_DIM_SCALAR) {
-        if (!known[n->value]) return DIM_OPEN;
-        return *value = scalars[n->value], DIM_KNOWN;
-    }
-    dim_state s = dim_value(p, (vy_dim){n->a}, scalars, known, &a);
-    if (s != DIM_KNOWN) return s;
-    s = dim_value(p, (vy_dim){n->b}, scalars, known, &b);
-    if (s != DIM_KNOWN) return s;
     bool ok = true, divides = b != 0 && !(a == INT64_MIN && b == -1);
     switch (n->op) {
     case VY_DIM_ADD: ok = !__builtin_add_overflow(a, b, value); break;
@@ -35,15 +23,33 @@ dim_state dim_value(const vy_program *p, vy_dim d, const int64_t *scalars, const
     return ok ? DIM_KNOWN : DIM_BAD;
 }
 
+// Nodes refer to earlier ones, so one pass does it, however deep an expression is.
+void dim_values(const vy_program *p, const int64_t *scalars, const bool *known, int64_t *values,
+                dim_state *states)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        const vy_dim_node *n = &p->dims.data[i];
+        values[i] = 0;
+        states[i] = DIM_KNOWN;
+        if (n->op == VY_DIM_CONST)
+            values[i] = n->value;
+        else if (n->op == VY_DIM_UNKNOWN)
+            states[i] = DIM_OPEN;
+        else if (n->op == VY_DIM_SCALAR && known[n->value])
+            values[i] = scalars[n->value];
+        else if (n->op == VY_DIM_SCALAR)
+            states[i] = DIM_OPEN;
+        else if (states[n->a] || states[n->b])
+            states[i] = states[n->a] > states[n->b] ? states[n->a] : states[n->b];
+        else
+            states[i] = combine(n, values[n->a], values[n->b], &values[i]);
+    }
+}
+
 int dim_scalar(const vy_program *p, vy_dim d)
 {
     const vy_dim_node *n = &p->dims.data[d.id];
     return n->op == VY_DIM_SCALAR ? (int)n->value : -1;
-}
-
-bool dim_is_unknown(const vy_program *p, vy_dim d)
-{
-    return p->dims.data[d.id].op == VY_DIM_UNKNOWN;
 }
 
 vy_scalar element_read(vy_type type, const void *memory) { return vy_scalar_read(type, memory); }

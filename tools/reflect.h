@@ -5,14 +5,14 @@
 
 #include "ir/vyre.h"
 
-// Value of a dimension, given the values of the program's scalars.  DIM_OPEN: it needs a scalar that is
-// not known, or is `?`.  DIM_BAD: overflow or division by zero.
+// Values of all dimensions of a program, indexed by vy_dim.id, given those of its integer scalars.
+// OPEN: it needs a scalar that is not known, or is `?`.  BAD: overflow or division by zero.
 typedef enum dim_state { DIM_KNOWN, DIM_OPEN, DIM_BAD } dim_state;
-dim_state dim_value(const vy_program *p, vy_dim d, const int64_t *scalars, const bool *known,
-                    int64_t *value);
+uint32_t dim_count(const vy_program *p); // one more than the largest id
+void dim_values(const vy_program *p, const int64_t *scalars, const bool *known, int64_t *values,
+                dim_state *states);
 // The scalar parameter that the dimension is, whole, or -1.
 int dim_scalar(const vy_program *p, vy_dim d);
-bool dim_is_unknown(const vy_program *p, vy_dim d); // `?`
 
 // One element between memory and scalar; `type` may be storage-only.
 vy_scalar element_read(vy_type type, const void *memory);

@@ -6,7 +6,6 @@
 // nothing new is found, then every shape is computed from its declaration and compared.
 #include "tools/bind.h"
 #include "tools/number.h"
-#include "tools/reflect.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +50,7 @@ static void refresh(binding *b)
         b->known[i] = s->known && vy_type_is_integer(s->info.type);
         b->values[i] = s->value.i;
     }
+    dim_values(b->program, b->values, b->known, b->dims, b->dim_states);
 }
 
 static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)
@@ -66,8 +66,8 @@ static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_di
     uint64_t rest = 1;
     int open = -1;
     for (uint32_t axis = 0; axis < buf->info.rank; axis++) {
-        int64_t extent;
-        dim_state s = dim_value(b->program, buf->info.dims[axis], b->values, b->known, &extent);
+        const int64_t extent = b->dims[buf->info.dims[axis].id];
+        const dim_state s = b->dim_states[buf->info.dims[axis].id];
         if (s == DIM_BAD) return bad_dimension(buf, axis, d);
         if (s == DIM_OPEN && open >= 0) return true; // two are: later, perhaps
         if (s == DIM_OPEN)
@@ -143,23 +143,29 @@ static bool wrong_shape(const binding *b, const bound_buffer *buf, const uint64_
     return false;
 }
 
+// Length of a buffer declared with `?`.
+static bool open_extent(const binding *b, const bound_buffer *buf, int64_t *extent, vy_diag *d)
+{
+    const char *name = buf->info.name;
+    const bound_buffer *like = buf;
+    if (buf->state == SHAPE_NONE)
+        like = binding_base(b, name); // a gradient is as long as its buffer
+    if (like && like->state == SHAPE_FULL) return *extent = (int64_t)like->value.shape[0], true;
+    char fix[200];
+    snprintf(fix, sizeof fix, "give it: --in %.80s[N]=%s", name,
+             buf->info.cls == VY_OUT ? "zeros" : "SPEC");
+    return fail(d, TOOL_SHAPE, fix, "nothing says how long %s is", name);
+}
+
 // Computes the shape by the declaration and compares it with what was given.
 static bool settle(binding *b, bound_buffer *buf, vy_diag *d)
 {
     uint64_t want[MAX_RANK] = {0}, count = 1;
     for (uint32_t axis = 0; axis < buf->info.rank; axis++) {
-        int64_t extent = 0;
-        dim_state s = dim_value(b->program, buf->info.dims[axis], b->values, b->known, &extent);
+        int64_t extent = b->dims[buf->info.dims[axis].id];
+        const dim_state s = b->dim_states[buf->info.dims[axis].id];
         if (s == DIM_BAD) return bad_dimension(buf, axis, d);
-        if (s == DIM_OPEN) { // `?`
-            if (buf->state == SHAPE_NONE) {
-                char fix[200];
-                snprintf(fix, sizeof fix, "give it: --in %.80s[N]=%s", buf->info.name,
-                         buf->info.cls == VY_OUT ? "zeros" : "SPEC");
-                return fail(d, TOOL_SHAPE, fix, "nothing says how long %s is", buf->info.name);
-            }
-            extent = (int64_t)(buf->state == SHAPE_FLAT ? buf->flat : buf->value.shape[axis]);
-        }
+        if (s == DIM_OPEN && !open_extent(b, buf, &extent, d)) return false;
         if (extent < 0)
             return fail(d, TOOL_SHAPE, "look at the scalars given",
                         "axis %u of %s would be %lld long", axis, buf->info.name,

@@ -20,6 +20,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define MAX_BUFFERS 12
+#define NEED_DEVICE(state)                                                                         \
+    gpu *g = *(state);                                                                             \
+    if (!g->device) skip()
 
 typedef struct gpu {
     vkrt_instance *instance;
@@ -41,10 +44,13 @@ static inline int gpu_open(void **state)
 static inline int gpu_close(void **state)
 {
     gpu *g = *state;
+    uint32_t messages = g->instance ? vkrt_instance_message_count(g->instance) : 0;
+    for (uint32_t i = 0; i < messages && i < 3; i++)
+        print_message("validation: %s\n", vkrt_instance_message(g->instance, i));
     vkrt_device_destroy(g->device);
     vkrt_instance_destroy(g->instance);
     free(g);
-    return 0;
+    return messages ? -1 : 0; // with VYRE_VALIDATION=1 the layers must be silent
 }
 
 typedef struct case_buffer {
@@ -74,7 +80,8 @@ static inline vy_module *case_parse(const char *text)
     char message[2000];
     vy_module *m = vy_parse(text, strlen(text), "case.vyre");
     if (!vy_module_ok(m)) {
-        vy_diag_format(vy_module_diag(m), "case", text, strlen(text), false, message, sizeof message);
+        vy_diag_format(vy_module_diag(m), "case", text, strlen(text), false, message,
+                       sizeof message);
         fail_msg("%s", message);
     }
     return m;
@@ -85,13 +92,21 @@ static inline double ulp_distance(vy_type t, double a, double b)
 {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
     if (a == b) return 0;
-    int digits = t == VY_F16 ? 11 : t == VY_F32 ? 24 : 53, least = t == VY_F16 ? -14 : t == VY_F32 ? -126 : -1022;
+    int digits = t == VY_F16   ? 11
+                 : t == VY_F32 ? 24
+                               : 53,
+        least = t == VY_F16   ? -14
+                : t == VY_F32 ? -126
+                              : -1022;
     double smallest = ldexp(1, least);
     if (fabs(a) < smallest * 1.01 && fabs(b) < smallest * 1.01) return 0; // subnormals may flush
     if (isinf(a) || isinf(b)) { // the neighbour of the greatest finite value
         double top = ldexp(2 - ldexp(1, 1 - digits), t == VY_F16 ? 15 : t == VY_F32 ? 127 : 1023);
         double finite = isinf(a) ? b : a;
-        return !isinf(finite) && fabs(finite) >= top * (1 - ldexp(1, 4 - digits)) && signbit(a) == signbit(b) ? 2 : INFINITY;
+        return !isinf(finite) && fabs(finite) >= top * (1 - ldexp(1, 4 - digits)) &&
+                       signbit(a) == signbit(b)
+                   ? 2
+                   : INFINITY;
     }
     int e;
     frexp(fmax(fabs(a), fabs(b)), &e);
@@ -109,12 +124,12 @@ static inline void compare_element(const device_case *c, const char *name, vy_ty
                      (long long)got.i, (long long)want.i, c->text);
         return;
     }
-    if (c->ulp == 0 && c->absolute == 0 ? vy_scalar_same(t, want, got)
-                                        : ulp_distance(t, want.f, got.f) <= c->ulp ||
-                                              fabs(want.f - got.f) <= c->absolute)
+    if (c->ulp == 0 && c->absolute == 0
+            ? vy_scalar_same(t, want, got)
+            : ulp_distance(t, want.f, got.f) <= c->ulp || fabs(want.f - got.f) <= c->absolute)
         return;
-    fail_msg("%s[%llu]: device %.17g, interpreter %.17g (%.3g ulp)\n%s", name, (unsigned long long)i,
-             got.f, want.f, ulp_distance(t, want.f, got.f), c->text);
+    fail_msg("%s[%llu]: device %.17g, interpreter %.17g (%.3g ulp)\n%s", name,
+             (unsigned long long)i, got.f, want.f, ulp_distance(t, want.f, got.f), c->text);
 }
 
 typedef struct case_run {
@@ -166,8 +181,8 @@ static inline void case_device(const device_case *c, case_run *r, gpu *g)
     bool ok = vkrt_plan_create(g->device, &k->plans[0], NULL, &plan, &e) == VKRT_OK;
     for (uint32_t i = 0; ok && i < c->buffer_count; i++) {
         const case_buffer *b = &c->buffers[i];
-        ok = vkrt_plan_set_buffer(plan, b->name, b->rank ? b->rank : 1, b->rank ? b->shape : &b->count,
-                                  b->data, &e) == VKRT_OK;
+        ok = vkrt_plan_set_buffer(plan, b->name, b->rank ? b->rank : 1,
+                                  b->rank ? b->shape : &b->count, b->data, &e) == VKRT_OK;
     }
     for (uint32_t i = 0; ok && i < c->scalar_count; i++) {
         uint64_t bits = 0;

@@ -231,6 +231,21 @@ static const row launch[] = {
                           "{ if i == 2 { y[i] = x[i] * x[0]; } }"},
 };
 
+// Loops whose carried value is set anew, not carried; a loop with a `break` and nothing active inside;
+// a write that simplifying removes: found by random programs.
+static const row found[] = {
+    {"set anew", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+                 "{ var v = x[i, 3]; for k in 0..K { v = sin(x[i, k]); } y[i] = v * v; }"},
+    {"idle loop with break", "program f" OVER_N "{ let a = x[i] * 0.5; var v = a; for k in 1..3 "
+                             "{ v = tanh(a); if k < 1u { break; } } y[i] = v; }"},
+    {"removed write", "program f(x: in f32[N], z: inout f32[N], N: u32) over(i: N) "
+                      "{ if min(q in 0..3: 0.64) > 0.69 { z[i] = sin(x[i]); } }"},
+    {"arms in arms", "program f(x: in f32[N], w: in f32[N], y: out f32[N], N: u32) over(i: N) "
+                     "{ var v = x[i]; var u = w[i]; if v < 1.2 { if u < 0.9 { v = v * u; } else "
+                     "{ u = u * v * u; } u = u + v * v; } else { if u > 0.7 { u = sin(u * v); } "
+                     "v = v * u; } y[i] = u * v; }"},
+};
+
 static void check_rows(const row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) check_text(rows[i].text, rows[i].name);
@@ -257,12 +272,73 @@ static void check_launch(void **state)
     check_rows(launch, sizeof launch / sizeof *launch);
 }
 
+static void check_found(void **state)
+{
+    (void)state;
+    check_rows(found, sizeof found / sizeof *found);
+}
+
+// ------------------------------------------------------------------------------------------ limits
+// Any allocation may fail: a diagnostic then, no leak (the sanitizer build looks), no crash.
+static void out_of_memory(void **state)
+{
+    (void)state;
+    const row *programs[] = {&control[9], &control[13], &control[19], &memory[13], &memory[4]};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const char *text = programs[i]->text;
+        vy_module *m = vy_parse(text, strlen(text), "test");
+        assert_true(m && vy_module_ok(m));
+        vy_diag d;
+        long n = 0;
+        for (;; n++) {
+            vy_test_fail_after(n);
+            vy_module *g = vy_grad(m, NULL, &d);
+            vy_test_fail_after(-1);
+            vy_module_free(g);
+            if (g) break;
+            assert_string_equal(d.code, "E0001");
+            assert_int_equal(d.blame, VY_BLAME_SYSTEM);
+        }
+        assert_true(n > 20);
+        assert_true(vy_module_ok(m));
+        vy_module_free(m);
+    }
+}
+
+// The reverse of n operations has O(n) instructions (ACCEPTANCE B13).
+static void chain_is_linear(void **state)
+{
+    (void)state;
+    uint32_t before = 0;
+    for (uint32_t n = 64; n <= 4096; n *= 8) {
+        vy_module *m = vy_module_new();
+        vy_builder *b = vy_program_begin(m, "chain");
+        vy_dim d = vy_dim_value(b, vy_param_scalar(b, "N", VY_U32));
+        vy_buffer x = vy_param_buffer(b, "x", VY_IN, VY_F32, 1, &d);
+        vy_buffer y = vy_param_buffer(b, "y", VY_OUT, VY_F32, 1, &d);
+        vy_value i = vy_over(b, "i", d), v = vy_load(b, x, &i);
+        for (uint32_t k = 0; k < n; k++) v = vy_call(b, "tanh", 1, &v);
+        vy_store(b, y, &i, v);
+        assert_non_null(vy_program_end(b));
+        vy_diag diag;
+        vy_module *g = vy_grad(m, NULL, &diag);
+        assert_non_null(g);
+        uint32_t count = vy_program_instruction_count(vy_module_program(g, 0));
+        assert_true(count >= 2 * n && count <= 5 * n + 16);
+        if (before) assert_true(count < before * 9);
+        before = count;
+        vy_module_free(g);
+        vy_module_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations),   cmocka_unit_test(check_variables),
         cmocka_unit_test(check_control), cmocka_unit_test(check_memory),
-        cmocka_unit_test(check_launch),
+        cmocka_unit_test(check_launch), cmocka_unit_test(check_found),
+        cmocka_unit_test(out_of_memory), cmocka_unit_test(chain_is_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

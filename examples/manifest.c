@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// manifest.c: see manifest.h.
+#include "manifest.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+symbol *symbols_find(symbols *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->data[i].name, name) == 0) return &s->data[i];
+    return NULL;
+}
+
+bool symbols_set(symbols *s, const char *name, int64_t integer, double real)
+{
+    symbol *have = symbols_find(s, name);
+    if (!have &&
+        (s->count == sizeof s->data / sizeof *s->data || strlen(name) >= sizeof have->name))
+        return false;
+    if (!have) strcpy((have = &s->data[s->count++])->name, name);
+    have->integer = integer;
+    have->real = real;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------- expressions
+typedef struct reader {
+    const char *at, *wrong;
+    symbols *s;
+    int depth;
+} reader;
+
+static int64_t sum(reader *r);
+static int64_t factor(reader *r);
+
+static int64_t fail(reader *r, const char *wrong)
+{
+    if (!r->wrong) r->wrong = wrong;
+    return 0;
+}
+
+static bool take(reader *r, char c)
+{
+    while (*r->at == ' ') r->at++;
+    if (*r->at != c) return false;
+    r->at++;
+    return true;
+}
+
+static int64_t apply(reader *r, char op, int64_t a, int64_t b)
+{
+    int64_t v = 0;
+    bool over = false;
+    if (r->wrong) return 0;
+    if ((op == '/' || op == '%' || op == '^') && (b == 0 || (a == INT64_MIN && b == -1)))
+        return fail(r, "a division by zero");
+    switch (op) {
+    case '+': over = __builtin_add_overflow(a, b, &v); break;
+    case '-': over = __builtin_sub_overflow(a, b, &v); break;
+    case '*': over = __builtin_mul_overflow(a, b, &v); break;
+    case '/': v = a / b; break;
+    case '%': v = a % b; break;
+    case '^': v = a / b + (a % b != 0 && (a < 0) == (b < 0)); break; // rounded up
+    }
+    return over ? fail(r, "an overflow") : v;
+}
+
+// min(a, b), max(a, b); ceil(a/b), a*b*…/c with brackets around all that is no product: what is
+// rounded up is the last division.
+static int64_t call(reader *r, const char *function)
+{
+    int64_t a, b;
+    if (*function == 'c') {
+        a = factor(r);
+        while (take(r, '*')) a = apply(r, '*', a, factor(r));
+        if (!take(r, '/')) return fail(r, "ceil() without a division");
+        a = apply(r, '^', a, factor(r));
+    } else {
+        a = sum(r);
+        if (!take(r, ',')) return fail(r, "a `,` is missing");
+        b = sum(r);
+        a = (a < b) == (function[1] == 'i') ? a : b;
+    }
+    return take(r, ')') ? a : fail(r, "a `)` is missing");
+}
+
+static int64_t name(reader *r)
+{
+    char word[80];
+    size_t n = 0;
+    const char *start = r->at;
+    while (isalnum((unsigned char)*r->at) || *r->at == '_') r->at++;
+    if (strncmp(start, "len(", 4) == 0) // `len(x)` as a whole is the name of a symbol
+        while (*r->at && *r->at++ != ')') {}
+    n = (size_t)(r->at - start);
+    if (n == 0 || n >= sizeof word) return fail(r, "not an expression");
+    memcpy(word, start, n);
+    word[n] = 0;
+    const symbol *found = symbols_find(r->s, word);
+    bool function = !strcmp(word, "ceil") || !strcmp(word, "min") || !strcmp(word, "max");
+    if (function && take(r, '(')) return call(r, word);
+    return found ? found->integer : fail(r, "a name without a value");
+}
+
+static int64_t factor(reader *r)
+{
+    int64_t v;
+    char *end;
+    if (++r->depth > 200) return fail(r, "too deep");
+    if (take(r, '(')) {
+        v = sum(r);
+        if (!take(r, ')')) fail(r, "a `)` is missing");
+    } else if (take(r, '-')) {
+        v = apply(r, '-', 0, factor(r));
+    } else if (isdigit((unsigned char)*r->at)) {
+        v = strtoll(r->at, &end, 10);
+        r->at = end;
+    } else {
+        v = name(r);
+    }
+    r->depth--;
+    return v;
+}
+
+static int64_t product(reader *r)
+{
+    int64_t v = factor(r);
+    for (;;) {
+        if (take(r, '*'))
+            v = apply(r, '*', v, factor(r));
+        else if (take(r, '%'))
+            v = apply(r, '%', v, factor(r));
+        else if (take(r, '/'))
+            v = apply(r, '/', v, factor(r));
+        else
+            return v;
+    }
+}
+
+static int64_t sum(reader *r)
+{
+    int64_t v = product(r);
+    for (;;) {
+        if (take(r, '+'))
+            v = apply(r, '+', v, product(r));
+        else if (take(r, '-'))
+            v = apply(r, '-', v, product(r));
+        else
+            return v;
+    }
+}
+
+const char *evaluate(const char *expression, symbols *s, int64_t *value)
+{
+    reader r = {.at = expression, .s = s};
+    *value = sum(&r);
+    if (!r.wrong && *r.at) r.wrong = "not an expression";
+    return r.wrong;
+}

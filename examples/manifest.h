@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// manifest.h: what an engine of one's own needs to read a Vyre manifest: names with values, and the
+// integer expressions over them in which shapes and group counts are written.
+#ifndef EXAMPLE_MANIFEST_H
+#define EXAMPLE_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A scalar of the program, or `len(x)`: how many elements are bound to x.
+typedef struct symbol {
+    char name[80];
+    int64_t integer; // what expressions see
+    double real;     // what a float scalar is packed from
+} symbol;
+
+typedef struct symbols {
+    symbol data[64];
+    size_t count;
+} symbols;
+
+// NULL if there is none of that name.
+symbol *symbols_find(symbols *s, const char *name);
+// Adds or replaces; false: too many, or the name is too long.
+bool symbols_set(symbols *s, const char *name, int64_t integer, double real);
+
+// + − * / % min(a, b) max(a, b) ceil(a/b) ( ) over integers and symbols, in signed 64 bits; / and %
+// truncate, as in C.  NULL, or what is wrong: an unknown name, an overflow, a division by zero.
+const char *evaluate(const char *expression, symbols *s, int64_t *value);
+
+#endif
