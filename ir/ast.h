@@ -157,7 +157,8 @@ typedef enum vy_stmt_kind {
 struct vy_stmt {
     uint8_t kind;
     uint8_t op;     // ST_ASSIGN: TK_SET…
-    bool leaves;    // never falls through to the next statement
+    bool leaves;    // by break, continue or return: what follows is never reached
+    bool ends;      // leaves, or never ends
     uint32_t line, column;
     vy_stmt *next;
     vy_decl *decl;  // LET ARRAY; TUPLE: list

@@ -442,6 +442,19 @@ static uint32_t rank_of(const vy_program *p, uint32_t id)
     return !VY_IS_LEAF(id) ? 0 : vy_id_const(p, id) ? 2 : 1;
 }
 
+// Must `b` stand before `a`?  Leaves are ordered by what they are, not by when they were first used,
+// so that equal programs have equal operands.
+static bool out_of_order(const vy_program *p, uint32_t a, uint32_t b)
+{
+    uint32_t ra = rank_of(p, a), rb = rank_of(p, b);
+    if (ra != rb || ra == 0) return ra > rb || (ra == rb && a > b);
+    const vy_leaf *x = &p->leaves.data[VY_LEAF_INDEX(a)], *y = &p->leaves.data[VY_LEAF_INDEX(b)];
+    if (x->kind != y->kind) return x->kind > y->kind;
+    if (x->index != y->index) return x->index > y->index;
+    if (x->axis != y->axis) return x->axis > y->axis;
+    return x->value.u > y->value.u;
+}
+
 static uint32_t memory_version(const vy_builder *b, uint32_t buffer)
 {
     if (b->p->buffers.data[buffer].cls == VY_IN) return 0;
@@ -463,8 +476,7 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
     assert(effect != VY_CTRL);
     uint32_t swapped[3];
     if (nargs >= 2 && commutes(op)) {
-        uint32_t ra = rank_of(b->p, args[0]), rb = rank_of(b->p, args[1]);
-        if (ra > rb || (ra == rb && args[0] > args[1])) {
+        if (out_of_order(b->p, args[0], args[1])) {
             swapped[0] = args[1], swapped[1] = args[0];
             if (nargs == 3) swapped[2] = args[2];
             args = swapped;

@@ -98,14 +98,15 @@ static void store(dse *d, uint32_t id)
     d->now.at[d->now.count++] = id;
 }
 
-// A region's end, reached from behind: nothing is known to follow inside.
+// A region's end, reached from behind.  What follows an IF follows its arms; behind the end of a
+// loop's body comes its next iteration, of which nothing is known.
 static bool enter(dse *d, uint32_t id)
 {
     later **slot = &d->saved[d->s.depth[id]];
     if (!*slot) *slot = vy_arena_alloc(&d->arena, sizeof **slot);
     if (!*slot) return false;
     **slot = d->now;
-    d->now.count = 0;
+    if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;
     return true;
 }
 
@@ -118,7 +119,7 @@ static bool visit(dse *d, uint32_t id)
         d->now = *d->saved[d->s.depth[id]];
         forget_between(d, id, vy_closer(d->p, &d->s, id));
     } else if (op == VY_OP_ELSE) {
-        d->now.count = 0;
+        d->now = *d->saved[d->s.depth[id]];
     } else if (op == VY_OP_BARRIER) {
         forget_between(d, id, id);
     } else if (vy_op_is_memory(op)) {

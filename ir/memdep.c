@@ -71,16 +71,22 @@ bool vy_writes_make(vy_writes *w, const vy_program *p, bool reads, vy_arena *are
     return true;
 }
 
+uint32_t vy_first_after(const vy_writes *w, uint32_t m, uint32_t id)
+{
+    uint32_t lo = w->start[m], hi = w->start[m + 1];
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        if (w->at[middle] <= id) lo = middle + 1;
+        else hi = middle;
+    }
+    return lo;
+}
+
 // Is there a write to memory m in from < id < to?
 static bool any_between(const vy_writes *w, uint32_t m, uint32_t from, uint32_t to)
 {
-    uint32_t lo = w->start[m], hi = w->start[m + 1], end = hi;
-    while (lo < hi) {
-        uint32_t middle = lo + (hi - lo) / 2;
-        if (w->at[middle] <= from) lo = middle + 1;
-        else hi = middle;
-    }
-    return lo < end && w->at[lo] < to;
+    uint32_t n = vy_first_after(w, m, from);
+    return n < w->start[m + 1] && w->at[n] < to;
 }
 
 bool vy_barrier_between(const vy_writes *w, uint32_t from, uint32_t to)

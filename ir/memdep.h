@@ -29,6 +29,8 @@ typedef struct vy_writes {
 } vy_writes;
 // With `reads`, loads count as well.  False: memory.
 bool vy_writes_make(vy_writes *w, const vy_program *p, bool reads, vy_arena *arena);
+// Position in `at` of the first write to memory m behind instruction `id`.
+uint32_t vy_first_after(const vy_writes *w, uint32_t m, uint32_t id);
 // May what `buffer` holds change, for this invocation, between instructions from and to (exclusive)?
 bool vy_written_between(const vy_writes *w, uint32_t buffer, uint32_t from, uint32_t to);
 // Is there a barrier between?

@@ -53,9 +53,12 @@ double vy_number_parse(vy_type type, const char *text, size_t n)
 
 static void print_digits(double value, int digits, char out[40])
 {
-    snprintf(out, 40, "%.*g", digits, value);
-    char *point = strchr(out, decimal_point());
+    char text[400]; // never more than 25 are used, but the compiler cannot know
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    char *point = strchr(text, decimal_point());
     if (point) *point = '.';
+    text[39] = 0;
+    memcpy(out, text, 40);
 }
 
 static bool comes_back(vy_type type, double value, const char *out)

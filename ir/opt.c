@@ -7,7 +7,7 @@
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
 // throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
-// build it; `guards` and `owner` only set flags, which no later pass may move.
+// build it; `guards` and `owner` only set flags, which `chunk` copies.
 static const struct {
     const char *name;
     bool (*run)(vy_program *p, vy_pass_context *c);
@@ -17,6 +17,7 @@ static const struct {
     {"dce", vy_pass_dce, 1},
     {"forward", vy_pass_forward, 1},
     {"unroll", vy_pass_unroll, 2},
+    {"promote", vy_pass_promote, 2},
     {"scalarise", vy_pass_scalarise, 2},
     {"cleanup", vy_pass_cleanup, 2},
     {"ifconvert", vy_pass_ifconvert, 2},
@@ -28,6 +29,7 @@ static const struct {
     {"cleanup", vy_pass_cleanup, 1},
     {"guards", vy_pass_guards, 1},
     {"owner", vy_pass_owner, 1},
+    {"chunk", vy_pass_chunk, 0}, // copies flagged accesses; the loop variable it makes proves nothing
 };
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
 

@@ -28,6 +28,7 @@ bool vy_sweep_mark(vy_sweep *w, bool keep_all);
 // loops that never run removed.  *changed is set when there was anything to do.
 bool vy_sweep_run(vy_sweep *w, vy_program *p, bool *changed);
 
+bool vy_pass_promote(vy_program *p, vy_pass_context *c);   // memory that a loop updates
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c); // local arrays → values
 bool vy_pass_arrays(vy_program *p, vy_pass_context *c);    // arrays nobody uses
 

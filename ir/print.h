@@ -102,6 +102,7 @@ bool print_names_init(print_names *n);
 void print_names_free(print_names *n);
 uint32_t print_names_add(printer *o, const char *text, size_t length); // exactly; makes it visible
 uint32_t print_names_unique(printer *o, const char *wish); // "": unnamed
+uint32_t print_names_like(printer *o, uint32_t name); // with a suffix
 void print_names_close(printer *o, uint32_t scope);
 void print_name_of(printer *o, uint32_t name);
 

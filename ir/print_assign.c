@@ -51,8 +51,7 @@ static void keep_reads(printer *o, uint32_t id, uint32_t stamp)
     print_var *v = read_through(o, id);
     if (v && v->stamp == stamp) {
         uint32_t old = v->name;
-        const char *name = vy_string(&o->p->module->names, o->p->insts.data[id].name);
-        uint32_t fresh = print_names_unique(o, name);
+        uint32_t fresh = print_names_like(o, old);
         print_indent(o);
         print_str(o, "let ");
         print_name_of(o, fresh);

@@ -92,7 +92,7 @@ static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
     bool brackets;
     switch (l->kind) {
     case VY_LEAF_CONST:
-        brackets = starts_with_minus(o, id) && outer >= UNARY;
+        brackets = starts_with_minus(o, id) && outer > UNARY;
         if (brackets) print_str(o, "(");
         print_const(o, id, typed, VY_I32);
         if (brackets) print_str(o, ")");

@@ -125,6 +125,16 @@ uint32_t print_names_unique(printer *o, const char *wish)
     }
 }
 
+uint32_t print_names_like(printer *o, uint32_t name)
+{
+    char text[128];
+    const print_name *e = &o->names.all.data[name];
+    size_t n = e->length < 100 ? e->length : 100;
+    memcpy(text, o->names.text.data + e->text, n);
+    text[n] = 0;
+    return print_names_unique(o, text);
+}
+
 void print_names_close(printer *o, uint32_t scope)
 {
     while (o->names.scope.count > scope)

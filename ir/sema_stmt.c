@@ -4,25 +4,22 @@
 
 static void sema_stmt(vy_front *f, vy_stmt *s);
 
-// True if control never comes out at the end.
-static bool sema_list(vy_front *f, vy_stmt *s)
+static void sema_list(vy_front *f, vy_stmt *block)
 {
-    bool leaves = false;
-    for (; s && !f->failed; s = s->next) {
+    for (vy_stmt *s = block->body; s && !f->failed; s = s->next) {
         sema_stmt(f, s);
-        leaves |= s->leaves;
+        block->leaves |= s->leaves;
+        block->ends |= s->leaves || s->ends;
     }
-    return leaves;
 }
 
-static bool sema_block(vy_front *f, vy_stmt *block)
+static void sema_block(vy_front *f, vy_stmt *block)
 {
     vy_decl *mark = f->scope;
     f->block_depth++;
-    block->leaves = sema_list(f, block->body);
+    sema_list(f, block);
     f->block_depth--;
     vy_scope_close(f, mark);
-    return block->leaves;
 }
 
 // ------------------------------------------------------------------------------------------ loops
@@ -75,11 +72,11 @@ static void sema_while(vy_front *f, vy_stmt *s)
     vy_loop *outer = f->condition;
     s->loop = open_loop(f);
     f->condition = s->loop;
-    if (s->other) sema_list(f, s->other->body);
+    if (s->other) sema_list(f, s->other);
     vy_check_as(f, s->value, VY_BOOL, "the condition");
     f->condition = outer;
     sema_block(f, s->body);
-    s->leaves = s->value->kind == EX_BOOL && s->value->u.value && !s->loop->breaks;
+    s->ends = s->value->kind == EX_BOOL && s->value->u.value && !s->loop->breaks;
     close_loop(f);
     vy_scope_close(f, mark);
 }
@@ -87,12 +84,17 @@ static void sema_while(vy_front *f, vy_stmt *s)
 static void sema_if(vy_front *f, vy_stmt *first)
 {
     vy_stmt *s = first;
-    bool all = true; // arms leave
+    bool leave = true, end = true; // all arms
     for (; s && s->kind == ST_IF && !f->failed; s = s->other) {
         vy_check_as(f, s->value, VY_BOOL, "the condition");
-        all &= sema_block(f, s->body);
+        sema_block(f, s->body);
+        leave &= s->body->leaves;
+        end &= s->body->ends;
     }
-    first->leaves = s && !f->failed && sema_block(f, s) && all;
+    if (!s || f->failed) return; // no else
+    sema_block(f, s);
+    first->leaves = leave && s->leaves;
+    first->ends = end && s->ends;
 }
 
 // ------------------------------------------------------------------------------------ assignments
@@ -300,7 +302,11 @@ static void sema_stmt(vy_front *f, vy_stmt *s)
     case ST_RETURN: sema_return(f, s); break;
     case ST_ARRAY: sema_array(f, s); break;
     case ST_BLOCK: sema_block(f, s); break;
-    case ST_CHECKPOINT: s->leaves = sema_block(f, s->body); break;
+    case ST_CHECKPOINT:
+        sema_block(f, s->body);
+        s->leaves = s->body->leaves;
+        s->ends = s->body->ends;
+        break;
     default: break;
     }
 }
@@ -309,9 +315,9 @@ void vy_sema_body(vy_front *f, vy_func *fn)
 {
     f->block_depth = 0;
     f->condition = NULL;
-    bool leaves = sema_block(f, fn->body);
+    sema_block(f, fn->body);
     if (f->failed) return;
-    if (fn->result_count && !leaves)
+    if (fn->result_count && !fn->body->ends)
         vy_front_error(f, VY_E_RETURN, fn->decl->line, fn->decl->column, NULL,
                        "function `%s` may end without returning a value", fn->decl->name->text);
     vy_stmt *last = fn->body->body;

@@ -359,6 +359,7 @@ typedef struct vy_opt_options {
     int level;       // 0 … 3
     bool fast_math;  // rules that give up exactness
     bool unchecked;  // drop range guards
+    uint32_t chunk;  // iterations per turn of innermost loops, for drivers that count turns; 0: 1
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;

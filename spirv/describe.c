@@ -135,7 +135,8 @@ uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind,
     return d->oom ? 0 : d->params.count - 1;
 }
 
-// ------------------------------------------------------------------------------------------ the end
+// ------------------------------------------------------------------------------------------ the
+// end
 static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding *out)
 {
     const vy_buf *b = &d->p->buffers.data[buffer];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // emit_cast.c: conversions, defined for every operand.
 //
-//   float → integer   truncates and saturates, NaN gives 0.  SPIR-V is undefined outside the range, so
-//                     only what is inside is converted: in = lo ≤ x < hi; (int)(in ? x : 0), then
-//                     x ≥ hi gives the greatest, x < lo the least.  hi is a power of two, exact in
-//                     every float type; f16 goes by way of f32, which holds all limits.
+//   float → integer   truncates and saturates, NaN gives 0.  SPIR-V is undefined outside the range,
+//                     so only what is inside is converted: in = lo ≤ x < hi; (int)(in ? x : 0);
+//                     then x ≥ hi gives the greatest, x < lo the least.  hi is a power of two,
+//                     exact in every float type; f16 goes by way of f32, which holds all limits.
 //   integer → f16     by way of f32: what f32 rounds is beyond the range of f16 anyway
 //   f64 → f16         by way of f32 rounded to odd, so that nothing is rounded twice
 #include "spirv/emit.h"
@@ -21,8 +21,8 @@ static uint32_t to_bool(vy_fn *f, vy_type from, uint32_t v)
     return VY_DO(f, op, vy_bool_type(f), v, vy_spv_zero(f->m, from));
 }
 
-// Sign extension by shifts, not OpSConvert: Mesa 22.3 miscompiles comparisons of OpSConvert's result
-// with a constant (-1 < 1 is false; see tests/unit/test_device.c, widened_comparisons).
+// Sign extension by shifts, not OpSConvert: Mesa 22.3 miscompiles comparisons of OpSConvert's
+// result with a constant (-1 < 1 is false; see tests/unit/test_device.c, widened_comparisons).
 static uint32_t widen_signed(vy_fn *f, vy_type to, uint32_t v)
 {
     vy_spv *m = f->m;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // emit_control.c: structured control flow and its phis.
 //
-//   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the merge
-//                            block.  Empty arms have no block; two empty arms become selects.
+//   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the
+//                            merge block.  Empty arms have no block; two empty arms become selects.
 //   LOOP, step 1             header: i = phi(from, i+1); i < to ?        never wraps: i+1 ≤ to
 //     reversed               header: j = phi(max(from, to), i); j > from ?   i = j − 1
 //     other constant step    the same, where `to` is a constant so small that i + step cannot wrap
@@ -10,9 +10,9 @@
 //                            i + step may wrap past the end, t does not
 //   WHILE                    header, condition region, TEST leaves
 //
-// Loops continue in a block of their own, which steps and, with EXIT, leaves: then results are phis of
-// the carries (left by the test) and the next values (left by keep).  Phis of a header name values
-// that do not exist yet, so their words are patched at the end of the loop.
+// Loops continue in a block of their own, which steps and, with EXIT, leaves: then results are phis
+// of the carries (left by the test) and the next values (left by keep).  Phis of a header name
+// values that do not exist yet, so their words are patched at the end of the loop.
 #include "spirv/emit.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // emit_int.c: integer operations whose SPIR-V form is undefined for some operands.
 //
-//   x / 0 and x % 0 are 0; least / −1 is least, least % −1 is 0: the divisor is replaced by 1 where it
+//   x / 0 and x % 0 are 0; least / −1 is least, least % −1 is 0: the divisor is replaced by 1 where
+//   it
 //   would be undefined, and the result by what the language says.
 //   %   of signed operands is a − (a/b) b: Vulkan leaves OpSRem undefined for negative operands.
 //   Shift counts are taken modulo the width.

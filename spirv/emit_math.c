@@ -8,8 +8,8 @@
 //   f16       by way of f32
 //
 // Native functions are mended where GLSL leaves them undefined but the language does not, or where
-// the formula that Vulkan's bound allows breaks down (tanh of large x, asinh of negative x).  pow with
-// a small constant exponent is multiplied out, which is at least as accurate.
+// the formula that Vulkan's bound allows breaks down (tanh of large x, asinh of negative x).  pow
+// with a small constant exponent is multiplied out, which is at least as accurate.
 #include "spirv/emit.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
 //           without a branch.  Element 0 always exists: nothing bound is empty (kernel.h).
 //   store   if (in range) memory[linear] = value
 //
-// Each axis is compared by itself, as unsigned, so one comparison does for negative indices too.  In
-// kernels with barriers, lanes outside the domain are out of range everywhere (see uniform.c for the
-// exception).
+// Each axis is compared by itself, as unsigned, so one comparison does for negative indices too.
+// In kernels with barriers, lanes outside the domain are out of range everywhere (see uniform.c for
+// the exception).
 #include "spirv/emit.h"
 
 // bool: index below the extent; 0 when that is certain.  *as_u32: the index for the address.

@@ -84,8 +84,8 @@ static uint32_t emit_minmax(vy_fn *f, uint32_t i, bool is_min)
     return VY_DO(f, SpvOpSelect, type, c, a, b);
 }
 
-// (x > 0) − (x < 0); 0 for NaN and for −0.  In integers, because compilers turn a select between −1.0
-// and 0.0 into the negation of a converted bool, which gives −0.
+// (x > 0) − (x < 0); 0 for NaN and for −0.  In integers, because compilers turn a select between
+// −1.0 and 0.0 into the negation of a converted bool, which gives −0.
 static uint32_t emit_sign(vy_fn *f, uint32_t i)
 {
     vy_type t = (vy_type)f->p->insts.data[i].type;

@@ -101,7 +101,8 @@ static uint32_t reduce(vy_fn *f, uint32_t i, vy_op op)
 
 static bool power_of_two(uint32_t n) { return n && !(n & (n - 1)); }
 
-// Does the lane take part?  All lanes of a subgroup do, except where the workgroup does not fill it.
+// Does the lane take part?  All lanes of a subgroup do, except where the workgroup does not fill
+//                           it.
 static uint32_t lane_exists(vy_fn *f, uint32_t lane)
 {
     vy_spv *m = f->m;

@@ -34,7 +34,8 @@ uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form)
     return *slot;
 }
 
-// ---------------------------------------------------------------------------------------- built-ins
+// ----------------------------------------------------------------------------------------
+// built-ins
 static uint32_t input_value(vy_fn *f, vy_input input, uint32_t axis)
 {
     uint32_t *slot = &f->input_values[input * 3 + axis];

@@ -2,8 +2,8 @@
 // library.c: functions of mathlib.vyre as OpFunctions of the module.
 //
 // A call in the program becomes OpFunctionCall, and each function is parsed and emitted once per
-// module, however often it is used; drivers inline.  (Inlining here would parse and emit it again for
-// every use, and grow erf-heavy modules a hundredfold.)
+// module, however often it is used; drivers inline.  (Inlining here would parse and emit it again
+// for every use, and grow erf-heavy modules a hundredfold.)
 // The library's error-free transformations must not be contracted in any float mode, so all its
 // arithmetic is decorated NoContraction.
 #include "spirv/emit.h"

@@ -38,7 +38,8 @@ static void put_field(vy_text *t, const char *name, const char *value)
     vy_text_add(t, ", ");
 }
 
-// ------------------------------------------------------------------------------------------ kernels
+// ------------------------------------------------------------------------------------------
+// kernels
 static void put_binding(vy_text *t, const vy_kernel *k, const vy_kernel_binding *b)
 {
     static const char *const access[] = {"in", "out", "inout"};
@@ -145,7 +146,8 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
     vy_text_add(t, k->domain_rank ? "]}" : "}");
 }
 
-// -------------------------------------------------------------------------------------------- steps
+// --------------------------------------------------------------------------------------------
+// steps
 static void put_plan_expr(writer *w, uint32_t index)
 {
     put_expr(&w->t, w->plan->exprs, index, w->plan->symbols);
@@ -219,7 +221,8 @@ static void put_step(writer *w, const vy_plan_step *s)
     vy_text_add(t, "}");
 }
 
-// ------------------------------------------------------------------------------------------ the plan
+// ------------------------------------------------------------------------------------------ the
+// plan
 static void put_buffers(writer *w)
 {
     static const char *const roles[] = {"in", "out", "inout", "workspace"};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// module.h: a SPIR-V module while it is made: section buffers, joined at the end; types and constants,
-// made once.  Not installed.
+// module.h: a SPIR-V module while it is made: section buffers, joined at the end; types and
+// constants, made once.  Not installed.
 //
-// A module whose memory ran out (m->oom) goes on harmlessly; the caller looks once at the end.  SPIR-V
-// ids are plain uint32_t, 0 is none.
+// A module whose memory ran out (m->oom) goes on harmlessly; the caller looks once at the end.
+// SPIR-V ids are plain uint32_t, 0 is none.
 #ifndef VYRE_MODULE_H
 #define VYRE_MODULE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plan.c: one program as a plan (plan.h): fills and copies for the buffers the compiler made, then the
-// dispatch.  Clearing `out` buffers belongs to the dispatch (vy_kernel_binding.clear).
+// plan.c: one program as a plan (plan.h): fills and copies for the buffers the compiler made, then
+// the dispatch.  Clearing `out` buffers belongs to the dispatch (vy_kernel_binding.clear).
 #include "spirv/emit.h"
 
 #include <string.h>

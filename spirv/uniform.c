@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // uniform.c: which values are the same in every lane of a workgroup, padding lanes included.
 //
-// Where a program has barriers or subgroup operations, lanes outside the domain stay alive and their
-// loads give zero.  Taken literally that is a trap: in `for k in 0..count[0] { … barrier(); }` the
-// padding lanes would read a count of zero and miss the barrier.  So a load of an `in` buffer at a
-// uniform index is carried out by padding lanes too; such a value may decide control flow around
-// barriers (the checker's rule), and nothing else of a padding lane is ever seen.
+// Where a program has barriers or subgroup operations, lanes outside the domain stay alive and
+// their loads give zero.  Taken literally that is a trap: in `for k in 0..count[0] { … barrier();
+// }` the padding lanes would read a count of zero and miss the barrier.  So a load of an `in`
+// buffer at a uniform index is carried out by padding lanes too; such a value may decide control
+// flow around barriers (the checker's rule), and nothing else of a padding lane is ever seen.
 //
-// Optimistic: everything starts uniform and is lowered until nothing changes, so that carried values
-// of uniform loops stay uniform.
+// Optimistic: everything starts uniform and is lowered until nothing changes, so that carried
+// values of uniform loops stay uniform.
 #include "spirv/emit.h"
 
 #include <string.h>

@@ -108,13 +108,14 @@ static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
     for (uint32_t i = 0; i < ct->count; i++) ok &= names_add(&seeds, ct->data[i].name);
     ok = ok ? derive(c, p, &seeds, d) : fail_memory(d);
     names_free(&seeds);
-    if (!ok || !optimize(c, c->module, eval, d) || !optimize(c, c->derived, eval, d)) return false;
+    if (!ok) return false;
     if (!binding_create(&lanes[0].data, p, f64, d) || !binding_set(&lanes[0].data, &c->o.set, d) ||
         !binding_specs(&lanes[0].data, in, "normal:0:1:1", d) || !binding_fill(&lanes[0].data, d) ||
         !binding_create(&lanes[1].data, vy_module_program(c->derived, 0), f64, d) ||
         !binding_derive(&lanes[1].data, &lanes[0].data, ct, d))
         return false;
     if (!eval && !gpu_open_device(c, d)) return false;
+    if (!optimize(c, c->module, eval, d) || !optimize(c, c->derived, eval, d)) return false;
     if (!lane_prepare(&lanes[0], c, d) || !lane_prepare(&lanes[1], c, d)) return false;
     for (uint64_t i = 0; i < c->o.runs; i++)
         if (!lane_run(&lanes[0], c, i, d) || !lane_run(&lanes[1], c, i, d)) return false;

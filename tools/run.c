@@ -160,10 +160,12 @@ static bool session_run(session *s, command *c, vy_diag *d)
         !specs_parse(&s->ct, "--ct", &c->o.ct, d) || !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
     if (c->o.grad && !derive_for(s, c, p, d)) return false;
-    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
-        return false;
     s->compile_ms = now_ms() - start;
     if (!bind_data(s, c, p, d) || (!eval && !gpu_open_device(c, d))) return false;
+    const double optimised = now_ms(); // for this device
+    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+        return false;
+    s->compile_ms += now_ms() - optimised;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
            (!c->derived || execute(&s->run_backward, s, c, &s->backward, d));
 }

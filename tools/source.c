@@ -2,6 +2,8 @@
 // source.c: from the file named to a program, its derivative, its optimised form.
 #include "tools/command.h"
 
+#include "tools/gpu.h"
+
 #include "autodiff/grad.h"
 
 #include <stdio.h>
@@ -151,7 +153,11 @@ bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
+    // A driver that counts the turns of loops gets several iterations per turn (vkrt.h).
+    const vkrt_device_info *device =
+        c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
     const vy_opt_options opt = {.level = o->level,
+                                .chunk = device && device->loop_turn_limit ? 8 : 0,
                                 .fast_math = o->fast_math && !for_eval,
                                 .unchecked = o->unchecked && !for_eval,
                                 .dump_after = o->dump_after,

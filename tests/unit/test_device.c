@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// test_device.c: every operation on every type, the device against the interpreter, on edge-case data.
+// test_device.c: every operation on every type, the device against the interpreter, on edge-case
+// data.
 //
-// Precise mode: bit for bit where the language promises it, else its bound in ULP.  Default mode: the
-// bounds of the Vulkan specification, "Precision and Operation of SPIR-V Instructions".
+// Precise mode: bit for bit where the language promises it, else its bound in ULP.  Default mode:
+// the bounds of the Vulkan specification, "Precision and Operation of SPIR-V Instructions".
 #include "device_util.h"
 
 static const double float_edges[] = {0.0,

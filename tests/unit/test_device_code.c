@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_device_code.c: memory, control flow, domains, parameters, atomics, barriers and subgroups: the
-// device against the interpreter.
+// test_device_code.c: memory, control flow, domains, parameters, atomics, barriers and subgroups:
+// the device against the interpreter.
 #include "device_util.h"
 
 // ------------------------------------------------------------------------------- memory, indices
@@ -61,7 +61,8 @@ static void small_types_are_stored(void **state)
     }
 }
 
-// -------------------------------------------------------------------------------------- control flow
+// -------------------------------------------------------------------------------------- control
+// flow
 static void control_flow(void **state)
 {
     NEED_DEVICE(state);
@@ -164,7 +165,8 @@ static void scalars_of_every_type(void **state)
     check_case(g, &c);
 }
 
-// ------------------------------------------------------------------------ atomics, groups, subgroups
+// ------------------------------------------------------------------------ atomics, groups,
+// subgroups
 static void atomics_by_both_strategies(void **state)
 {
     NEED_DEVICE(state);

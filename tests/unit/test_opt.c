@@ -121,6 +121,14 @@ static void build_arrays(frame *f)
     store1(f->b, f->y, f->i, f32(f->b, 2));
 }
 
+// y[i] = y[i]/2 + x[i], M times: one load and one store, the latter only if M > 0.
+static void build_promote(frame *f)
+{
+    vy_for(f->b, "k", f->zero, f->m);
+    store1(f->b, f->y, f->i, vy_add(f->b, half(f, load1(f->b, f->y, f->i)), load1(f->b, f->x, f->i)));
+    vy_end(f->b);
+}
+
 static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
 // A carry that becomes invariant only after forwarding.
@@ -170,7 +178,7 @@ static const struct one {
     {"ifconvert", build_ifconvert, 3, 1, 0}, {"licm", build_licm, 7, 0, 1},
     {"dse", build_dse, 0, 2, 3},           {"arrays", build_arrays, 4, 3, 4},
     {"cleanup", build_cleanup, 2, 1, 2},   {"guards", build_licm, 5, 2, 0},
-    {"owner", build_owner, 6, 1, 0},
+    {"owner", build_owner, 6, 1, 0},     {"promote", build_promote, 7, 0, 1},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -208,8 +216,8 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    for (uint32_t i = 0; vy_opt_pass_name(i); i++) { // each pass has a test
-        bool found = false;
+    for (uint32_t i = 0; vy_opt_pass_name(i); i++) { // each pass has a test; chunk runs on request
+        bool found = strcmp(vy_opt_pass_name(i), "chunk") == 0;
         for (size_t k = 0; k < COUNT(ones); k++)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
@@ -742,10 +750,12 @@ static void check_text(const vy_module *m, uint64_t seed, const data *want)
     vy_free(text);
 }
 
-static void check_random(uint64_t seed, int level, const char *skip, const data *want)
+static void check_random(uint64_t seed, int level, const char *skip, uint32_t chunk,
+                         const data *want)
 {
     test_program t = random_program(seed);
-    optimize(t.m, level, skip);
+    vy_opt_options o = {.level = level, .skip = skip, .chunk = chunk};
+    if (!vy_optimize(t.m, &o)) fail_msg("%s", vy_module_diag(t.m)->text);
     data got;
     fill(&got);
     run(t.p, &got, NULL);
@@ -767,8 +777,8 @@ static void check_random(uint64_t seed, int level, const char *skip, const data 
     assert_true(vy_module_equal(t.m, copy));
     vy_module_free(copy);
     vy_free(block);
-    // Without cleanup, what prints is built more simply when it is parsed.
-    if (!skip || strcmp(skip, "cleanup") != 0) check_text(t.m, seed, want);
+    // Without cleanup behind it, what prints is built more simply when it is parsed.
+    if (!chunk && (!skip || strcmp(skip, "cleanup") != 0)) check_text(t.m, seed, want);
     drop(&t);
 }
 
@@ -776,7 +786,8 @@ static void test_random(void **state)
 {
     (void)state;
     static const char *const passes[] = {NULL, "cleanup", "dce", "forward", "unroll", "scalarise",
-                                         "ifconvert", "licm", "dse", "arrays", "guards", "owner"};
+                                         "ifconvert", "licm", "dse", "arrays", "guards", "owner",
+                                         "promote"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
@@ -786,8 +797,9 @@ static void test_random(void **state)
         fill(&want);
         run(t.p, &want, NULL);
         drop(&t);
-        for (int level = 0; level < 4; level++) check_random(seed, level, NULL, &want);
-        check_random(seed, 2, passes[1 + seed % (COUNT(passes) - 1)], &want);
+        for (int level = 0; level < 4; level++) check_random(seed, level, NULL, 0, &want);
+        check_random(seed, 2, passes[1 + seed % (COUNT(passes) - 1)], 0, &want);
+        check_random(seed, 2, NULL, 3, &want);
     }
 }
 

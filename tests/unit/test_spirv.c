@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_spirv.c: the emitter without a device: validity for every target and mode, reproducible bytes,
-// features, descriptions, serialisers, lack of memory.
+// test_spirv.c: the emitter without a device: validity for every target and mode, reproducible
+// bytes, features, descriptions, serialisers, lack of memory.
 #include "ir/ir.h"
 #include "spirv/spirv.h"
 

@@ -1,0 +1,115 @@
+#!/bin/sh
+# The examples run, under the validation layers, and compute what the interpreter computes.
+set -u
+bad=0
+bin=$BUILD/examples data=$SRC/examples/data
+wrong() { echo "wrong: $*"; bad=1; }
+"$VYRE_GRAD" devices | grep -q features: || { echo "no Vulkan device"; exit 77; }
+
+# compare GOT JSON TOLERANCE: lines `NAME = v v …` against `run --json`.
+compare() {
+    python3 - "$@" <<'PY' || wrong "$1 differs from $2"
+import json, sys
+got = dict((n, [float(v) for v in rest.split()]) for n, _, rest in
+           (line.partition(" =") for line in open(sys.argv[1]) if " = " in line and line[0] != " "
+            and ":" not in line and "{" not in line))
+want = json.load(open(sys.argv[2]))["outputs"]
+seen = 0
+for name in want:
+    if name not in got:
+        continue
+    a, b = got[name], want[name]["data"]
+    error = max(abs(x - y) for x, y in zip(a, b)) / max(1, max(map(abs, b)))
+    seen += name.startswith("grad_")
+    if len(a) != len(b) or not error <= float(sys.argv[3]):
+        sys.exit("%s: %r, expected %r (error %g)" % (name, a, b, error))
+if seen != sum(n.startswith("grad_") for n in want):
+    sys.exit("a gradient was not printed")
+PY
+}
+
+# gmm's data as NAME=VALUE,… and as --in NAME=VALUE,…
+values=$(python3 - "$data/gmm_tiny.json" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))["input"]
+flat = lambda v: [y for x in v for y in flat(x)] if isinstance(v, list) else [v]
+print(*("%s=%s" % (n, ",".join(map(repr, flat(d[n])))) for n in ("alpha", "mu", "q", "l", "x")))
+PY
+) || exit 1
+ins=
+for v in $values; do ins="$ins --in $v"; done
+sizes="N=4 K=2 D=3"
+sed 's/f32/f64/g' "$SRC/examples/gmm.vyre" >gmm64.vyre
+
+# run FORM FILE TOLERANCE: both device examples against the interpreter.
+both() {
+    "$VYRE_GRAD" run "$2" --grad --json --engine eval --set m=2 --set gamma=0.7 $ins >want.json ||
+        wrong "the interpreter on $2"
+    "$bin/dozen_lines" "$2" m=2 gamma=0.7 $values >out.$1 || wrong "dozen_lines $2"
+    compare out.$1 want.json "$3"
+    "$VYRE_GRAD" grad "$2" --with-value --enable shader_atomic_int64 -o $1/ || wrong "grad -o $1/"
+    "$bin/vulkan_only" $1/gmm_grad.spv $1/gmm_grad.json m=2 gamma=0.7 $sizes $values >out.$1 ||
+        wrong "vulkan_only $1"
+    compare out.$1 want.json "$3"
+}
+both f32 "$SRC/examples/gmm.vyre" 2e-6
+"$VYRE_GRAD" devices | grep -q shader_float64 && both f64 gmm64.vyre 1e-12
+
+# fills, copies, workspaces through the manifest; a `?` output is given with its size
+cat >steps.vyre <<'TXT'
+program steps(x: inout f32[N], w: in f32[?], y: out f32[1], s: f32, N: u32) over(i: N)
+{
+    for t in 0..4 {
+        x[i] = x[i] * w[i] + s;
+    }
+    atomic_add(y[0], x[i] * x[i]);
+}
+TXT
+"$VYRE_GRAD" run steps.vyre --grad --json --engine eval --in x=1,2,3 --in w=0.5,1,2 --set s=0.25 >want.json ||
+    wrong "the interpreter on steps.vyre"
+"$VYRE_GRAD" grad steps.vyre -o steps.spv || wrong "grad steps.vyre"
+"$VYRE_GRAD" grad steps.vyre -o steps.json || wrong "grad steps.vyre -o steps.json"
+"$bin/vulkan_only" steps.spv steps.json x=1,2,3 w=0.5,1,2 s=0.25 N=3 grad_w=0,0,0 >out.steps || wrong "vulkan_only steps"
+compare out.steps want.json 2e-6
+
+# more scalars than push constants hold: they go to a storage buffer
+names=$(seq -f 'a%g' 40)
+{
+    echo "program many(x: in f32[N], y: out f32[N], N: u32$(printf ', %s: f32' $names)) over(i: N)"
+    echo "{ y[i] = x[i] * x[i] * (a1$(printf ' + %s' $names)); }"
+} >many.vyre
+"$VYRE_GRAD" run many.vyre --grad --json --engine eval --in x=1,2 $(printf -- '--set %s=0.5 ' $names) \
+    >want.json || wrong "the interpreter on many.vyre"
+"$VYRE_GRAD" grad many.vyre -o many/ || wrong "grad many.vyre"
+grep -q '"in": {"set"' many/many_grad.json || wrong "40 scalars are no push constants"
+"$bin/vulkan_only" many/many_grad.spv many/many_grad.json N=2 x=1,2 $(printf '%s=0.5 ' $names) >out.many ||
+    wrong "vulkan_only many"
+compare out.many want.json 2e-6
+
+# a program built without text is the program its text says
+"$bin/build_program" --print mixture.vyre >out.built || wrong "build_program"
+"$VYRE_GRAD" run mixture.vyre --grad --json --engine eval --in x=-1,-0.5,0.25,1,1.75 --in c=-0.5,1 \
+    --in w=0.25,0.75 --set s=0.5 >want.json || wrong "the text of build_program"
+compare out.built want.json 1e-7
+
+# what is wrong is said, with status 1
+says() { # TEXT COMMAND…
+    text=$1
+    shift
+    "$@" >out 2>err
+    [ $? -eq 1 ] || wrong "$* did not end with 1"
+    grep -q "$text" err || { wrong "$* does not say: $text"; cat err; }
+}
+says 'usage' "$bin/vulkan_only"
+says 'cannot read none' "$bin/vulkan_only" none none
+says 'no SPIR-V' "$bin/vulkan_only" steps.json steps.json
+says 'no Vyre manifest' "$bin/vulkan_only" steps.spv steps.spv
+says 'give the scalar' "$bin/vulkan_only" steps.spv steps.json
+says 'give the buffer x' "$bin/vulkan_only" steps.spv steps.json s=1 N=3 w=1
+says '3 elements, but 2' "$bin/vulkan_only" steps.spv steps.json s=1 N=3 w=1,1,1 x=1,2 grad_w=0,0,0
+says 'is -1' "$bin/vulkan_only" steps.spv steps.json s=1 N=-1 w=1,1,1 x=1,2
+says 'cannot read' "$bin/dozen_lines" none.vyre
+says 'E01' "$bin/dozen_lines" want.json
+says 'no buffer\|no scalar\|no parameter' "$bin/dozen_lines" steps.vyre z=1
+says 'numbers are expected' "$bin/dozen_lines" steps.vyre x=one
+exit $bad
