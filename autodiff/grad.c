@@ -25,109 +25,6 @@ void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, con
     r->failed = true;
 }
 
-// ------------------------------------------------------------------------------------------ choice
-static bool writes(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
-            return true;
-    return false;
-}
-
-bool vy_grad_default_of(const vy_program *p, vy_buffer b)
-{
-    const vy_buf *buf = &p->buffers.data[b.id];
-    if (!vy_type_is_float(buf->type) || buf->workspace) return false;
-    return buf->cls == VY_OUT || (buf->cls == VY_INOUT && writes(p, b.id));
-}
-
-bool vy_grad_default_wrt(const vy_program *p, vy_buffer b)
-{
-    const vy_buf *buf = &p->buffers.data[b.id];
-    return vy_type_is_float(buf->type) && !buf->workspace &&
-           (buf->cls == VY_IN || buf->cls == VY_INOUT);
-}
-
-static void name_list(const vy_program *p, bool outputs, char *text, size_t size)
-{
-    size_t n = 0;
-    text[0] = 0;
-    for (uint32_t i = 1; i < p->buffers.count && n < size; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        bool fits = outputs ? b->cls == VY_OUT || b->cls == VY_INOUT
-                            : b->cls == VY_IN || b->cls == VY_INOUT;
-        if (fits && vy_type_is_float(b->type))
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", b->name);
-    }
-}
-
-static uint32_t find_parameter(reverse *r, const char *name, bool output)
-{
-    char list[200], fix[260];
-    const char *what = output ? "output" : "input";
-    uint32_t id = vy_program_find_buffer(r->p, name).id;
-    const vy_buf *buf = &r->p->buffers.data[id];
-    bool fits = id && (output ? buf->cls == VY_OUT || buf->cls == VY_INOUT
-                              : buf->cls == VY_IN || buf->cls == VY_INOUT);
-    name_list(r->p, output, list, sizeof list);
-    snprintf(fix, sizeof fix, *list ? "the program's float %ss are: %s"
-                                    : "the program has no float %ss%s", what, list);
-    if (!fits)
-        vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, fix, "program `%s` has no %s `%s`", r->p->name,
-                        what, name);
-    else if (!vy_type_is_float(buf->type))
-        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, fix,
-                        "%s `%s` holds %s; only floats have derivatives", what, name,
-                        vy_type_name(buf->type));
-    return r->failed ? 0 : id;
-}
-
-// A float scalar parameter named in wrt: marks its leaf (there is none if it is never used).
-static bool choose_scalar(reverse *r, const char *name)
-{
-    for (uint32_t i = 0; i < r->p->scalars.count; i++) {
-        const vy_scalar_param *s = &r->p->scalars.data[i];
-        if (strcmp(s->name, name) != 0) continue;
-        if (!vy_type_is_float(s->type)) {
-            vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, NULL,
-                            "scalar `%s` is of type %s; only floats have derivatives", name,
-                            vy_type_name(s->type));
-            return true;
-        }
-        for (uint32_t k = 0; k < r->p->leaves.count; k++) {
-            const vy_leaf *l = &r->p->leaves.data[k];
-            if (l->kind != VY_LEAF_SCALAR || l->index != i) continue;
-            r->leaf_activity[k] |= VARIED;
-            r->leaf_grad[k] = 1; // declared later
-        }
-        return true;
-    }
-    return false;
-}
-
-static void choose(reverse *r, const vy_program *source)
-{
-    const vy_grad_options *o = r->options;
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        // The defaults are those of the program as written: simplifying may have removed a write.
-        r->buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
-        r->buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});
-    }
-    for (uint32_t k = 0; o->of && k < o->of_count && !r->failed; k++)
-        r->buffers[find_parameter(r, o->of[k], true)].of = true;
-    for (uint32_t k = 0; o->wrt && k < o->wrt_count && !r->failed; k++)
-        if (!choose_scalar(r, o->wrt[k]))
-            r->buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
-    bool any_of = false;
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        if (r->buffers[i].of) r->buffers[i].activity |= USEFUL, any_of = true;
-        if (r->buffers[i].wrt) r->buffers[i].activity |= VARIED;
-    }
-    if (!any_of && !r->failed)
-        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",
-                        "program `%s` has no float output to differentiate", r->p->name);
-}
-
 // -------------------------------------------------------------------------------------- side tables
 static void *zeroed(reverse *r, size_t count, size_t size)
 {
@@ -275,45 +172,6 @@ static bool find_poison(reverse *r, const vy_program *p)
     return found;
 }
 
-// ------------------------------------------------------------------------------- unused parameters
-// Removes compiler-made buffers and arrays that no instruction uses, and renumbers the rest.
-static void drop_unused(vy_program *p, uint32_t *map)
-{
-    memset(map, 0, p->buffers.count * sizeof *map);
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op)) map[i->aux] = 1;
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-            if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
-        }
-    }
-    uint32_t kept = 1, binding = 0;
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        vy_buf buf = p->buffers.data[i];
-        bool made = buf.workspace || buf.cls == VY_SHARED || buf.cls == VY_LOCAL;
-        if (made && !map[i]) continue;
-        if (buf.cls <= VY_INOUT) buf.binding = binding++;
-        p->buffers.data[kept] = buf;
-        map[i] = kept++;
-    }
-    p->buffers.count = kept;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        vy_inst *i = &p->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op)) i->aux = map[i->aux];
-    }
-    for (uint32_t k = 0; k < p->leaves.count; k++) {
-        vy_leaf *l = &p->leaves.data[k];
-        if (l->kind != VY_LEAF_LEN) continue;
-        if (map[l->index]) l->index = map[l->index];
-        else *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type}; // nobody uses it
-    }
-    for (uint32_t i = 1; i < p->dims.count; i++)
-        if (p->dims.data[i].op == VY_DIM_UNKNOWN)
-            p->dims.data[i].value = map[p->dims.data[i].value];
-}
-
 // -------------------------------------------------------------------------------------- entry point
 static bool simplify_primal(vy_program *p)
 {
@@ -340,7 +198,7 @@ static void refuse_unsupported(reverse *r)
         if (r->p->insts.data[id].op == VY_OP_BARRIER) barrier = id;
     for (uint32_t id = 1; barrier && id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
-        if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !writes(r->p, i->aux)) continue;
+        if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !vy_writes(r->p, i->aux)) continue;
         vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
         if (cls != VY_OUT && cls != VY_INOUT) continue;
         vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id, "split the program at the barrier",
@@ -354,7 +212,7 @@ static void refuse_unsupported(reverse *r)
 static vy_program *differentiate(reverse *r, const vy_program *source)
 {
     if (!make_tables(r)) return NULL;
-    choose(r, source);
+    vy_reverse_choose(r, source);
     if (r->failed) return NULL;
     vy_activity(r);
     refuse_unsupported(r);
@@ -410,7 +268,7 @@ static bool finish(reverse *r, vy_program *p)
     }
     vy_pass_context c = {0};
     bool ok = vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
-    if (ok) drop_unused(p, map);
+    if (ok) vy_drop_unused(p, map);
     vy_free(map);
     if (!ok || !vy_check_program(p)) {
         vy_program_free(p);

@@ -75,6 +75,11 @@ typedef struct reverse {
     bool failed;
 } reverse;
 
+// ---- choice.c
+void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
+bool vy_writes(const vy_program *p, uint32_t buffer);
+// ---- prune.c
+void vy_drop_unused(vy_program *p, uint32_t *map); // map: scratch, one entry per buffer
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c

@@ -41,12 +41,13 @@ static void renumber(vy_program *p, const uint32_t *to)
     for (uint32_t i = 0; i < p->leaves.count; i++) {
         vy_leaf *l = &p->leaves.data[i];
         if (l->kind != VY_LEAF_LEN) continue;
-        if (to[l->index]) l->index = to[l->index];
-        else *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32}; // nobody uses it
+        if (to[l->index])
+            l->index = to[l->index];
+        else
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32}; // nobody uses it
     }
     for (uint32_t i = 1; i < p->dims.count; i++)
-        if (p->dims.data[i].op == VY_DIM_UNKNOWN)
-            p->dims.data[i].value = to[p->dims.data[i].value];
+        if (p->dims.data[i].op == VY_DIM_UNKNOWN) p->dims.data[i].value = to[p->dims.data[i].value];
 }
 
 bool vy_pass_arrays(vy_program *p, vy_pass_context *c)

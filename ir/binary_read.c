@@ -56,7 +56,8 @@ static int64_t get_signed(reader *r)
 static uint32_t get_count(reader *r, uint32_t least)
 {
     uint64_t left = (uint64_t)(r->end - r->at), n = get(r);
-    if (n > left / least || n > VY_MAX_INSTRUCTIONS) return (uint32_t)bad(r, "a count is too large");
+    if (n > left / least || n > VY_MAX_INSTRUCTIONS)
+        return (uint32_t)bad(r, "a count is too large");
     return (uint32_t)n;
 }
 
@@ -208,8 +209,10 @@ static void read_code(reader *r, vy_program *p)
         i.type = (uint8_t)get_max(r, VY_TYPE_COUNT - 1);
         i.flags = (uint8_t)get_max(r, UINT8_MAX);
         int64_t delta = get_signed(r);
-        if (delta > UINT32_MAX || delta < -(int64_t)UINT32_MAX) bad(r, "a line is out of range");
-        else line += delta;
+        if (delta > UINT32_MAX || delta < -(int64_t)UINT32_MAX)
+            bad(r, "a line is out of range");
+        else
+            line += delta;
         if (line < 0 || line > UINT32_MAX) bad(r, "a line is out of range");
         i.line = (uint32_t)line;
         i.column = (uint16_t)get_max(r, UINT16_MAX);
@@ -272,10 +275,11 @@ static bool check_header(vy_module *m, const uint8_t *data, size_t size)
         return false;
     }
     if (fixed(data + 8, 4) != VY_BINARY_VERSION || fixed(data + 12, 4) != vy_binary_table_id()) {
-        vy_fail(m, VY_E_BINARY_VERSION, 0, 0, NULL,
-                "the binary form is of version %u (table %08x); this library reads version %u (%08x)",
-                (unsigned)fixed(data + 8, 4), (unsigned)fixed(data + 12, 4), VY_BINARY_VERSION,
-                vy_binary_table_id());
+        vy_fail(
+            m, VY_E_BINARY_VERSION, 0, 0, NULL,
+            "the binary form is of version %u (table %08x); this library reads version %u (%08x)",
+            (unsigned)fixed(data + 8, 4), (unsigned)fixed(data + 12, 4), VY_BINARY_VERSION,
+            vy_binary_table_id());
         return false;
     }
     uint8_t digest[32];
@@ -299,11 +303,14 @@ vy_module *vy_binary_read(const void *data, size_t size)
 {
     vy_module *m = vy_module_new();
     if (!m || !check_header(m, data, size)) return m;
-    reader r = {.at = (const uint8_t *)data + VY_BINARY_HEADER, .end = (const uint8_t *)data + size,
+    reader r = {.at = (const uint8_t *)data + VY_BINARY_HEADER,
+                .end = (const uint8_t *)data + size,
                 .m = m};
     read_payload(&r);
-    if (r.wrong) vy_fail(m, VY_E_BINARY_CONTENT, 0, 0, NULL, "the binary form is malformed: %s", r.wrong);
-    else if (r.no_memory) vy_fail_oom(m);
+    if (r.wrong)
+        vy_fail(m, VY_E_BINARY_CONTENT, 0, 0, NULL, "the binary form is malformed: %s", r.wrong);
+    else if (r.no_memory)
+        vy_fail_oom(m);
     else if (!vy_module_check(m) && strcmp(m->diag.code, "E0301") == 0)
         m->diag.code = "E0404"; // not our fault: somebody's file
     // What was refused is not handed out in parts.

@@ -43,10 +43,7 @@ static void put(writer *w, uint64_t v)
     put_bytes(w, bytes, (size_t)n);
 }
 
-static void put_signed(writer *w, int64_t v)
-{
-    put(w, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
-}
+static void put_signed(writer *w, int64_t v) { put(w, (uint64_t)v << 1 ^ (uint64_t)(v >> 63)); }
 
 static void put_string(writer *w, const char *s)
 {

@@ -97,8 +97,27 @@ void vy_build_oom(vy_builder *b);
 // Value of `op` without emitting it, or 0: constants, algebraic identities.  May emit others.
 uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args);
+// Appends an instruction as it is; 0 after an error.
+uint32_t vy_append(vy_builder *b, vy_inst inst, const uint32_t *args, uint32_t version);
+// Enters leaf `index` into the table.  False: memory.
+bool vy_leaf_insert(vy_builder *b, uint32_t index);
+// Opens a region of `opener` (0: the whole program).  False: memory.
+bool vy_open_region(vy_builder *b, uint32_t opener);
 // True if `id` may be used here.
 bool vy_visible(const vy_builder *b, uint32_t id);
+// The innermost frame; opens one.
+build_frame *vy_frame_top(vy_builder *b);
+bool vy_frame_push(vy_builder *b, build_frame_kind kind);
+// Variables by index (+ 1 where new): see control.c.
+uint32_t vy_variable_new(vy_builder *b, vy_type type, uint32_t name, uint32_t value);
+bool vy_variable_valid(vy_builder *b, vy_var v, const char *function);
+void vy_variable_assign(vy_builder *b, uint32_t var, uint32_t value);
+void vy_variable_name(vy_builder *b, uint32_t var, uint32_t value);
+// Undoes the assignments logged since `start`.
+void vy_variables_rewind(vy_builder *b, uint32_t start);
+// Closes the guard on top, if there is one; variables declared inside live on.
+void vy_guard_close(vy_builder *b);
+void vy_loop_end(vy_builder *b); // loops.c
 bool vy_control_begin(vy_builder *b); // base frame
 void vy_control_end(vy_builder *b);   // closes it; an open construct is an error
 void vy_control_free(vy_builder *b);

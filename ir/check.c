@@ -9,6 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Column of what is declared as `name` on that line: declarations keep their line only.  0 without
+// source text.
+static uint32_t column_of(const vy_module *m, uint32_t line, const char *name)
+{
+    const char *at = m->source, *end = at ? at + m->source_size : NULL;
+    if (!at || !line) return 0;
+    while (--line) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (!at) return 0;
+        at++;
+    }
+    size_t n = strlen(name);
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    if (!stop) stop = end;
+    for (const char *s = at; s + n <= stop; s++)
+        if (memcmp(s, name, n) == 0 && (s == at || !word_char(s[-1])) &&
+            (s + n == stop || !word_char(s[n])))
+            return (uint32_t)(s - at) + 1;
+    return 1;
+}
+
 static bool fail_table(const vy_program *p, const char *what)
 {
     vy_fail(p->module, VY_E_INTERNAL, p->line, 0, NULL, "`%s`: %s", p->name, what);
@@ -91,8 +117,8 @@ static bool check_scalars(vy_program *p)
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         const vy_scalar_param *s = &p->scalars.data[i];
         if (vy_type_computes(s->type)) continue;
-        vy_fail(p->module, VY_E_STORAGE_TYPE, s->line, 0, NULL, "scalar `%s` cannot be of type %s",
-                s->name, vy_type_name(s->type));
+        vy_fail(p->module, VY_E_STORAGE_TYPE, s->line, column_of(p->module, s->line, s->name), NULL,
+                "scalar `%s` cannot be of type %s", s->name, vy_type_name(s->type));
         return false;
     }
     for (uint32_t i = 1; i < p->dims.count; i++) {
@@ -100,7 +126,7 @@ static bool check_scalars(vy_program *p)
         if (d->op != VY_DIM_SCALAR) continue;
         const vy_scalar_param *s = &p->scalars.data[d->value];
         if (vy_type_is_integer(s->type)) continue;
-        vy_fail(p->module, VY_E_DIM_SCALAR, s->line, 0, NULL,
+        vy_fail(p->module, VY_E_DIM_SCALAR, s->line, column_of(p->module, s->line, s->name), NULL,
                 "a dimension uses `%s`, which is of type %s", s->name, vy_type_name(s->type));
         return false;
     }
@@ -112,8 +138,8 @@ static void find_unknown(const vy_program *p, uint8_t *unknown)
 {
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        unknown[i] = d->op == VY_DIM_UNKNOWN ||
-                     (d->op >= VY_DIM_ADD && (unknown[d->a] || unknown[d->b]));
+        unknown[i] =
+            d->op == VY_DIM_UNKNOWN || (d->op >= VY_DIM_ADD && (unknown[d->a] || unknown[d->b]));
     }
 }
 
@@ -125,7 +151,7 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
             if (!unknown[b->dims[k].id]) continue;
             bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
             if (whole && b->rank == 1 && b->cls <= VY_INOUT) continue;
-            vy_fail(p->module, VY_E_DIM_SCALAR, b->line, 0,
+            vy_fail(p->module, VY_E_DIM_SCALAR, b->line, column_of(p->module, b->line, b->name),
                     "write `?` alone, for a parameter with one dimension",
                     "`%s`: `?` cannot stand there", b->name);
             return false;
@@ -133,8 +159,9 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
     }
     for (uint32_t i = 0; i < p->overs.count; i++) {
         if (!unknown[p->overs.data[i].extent.id]) continue;
-        vy_fail(p->module, VY_E_DIM_SCALAR, p->line, 0, "use len(…) in the body or a scalar",
-                "the extent of `%s` is unknown", p->overs.data[i].name);
+        vy_fail(p->module, VY_E_DIM_SCALAR, p->line, column_of(p->module, p->line, p->name),
+                "use len(…) in the body or a scalar", "the extent of `%s` is unknown",
+                p->overs.data[i].name);
         return false;
     }
     return true;
@@ -144,24 +171,26 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
 static bool check_array(vy_program *p, const vy_buf *b, uint64_t *total, uint64_t limit)
 {
     if (!vy_type_computes(b->type)) {
-        vy_fail(p->module, VY_E_STORAGE_TYPE, b->line, 0, NULL, "array `%s` cannot be of type %s",
-                b->name, vy_type_name(b->type));
+        vy_fail(p->module, VY_E_STORAGE_TYPE, b->line, column_of(p->module, b->line, b->name), NULL,
+                "array `%s` cannot be of type %s", b->name, vy_type_name(b->type));
         return false;
     }
     uint64_t bytes = vy_type_size(b->type);
     for (uint32_t k = 0; k < b->rank; k++) {
         const vy_dim_node *d = &p->dims.data[b->dims[k].id];
         if (d->op != VY_DIM_CONST || d->value <= 0) {
-            vy_fail(p->module, VY_E_ARRAY_EXTENT, b->line, 0, NULL,
-                    "extent %u of array `%s` is not a positive constant", k, b->name);
+            vy_fail(p->module, VY_E_ARRAY_EXTENT, b->line, column_of(p->module, b->line, b->name),
+                    NULL, "extent %u of array `%s` is not a positive constant", k, b->name);
             return false;
         }
         // Saturates: both factors stay far below 2^64.
-        bytes = (uint64_t)d->value > limit || bytes > limit ? limit + 1 : bytes * (uint64_t)d->value;
+        bytes =
+            (uint64_t)d->value > limit || bytes > limit ? limit + 1 : bytes * (uint64_t)d->value;
     }
     *total += bytes;
     if (*total <= limit) return true;
-    vy_fail(p->module, VY_E_LIMIT, b->line, 0, "make the arrays smaller or use a buffer",
+    vy_fail(p->module, VY_E_LIMIT, b->line, column_of(p->module, b->line, b->name),
+            "make the arrays smaller or use a buffer",
             "with `%s` the %s arrays take more than %u bytes", b->name,
             b->cls == VY_SHARED ? "shared" : "local", (unsigned)limit);
     return false;
@@ -184,7 +213,7 @@ static bool check_workgroup(vy_program *p)
     uint64_t product = 1;
     for (int k = 0; k < 3; k++) product = w[k] > VY_MAX_WORKGROUP ? 1 << 20 : product * w[k];
     if (product >= 1 && product <= VY_MAX_WORKGROUP) return true;
-    vy_fail(p->module, VY_E_WORKGROUP_SIZE, p->line, 0, NULL,
+    vy_fail(p->module, VY_E_WORKGROUP_SIZE, p->line, column_of(p->module, p->line, p->name), NULL,
             "`%s`: a workgroup of %u × %u × %u invocations", p->name, w[0], w[1], w[2]);
     return false;
 }
@@ -225,7 +254,8 @@ static bool check_names(vy_program *p, entry *list)
     qsort(list, n, sizeof *list, by_name);
     for (uint32_t i = 1; i < n; i++) {
         if (strcmp(list[i - 1].name, list[i].name) != 0) continue;
-        vy_fail(p->module, VY_E_DUPLICATE_NAME, list[i].line, 0, NULL, "`%s` is declared twice",
+        vy_fail(p->module, VY_E_DUPLICATE_NAME, list[i].line,
+                column_of(p->module, list[i].line, list[i].name), NULL, "`%s` is declared twice",
                 list[i].name);
         return false;
     }
@@ -243,7 +273,8 @@ static bool check_bindings(vy_program *p, entry *list)
     qsort(list, n, sizeof *list, by_key);
     for (uint32_t i = 1; i < n; i++) {
         if (list[i - 1].key != list[i].key) continue;
-        vy_fail(p->module, VY_E_BINDING_CLASH, list[i].line, 0, NULL,
+        vy_fail(p->module, VY_E_BINDING_CLASH, list[i].line,
+                column_of(p->module, list[i].line, list[i].name), NULL,
                 "`%s` and `%s` both use set %u, binding %u", list[i - 1].name, list[i].name,
                 (unsigned)(list[i].key >> 32), (unsigned)list[i].key);
         return false;
@@ -301,8 +332,8 @@ static bool check_program_names(vy_module *m)
     bool ok = true;
     for (uint32_t i = 1; i < n && ok; i++) {
         if (strcmp(list[i - 1].name, list[i].name) != 0) continue;
-        vy_fail(m, VY_E_DUPLICATE_NAME, list[i].line, 0, NULL, "two programs are named `%s`",
-                list[i].name);
+        vy_fail(m, VY_E_DUPLICATE_NAME, list[i].line, column_of(m, list[i].line, list[i].name),
+                NULL, "two programs are named `%s`", list[i].name);
         ok = false;
     }
     vy_free(list);

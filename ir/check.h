@@ -11,9 +11,9 @@
 #include "pass.h"
 
 // Stated limits.
-#define VY_MAX_WORKGROUP 1024u      // invocations of a workgroup
-#define VY_MAX_SHARED_BYTES 65536u  // shared arrays of a program, together
-#define VY_MAX_LOCAL_BYTES 65536u   // local arrays of a program, together
+#define VY_MAX_WORKGROUP 1024u     // invocations of a workgroup
+#define VY_MAX_SHARED_BYTES 65536u // shared arrays of a program, together
+#define VY_MAX_LOCAL_BYTES 65536u  // local arrays of a program, together
 
 // Each reports the first error in the module's diag and returns false.
 bool vy_check_declarations(vy_program *p); // also whether tables refer to what exists

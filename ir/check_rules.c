@@ -31,10 +31,12 @@ static bool check_memory(vy_program *p, uint32_t id)
     const vy_buf *b = &p->buffers.data[i->aux];
     vy_op op = (vy_op)i->op;
     if (vy_op_infos[op].effect == VY_WRITE && b->cls == VY_IN)
-        return refuse(p, id, VY_E_STORE_IN, NULL, "`%s` is an `in` parameter and cannot be written");
+        return refuse(p, id, VY_E_STORE_IN, NULL,
+                      "`%s` is an `in` parameter and cannot be written");
     if (!vy_op_is_atomic(op)) return true;
     if (b->cls == VY_LOCAL)
-        return refuse(p, id, VY_E_ATOMIC_USE, "use plain loads and stores: no other invocation sees it",
+        return refuse(p, id, VY_E_ATOMIC_USE,
+                      "use plain loads and stores: no other invocation sees it",
                       "`%s` is a local array, which has no atomics");
     if (!atomic_fits(op, b->type))
         return refuse(p, id, VY_E_ATOMIC_USE, NULL,
@@ -73,8 +75,9 @@ static bool check_reads(vy_program *p, const vy_structure *s, const uint32_t *fi
         uint32_t store = first_store[memory_of(p, i->aux)];
         if (b->cls != VY_OUT || b->init != VY_INIT_NONE) continue;
         if (store && (store < id || store < loop_end)) continue;
-        return refuse(p, id, VY_E_READ_OUT, NULL,
-                      "`%s` is an `out` parameter and is read here before anything is stored to it");
+        return refuse(
+            p, id, VY_E_READ_OUT, NULL,
+            "`%s` is an `out` parameter and is read here before anything is stored to it");
     }
     return true;
 }

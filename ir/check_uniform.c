@@ -24,7 +24,7 @@ typedef struct use {
 typedef struct spread {
     const vy_program *p;
     const vy_structure *s;
-    uint32_t *start;  // by instruction: its uses are uses[start[id]] … uses[start[id+1]-1]
+    uint32_t *start; // by instruction: its uses are uses[start[id]] … uses[start[id+1]-1]
     use *uses;
     uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
     uint32_t *stack;
@@ -73,8 +73,10 @@ static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
     case VY_OP_ENDIF:
     case VY_OP_ENDCHECKPOINT: differ(d, user + 1 + k, origin); break;
     case VY_OP_LOOP:
-        if (k < 3) differ_results(d, user, origin);
-        else differ(d, user + 1 + k - 3, origin);
+        if (k < 3)
+            differ_results(d, user, origin);
+        else
+            differ(d, user + 1 + k - 3, origin);
         break;
     case VY_OP_WHILE: differ(d, user + 1 + k, origin); break;
     case VY_OP_TEST: differ_results(d, partner, origin); break;
@@ -152,7 +154,7 @@ static void propagate(spread *d)
 
 static const char *describe(const vy_program *p, uint32_t id, const char **name)
 {
-    static const char *const builtins[] = {"gid", "lid", "wid", "num_groups",
+    static const char *const builtins[] = {"gid",    "lid",  "wid",          "num_groups",
                                            "lindex", "lane", "subgroup_size"};
     if (VY_IS_LEAF(id)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];

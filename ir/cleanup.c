@@ -30,6 +30,24 @@ static bool set_same(vy_sweep *w, uint32_t id, uint32_t value)
 // A value from before the construct, which every place after it may use.
 static bool from_outside(uint32_t id, uint32_t opener) { return VY_IS_LEAF(id) || id < opener; }
 
+// Can `next` be only what the loop carried before, or began with?
+static bool settles(const vy_sweep *w, uint32_t next, uint32_t carry, uint32_t init, int depth)
+{
+    const vy_program *p = w->old;
+    next = vy_same(w, next);
+    if (next == carry || next == init || next == vy_same(w, carry)) return true;
+    if (VY_IS_LEAF(next) || depth == 0) return false;
+    if (p->insts.data[next].op == VY_OP_SELECT)
+        return settles(w, vy_arg(p, next, 1), carry, init, depth - 1) &&
+               settles(w, vy_arg(p, next, 2), carry, init, depth - 1);
+    if (p->insts.data[next].op != VY_OP_RESULT) return false;
+    uint32_t end = vy_arg(p, next, 0), k = p->insts.data[next].aux;
+    if (p->insts.data[end].op != VY_OP_ENDIF) return false;
+    uint32_t middle = w->s.partner[w->s.partner[end]];
+    return settles(w, vy_arg(p, middle, k), carry, init, depth - 1) &&
+           settles(w, vy_arg(p, end, k), carry, init, depth - 1);
+}
+
 static bool close_loop(vy_sweep *w, uint32_t end)
 {
     const vy_program *p = w->old;
@@ -38,8 +56,7 @@ static bool close_loop(vy_sweep *w, uint32_t end)
     for (uint32_t k = 0; k < n; k++) {
         uint32_t carry = loop + 1 + k;
         uint32_t init = vy_same(w, vy_arg(p, loop, vy_init_arg(p, loop) + k));
-        uint32_t next = vy_same(w, vy_arg(p, end, vy_next_arg(p, loop) + k));
-        if (next != carry && next != init && next != vy_same(w, carry)) continue;
+        if (!settles(w, vy_arg(p, end, vy_next_arg(p, loop) + k), carry, init, 4)) continue;
         changed |= set_same(w, carry, init);
         changed |= set_same(w, end + 1 + k, init);
     }
@@ -80,9 +97,12 @@ static void find_same(vy_sweep *w)
             vy_op op = (vy_op)w->old->insts.data[id].op;
             uint32_t value = w->same[id];
             if (value != id) changed |= set_same(w, id, vy_same(w, value)); // follow the chain
-            if (op == VY_OP_ENDLOOP) changed |= close_loop(w, id);
-            else if (op == VY_OP_ENDIF) changed |= close_if(w, id);
-            else if (op == VY_OP_ENDCHECKPOINT) changed |= close_checkpoint(w, id);
+            if (op == VY_OP_ENDLOOP)
+                changed |= close_loop(w, id);
+            else if (op == VY_OP_ENDIF)
+                changed |= close_if(w, id);
+            else if (op == VY_OP_ENDCHECKPOINT)
+                changed |= close_checkpoint(w, id);
         }
     }
     // Chains lead to earlier ids, so one scan shortens them all.

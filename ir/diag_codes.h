@@ -63,10 +63,8 @@ X(GRAD_NAME,          "E0504", PROGRAM, "rename the parameter")
 X(GRAD_PROGRAM,       "E0505", PROGRAM, "name one of the module's programs")
 /* E06xx emission */
 X(ATOMIC_FEATURE,    "E0601", PROGRAM, "--enable the feature, if the device has it")
-X(ATOMIC_TYPE,       "E0602", PROGRAM, "use a 32-bit element type for what is updated atomically")
 X(SPIRV_LIMIT,       "E0603", PROGRAM, "split the program into smaller ones")
 X(INVALID_SPIRV,     "E0604", SYSTEM,  "this is a bug in Vyre: please report it with the program")
-X(ARRAY_SIZE,        "E0605", PROGRAM, "make the array smaller or give it a constant size")
 /* E07xx interpreter */
 X(EVAL_NAME,         "E0701", PROGRAM, "use the name of a parameter, once")
 X(EVAL_MISSING,      "E0702", PROGRAM, "give every buffer, and every scalar that is not a whole dimension of one")

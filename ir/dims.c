@@ -74,8 +74,9 @@ static void find_least(vy_dim_facts *f, const vy_program *p)
 {
     for (uint32_t i = 0; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        bool natural = d->op == VY_DIM_UNKNOWN ||
-                       (d->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[d->value].type));
+        bool natural =
+            d->op == VY_DIM_UNKNOWN ||
+            (d->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[d->value].type));
         f->least[i] = i == 0 || natural ? 0 : INT64_MIN / 2;
         if (i && d->op == VY_DIM_SCALAR) f->scalar[d->value] = f->form[i].base;
     }
@@ -102,7 +103,8 @@ bool vy_dim_facts_make(vy_dim_facts *f, const vy_program *p, vy_arena *arena)
         if (additive(p, f->form, i, &f->form[i])) continue;
         keys[i] = key_of(p, f->form, i);
         uint32_t slot = hash(&keys[i]) & (size - 1);
-        while (table[slot] && !same_key(&keys[table[slot]], &keys[i])) slot = (slot + 1) & (size - 1);
+        while (table[slot] && !same_key(&keys[table[slot]], &keys[i]))
+            slot = (slot + 1) & (size - 1);
         if (!table[slot]) table[slot] = i;
         f->form[i] = (vy_extent){table[slot], 0};
     }

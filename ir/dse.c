@@ -6,7 +6,7 @@
 //
 // That the same element is stored again later is not enough: the second store must be reached
 // whenever the first is, and nothing between may look.  So each region is walked backwards with the
-// stores that certainly follow in it; a construct on the way forgets those whose memory it touches,
+// stores that certainly follow in it; a construct on the way forgets those whose memory it reads,
 // and a barrier, behind which others may look, all that others can see.
 //
 // Needs valid structure; keeps everything else.  The list is short, so the whole is near-linear.
@@ -21,12 +21,12 @@ typedef struct later {
 typedef struct dse {
     const vy_program *p;
     vy_structure s;
-    vy_writes touched; // reads and writes
+    vy_writes reads;
     vy_arena arena;
     uint8_t *dead;   // by instruction
     uint8_t *unread; // by buffer: an array of ours that is never read
     later now;
-    later **saved;   // by depth
+    later **saved; // by depth
     bool any;
 } dse;
 
@@ -60,7 +60,8 @@ static bool may_read(const vy_program *p, uint32_t reader, uint32_t store)
 {
     uint32_t x = p->insts.data[reader].aux, y = p->insts.data[store].aux;
     if (vy_memory_of(p, x) != vy_memory_of(p, y)) return false;
-    return x != y || vy_indices_meet(p, p->buffers.data[x].rank, vy_args(p, reader), vy_args(p, store));
+    return x != y ||
+           vy_indices_meet(p, p->buffers.data[x].rank, vy_args(p, reader), vy_args(p, store));
 }
 
 static void forget_read(dse *d, uint32_t reader)
@@ -71,14 +72,14 @@ static void forget_read(dse *d, uint32_t reader)
     d->now.count = kept;
 }
 
-// Forgets what the code between touches, or with from == to what a barrier shows.
+// Forgets what the code between reads, or with from == to what a barrier shows.
 static void forget_between(dse *d, uint32_t from, uint32_t to)
 {
     uint32_t kept = 0;
     for (uint32_t n = 0; n < d->now.count; n++) {
         uint32_t buffer = d->p->insts.data[d->now.at[n]].aux;
         bool seen = from == to ? !vy_memory_private(d->p, buffer)
-                               : vy_written_between(&d->touched, buffer, from, to);
+                               : vy_written_between(&d->reads, buffer, from, to);
         if (!seen) d->now.at[kept++] = d->now.at[n];
     }
     d->now.count = kept;
@@ -123,9 +124,12 @@ static bool visit(dse *d, uint32_t id)
     } else if (op == VY_OP_BARRIER) {
         forget_between(d, id, id);
     } else if (vy_op_is_memory(op)) {
-        if (d->unread[i->aux]) kill(d, id);
-        else if (op == VY_OP_STORE) store(d, id);
-        else if (op == VY_OP_LOAD || vy_op_is_atomic(op)) forget_read(d, id);
+        if (d->unread[i->aux])
+            kill(d, id);
+        else if (op == VY_OP_STORE)
+            store(d, id);
+        else if (op == VY_OP_LOAD || vy_op_is_atomic(op))
+            forget_read(d, id);
     }
     return true;
 }
@@ -137,7 +141,7 @@ static bool find_dead(dse *d)
     d->unread = vy_arena_alloc(&d->arena, p->buffers.count);
     d->saved = vy_arena_alloc(&d->arena, (VY_MAX_NESTING + 1) * sizeof *d->saved);
     if (!d->dead || !d->unread || !d->saved || !vy_structure_make(p, &d->s) ||
-        !vy_writes_make(&d->touched, p, true, &d->arena))
+        !vy_writes_make(&d->reads, p, VY_COUNT_READS, &d->arena))
         return false;
     find_unread(d);
     for (uint32_t id = p->insts.count; id-- > 1;)

@@ -49,8 +49,10 @@ static void classify(dim_table *t, const vy_program *p, uint32_t *class)
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         dim_key k = {.op = d->op};
-        if (d->op >= VY_DIM_ADD) k.a = class[d->a], k.b = class[d->b];
-        else if (d->op != VY_DIM_UNKNOWN) k.value = d->value;
+        if (d->op >= VY_DIM_ADD)
+            k.a = class[d->a], k.b = class[d->b];
+        else if (d->op != VY_DIM_UNKNOWN)
+            k.value = d->value;
         class[i] = dim_class(t, k);
     }
 }
@@ -162,7 +164,8 @@ static bool same_program(const vy_program *a, const vy_program *b)
     vy_arena arena = {0};
     compare c = {.a = a, .b = b};
     // Without memory nothing can be said; "different" is the answer that hides nothing.
-    bool same = number_dims(&c, &arena) && a->insts.count == b->insts.count && same_declarations(&c);
+    bool same =
+        number_dims(&c, &arena) && a->insts.count == b->insts.count && same_declarations(&c);
     for (uint32_t id = 1; same && id < a->insts.count; id++) same = same_inst(&c, id);
     vy_arena_free(&arena);
     return same;

@@ -207,7 +207,7 @@ static bool prepare(forward *f)
     f->saved = vy_arena_alloc(&f->arena, (VY_MAX_NESTING + 1) * sizeof *f->saved);
     f->other = vy_arena_alloc(&f->arena, (VY_MAX_NESTING + 1) * sizeof *f->other);
     return f->proved && f->map && f->saved && f->other && vy_structure_make(p, &f->s) &&
-           vy_writes_make(&f->writes, p, false, &f->arena) &&
+           vy_writes_make(&f->writes, p, VY_COUNT_WRITES, &f->arena) &&
            vy_prove_ranges(p, &f->s, &f->arena, f->proved);
 }
 

@@ -30,12 +30,34 @@ static uint32_t cost(vy_op op)
 {
     if (vy_op_infos[op].effect != VY_PURE) return TOO_MUCH;
     switch (op) {
-    case VY_OP_ADD: case VY_OP_SUB: case VY_OP_MUL: case VY_OP_NEG: case VY_OP_FMA:
-    case VY_OP_MIN: case VY_OP_MAX: case VY_OP_ABS: case VY_OP_SIGN: case VY_OP_AND:
-    case VY_OP_OR: case VY_OP_XOR: case VY_OP_NOT: case VY_OP_SHL: case VY_OP_SHR:
-    case VY_OP_EQ: case VY_OP_NE: case VY_OP_LT: case VY_OP_LE: case VY_OP_ISNAN:
-    case VY_OP_ISINF: case VY_OP_SELECT: case VY_OP_CAST: case VY_OP_BITCAST:
-    case VY_OP_STOP_GRAD: case VY_OP_FLOOR: case VY_OP_CEIL: case VY_OP_TRUNC:
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+    case VY_OP_MUL:
+    case VY_OP_NEG:
+    case VY_OP_FMA:
+    case VY_OP_MIN:
+    case VY_OP_MAX:
+    case VY_OP_ABS:
+    case VY_OP_SIGN:
+    case VY_OP_AND:
+    case VY_OP_OR:
+    case VY_OP_XOR:
+    case VY_OP_NOT:
+    case VY_OP_SHL:
+    case VY_OP_SHR:
+    case VY_OP_EQ:
+    case VY_OP_NE:
+    case VY_OP_LT:
+    case VY_OP_LE:
+    case VY_OP_ISNAN:
+    case VY_OP_ISINF:
+    case VY_OP_SELECT:
+    case VY_OP_CAST:
+    case VY_OP_BITCAST:
+    case VY_OP_STOP_GRAD:
+    case VY_OP_FLOOR:
+    case VY_OP_CEIL:
+    case VY_OP_TRUNC:
     case VY_OP_ROUND: return 1;
     default: return TOO_MUCH;
     }
@@ -50,14 +72,19 @@ static bool choose(ifconvert *c)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         uint32_t depth = c->s.depth[id], add = 0;
-        if (vy_op_opens(op)) sum[depth + 1] = 0;
+        if (vy_op_opens(op))
+            sum[depth + 1] = 0;
         else if (op == VY_OP_ENDIF) {
             add = sum[depth + 1] + p->insts.data[id].nargs;
             uint32_t opener = c->s.partner[id];
-            if (add <= LIMIT && p->insts.data[id].nargs) c->flat[opener] = c->any = true;
-            else add = TOO_MUCH;
-        } else if (vy_op_closes(op)) add = TOO_MUCH;
-        else if (!vy_is_marker(op)) add = cost(op);
+            if (add <= LIMIT && p->insts.data[id].nargs)
+                c->flat[opener] = c->any = true;
+            else
+                add = TOO_MUCH;
+        } else if (vy_op_closes(op))
+            add = TOO_MUCH;
+        else if (!vy_is_marker(op))
+            add = cost(op);
         sum[depth] = sum[depth] + add > TOO_MUCH ? TOO_MUCH : sum[depth] + add;
     }
     return true;
@@ -68,7 +95,8 @@ static void emit_selects(ifconvert *c, vy_builder *b, uint32_t end)
     const vy_program *p = c->p;
     uint32_t opener = c->s.partner[end], middle = c->s.partner[opener];
     for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
-        uint32_t args[3] = {vy_map(c->map, vy_arg(p, opener, 0)), vy_map(c->map, vy_arg(p, middle, k)),
+        uint32_t args[3] = {vy_map(c->map, vy_arg(p, opener, 0)),
+                            vy_map(c->map, vy_arg(p, middle, k)),
                             vy_map(c->map, vy_arg(p, end, k))};
         uint32_t result = end + 1 + k;
         vy_pass_at(b, p, result);
@@ -83,12 +111,15 @@ static bool rebuild(ifconvert *c, vy_program *p)
     if (!b) return false;
     for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        uint32_t opener = op == VY_OP_IF ? id
-                          : op == VY_OP_ELSE ? c->s.partner[c->s.partner[id]]
-                          : op == VY_OP_ENDIF ? c->s.partner[id]
-                          : op == VY_OP_RESULT ? c->s.partner[vy_arg(p, id, 0)] : 0;
-        if (!c->flat[opener]) vy_copy_inst(b, p, id, c->map);
-        else if (op == VY_OP_ENDIF) emit_selects(c, b, id);
+        uint32_t opener = op == VY_OP_IF       ? id
+                          : op == VY_OP_ELSE   ? c->s.partner[c->s.partner[id]]
+                          : op == VY_OP_ENDIF  ? c->s.partner[id]
+                          : op == VY_OP_RESULT ? c->s.partner[vy_arg(p, id, 0)]
+                                               : 0;
+        if (!c->flat[opener])
+            vy_copy_inst(b, p, id, c->map);
+        else if (op == VY_OP_ENDIF)
+            emit_selects(c, b, id);
     }
     return vy_pass_finish(b, p);
 }

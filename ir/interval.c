@@ -97,9 +97,11 @@ static vy_interval bounded(vy_op op, vy_interval x, vy_interval y, vy_interval w
     case VY_OP_REM: // by zero: 0
         return positive ? (vy_interval){0, min64(x.hi, max64(y.hi - 1, 0))} : whole;
     case VY_OP_DIV: // by zero: 0
-        return positive ? (vy_interval){y.hi && y.lo ? x.lo / y.hi : 0, x.hi / max64(y.lo, 1)} : whole;
+        return positive ? (vy_interval){y.hi && y.lo ? x.lo / y.hi : 0, x.hi / max64(y.lo, 1)}
+                        : whole;
     case VY_OP_SHR:
-        if (x.lo < 0 || y.lo != y.hi || y.lo < 0 || y.lo > 31) return x.lo >= 0 ? (vy_interval){0, x.hi} : whole;
+        if (x.lo < 0 || y.lo != y.hi || y.lo < 0 || y.lo > 31)
+            return x.lo >= 0 ? (vy_interval){0, x.hi} : whole;
         return (vy_interval){x.lo >> y.lo, x.hi >> y.lo};
     default: return whole;
     }
@@ -111,7 +113,8 @@ static bool ordered(vy_type t, vy_interval x) { return t != VY_U64 || x.lo >= 0;
 static vy_interval binary(vy_intervals *v, uint32_t id)
 {
     const vy_inst *i = &v->p->insts.data[id];
-    vy_interval x = vy_interval_of(v, vy_arg(v->p, id, 0)), y = vy_interval_of(v, vy_arg(v->p, id, 1));
+    vy_interval x = vy_interval_of(v, vy_arg(v->p, id, 0)),
+                y = vy_interval_of(v, vy_arg(v->p, id, 1));
     vy_interval whole = type_bounds((vy_type)i->type), r;
     vy_op op = (vy_op)i->op;
     if (!ordered((vy_type)i->type, x) || !ordered((vy_type)i->type, y)) return whole;

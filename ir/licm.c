@@ -20,8 +20,8 @@ typedef struct licm {
     vy_structure s;
     vy_writes writes;
     vy_arena arena;
-    uint32_t *place;  // by instruction: innermost construct it will stand in
-    uint32_t *before; // by instruction: loop it moves in front of, or 0
+    uint32_t *place;               // by instruction: innermost construct it will stand in
+    uint32_t *before;              // by instruction: loop it moves in front of, or 0
     uint32_t *first, *last, *next; // by loop: list of what moves in front of it
     uint32_t *map;
     bool any;
@@ -55,8 +55,10 @@ static void find(licm *l)
         uint32_t loop = l->before[id];
         if (!loop) continue;
         l->any = true;
-        if (l->last[loop]) l->next[l->last[loop]] = id;
-        else l->first[loop] = id;
+        if (l->last[loop])
+            l->next[l->last[loop]] = id;
+        else
+            l->first[loop] = id;
         l->last[loop] = id;
     }
 }
@@ -88,7 +90,8 @@ static bool prepare(licm *l)
     uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next, &l->map};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         if (!(*tables[k] = vy_arena_alloc(&l->arena, size))) return false;
-    return vy_structure_make(l->p, &l->s) && vy_writes_make(&l->writes, l->p, false, &l->arena);
+    return vy_structure_make(l->p, &l->s) &&
+           vy_writes_make(&l->writes, l->p, VY_COUNT_WRITES, &l->arena);
 }
 
 bool vy_pass_licm(vy_program *p, vy_pass_context *c)

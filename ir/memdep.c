@@ -40,22 +40,24 @@ bool vy_indices_meet(const vy_program *p, uint32_t rank, const uint32_t *x, cons
     return true;
 }
 
-static uint32_t write_of(const vy_program *p, uint32_t id, bool reads)
+static uint32_t write_of(const vy_program *p, uint32_t id, int which)
 {
     const vy_inst *i = &p->insts.data[id];
     if (i->op == VY_OP_BARRIER) return 0;
-    bool counts = vy_op_infos[i->op].effect == VY_WRITE || (reads && i->op == VY_OP_LOAD);
+    bool writes = vy_op_infos[i->op].effect == VY_WRITE;
+    bool reads = i->op == VY_OP_LOAD || vy_op_is_atomic((vy_op)i->op);
+    bool counts = (writes && which & VY_COUNT_WRITES) || (reads && which & VY_COUNT_READS);
     return counts ? vy_memory_of(p, i->aux) : UINT32_MAX;
 }
 
-bool vy_writes_make(vy_writes *w, const vy_program *p, bool reads, vy_arena *arena)
+bool vy_writes_make(vy_writes *w, const vy_program *p, int which, vy_arena *arena)
 {
     uint32_t n = p->buffers.count, total = 0;
     w->p = p;
     w->start = vy_arena_alloc(arena, ((size_t)n + 1) * sizeof *w->start);
     if (!w->start) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        uint32_t m = write_of(p, id, reads);
+        uint32_t m = write_of(p, id, which);
         if (m != UINT32_MAX) w->start[m]++, total++;
     }
     w->at = vy_arena_alloc(arena, ((size_t)total + 1) * sizeof *w->at);
@@ -65,7 +67,7 @@ bool vy_writes_make(vy_writes *w, const vy_program *p, bool reads, vy_arena *are
         w->start[m] = sum;
     }
     for (uint32_t id = p->insts.count; id-- > 1;) {
-        uint32_t m = write_of(p, id, reads);
+        uint32_t m = write_of(p, id, which);
         if (m != UINT32_MAX) w->at[--w->start[m]] = id;
     }
     return true;
@@ -76,8 +78,10 @@ uint32_t vy_first_after(const vy_writes *w, uint32_t m, uint32_t id)
     uint32_t lo = w->start[m], hi = w->start[m + 1];
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
-        if (w->at[middle] <= id) lo = middle + 1;
-        else hi = middle;
+        if (w->at[middle] <= id)
+            lo = middle + 1;
+        else
+            hi = middle;
     }
     return lo;
 }

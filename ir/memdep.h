@@ -24,11 +24,12 @@ bool vy_indices_meet(const vy_program *p, uint32_t rank, const uint32_t *x, cons
 // Where things are written, for asking about stretches of code.
 typedef struct vy_writes {
     const vy_program *p;
-    uint32_t *start;  // by memory: its writes are at[start[m]] … at[start[m+1]-1], ascending
-    uint32_t *at;     // memory 0: barriers
+    uint32_t *start; // by memory: its writes are at[start[m]] … at[start[m+1]-1], ascending
+    uint32_t *at;    // memory 0: barriers
 } vy_writes;
-// With `reads`, loads count as well.  False: memory.
-bool vy_writes_make(vy_writes *w, const vy_program *p, bool reads, vy_arena *arena);
+// Which accesses count; an atomic is a read and a write.  False: memory.
+enum { VY_COUNT_WRITES = 1, VY_COUNT_READS = 2 };
+bool vy_writes_make(vy_writes *w, const vy_program *p, int which, vy_arena *arena);
 // Position in `at` of the first write to memory m behind instruction `id`.
 uint32_t vy_first_after(const vy_writes *w, uint32_t m, uint32_t id);
 // May what `buffer` holds change, for this invocation, between instructions from and to (exclusive)?

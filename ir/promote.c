@@ -67,7 +67,8 @@ static bool take(promote *q, uint32_t store, uint32_t loop, bool really)
 {
     uint32_t memory = vy_memory_of(q->p, buffer_of(q, store)), end = q->s.partner[loop], seen = 0;
     uint32_t rank = q->p->buffers.data[buffer_of(q, store)].rank;
-    for (uint32_t n = vy_first_after(&q->touched, memory, loop); n < q->touched.start[memory + 1]; n++) {
+    for (uint32_t n = vy_first_after(&q->touched, memory, loop); n < q->touched.start[memory + 1];
+         n++) {
         uint32_t id = q->touched.at[n];
         if (id >= end) return true;
         vy_op op = (vy_op)q->p->insts.data[id].op;
@@ -135,7 +136,8 @@ static void in_front(promote *q, vy_builder *b, uint32_t loop)
 
 static void behind(promote *q, vy_builder *b, uint32_t loop)
 {
-    uint32_t bounds[2] = {vy_map(q->map, vy_arg(q->p, loop, 0)), vy_map(q->map, vy_arg(q->p, loop, 1))};
+    uint32_t bounds[2] = {vy_map(q->map, vy_arg(q->p, loop, 0)),
+                          vy_map(q->map, vy_arg(q->p, loop, 1))};
     vy_pass_at(b, q->p, loop);
     uint32_t ran = vy_emit(b, VY_OP_LT, VY_BOOL, 0, 2, bounds);
     if (vy_builder_failed(b)) return;
@@ -172,8 +174,10 @@ static bool rebuild(promote *q, vy_program *p)
     for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (q->first[id]) in_front(q, b, id);
-        if (q->by[id]) copy_access(q, b, id);
-        else vy_copy_inst(b, p, id, q->map);
+        if (q->by[id])
+            copy_access(q, b, id);
+        else
+            vy_copy_inst(b, p, id, q->map);
         // A loop's RESULTs stand directly behind it; what is added comes after the last.
         uint32_t end = op == VY_OP_ENDLOOP ? id : op == VY_OP_RESULT ? vy_arg(p, id, 0) : 0;
         if (!end || p->insts.data[end].op != VY_OP_ENDLOOP) continue;
@@ -191,7 +195,7 @@ static bool prepare(promote *q)
     q->first = vy_arena_alloc(&q->arena, n * sizeof *q->first);
     q->map = vy_arena_alloc(&q->arena, n * sizeof *q->map);
     return q->proved && q->by && q->first && q->map && vy_structure_make(q->p, &q->s) &&
-           vy_writes_make(&q->touched, q->p, true, &q->arena) &&
+           vy_writes_make(&q->touched, q->p, VY_COUNT_WRITES | VY_COUNT_READS, &q->arena) &&
            vy_prove_ranges(q->p, &q->s, &q->arena, q->proved);
 }
 

@@ -65,12 +65,14 @@ static bool leaf_extent(const prover *q, uint32_t id, vy_extent *e)
     const vy_leaf *l = VY_IS_LEAF(id) ? &q->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
     int64_t k;
     if (!l) return false;
-    if (vy_id_int(q->p, id, &k)) *e = (vy_extent){0, k};
+    if (vy_id_int(q->p, id, &k))
+        *e = (vy_extent){0, k};
     else if (l->kind == VY_LEAF_SCALAR && l->type != VY_U64)
         *e = (vy_extent){q->d.scalar[l->index], 0};
     else if (l->kind == VY_LEAF_LEN)
         *e = q->d.form[q->p->buffers.data[l->index].dims[l->axis].id];
-    else return false;
+    else
+        return false;
     return e->base != VY_NO_BASE;
 }
 
@@ -80,13 +82,16 @@ static bool value_extent(const prover *q, uint32_t id, vy_extent *e)
     const vy_inst *i = inst(q, id);
     uint32_t leaf = i && i->nargs ? arg(q, id, 0) : id;
     int64_t k;
-    if (!VY_IS_LEAF(leaf) || q->p->leaves.data[VY_LEAF_INDEX(leaf)].kind == VY_LEAF_LEN) return false;
+    if (!VY_IS_LEAF(leaf) || q->p->leaves.data[VY_LEAF_INDEX(leaf)].kind == VY_LEAF_LEN)
+        return false;
     if (!i) return leaf_extent(q, id, e);
     if (i->type != VY_U32 || i->nargs != 2 || !vy_id_int(q->p, arg(q, id, 1), &k)) return false;
     if (!leaf_extent(q, leaf, e)) return false;
     if (i->op == VY_OP_ADD && k < INT64_C(1) << 31) return false; // scalar + k might wrap
-    if (i->op == VY_OP_ADD) k = (INT64_C(1) << 32) - k;
-    else if (i->op != VY_OP_SUB) return false;
+    if (i->op == VY_OP_ADD)
+        k = (INT64_C(1) << 32) - k;
+    else if (i->op != VY_OP_SUB)
+        return false;
     *e = plus(*e, -k);
     return e->base != VY_NO_BASE;
 }
@@ -216,7 +221,8 @@ static bool below_sub(const prover *q, uint32_t id, vy_extent e, int depth)
     bool no_wrap = q->v.exact[id] || (by.hi <= UINT32_MAX && at_least(q, x, by.hi, depth));
     if (no_wrap) return below(q, x, plus(e, by.lo), depth);
     // y ≤ S + c shows S + c ≥ 0: the form of x is its value.
-    if (!is_u32(q, id) || !value_extent(q, x, &top) || !below(q, y, plus(top, 1), depth)) return false;
+    if (!is_u32(q, id) || !value_extent(q, x, &top) || !below(q, y, plus(top, 1), depth))
+        return false;
     return extent_below(plus(top, -by.lo), e);
 }
 
@@ -237,7 +243,8 @@ static bool below_div(const prover *q, uint32_t id, vy_extent e, int depth)
     if (bounds(q, x).lo < 0 || bounds(q, y).lo < 0) return false;
     if (below(q, x, e, depth)) return true;
     if (inst(q, y) || !leaf_extent(q, y, &d)) return false;
-    if (q->p->leaves.data[VY_LEAF_INDEX(y)].kind == VY_LEAF_LEN) return false; // may be cut to 32 bits
+    if (q->p->leaves.data[VY_LEAF_INDEX(y)].kind == VY_LEAF_LEN)
+        return false;                                  // may be cut to 32 bits
     for (uint32_t n = 0; n < q->p->overs.count; n++) { // the products that matter are extents
         vy_extent product = q->d.form[q->p->overs.data[n].extent.id], f[2];
         if (!factors(q, product, f)) continue;
@@ -258,7 +265,8 @@ static bool below_inst(const prover *q, uint32_t id, vy_extent e, int depth)
     case VY_OP_LOOP: return below(q, arg(q, id, 1), plus(e, 1), depth);
     case VY_OP_MIN: return below(q, arg(q, id, 0), e, depth) || below(q, arg(q, id, 1), e, depth);
     case VY_OP_MAX: return below(q, arg(q, id, 0), e, depth) && below(q, arg(q, id, 1), e, depth);
-    case VY_OP_SELECT: return below(q, arg(q, id, 1), e, depth) && below(q, arg(q, id, 2), e, depth);
+    case VY_OP_SELECT:
+        return below(q, arg(q, id, 1), e, depth) && below(q, arg(q, id, 2), e, depth);
     case VY_OP_ADD: return below_add(q, id, e, depth);
     case VY_OP_SUB: return below_sub(q, id, e, depth);
     case VY_OP_MUL: return below_product(q, id, 0, e, depth);
@@ -271,7 +279,8 @@ static bool below_inst(const prover *q, uint32_t id, vy_extent e, int depth)
         vy_type from = vy_id_type(q->p, x);
         if (!vy_type_is_integer(from)) return false;
         // u32 → i32 may only fall; i32 → u32 may rise unless x ≥ 0.
-        bool keeps = q->v.exact[id] || from == VY_U32 || (from == VY_I32 && at_least(q, x, 0, depth));
+        bool keeps =
+            q->v.exact[id] || from == VY_U32 || (from == VY_I32 && at_least(q, x, 0, depth));
         return keeps && below(q, x, e, depth);
     }
     default: return false;
@@ -339,8 +348,10 @@ static void learn(prover *q, uint32_t cond, bool holds, int depth)
         learn(q, x, holds, depth - 1);
         learn(q, y, holds, depth - 1);
     } else if (op == VY_OP_LT || op == VY_OP_LE) {
-        if (holds) add_fact(q, x, y, op == VY_OP_LT);
-        else add_fact(q, y, x, op == VY_OP_LE); // !(x < y) is y ≤ x; integers only
+        if (holds)
+            add_fact(q, x, y, op == VY_OP_LT);
+        else
+            add_fact(q, y, x, op == VY_OP_LE); // !(x < y) is y ≤ x; integers only
     } else if (op == (holds ? VY_OP_EQ : VY_OP_NE)) {
         add_fact(q, x, y, false);
         add_fact(q, y, x, false);
@@ -355,7 +366,8 @@ static void collect(prover *q, uint32_t id)
 {
     uint32_t inner = q->s->parent[id];
     uint32_t arm = inner;
-    if (inner && inst(q, inner)->op == VY_OP_IF && id > q->s->partner[inner]) arm = q->s->partner[inner];
+    if (inner && inst(q, inner)->op == VY_OP_IF && id > q->s->partner[inner])
+        arm = q->s->partner[inner];
     if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->test[inner]) arm = q->test[inner];
     if (arm == q->facts_for) return;
     q->facts_for = arm;

@@ -28,9 +28,9 @@ typedef struct vy_extent {
 #define VY_NO_BASE UINT32_MAX
 
 typedef struct vy_dim_facts {
-    vy_extent *form;       // by dimension node
-    int64_t *least;      // by base: a value it is known to reach at least where code runs
-    uint32_t *scalar;    // by scalar parameter: base that is its value, or VY_NO_BASE
+    vy_extent *form;  // by dimension node
+    int64_t *least;   // by base: a value it is known to reach at least where code runs
+    uint32_t *scalar; // by scalar parameter: base that is its value, or VY_NO_BASE
 } vy_dim_facts;
 bool vy_dim_facts_make(vy_dim_facts *f, const vy_program *p, vy_arena *arena); // false: memory
 

@@ -25,13 +25,13 @@ typedef struct scalarise {
     vy_builder *b;
     vy_structure s;
     vy_arena arena;
-    uint32_t *base;     // by buffer: 1 + first variable, or 0
+    uint32_t *base; // by buffer: 1 + first variable, or 0
     uint32_t vars;
     uint32_t **assigned; // by opening marker: count, then variables assigned inside; or NULL
     uint32_t *map;
-    uint32_t *now;      // by variable: its value, an id of the new program
-    uint32_t **before;  // by opening marker of an IF: values of `assigned` before the first arm
-    uint32_t *ids;      // two stretches of `room`
+    uint32_t *now;     // by variable: its value, an id of the new program
+    uint32_t **before; // by opening marker of an IF: values of `assigned` before the first arm
+    uint32_t *ids;     // two stretches of `room`
     uint32_t room;
 } scalarise;
 
@@ -53,8 +53,10 @@ static bool element(const scalarise *z, uint32_t id, uint32_t *var)
     for (uint32_t k = 0; k < b->rank; k++) {
         int64_t index, extent = p->dims.data[b->dims[k].id].value;
         if (!vy_id_const(p, vy_arg(p, id, k))) return false;
-        if (!vy_id_int(p, vy_arg(p, id, k), &index) || index < 0 || index >= extent) *var = UINT32_MAX;
-        else flat = flat * (uint64_t)extent + (uint64_t)index;
+        if (!vy_id_int(p, vy_arg(p, id, k), &index) || index < 0 || index >= extent)
+            *var = UINT32_MAX;
+        else
+            flat = flat * (uint64_t)extent + (uint64_t)index;
     }
     if (*var == 0) *var = z->base[p->insts.data[id].aux] - 1 + (uint32_t)flat;
     return true;
@@ -173,10 +175,10 @@ static bool open_marker(scalarise *z, uint32_t id, const uint32_t *list)
         return true;
     case VY_OP_LOOP:
         n = gather(z, id, skip, list);
-        z->map[id] = vy_begin_loop(z->b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE,
-                                   vy_map(z->map, vy_arg(old, id, 0)),
-                                   vy_map(z->map, vy_arg(old, id, 1)),
-                                   vy_map(z->map, vy_arg(old, id, 2)), n, z->ids, out);
+        z->map[id] =
+            vy_begin_loop(z->b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE,
+                          vy_map(z->map, vy_arg(old, id, 0)), vy_map(z->map, vy_arg(old, id, 1)),
+                          vy_map(z->map, vy_arg(old, id, 2)), n, z->ids, out);
         vy_pass_name(z->b, old, id, z->map[id]);
         spread(z, id, i->nargs - skip, list, out);
         return true;
@@ -199,19 +201,23 @@ static void close_marker(scalarise *z, uint32_t id, const uint32_t *list)
         if (from) keep = vy_map(z->map, vy_arg(old, id, 0));
     }
     uint32_t n = gather(z, id, from, list);
-    if (i->op == VY_OP_ENDIF) vy_end_if(z->b, n, z->ids, out);
-    else if (i->op == VY_OP_ENDLOOP) vy_end_loop(z->b, keep, n, z->ids, out);
-    else vy_end_checkpoint(z->b, n, z->ids, out);
+    if (i->op == VY_OP_ENDIF)
+        vy_end_if(z->b, n, z->ids, out);
+    else if (i->op == VY_OP_ENDLOOP)
+        vy_end_loop(z->b, keep, n, z->ids, out);
+    else
+        vy_end_checkpoint(z->b, n, z->ids, out);
     spread(z, id, i->nargs - from, list, out);
 }
 
 static bool marker(scalarise *z, uint32_t id, vy_op op)
 {
     const vy_structure *s = &z->s;
-    uint32_t opener = op == VY_OP_ELSE ? s->partner[s->partner[id]]
-                      : vy_op_closes(op) ? s->partner[id]
-                      : op == VY_OP_CARRY ? vy_arg(z->old, id, 0)
-                      : op == VY_OP_RESULT ? s->partner[vy_arg(z->old, id, 0)] : id;
+    uint32_t opener = op == VY_OP_ELSE     ? s->partner[s->partner[id]]
+                      : vy_op_closes(op)   ? s->partner[id]
+                      : op == VY_OP_CARRY  ? vy_arg(z->old, id, 0)
+                      : op == VY_OP_RESULT ? s->partner[vy_arg(z->old, id, 0)]
+                                           : id;
     const uint32_t *list = z->assigned[opener];
     if (!list || op == VY_OP_TEST) {
         vy_copy_inst(z->b, z->old, id, z->map);
@@ -261,9 +267,12 @@ static bool rebuild(scalarise *z)
     }
     for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(z->b); id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        if (vy_op_is_memory(op) && z->base[p->insts.data[id].aux]) access_element(z, id, op);
-        else if (!vy_is_marker(op)) vy_copy_inst(z->b, p, id, z->map);
-        else if (!marker(z, id, op)) return false;
+        if (vy_op_is_memory(op) && z->base[p->insts.data[id].aux])
+            access_element(z, id, op);
+        else if (!vy_is_marker(op))
+            vy_copy_inst(z->b, p, id, z->map);
+        else if (!marker(z, id, op))
+            return false;
     }
     return true;
 }

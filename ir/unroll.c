@@ -49,8 +49,10 @@ static bool choose(unroll *u)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t depth = u->s.depth[id];
-        if (vy_op_opens((vy_op)i->op)) size[depth + 1] = 0;
-        else if (!vy_is_marker((vy_op)i->op)) size[depth]++;
+        if (vy_op_opens((vy_op)i->op))
+            size[depth + 1] = 0;
+        else if (!vy_is_marker((vy_op)i->op))
+            size[depth]++;
         if (!vy_op_closes((vy_op)i->op)) continue;
         uint32_t loop = u->s.partner[id];
         uint64_t body = size[depth + 1] + 1;
@@ -76,7 +78,8 @@ static void write_out(unroll *u, uint32_t loop)
     const vy_inst *i = &p->insts.data[loop];
     vy_type t = (vy_type)i->type;
     uint32_t end = u->s.partner[loop], n = i->nargs - 3;
-    uint64_t from = vy_id_const(p, vy_arg(p, loop, 0))->u, step = vy_id_const(p, vy_arg(p, loop, 2))->u;
+    uint64_t from = vy_id_const(p, vy_arg(p, loop, 0))->u,
+             step = vy_id_const(p, vy_arg(p, loop, 2))->u;
     uint32_t *values = vy_realloc(NULL, (n + 1) * sizeof *values);
     if (!values) {
         vy_fail_oom(p->module);

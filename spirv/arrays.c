@@ -97,24 +97,22 @@ bool vy_buffers_declare(vy_fn *f)
 }
 
 // ---------------------------------------------------------------------------- shared, local arrays
+// The checker allows far less; this only keeps unchecked programs from overflowing.
+#define MAX_ELEMENTS (1u << 24)
+
 // Number of elements, from constant dimensions; false with a diagnostic.
 static bool array_length(vy_fn *f, const vy_buf *b, vy_extent *extents, uint32_t *length)
 {
     uint64_t n = 1;
     for (uint32_t k = 0; k < b->rank; k++) {
         const vy_expr *e = &f->d->exprs.data[vy_describe_dim(f->d, b->dims[k])];
-        if (e->op != VY_EXPR_CONST) {
-            vy_diag_set(f->m->diag, VY_E_ARRAY_SIZE, b->line, 0, NULL,
-                        "the size of array `%s` is not constant", b->name);
-            return false;
-        }
         uint64_t extent = e->value < 0 ? 0 : (uint64_t)e->value;
-        extents[k] = (vy_extent){.constant = true, .value = (uint32_t)extent};
-        if (extent > 1u << 28 || n * extent > 1u << 28) {
-            vy_diag_set(f->m->diag, VY_E_ARRAY_SIZE, b->line, 0, NULL,
-                        "array `%s` has more than 2^28 elements", b->name);
+        if (e->op != VY_EXPR_CONST || extent > MAX_ELEMENTS || n * extent > MAX_ELEMENTS) {
+            vy_diag_set(f->m->diag, VY_E_API, b->line, 0, "run vy_module_check before vy_compile",
+                        "the size of array `%s` is not constant, or too large", b->name);
             return false;
         }
+        extents[k] = (vy_extent){.constant = true, .value = (uint32_t)extent};
         n *= extent;
     }
     *length = n ? (uint32_t)n : 1; // SPIR-V has no empty arrays; every access is out of range
@@ -134,6 +132,7 @@ static bool declare_array(vy_fn *f, uint32_t buffer)
     a->elem = memory_type(f, b, a->form);
     a->pointer = vy_spv_pointer(m, a->cls, a->elem);
     if (a->form == VY_MEM_HALVES) length = (length + 1) / 2;
+    if (b->cls == VY_SHARED) f->d->kernel->shared_bytes += length * memory_size(b, a->form);
     a->array_type = VY_INTERN(m, SpvOpTypeArray, 0, a->elem, vy_spv_u32(m, length));
     uint32_t pointer = vy_spv_pointer(m, a->cls, a->array_type);
     a->var = vy_spv_id(m);

@@ -105,7 +105,7 @@ static bool choose_form(vy_spv *m, const vy_buf *b, vy_mem_facts *f)
         f->form = VY_MEM_BITS;
         return enabled(m, int64) || refuse(m, b, f, int64, "accumulate in f32");
     default:
-        vy_diag_set(m->diag, VY_E_ATOMIC_TYPE, f->line, f->column, NULL,
+        vy_diag_set(m->diag, VY_E_API, f->line, f->column, "run vy_module_check before vy_compile",
                     "no device has atomics on `%s`, whose elements are %s", b->name,
                     vy_type_name(b->type));
         return false;

@@ -132,6 +132,7 @@ typedef struct vy_kernel {
     uint32_t spirv_version;  // e.g. 0x00010300
     uint32_t vulkan_version; // minimum, as VK_API_VERSION: (major << 22) | (minor << 12)
     uint32_t local_size[3];
+    uint32_t shared_bytes; // shared arrays of one workgroup; a device has at least 16,384
     vy_features features; // needed; a device without one cannot run the kernel
     const vy_kernel_binding *bindings;
     uint32_t binding_count;

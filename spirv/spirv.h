@@ -89,6 +89,7 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                {"do": "repeat", "count", "times", "symbol"},
 //                {"do": "readback", "buffer", "element", "symbol"}],
 //    "kernels": [{"name", "entry", "spirv": "1.3", "vulkan": "1.1", "local_size": [x, y, z],
+//                 "shared_bytes",
 //                 "features": ["shader_float64"],
 //                 "bindings": [{"name", "set", "binding", "access": "in|out|inout", "clear",
 //                               "workspace", "init", "type", "element_size", "shape"}],

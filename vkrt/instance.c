@@ -294,6 +294,6 @@ vkrt_status vkrt_instance_find_device(const vkrt_instance *in, const char *wante
                          "device '%.100s' cannot be used: %s", in->devices[*index].info.name,
                          unusable);
     return vkrt_fail(error, VKRT_NO_DEVICE, "give an index or a part of a name listed by `devices`",
-                     "no usable device matches '%.100s'; there are %s", wanted ? wanted : "",
+                     "no usable device matches '%.100s'; the devices are %s", wanted ? wanted : "",
                      list[0] ? list : "none");
 }

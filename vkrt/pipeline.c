@@ -20,6 +20,9 @@ static vkrt_status check_limits(const vkrt_device_info *info, const vy_kernel *k
                          "%s: %llu invocations in a workgroup, but '%s' allows %u", k->name,
                          (unsigned long long)invocations, info->name,
                          info->max_workgroup_invocations);
+    if (k->shared_bytes > info->max_shared_bytes)
+        return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u bytes of shared arrays, '%s' allows %u",
+                         k->name, k->shared_bytes, info->name, info->max_shared_bytes);
     bool pushed = k->param_set == VY_NO_BINDING;
     if (pushed && k->param_bytes > info->max_push_constant_bytes)
         return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u bytes of push constants, '%s' allows %u",

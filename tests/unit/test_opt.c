@@ -86,7 +86,8 @@ static void build_scalarise(frame *f)
     vy_end(f->b);
     store1(f->b, v, u32(f->b, 7), f32(f->b, 7)); // out of range: nothing
     vy_end(f->b);
-    store1(f->b, f->y, f->i, vy_add(f->b, load1(f->b, v, u32(f->b, 1)), load1(f->b, v, u32(f->b, 7))));
+    store1(f->b, f->y, f->i,
+           vy_add(f->b, load1(f->b, v, u32(f->b, 1)), load1(f->b, v, u32(f->b, 7))));
 }
 
 static void build_ifconvert(frame *f)
@@ -125,7 +126,8 @@ static void build_arrays(frame *f)
 static void build_promote(frame *f)
 {
     vy_for(f->b, "k", f->zero, f->m);
-    store1(f->b, f->y, f->i, vy_add(f->b, half(f, load1(f->b, f->y, f->i)), load1(f->b, f->x, f->i)));
+    store1(f->b, f->y, f->i,
+           vy_add(f->b, half(f, load1(f->b, f->y, f->i)), load1(f->b, f->x, f->i)));
     vy_end(f->b);
 }
 
@@ -170,15 +172,21 @@ static uint32_t stats(const vy_program *p, int what)
 static const struct one {
     const char *pass;
     void (*build)(frame *f);
-    int what;           // see stats
+    int what; // see stats
     uint32_t with, without;
 } ones[] = {
-    {"dce", build_dce, 0, 2, 8},           {"forward", build_forward, 1, 1, 2},
-    {"unroll", build_unroll, 2, 0, 1},     {"scalarise", build_scalarise, 4, 3, 4},
-    {"ifconvert", build_ifconvert, 3, 1, 0}, {"licm", build_licm, 7, 0, 1},
-    {"dse", build_dse, 0, 2, 3},           {"arrays", build_arrays, 4, 3, 4},
-    {"cleanup", build_cleanup, 2, 1, 2},   {"guards", build_licm, 5, 2, 0},
-    {"owner", build_owner, 6, 1, 0},     {"promote", build_promote, 7, 0, 1},
+    {"dce", build_dce, 0, 2, 8},
+    {"forward", build_forward, 1, 1, 2},
+    {"unroll", build_unroll, 2, 0, 1},
+    {"scalarise", build_scalarise, 4, 3, 4},
+    {"ifconvert", build_ifconvert, 3, 1, 0},
+    {"licm", build_licm, 7, 0, 1},
+    {"dse", build_dse, 0, 2, 3},
+    {"arrays", build_arrays, 4, 3, 4},
+    {"cleanup", build_cleanup, 2, 1, 2},
+    {"guards", build_licm, 5, 2, 0},
+    {"owner", build_owner, 6, 1, 0},
+    {"promote", build_promote, 7, 0, 1},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -193,11 +201,14 @@ static void test_each_pass(void **state)
             test_program t = {.m = vy_builder_module(f.b), .b = f.b};
             finish(&t);
             if (variant) optimize(t.m, 2, variant == 1 ? NULL : ones[k].pass);
-            uint32_t got = stats(t.p, ones[k].what), want = variant == 1 ? ones[k].with : ones[k].without;
+            uint32_t got = stats(t.p, ones[k].what),
+                     want = variant == 1 ? ones[k].with : ones[k].without;
             if (variant && got != want)
-                fail_msg("%s%s: %u, not %u", variant == 1 ? "" : "without ", ones[k].pass, got, want);
+                fail_msg("%s%s: %u, not %u", variant == 1 ? "" : "without ", ones[k].pass, got,
+                         want);
             float x[6] = {1, -2, 3.5f, -4, 5, 0.25f};
-            vy_eval_buffer buffers[] = {{"x", x, (uint64_t[]){6}, 1}, {"y", y[variant], (uint64_t[]){6}, 1}};
+            vy_eval_buffer buffers[] = {{"x", x, (uint64_t[]){6}, 1},
+                                        {"y", y[variant], (uint64_t[]){6}, 1}};
             vy_eval_scalar scalars[] = {{"M", {.u = 4}}};
             vy_diag d;
             if (!vy_eval(t.p, buffers, 2, scalars, 1, NULL, NULL, &d)) fail_msg("%s", d.text);
@@ -293,8 +304,10 @@ static void test_levels(void **state)
         optimize(t.m, level, NULL);
         sizes[level] = t.p->insts.count;
         uint32_t proved = count_flag(t.p, VY_FLAG_INRANGE);
-        if (level == 0) assert_int_equal(proved, 0);
-        else assert_true(proved > 0);
+        if (level == 0)
+            assert_int_equal(proved, 0);
+        else
+            assert_true(proved > 0);
         drop(&t);
     }
     assert_true(sizes[1] < sizes[0]);
@@ -330,9 +343,21 @@ static vy_value c_for(frame *f, vy_value from, vy_value to)
     return vy_for(f->b, "q", from, to);
 }
 
-static vy_value c_i(frame *f, vy_value k) { (void)k; return f->i; }
-static vy_value c_next(frame *f, vy_value k) { (void)k; return vy_add(f->b, f->i, u32(f->b, 1)); }
-static vy_value c_prev(frame *f, vy_value k) { (void)k; return vy_sub(f->b, f->i, u32(f->b, 1)); }
+static vy_value c_i(frame *f, vy_value k)
+{
+    (void)k;
+    return f->i;
+}
+static vy_value c_next(frame *f, vy_value k)
+{
+    (void)k;
+    return vy_add(f->b, f->i, u32(f->b, 1));
+}
+static vy_value c_prev(frame *f, vy_value k)
+{
+    (void)k;
+    return vy_sub(f->b, f->i, u32(f->b, 1));
+}
 static vy_value c_prev_if(frame *f, vy_value k)
 {
     (void)k;
@@ -391,10 +416,21 @@ static vy_value c_mirror(frame *f, vy_value k)
     (void)k;
     return vy_sub(f->b, vy_sub(f->b, f->n, u32(f->b, 1)), f->i);
 }
-static vy_value c_mirror_bad(frame *f, vy_value k) { (void)k; return vy_sub(f->b, f->n, f->i); }
-static vy_value c_k(frame *f, vy_value k) { (void)f; return k; }
+static vy_value c_mirror_bad(frame *f, vy_value k)
+{
+    (void)k;
+    return vy_sub(f->b, f->n, f->i);
+}
+static vy_value c_k(frame *f, vy_value k)
+{
+    (void)f;
+    return k;
+}
 static vy_value c_flat(frame *f, vy_value k) { return vy_add(f->b, vy_mul(f->b, f->i, f->m), k); }
-static vy_value c_flat_bad(frame *f, vy_value k) { return vy_add(f->b, vy_mul(f->b, k, f->m), f->i); }
+static vy_value c_flat_bad(frame *f, vy_value k)
+{
+    return vy_add(f->b, vy_mul(f->b, k, f->m), f->i);
+}
 static vy_value c_flat_n(frame *f, vy_value k) { return vy_add(f->b, vy_mul(f->b, k, f->n), f->i); }
 static vy_value c_rem(frame *f, vy_value k) { return vy_rem(f->b, k, f->n); }
 static vy_value c_rem_m(frame *f, vy_value k) { return vy_rem(f->b, k, f->m); }
@@ -402,27 +438,60 @@ static vy_value c_min(frame *f, vy_value k)
 {
     return vy_min(f->b, k, vy_sub(f->b, f->n, u32(f->b, 1)));
 }
-static vy_value c_zero(frame *f, vy_value k) { (void)k; return f->zero; }
-static vy_value c_one(frame *f, vy_value k) { (void)k; return u32(f->b, 1); }
-static vy_value c_loop(frame *f, vy_value k) { (void)k; return c_for(f, f->zero, f->n); }
-static vy_value c_loop_tail(frame *f, vy_value k) { (void)k; return c_for(f, f->i, f->n); }
-static vy_value c_loop_head(frame *f, vy_value k) { (void)k; return c_for(f, f->zero, f->i); }
+static vy_value c_zero(frame *f, vy_value k)
+{
+    (void)k;
+    return f->zero;
+}
+static vy_value c_one(frame *f, vy_value k)
+{
+    (void)k;
+    return u32(f->b, 1);
+}
+static vy_value c_loop(frame *f, vy_value k)
+{
+    (void)k;
+    return c_for(f, f->zero, f->n);
+}
+static vy_value c_loop_tail(frame *f, vy_value k)
+{
+    (void)k;
+    return c_for(f, f->i, f->n);
+}
+static vy_value c_loop_head(frame *f, vy_value k)
+{
+    (void)k;
+    return c_for(f, f->zero, f->i);
+}
 static vy_value c_loop_next(frame *f, vy_value k)
 {
     (void)k;
     vy_value q = c_for(f, f->zero, vy_sub(f->b, f->n, u32(f->b, 1)));
     return vy_add(f->b, q, u32(f->b, 1));
 }
-static vy_value c_signed(frame *f, vy_value k) { (void)k; return vy_cast(f->b, VY_I32, f->i); }
+static vy_value c_signed(frame *f, vy_value k)
+{
+    (void)k;
+    return vy_cast(f->b, VY_I32, f->i);
+}
 static vy_value c_signed_if(frame *f, vy_value k)
 {
     (void)k;
     vy_value j = vy_sub(f->b, vy_cast(f->b, VY_I32, f->i), i32(f->b, 2));
-    c_if(f, vy_and(f->b, vy_le(f->b, i32(f->b, 0), j), vy_lt(f->b, j, vy_cast(f->b, VY_I32, f->n))));
+    c_if(f,
+         vy_and(f->b, vy_le(f->b, i32(f->b, 0), j), vy_lt(f->b, j, vy_cast(f->b, VY_I32, f->n))));
     return j;
 }
-static vy_value c_wide(frame *f, vy_value k) { (void)k; return vy_cast(f->b, VY_I64, f->i); }
-static vy_value c_gid(frame *f, vy_value k) { (void)k; return gid(f->b, 0); }
+static vy_value c_wide(frame *f, vy_value k)
+{
+    (void)k;
+    return vy_cast(f->b, VY_I64, f->i);
+}
+static vy_value c_gid(frame *f, vy_value k)
+{
+    (void)k;
+    return gid(f->b, 0);
+}
 
 static void test_guards(void **state)
 {
@@ -466,7 +535,7 @@ static void test_guards(void **state)
     for (size_t n = 0; n < COUNT(claims); n++) {
         frame f = open_frame();
         vy_dim dn = vy_dim_value(f.b, f.n), dm = vy_dim_value(f.b, f.m);
-        vy_dim in = claims[n].in == IN_N ? dn
+        vy_dim in = claims[n].in == IN_N    ? dn
                     : claims[n].in == IN_NM ? vy_dim_binary(f.b, '*', dm, dn)
                                             : vy_dim_binary(f.b, '+', vy_dim_const(f.b, 1), dn);
         vy_buffer z = vy_param_buffer(f.b, "z", VY_INOUT, VY_F32, 1, &in);
@@ -582,7 +651,8 @@ static vy_value any_value(gen *g, int depth)
     case 3: return vy_add(b, any_value(g, depth - 1), any_value(g, depth - 1));
     case 4: return vy_mul(b, any_value(g, depth - 1), f32(b, 0.5));
     case 5: return vy_sub(b, any_value(g, depth - 1), any_value(g, depth - 1));
-    default: return vy_select(b, any_condition(g), any_value(g, depth - 1), any_value(g, depth - 1));
+    default:
+        return vy_select(b, any_condition(g), any_value(g, depth - 1), any_value(g, depth - 1));
     }
 }
 
@@ -618,8 +688,10 @@ static void any_statement(gen *g, int depth)
     case 3:
         if (g->loop_count && pick(g, 3) == 0) {
             vy_if(b, any_condition(g));
-            if (pick(g, 2)) vy_break(b);
-            else vy_continue(b);
+            if (pick(g, 2))
+                vy_break(b);
+            else
+                vy_continue(b);
             vy_end(b);
         } else {
             any_store(g);
@@ -642,7 +714,8 @@ static void any_statement(gen *g, int depth)
 
 static void any_block(gen *g, int depth)
 {
-    for (uint32_t n = 1 + pick(g, 4); n-- > 0 && g->budget > 0; g->budget--) any_statement(g, depth);
+    for (uint32_t n = 1 + pick(g, 4); n-- > 0 && g->budget > 0; g->budget--)
+        any_statement(g, depth);
 }
 
 static test_program random_program(uint64_t seed)
@@ -716,8 +789,10 @@ static vy_program *guarded(const vy_program *p)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         bool access = i->op == VY_OP_LOAD || i->op == VY_OP_STORE;
-        if (access && !(i->flags & VY_FLAG_INRANGE)) guarded_access(b, p, id, map);
-        else vy_copy_inst(b, p, id, map);
+        if (access && !(i->flags & VY_FLAG_INRANGE))
+            guarded_access(b, p, id, map);
+        else
+            vy_copy_inst(b, p, id, map);
     }
     free(map);
     vy_program *fresh = vy_rebuild_end(b);
@@ -733,7 +808,8 @@ static void check_text(const vy_module *m, uint64_t seed, const data *want)
     assert_non_null(text);
     vy_module *again = vy_parse(text, size, "printed");
     if (!vy_module_ok(again)) {
-        fprintf(stderr, "%s\n%s:%u\n", text, vy_module_diag(again)->text, vy_module_diag(again)->line);
+        fprintf(stderr, "%s\n%s:%u\n", text, vy_module_diag(again)->text,
+                vy_module_diag(again)->line);
         fail_msg("seed %llu: the printed text does not parse", (unsigned long long)seed);
     }
     if (!vy_module_equal(m, again)) {
@@ -773,7 +849,8 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
     size_t size;
     void *block = vy_binary_write(t.m, &size);
     vy_module *copy = vy_binary_read(block, size);
-    if (!vy_module_ok(copy)) fail_msg("seed %llu: %s", (unsigned long long)seed, vy_module_diag(copy)->text);
+    if (!vy_module_ok(copy))
+        fail_msg("seed %llu: %s", (unsigned long long)seed, vy_module_diag(copy)->text);
     assert_true(vy_module_equal(t.m, copy));
     vy_module_free(copy);
     vy_free(block);
@@ -785,9 +862,9 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL, "cleanup", "dce", "forward", "unroll", "scalarise",
-                                         "ifconvert", "licm", "dse", "arrays", "guards", "owner",
-                                         "promote"};
+    static const char *const passes[] = {NULL,        "cleanup",   "dce",    "forward", "unroll",
+                                         "scalarise", "ifconvert", "licm",   "dse",     "arrays",
+                                         "guards",    "owner",     "promote"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
@@ -839,10 +916,14 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_pass),    cmocka_unit_test(test_pass_names),
-        cmocka_unit_test(test_forward_out_of_range), cmocka_unit_test(test_barrier_stays),
-        cmocka_unit_test(test_levels),       cmocka_unit_test(test_guards),
-        cmocka_unit_test(test_random),       cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_each_pass),
+        cmocka_unit_test(test_pass_names),
+        cmocka_unit_test(test_forward_out_of_range),
+        cmocka_unit_test(test_barrier_stays),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,10 +178,12 @@ static void what_no_device_has_is_refused(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *code;
+        const char *text, *code, *fix;
     } rows[] = {
-        {"program t(o: inout f64[1]) over(i: 9) { atomic_add(o[0], 1.0); }", "E0601"},
-        {"program t(o: inout i64[1]) over(i: 9) { atomic_add(o[0], 1); }", "E0601"},
+        {"program t(o: inout f64[1]) over(i: 9) { atomic_add(o[0], 1.0); }", "E0601",
+         "--enable shader_atomic_int64"},
+        {"program t(o: inout i64[1]) over(i: 9) { atomic_add(o[0], 1); }", "E0601",
+         "--enable shader_atomic_int64"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         vy_module *m = parse(rows[i].text);
@@ -189,7 +191,7 @@ static void what_no_device_has_is_refused(void **state)
         assert_null(vy_compile(vy_module_program(m, 0), NULL, &d));
         assert_string_equal(d.code, rows[i].code);
         assert_int_equal(d.line, 1);
-        assert_non_null(strstr(d.fix, "--enable shader_atomic_int64"));
+        assert_non_null(strstr(d.fix, rows[i].fix));
         vy_module_free(m);
     }
 }
