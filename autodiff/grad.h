@@ -3,7 +3,7 @@
 #ifndef VYRE_GRAD_H
 #define VYRE_GRAD_H
 
-#include "../ir/vyre.h"
+#include "ir/vyre.h"
 
 #ifdef __cplusplus
 extern "C" {

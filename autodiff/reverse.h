@@ -6,7 +6,7 @@
 #ifndef VYRE_REVERSE_H
 #define VYRE_REVERSE_H
 
-#include "../ir/ir.h"
+#include "ir/ir.h"
 #include "grad.h"
 
 enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };

@@ -4,9 +4,19 @@
 #ifndef EXAMPLE_MANIFEST_H
 #define EXAMPLE_MANIFEST_H
 
+#include <cjson/cJSON.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// Prints `vulkan_only: …` to stderr and returns false.
+bool wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// Members of an object, "", 0 and NULL where there is none.
+const char *string(const cJSON *o, const char *key);
+uint32_t number(const cJSON *o, const char *key);
+const cJSON *list(const cJSON *o, const char *key);
 
 // A scalar of the program, or `len(x)`: how many elements are bound to x.
 typedef struct symbol {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // builtin.c: names the language comes with.
-#include "ast.h"
+#include "front.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static const vy_builtin_info rows[] = {
 #define INFIX(n) 0
 #define SPECIAL(n) 0
 #define CALL(n) n
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                       \
+#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
     {(form) ? text : "", BF_OP, form, VY_RULE_##rule, VY_OP_##id},
     VY_OPS(X)
 #undef X

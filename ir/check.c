@@ -37,7 +37,7 @@ static uint32_t column_of(const vy_module *m, uint32_t line, const char *name)
 
 static bool fail_table(const vy_program *p, const char *what)
 {
-    vy_fail(p->module, VY_E_INTERNAL, p->line, 0, NULL, "`%s`: %s", p->name, what);
+    vy_fail(p->module, VY_E_INTERNAL, p->line, 0, NULL, "`%s`: %s", p->name ? p->name : "?", what);
     return false;
 }
 

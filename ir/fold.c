@@ -97,6 +97,19 @@ static uint32_t reassociate(const fold_context *f, vy_op op)
     return c ? emit2(f, op, made_by(f, 0, op)[0], c) : 0;
 }
 
+// (x ± c1) ± c2 of wrapping integers, as one step in the direction that needs the smaller constant.
+static uint32_t step_twice(const fold_context *f, bool first_adds, bool second_adds)
+{
+    const uint32_t *inner = made_by(f, 0, first_adds ? VY_OP_ADD : VY_OP_SUB);
+    const vy_scalar *c1 = vy_id_const(f->b->p, inner[1]), *c2 = f->k[1];
+    uint64_t up = (first_adds ? c1->u : 0 - c1->u) + (second_adds ? c2->u : 0 - c2->u);
+    vy_scalar plus = vy_wrap(f->in, (vy_scalar){.u = up});
+    vy_scalar minus = vy_wrap(f->in, (vy_scalar){.u = 0 - up});
+    bool adds = vy_type_is_signed(f->in) ? plus.i >= 0 : plus.u <= minus.u;
+    uint32_t x = inner[0], c = vy_leaf_const(f->b, f->in, adds ? plus : minus);
+    return emit2(f, adds ? VY_OP_ADD : VY_OP_SUB, x, c);
+}
+
 static uint32_t divide_by_power(const fold_context *f)
 {
     double r;
@@ -132,6 +145,9 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(ADD,    is_float, EXACT, INNER(1, NEG),                 emit2(f, VY_OP_SUB, A, INNER(1, NEG)[0])) \
     R(ADD,    is_float, EXACT, INNER(0, NEG),                 emit2(f, VY_OP_SUB, B, INNER(0, NEG)[0])) \
     R(SUB,    is_int,   EXACT, IS(1, 0),                      A)                                   \
+    R(SUB,    is_int,   EXACT, CHAIN(ADD),                    step_twice(f, true, false))          \
+    R(SUB,    is_int,   EXACT, CHAIN(SUB),                    step_twice(f, false, false))         \
+    R(ADD,    is_int,   EXACT, CHAIN(SUB),                    step_twice(f, false, true))          \
     R(SUB,    is_int,   EXACT, A == B,                        constant(f, 0))                      \
     R(SUB,    is_int,   EXACT, IS(0, 0),                      emit1(f, VY_OP_NEG, B))              \
     R(SUB,    is_float, EXACT, IS(1, 0.0),                    A)                                   \

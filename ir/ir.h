@@ -238,14 +238,10 @@ void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const
 // false for rows that have none.  With f64 set, floats of every type are computed in double.
 bool vy_scalar_eval(vy_op op, vy_type type, vy_type result, const vy_scalar *args, uint32_t aux,
                     bool f64, vy_scalar *out);
-double vy_round_to(vy_type float_type, double value); // to f16, f32 or f64, nearest even
 vy_scalar vy_wrap(vy_type type, vy_scalar value);     // integer bits wrapped to the type
 bool vy_scalar_same(vy_type type, vy_scalar a, vy_scalar b); // same bits; all NaNs alike
 uint16_t vy_f16_bits(double value);
 double vy_f16_value(uint16_t bits);
-// One element between memory and scalar (little endian).  `type` may be storage-only.
-vy_scalar vy_scalar_read(vy_type type, const void *memory);
-void vy_scalar_write(vy_type type, vy_scalar value, void *memory);
 
 // ------------------------------------------------------------------------- builder, for passes
 // A pass makes a new program out of an old one:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// lex.c: text to tokens, one at a time, and the names they spell.
+// lex.c: text to tokens, one at a time.
 //
 // A token is read when it is asked for, so a bad file is refused at its first bad place however
-// large it is.  Names are interned here: everything later compares pointers.
-#include "ast.h"
+// large it is.
+#include "front.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +12,15 @@ static const struct keyword {
     const char *text;
     uint8_t kind;
 } keywords[] = {
-    {"break", TK_BREAK},       {"checkpoint", TK_CHECKPOINT}, {"const", TK_CONST},
-    {"continue", TK_CONTINUE}, {"else", TK_ELSE},             {"false", TK_FALSE},
-    {"fn", TK_FN},             {"for", TK_FOR},               {"if", TK_IF},
-    {"let", TK_LET},           {"local", TK_LOCAL},           {"pipeline", TK_PIPELINE},
-    {"program", TK_PROGRAM},   {"return", TK_RETURN},         {"shared", TK_SHARED},
-    {"true", TK_TRUE},         {"var", TK_VAR},               {"while", TK_WHILE},
+    {"break", TK_BREAK},     {"checkpoint", TK_CHECKPOINT},
+    {"const", TK_CONST},     {"continue", TK_CONTINUE},
+    {"else", TK_ELSE},       {"false", TK_FALSE},
+    {"fn", TK_FN},           {"for", TK_FOR},
+    {"if", TK_IF},           {"let", TK_LET},
+    {"local", TK_LOCAL},     {"pipeline", TK_PIPELINE},
+    {"program", TK_PROGRAM}, {"return", TK_RETURN},
+    {"shared", TK_SHARED},   {"true", TK_TRUE},
+    {"var", TK_VAR},         {"while", TK_WHILE},
 };
 
 static uint8_t keyword_kind(const char *s, size_t n)
@@ -30,8 +32,10 @@ static uint8_t keyword_kind(const char *s, size_t n)
         int order = strncmp(s, keywords[mid].text, n);
         if (order == 0 && keywords[mid].text[n]) order = -1;
         if (order == 0) return keywords[mid].kind;
-        if (order < 0) high = mid;
-        else low = mid + 1;
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
     }
     return TK_NAME;
 }
@@ -40,81 +44,6 @@ bool vy_keyword_is(const char *s, size_t n)
 {
     vy_type type;
     return keyword_kind(s, n) != TK_NAME || vy_type_from_name(s, n, &type);
-}
-
-// ------------------------------------------------------------------------------ memory and errors
-void *vy_front_alloc(vy_front *f, size_t size)
-{
-    void *p = NULL;
-    if (!f->failed || size > sizeof f->dummy) p = vy_arena_alloc(&f->arena, size);
-    if (p) return p;
-    if (!f->failed) vy_fail_oom(f->m);
-    f->failed = true;
-    f->tok.kind = TK_END;
-    return memset(f->dummy, 0, sizeof f->dummy);
-}
-
-void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, const char *fix,
-                    const char *format, ...)
-{
-    char text[sizeof f->m->diag.text];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    vy_fail(f->m, code, line, column, fix, "%s", text);
-    f->failed = true;
-    f->tok.kind = TK_END;
-}
-
-void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size)
-{
-    *f = (vy_front){.m = m, .at = text, .end = text + size, .line_start = text, .line = 1};
-    f->funcs_tail = &f->funcs;
-    f->consts_tail = &f->consts;
-    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) f->at += 3; // byte order mark
-    vy_advance(f);
-}
-
-void vy_front_free(vy_front *f) { vy_arena_free(&f->arena); }
-
-// ------------------------------------------------------------------------------------------ names
-static bool names_grow(vy_front *f)
-{
-    uint32_t size = f->bucket_count ? f->bucket_count * 4 : 64;
-    vy_name_rec **fresh = vy_arena_alloc(&f->arena, size * sizeof *fresh);
-    if (!fresh) return false;
-    for (uint32_t i = 0; i < f->bucket_count; i++) {
-        for (vy_name_rec *n = f->buckets[i], *next; n; n = next) {
-            next = n->chain;
-            n->chain = fresh[n->hash & (size - 1)];
-            fresh[n->hash & (size - 1)] = n;
-        }
-    }
-    f->buckets = fresh;
-    f->bucket_count = size;
-    return true;
-}
-
-static vy_name_rec *intern_name(vy_front *f, const char *s, uint32_t n)
-{
-    uint32_t hash = 2166136261u;
-    for (uint32_t i = 0; i < n; i++) hash = (hash ^ (unsigned char)s[i]) * 16777619u;
-    if (f->name_count >= f->bucket_count && !f->failed && !names_grow(f)) {
-        vy_fail_oom(f->m);
-        f->failed = true;
-    }
-    if (f->failed) return vy_front_alloc(f, sizeof(vy_name_rec));
-    vy_name_rec **bucket = &f->buckets[hash & (f->bucket_count - 1)];
-    for (vy_name_rec *r = *bucket; r; r = r->chain)
-        if (r->hash == hash && r->length == n && memcmp(r->text, s, n) == 0) return r;
-    vy_name_rec *r = vy_front_alloc(f, sizeof *r + n + 1);
-    if (f->failed) return r;
-    char *text = memcpy((char *)(r + 1), s, n);
-    *r = (vy_name_rec){.text = text, .length = n, .hash = hash, .chain = *bucket, .builtin = -2};
-    *bucket = r;
-    f->name_count++;
-    return r;
 }
 
 // ------------------------------------------------------------------------------------ white space
@@ -209,7 +138,10 @@ static bool skip_space(vy_front *f)
 
 // ---------------------------------------------------------------------------------------- numbers
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static char char_at(const vy_front *f, const char *s) { return s < f->end ? *s : 0; }
 
 static int digit_value(char c)
@@ -259,8 +191,10 @@ static bool read_suffix(vy_front *f, const char *s, const char **end)
     if (p == s) return true;
     vy_type type = VY_VOID;
     const char *short_form = p - s == 1 ? strchr(letters, *s) : NULL;
-    if (short_form) type = (vy_type)types[short_form - letters];
-    else vy_type_from_name(s, (size_t)(p - s), &type);
+    if (short_form)
+        type = (vy_type)types[short_form - letters];
+    else
+        vy_type_from_name(s, (size_t)(p - s), &type);
     f->tok.type = (uint8_t)type;
     bool whole = f->tok.kind == TK_INT;
     return type >= VY_I32 && type <= VY_F64 && (whole || vy_type_is_float(type));
@@ -311,7 +245,7 @@ static void read_name(vy_front *f)
         f->tok.type = (uint8_t)type;
         return;
     }
-    f->tok.name = intern_name(f, s, (uint32_t)n);
+    f->tok.name = vy_front_name(f, s, (uint32_t)n);
 }
 
 // `any text` in back quotes is a name: whatever the API accepted can be printed.
@@ -331,7 +265,7 @@ static void read_quoted(vy_front *f)
     }
     f->tok.kind = TK_NAME;
     f->tok.length = (uint32_t)(f->at - s + 2);
-    f->tok.name = intern_name(f, s, (uint32_t)(f->at - s));
+    f->tok.name = vy_front_name(f, s, (uint32_t)(f->at - s));
     f->at++;
 }
 
@@ -343,23 +277,26 @@ static void bad_character(vy_front *f)
         lex_error(f, VY_E_UTF8, f->at, NULL, "this is not UTF-8 text");
         return;
     }
-    if (code > 32 && code < 127) snprintf(text, sizeof text, "unexpected character `%c`", (int)code);
-    else snprintf(text, sizeof text, "unexpected character U+%04X", code);
+    if (code > 32 && code < 127)
+        snprintf(text, sizeof text, "unexpected character `%c`", (int)code);
+    else
+        snprintf(text, sizeof text, "unexpected character U+%04X", code);
     bool point = code == '.' && is_digit(char_at(f, f->at + 1));
     lex_error(f, point ? VY_E_NUMBER : VY_E_CHARACTER, f->at, NULL, text);
 }
 
 // ------------------------------------------------------------------------------------ punctuation
 static const char single[] = "(){}[],;:?@.!~|^&<>+-*/%=";
-static const uint8_t single_kinds[] = {
-    TK_LPAREN, TK_RPAREN, TK_LBRACE, TK_RBRACE, TK_LBRACKET, TK_RBRACKET, TK_COMMA, TK_SEMICOLON,
-    TK_COLON,  TK_QUESTION, TK_AT,   TK_DOT,    TK_NOT,      TK_TILDE,    TK_OR,    TK_XOR,
-    TK_AND,    TK_LT,     TK_GT,     TK_ADD,    TK_SUB,      TK_MUL,      TK_DIV,   TK_REM,
-    TK_SET};
+static const uint8_t single_kinds[] = {TK_LPAREN,   TK_RPAREN, TK_LBRACE,    TK_RBRACE, TK_LBRACKET,
+                                       TK_RBRACKET, TK_COMMA,  TK_SEMICOLON, TK_COLON,  TK_QUESTION,
+                                       TK_AT,       TK_DOT,    TK_NOT,       TK_TILDE,  TK_OR,
+                                       TK_XOR,      TK_AND,    TK_LT,        TK_GT,     TK_ADD,
+                                       TK_SUB,      TK_MUL,    TK_DIV,       TK_REM,    TK_SET};
 static const struct pair {
     char text[4];
     uint8_t kind;
-} pairs[] = { // longest first
+} pairs[] = {
+    // longest first
     {"<<=", TK_SET_SHL}, {">>=", TK_SET_SHR}, {"..", TK_DOTDOT},  {"->", TK_ARROW},
     {"||", TK_OROR},     {"&&", TK_ANDAND},   {"==", TK_EQ},      {"!=", TK_NE},
     {"<=", TK_LE},       {">=", TK_GE},       {"<<", TK_SHL},     {">>", TK_SHR},
@@ -397,10 +334,14 @@ void vy_advance(vy_front *f)
     if (f->failed || !skip_space(f)) return;
     f->tok = (vy_token){.line = f->line, .column = column_of(f, f->at), .text = f->at};
     if (f->at >= f->end) return; // TK_END
-    if (is_letter(*f->at)) read_name(f);
-    else if (is_digit(*f->at)) read_number(f);
-    else if (*f->at == '`') read_quoted(f);
-    else read_punctuation(f);
+    if (is_letter(*f->at))
+        read_name(f);
+    else if (is_digit(*f->at))
+        read_number(f);
+    else if (*f->at == '`')
+        read_quoted(f);
+    else
+        read_punctuation(f);
     if (f->failed) f->tok.kind = TK_END;
 }
 

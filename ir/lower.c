@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower.c: tree to builder: modules, programs, constants, dimensions.
-#include "ast.h"
+#include "front.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static vy_dim dim_name(vy_lower *l, const vy_expr *e)
     const vy_decl *d = e->u.ref.decl;
     if (d->kind == DK_CONST) return vy_dim_const(l->b, d->value.i);
     vy_value v = {l->frame[d->slot]};
-    if (!vy_builder_failed(l->b) && d->kind == DK_PARAM && !vy_id_const(vy_builder_program(l->b), v.id)) {
+    if (!vy_builder_failed(l->b) && d->kind == DK_PARAM &&
+        !vy_id_const(vy_builder_program(l->b), v.id)) {
         vy_front_error(l->f, VY_E_CONSTANT, e->line, e->column, "pass a constant, or use one here",
                        "`%s` is not constant in this call", d->name->text);
         return (vy_dim){0};
@@ -97,7 +98,8 @@ bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK])
         if (d->kind == DK_BUFFER || (known && value > 0 && value <= INT32_MAX)) continue;
         vy_front_error(l->f, known ? VY_E_EXTENT : VY_E_CONSTANT, e->line, e->column,
                        known ? "give a size from 1 up" : NULL,
-                       known ? "array `%s` has size %lld" : "the size of array `%s` is not constant",
+                       known ? "array `%s` has size %lld"
+                             : "the size of array `%s` is not constant",
                        d->name->text, known ? (long long)value : 0);
         return false;
     }
@@ -179,7 +181,8 @@ static void lower_workgroup(vy_lower *l, const vy_func *fn)
         bool known = vy_dim_known(l, d, &value);
         if (!known || value < 1 || value > INT32_MAX) {
             vy_front_error(l->f, VY_E_GROUP_SIZE, e->line, e->column, NULL,
-                           known ? "a workgroup size of %lld" : "a workgroup's size is not constant",
+                           known ? "a workgroup size of %lld"
+                                 : "a workgroup's size is not constant",
                            (long long)value);
             return;
         }
@@ -264,9 +267,10 @@ static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t n
     vy_func *fn = f->funcs;
     while (fn && (fn->is_program || strcmp(fn->decl->name->text, name) != 0)) fn = fn->next;
     if (!fn || fn->param_count != nargs || fn->result_count != n) {
-        vy_front_error(f, VY_E_API, 0, 0, NULL,
-                       "vy_inline_source: there is no function `%s` with %u parameters and %u results",
-                       name, nargs, n);
+        vy_front_error(
+            f, VY_E_API, 0, 0, NULL,
+            "vy_inline_source: there is no function `%s` with %u parameters and %u results", name,
+            nargs, n);
         return false;
     }
     // A call of it, with its arguments bound to variables of a frame of our own.
@@ -278,7 +282,8 @@ static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t n
     uint32_t i = 0;
     for (const vy_decl *p = fn->params; p; p = p->next, i++) {
         if (p->kind == DK_BUFFER || vy_value_type(b, args[i]) != p->type) {
-            vy_front_error(f, VY_E_API, 0, 0, NULL, "vy_inline_source: argument %u of `%s`", i, name);
+            vy_front_error(f, VY_E_API, 0, 0, NULL, "vy_inline_source: argument %u of `%s`", i,
+                           name);
             return false;
         }
         l.frame[i] = args[i].id;

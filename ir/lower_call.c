@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_call.c: calls: functions are inlined by walking their tree again, built-in ones emitted.
-#include "ast.h"
+#include "front.h"
 
 #include <string.h>
 
@@ -83,8 +83,10 @@ static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_expr *e)
 {
     const vy_expr *a = e->u.ref.list;
     for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next) {
-        if (p->kind == DK_BUFFER) inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
-        else inner->frame[p->slot] = vy_lower_expr(l, a).id;
+        if (p->kind == DK_BUFFER)
+            inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
+        else
+            inner->frame[p->slot] = vy_lower_expr(l, a).id;
         if (vy_lower_stopped(l)) return;
     }
     a = e->u.ref.list;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_expr.c: expressions to builder calls, operands from left to right.
-#include "ast.h"
+#include "front.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,8 +13,10 @@ static vy_value lower_literal(vy_lower *l, const vy_expr *e)
     if (e->kind == EX_BOOL) return vy_bool(l->b, e->u.value);
     if (e->kind == EX_INT) {
         vy_scalar v = {.u = e->u.value};
-        if (t == VY_F32) v.f = (float)e->u.value; // rounds once
-        else if (vy_type_is_float(t)) v.f = (double)e->u.value;
+        if (t == VY_F32)
+            v.f = (float)e->u.value; // rounds once
+        else if (vy_type_is_float(t))
+            v.f = (double)e->u.value;
         return vy_const(l->b, t, v);
     }
     if (!e->u.number.text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_stmt.c: statements to builder calls.
-#include "ast.h"
+#include "front.h"
 
 #include <stdlib.h>
 
@@ -90,7 +90,8 @@ static void lower_if(vy_lower *l, const vy_stmt *s)
     for (; s && s->kind == ST_IF && !vy_lower_stopped(l); s = s->other) {
         const vy_expr *e = s->value;
         bool turned = false;
-        for (; !s->other && e->kind == EX_UNARY && e->op == TK_NOT; e = e->u.sub.a) turned = !turned;
+        for (; !s->other && e->kind == EX_UNARY && e->op == TK_NOT; e = e->u.sub.a)
+            turned = !turned;
         vy_value c = vy_lower_expr(l, e);
         vy_lower_at(l, s->line, s->column);
         vy_if(l->b, c);
@@ -150,8 +151,10 @@ static void lower_call(vy_lower *l, const vy_stmt *s)
 {
     const vy_expr *e = s->value;
     vy_value results[VY_MAX_RANK];
-    if (e->u.ref.decl) vy_lower_call(l, e, e->u.ref.decl->func->result_count, results);
-    else vy_lower_builtin(l, e);
+    if (e->u.ref.decl)
+        vy_lower_call(l, e, e->u.ref.decl->func->result_count, results);
+    else
+        vy_lower_builtin(l, e);
 }
 
 static void lower_return(vy_lower *l, const vy_stmt *s)
@@ -167,8 +170,10 @@ static void lower_return(vy_lower *l, const vy_stmt *s)
     if (vy_lower_stopped(l)) return;
     vy_lower_at(l, s->line, s->column);
     for (i = 0; i < n; i++) {
-        if (l->results) vy_set(l->b, l->results[i], v[i]);
-        else l->result_values[i] = v[i];
+        if (l->results)
+            vy_set(l->b, l->results[i], v[i]);
+        else
+            l->result_values[i] = v[i];
     }
     if (s != l->func->last) vy_return(l->b);
 }

@@ -178,7 +178,12 @@ static vy_buffer add_buffer(vy_builder *b, const char *name, vy_buffer_class cls
     for (uint32_t i = 0; i < rank; i++) {
         vy_dim_node *node = dims[i].id < b->p->dims.count ? &b->p->dims.data[dims[i].id] : NULL;
         if (!node || !dims[i].id) vy_build_fail(b, VY_E_API, "`%s`: bad dimension %u", name, i);
-        else if (node->op == VY_DIM_UNKNOWN) node->value = id;
+        else if (node->op != VY_DIM_UNKNOWN) continue;
+        else if (node->value == 0) node->value = id;
+        else { // the node is another buffer's: each `?` is a length of its own
+            buf.dims[i] = vy_dim_unknown(b);
+            if (buf.dims[i].id) b->p->dims.data[buf.dims[i].id].value = id;
+        }
     }
     return (vy_buffer){id};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // number.c: floats to and from text, whatever the locale of the caller's process.
-#include "ast.h"
+#include "front.h"
 
 #include <locale.h>
 #include <math.h>
@@ -18,8 +18,8 @@ static char decimal_point(void)
 // are both exact doubles, so one operation rounds once.
 static bool parse_short(const char *text, size_t n, double *out)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     uint64_t digits = 0;
     size_t i = 0, after = 0;
     bool point = false;
@@ -77,12 +77,16 @@ size_t vy_number_print(vy_type type, double value, char out[40])
     while (low < high) {
         int mid = (low + high) / 2;
         print_digits(value, mid, out);
-        if (comes_back(type, value, out)) high = mid;
-        else low = mid + 1;
+        if (comes_back(type, value, out))
+            high = mid;
+        else
+            low = mid + 1;
     }
     print_digits(value, low, out);
     char *e = strchr(out, 'e');
-    if (e) snprintf(e + 1, 8, "%ld", strtol(e + 1, NULL, 10)); // 1e-06 → 1e-6
-    else if (!strchr(out, '.')) strcat(out, ".0"); // or it would be an integer
+    if (e)
+        snprintf(e + 1, 8, "%ld", strtol(e + 1, NULL, 10)); // 1e-06 → 1e-6
+    else if (!strchr(out, '.'))
+        strcat(out, ".0"); // or it would be an integer
     return strlen(out);
 }

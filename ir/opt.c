@@ -2,7 +2,6 @@
 // opt.c: the pipeline.
 #include "check.h"
 
-#include <assert.h>
 #include <string.h>
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
@@ -13,22 +12,14 @@ static const struct {
     bool (*run)(vy_program *p, vy_pass_context *c);
     int level; // lowest that runs it
 } pipeline[] = {
-    {"cleanup", vy_pass_cleanup, 0},
-    {"dce", vy_pass_dce, 1},
-    {"forward", vy_pass_forward, 1},
-    {"unroll", vy_pass_unroll, 2},
-    {"promote", vy_pass_promote, 2},
-    {"scalarise", vy_pass_scalarise, 2},
-    {"cleanup", vy_pass_cleanup, 2},
-    {"ifconvert", vy_pass_ifconvert, 2},
-    {"forward", vy_pass_forward, 2},
-    {"licm", vy_pass_licm, 2},
-    {"dse", vy_pass_dse, 2},
-    {"dce", vy_pass_dce, 1},
-    {"arrays", vy_pass_arrays, 1},
-    {"cleanup", vy_pass_cleanup, 1},
-    {"guards", vy_pass_guards, 1},
-    {"owner", vy_pass_owner, 1},
+    {"cleanup", vy_pass_cleanup, 0}, {"dce", vy_pass_dce, 1},
+    {"forward", vy_pass_forward, 1}, {"unroll", vy_pass_unroll, 2},
+    {"promote", vy_pass_promote, 2}, {"scalarise", vy_pass_scalarise, 2},
+    {"cleanup", vy_pass_cleanup, 2}, {"ifconvert", vy_pass_ifconvert, 2},
+    {"forward", vy_pass_forward, 2}, {"licm", vy_pass_licm, 2},
+    {"dse", vy_pass_dse, 2},         {"dce", vy_pass_dce, 1},
+    {"arrays", vy_pass_arrays, 1},   {"cleanup", vy_pass_cleanup, 1},
+    {"guards", vy_pass_guards, 1},   {"owner", vy_pass_owner, 1},
     {"chunk", vy_pass_chunk, 0}, // copies flagged accesses; the loop variable it makes proves nothing
 };
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
@@ -61,7 +52,7 @@ static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
     for (uint32_t i = 0; i < m->programs.count; i++) {
         vy_pass_context c = {.options = o};
         if (!pipeline[pass].run(m->programs.data[i], &c)) return false;
-#ifndef NDEBUG
+#ifdef VY_CHECKS // see meson_options.txt: debug and sanitizer builds
         // What passes must keep; language rules were checked at the boundary and unrolling may make a
         // violation provable that was not.
         if (!vy_check_consistent(m->programs.data[i])) return false;
@@ -77,7 +68,8 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
     if (!vy_module_ok(m)) return false;
     for (uint32_t i = 0; i < m->programs.count; i++) m->programs.data[i]->fast_math |= o->fast_math;
     for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
-        if (o->level < pipeline[pass].level && !(o->unchecked && pipeline[pass].run == vy_pass_guards))
+        if (o->level < pipeline[pass].level &&
+            !(o->unchecked && pipeline[pass].run == vy_pass_guards))
             continue;
         if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
         if (!run(m, pass, o)) return false;

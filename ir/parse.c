@@ -3,7 +3,7 @@
 //
 // The whole file becomes a tree before any name is looked up, so declarations may stand in any
 // order.
-#include "ast.h"
+#include "front.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +12,25 @@
 const char *vy_token_spelling(vy_token_kind kind)
 {
     static const char *const names[] = {
-        [TK_END] = "the end of the file", [TK_NAME] = "a name", [TK_INT] = "a number",
-        [TK_FLOAT] = "a number", [TK_TYPE] = "a type", [TK_LPAREN] = "`(`", [TK_RPAREN] = "`)`",
-        [TK_LBRACE] = "`{`", [TK_RBRACE] = "`}`", [TK_LBRACKET] = "`[`", [TK_RBRACKET] = "`]`",
-        [TK_COMMA] = "`,`", [TK_SEMICOLON] = "`;`", [TK_COLON] = "`:`", [TK_DOTDOT] = "`..`",
-        [TK_SET] = "`=`", [TK_ARROW] = "`->`", [TK_FN] = "`fn`", [TK_PROGRAM] = "`program`",
+        [TK_END] = "the end of the file",
+        [TK_NAME] = "a name",
+        [TK_INT] = "a number",
+        [TK_FLOAT] = "a number",
+        [TK_TYPE] = "a type",
+        [TK_LPAREN] = "`(`",
+        [TK_RPAREN] = "`)`",
+        [TK_LBRACE] = "`{`",
+        [TK_RBRACE] = "`}`",
+        [TK_LBRACKET] = "`[`",
+        [TK_RBRACKET] = "`]`",
+        [TK_COMMA] = "`,`",
+        [TK_SEMICOLON] = "`;`",
+        [TK_COLON] = "`:`",
+        [TK_DOTDOT] = "`..`",
+        [TK_SET] = "`=`",
+        [TK_ARROW] = "`->`",
+        [TK_FN] = "`fn`",
+        [TK_PROGRAM] = "`program`",
     };
     bool known = (size_t)kind < sizeof names / sizeof *names && names[kind];
     return known ? names[kind] : "a symbol";
@@ -44,9 +58,8 @@ bool vy_expect(vy_front *f, vy_token_kind kind, const char *after)
     // A missing `;` is best shown where it is missing, not on the next line.
     bool before = kind == TK_SEMICOLON && f->last_line < f->tok.line;
     vy_front_error(f, VY_E_SYNTAX, before ? f->last_line : f->tok.line,
-                   before ? f->last_column : f->tok.column, NULL,
-                   "expected %s %s, found %s", vy_token_spelling(kind), after,
-                   vy_token_text(&f->tok, text));
+                   before ? f->last_column : f->tok.column, NULL, "expected %s %s, found %s",
+                   vy_token_spelling(kind), after, vy_token_text(&f->tok, text));
     return false;
 }
 
@@ -80,7 +93,8 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind)
     if (f->tok.kind != TK_NAME && !f->failed && vy_keyword_is(f->tok.text, f->tok.length))
         vy_front_error(f, VY_E_KEYWORD, f->tok.line, f->tok.column, NULL,
                        "%s is a keyword and no name", vy_token_text(&f->tok, text));
-    else vy_expect(f, TK_NAME, "here");
+    else
+        vy_expect(f, TK_NAME, "here");
     return d;
 }
 
@@ -124,8 +138,7 @@ static void parse_parameter_attributes(vy_front *f, vy_decl *d)
         char text[48];
         if (!set && !binding && !workspace && !init)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
-                           "there is no attribute %s of a parameter",
-                           vy_token_text(&f->tok, text));
+                           "there is no attribute %s of a parameter", vy_token_text(&f->tok, text));
         if ((set && d->has_set) || (binding && d->has_binding) || (workspace && d->workspace) ||
             (init && d->init))
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
@@ -274,7 +287,8 @@ static void parse_workgroup(vy_front *f, vy_func *fn)
     } while (vy_accept(f, TK_COMMA));
     vy_expect(f, TK_RPAREN, "behind the workgroup's sizes");
     if (n > 3)
-        vy_front_error(f, VY_E_GROUP_SIZE, at.line, at.column, NULL, "a workgroup with %u sizes", n);
+        vy_front_error(f, VY_E_GROUP_SIZE, at.line, at.column, NULL, "a workgroup with %u sizes",
+                       n);
 }
 
 static void parse_over(vy_front *f, vy_func *fn)
@@ -306,8 +320,10 @@ static vy_func *parse_program(vy_front *f)
         if (workgroup ? fn->workgroup != NULL : fn->overs != NULL)
             vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write it once",
                            "`%s` is given twice", over ? "over" : "workgroup");
-        if (workgroup) parse_workgroup(f, fn);
-        else parse_over(f, fn);
+        if (workgroup)
+            parse_workgroup(f, fn);
+        else
+            parse_over(f, fn);
     }
     fn->body = vy_parse_block(f);
     return fn;
@@ -367,8 +383,8 @@ bool vy_parse_text(vy_front *f)
         } else if (vy_accept(f, TK_PROGRAM)) {
             fn = parse_program(f);
         } else if (f->tok.kind == TK_PIPELINE) {
-            vy_front_error(f, VY_E_NOT_YET, at.line, at.column,
-                           "dispatch its programs one by one", "pipelines are not supported yet");
+            vy_front_error(f, VY_E_NOT_YET, at.line, at.column, "dispatch its programs one by one",
+                           "pipelines are not supported yet");
         } else {
             vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
                            "a file holds constants, functions and programs",

@@ -3,15 +3,15 @@
 //
 // Operators of one precedence level make one flat node, EX_CHAIN, joined from the left: a sum of a
 // hundred thousand terms is a list, and nothing that walks the tree recurses along it.
-#include "ast.h"
+#include "front.h"
 
 #include <string.h>
 
 static vy_expr *new_expr(vy_front *f, vy_expr_kind kind, const vy_token *at)
 {
     vy_expr *e = vy_front_alloc(f, sizeof *e);
-    *e = (vy_expr){.kind = (uint8_t)kind, .type = VY_BROKEN, .line = at->line,
-                   .column = at->column};
+    *e =
+        (vy_expr){.kind = (uint8_t)kind, .type = VY_BROKEN, .line = at->line, .column = at->column};
     f->nodes++;
     return e;
 }
@@ -211,8 +211,10 @@ static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
         if (compares || !chain) {
             chain = new_expr(f, compares ? EX_COMPARE : p <= 2 ? EX_LOGIC : EX_CHAIN, &op);
             chain->op = op.kind;
-            if (compares) chain->u.sub.a = left;
-            else chain->u.list = left;
+            if (compares)
+                chain->u.sub.a = left;
+            else
+                chain->u.list = left;
             left = chain;
             chain->count = 1;
         }
@@ -220,8 +222,10 @@ static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
         vy_expr *right = parse_binary(f, p + 1);
         right->link = op.kind;
         chain->count++;
-        if (compares) chain->u.sub.b = right;
-        else last->next = right;
+        if (compares)
+            chain->u.sub.b = right;
+        else
+            last->next = right;
         last = right;
         // Comparisons nest to the left; they count as depth.
         if (compares && ++comparisons > VY_MAX_TREE_DEPTH / 2)

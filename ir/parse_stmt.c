@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // parse_stmt.c: statements to tree.
-#include "ast.h"
+#include "front.h"
 
 static vy_stmt *new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at)
 {

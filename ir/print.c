@@ -2,7 +2,7 @@
 // print.c: modules and heads of programs as text.
 #include "print.h"
 
-#include "ast.h"
+#include "front.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ void print_identifier(printer *o, const char *name)
     bool plain = n && !(name[0] >= '0' && name[0] <= '9') && !vy_keyword_is(name, n);
     for (size_t i = 0; plain && i < n; i++) {
         char c = name[i];
-        plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                c == '_';
+        plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     }
     if (!plain) print_str(o, "`");
     print_bytes(o, name, n);
@@ -118,8 +118,10 @@ void print_dims(printer *o, const vy_buf *b)
         const vy_dim_node *n = &o->p->dims.data[b->dims[k].id];
         if (k) print_str(o, ", ");
         bool own = n->op == VY_DIM_UNKNOWN && b == &o->p->buffers.data[n->value];
-        if (own) print_str(o, "?");
-        else print_dim(o, b->dims[k].id, 0, 0);
+        if (own)
+            print_str(o, "?");
+        else
+            print_dim(o, b->dims[k].id, 0, 0);
     }
     print_str(o, "]");
 }
@@ -273,6 +275,7 @@ static void print_free(printer *o)
     vy_vec_free(&o->slots);
     vy_vec_free(&o->frames);
     vy_vec_free(&o->order);
+    vy_vec_free(&o->aliases);
     print_names_free(&o->names);
 }
 

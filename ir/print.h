@@ -17,17 +17,17 @@ VY_VEC_TYPE(print_text, char);
 
 typedef struct print_name {
     uint32_t text, length; // in print_names.text
-    uint32_t next;         // suffix to try next for this base
+    uint32_t next;         // with every smaller suffix, from 2, this name is visible
     bool visible;
 } print_name;
 VY_VEC_TYPE(print_name_vec, print_name);
 
 typedef struct print_names {
     print_text text;
-    print_name_vec all;  // [0] is a dummy
+    print_name_vec all; // [0] is a dummy
     uint32_t *table, table_size;
-    vy_id_vec scope;     // visible names, innermost last
-    uint32_t unnamed;    // v1, v2, …
+    vy_id_vec scope;  // visible names, innermost last
+    uint32_t unnamed; // v1, v2, …
 } print_names;
 
 // A variable of the text.
@@ -46,8 +46,8 @@ typedef struct print_slot {
     uint32_t then_yield; // IF; else 0
     uint32_t end_yield;
     uint32_t result;
-    uint32_t start;      // value given before the construct: a new variable's or one assigned; 0: none
-    bool fresh;          // declared for this construct
+    uint32_t start; // value given before the construct: a new variable's or one assigned; 0: none
+    bool fresh;     // declared for this construct
     uint32_t outer_level;
 } print_slot;
 VY_VEC_TYPE(print_slot_vec, print_slot);
@@ -73,20 +73,21 @@ typedef struct printer {
     uint32_t *block;     // the arrays below
     uint32_t *use_start; // users of value id: uses[use_start[id] … use_start[id + 1])
     uint32_t *uses;
-    uint32_t *var;       // CARRY, RESULT: variable; index in vars + 1
-    uint32_t *name;      // of lets and loop variables, and aliases; index in names
-    uint16_t *width;     // of a tree that may be written inline; 0: none
+    uint32_t *var;   // CARRY, RESULT: variable; index in vars + 1
+    uint32_t *name;  // of lets and loop variables, and aliases; index in names
+    uint16_t *width; // of a tree that may be written inline; 0: none
     uint8_t *height, *inlined;
-    vy_id_vec pending;   // print_plan.c
+    vy_id_vec pending; // print_plan.c
     print_names names;
     print_var_vec vars;
     print_slot_vec slots;
     print_frame_vec frames;
-    vy_id_vec order;     // assignments at the end of an arm
+    vy_id_vec order;       // yields of an arm, while planning
+    vy_id_vec aliases;     // values that have a second name until the arm ends
     bool shadows_literals; // a parameter is called inf or nan
     uint32_t *array_name;  // by buffer: index in names; 0: not declared yet
     uint32_t stamp;
-    uint32_t hint;         // slot of the enclosing construct to look at first
+    uint32_t hint; // slot of the enclosing construct to look at first
 } printer;
 
 // print.c
@@ -101,8 +102,8 @@ void print_dims(printer *o, const vy_buf *b);
 bool print_names_init(print_names *n);
 void print_names_free(print_names *n);
 uint32_t print_names_add(printer *o, const char *text, size_t length); // exactly; makes it visible
-uint32_t print_names_unique(printer *o, const char *wish); // "": unnamed
-uint32_t print_names_like(printer *o, uint32_t name); // with a suffix
+uint32_t print_names_unique(printer *o, const char *wish);             // "": unnamed
+uint32_t print_names_like(printer *o, uint32_t name);                  // with a suffix
 void print_names_close(printer *o, uint32_t scope);
 void print_name_of(printer *o, uint32_t name);
 
@@ -121,10 +122,10 @@ bool print_swapped(const printer *o, uint32_t id);  // LT, LE written as > >=
 // print_expr.c
 void print_expr(printer *o, uint32_t id, int precedence, bool typed);
 void print_const(printer *o, uint32_t id, bool typed, vy_type natural);
-void print_element(printer *o, uint32_t id); // buf[…] of a memory operation
-bool print_compound(printer *o, uint32_t id, uint32_t old); // ` += e` if id is old + e
+void print_element(printer *o, uint32_t id);                     // buf[…] of a memory operation
+bool print_compound(printer *o, uint32_t id, uint32_t old);      // ` += e` if id is old + e
 bool print_reads(const printer *o, uint32_t id, uint32_t value); // in the tree of id
-void print_ref(printer *o, uint32_t id); // the name of a value
+void print_ref(printer *o, uint32_t id);                         // the name of a value
 void print_let(printer *o, uint32_t id);
 void print_atomic(printer *o, uint32_t id);
 
@@ -134,8 +135,9 @@ void print_slots_enter(printer *o, const print_frame *f); // body or first arm b
 void print_slots_turn(printer *o, const print_frame *f);  // second arm begins
 // Assignments at the end of an arm; `last` is an expression written behind them, or 0.
 void print_slots_assign(printer *o, const print_frame *f, bool end, uint32_t last);
+void print_aliases_end(printer *o); // the arm is over
 void print_slots_close(printer *o, const print_frame *f);
-bool print_slots_done(const printer *o, const print_frame *f, bool end); // nothing to assign
+bool print_slots_done(const printer *o, const print_frame *f, bool end);  // nothing to assign
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner); // else-if possible
 // Is value `id`, made here, best declared as the variable of a later construct?
 bool print_starts_variable(const printer *o, uint32_t id);

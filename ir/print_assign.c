@@ -7,15 +7,15 @@
 //   ENDLOOP [b, a]   →   let a_2 = a; a = b; b = a_2;
 #include "print.h"
 
-#include "ast.h"
+#include "front.h"
 
 #include <stdlib.h>
 
 typedef struct assignment {
     uint32_t slot; // index in slots
     uint32_t want;
-    bool tree;     // written inline: its place in the order is fixed
-    bool late;     // behind the trees
+    bool tree; // written inline: its place in the order is fixed
+    bool late; // behind the trees
 } assignment;
 VY_VEC_TYPE(assignment_vec, assignment);
 
@@ -59,6 +59,7 @@ static void keep_reads(printer *o, uint32_t id, uint32_t stamp)
         print_name_of(o, old);
         print_str(o, ";\n");
         o->name[id] = fresh;
+        if (!vy_vec_push(&o->aliases, id)) o->failed = true;
     }
     if (VY_IS_LEAF(id) || !o->inlined[id]) return;
     for (uint32_t k = 0; k < o->p->insts.data[id].nargs; k++)
@@ -102,6 +103,11 @@ static void write_assignment(printer *o, const assignment *a)
     }
     print_str(o, ";\n");
     v->content = a->want;
+}
+
+void print_aliases_end(printer *o)
+{
+    while (o->aliases.count > 0) o->name[o->aliases.data[--o->aliases.count]] = 0;
 }
 
 void print_slots_assign(printer *o, const print_frame *f, bool end, uint32_t last)

@@ -57,6 +57,7 @@ static void turn_if(printer *o)
 {
     print_frame *f = top(o);
     print_slots_assign(o, f, false, 0);
+    print_aliases_end(o);
     print_names_close(o, f->inner_scope);
     f->in_second = true;
     print_slots_turn(o, f);
@@ -73,6 +74,7 @@ static void close_if(printer *o)
 {
     print_frame f = *top(o);
     if (!f.chains) print_slots_assign(o, &f, true, 0);
+    print_aliases_end(o);
     print_names_close(o, f.inner_scope);
     o->frames.count--;
     print_slots_close(o, &f);
@@ -95,8 +97,10 @@ static void print_bounds(printer *o, uint32_t id)
     // Bounds that are all literals are u32.
     bool literal = vy_id_const(o->p, from) && vy_id_const(o->p, to) && k;
     if (reverse) print_str(o, "rev(");
-    if (literal && i->type != VY_U32) print_const(o, from, false, VY_U32);
-    else print_expr(o, from, 0, true);
+    if (literal && i->type != VY_U32)
+        print_const(o, from, false, VY_U32);
+    else
+        print_expr(o, from, 0, true);
     print_str(o, "..");
     print_expr(o, to, 0, true);
     if (reverse) print_str(o, ")");
@@ -113,7 +117,8 @@ static void open_loop(printer *o, uint32_t id)
     line(o, "for ");
     push_frame(o, f);
     if (o->failed) return;
-    uint32_t name = print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
+    uint32_t name =
+        print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
     print_name_of(o, name);
     o->name[id] = name;
     print_str(o, " in ");
@@ -128,7 +133,8 @@ static uint32_t test_of(const printer *o, uint32_t id)
     uint32_t test = id + 1;
     while (op_of(o, test) != VY_OP_TEST || o->s.partner[test] != id) {
         vy_op op = op_of(o, test);
-        if (vy_op_opens(op)) test = op == VY_OP_IF ? o->s.partner[o->s.partner[test]] : o->s.partner[test];
+        if (vy_op_opens(op))
+            test = op == VY_OP_IF ? o->s.partner[o->s.partner[test]] : o->s.partner[test];
         test++;
     }
     return test;
@@ -169,8 +175,10 @@ static void print_exit(printer *o, uint32_t keep)
 {
     bool negated = !VY_IS_LEAF(keep) && o->inlined[keep] && op_of(o, keep) == VY_OP_NOT;
     line(o, negated ? "if " : "if !");
-    if (negated) print_expr(o, vy_arg(o->p, keep, 0), 0, false);
-    else print_expr(o, keep, 11, false);
+    if (negated)
+        print_expr(o, vy_arg(o->p, keep, 0), 0, false);
+    else
+        print_expr(o, keep, 11, false);
     print_str(o, " { break; }\n");
 }
 
@@ -181,6 +189,7 @@ static void close_region(printer *o)
     uint32_t keep = exits && op_of(o, f.opener) != VY_OP_CHECKPOINT ? vy_arg(o->p, f.closer, 0) : 0;
     print_slots_assign(o, &f, true, keep);
     if (keep) print_exit(o, keep);
+    print_aliases_end(o);
     print_names_close(o, f.inner_scope);
     o->frames.count--;
     print_slots_close(o, &f);

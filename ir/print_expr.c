@@ -2,7 +2,7 @@
 // print_expr.c: values as expressions, with as few brackets as C needs.
 #include "print.h"
 
-#include "ast.h"
+#include "front.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,8 +47,10 @@ static void print_float(printer *o, vy_type type, double v, bool suffix)
         print_str(o, "(");
     }
     bool minus = v < 0;
-    if (o->shadows_literals) print_str(o, isnan(v) ? "(0.0 / 0.0)" : minus ? "(-1.0 / 0.0)" : "(1.0 / 0.0)");
-    else print_str(o, isnan(v) ? "nan" : minus ? "-inf" : "inf");
+    if (o->shadows_literals)
+        print_str(o, isnan(v) ? "(0.0 / 0.0)" : minus ? "(-1.0 / 0.0)" : "(1.0 / 0.0)");
+    else
+        print_str(o, isnan(v) ? "nan" : minus ? "-inf" : "inf");
     if (suffix) print_str(o, ")");
 }
 
@@ -84,7 +86,7 @@ static bool starts_with_minus(const printer *o, uint32_t id)
 // ----------------------------------------------------------------------------------------- leaves
 static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
 {
-    static const char *const builtins[] = {"gid", "lid", "wid", "num_groups",
+    static const char *const builtins[] = {"gid",    "lid",  "wid",          "num_groups",
                                            "lindex", "lane", "subgroup_size"};
     static const char axes[] = "xyz";
     const vy_leaf *l = &o->p->leaves.data[VY_LEAF_INDEX(id)];
@@ -105,8 +107,10 @@ static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
         return;
     default:
         print_str(o, "len(");
-        if (o->array_name[l->index]) print_name_of(o, o->array_name[l->index]);
-        else print_identifier(o, o->p->buffers.data[l->index].name);
+        if (o->array_name[l->index])
+            print_name_of(o, o->array_name[l->index]);
+        else
+            print_identifier(o, o->p->buffers.data[l->index].name);
         if (o->p->buffers.data[l->index].rank > 1) {
             print_str(o, ", ");
             print_u64(o, l->axis);
@@ -117,9 +121,12 @@ static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
 
 void print_ref(printer *o, uint32_t id)
 {
-    if (o->name[id]) print_name_of(o, o->name[id]);
-    else if (o->var[id]) print_name_of(o, o->vars.data[o->var[id] - 1].name);
-    else print_str(o, "?"); // cannot be: every value has a name before its first use
+    if (o->name[id])
+        print_name_of(o, o->name[id]);
+    else if (o->var[id])
+        print_name_of(o, o->vars.data[o->var[id] - 1].name);
+    else
+        print_str(o, "?"); // cannot be: every value has a name before its first use
 }
 
 // ------------------------------------------------------------------------------------------- trees
@@ -197,8 +204,10 @@ static void print_prefix(printer *o, uint32_t id, int outer)
 
 static void print_array(printer *o, uint32_t buffer)
 {
-    if (o->array_name[buffer]) print_name_of(o, o->array_name[buffer]);
-    else print_identifier(o, o->p->buffers.data[buffer].name);
+    if (o->array_name[buffer])
+        print_name_of(o, o->array_name[buffer]);
+    else
+        print_identifier(o, o->p->buffers.data[buffer].name);
 }
 
 void print_element(printer *o, uint32_t id)
@@ -241,11 +250,13 @@ static bool shows_type(const printer *o, uint32_t id, uint32_t first)
 static void print_call(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
-    bool lane = i->op == VY_OP_SG_BROADCAST || i->op == VY_OP_SG_SHUFFLE ||
-                i->op == VY_OP_SG_SHUFFLE_XOR;
+    bool lane =
+        i->op == VY_OP_SG_BROADCAST || i->op == VY_OP_SG_SHUFFLE || i->op == VY_OP_SG_SHUFFLE_XOR;
     bool typed = shows_type(o, id, i->op == VY_OP_SELECT ? 1 : 0);
-    if (i->op == VY_OP_CAST) print_str(o, vy_type_name((vy_type)i->type));
-    else print_str(o, vy_op_infos[i->op].text);
+    if (i->op == VY_OP_CAST)
+        print_str(o, vy_type_name((vy_type)i->type));
+    else
+        print_str(o, vy_op_infos[i->op].text);
     if (i->op == VY_OP_BITCAST) {
         print_str(o, "_");
         print_str(o, vy_type_name((vy_type)i->type));
@@ -268,24 +279,33 @@ static void print_call(printer *o, uint32_t id)
 static void print_operation(printer *o, uint32_t id, int outer)
 {
     const vy_inst *i = &o->p->insts.data[id];
-    if (i->op == VY_OP_LOAD) print_element(o, id);
-    else if (vy_op_is_atomic((vy_op)i->op)) print_atomic(o, id);
-    else if (vy_op_infos[i->op].form == VY_FORM_INFIX) print_infix(o, id, outer);
-    else if (vy_op_infos[i->op].form == VY_FORM_PREFIX) print_prefix(o, id, outer);
-    else print_call(o, id);
+    if (i->op == VY_OP_LOAD)
+        print_element(o, id);
+    else if (vy_op_is_atomic((vy_op)i->op))
+        print_atomic(o, id);
+    else if (vy_op_infos[i->op].form == VY_FORM_INFIX)
+        print_infix(o, id, outer);
+    else if (vy_op_infos[i->op].form == VY_FORM_PREFIX)
+        print_prefix(o, id, outer);
+    else
+        print_call(o, id);
 }
 
 void print_expr(printer *o, uint32_t id, int outer, bool typed)
 {
     if (o->failed) return;
-    if (VY_IS_LEAF(id)) print_leaf(o, id, outer, typed);
-    else if (o->inlined[id]) print_operation(o, id, outer);
-    else print_ref(o, id);
+    if (VY_IS_LEAF(id))
+        print_leaf(o, id, outer, typed);
+    else if (o->inlined[id])
+        print_operation(o, id, outer);
+    else
+        print_ref(o, id);
 }
 
 void print_let(printer *o, uint32_t id)
 {
-    uint32_t name = print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
+    uint32_t name =
+        print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
     bool variable = print_starts_variable(o, id);
     print_indent(o);
     print_str(o, variable ? "var " : "let ");
@@ -307,11 +327,12 @@ bool print_compound(printer *o, uint32_t id, uint32_t old)
     if (VY_IS_LEAF(id) || !o->inlined[id]) return false;
     const vy_inst *i = &o->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool operators = vy_op_infos[op].form == VY_FORM_INFIX && precedence(op) != 6 && precedence(op) != 7;
+    bool operators =
+        vy_op_infos[op].form == VY_FORM_INFIX && precedence(op) != 6 && precedence(op) != 7;
     if (!operators || i->type == VY_BOOL) return false;
     uint32_t a = vy_arg(o->p, id, 0), b = vy_arg(o->p, id, 1);
-    bool commutes = op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR ||
-                    op == VY_OP_XOR;
+    bool commutes =
+        op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR || op == VY_OP_XOR;
     // Operands of a sum stand in the order of their making; nothing is made between these two.
     bool free_order = VY_IS_LEAF(a) || !o->inlined[a] || o->var[old];
     uint32_t other = a == old ? b : commutes && b == old && free_order ? a : 0;

@@ -6,7 +6,7 @@
 // printing again gives it again.
 #include "print.h"
 
-#include "ast.h"
+#include "front.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,24 +50,31 @@ static bool grow(print_names *n)
     return true;
 }
 
+// The place of the entry in the table, or the free place for it.
+static uint32_t *find(const print_names *n, const char *text, size_t length)
+{
+    uint32_t slot = hash_text(text, length) & (n->table_size - 1);
+    for (; n->table[slot]; slot = (slot + 1) & (n->table_size - 1)) {
+        const print_name *e = &n->all.data[n->table[slot]];
+        if (e->length == length && memcmp(n->text.data + e->text, text, length) == 0) break;
+    }
+    return &n->table[slot];
+}
+
 // Index of the entry; made when absent.  0 when memory is out.
 static uint32_t entry(printer *o, const char *text, size_t length)
 {
     print_names *n = &o->names;
     if (n->all.count * 2 >= n->table_size && !grow(n)) goto fail;
-    uint32_t slot = hash_text(text, length) & (n->table_size - 1);
-    for (; n->table[slot]; slot = (slot + 1) & (n->table_size - 1)) {
-        const print_name *e = &n->all.data[n->table[slot]];
-        if (e->length == length && memcmp(n->text.data + e->text, text, length) == 0)
-            return n->table[slot];
-    }
+    uint32_t *place = find(n, text, length);
+    if (*place) return *place;
     print_name fresh = {.text = n->text.count, .length = (uint32_t)length, .next = 2};
     if (!vy_vec_reserve(&n->text, length + 1) || !vy_vec_push(&n->all, fresh)) goto fail;
     memcpy(n->text.data + fresh.text, text, length);
     n->text.count += (uint32_t)length;
     // Keywords and names of the language are never free.
     n->all.data[n->all.count - 1].visible = vy_word_is_taken(text, length);
-    return n->table[slot] = n->all.count - 1;
+    return *place = n->all.count - 1;
 fail:
     o->failed = true;
     return 0;
@@ -118,11 +125,24 @@ uint32_t print_names_unique(printer *o, const char *wish)
     uint32_t base = entry(o, text, n);
     if (!base || !o->names.all.data[base].visible) return base ? take(o, base) : 0;
     for (;;) {
-        uint32_t suffix = o->names.all.data[base].next++;
+        uint32_t suffix = o->names.all.data[base].next;
         size_t m = n + (size_t)snprintf(text + n, sizeof text - n, "_%u", suffix);
         uint32_t e = entry(o, text, m);
         if (!e || !o->names.all.data[e].visible) return e ? take(o, e) : 0;
+        o->names.all.data[base].next++;
     }
+}
+
+// `x_7` is free again: x may give the suffix 7.
+static void give_back(print_names *n, const print_name *e)
+{
+    const char *text = n->text.data + e->text;
+    uint32_t at = e->length, value = 0;
+    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') at--;
+    if (at < 2 || text[at - 1] != '_' || e->length - at > 8) return;
+    for (uint32_t i = at; i < e->length; i++) value = value * 10 + (uint32_t)(text[i] - '0');
+    uint32_t base = *find(n, text, at - 1);
+    if (base && value >= 2 && value < n->all.data[base].next) n->all.data[base].next = value;
 }
 
 uint32_t print_names_like(printer *o, uint32_t name)
@@ -137,8 +157,11 @@ uint32_t print_names_like(printer *o, uint32_t name)
 
 void print_names_close(printer *o, uint32_t scope)
 {
-    while (o->names.scope.count > scope)
-        o->names.all.data[o->names.scope.data[--o->names.scope.count]].visible = false;
+    while (o->names.scope.count > scope) {
+        print_name *e = &o->names.all.data[o->names.scope.data[--o->names.scope.count]];
+        e->visible = false;
+        give_back(&o->names, e);
+    }
 }
 
 void print_name_of(printer *o, uint32_t name)

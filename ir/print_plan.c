@@ -53,8 +53,10 @@ bool print_used_between(const printer *o, uint32_t id, uint32_t after, uint32_t 
     uint32_t low = o->use_start[id], high = o->use_start[id + 1], end = high;
     while (low < high) { // first use behind `after`
         uint32_t mid = (low + high) / 2;
-        if (o->uses[mid] <= after) low = mid + 1;
-        else high = mid;
+        if (o->uses[mid] <= after)
+            low = mid + 1;
+        else
+            high = mid;
     }
     return low < end && o->uses[low] <= upto;
 }
@@ -214,8 +216,10 @@ static void take_yields(printer *o, const uint32_t *a, uint32_t n)
     }
     for (uint32_t k = 0; k < n; k++)
         if (!VY_IS_LEAF(a[k])) v->data[v->count++] = a[k];
-    if (v->count > 32) qsort(v->data, v->count, sizeof *v->data, by_id_desc);
-    else sort_desc(v);
+    if (v->count > 32)
+        qsort(v->data, v->count, sizeof *v->data, by_id_desc);
+    else
+        sort_desc(v);
     for (uint32_t k = 0; k < v->count; k++) take(o, v->data[k]);
 }
 

@@ -80,9 +80,12 @@ bool print_starts_variable(const printer *o, uint32_t id)
     if (n == 0) return false;
     uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = last;
     vy_op op = (vy_op)o->p->insts.data[last].op;
-    if (op == VY_OP_ELSE) opener = o->s.partner[o->s.partner[last]];
-    else if (op == VY_OP_ENDIF) opener = o->s.partner[last];
-    else if (op != VY_OP_LOOP && op != VY_OP_WHILE) return false;
+    if (op == VY_OP_ELSE)
+        opener = o->s.partner[o->s.partner[last]];
+    else if (op == VY_OP_ENDIF)
+        opener = o->s.partner[last];
+    else if (op != VY_OP_LOOP && op != VY_OP_WHILE)
+        return false;
     if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o))
         return false;
     print_frame f = make_frame(o, opener);
@@ -117,8 +120,8 @@ static int64_t target_variable(printer *o, const print_frame *f, uint32_t start,
     uint32_t old = o->vars.data[var].content;
     if (!usable(o, var, last)) return -1;
     bool loop = is_loop(o, f->opener);
-    bool assigns = start && start != old &&
-                   (loop || (print_is_plain(o, start) && o->inlined[start]));
+    bool assigns =
+        start && start != old && (loop || (print_is_plain(o, start) && o->inlined[start]));
     if (!held_by(o, old, var)) return var;
     if (print_used_between(o, old, loop ? f->opener : f->closer, end)) return -1;
     return assigns && opening_reads(o, f, old) ? -1 : (int64_t)var;
@@ -196,8 +199,10 @@ void print_slots_open(printer *o, print_frame *f)
                           .then_yield = branches ? vy_arg(o->p, f->middle, k) : 0,
                           .end_yield = vy_arg(o->p, f->closer, skip + k)};
         int64_t var = choose(o, f, k, last);
-        if (var < 0) declare(o, f, k, s);
-        else s->var = (uint32_t)var;
+        if (var < 0)
+            declare(o, f, k, s);
+        else
+            s->var = (uint32_t)var;
         last = s->var;
         if (var >= 0) start_with(o, f, k, s);
         if (o->failed) return;

@@ -2,7 +2,7 @@
 // sema.c: what names mean in a module: constants, functions, programs, parameters, recursion.
 //
 // Every function is looked at once, called or not; inlining it then only walks the annotated tree.
-#include "ast.h"
+#include "front.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 // ----------------------------------------------------------------------------------------- scopes
 static const char *decl_kind_name(const vy_decl *d)
 {
-    static const char *const names[] = {"variable", "variable",  "parameter",    "loop variable",
-                                        "scalar",   "variable",  "buffer",       "shared array",
-                                        "array",    "constant",  "function",     "program"};
+    static const char *const names[] = {"variable", "variable", "parameter", "loop variable",
+                                        "scalar",   "variable", "buffer",    "shared array",
+                                        "array",    "constant", "function",  "program"};
     return names[d->kind];
 }
 

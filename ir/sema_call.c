@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sema_call.c: names and types in calls.
-#include "ast.h"
+#include "front.h"
 
 #include <string.h>
 
@@ -37,8 +37,8 @@ static void sema_buffer_argument(vy_front *f, vy_expr *a, const vy_decl *p, cons
         vy_front_error(f, VY_E_TYPES_DIFFER, a->line, a->column,
                        "pass a buffer of the same element type and number of dimensions",
                        "parameter `%s` of `%s` is %s with %u dimensions, `%s` is %s with %u",
-                       p->name->text, name, vy_type_name((vy_type)p->type), p->rank,
-                       d->name->text, vy_type_name((vy_type)d->type), d->rank);
+                       p->name->text, name, vy_type_name((vy_type)p->type), p->rank, d->name->text,
+                       vy_type_name((vy_type)d->type), d->rank);
     else if (p->cls != VY_IN && d->cls == VY_IN)
         vy_front_error(f, VY_E_ACCESS, a->line, a->column, NULL,
                        "`%s` may only be read, but `%s` writes it", d->name->text, name);
@@ -135,8 +135,8 @@ static uint8_t synth_atomic(vy_front *f, vy_expr *e, const vy_builtin_info *b)
 {
     vy_expr *target = e->u.ref.list;
     if (target->kind != EX_INDEX) {
-        vy_front_error(f, VY_E_NAME_KIND, target->line, target->column,
-                       "pass an element: `x[i]`", "`%s` works on an element of a buffer", b->text);
+        vy_front_error(f, VY_E_NAME_KIND, target->line, target->column, "pass an element: `x[i]`",
+                       "`%s` works on an element of a buffer", b->text);
         return e->type = VY_BROKEN;
     }
     uint8_t t = vy_sema_index(f, target, true, true);

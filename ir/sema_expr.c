@@ -4,7 +4,7 @@
 // Types come bottom up (vy_synth).  An expression made only of literals stays VY_ANY_INT or
 // VY_ANY_FLOAT until its surroundings are known; then the whole of it is given their type top down
 // (vy_settle), and so evaluated in it.  Either walk sees a node once.
-#include "ast.h"
+#include "front.h"
 
 #include <string.h>
 
@@ -17,9 +17,8 @@ const char *vy_any_type_name(uint8_t type)
 
 const char *vy_operator_text(uint8_t op)
 {
-    static const char *const texts[] = {
-        "||", "&&", "|", "^", "&", "==", "!=", "<", "<=", ">", ">=", "<<", ">>",
-        "+",  "-",  "*", "/", "%"};
+    static const char *const texts[] = {"||", "&&", "|",  "^",  "&", "==", "!=", "<", "<=",
+                                        ">",  ">=", "<<", ">>", "+", "-",  "*",  "/", "%"};
     return op >= TK_OROR && op <= TK_REM ? texts[op - TK_OROR] : "=";
 }
 
@@ -48,10 +47,7 @@ bool vy_operator_fits(uint8_t op, uint8_t t)
     }
 }
 
-static uint8_t broken(vy_expr *e)
-{
-    return e->type = VY_BROKEN;
-}
+static uint8_t broken(vy_expr *e) { return e->type = VY_BROKEN; }
 
 void vy_operator_error(vy_front *f, const vy_expr *at, uint8_t op, uint8_t t)
 {
@@ -165,8 +161,8 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read)
     }
     e->u.ref.decl = d;
     if (e->count != d->rank) {
-        vy_front_error(f, VY_E_RANK, e->line, e->column, NULL,
-                       "`%s` has %u dimensions, not %u", name, d->rank, e->count);
+        vy_front_error(f, VY_E_RANK, e->line, e->column, NULL, "`%s` has %u dimensions, not %u",
+                       name, d->rank, e->count);
         return broken(e);
     }
     if (write && d->cls == VY_IN) {
@@ -195,8 +191,10 @@ static uint8_t synth_chain(vy_front *f, vy_expr *e)
     }
     if (f->failed) return broken(e);
     for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
-        if (o != e->u.list && !vy_operator_fits(o->link, t)) vy_operator_error(f, e, o->link, t);
-        else if (!vy_is_any(t) && vy_is_any(o->type)) vy_settle(f, o, t);
+        if (o != e->u.list && !vy_operator_fits(o->link, t))
+            vy_operator_error(f, e, o->link, t);
+        else if (!vy_is_any(t) && vy_is_any(o->type))
+            vy_settle(f, o, t);
     }
     return e->type = t;
 }
@@ -227,7 +225,9 @@ static uint8_t synth_unary(vy_front *f, vy_expr *e)
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
                        e->op == TK_NOT ? "compare it: `x == 0`" : NULL,
                        "`%s` is not for values of type %s",
-                       e->op == TK_NOT ? "!" : e->op == TK_TILDE ? "~" : "-",
+                       e->op == TK_NOT     ? "!"
+                       : e->op == TK_TILDE ? "~"
+                                           : "-",
                        vy_any_type_name(t));
     return e->type = t;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // sema_literal.c: expressions of literals get the type of their surroundings; loop ranges.
-#include "ast.h"
+#include "front.h"
 
 #include <math.h>
 
 static void literal_range(vy_front *f, const vy_expr *e, uint8_t type)
 {
-    vy_front_error(f, VY_E_LITERAL_RANGE, e->line, e->column, NULL,
-                   "this literal does not fit %s", vy_type_name((vy_type)type));
+    vy_front_error(f, VY_E_LITERAL_RANGE, e->line, e->column, NULL, "this literal does not fit %s",
+                   vy_type_name((vy_type)type));
 }
 
 static uint64_t largest(uint8_t type)
@@ -40,24 +40,27 @@ static void settle_float(vy_front *f, vy_expr *e, uint8_t type)
 
 bool vy_is_least(const vy_expr *e, uint8_t type)
 {
-    return e->kind == EX_INT && vy_type_is_signed((vy_type)type) &&
-           e->u.value == largest(type) + 1;
+    return e->kind == EX_INT && vy_type_is_signed((vy_type)type) && e->u.value == largest(type) + 1;
 }
 
 uint8_t vy_synth_literal(vy_front *f, vy_expr *e)
 {
     bool whole = e->kind == EX_INT;
     if (!e->op) return e->type = whole ? VY_ANY_INT : VY_ANY_FLOAT;
-    if (whole) settle_int(f, e, e->op);
-    else settle_float(f, e, e->op);
+    if (whole)
+        settle_int(f, e, e->op);
+    else
+        settle_float(f, e, e->op);
     return e->type;
 }
 
 static void settle_chain(vy_front *f, vy_expr *e, uint8_t type)
 {
     for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
-        if (o != e->u.list && !vy_operator_fits(o->link, type)) vy_operator_error(f, e, o->link, type);
-        else vy_settle(f, o, type);
+        if (o != e->u.list && !vy_operator_fits(o->link, type))
+            vy_operator_error(f, e, o->link, type);
+        else
+            vy_settle(f, o, type);
     }
 }
 
@@ -65,11 +68,13 @@ static void settle_unary(vy_front *f, vy_expr *e, uint8_t type)
 {
     vy_expr *a = e->u.sub.a;
     // −2147483648 is a literal that fits, though 2147483648 is not.
-    if (e->op == TK_SUB && vy_is_least(a, type)) a->type = type;
+    if (e->op == TK_SUB && vy_is_least(a, type))
+        a->type = type;
     else if (e->op == TK_TILDE && !vy_operator_fits(TK_REM, type))
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column, NULL,
                        "`~` is not for values of type %s", vy_type_name((vy_type)type));
-    else vy_settle(f, a, type);
+    else
+        vy_settle(f, a, type);
 }
 
 void vy_settle(vy_front *f, vy_expr *e, uint8_t type)
@@ -81,8 +86,8 @@ void vy_settle(vy_front *f, vy_expr *e, uint8_t type)
         return;
     }
     if (e->kind != EX_INT && e->kind != EX_FLOAT && !vy_operator_fits(TK_ADD, type)) {
-        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL, "a number where %s is needed",
-                       vy_any_type_name(type));
+        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL,
+                       "a number where %s is needed", vy_any_type_name(type));
         return;
     }
     switch (e->kind) {

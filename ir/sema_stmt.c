@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sema_stmt.c: names and types in statements; what loops assign.
-#include "ast.h"
+#include "front.h"
 
 static void sema_stmt(vy_front *f, vy_stmt *s);
 
@@ -37,7 +37,8 @@ static void note_assigned(vy_front *f, vy_loop *loop, vy_decl *d)
 static vy_loop *open_loop(vy_front *f)
 {
     vy_loop *loop = vy_front_alloc(f, sizeof *loop);
-    *loop = (vy_loop){.parent = f->loop, .id = ++f->loop_ids,
+    *loop = (vy_loop){.parent = f->loop,
+                      .id = ++f->loop_ids,
                       .depth = f->loop ? f->loop->depth + 1 : 1};
     f->loop = loop;
     return loop;
@@ -215,7 +216,8 @@ static void sema_break(vy_front *f, vy_stmt *s)
     else if (f->loop == f->condition)
         vy_front_error(f, VY_E_PLACE, s->line, s->column, "move it to the loop's body",
                        "`%s` in the condition of a loop", word);
-    else if (s->kind == ST_BREAK) f->loop->breaks = true;
+    else if (s->kind == ST_BREAK)
+        f->loop->breaks = true;
 }
 
 static bool is_tuple_call(const vy_expr *e)
@@ -281,8 +283,7 @@ static void sema_array(vy_front *f, vy_stmt *s)
     bool top = f->func->is_program && f->block_depth == 1 && !f->loop;
     if (d->kind == DK_SHARED && !top)
         vy_front_error(f, VY_E_PLACE, s->line, s->column, "move it to the top of the program",
-                       "shared array `%s` is not declared at the top of a program",
-                       d->name->text);
+                       "shared array `%s` is not declared at the top of a program", d->name->text);
     vy_sema_dims(f, d);
     vy_declare(f, d);
 }

@@ -64,6 +64,11 @@ typedef union vy_scalar {
     uint64_t u;
 } vy_scalar;
 
+// One element between memory and scalar (little endian).  `type` may be storage-only.
+VY_API vy_scalar vy_scalar_read(vy_type type, const void *memory);
+VY_API void vy_scalar_write(vy_type type, vy_scalar value, void *memory);
+VY_API double vy_round_to(vy_type float_type, double value); // to f16, f32 or f64, nearest even
+
 // Handles.  id 0 is none.
 typedef struct vy_value { uint32_t id; } vy_value;   // an SSA value
 typedef struct vy_buffer { uint32_t id; } vy_buffer; // a buffer, shared or local array
@@ -185,6 +190,14 @@ VY_API uint32_t vy_program_over_count(const vy_program *p);
 VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
+// Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer
+// scalars.  OPEN: it needs one for which known[] is false, or is `?`.  BAD: overflow, division by zero.
+typedef enum vy_dim_state { VY_DIM_IS_KNOWN, VY_DIM_IS_OPEN, VY_DIM_IS_BAD } vy_dim_state;
+VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the largest id
+VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
+                                  int64_t *values, vy_dim_state *states);
+// Index of the scalar parameter that the dimension is as a whole, or -1.
+VY_API int vy_program_dim_scalar(const vy_program *p, vy_dim d);
 
 // ---------------------------------------------------------------------------------------- building
 // A program is built front to back.  The builder folds constants, applies exact algebraic rules and

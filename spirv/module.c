@@ -5,6 +5,7 @@
 // decoration while it writes code.  So every part has a buffer of its own.
 #include "spirv/module.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,9 +76,30 @@ void vy_spv_extension(vy_spv *m, vy_extension x)
 
 void vy_spv_feature(vy_spv *m, vy_features bits) { m->features |= bits; }
 
+// How often `name` has been given before; UINT32_MAX when memory is out.
+static uint32_t times_given(vy_spv *m, const char *name)
+{
+    uint32_t at = vy_intern(&m->names, name, strlen(name));
+    if (!at || !vy_vec_reserve(&m->name_count, m->names.count)) {
+        m->oom = true;
+        return UINT32_MAX;
+    }
+    while (m->name_count.count < m->names.count) m->name_count.data[m->name_count.count++] = 0;
+    return m->name_count.data[at]++;
+}
+
+// A variable is many values.  They get numbers, `s`, `s_1`, `s_2`, because SPIRV-Tools takes quadratic
+// time to tell equal names apart.
 void vy_spv_name(vy_spv *m, uint32_t id, const char *name)
 {
+    char numbered[200];
     if (m->options->strip || !id || !name || !*name) return;
+    uint32_t times = times_given(m, name);
+    if (times == UINT32_MAX) return;
+    if (times) {
+        snprintf(numbered, sizeof numbered, "%.180s_%u", name, times);
+        name = numbered;
+    }
     vy_spv_put_text(m, &m->sections[VY_SEC_NAMES], SpvOpName, 1, &id, name, 0, NULL);
 }
 
@@ -134,6 +156,8 @@ void vy_spv_free(vy_spv *m)
     vy_vec_free(&m->caps);
     vy_vec_free(&m->known);
     vy_vec_free(&m->lib);
+    vy_vec_free(&m->name_count);
+    vy_strings_free(&m->names);
     vy_free(m->table);
     m->table = NULL;
 }

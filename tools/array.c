@@ -2,7 +2,6 @@
 // array.c: arrays of numbers and their text.
 #include "tools/data.h"
 #include "tools/number.h"
-#include "tools/reflect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +49,7 @@ bool array_alloc(array *a, const char *name, vy_type type, vy_diag *d)
 
 static vy_scalar element(const array *a, uint64_t i)
 {
-    return element_read(a->type, (const char *)a->data + i * vy_type_size(a->type));
+    return vy_scalar_read(a->type, (const char *)a->data + i * vy_type_size(a->type));
 }
 
 void shape_text(uint32_t rank, const uint64_t *shape, text *out)

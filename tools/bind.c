@@ -47,8 +47,8 @@ bool binding_create(binding *b, const vy_program *p, bool f64, vy_diag *d)
     b->scalars = calloc(scalars + 1, sizeof *b->scalars);
     b->values = calloc(scalars + 1, sizeof *b->values);
     b->known = calloc(scalars + 1, sizeof *b->known);
-    b->dims = calloc(dim_count(p) + 1, sizeof *b->dims);
-    b->dim_states = calloc(dim_count(p) + 1, sizeof *b->dim_states);
+    b->dims = calloc(vy_program_dim_count(p) + 1, sizeof *b->dims);
+    b->dim_states = calloc(vy_program_dim_count(p) + 1, sizeof *b->dim_states);
     if (!b->buffers || !b->scalars || !b->values || !b->known || !b->dims || !b->dim_states)
         return fail_memory(d);
     for (uint32_t i = 0; i < scalars; i++) b->scalars[i].info = vy_program_scalar(p, i);

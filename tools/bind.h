@@ -5,7 +5,6 @@
 
 #include "tools/data.h"
 #include "tools/options.h"
-#include "tools/reflect.h"
 
 typedef enum shape_state {
     SHAPE_NONE, // nothing said: it follows from the declaration
@@ -40,7 +39,7 @@ typedef struct binding {
     int64_t *values; // of the scalars
     bool *known;
     int64_t *dims; // of the dimensions, by vy_dim.id
-    dim_state *dim_states;
+    vy_dim_state *dim_states;
 } binding;
 
 typedef struct specs {

@@ -3,7 +3,6 @@
 #include "tools/data.h"
 #include "tools/file.h"
 #include "tools/number.h"
-#include "tools/reflect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,13 +94,13 @@ static bool convert(const spec *s, array *a, vy_diag *d)
                     "%s holds %s, but %s is %s", s->text, vy_type_name(from), s->name,
                     vy_type_name(a->type));
     for (uint64_t i = 0; i < a->count; i++) {
-        vy_scalar v = element_read(from, (const char *)s->file.data + i * vy_type_size(from));
+        vy_scalar v = vy_scalar_read(from, (const char *)s->file.data + i * vy_type_size(from));
         if (to_real && !real)
             v.f = vy_type_is_signed(from) ? (double)v.i : (double)v.u;
         else if (!to_real && !fits(from, a->type, v))
             return fail(d, TOOL_DATA, "", "element %llu of %s does not fit %s of %s",
                         (unsigned long long)i, s->text, vy_type_name(a->type), s->name);
-        element_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
+        vy_scalar_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
     }
     return true;
 }
@@ -118,7 +117,7 @@ static bool fill_list(const spec *s, array *a, vy_diag *d)
             return fail(d, TOOL_DATA, "", "element %llu of %s, `%.*s`: %s (%s)",
                         (unsigned long long)i, s->name, n > 40 ? 40 : (int)n, at, why,
                         vy_type_name(a->type));
-        element_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
+        vy_scalar_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
         at = comma ? comma + 1 : at + n;
     }
     return true;
@@ -132,7 +131,7 @@ static bool put_integer(const spec *s, array *a, uint64_t i, double value, vy_di
     if ((double)v.i != value || !fits(VY_I64, a->type, v))
         return fail(d, TOOL_DATA, "", "element %llu of %s would be %.17g, which is no %s",
                     (unsigned long long)i, s->name, value, vy_type_name(a->type));
-    element_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
+    vy_scalar_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
     return true;
 }
 
@@ -149,7 +148,7 @@ static bool generate(const spec *s, array *a, vy_diag *d)
         else if (s->kind == SPEC_NORMAL)
             v.f = s->a + s->b * gaussian(s->seed, i);
         if (real) {
-            element_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
+            vy_scalar_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
             continue;
         }
         if (s->kind == SPEC_UNIFORM) { // integers: LO … HI−1, also where u rounds to 1
@@ -170,7 +169,7 @@ static bool fill_const(const spec *s, array *a, vy_diag *d)
                     vy_type_name(a->type));
     if (!strcmp(s->text, "0")) return true; // it was allocated as zeros
     for (uint64_t i = 0; i < a->count; i++)
-        element_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
+        vy_scalar_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
     return true;
 }
 

@@ -2,8 +2,6 @@
 // number.c: see number.h.
 #include "tools/number.h"
 
-#include "tools/reflect.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +12,7 @@ static double read_as(vy_type type, const char *s)
 {
     // strtof, because decimal → double → float would round twice.  f16 does: its 11 bits are so far
     // from 53 that only a decimal of more than 17 digits could tell.
-    return type == VY_F32 ? (double)strtof(s, NULL) : float_round(type, strtod(s, NULL));
+    return type == VY_F32 ? (double)strtof(s, NULL) : vy_round_to(type, strtod(s, NULL));
 }
 
 // The shortest digits d₁d₂… with value 0.d₁d₂… · 10^*point that read back as `value` > 0.
@@ -80,7 +78,7 @@ static const char *parse_float(vy_type type, const char *s, vy_scalar *out)
 {
     // strtod also takes "0x1p3", "infinity", "nan(…)": no harm.
     char *end;
-    out->f = type == VY_F32 ? (double)strtof(s, &end) : float_round(type, strtod(s, &end));
+    out->f = type == VY_F32 ? (double)strtof(s, &end) : vy_round_to(type, strtod(s, &end));
     if (end == s || *end) return "not a number";
     if (isinf(out->f) && !strpbrk(s, "iI")) return "too large for its type";
     return NULL;

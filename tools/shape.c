@@ -50,7 +50,7 @@ static void refresh(binding *b)
         b->known[i] = s->known && vy_type_is_integer(s->info.type);
         b->values[i] = s->value.i;
     }
-    dim_values(b->program, b->values, b->known, b->dims, b->dim_states);
+    vy_program_dim_values(b->program, b->values, b->known, b->dims, b->dim_states);
 }
 
 static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)
@@ -67,16 +67,16 @@ static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_di
     int open = -1;
     for (uint32_t axis = 0; axis < buf->info.rank; axis++) {
         const int64_t extent = b->dims[buf->info.dims[axis].id];
-        const dim_state s = b->dim_states[buf->info.dims[axis].id];
-        if (s == DIM_BAD) return bad_dimension(buf, axis, d);
-        if (s == DIM_OPEN && open >= 0) return true; // two are: later, perhaps
-        if (s == DIM_OPEN)
+        const vy_dim_state s = b->dim_states[buf->info.dims[axis].id];
+        if (s == VY_DIM_IS_BAD) return bad_dimension(buf, axis, d);
+        if (s == VY_DIM_IS_OPEN && open >= 0) return true; // two are: later, perhaps
+        if (s == VY_DIM_IS_OPEN)
             open = (int)axis;
         else if (extent < 0 || __builtin_mul_overflow(rest, (uint64_t)extent, &rest))
             return true;
     }
     if (open < 0 || rest == 0) return true;
-    const int scalar = dim_scalar(b->program, buf->info.dims[open]);
+    const int scalar = vy_program_dim_scalar(b->program, buf->info.dims[open]);
     if (scalar < 0) return true;
     if (buf->flat % rest)
         return fail(d, TOOL_SHAPE, "",
@@ -95,7 +95,7 @@ bool binding_infer(binding *b, vy_diag *d)
             refresh(b);
             if (buf->state == SHAPE_FLAT && !infer_flat(b, buf, &changed, d)) return false;
             for (uint32_t axis = 0; buf->state == SHAPE_FULL && axis < buf->info.rank; axis++) {
-                const int s = dim_scalar(b->program, buf->info.dims[axis]);
+                const int s = vy_program_dim_scalar(b->program, buf->info.dims[axis]);
                 if (s >= 0 && !note(b, (uint32_t)s, buf->value.shape[axis], buf, axis, &changed, d))
                     return false;
             }
@@ -163,9 +163,9 @@ static bool settle(binding *b, bound_buffer *buf, vy_diag *d)
     uint64_t want[MAX_RANK] = {0}, count = 1;
     for (uint32_t axis = 0; axis < buf->info.rank; axis++) {
         int64_t extent = b->dims[buf->info.dims[axis].id];
-        const dim_state s = b->dim_states[buf->info.dims[axis].id];
-        if (s == DIM_BAD) return bad_dimension(buf, axis, d);
-        if (s == DIM_OPEN && !open_extent(b, buf, &extent, d)) return false;
+        const vy_dim_state s = b->dim_states[buf->info.dims[axis].id];
+        if (s == VY_DIM_IS_BAD) return bad_dimension(buf, axis, d);
+        if (s == VY_DIM_IS_OPEN && !open_extent(b, buf, &extent, d)) return false;
         if (extent < 0)
             return fail(d, TOOL_SHAPE, "look at the scalars given",
                         "axis %u of %s would be %lld long", axis, buf->info.name,

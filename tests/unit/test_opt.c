@@ -256,6 +256,26 @@ static void test_forward_out_of_range(void **state)
     drop(&t);
 }
 
+// A store that an arm may read is no dead store, though another one follows.
+static void test_dse_arm_reads(void **state)
+{
+    (void)state;
+    frame f = open_frame();
+    vy_dim d = vy_dim_value(f.b, f.n);
+    vy_buffer z = vy_param_buffer(f.b, "z", VY_INOUT, VY_F32, 1, &d);
+    vy_value far = vy_add(f.b, f.i, u32(f.b, 3)); // not proved to be in range: never forwarded
+    store1(f.b, f.y, far, f32(f.b, 1));
+    vy_if(f.b, vy_lt(f.b, load1(f.b, f.x, f.i), f32(f.b, 0)));
+    store1(f.b, z, f.i, load1(f.b, f.y, far));
+    vy_end(f.b);
+    store1(f.b, f.y, far, f32(f.b, 2));
+    vy_program *p = vy_program_end(f.b);
+    assert_non_null(p);
+    optimize(p->module, 3, NULL);
+    assert_int_equal(count_op(p, VY_OP_STORE), 3);
+    vy_module_free(p->module);
+}
+
 // Loads stay on their side of a barrier, and subgroup operations in their loop.
 static void test_barrier_stays(void **state)
 {
@@ -919,6 +939,7 @@ int main(void)
         cmocka_unit_test(test_each_pass),
         cmocka_unit_test(test_pass_names),
         cmocka_unit_test(test_forward_out_of_range),
+        cmocka_unit_test(test_dse_arm_reads),
         cmocka_unit_test(test_barrier_stays),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_guards),

@@ -12,7 +12,6 @@
 #include "tools/fill.c"
 #include "tools/npy.c"
 #include "tools/number.c"
-#include "tools/reflect.c"
 #include "tools/spec.c"
 #include "tools/text.c"
 
@@ -98,7 +97,7 @@ static void number_round_trips(void **state)
     }
     for (uint32_t h = 0; h < 0x7c00; h++) {
         char out[NUMBER_TEXT];
-        vy_scalar back, v = element_read(VY_F16, &(uint16_t){(uint16_t)h});
+        vy_scalar back, v = vy_scalar_read(VY_F16, &(uint16_t){(uint16_t)h});
         assert_null(number_parse(VY_F16, out, number_text(VY_F16, v, out), &back));
         assert_true(back.f == v.f);
     }
@@ -384,10 +383,10 @@ static void npy_round_trip(void **state)
             text file = {0};
             assert_true(array_alloc(&a, "a", kinds[k].type, &d));
             for (uint64_t i = 0; i < a.count; i++)
-                element_write(a.type,
-                              vy_type_is_float(a.type) ? (vy_scalar){.f = (double)i}
-                                                       : (vy_scalar){.u = i},
-                              (char *)a.data + i * vy_type_size(a.type));
+                vy_scalar_write(a.type,
+                                vy_type_is_float(a.type) ? (vy_scalar){.f = (double)i}
+                                                         : (vy_scalar){.u = i},
+                                (char *)a.data + i * vy_type_size(a.type));
             npy_write(&a, &file);
             assert_false(file.failed);
             assert_int_equal(strcspn(file.data + 10, "\n") % 64, 53); // the data is aligned to 64

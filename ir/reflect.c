@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// reflect.c: the one place of the command that looks inside a program.  Each function here is a wish
-// for ir/vyre.h; when it is granted there, this file goes.
-#include "tools/reflect.h"
+// reflect.c: values of dimensions, for callers who bind data.
+#include "ir.h"
 
-#include "ir/ir.h"
+uint32_t vy_program_dim_count(const vy_program *p) { return p->dims.count; }
 
-uint32_t dim_count(const vy_program *p) { return p->dims.count; }
-
-static dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *value)
+static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *value)
 {
     bool ok = true, divides = b != 0 && !(a == INT64_MIN && b == -1);
     switch (n->op) {
@@ -20,25 +17,25 @@ static dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *va
     case VY_DIM_MAX: *value = a > b ? a : b; break;
     default: ok = false;
     }
-    return ok ? DIM_KNOWN : DIM_BAD;
+    return ok ? VY_DIM_IS_KNOWN : VY_DIM_IS_BAD;
 }
 
 // Nodes refer to earlier ones, so one pass does it, however deep an expression is.
-void dim_values(const vy_program *p, const int64_t *scalars, const bool *known, int64_t *values,
-                dim_state *states)
+void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
+                           int64_t *values, vy_dim_state *states)
 {
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *n = &p->dims.data[i];
         values[i] = 0;
-        states[i] = DIM_KNOWN;
+        states[i] = VY_DIM_IS_KNOWN;
         if (n->op == VY_DIM_CONST)
             values[i] = n->value;
         else if (n->op == VY_DIM_UNKNOWN)
-            states[i] = DIM_OPEN;
+            states[i] = VY_DIM_IS_OPEN;
         else if (n->op == VY_DIM_SCALAR && known[n->value])
             values[i] = scalars[n->value];
         else if (n->op == VY_DIM_SCALAR)
-            states[i] = DIM_OPEN;
+            states[i] = VY_DIM_IS_OPEN;
         else if (states[n->a] || states[n->b])
             states[i] = states[n->a] > states[n->b] ? states[n->a] : states[n->b];
         else
@@ -46,17 +43,8 @@ void dim_values(const vy_program *p, const int64_t *scalars, const bool *known, 
     }
 }
 
-int dim_scalar(const vy_program *p, vy_dim d)
+int vy_program_dim_scalar(const vy_program *p, vy_dim d)
 {
     const vy_dim_node *n = &p->dims.data[d.id];
     return n->op == VY_DIM_SCALAR ? (int)n->value : -1;
 }
-
-vy_scalar element_read(vy_type type, const void *memory) { return vy_scalar_read(type, memory); }
-
-void element_write(vy_type type, vy_scalar value, void *memory)
-{
-    vy_scalar_write(type, value, memory);
-}
-
-double float_round(vy_type type, double value) { return vy_round_to(type, value); }
