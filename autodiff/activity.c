@@ -49,9 +49,8 @@ static bool passes(const reverse *r, uint32_t id, uint32_t k)
 static uint32_t value_operands(const reverse *r, uint32_t id, uint32_t *first)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    *first = vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO
-                 ? r->p->buffers.data[i->aux].rank
-                 : 0;
+    *first =
+        vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO ? r->p->buffers.data[i->aux].rank : 0;
     return i->nargs;
 }
 

@@ -49,8 +49,9 @@ static uint32_t find_parameter(reverse *r, const char *name, bool output)
     bool fits = id && (output ? buf->cls == VY_OUT || buf->cls == VY_INOUT
                               : buf->cls == VY_IN || buf->cls == VY_INOUT);
     name_list(r->p, output, list, sizeof list);
-    snprintf(fix, sizeof fix, *list ? "the program's float %ss are: %s"
-                                    : "the program has no float %ss%s", what, list);
+    snprintf(fix, sizeof fix,
+             *list ? "the program's float %ss are: %s" : "the program has no float %ss%s", what,
+             list);
     if (!fits)
         vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, fix, "program `%s` has no %s `%s`", r->p->name,
                         what, name);

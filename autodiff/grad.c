@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format, ...)
+void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,
+                     ...)
 {
     char text[sizeof r->out->diag.text];
     va_list args;
@@ -35,11 +36,12 @@ static void *zeroed(reverse *r, size_t count, size_t size)
     return NULL;
 }
 
-#define TABLES(T)                                                                                 \
-    T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)        \
-    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(slot, n) T(leaf_activity, leaves)           \
-    T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)         \
-    T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
+#define TABLES(T)                                                                                  \
+    T(activity, n)                                                                                 \
+    T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n) T(adjoint, n)          \
+        T(mask, n) T(taped, n) T(tape, n) T(slot, n) T(leaf_activity, leaves) T(leaf_map, leaves)  \
+            T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)                      \
+                T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 
 static bool make_tables(reverse *r)
 {
@@ -55,8 +57,8 @@ static bool make_tables(reverse *r)
     }
     for (uint32_t id = 1; id < n; id++) {
         uint32_t up = r->s.parent[id];
-        bool loop = up && (r->p->insts.data[up].op == VY_OP_LOOP ||
-                           r->p->insts.data[up].op == VY_OP_WHILE);
+        bool loop =
+            up && (r->p->insts.data[up].op == VY_OP_LOOP || r->p->insts.data[up].op == VY_OP_WHILE);
         r->home[id] = loop ? up : up ? r->home[up] : 0;
     }
     return true;
@@ -158,11 +160,12 @@ static bool find_poison(reverse *r, const vy_program *p)
             if (l->kind != VY_LEAF_POISON) continue;
             const vy_inst *made = &r->p->insts.data[l->index];
             if (vy_op_is_atomic((vy_op)made->op)) {
-                vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, l->index,
-                                "compute the index or condition without the old value",
-                                "the reverse needs the old value of %s, which depends on the order of "
-                                "invocations",
-                                vy_op_infos[made->op].text);
+                vy_reverse_fail(
+                    r, VY_E_NOT_DIFFERENTIABLE, l->index,
+                    "compute the index or condition without the old value",
+                    "the reverse needs the old value of %s, which depends on the order of "
+                    "invocations",
+                    vy_op_infos[made->op].text);
                 return false;
             }
             r->taped[l->index] = 1;
@@ -190,7 +193,8 @@ static void refuse_unsupported(reverse *r)
         if (!b->workspace && b->init == VY_INIT_NONE) continue;
         vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
                         "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
-                        "differentiated again yet", b->name);
+                        "differentiated again yet",
+                        b->name);
         return;
     }
     uint32_t barrier = 0;
@@ -201,10 +205,11 @@ static void refuse_unsupported(reverse *r)
         if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !vy_writes(r->p, i->aux)) continue;
         vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
         if (cls != VY_OUT && cls != VY_INOUT) continue;
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id, "split the program at the barrier",
-                        "`%s` is written and read in a program with barriers; its reverse would have to "
-                        "order the invocations, which reverse mode cannot do yet",
-                        vy_buffer_name(r, i->aux));
+        vy_reverse_fail(
+            r, VY_E_GRAD_UNSUPPORTED, id, "split the program at the barrier",
+            "`%s` is written and read in a program with barriers; its reverse would have to "
+            "order the invocations, which reverse mode cannot do yet",
+            vy_buffer_name(r, i->aux));
         return;
     }
 }
@@ -299,9 +304,12 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
         free_tables(&r);
     }
     if (!ok) {
-        if (out && !vy_module_ok(out)) *diag = out->diag;
-        else if (scratch && !vy_module_ok(scratch)) *diag = scratch->diag;
-        else vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+        if (out && !vy_module_ok(out))
+            *diag = out->diag;
+        else if (scratch && !vy_module_ok(scratch))
+            *diag = scratch->diag;
+        else
+            vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
         vy_module_free(out);
         out = NULL;
     }

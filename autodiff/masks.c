@@ -77,8 +77,8 @@ static void scan_needs(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     bool memory = vy_op_is_memory(op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-    bool uses_values = memory || vy_op_opens(op) ||
-                       (vy_is_active(r, id) && vy_rule_kind_of(op) != RULE_LINEAR);
+    bool uses_values =
+        memory || vy_op_opens(op) || (vy_is_active(r, id) && vy_rule_kind_of(op) != RULE_LINEAR);
     if (uses_values) need(r, id);
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(r->p, id, k);
@@ -94,8 +94,8 @@ void vy_masks(reverse *r)
         const vy_inst *i = &r->p->insts.data[id];
         scan_needs(r, id);
         r->maskable[id] = vy_is_active(r, id);
-        bool memory = vy_op_is_memory((vy_op)i->op) &&
-                      (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        bool memory =
+            vy_op_is_memory((vy_op)i->op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
         if (!vy_is_active(r, id) && !memory) continue;
         for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
             r->busy[up] = 1;

@@ -23,7 +23,8 @@ uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id)
     uint32_t index = VY_LEAF_INDEX(leaf_id), *slot = &r->leaf_map[index];
     if (*slot) return *slot;
     const vy_leaf *l = &r->p->leaves.data[index];
-    if (l->kind == VY_LEAF_CONST) *slot = vy_leaf_const(r->b, (vy_type)l->type, l->value);
+    if (l->kind == VY_LEAF_CONST)
+        *slot = vy_leaf_const(r->b, (vy_type)l->type, l->value);
     else if (l->kind == VY_LEAF_LEN)
         *slot = vy_extent_leaf(r->b, r->buffers[l->index].twin, l->axis);
     else
@@ -126,8 +127,10 @@ static bool copy_dims(reverse *r)
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         static const char ops[] = "+-*/%<>";
-        if (d->op == VY_DIM_CONST) r->dims[i] = vy_dim_const(r->b, d->value);
-        else if (d->op == VY_DIM_UNKNOWN) r->dims[i] = (vy_dim){0};
+        if (d->op == VY_DIM_CONST)
+            r->dims[i] = vy_dim_const(r->b, d->value);
+        else if (d->op == VY_DIM_UNKNOWN)
+            r->dims[i] = (vy_dim){0};
         else if (d->op == VY_DIM_SCALAR) {
             uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
                                           (uint32_t)d->value, 0);
@@ -166,7 +169,8 @@ static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, v
                                   const char *from)
 {
     if (has_unknown(r, like)) {
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "name its length: add a scalar parameter N: u32",
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0,
+                        "name its length: add a scalar parameter N: u32",
                         "the reverse needs a workspace of the shape of `%s`, whose length is `?`",
                         vy_buffer_name(r, like));
         return 0;
@@ -269,7 +273,8 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
         info->kind = !info->of ? ADJ_ZERO : seed ? ADJ_SEED : ADJ_ONES;
         return;
     }
-    const char *from = seed ? derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
+    const char *from =
+        seed ? derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
     vy_init init = !info->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
     info->adjoint = declare_workspace(r, derived_name(r, "adj", buf->name), i, init, from);
     info->kind = ADJ_MEMORY;
@@ -329,9 +334,9 @@ static void declare_for_lengths(reverse *r)
         if (info->kind != ADJ_ONES || info->twin) continue;
         // The range test of a constant cotangent needs a shape; a workspace of one is removed again
         // when every index is proved.
-        info->twin = has_unknown(r, i) ? declare(r, vy_buffer_name(r, i), VY_OUT, i)
-                                       : declare_workspace(r, vy_buffer_name(r, i), i, VY_INIT_NONE,
-                                                           NULL);
+        info->twin = has_unknown(r, i)
+                         ? declare(r, vy_buffer_name(r, i), VY_OUT, i)
+                         : declare_workspace(r, vy_buffer_name(r, i), i, VY_INIT_NONE, NULL);
     }
 }
 

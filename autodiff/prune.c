@@ -34,8 +34,10 @@ void vy_drop_unused(vy_program *p, uint32_t *map)
     for (uint32_t k = 0; k < p->leaves.count; k++) {
         vy_leaf *l = &p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN) continue;
-        if (map[l->index]) l->index = map[l->index];
-        else *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type}; // nobody uses it
+        if (map[l->index])
+            l->index = map[l->index];
+        else
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type}; // nobody uses it
     }
     for (uint32_t i = 1; i < p->dims.count; i++)
         if (p->dims.data[i].op == VY_DIM_UNKNOWN)

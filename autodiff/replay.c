@@ -41,7 +41,7 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
     return args;
 }
 #define SMALL 16
-#define RELEASE(args, small)                                                                      \
+#define RELEASE(args, small)                                                                       \
     if ((args) != (small)) vy_free(args)
 
 // Does `outer` (0: everything) enclose instruction `id`?
@@ -212,7 +212,8 @@ static void replay_loop(reverse *r, uint32_t opener)
     for (uint32_t k = 0; k < skip; k++) bounds[k] = vy_primal(r, vy_arg(p, opener, k));
     for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, opener, skip + k));
     if (counts) in[n] = zero(r, VY_U32);
-    if (is_while) vy_begin_while(r->b, 0, total, in, out);
+    if (is_while)
+        vy_begin_while(r->b, 0, total, in, out);
     else
         r->map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
                                        bounds[0], bounds[1], bounds[2], total, in, out);

@@ -13,27 +13,27 @@ enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
 
 // Where the adjoint of a buffer lives.
 typedef enum adjoint_kind {
-    ADJ_NONE,      // inactive
-    ADJ_MEMORY,    // buffer `adjoint`: loads add to it, stores take from it and clear
-    ADJ_ONES,      // every element is stored once and never read: its adjoint is 1
-    ADJ_SEED,      // the same, but read from the caller's cotangent `adjoint`
-    ADJ_ZERO,      // the same, and no cotangent: nothing flows
+    ADJ_NONE,   // inactive
+    ADJ_MEMORY, // buffer `adjoint`: loads add to it, stores take from it and clear
+    ADJ_ONES,   // every element is stored once and never read: its adjoint is 1
+    ADJ_SEED,   // the same, but read from the caller's cotangent `adjoint`
+    ADJ_ZERO,   // the same, and no cotangent: nothing flows
 } adjoint_kind;
 
 typedef struct reverse_buffer {
-    uint8_t activity;    // VARIED, USEFUL
+    uint8_t activity; // VARIED, USEFUL
     bool of, wrt;
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
-    bool loaded;          // by an instruction whose value may matter
-    bool early;           // every load comes before every write
-    uint32_t sites;       // loads that have an adjoint
-    uint32_t home;       // local arrays: innermost loop around the declaration; others 0
-    uint32_t copy;       // buffer of the result that holds its contents, or 0
-    bool stores;         // the forward sweep performs its stores (on `copy`)
+    bool loaded;    // by an instruction whose value may matter
+    bool early;     // every load comes before every write
+    uint32_t sites; // loads that have an adjoint
+    uint32_t home;  // local arrays: innermost loop around the declaration; others 0
+    uint32_t copy;  // buffer of the result that holds its contents, or 0
+    bool stores;    // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
-    uint32_t adjoint;    // buffer of the result
-    uint32_t twin;       // any buffer of the result with the same shape, for len()
+    uint32_t adjoint; // buffer of the result
+    uint32_t twin;    // any buffer of the result with the same shape, for len()
 } reverse_buffer;
 
 typedef struct reverse_undo {
@@ -49,11 +49,11 @@ typedef struct reverse {
     vy_structure s;
     // ---- facts about the primal, by instruction id
     uint8_t *activity;
-    uint8_t *leaf_activity; // by leaf
-    uint32_t *home;         // innermost LOOP or WHILE around it
-    uint8_t *needed;        // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;      // every use of the value is conditional, see masks.c
-    uint8_t *busy;          // openers: something inside has an adjoint
+    uint8_t *leaf_activity;  // by leaf
+    uint32_t *home;          // innermost LOOP or WHILE around it
+    uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable;       // every use of the value is conditional, see masks.c
+    uint8_t *busy;           // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
     uint32_t *map;      // value
@@ -63,15 +63,15 @@ typedef struct reverse {
     uint32_t *leaf_map; // by leaf
     uint32_t *leaf_adjoint;
     uint32_t *leaf_grad; // buffer grad_NAME of a scalar, by leaf
-    vy_dim *dims;       // primal dimension node → the result's
-    uint32_t replaying; // loop whose body is being replayed; 0: forward sweep
-    uint32_t arm;       // opener of the innermost arm being reversed: assignments to adjoints of
-                        // values from before it are logged
+    vy_dim *dims;        // primal dimension node → the result's
+    uint32_t replaying;  // loop whose body is being replayed; 0: forward sweep
+    uint32_t arm;        // opener of the innermost arm being reversed: assignments to adjoints of
+                         // values from before it are logged
     reverse_undo_vec log;
     uint32_t *slot, *leaf_slot; // scratch of sweep_control.c: place in a list + 1, by id
     // ---- tape: values that a reverse loop cannot have otherwise
-    uint8_t *taped;      // by instruction id: keep it on a tape
-    uint32_t *tape;      // buffer of the result
+    uint8_t *taped; // by instruction id: keep it on a tape
+    uint32_t *tape; // buffer of the result
     bool failed;
 } reverse;
 
@@ -118,7 +118,7 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
 // ---- rules.c
 typedef struct rule {
     vy_builder *b;
-    vy_type type; // of the operation
+    vy_type type;            // of the operation
     uint32_t a, b_, c, y, g; // operands, result, adjoint of the result
     uint32_t aux;
     uint32_t want;   // bit k: operand k is active
@@ -130,14 +130,14 @@ typedef enum rule_kind {
     RULE_PARTIAL, // contributions in out[]
     RULE_PICK,    // contributions in out[], pick set
     RULE_ZERO,
-    RULE_NONE,    // no derivative (integers)
+    RULE_NONE, // no derivative (integers)
     RULE_HAND,
 } rule_kind;
 rule_kind vy_rule_kind_of(vy_op op);
 void vy_rule_apply(vy_op op, rule *r);
 
-void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,
+                     ...) __attribute__((format(printf, 5, 6)));
 // A buffer's or program's name for messages.
 static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 {

@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-static uint32_t emit(rule *r, vy_op op, vy_type type, uint32_t aux, uint32_t n, const uint32_t *args)
+static uint32_t emit(rule *r, vy_op op, vy_type type, uint32_t aux, uint32_t n,
+                     const uint32_t *args)
 {
     return vy_emit(r->b, op, type, aux, n, args);
 }
@@ -19,16 +20,16 @@ static uint32_t konst(rule *r, double value)
 
 // The vocabulary of the `deriv` column.  Statement expressions fix the order of evaluation, so that
 // the code does not depend on the C compiler.
-#define OP1(op, type, x)                                                                          \
-    ({                                                                                            \
-        uint32_t x_ = (x);                                                                        \
-        emit(r, VY_OP_##op, type, 0, 1, &x_);                                                     \
+#define OP1(op, type, x)                                                                           \
+    ({                                                                                             \
+        uint32_t x_ = (x);                                                                         \
+        emit(r, VY_OP_##op, type, 0, 1, &x_);                                                      \
     })
-#define OP2(op, type, x, y)                                                                       \
-    ({                                                                                            \
-        uint32_t x_ = (x);                                                                        \
-        uint32_t y_ = (y);                                                                        \
-        emit(r, VY_OP_##op, type, 0, 2, (uint32_t[]){x_, y_});                                    \
+#define OP2(op, type, x, y)                                                                        \
+    ({                                                                                             \
+        uint32_t x_ = (x);                                                                         \
+        uint32_t y_ = (y);                                                                         \
+        emit(r, VY_OP_##op, type, 0, 2, (uint32_t[]){x_, y_});                                     \
     })
 #define ADD(x, y) OP2(ADD, r->type, x, y)
 #define SUB(x, y) OP2(SUB, r->type, x, y)
@@ -45,21 +46,21 @@ static uint32_t konst(rule *r, double value)
 #define SIGMOID(x) OP1(SIGMOID, r->type, x)
 #define POW(x, y) OP2(POW, r->type, x, y)
 #define HYPOT(x, y) OP2(HYPOT, r->type, x, y)
-#define POLYGAMMA(n, x)                                                                           \
-    ({                                                                                            \
-        uint32_t x_ = (x);                                                                        \
-        emit(r, VY_OP_POLYGAMMA, r->type, n, 1, &x_);                                             \
+#define POLYGAMMA(n, x)                                                                            \
+    ({                                                                                             \
+        uint32_t x_ = (x);                                                                         \
+        emit(r, VY_OP_POLYGAMMA, r->type, n, 1, &x_);                                              \
     })
 #define EQ(x, y) OP2(EQ, VY_BOOL, x, y)
 #define LT(x, y) OP2(LT, VY_BOOL, x, y)
 #define AND(x, y) OP2(AND, VY_BOOL, x, y)
 #define OR(x, y) OP2(OR, VY_BOOL, x, y)
-#define SELECT(c, x, y)                                                                           \
-    ({                                                                                            \
-        uint32_t c_ = (c);                                                                        \
-        uint32_t x_ = (x);                                                                        \
-        uint32_t y_ = (y);                                                                        \
-        emit(r, VY_OP_SELECT, r->type, 0, 3, (uint32_t[]){c_, x_, y_});                           \
+#define SELECT(c, x, y)                                                                            \
+    ({                                                                                             \
+        uint32_t c_ = (c);                                                                         \
+        uint32_t x_ = (x);                                                                         \
+        uint32_t y_ = (y);                                                                         \
+        emit(r, VY_OP_SELECT, r->type, 0, 3, (uint32_t[]){c_, x_, y_});                            \
     })
 #define K(v) konst(r, v)
 #define A r->a
@@ -69,14 +70,14 @@ static uint32_t konst(rule *r, double value)
 #define G r->g
 #define AUX r->aux
 
-#define WANT(k, x)                                                                                \
+#define WANT(k, x)                                                                                 \
     if (r->want & (1u << (k))) r->out[k] = (x);
 #define D1(x) WANT(0, x)
 #define D2(x, y) WANT(0, x) WANT(1, y)
 #define D3(x, y, z) WANT(0, x) WANT(1, y) WANT(2, z)
-#define PICK2(condition)                                                                          \
-    r->pick = (condition);                                                                        \
-    WANT(0, SELECT(r->pick, G, K(0)))                                                             \
+#define PICK2(condition)                                                                           \
+    r->pick = (condition);                                                                         \
+    WANT(0, SELECT(r->pick, G, K(0)))                                                              \
     WANT(1, SELECT(r->pick, K(0), G))
 #define D0
 #define DNONE
@@ -85,9 +86,9 @@ static uint32_t konst(rule *r, double value)
 void vy_rule_apply(vy_op op, rule *r)
 {
     switch (op) {
-#define X(id, text, form, rule_, effect, fold, deriv, spirv)                                      \
-    case VY_OP_##id: {                                                                            \
-        deriv                                                                                     \
+#define X(id, text, form, rule_, effect, fold, deriv, spirv)                                       \
+    case VY_OP_##id: {                                                                             \
+        deriv                                                                                      \
     } break;
         VY_OPS(X)
 #undef X
@@ -113,10 +114,9 @@ void vy_rule_apply(vy_op op, rule *r)
 
 rule_kind vy_rule_kind_of(vy_op op)
 {
-    static const uint8_t kinds[VY_OP_COUNT] = {
-        RULE_NONE,
+    static const uint8_t kinds[VY_OP_COUNT] = {RULE_NONE,
 #define X(id, text, form, rule_, effect, fold, deriv, spirv) deriv,
-        VY_OPS(X)
+                                               VY_OPS(X)
 #undef X
     };
     if (op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_NEG) return RULE_LINEAR;

@@ -36,8 +36,8 @@ void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge)
     }
     // A contribution that is zero by a rule is dropped; −0 + 0 would change nothing that shows.
     uint32_t sum = have && k && k->f == 0 ? have
-                   : have ? emit2(r, VY_OP_ADD, vy_id_type(r->p, id), have, g)
-                          : g;
+                   : have                 ? emit2(r, VY_OP_ADD, vy_id_type(r->p, id), have, g)
+                                          : g;
     vy_set_adjoint(r, id, sum, mask);
 }
 
@@ -116,11 +116,13 @@ static void reverse_inst(reverse *r, uint32_t id)
     }
     uint32_t g = r->adjoint[id], mask = r->maskable[id] ? r->mask[id] : 0;
     if (!g) return;
-    if (op == VY_OP_SELECT) reverse_select(r, id, g, mask);
+    if (op == VY_OP_SELECT)
+        reverse_select(r, id, g, mask);
     else if (op == VY_OP_CAST) // float to float: x̄ += ḡ in x's type
         vy_contribute(r, vy_arg(r->p, id, 0),
                       vy_cast(r->b, vy_id_type(r->p, vy_arg(r->p, id, 0)), (vy_value){g}).id, mask);
-    else if (kind != RULE_HAND) reverse_rule(r, id, g, mask);
+    else if (kind != RULE_HAND)
+        reverse_rule(r, id, g, mask);
 }
 
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
@@ -130,9 +132,12 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         vy_at(r->b, i->line, i->column);
         if (vy_op_closes((vy_op)i->op)) {
             uint32_t opener = r->s.partner[id];
-            if (i->op == VY_OP_ENDIF) vy_reverse_if(r, opener);
-            else if (i->op == VY_OP_ENDLOOP) vy_reverse_loop(r, opener);
-            else vy_reverse_checkpoint(r, opener);
+            if (i->op == VY_OP_ENDIF)
+                vy_reverse_if(r, opener);
+            else if (i->op == VY_OP_ENDLOOP)
+                vy_reverse_loop(r, opener);
+            else
+                vy_reverse_checkpoint(r, opener);
             id = opener;
         } else if (vy_op_infos[i->op].effect != VY_CTRL) {
             reverse_inst(r, id);

@@ -39,7 +39,10 @@ static uint32_t or_zero(reverse *r, uint32_t adjoint, uint32_t id)
     return adjoint ? adjoint : vy_zero(r->b, vy_id_type(r->p, id)).id;
 }
 
-static uint32_t or_false(reverse *r, uint32_t mask) { return mask ? mask : vy_bool(r->b, false).id; }
+static uint32_t or_false(reverse *r, uint32_t mask)
+{
+    return mask ? mask : vy_bool(r->b, false).id;
+}
 
 // --------------------------------------------------------------------------------------------- if
 typedef struct touched {
@@ -56,8 +59,10 @@ static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
     for (uint32_t i = log_start; i < r->log.count && !r->failed; i++) {
         uint32_t id = r->log.data[i].value, *slot = list_slot(r, id);
         if (!*slot) {
-            if (!vy_vec_push(list, (touched){.value = id})) oom(r);
-            else *slot = list->count;
+            if (!vy_vec_push(list, (touched){.value = id}))
+                oom(r);
+            else
+                *slot = list->count;
         }
         if (r->failed) break;
         list->data[*slot - 1].adjoint[arm] = *adjoint_slot(r, id);
@@ -148,10 +153,10 @@ void vy_reverse_checkpoint(reverse *r, uint32_t opener)
 // ------------------------------------------------------------------------------------------- loops
 typedef struct loop_facts {
     uint32_t opener, end;
-    uint32_t skip;     // operands of the opener before the initial values
-    uint32_t keep;     // operands of the ENDLOOP before the next values
-    uint32_t carried;  // how many values it carries
-    bool counted_run;  // while, or leaves early: runs r->count times
+    uint32_t skip;    // operands of the opener before the initial values
+    uint32_t keep;    // operands of the ENDLOOP before the next values
+    uint32_t carried; // how many values it carries
+    bool counted_run; // while, or leaves early: runs r->count times
 } loop_facts;
 
 static loop_facts facts_of(const reverse *r, uint32_t opener)
@@ -167,9 +172,9 @@ static loop_facts facts_of(const reverse *r, uint32_t opener)
 
 // Adjoints that the reverse loop carries: of carried values (k < carried) and of captured ones.
 typedef struct loop_adjoint {
-    uint32_t id;      // CARRY, or captured value
+    uint32_t id; // CARRY, or captured value
     bool captured, is_mask;
-    uint32_t before;  // captured: its state outside the loop
+    uint32_t before; // captured: its state outside the loop
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
 
@@ -299,9 +304,12 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     clear_local_adjoints(r, f->opener);
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (!a->captured) r->adjoint[a->id] = r->mask[a->id] = 0;
-        else if (a->is_mask) r->mask[a->id] = carries[i];
-        else *adjoint_slot(r, a->id) = carries[i];
+        if (!a->captured)
+            r->adjoint[a->id] = r->mask[a->id] = 0;
+        else if (a->is_mask)
+            r->mask[a->id] = carries[i];
+        else
+            *adjoint_slot(r, a->id) = carries[i];
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
@@ -318,15 +326,17 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        nexts[i] = a->is_mask ? or_false(r, r->mask[a->id])
-                              : or_zero(r, *adjoint_slot(r, a->id), a->id);
+        nexts[i] =
+            a->is_mask ? or_false(r, r->mask[a->id]) : or_zero(r, *adjoint_slot(r, a->id), a->id);
     }
     vy_end_loop(r->b, 0, list->count, nexts, results);
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (!a->captured) continue;
-        if (a->is_mask) r->mask[a->id] = a->before;
-        else *adjoint_slot(r, a->id) = a->before;
+        if (a->is_mask)
+            r->mask[a->id] = a->before;
+        else
+            *adjoint_slot(r, a->id) = a->before;
     }
     for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
@@ -358,8 +368,10 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
     for (uint32_t i = 0; i < n; i++) {
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
-        if (a->is_mask) in[i] = or_false(r, a->before);
-        else in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
+        if (a->is_mask)
+            in[i] = or_false(r, a->before);
+        else
+            in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }
     uint32_t variable = open_reverse(r, &f, n, in, carries);
     r->arm = 0;

@@ -44,8 +44,10 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
         vy_value i = {index[k]}, extent = {vy_extent_leaf(b, buffer, k)};
         vy_type t = vy_value_type(b, i);
         if (vy_type_is_signed(t)) all = vy_and(b, all, vy_le(b, vy_zero(b, t), i));
-        if (t == VY_I32) i = vy_cast(b, VY_U32, i);
-        else extent = vy_cast(b, t, extent);
+        if (t == VY_I32)
+            i = vy_cast(b, VY_U32, i);
+        else
+            extent = vy_cast(b, t, extent);
         all = vy_and(b, all, vy_lt(b, i, extent));
     }
     return all.id;
@@ -64,8 +66,10 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
         args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
         once = true;
     }
-    if (once) vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
-    else vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
+    if (once)
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
+    else
+        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
 }
 
 // Every loop around the access and every domain variable is an axis of the index of its own: no
@@ -130,16 +134,17 @@ static void refuse(reverse *r, uint32_t id)
     vy_op op = (vy_op)r->p->insts.data[id].op;
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
     if (r->p->buffers.data[r->p->insts.data[id].aux].cls == VY_SHARED)
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                        "keep values that depend on the inputs out of shared memory for now",
-                        "shared array `%s` holds values that depend on the inputs, and reverse mode "
-                        "does not handle shared memory yet",
-                        name);
+        vy_reverse_fail(
+            r, VY_E_GRAD_UNSUPPORTED, id,
+            "keep values that depend on the inputs out of shared memory for now",
+            "shared array `%s` holds values that depend on the inputs, and reverse mode "
+            "does not handle shared memory yet",
+            name);
     else if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                        "reduce with max(k in a..b: e) in one invocation",
-                        "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
-                        vy_op_infos[op].text, name);
+        vy_reverse_fail(
+            r, VY_E_GRAD_UNSUPPORTED, id, "reduce with max(k in a..b: e) in one invocation",
+            "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
+            vy_op_infos[op].text, name);
     else
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
                         "write with `=` or atomic_add, or cut the dependence with stop_grad(…)",
@@ -164,11 +169,11 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
         if (vy_is_active(r, value)) vy_contribute(r, value, element_adjoint(r, id, false), 0);
     } else if (op == VY_OP_ATOMIC_ADD) {
-        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
-                        "do not use the old value, or cut it with stop_grad(…)",
-                        "the old value of atomic_add on `%s` depends on the order of invocations and "
-                        "has no derivative",
-                        vy_buffer_name(r, i->aux));
+        vy_reverse_fail(
+            r, VY_E_NOT_DIFFERENTIABLE, id, "do not use the old value, or cut it with stop_grad(…)",
+            "the old value of atomic_add on `%s` depends on the order of invocations and "
+            "has no derivative",
+            vy_buffer_name(r, i->aux));
     } else {
         refuse(r, id);
     }

@@ -43,9 +43,8 @@ static vy_dim upper_bound(reverse *r, uint32_t id)
         return x.id && y.id ? vy_dim_binary(r->b, '+', x, y) : none;
     case VY_OP_MUL:
         x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        return x.id && y.id && !vy_type_is_signed((vy_type)i->type)
-                   ? vy_dim_binary(r->b, '*', x, y)
-                   : none;
+        return x.id && y.id && !vy_type_is_signed((vy_type)i->type) ? vy_dim_binary(r->b, '*', x, y)
+                                                                    : none;
     case VY_OP_MIN:
         x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
         if (x.id && y.id) return vy_dim_binary(r->b, '<', x, y);
@@ -111,11 +110,12 @@ static bool tape_shape(reverse *r, uint32_t id, vy_dim *dims, uint32_t *rank, ui
 static void refuse(reverse *r, uint32_t id, uint32_t culprit)
 {
     if (culprit)
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, culprit,
-                        "bound the loop by parameters or buffer lengths (and `if … { break; }`), or "
-                        "make the values it carries linear",
-                        "the reverse of this loop must remember a value per iteration, and how often "
-                        "it runs depends on data");
+        vy_reverse_fail(
+            r, VY_E_GRAD_UNSUPPORTED, culprit,
+            "bound the loop by parameters or buffer lengths (and `if … { break; }`), or "
+            "make the values it carries linear",
+            "the reverse of this loop must remember a value per iteration, and how often "
+            "it runs depends on data");
     else
         vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id, "give the program an `over(…)` domain",
                         "the reverse must remember a value per invocation, and the number of "
@@ -165,8 +165,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
 void vy_tape_store(reverse *r, uint32_t id)
 {
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args), value = r->map[id];
-    if (r->p->insts.data[id].type == VY_BOOL)
-        value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
+    if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->tape[id], rank + 1, args);
 }

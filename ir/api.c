@@ -27,8 +27,10 @@ vy_type vy_value_type(const vy_builder *b, vy_value v)
 vy_value vy_const(vy_builder *b, vy_type type, vy_scalar value)
 {
     if (vy_builder_failed(b)) return none;
-    if (vy_type_is_float(type)) value.f = vy_round_to(type, value.f);
-    else if (type >= VY_BOOL && type <= VY_U64) value = vy_wrap(type, value);
+    if (vy_type_is_float(type))
+        value.f = vy_round_to(type, value.f);
+    else if (type >= VY_BOOL && type <= VY_U64)
+        value = vy_wrap(type, value);
     else {
         vy_build_fail(b, VY_E_API, "vy_const: %s has no constants", vy_type_name(type));
         return none;
@@ -89,12 +91,12 @@ static vy_value rule_op(vy_builder *b, vy_op op, uint32_t aux, uint32_t n, const
     return (vy_value){vy_emit(b, op, result, aux, n, ids)};
 }
 
-#define UNARY(name, OP)                                                                           \
+#define UNARY(name, OP)                                                                            \
     vy_value name(vy_builder *b, vy_value x) { return rule_op(b, VY_OP_##OP, 0, 1, &x); }
-#define BINARY(name, OP)                                                                          \
-    vy_value name(vy_builder *b, vy_value x, vy_value y)                                          \
-    {                                                                                             \
-        return rule_op(b, VY_OP_##OP, 0, 2, (vy_value[]){x, y});                                  \
+#define BINARY(name, OP)                                                                           \
+    vy_value name(vy_builder *b, vy_value x, vy_value y)                                           \
+    {                                                                                              \
+        return rule_op(b, VY_OP_##OP, 0, 2, (vy_value[]){x, y});                                   \
     }
 BINARY(vy_add, ADD)
 BINARY(vy_sub, SUB)
@@ -205,8 +207,7 @@ static vy_value derived_smoothstep(vy_builder *b, const vy_value *v)
 {
     vy_type type = vy_value_type(b, v[0]);
     vy_value ratio = vy_div(b, vy_sub(b, v[2], v[0]), vy_sub(b, v[1], v[0]));
-    vy_value t = derived_clamp(
-        b, (vy_value[]){ratio, vy_float(b, type, 0), vy_float(b, type, 1)});
+    vy_value t = derived_clamp(b, (vy_value[]){ratio, vy_float(b, type, 0), vy_float(b, type, 1)});
     vy_value slope = vy_sub(b, vy_float(b, type, 3), vy_mul(b, vy_float(b, type, 2), t));
     return vy_mul(b, vy_mul(b, t, t), slope);
 }
@@ -222,10 +223,10 @@ static const struct derived {
     bool integers; // also for integers
     vy_value (*build)(vy_builder *b, const vy_value *v);
 } derived[] = {
-    {"recip", 1, false, derived_recip}, {"relu", 1, false, derived_relu},
-    {"fract", 1, false, derived_fract}, {"mod", 2, false, derived_mod},
-    {"step", 2, false, derived_step},   {"clamp", 3, true, derived_clamp},
-    {"mix", 3, false, derived_mix},     {"smoothstep", 3, false, derived_smoothstep},
+    {"recip", 1, false, derived_recip},     {"relu", 1, false, derived_relu},
+    {"fract", 1, false, derived_fract},     {"mod", 2, false, derived_mod},
+    {"step", 2, false, derived_step},       {"clamp", 3, true, derived_clamp},
+    {"mix", 3, false, derived_mix},         {"smoothstep", 3, false, derived_smoothstep},
     {"digamma", 1, false, derived_digamma},
 };
 
@@ -255,8 +256,10 @@ vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_v
         vy_build_fail(b, VY_E_API, "there is no function `%s`", function);
     else if (count != arity)
         vy_build_fail(b, VY_E_API, "%s takes %u operands, not %u", function, arity, count);
-    else if (op == VY_OP_SELECT) return vy_select(b, args[0], args[1], args[2]);
-    else return rule_op(b, op, 0, count, args);
+    else if (op == VY_OP_SELECT)
+        return vy_select(b, args[0], args[1], args[2]);
+    else
+        return rule_op(b, op, 0, count, args);
     return none;
 }
 
@@ -321,8 +324,9 @@ vy_value vy_atomic(vy_builder *b, const char *op, vy_buffer buf, const vy_value 
     static const struct {
         const char *name;
         vy_op op;
-    } names[] = {{"add", VY_OP_ATOMIC_ADD}, {"sub", VY_OP_ATOMIC_ADD}, {"min", VY_OP_ATOMIC_MIN},
-                 {"max", VY_OP_ATOMIC_MAX}, {"and", VY_OP_ATOMIC_AND}, {"or", VY_OP_ATOMIC_OR},
+    } names[] = {{"add", VY_OP_ATOMIC_ADD}, {"sub", VY_OP_ATOMIC_ADD},
+                 {"min", VY_OP_ATOMIC_MIN}, {"max", VY_OP_ATOMIC_MAX},
+                 {"and", VY_OP_ATOMIC_AND}, {"or", VY_OP_ATOMIC_OR},
                  {"xor", VY_OP_ATOMIC_XOR}, {"exchange", VY_OP_ATOMIC_EXCHANGE}};
     if (!buffer_ok(b, "atomic", buf)) return none;
     vy_type t = b->p->buffers.data[buf.id].type;
@@ -341,8 +345,8 @@ vy_value vy_atomic_cas(vy_builder *b, vy_buffer buf, const vy_value *index, vy_v
 {
     if (!buffer_ok(b, "atomic_cas", buf)) return none;
     vy_value values[2] = {expected, value};
-    return (vy_value){memory_op(b, VY_OP_ATOMIC_CAS, b->p->buffers.data[buf.id].type, buf, index,
-                                2, values)};
+    return (vy_value){
+        memory_op(b, VY_OP_ATOMIC_CAS, b->p->buffers.data[buf.id].type, buf, index, 2, values)};
 }
 
 void vy_barrier(vy_builder *b)
@@ -368,8 +372,7 @@ vy_value vy_subgroup(vy_builder *b, const char *op, vy_value x)
     }
     if (o != VY_OP_SG_ANY && o != VY_OP_SG_ALL) return rule_op(b, o, 0, 1, &x);
     if (!usable(b, vy_op_infos[o].text, 1, &x)) return none;
-    if (vy_id_type(b->p, x.id) == VY_BOOL)
-        return (vy_value){vy_emit(b, o, VY_BOOL, 0, 1, &x.id)};
+    if (vy_id_type(b->p, x.id) == VY_BOOL) return (vy_value){vy_emit(b, o, VY_BOOL, 0, 1, &x.id)};
     vy_build_fail(b, VY_E_API, "%s takes a bool", vy_op_infos[o].text);
     return none;
 }
@@ -384,8 +387,7 @@ vy_value vy_subgroup_lane(vy_builder *b, const char *op, vy_value x, vy_value la
     }
     if (!usable(b, vy_op_infos[o].text, 2, v)) return none;
     if (vy_id_type(b->p, lane.id) == VY_U32)
-        return (vy_value){vy_emit(b, o, vy_id_type(b->p, x.id), 0, 2,
-                                  (uint32_t[]){x.id, lane.id})};
+        return (vy_value){vy_emit(b, o, vy_id_type(b->p, x.id), 0, 2, (uint32_t[]){x.id, lane.id})};
     vy_build_fail(b, VY_E_API, "%s takes a u32 lane or mask", vy_op_infos[o].text);
     return none;
 }

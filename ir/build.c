@@ -157,8 +157,10 @@ static uint32_t memory_version(const vy_builder *b, uint32_t buffer)
 
 static void note_write(vy_builder *b, vy_op op, uint32_t aux)
 {
-    if (op == VY_OP_BARRIER) b->epoch = ++b->clock;
-    else if (vy_op_infos[op].effect == VY_WRITE) b->versions.data[aux] = ++b->clock;
+    if (op == VY_OP_BARRIER)
+        b->epoch = ++b->clock;
+    else if (vy_op_infos[op].effect == VY_WRITE)
+        b->versions.data[aux] = ++b->clock;
 }
 
 uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,

@@ -117,7 +117,7 @@ void vy_variable_name(vy_builder *b, uint32_t var, uint32_t value);
 void vy_variables_rewind(vy_builder *b, uint32_t start);
 // Closes the guard on top, if there is one; variables declared inside live on.
 void vy_guard_close(vy_builder *b);
-void vy_loop_end(vy_builder *b); // loops.c
+void vy_loop_end(vy_builder *b);      // loops.c
 bool vy_control_begin(vy_builder *b); // base frame
 void vy_control_end(vy_builder *b);   // closes it; an open construct is an error
 void vy_control_free(vy_builder *b);

@@ -46,7 +46,10 @@ bool vy_frame_push(vy_builder *b, build_frame_kind kind)
 // ------------------------------------------------------------------------------------- variables
 uint32_t vy_variable_new(vy_builder *b, vy_type type, uint32_t name, uint32_t value)
 {
-    build_variable v = {.value = value, .name = name, .type = type, .logged = vy_frame_top(b)->serial};
+    build_variable v = {.value = value,
+                        .name = name,
+                        .type = type,
+                        .logged = vy_frame_top(b)->serial};
     if (!vy_vec_push(&b->vars, v)) {
         vy_build_oom(b);
         return 0;
@@ -267,7 +270,8 @@ void vy_guard_close(vy_builder *b)
     }
     vy_variables_rewind(b, f.undo_start);
     b->frames.count--;
-    for (uint32_t i = f.var_start; i < b->vars.count; i++) b->vars.data[i].logged = vy_frame_top(b)->serial;
+    for (uint32_t i = f.var_start; i < b->vars.count; i++)
+        b->vars.data[i].logged = vy_frame_top(b)->serial;
     if (!b->failed) {
         vy_begin_else(b, 0, NULL);
         emit_merges(b, &list);

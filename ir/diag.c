@@ -20,8 +20,11 @@ static void fill(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const
                  const char *format, va_list args)
 {
     if (d->severity == VY_ERROR) return; // the first error sticks
-    *d = (vy_diag){.severity = VY_ERROR, .blame = codes[code].blame, .code = codes[code].code,
-                   .line = line, .column = column};
+    *d = (vy_diag){.severity = VY_ERROR,
+                   .blame = codes[code].blame,
+                   .code = codes[code].code,
+                   .line = line,
+                   .column = column};
     vsnprintf(d->text, sizeof d->text, format, args);
     snprintf(d->fix, sizeof d->fix, "%s", fix ? fix : codes[code].fix);
 }
@@ -84,7 +87,8 @@ static void put_source_line(sink *s, const vy_diag *d, const char *source, size_
     if (!d->column) return;
     puts_to(s, "  ");
     for (size_t i = from; i < column && i < length; i++)
-        if (((unsigned char)source[at + i] & 0xC0) != 0x80) put(s, " ", 1); // one per UTF-8 character
+        if (((unsigned char)source[at + i] & 0xC0) != 0x80)
+            put(s, " ", 1); // one per UTF-8 character
     puts_to(s, "^\n");
 }
 
@@ -93,8 +97,10 @@ size_t vy_diag_format(const vy_diag *d, const char *file, const char *source, si
 {
     sink s = {out, size, 0};
     char place[64] = "";
-    if (d->line && d->column) snprintf(place, sizeof place, ":%u:%u", d->line, d->column);
-    else if (d->line) snprintf(place, sizeof place, ":%u", d->line);
+    if (d->line && d->column)
+        snprintf(place, sizeof place, ":%u:%u", d->line, d->column);
+    else if (d->line)
+        snprintf(place, sizeof place, ":%u", d->line);
     if (file && *file) {
         puts_to(&s, file);
         puts_to(&s, place);

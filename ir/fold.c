@@ -14,8 +14,8 @@
 typedef struct fold_context {
     vy_builder *b;
     vy_op op;
-    vy_type type;       // of the result
-    vy_type in;         // of the (last) operand
+    vy_type type; // of the result
+    vy_type in;   // of the (last) operand
     const uint32_t *args;
     const vy_scalar *k[3]; // constants among the operands, or NULL; they point to `values`, since a
                            // rule that makes a leaf may move the leaves
@@ -241,7 +241,7 @@ static bool not_less(const fold_context *f, vy_op op)
 
 static uint32_t apply_rules(const fold_context *f)
 {
-#define R(OP, operands, needs, when, then)                                                        \
+#define R(OP, operands, needs, when, then)                                                         \
     if (f->op == VY_OP_##OP && (needs) && operands(f) && (when)) return (then);
     RULES(R)
 #undef R
@@ -257,8 +257,10 @@ uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
     bool all = true;
     for (uint32_t i = 0; i < nargs; i++) {
         const vy_scalar *k = vy_id_const(b->p, args[i]);
-        if (k) f.values[i] = *k, f.k[i] = &f.values[i];
-        else all = false;
+        if (k)
+            f.values[i] = *k, f.k[i] = &f.values[i];
+        else
+            all = false;
     }
     vy_scalar v;
     // stop_grad of a constant is the constant: nothing flows into either.

@@ -53,16 +53,16 @@ enum vy_inst_flags {
 };
 
 typedef struct vy_inst {
-    uint16_t op;    // vy_op
-    uint8_t type;   // vy_type of the value; VY_VOID for none
+    uint16_t op;  // vy_op
+    uint8_t type; // vy_type of the value; VY_VOID for none
     uint8_t flags;
     uint32_t nargs;
-    uint32_t args;  // index of the first operand in vy_program.args
-    uint32_t aux;   // memory ops: buffer id; CARRY/RESULT: k; POLYGAMMA: n
-    uint32_t line;  // source place; 0: none
+    uint32_t args; // index of the first operand in vy_program.args
+    uint32_t aux;  // memory ops: buffer id; CARRY/RESULT: k; POLYGAMMA: n
+    uint32_t line; // source place; 0: none
     uint16_t column;
     uint16_t reserved;
-    uint32_t name;  // debug name: offset in vy_module.names, 0: none
+    uint32_t name; // debug name: offset in vy_module.names, 0: none
 } vy_inst;
 
 typedef enum vy_leaf_kind {
@@ -71,7 +71,7 @@ typedef enum vy_leaf_kind {
     VY_LEAF_OVER,    // index = over variable
     VY_LEAF_BUILTIN, // index = vy_builtin, axis
     VY_LEAF_LEN,     // index = buffer id, axis; u32
-    VY_LEAF_POISON,  // index: a value that differentiation could not have; never in a finished program
+    VY_LEAF_POISON, // index: a value that differentiation could not have; never in a finished program
 } vy_leaf_kind;
 
 typedef struct vy_leaf {
@@ -137,16 +137,16 @@ struct vy_program {
     vy_module *module;
     const char *name;
     uint32_t line;
-    uint32_t workgroup[3];   // {0,0,0} until known; defaulted by vy_program_end
-    bool has_workgroup;      // written by the user
-    vy_inst_vec insts;       // [0] is a dummy
+    uint32_t workgroup[3]; // {0,0,0} until known; defaulted by vy_program_end
+    bool has_workgroup;    // written by the user
+    vy_inst_vec insts;     // [0] is a dummy
     vy_id_vec args;
     vy_leaf_vec leaves;
-    vy_dim_vec dims;         // [0] is a dummy
-    vy_buf_vec buffers;      // [0] is a dummy: buffer ids count from 1
+    vy_dim_vec dims;    // [0] is a dummy
+    vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
     vy_scalar_vec scalars;
     vy_over_vec overs;
-    bool fast_math;          // how builders of derived code may fold
+    bool fast_math; // how builders of derived code may fold
 };
 
 VY_VEC_TYPE(vy_program_vec, vy_program *);
@@ -186,8 +186,16 @@ static inline const vy_scalar *vy_id_const(const vy_program *p, uint32_t id)
 
 // Facts of the table, as data (ops.c).
 typedef enum vy_form { VY_FORM_PREFIX, VY_FORM_INFIX, VY_FORM_CALL, VY_FORM_SPECIAL } vy_form;
-typedef enum vy_rule { VY_RULE_F, VY_RULE_N, VY_RULE_I, VY_RULE_IB, VY_RULE_C, VY_RULE_CB,
-                       VY_RULE_FB, VY_RULE_S } vy_rule;
+typedef enum vy_rule {
+    VY_RULE_F,
+    VY_RULE_N,
+    VY_RULE_I,
+    VY_RULE_IB,
+    VY_RULE_C,
+    VY_RULE_CB,
+    VY_RULE_FB,
+    VY_RULE_S
+} vy_rule;
 typedef enum vy_effect { VY_PURE, VY_READ, VY_WRITE, VY_CONV, VY_CTRL } vy_effect;
 typedef struct vy_op_info {
     const char *id;   // "ADD"
@@ -238,7 +246,7 @@ void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const
 // false for rows that have none.  With f64 set, floats of every type are computed in double.
 bool vy_scalar_eval(vy_op op, vy_type type, vy_type result, const vy_scalar *args, uint32_t aux,
                     bool f64, vy_scalar *out);
-vy_scalar vy_wrap(vy_type type, vy_scalar value);     // integer bits wrapped to the type
+vy_scalar vy_wrap(vy_type type, vy_scalar value);            // integer bits wrapped to the type
 bool vy_scalar_same(vy_type type, vy_scalar a, vy_scalar b); // same bits; all NaNs alike
 uint16_t vy_f16_bits(double value);
 double vy_f16_value(uint16_t bits);
@@ -360,9 +368,9 @@ bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores
 bool vy_pass_licm(vy_program *p, vy_pass_context *c);
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
 bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c); // cheap pure arms → select
-bool vy_pass_guards(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_INRANGE
-bool vy_pass_chunk(vy_program *p, vy_pass_context *c);   // options->chunk iterations per turn
-bool vy_pass_owner(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_OWNED
+bool vy_pass_guards(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_INRANGE
+bool vy_pass_chunk(vy_program *p, vy_pass_context *c);     // options->chunk iterations per turn
+bool vy_pass_owner(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_OWNED
 bool vy_check_program(vy_program *p); // internal consistency and language rules
 
 #endif

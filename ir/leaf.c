@@ -16,8 +16,8 @@ static uint32_t leaf_hash(const vy_leaf *l)
 
 static bool leaf_same(const vy_leaf *a, const vy_leaf *b)
 {
-    return a->kind == b->kind && a->type == b->type && a->index == b->index &&
-           a->axis == b->axis && a->value.u == b->value.u;
+    return a->kind == b->kind && a->type == b->type && a->index == b->index && a->axis == b->axis &&
+           a->value.u == b->value.u;
 }
 
 bool vy_leaf_insert(vy_builder *b, uint32_t index)
@@ -66,8 +66,8 @@ uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value)
 uint32_t vy_leaf_other(vy_builder *b, vy_leaf_kind kind, vy_type type, uint32_t index,
                        uint32_t axis)
 {
-    return leaf_get(b, (vy_leaf){.kind = (uint8_t)kind, .type = (uint8_t)type, .index = index,
-                                 .axis = axis});
+    return leaf_get(
+        b, (vy_leaf){.kind = (uint8_t)kind, .type = (uint8_t)type, .index = index, .axis = axis});
 }
 
 uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis)

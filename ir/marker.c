@@ -13,8 +13,9 @@ static uint32_t marker(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint
                        const uint32_t *args)
 {
     if (b->failed) return 0;
-    return vy_append(b, (vy_inst){.op = (uint16_t)op, .type = (uint8_t)type, .nargs = n, .aux = aux},
-                  args, 0);
+    return vy_append(b,
+                     (vy_inst){.op = (uint16_t)op, .type = (uint8_t)type, .nargs = n, .aux = aux},
+                     args, 0);
 }
 
 static void enter(vy_builder *b, uint32_t opener)
@@ -22,7 +23,8 @@ static void enter(vy_builder *b, uint32_t opener)
     if (b->failed) return;
     if (b->regions.count > VY_MAX_NESTING)
         vy_build_fail(b, VY_E_LIMIT, "constructs are nested more than %u deep", VY_MAX_NESTING);
-    else if (!vy_open_region(b, opener)) vy_build_oom(b);
+    else if (!vy_open_region(b, opener))
+        vy_build_oom(b);
 }
 
 static build_region *innermost(vy_builder *b) { return &b->regions.data[b->regions.count - 1]; }
@@ -123,8 +125,7 @@ void vy_end_if(vy_builder *b, uint32_t n, const uint32_t *else_yields, uint32_t 
         p->insts.count = b->notes.count = r.opener;
         for (uint32_t k = 0; k < kept && !b->failed; k++) {
             uint32_t args[3] = {cond, thens->data[k], yields->data[k]};
-            results[back->data[k]] =
-                vy_emit(b, VY_OP_SELECT, vy_id_type(p, args[1]), 0, 3, args);
+            results[back->data[k]] = vy_emit(b, VY_OP_SELECT, vy_id_type(p, args[1]), 0, 3, args);
         }
         return;
     }
@@ -178,8 +179,7 @@ void vy_loop_test(vy_builder *b, uint32_t cond)
     if (id) innermost(b)->middle = id;
 }
 
-void vy_end_loop(vy_builder *b, uint32_t keep, uint32_t n, const uint32_t *nexts,
-                 uint32_t *results)
+void vy_end_loop(vy_builder *b, uint32_t keep, uint32_t n, const uint32_t *nexts, uint32_t *results)
 {
     if (b->failed) return;
     vy_id_vec *args = &b->scratch[0];
@@ -259,8 +259,7 @@ void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *m
         map[id] = vy_emit(b, op, (vy_type)inst->type, inst->aux, inst->nargs, args);
         if (b->p->insts.count > before) {
             if (!map[id]) map[id] = b->p->insts.count - 1; // VOID operations
-            if (map[id] == b->p->insts.count - 1)
-                b->p->insts.data[map[id]].flags = inst->flags;
+            if (map[id] == b->p->insts.count - 1) b->p->insts.data[map[id]].flags = inst->flags;
         }
     }
     if (!b->failed && inst->name && !VY_IS_LEAF(map[id]) && !b->p->insts.data[map[id]].name)

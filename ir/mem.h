@@ -14,18 +14,19 @@ void vy_free(void *memory);
 void vy_test_fail_after(long n);
 
 // ---- growable arrays: data, count, capacity; free with vy_free(v.data)
-#define VY_VEC_TYPE(name, T)                                                                      \
-    typedef struct name {                                                                         \
-        T *data;                                                                                  \
-        uint32_t count, capacity;                                                                 \
+#define VY_VEC_TYPE(name, T)                                                                       \
+    typedef struct name {                                                                          \
+        T *data;                                                                                   \
+        uint32_t count, capacity;                                                                  \
     } name
 bool vy_vec_grow(void *vec_data, uint32_t *capacity, uint32_t need, size_t elem_size);
 // Makes room for `extra` more elements.  False when memory is out (the array is unchanged).
-#define vy_vec_reserve(v, extra)                                                                  \
-    ((v)->capacity - (v)->count >= (uint32_t)(extra) ||                                           \
+#define vy_vec_reserve(v, extra)                                                                   \
+    ((v)->capacity - (v)->count >= (uint32_t)(extra) ||                                            \
      vy_vec_grow(&(v)->data, &(v)->capacity, (v)->count + (uint32_t)(extra), sizeof *(v)->data))
 // Appends; false when memory is out.
-#define vy_vec_push(v, item) (vy_vec_reserve(v, 1) ? ((v)->data[(v)->count++] = (item), true) : false)
+#define vy_vec_push(v, item)                                                                       \
+    (vy_vec_reserve(v, 1) ? ((v)->data[(v)->count++] = (item), true) : false)
 #define vy_vec_free(v) (vy_free((v)->data), (v)->data = NULL, (v)->count = (v)->capacity = 0)
 
 // ---- arena: memory that lives as long as its owner

@@ -56,10 +56,17 @@ vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
 {
     if (!b.id || b.id >= p->buffers.count) return (vy_buffer_info){0};
     const vy_buf *buf = &p->buffers.data[b.id];
-    return (vy_buffer_info){.name = buf->name, .cls = buf->cls, .type = buf->type,
-                            .rank = buf->rank, .dims = buf->dims, .set = buf->set,
-                            .binding = buf->binding, .workspace = buf->workspace,
-                            .init = buf->init, .init_from = buf->init_from, .line = buf->line};
+    return (vy_buffer_info){.name = buf->name,
+                            .cls = buf->cls,
+                            .type = buf->type,
+                            .rank = buf->rank,
+                            .dims = buf->dims,
+                            .set = buf->set,
+                            .binding = buf->binding,
+                            .workspace = buf->workspace,
+                            .init = buf->init,
+                            .init_from = buf->init_from,
+                            .line = buf->line};
 }
 
 vy_buffer vy_program_find_buffer(const vy_program *p, const char *name)
@@ -108,9 +115,8 @@ vy_dim vy_dim_unknown(vy_builder *b) { return dim_node(b, (vy_dim_node){.op = VY
 vy_dim vy_dim_value(vy_builder *b, vy_value v)
 {
     if (vy_builder_failed(b)) return (vy_dim){0};
-    const vy_leaf *l = VY_IS_LEAF(v.id) && vy_visible(b, v.id)
-                           ? &b->p->leaves.data[VY_LEAF_INDEX(v.id)]
-                           : NULL;
+    const vy_leaf *l =
+        VY_IS_LEAF(v.id) && vy_visible(b, v.id) ? &b->p->leaves.data[VY_LEAF_INDEX(v.id)] : NULL;
     bool integer = l && vy_type_is_integer((vy_type)l->type);
     if (integer && l->kind == VY_LEAF_SCALAR)
         return dim_node(b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = l->index});
@@ -133,16 +139,20 @@ vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
     vy_dim_node node = {.op = (vy_dim_op)(VY_DIM_ADD + (at - ops)), .a = x.id, .b = y.id};
     int64_t v;
     bool folds = dx->op == VY_DIM_CONST && dy->op == VY_DIM_CONST;
-    if (folds && node.op == VY_DIM_ADD) folds = !__builtin_add_overflow(dx->value, dy->value, &v);
+    if (folds && node.op == VY_DIM_ADD)
+        folds = !__builtin_add_overflow(dx->value, dy->value, &v);
     else if (folds && node.op == VY_DIM_SUB)
         folds = !__builtin_sub_overflow(dx->value, dy->value, &v);
     else if (folds && node.op == VY_DIM_MUL)
         folds = !__builtin_mul_overflow(dx->value, dy->value, &v);
-    else if (folds && node.op == VY_DIM_MIN) v = dx->value < dy->value ? dx->value : dy->value;
-    else if (folds && node.op == VY_DIM_MAX) v = dx->value > dy->value ? dx->value : dy->value;
+    else if (folds && node.op == VY_DIM_MIN)
+        v = dx->value < dy->value ? dx->value : dy->value;
+    else if (folds && node.op == VY_DIM_MAX)
+        v = dx->value > dy->value ? dx->value : dy->value;
     else if (folds && dy->value > 0)
         v = node.op == VY_DIM_DIV ? dx->value / dy->value : dx->value % dy->value;
-    else folds = false; // overflow and division by zero are reported at launch, with the names
+    else
+        folds = false; // overflow and division by zero are reported at launch, with the names
     return folds ? vy_dim_const(b, v) : dim_node(b, node);
 }
 
@@ -166,8 +176,12 @@ static vy_buffer add_buffer(vy_builder *b, const char *name, vy_buffer_class cls
     uint32_t id = b->p->buffers.count, binding = 0;
     for (uint32_t i = 1; i < id; i++)
         if (b->p->buffers.data[i].cls <= VY_INOUT) binding++;
-    vy_buf buf = {.cls = cls, .type = type, .rank = rank, .line = b->line,
-                  .binding = cls <= VY_INOUT ? binding : 0, .name = keep_name(b, name),
+    vy_buf buf = {.cls = cls,
+                  .type = type,
+                  .rank = rank,
+                  .line = b->line,
+                  .binding = cls <= VY_INOUT ? binding : 0,
+                  .name = keep_name(b, name),
                   .dims = vy_arena_alloc(&b->m->arena, rank * sizeof *dims)};
     if (!buf.name || !buf.dims || !vy_vec_push(&b->p->buffers, buf) ||
         !vy_vec_push(&b->versions, 0u)) {
@@ -177,9 +191,12 @@ static vy_buffer add_buffer(vy_builder *b, const char *name, vy_buffer_class cls
     memcpy(buf.dims, dims, rank * sizeof *dims);
     for (uint32_t i = 0; i < rank; i++) {
         vy_dim_node *node = dims[i].id < b->p->dims.count ? &b->p->dims.data[dims[i].id] : NULL;
-        if (!node || !dims[i].id) vy_build_fail(b, VY_E_API, "`%s`: bad dimension %u", name, i);
-        else if (node->op != VY_DIM_UNKNOWN) continue;
-        else if (node->value == 0) node->value = id;
+        if (!node || !dims[i].id)
+            vy_build_fail(b, VY_E_API, "`%s`: bad dimension %u", name, i);
+        else if (node->op != VY_DIM_UNKNOWN)
+            continue;
+        else if (node->value == 0)
+            node->value = id;
         else { // the node is another buffer's: each `?` is a length of its own
             buf.dims[i] = vy_dim_unknown(b);
             if (buf.dims[i].id) b->p->dims.data[buf.dims[i].id].value = id;

@@ -9,11 +9,10 @@
 #define CALL(n) VY_FORM_CALL, n
 #define SPECIAL(n) VY_FORM_SPECIAL, n
 
-const vy_op_info vy_op_infos[VY_OP_COUNT] = {
-    {"NONE", "", VY_FORM_SPECIAL, 0, VY_RULE_S, VY_PURE},
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                       \
+const vy_op_info vy_op_infos[VY_OP_COUNT] = {{"NONE", "", VY_FORM_SPECIAL, 0, VY_RULE_S, VY_PURE},
+#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
     {#id, text, form, VY_RULE_##rule, VY_##effect},
-    VY_OPS(X)
+                                             VY_OPS(X)
 #undef X
 };
 

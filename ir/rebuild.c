@@ -38,7 +38,8 @@ static vy_builder *builder_new(vy_module *m)
     *p = (vy_program){.module = m};
     bool ok = vy_vec_push(&p->insts, (vy_inst){0}) && vy_vec_push(&p->dims, (vy_dim_node){0}) &&
               vy_vec_push(&p->buffers, (vy_buf){0}) && vy_vec_push(&b->versions, 0u) &&
-              vy_vec_push(&b->notes, (build_note){0}) && vy_open_region(b, 0) && vy_control_begin(b);
+              vy_vec_push(&b->notes, (build_note){0}) && vy_open_region(b, 0) &&
+              vy_control_begin(b);
     if (!ok) {
         vy_fail_oom(m);
         vy_program_abandon(b);
@@ -61,8 +62,8 @@ vy_builder *vy_program_begin(vy_module *m, const char *name)
     return b;
 }
 
-static bool copy_vec(void *data, uint32_t *count, uint32_t *capacity, const void *from,
-                     uint32_t n, size_t size)
+static bool copy_vec(void *data, uint32_t *count, uint32_t *capacity, const void *from, uint32_t n,
+                     size_t size)
 {
     void *old, *fresh;
     memcpy(&old, data, sizeof old);
@@ -77,8 +78,8 @@ static bool copy_vec(void *data, uint32_t *count, uint32_t *capacity, const void
     *count = n;
     return true;
 }
-#define COPY_VEC(to, from)                                                                        \
-    copy_vec(&(to)->data, &(to)->count, &(to)->capacity, (from)->data, (from)->count,             \
+#define COPY_VEC(to, from)                                                                         \
+    copy_vec(&(to)->data, &(to)->count, &(to)->capacity, (from)->data, (from)->count,              \
              sizeof *(to)->data)
 
 vy_builder *vy_rebuild_begin(const vy_program *old)

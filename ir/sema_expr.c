@@ -279,6 +279,15 @@ static uint8_t synth_logic(vy_front *f, vy_expr *e)
     return e->type = VY_BOOL;
 }
 
+static uint8_t synth_call(vy_front *f, vy_expr *e)
+{
+    uint8_t t = vy_synth_call(f, e);
+    if (t == VY_VOID && !f->failed)
+        vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "make it a statement",
+                       "`%s` has no value", e->u.ref.name->text);
+    return t;
+}
+
 uint8_t vy_synth(vy_front *f, vy_expr *e)
 {
     if (f->failed) return broken(e);
@@ -294,7 +303,7 @@ uint8_t vy_synth(vy_front *f, vy_expr *e)
     case EX_COMPARE: return synth_compare(f, e);
     case EX_UNARY: return synth_unary(f, e);
     case EX_COND: return synth_cond(f, e);
-    case EX_CALL: return vy_synth_call(f, e);
+    case EX_CALL: return synth_call(f, e);
     case EX_INDEX: return vy_sema_index(f, e, false, true);
     case EX_CAST: return synth_cast(f, e);
     case EX_REDUCE: return synth_reduce(f, e);

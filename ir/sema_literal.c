@@ -85,7 +85,7 @@ void vy_settle(vy_front *f, vy_expr *e, uint8_t type)
                        vy_any_type_name(e->type), vy_any_type_name(type));
         return;
     }
-    if (e->kind != EX_INT && e->kind != EX_FLOAT && !vy_operator_fits(TK_ADD, type)) {
+    if (!vy_operator_fits(TK_ADD, type)) {
         vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL,
                        "a number where %s is needed", vy_any_type_name(type));
         return;

@@ -48,13 +48,13 @@ typedef enum vy_type {
     VY_TYPE_COUNT
 } vy_type;
 
-VY_API const char *vy_type_name(vy_type type);             // "f32"
+VY_API const char *vy_type_name(vy_type type); // "f32"
 VY_API bool vy_type_from_name(const char *s, size_t n, vy_type *out);
-VY_API uint32_t vy_type_size(vy_type type);                // bytes in a buffer; bool: 4, void: 0
+VY_API uint32_t vy_type_size(vy_type type); // bytes in a buffer; bool: 4, void: 0
 VY_API bool vy_type_is_float(vy_type type);
-VY_API bool vy_type_is_integer(vy_type type);              // storage-only types included
-VY_API bool vy_type_is_signed(vy_type type);               // signed integer
-VY_API vy_type vy_type_loaded(vy_type type);               // i8 → i32 …; others: themselves
+VY_API bool vy_type_is_integer(vy_type type); // storage-only types included
+VY_API bool vy_type_is_signed(vy_type type);  // signed integer
+VY_API vy_type vy_type_loaded(vy_type type);  // i8 → i32 …; others: themselves
 
 // A scalar of any type: floats in `f` (rounded to their type), signed integers sign-extended in `i`,
 // unsigned and bool zero-extended in `u`.
@@ -70,10 +70,18 @@ VY_API void vy_scalar_write(vy_type type, vy_scalar value, void *memory);
 VY_API double vy_round_to(vy_type float_type, double value); // to f16, f32 or f64, nearest even
 
 // Handles.  id 0 is none.
-typedef struct vy_value { uint32_t id; } vy_value;   // an SSA value
-typedef struct vy_buffer { uint32_t id; } vy_buffer; // a buffer, shared or local array
-typedef struct vy_var { uint32_t id; } vy_var;       // a mutable variable while building
-typedef struct vy_dim { uint32_t id; } vy_dim;       // a dimension: integer expression of scalars
+typedef struct vy_value {
+    uint32_t id;
+} vy_value; // an SSA value
+typedef struct vy_buffer {
+    uint32_t id;
+} vy_buffer; // a buffer, shared or local array
+typedef struct vy_var {
+    uint32_t id;
+} vy_var; // a mutable variable while building
+typedef struct vy_dim {
+    uint32_t id;
+} vy_dim; // a dimension: integer expression of scalars
 
 typedef struct vy_module vy_module;
 typedef struct vy_program vy_program;
@@ -89,7 +97,7 @@ typedef enum vy_blame {
 typedef struct vy_diag {
     vy_severity severity; // VY_OK: nothing happened
     vy_blame blame;
-    const char *code;     // "E0203", static
+    const char *code;      // "E0203", static
     uint32_t line, column; // from 1; 0 where there is no place
     char text[400];
     char fix[300]; // what to do about it; may be empty
@@ -229,7 +237,8 @@ VY_API void vy_name(vy_builder *b, vy_value v, const char *name);
 // Dimensions: constants, scalar parameters, + − * / % min max of those, and `?`.
 VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
 VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
-VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y); // '+' '-' '*' '/' '%' '<' (min) '>' (max)
+VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x,
+                            vy_dim y);       // '+' '-' '*' '/' '%' '<' (min) '>' (max)
 VY_API vy_dim vy_dim_unknown(vy_builder *b); // `?`: rank 1 only
 
 // Parameters; dims outermost first.  Bindings default to the order of declaration in set 0.
@@ -256,8 +265,13 @@ VY_API vy_value vy_bool(vy_builder *b, bool value);
 VY_API vy_value vy_const(vy_builder *b, vy_type type, vy_scalar value);
 VY_API vy_value vy_zero(vy_builder *b, vy_type type);
 typedef enum vy_builtin {
-    VY_GID, VY_LID, VY_WID, VY_NUM_GROUPS, // three axes each
-    VY_LINDEX, VY_LANE, VY_SUBGROUP_SIZE,  // axis 0
+    VY_GID,
+    VY_LID,
+    VY_WID,
+    VY_NUM_GROUPS, // three axes each
+    VY_LINDEX,
+    VY_LANE,
+    VY_SUBGROUP_SIZE, // axis 0
 } vy_builtin;
 VY_API vy_value vy_builtin_value(vy_builder *b, vy_builtin id, uint32_t axis); // u32
 VY_API vy_value vy_len(vy_builder *b, vy_buffer buf, uint32_t axis);           // u32
@@ -332,8 +346,8 @@ VY_API void vy_return(vy_builder *b);
 // ------------------------------------------------------------------------------------ interpreter
 // One dispatch of one program in the reference interpreter: it defines what programs mean.
 typedef struct vy_eval_buffer {
-    const char *name;   // parameter
-    void *data;         // row-major, in the buffer's own type; written in place
+    const char *name;      // parameter
+    void *data;            // row-major, in the buffer's own type; written in place
     const uint64_t *shape; // rank entries
     uint32_t rank;
 } vy_eval_buffer;
@@ -350,8 +364,8 @@ typedef struct vy_eval_options {
     bool report_races;
     bool report_out_of_range;
     bool report_uninitialised; // shared arrays and `out` buffers read before written
-    uint64_t shuffle_seed;  // 0: workgroups in order; else in a pseudo-random order
-    uint64_t max_steps;     // instructions × lanes before giving up with a diagnostic; 0: no limit
+    uint64_t shuffle_seed;     // 0: workgroups in order; else in a pseudo-random order
+    uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
 } vy_eval_options;
 
 typedef struct vy_eval_report {
@@ -369,10 +383,10 @@ VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {
-    int level;       // 0 … 3
-    bool fast_math;  // rules that give up exactness
-    bool unchecked;  // drop range guards
-    uint32_t chunk;  // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    int level;      // 0 … 3
+    bool fast_math; // rules that give up exactness
+    bool unchecked; // drop range guards
+    uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;

@@ -11,31 +11,31 @@
 #include <stdint.h>
 
 // Optional device features a kernel needs.  A runtime enables them or refuses with the name.
-#define VY_FEATURES(X)                                                                            \
-    X(FLOAT64, "shader_float64")                                                                  \
-    X(FLOAT16, "shader_float16")                                                                  \
-    X(INT64, "shader_int64")                                                                      \
-    X(INT16, "shader_int16")                                                                      \
-    X(STORAGE_16BIT, "storage_buffer_16bit_access")                                               \
-    X(STORAGE_8BIT, "storage_buffer_8bit_access")                                                 \
-    X(INT8, "shader_int8")                                                                        \
-    X(ATOMIC_FLOAT32_ADD, "shader_atomic_float")                /* buffer float32 atomic add */   \
-    X(ATOMIC_FLOAT32_ADD_SHARED, "shader_atomic_float_shared")                                    \
-    X(ATOMIC_FLOAT64_ADD, "shader_atomic_float64")                                                \
-    X(ATOMIC_FLOAT64_ADD_SHARED, "shader_atomic_float64_shared")                                  \
-    X(ATOMIC_INT64, "shader_atomic_int64")                                                        \
-    X(ATOMIC_INT64_SHARED, "shader_atomic_int64_shared")                                          \
-    X(SUBGROUP_BASIC, "subgroup_basic")                                                           \
-    X(SUBGROUP_VOTE, "subgroup_vote")                                                             \
-    X(SUBGROUP_ARITHMETIC, "subgroup_arithmetic")                                                 \
-    X(SUBGROUP_BALLOT, "subgroup_ballot")                       /* broadcast with dynamic lane */ \
-    X(SUBGROUP_SHUFFLE, "subgroup_shuffle")                                                       \
-    X(SUBGROUP_EXTENDED_TYPES, "shader_subgroup_extended_types")                                  \
-    X(SIGNED_ZERO_INF_NAN_16, "signed_zero_inf_nan_preserve_float16")                             \
-    X(SIGNED_ZERO_INF_NAN_32, "signed_zero_inf_nan_preserve_float32")                             \
-    X(SIGNED_ZERO_INF_NAN_64, "signed_zero_inf_nan_preserve_float64")                             \
-    X(ROUNDING_RTE_16, "rounding_mode_rte_float16")                                               \
-    X(ROUNDING_RTE_32, "rounding_mode_rte_float32")                                               \
+#define VY_FEATURES(X)                                                                             \
+    X(FLOAT64, "shader_float64")                                                                   \
+    X(FLOAT16, "shader_float16")                                                                   \
+    X(INT64, "shader_int64")                                                                       \
+    X(INT16, "shader_int16")                                                                       \
+    X(STORAGE_16BIT, "storage_buffer_16bit_access")                                                \
+    X(STORAGE_8BIT, "storage_buffer_8bit_access")                                                  \
+    X(INT8, "shader_int8")                                                                         \
+    X(ATOMIC_FLOAT32_ADD, "shader_atomic_float") /* buffer float32 atomic add */                   \
+    X(ATOMIC_FLOAT32_ADD_SHARED, "shader_atomic_float_shared")                                     \
+    X(ATOMIC_FLOAT64_ADD, "shader_atomic_float64")                                                 \
+    X(ATOMIC_FLOAT64_ADD_SHARED, "shader_atomic_float64_shared")                                   \
+    X(ATOMIC_INT64, "shader_atomic_int64")                                                         \
+    X(ATOMIC_INT64_SHARED, "shader_atomic_int64_shared")                                           \
+    X(SUBGROUP_BASIC, "subgroup_basic")                                                            \
+    X(SUBGROUP_VOTE, "subgroup_vote")                                                              \
+    X(SUBGROUP_ARITHMETIC, "subgroup_arithmetic")                                                  \
+    X(SUBGROUP_BALLOT, "subgroup_ballot") /* broadcast with dynamic lane */                        \
+    X(SUBGROUP_SHUFFLE, "subgroup_shuffle")                                                        \
+    X(SUBGROUP_EXTENDED_TYPES, "shader_subgroup_extended_types")                                   \
+    X(SIGNED_ZERO_INF_NAN_16, "signed_zero_inf_nan_preserve_float16")                              \
+    X(SIGNED_ZERO_INF_NAN_32, "signed_zero_inf_nan_preserve_float32")                              \
+    X(SIGNED_ZERO_INF_NAN_64, "signed_zero_inf_nan_preserve_float64")                              \
+    X(ROUNDING_RTE_16, "rounding_mode_rte_float16")                                                \
+    X(ROUNDING_RTE_32, "rounding_mode_rte_float32")                                                \
     X(ROUNDING_RTE_64, "rounding_mode_rte_float64")
 
 typedef enum vy_feature_index {
@@ -92,14 +92,14 @@ typedef enum vy_access { VY_ACCESS_IN, VY_ACCESS_OUT, VY_ACCESS_INOUT } vy_acces
 typedef struct vy_kernel_binding {
     const char *name;
     uint32_t set, binding;
-    vy_access access;   // OUT: the runtime clears it before each dispatch if `clear`
-    bool clear;         // zero-fill before the dispatch
-    bool workspace;     // made by the compiler: the runtime allocates it, users bind nothing
-    const char *init;   // see vy_plan_step COPY: name of the buffer whose contents it starts with, or
-                        // NULL; "1" means filled with ones
-    const char *type;   // element type: "f32", "u8", …
-    uint32_t elem_size; // bytes of one element
-    uint32_t rank;      // number of axes
+    vy_access access; // OUT: the runtime clears it before each dispatch if `clear`
+    bool clear;       // zero-fill before the dispatch
+    bool workspace;   // made by the compiler: the runtime allocates it, users bind nothing
+    const char *init; // see vy_plan_step COPY: name of the buffer whose contents it starts with, or
+                      // NULL; "1" means filled with ones
+    const char *type; // element type: "f32", "u8", …
+    uint32_t elem_size;   // bytes of one element
+    uint32_t rank;        // number of axes
     const uint32_t *dims; // rank expression indices, outermost (slowest) axis first
 } vy_kernel_binding;
 
@@ -125,15 +125,15 @@ typedef struct vy_kernel_param {
 
 // A compiled kernel.  Owned by the vy_plan or compile result it came from.
 typedef struct vy_kernel {
-    const char *name;  // program name
-    const char *entry; // entry point in the module: "main" where the module has one kernel
+    const char *name;      // program name
+    const char *entry;     // entry point in the module: "main" where the module has one kernel
     const uint32_t *words; // SPIR-V
     size_t word_count;
     uint32_t spirv_version;  // e.g. 0x00010300
     uint32_t vulkan_version; // minimum, as VK_API_VERSION: (major << 22) | (minor << 12)
     uint32_t local_size[3];
     uint32_t shared_bytes; // shared arrays of one workgroup; a device has at least 16,384
-    vy_features features; // needed; a device without one cannot run the kernel
+    vy_features features;  // needed; a device without one cannot run the kernel
     const vy_kernel_binding *bindings;
     uint32_t binding_count;
     const vy_kernel_param *params;

@@ -39,14 +39,14 @@ typedef struct vy_plan_arg { // one per binding of the kernel, same order
 
 typedef struct vy_plan_step {
     vy_step_kind kind;
-    uint32_t kernel;          // DISPATCH
-    const vy_plan_arg *args;  // DISPATCH: binding_count of the kernel
-    const uint32_t *symbols;  // DISPATCH: for each symbol of the kernel, the plan expression that
-                              // gives it; for float scalars a SYMBOL node, copied bit by bit
-    const uint32_t *groups;   // DISPATCH of a kernel with domain_rank 0: three expressions, or NULL:
-                              // the caller gives them
-    uint32_t buffer, source;  // FILL, COPY, READBACK
-    uint64_t pattern;         // FILL: the element's bits, little end first
+    uint32_t kernel;         // DISPATCH
+    const vy_plan_arg *args; // DISPATCH: binding_count of the kernel
+    const uint32_t *symbols; // DISPATCH: for each symbol of the kernel, the plan expression that
+                             // gives it; for float scalars a SYMBOL node, copied bit by bit
+    const uint32_t *groups;  // DISPATCH of a kernel with domain_rank 0: three expressions, or NULL:
+                             // the caller gives them
+    uint32_t buffer, source; // FILL, COPY, READBACK
+    uint64_t pattern;        // FILL: the element's bits, little end first
     uint32_t count, expr, symbol; // REPEAT, READBACK
 } vy_plan_step;
 
@@ -89,8 +89,14 @@ static inline bool vy_expr_eval(const vy_expr *e, uint32_t count, const int64_t 
             case VY_EXPR_ADD: ok = !__builtin_add_overflow(a, b, &values[i]); break;
             case VY_EXPR_SUB: ok = !__builtin_sub_overflow(a, b, &values[i]); break;
             case VY_EXPR_MUL: ok = !__builtin_mul_overflow(a, b, &values[i]); break;
-            case VY_EXPR_DIV: ok = divides; values[i] = divides ? a / b : 0; break;
-            case VY_EXPR_REM: ok = divides; values[i] = divides ? a % b : 0; break;
+            case VY_EXPR_DIV:
+                ok = divides;
+                values[i] = divides ? a / b : 0;
+                break;
+            case VY_EXPR_REM:
+                ok = divides;
+                values[i] = divides ? a % b : 0;
+                break;
             case VY_EXPR_MIN: values[i] = a < b ? a : b; break;
             case VY_EXPR_MAX: values[i] = a > b ? a : b; break;
             default: ok = false; break;

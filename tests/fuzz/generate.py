@@ -474,8 +474,9 @@ class Maker:
         r, t = self.r, "u32"
         outer = [v for v in c.vars if v[1] == "u32" and v[0][0] == "k"]
         kind = self.pick([(4, "literal"), (5, "K"), (2 if outer else 0, "triangle"),
-                          (1.5 if outer else 0, "rest"), (1, "scalar"), (1.6, "data"), (1, "float"),
-                          (1.5, "signed"), (0.5, "i64"), (0.7, "empty"), (0.8, "variable")])
+                          (1.5 if outer else 0, "rest"), (1, "scalar"), (self.wild, "data"),
+                          (self.wild, "float"), (1.5, "signed"), (0.5, "i64"), (0.7, "empty"),
+                          (self.wild, "variable")])
         lit = lambda n, t="u32": E(t, "literal", self.suffix(n, t))
         if kind == "K":
             return lit(r.choice((0, 0, 1)), t), E(t, "bound parameter", "K"), self.p_extent("K"), t
@@ -497,8 +498,9 @@ class Maker:
             return lit(0), E(t, "bound variable", "({0} % 4u)", self.integer(c, t, 1)), 4, t
         if kind == "signed":
             t = "i32"
-            low = r.choice((E(t, "literal", "-2i32"), E(t, "literal", "-1i32"),
-                            E(t, "bound signed", "clamp({0}, -2, 1)", self.integer(c, t, 1))))
+            low = E(t, "literal", r.choice(("-2i32", "-1i32", "0i32")))
+            if self.wild:
+                low = E(t, "bound signed", "clamp({0}, -2, 1)", self.integer(c, t, 1))
             return low, lit(r.randrange(0, 3), t), 4, t
         if kind == "i64":
             return lit(0, "i64"), lit(r.randrange(1, 4), "i64"), 3, "i64"
@@ -527,7 +529,7 @@ class Maker:
         kind = self.pick([
             (2.5, "let"), (2.5, "var"), (6 if f else 0, "assign"), (4 if f else 0, "compound"),
             (1.5 if f else 0, "swap"), (0 if deep else 5, "if"),
-            (5 if c.cost <= 30 and not deep else 0, "for"), (1.6 if c.cost <= 20 and not deep else 0, "while"),
+            (5 if c.cost <= 30 and not deep else 0, "for"), (1.6 * (0.3 + self.wild) if c.cost <= 20 and not deep else 0, "while"),
             (0.8 if not deep else 0, "scope"), (4 if stores else 0, "store"), (2 if stores else 0, "store compound"),
             (1.2, "local"), (2 if arrays else 0, "fill local"), (1 if not deep else 0, "checkpoint"),
             (2 if in_loop else 0, "break"), (1.5 if in_loop else 0, "continue"), (0.6, "return"),
@@ -866,6 +868,8 @@ class Maker:
         over = ["i", "j", "l"][:nd]
         p.has_second = self.chance(0.2)
         p.second = r.choice(("f16", "f64"))
+        # Data-dependent trip counts: many a program with them is refused for now.
+        self.wild = 1.4 if self.chance(0.3) else 0
         self.const_k = 3 if self.chance(0.5) else 4
         for n, e in enumerate(extents):
             p.sets[e] = (r.choice((2, 3, 4)), r.choice((1, 2, 3)), r.choice((1, 2)))[n]

@@ -65,15 +65,18 @@ static void make_image(const gradcheck *c, const vy_program *p, image *m)
         for (uint32_t k = 0; k < b->rank; k++)
             count *= m->shapes[m->n][k] = (uint64_t)dim_value(c, p, b->dims[k].id);
         m->counts[m->n] = count;
-        m->buffers[m->n] = (vy_eval_buffer){b->name, calloc(count + 1, 8), m->shapes[m->n], b->rank};
+        m->buffers[m->n] =
+            (vy_eval_buffer){b->name, calloc(count + 1, 8), m->shapes[m->n], b->rank};
         m->n++;
     }
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         vy_scalar v = {.u = 0};
         for (int k = 0; k < 8 && c->scalars[k].name; k++) {
             if (strcmp(c->scalars[k].name, p->scalars.data[i].name) != 0) continue;
-            if (vy_type_is_float(p->scalars.data[i].type)) v.f = c->scalars[k].value;
-            else v.i = (int64_t)c->scalars[k].value;
+            if (vy_type_is_float(p->scalars.data[i].type))
+                v.f = c->scalars[k].value;
+            else
+                v.i = (int64_t)c->scalars[k].value;
         }
         m->scalars[m->scalar_count++] = (vy_eval_scalar){p->scalars.data[i].name, v};
     }
@@ -99,7 +102,8 @@ static void fill(const gradcheck *c, const vy_program *p, image *m)
         for (uint64_t e = 0; e < m->counts[i]; e++) {
             double v = 0.3 + 1.3 * (double)(next_random(&s) >> 11) * 0x1p-53;
             if (given) v = given->values[e % given->count];
-            if (vy_type_is_float(b->type)) ((double *)m->buffers[i].data)[e] = v;
+            if (vy_type_is_float(b->type))
+                ((double *)m->buffers[i].data)[e] = v;
             else
                 vy_scalar_write(b->type, (vy_scalar){.i = given ? (int64_t)v : (int64_t)(v * 4)},
                                 (char *)m->buffers[i].data + e * vy_type_size(b->type));
@@ -205,7 +209,8 @@ static void start_gradient(const gradcheck *c, const vy_program *gp, const image
             memcpy(data, x->buffers[from].data, g->counts[i] * 8);
             continue;
         }
-        for (uint64_t e = 0; e < g->counts[i]; e++) // outputs are poisoned: they must be overwritten
+        for (uint64_t e = 0; e < g->counts[i];
+             e++) // outputs are poisoned: they must be overwritten
             data[e] = cls == VY_OUT ? NAN : cotangent(c, strchr(name, '_') + 1, e);
     }
 }
@@ -216,8 +221,11 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
     uint32_t n_of = 0, n_wrt = 0;
     while (n_of < 4 && c->of[n_of]) n_of++;
     while (n_wrt < 4 && c->wrt[n_wrt]) n_wrt++;
-    vy_grad_options o = {.program = vy_program_name(p), .of = n_of ? c->of : NULL, .of_count = n_of,
-                         .wrt = n_wrt ? c->wrt : NULL, .wrt_count = n_wrt,
+    vy_grad_options o = {.program = vy_program_name(p),
+                         .of = n_of ? c->of : NULL,
+                         .of_count = n_of,
+                         .wrt = n_wrt ? c->wrt : NULL,
+                         .wrt_count = n_wrt,
                          .seed_buffer = c->seeded};
     vy_diag d;
     *gm = vy_grad(m, &o, &d);

@@ -21,7 +21,7 @@ typedef struct gradcheck_data { // contents of one buffer; others are random in 
 } gradcheck_data;
 
 typedef struct gradcheck {
-    const char *text;           // program text; the program is the module's last
+    const char *text; // program text; the program is the module's last
     gradcheck_scalar scalars[8];
     gradcheck_data data[8];
     const char *of[4], *wrt[4]; // NULL: defaults
@@ -29,8 +29,8 @@ typedef struct gradcheck {
     double step;                // 0: 1e-4
     double tolerance;           // 0: 1e-6, times max(1, |g|, |fd|)
     uint32_t seed;
-    bool seeded;                // random cotangents
-    bool optimised;             // optimise the gradient first
+    bool seeded;    // random cotangents
+    bool optimised; // optimise the gradient first
 } gradcheck;
 
 // NULL when everything agrees, else what does not (static buffer).

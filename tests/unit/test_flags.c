@@ -37,8 +37,15 @@ static void chunk_keeps_values(void **state)
 {
     (void)state;
     static const char *const headers[] = {"a..b", "rev(a..b)", "a..b step 3", "rev(a..b) step 2"};
-    static const int32_t bounds[][2] = {{0, 0}, {0, 1}, {0, 7}, {0, 8}, {0, 9}, {3, 70}, {5, 2},
-                                        {-9, 31}, {-2147483647, -2147483600},
+    static const int32_t bounds[][2] = {{0, 0},
+                                        {0, 1},
+                                        {0, 7},
+                                        {0, 8},
+                                        {0, 9},
+                                        {3, 70},
+                                        {5, 2},
+                                        {-9, 31},
+                                        {-2147483647, -2147483600},
                                         {2147483600, 2147483647}};
     for (size_t h = 0; h < 4; h++) {
         for (int is_signed = 0; is_signed < 2; is_signed++) {
@@ -57,7 +64,8 @@ static void chunk_keeps_values(void **state)
                 if (!is_signed && bounds[k][0] < 0) continue;
                 float x[N], z[N];
                 run(vy_module_program(plain, 0), (uint32_t)bounds[k][0], (uint32_t)bounds[k][1], x);
-                run(vy_module_program(chunked, 0), (uint32_t)bounds[k][0], (uint32_t)bounds[k][1], z);
+                run(vy_module_program(chunked, 0), (uint32_t)bounds[k][0], (uint32_t)bounds[k][1],
+                    z);
                 assert_memory_equal(x, z, sizeof x);
             }
             vy_module_free(plain);
@@ -111,9 +119,11 @@ static void owner_proves(void **state)
         const char *text;
         uint32_t count;
     } rows[] = {
-        {"program f(x: in f32[n], y: out f32[n], n: u32) over(i: n) { atomic_add(y[i], x[i]); }", 1},
+        {"program f(x: in f32[n], y: out f32[n], n: u32) over(i: n) { atomic_add(y[i], x[i]); }",
+         1},
         {"program f(x: in f32[n], y: out f32[n, 4], n: u32) over(i: n) { for k in 0..4 "
-         "{ atomic_add(y[i, k % 2], x[i]); } atomic_add(y[i, 3], 1.0); }", 5},
+         "{ atomic_add(y[i, k % 2], x[i]); } atomic_add(y[i, 3], 1.0); }",
+         5},
         {"program f(y: out f32[n, m], n: u32, m: u32) over(i: n, j: m) { atomic_add(y[i, j], 1.0); }",
          1},
         // one index misses a domain variable
@@ -121,10 +131,12 @@ static void owner_proves(void **state)
          0},
         // one access is elsewhere: none is owned
         {"program f(x: in f32[n], y: out f32[n], n: u32) over(i: n) { atomic_add(y[i], x[i]); "
-         "atomic_add(y[u32(x[i])], 1.0); }", 0},
+         "atomic_add(y[u32(x[i])], 1.0); }",
+         0},
         // the variable stands on another axis
         {"program f(y: out f32[n, n], n: u32) over(i: n) { atomic_add(y[i, 0], 1.0); "
-         "atomic_add(y[0, i], 1.0); }", 0},
+         "atomic_add(y[0, i], 1.0); }",
+         0},
         {"program f(y: out f32[n], n: u32) over(i: n) { atomic_add(y[i + 1], 1.0); }", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

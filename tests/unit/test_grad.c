@@ -12,7 +12,10 @@
 
 #include <cmocka.h>
 
-#define SIZES {{"N", 6}, {"K", 4}, {"D", 3}, {"M", 5}, {"T", 7}}
+#define SIZES                                                                                      \
+    {                                                                                              \
+        {"N", 6}, {"K", 4}, {"D", 3}, {"M", 5}, { "T", 7 }                                         \
+    }
 #define OVER_N "(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
 
 typedef struct row {
@@ -22,19 +25,69 @@ typedef struct row {
 // ------------------------------------------------------------------------------------- operations
 // Every float operation of the table, at a point inside its domain; x in (0.3, 1.6).
 static const char *const unary[] = {
-    "-X", "abs(X - 1)", "sqrt(X)", "rsqrt(X)", "cbrt(X)", "exp(X)", "exp2(X)", "expm1(X)", "log(X)",
-    "log2(X)", "log10(X)", "log1p(X)", "sin(X)", "cos(X)", "tan(X * 0.7)", "asin(X * 0.5)",
-    "acos(X * 0.5)", "atan(X)", "sinh(X)", "cosh(X)", "tanh(X)", "asinh(X)", "acosh(X + 1)",
-    "atanh(X * 0.5)", "erf(X)", "erfc(X)", "lgamma(X)", "digamma(X)", "polygamma(1, X)",
-    "polygamma(2, X)", "sigmoid(X)", "softplus(X)", "relu(X - 1)", "recip(X)", "fract(X + 0.05)",
-    "floor(X + 0.07) * X", "ceil(X + 0.07) * X", "trunc(X + 0.07) * X", "round(X) * X",
-    "sign(X - 1) * X", "X * stop_grad(X) - 0.5 * stop_grad(X * X)",
+    "-X",
+    "abs(X - 1)",
+    "sqrt(X)",
+    "rsqrt(X)",
+    "cbrt(X)",
+    "exp(X)",
+    "exp2(X)",
+    "expm1(X)",
+    "log(X)",
+    "log2(X)",
+    "log10(X)",
+    "log1p(X)",
+    "sin(X)",
+    "cos(X)",
+    "tan(X * 0.7)",
+    "asin(X * 0.5)",
+    "acos(X * 0.5)",
+    "atan(X)",
+    "sinh(X)",
+    "cosh(X)",
+    "tanh(X)",
+    "asinh(X)",
+    "acosh(X + 1)",
+    "atanh(X * 0.5)",
+    "erf(X)",
+    "erfc(X)",
+    "lgamma(X)",
+    "digamma(X)",
+    "polygamma(1, X)",
+    "polygamma(2, X)",
+    "sigmoid(X)",
+    "softplus(X)",
+    "relu(X - 1)",
+    "recip(X)",
+    "fract(X + 0.05)",
+    "floor(X + 0.07) * X",
+    "ceil(X + 0.07) * X",
+    "trunc(X + 0.07) * X",
+    "round(X) * X",
+    "sign(X - 1) * X",
+    "X * stop_grad(X) - 0.5 * stop_grad(X * X)",
 };
 static const char *const binary[] = {
-    "X + Y", "X - Y", "X * Y", "X / Y", "min(X, Y)", "max(X, Y)", "pow(X, Y)", "atan2(X, Y)",
-    "mod(X * 0.5 + 2.5, Y * 0.1 + 2)", "hypot(X, Y)", "step(X, Y) * X", "fma(X, Y, X)", "clamp(X, 0.5, Y)",
-    "mix(X, Y, 0.3)", "mix(0.3, X, Y)", "smoothstep(0.1, 2.0, X * Y)", "select(X < Y, X * X, Y)",
-    "X < Y ? X * X : Y * X", "f32(f64(X) * f64(Y))", "f32(i32(X * 10)) * Y",
+    "X + Y",
+    "X - Y",
+    "X * Y",
+    "X / Y",
+    "min(X, Y)",
+    "max(X, Y)",
+    "pow(X, Y)",
+    "atan2(X, Y)",
+    "mod(X * 0.5 + 2.5, Y * 0.1 + 2)",
+    "hypot(X, Y)",
+    "step(X, Y) * X",
+    "fma(X, Y, X)",
+    "clamp(X, 0.5, Y)",
+    "mix(X, Y, 0.3)",
+    "mix(0.3, X, Y)",
+    "smoothstep(0.1, 2.0, X * Y)",
+    "select(X < Y, X * X, Y)",
+    "X < Y ? X * X : Y * X",
+    "f32(f64(X) * f64(Y))",
+    "f32(i32(X * 10)) * Y",
 };
 
 static void substitute(char *out, size_t size, const char *expression)
@@ -42,8 +95,10 @@ static void substitute(char *out, size_t size, const char *expression)
     size_t n = 0;
     for (const char *c = expression; *c && n + 8 < size; c++) {
         const char *name = *c == 'X' ? "x[i]" : *c == 'Y' ? "z[i]" : NULL;
-        if (name) n += (size_t)snprintf(out + n, size - n, "%s", name);
-        else out[n++] = *c;
+        if (name)
+            n += (size_t)snprintf(out + n, size - n, "%s", name);
+        else
+            out[n++] = *c;
     }
     out[n] = 0;
 }
@@ -51,8 +106,11 @@ static void substitute(char *out, size_t size, const char *expression)
 static void check_text(const char *text, const char *name)
 {
     for (int variant = 0; variant < 3; variant++) {
-        gradcheck c = {.text = text, .scalars = SIZES, .seed = (uint32_t)variant + 1,
-                       .seeded = variant > 0, .optimised = variant == 2};
+        gradcheck c = {.text = text,
+                       .scalars = SIZES,
+                       .seed = (uint32_t)variant + 1,
+                       .seeded = variant > 0,
+                       .optimised = variant == 2};
         const char *e = gradcheck_run(&c);
         if (e) fail_msg("%s (variant %d): %s\n%s", name, variant, e, text);
     }
@@ -71,7 +129,8 @@ static void operations(void **state)
         substitute(expression, sizeof expression, binary[i]);
         snprintf(text, sizeof text,
                  "program f(x: in f32[N], z: in f32[N], y: out f32[N], N: u32) over(i: N) "
-                 "{ y[i] = %s; }", expression);
+                 "{ y[i] = %s; }",
+                 expression);
         check_text(text, binary[i]);
     }
 }
@@ -92,18 +151,21 @@ static const row variables[] = {
 };
 
 static const row control[] = {
-    {"if", "program f" OVER_N "{ if x[i] > 0.9 { y[i] = x[i] * x[i]; } else { y[i] = 3 * x[i]; } }"},
-    {"if without else", "program f" OVER_N "{ var v = x[i]; if v < 0.9 { v = v * v * v; } y[i] = v; }"},
+    {"if",
+     "program f" OVER_N "{ if x[i] > 0.9 { y[i] = x[i] * x[i]; } else { y[i] = 3 * x[i]; } }"},
+    {"if without else",
+     "program f" OVER_N "{ var v = x[i]; if v < 0.9 { v = v * v * v; } y[i] = v; }"},
     {"nested if", "program f" OVER_N
                   "{ var v = x[i]; if v < 1.2 { let t = v * v; if v < 0.7 { v = t * t; } else "
                   "{ v = t + v; } } y[i] = v * x[i]; }"},
-    {"condition overwritten", "program f" OVER_N
-                              "{ var s = x[i] - 0.9; if s > 0 { s = -1; y[i] = 2 * x[i] * x[i]; } "
-                              "else { y[i] = 5 * x[i]; } }"},
+    {"condition overwritten",
+     "program f" OVER_N "{ var s = x[i] - 0.9; if s > 0 { s = -1; y[i] = 2 * x[i] * x[i]; } "
+     "else { y[i] = 5 * x[i]; } }"},
     {"masked arm", "program f" OVER_N "{ let d = x[i] - 0.9; let r = sqrt(d); "
                    "y[i] = select(d > 0, r * r * r, x[i]); }"},
-    {"masked by if", "program f" OVER_N
-                     "{ let r = log(x[i] - 0.9); var v = x[i]; if x[i] > 0.95 { v = r; } y[i] = v; }"},
+    {"masked by if",
+     "program f" OVER_N
+     "{ let r = log(x[i] - 0.9); var v = x[i]; if x[i] > 0.95 { v = r; } y[i] = v; }"},
     {"sum", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
             "{ y[i] = sum(k in 0..K: x[i, k] * x[i, k]); }"},
     {"prod", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
@@ -112,23 +174,27 @@ static const row control[] = {
             "{ y[i] = max(k in 0..K: x[i, k]); }"},
     {"nested sum", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                    "{ y[i] = sum(k in 0..K, l in 0..K: x[i, k] * exp(x[i, l])); }"},
-    {"triangular", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                   "{ var s = 1.0; for a in 0..K { for b in a..K { s = s * 0.9 + x[i, a] * x[i, b]; } "
-                   "s = sin(s); } y[i] = s; }"},
+    {"triangular",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var s = 1.0; for a in 0..K { for b in a..K { s = s * 0.9 + x[i, a] * x[i, b]; } "
+     "s = sin(s); } y[i] = s; }"},
     {"recurrence", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                    "{ var s = 0.5; for k in 0..K { s = tanh(s * x[i, k]) + s; } y[i] = s; }"},
-    {"two carried", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                    "{ var a = 1.0; var b = 0.5; for k in 0..K { let t = a * b + x[i, k]; a = b; b = t; "
-                    "} y[i] = a * b; }"},
+    {"two carried",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var a = 1.0; var b = 0.5; for k in 0..K { let t = a * b + x[i, k]; a = b; b = t; "
+     "} y[i] = a * b; }"},
     {"nested recurrence", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                           "{ var s = 0.5; for a in 0..K { var t = x[i, a]; for b in 0..K "
                           "{ t = sin(t * s + x[i, b]); } s = s * t; } y[i] = s; }"},
-    {"reverse loop", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                     "{ var s = 0.5; for k in rev(0..K) { s = s * x[i, k] + 0.1; } y[i] = s * s; }"},
+    {"reverse loop",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var s = 0.5; for k in rev(0..K) { s = s * x[i, k] + 0.1; } y[i] = s * s; }"},
     {"step", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
              "{ var s = 0.5; for k in 1..K step 2 { s = s * x[i, k] + 0.1; } y[i] = s * s; }"},
-    {"signed loop", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                    "{ var s = 0.5; for k in -2i32..2 { s = s * x[i, k + 2] + 0.1; } y[i] = s * s; }"},
+    {"signed loop",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var s = 0.5; for k in -2i32..2 { s = s * x[i, k + 2] + 0.1; } y[i] = s * s; }"},
     {"branch in loop", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                        "{ var s = 1.0; for k in 0..K { if x[i, k] > 0.8 { s = s * x[i, k]; } else "
                        "{ s += x[i, k] * x[i, k]; } } y[i] = s; }"},
@@ -140,25 +206,27 @@ static const row control[] = {
     {"continue", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                  "{ var s = 1.0; for k in 0..K { if x[i, k] < 0.7 { continue; } s = s * x[i, k]; } "
                  "y[i] = s; }"},
-    {"early return", "program f" OVER_N
-                     "{ if x[i] < 0.6 { y[i] = x[i]; return; } let v = x[i] * x[i]; if v > 1.3 "
-                     "{ y[i] = v * v; return; } y[i] = sin(v); }"},
+    {"early return",
+     "program f" OVER_N "{ if x[i] < 0.6 { y[i] = x[i]; return; } let v = x[i] * x[i]; if v > 1.3 "
+     "{ y[i] = v * v; return; } y[i] = sin(v); }"},
     {"return in loop", "fn g(x: f32) -> f32 { var s = x; for k in 0..6 { s = s * 1.3; if s > 2.0 "
                        "{ return s * s; } } return s; } program f" OVER_N "{ y[i] = g(x[i]); }"},
-    {"reversed with break", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                            "{ var s = 1.0; for k in rev(0..K) { s = s * x[i, k] + 0.05; if s > 1.2 "
-                            "{ break; } } y[i] = s; }"},
-    {"while, linear", "program f" OVER_N
-                      "{ var s = 0.0; var k = 0; while k < i32(x[i] * 4) { s += x[i] * f32(k); "
-                      "k += 1; } y[i] = s; }"},
+    {"reversed with break",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var s = 1.0; for k in rev(0..K) { s = s * x[i, k] + 0.05; if s > 1.2 "
+     "{ break; } } y[i] = s; }"},
+    {"while, linear",
+     "program f" OVER_N "{ var s = 0.0; var k = 0; while k < i32(x[i] * 4) { s += x[i] * f32(k); "
+     "k += 1; } y[i] = s; }"},
     {"data-dependent count, linear", "program f(x: in f32[N], n: in u32[N], y: out f32[N], N: u32) "
                                      "over(i: N) { var s = 0.0; for k in 0..n[i] "
                                      "{ s += sin(x[i] * f32(k)); } y[i] = s; }"},
     {"checkpoint", "program f" OVER_N "{ var s = x[i]; checkpoint { s = s * s; s = sin(s); } "
                    "y[i] = s * x[i]; }"},
-    {"induction", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                  "{ var p = 1; var s = 0.0; for k in 0..K { s += x[i, k] * x[i, k] * f32(p); p += 3; "
-                  "} y[i] = s; }"},
+    {"induction",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var p = 1; var s = 0.0; for k in 0..K { s += x[i, k] * x[i, k] * f32(p); p += 3; "
+     "} y[i] = s; }"},
 };
 
 static const row memory[] = {
@@ -182,18 +250,19 @@ static const row memory[] = {
                       "{ for k in 0..K { y[i, k] = x[i] * f32(k); } }"},
     {"last store wins", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                         "{ for k in 0..K { y[i] = x[i, k] * x[i, k]; } }"},
-    {"exclusive stores", "program f" OVER_N
-                         "{ if x[i] > 0.8 { y[i] = x[i] * x[i]; } else { y[i] = exp(x[i]); } }"},
+    {"exclusive stores",
+     "program f" OVER_N "{ if x[i] > 0.8 { y[i] = x[i] * x[i]; } else { y[i] = exp(x[i]); } }"},
     {"other element", "program f" OVER_N "{ y[N - 1 - i] = x[i] * x[i]; }"},
     {"out of range", "program f" OVER_N "{ y[i + 2] = x[i] * x[i] + x[i + 1]; }"},
     {"negative index", "program f" OVER_N "{ y[i] = x[i32(i) - 2] * x[i]; }"},
     {"local array", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                     "{ local v: f32[8]; for k in 0..K { v[k] = x[i, k] * x[i, k]; } var s = 1.0; "
                     "for k in 0..K { s = s * v[K - 1 - k]; } y[i] = s; }"},
-    {"local in loop", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
-                      "{ var s = 0.0; for k in 0..K { local v: f32[3]; v[0] = x[i, k]; "
-                      "v[1] = v[0] * v[0]; for j in 0..2 { v[2] += v[j] * s; } s = s + sin(v[2] + v[1]); "
-                      "} y[i] = s; }"},
+    {"local in loop",
+     "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
+     "{ var s = 0.0; for k in 0..K { local v: f32[3]; v[0] = x[i, k]; "
+     "v[1] = v[0] * v[0]; for j in 0..2 { v[2] += v[j] * s; } s = s + sin(v[2] + v[1]); "
+     "} y[i] = s; }"},
     {"local rewritten", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                         "{ local v: f32[4]; for k in 0..K { v[k % 2] = v[(k + 1) % 2] * x[i, k] + "
                         "x[i, k]; } y[i] = v[0] * v[1]; }"},
@@ -209,10 +278,12 @@ static const row launch[] = {
                 "{ y[g] = x[g] + x[g + 1] * x[g + 2]; }"},
     {"shared parameter", "program f(x: in f32[1], w: in f32[N], y: out f32[N], N: u32) over(g: N) "
                          "{ y[g] = x[0] * w[g]; }"},
-    {"matmul", "program f(a: in f32[N, K], b: in f32[K, M], c: out f32[N, M], N: u32, K: u32, M: u32) "
-               "over(i: N, j: M) { c[i, j] = sum(k in 0..K: a[i, k] * b[k, j]); }"},
-    {"three dimensions", "program f(x: in f32[N, K, M], y: out f32[N, K, M], N: u32, K: u32, M: u32) "
-                         "over(i: N, j: K, k: M) { y[i, j, k] = x[i, j, k] * x[i, 0, k]; }"},
+    {"matmul",
+     "program f(a: in f32[N, K], b: in f32[K, M], c: out f32[N, M], N: u32, K: u32, M: u32) "
+     "over(i: N, j: M) { c[i, j] = sum(k in 0..K: a[i, k] * b[k, j]); }"},
+    {"three dimensions",
+     "program f(x: in f32[N, K, M], y: out f32[N, K, M], N: u32, K: u32, M: u32) "
+     "over(i: N, j: K, k: M) { y[i, j, k] = x[i, j, k] * x[i, 0, k]; }"},
     {"four dimensions", "program f(x: in f32[N, K, M, D], y: out f32[N, K, M, D], N: u32, K: u32, "
                         "M: u32, D: u32) over(i: N, j: K, k: M, l: D) "
                         "{ y[i, j, k, l] = exp(x[i, j, k, l]) * x[0, 0, k, l]; }"},
@@ -222,11 +293,13 @@ static const row launch[] = {
                 "{ atomic_add(y[at[i]], x[i] * x[i]); }"},
     {"several outputs", "program f(x: in f32[N], y: out f32[N], z: out f32[1], N: u32) over(i: N) "
                         "{ y[i] = x[i] * x[i]; atomic_add(z[0], sin(x[i])); }"},
-    {"f64", "program f(x: in f64[N], y: out f64[N], N: u32) over(i: N) { y[i] = x[i] * exp(x[i]); }"},
+    {"f64",
+     "program f(x: in f64[N], y: out f64[N], N: u32) over(i: N) { y[i] = x[i] * exp(x[i]); }"},
     {"mixed floats", "program f(x: in f16[N], w: in f64[N], y: out f32[N], N: u32) over(i: N) "
                      "{ y[i] = f32(x[i]) * f32(w[i]) + f32(x[i] * x[i]); }"},
-    {"integers untouched", "program f(x: in f32[N], y: out f32[N], c: out u32[N], N: u32) over(i: N) "
-                           "{ let k = u32(x[i] * 10); c[i] = k; y[i] = x[i] * f32(k) + f32(i); }"},
+    {"integers untouched",
+     "program f(x: in f32[N], y: out f32[N], c: out u32[N], N: u32) over(i: N) "
+     "{ let k = u32(x[i] * 10); c[i] = k; y[i] = x[i] * f32(k) + f32(i); }"},
     {"one of the domain", "program f(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
                           "{ if i == 2 { y[i] = x[i] * x[0]; } }"},
 };
@@ -335,9 +408,9 @@ static void chain_is_linear(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations),   cmocka_unit_test(check_variables),
+        cmocka_unit_test(operations),    cmocka_unit_test(check_variables),
         cmocka_unit_test(check_control), cmocka_unit_test(check_memory),
-        cmocka_unit_test(check_launch), cmocka_unit_test(check_found),
+        cmocka_unit_test(check_launch),  cmocka_unit_test(check_found),
         cmocka_unit_test(out_of_memory), cmocka_unit_test(chain_is_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

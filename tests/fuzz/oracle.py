@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the programs of generate.py past every oracle; shrinks what fails.
+
+  oracle.py [--build DIR] [--seed S] [--count N] [--seconds T] [--device SHARE] [--keep]
+  oracle.py --replay FILE…     files of tests/fuzz/found
+
+Oracles: those of tests/unit/gradcheck_file.c (finite differences, levels, text, …) on every program,
+once with all floats in double and once as written; `device`: run --grad on both engines, default and
+precise in turn, with the validation layers on; `command`: print and grad of the command agree with
+what they read.  A refusal (E0503) is counted, never a failure.
+
+A failing program is reduced: statements and arms go, blocks are unwrapped, expressions become one of
+their operands or a literal, as long as the same oracle fails.  --keep writes it to tests/fuzz/found.
+"""
+import argparse
+import collections
+import copy
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import generate  # noqa: E402
+
+TROUBLE = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", ": runtime error: ", "VUID-",
+           "UNASSIGNED-", "SYNC-HAZARD-", "Validation Error", "Assertion")
+BATCH = 20
+
+
+class Bench:
+    def __init__(self, build, temp):
+        self.check = os.path.join(build, "tests", "gradcheck_file")
+        self.command = os.environ.get("VYRE_GRAD") or os.path.join(build, "tools", "vyre-grad")
+        self.temp = temp
+        self.env = dict(os.environ, VYRE_VALIDATION="1")
+        for name, folder in (("VYRE_CACHE_DIR", "cache"), ("MESA_SHADER_CACHE_DIR", "mesa")):
+            self.env.setdefault(name, os.path.join(temp, folder))
+        self.counts = collections.Counter()
+        self.reasons = collections.Counter()
+        listed = self.run([self.command, "devices"])[1]
+        self.devices = "features:" in listed
+        self.features = listed
+
+    def path(self, name):
+        return os.path.join(self.temp, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return self.path(name)
+
+    def run(self, argv, timeout=120):
+        """(status, stdout, stderr, trouble)"""
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, env=self.env, cwd=self.temp,
+                                  timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return None, "", "", "timed out after %d s" % timeout
+        trouble = ""
+        if done.returncode < 0 or done.returncode >= 99:
+            trouble = "ended with status %d" % done.returncode
+        for mark in TROUBLE:
+            if mark in done.stderr:
+                at = done.stderr.index(mark)
+                trouble = done.stderr[max(0, at - 100):at + 600]
+        return done.returncode, done.stdout, done.stderr, trouble
+
+    # ---- gradcheck_file: (oracle, text) or None per file; ("refused", …) and ("invalid", …) too
+    def gradcheck(self, paths, seeds, first):
+        out = {}
+        argv = [self.check, "--seeds", str(seeds), "--first-seed", str(first)]
+        _, text, err, trouble = self.run(argv + paths, 60 + 10 * len(paths))
+        for line in text.splitlines():
+            path, _, rest = line.partition(": ")
+            word, _, rest = rest.partition(" ")
+            if word == "ok":
+                for n, what in re.findall(r"(\d+) (\w+)", rest):
+                    self.counts[what] += int(n)
+                out[path] = None
+            elif word in ("refused", "invalid"):
+                out[path] = (word, rest)
+            elif word == "FAIL":
+                oracle, _, rest = rest.partition(" ")
+                out[path] = (oracle, rest)
+        missing = [p for p in paths if p not in out]
+        if len(paths) == 1:
+            if missing or trouble:
+                out[paths[0]] = ("crash", trouble or err[-800:] or "no answer")
+        elif missing or trouble:
+            for p in missing or paths:
+                out.update(self.gradcheck([p], seeds, first))
+        return out
+
+    def interpreter(self, programs, seed):
+        """Verdicts of several programs, each in double and as written."""
+        double = [self.write("%d.double.vyre" % n, p.text(double=True)) for n, p in enumerate(programs)]
+        single = [self.write("%d.single.vyre" % n, p.text(tolerance=self.tolerance(p)))
+                  for n, p in enumerate(programs)]
+        a, b = self.gradcheck(double, 2, seed), self.gradcheck(single, 1, seed + 7)
+        verdicts = []
+        for d, s in zip(double, single):
+            v = a[d]
+            if v and v[0] not in ("refused", "invalid"):
+                verdicts.append((v[0], v[1], "double"))
+                continue
+            w = b[s]
+            if w and w[0] not in ("refused", "invalid"):
+                verdicts.append((w[0], w[1], "single"))
+            else:
+                verdicts.append((v[0], v[1], "double") if v else (w[0], w[1], "single") if w else None)
+        return verdicts
+
+    @staticmethod
+    def tolerance(p):
+        return 4e-3 if p.has_second and p.second == "f16" else 2e-4
+
+    # ---- device against interpreter
+    def arguments(self, p, data_seed):
+        sets = dict(p.sets)
+        sets["N"] = (5, 37, 67, 130)[data_seed % 4]
+        argv = []
+        for n, v in sets.items():
+            if any(re.match(r"%s:" % n, q) for q in p.params):
+                argv += ["--set", "%s=%s" % (n, v)]
+        for n, q in enumerate(p.params):
+            m = re.match(r"(\w+): (in|inout) (@?\w+)\[(.*)\]", q)
+            if not m:
+                continue
+            name, _, t, dims = m.groups()
+            if name in p.data:
+                spec = ",".join(str(p.data[name][k % len(p.data[name])]) for k in range(3 * sets["N"]))
+            elif t[0] != "@":
+                spec = "const:%d" % (data_seed % 4)
+            elif dims == "?":
+                spec = "0.4,0.7,1.1,1.5,0.9"
+            else:
+                spec = "uniform:0.3:1.6:%d" % (data_seed * 10 + n)
+            argv += ["--in", "%s=%s" % (name, spec)]
+        if p.of:
+            argv += ["--of", ",".join(p.of)]
+        if p.wrt:
+            argv += ["--wrt", ",".join(p.wrt)]
+        if data_seed % 2:
+            argv += ["--ct", "y=uniform:0.3:1.2:%d" % data_seed]
+        return argv
+
+    def outputs(self, path, argv, engine):
+        status, out, err, trouble = self.run([self.command, "run", path, "--grad", "--json"] + argv
+                                             + engine)
+        if trouble:
+            return None, ("crash", trouble)
+        if status:
+            if "E0503" in out or "old value of atomic" in out:
+                return None, ("refused", out)
+            if "E0601" in out or "E0602" in out:
+                return None, ("refused", out)
+            return None, ("device", (out + err)[-700:])
+        values = {}
+        for n, o in json.loads(out)["outputs"].items():
+            values[n] = (o["type"], [float(v) for v in o["data"]])
+        return values, None
+
+    def device_once(self, p, path, data_seed, precise):
+        argv = self.arguments(p, data_seed) + (["--precise"] if precise else [])
+        a, v = self.outputs(path, argv, ["--engine", "eval"])
+        if v:
+            return v
+        b, v = self.outputs(path, argv, ["--engine", "vulkan"])
+        if v:
+            return v
+        loose = (0.05 if p.has_second and p.second == "f16" else 1e-4 if precise else 2e-3)
+        worst = None
+        for name, (t, x) in a.items():
+            y = b.get(name, (t, []))[1]
+            finite = [abs(q) for q in x if math.isfinite(q)]
+            scale = max([1.0] + finite)
+            for k, (q, r) in enumerate(zip(x, y)):
+                same = q == r or (math.isnan(q) and math.isnan(r))
+                if not same and not (t[0] == "f" and abs(q - r) <= loose * scale):
+                    worst = (name, k, q, r, scale)
+            if len(x) != len(y):
+                return "device", "%s has %d elements, %d on the device" % (name, len(x), len(y))
+        if not worst:
+            return None
+        # Sums cancel and chaos amplifies: how much does rounding matter here at all?
+        c, v = self.outputs(path, argv, ["--engine", "eval", "--eval-type", "f64"])
+        if v:
+            return v
+        name, k, q, r, scale = worst
+        spread = max([abs(s - t) for s, t in zip(a[name][1], c[name][1])
+                      if math.isfinite(s) and math.isfinite(t)] + [0])
+        if abs(q - r) <= 200 * spread:
+            self.counts["ill-conditioned"] += 1
+            return None
+        return "device", "%s[%d] is %.9g in the interpreter, %.9g on the device (scale %.3g, data %d%s)" % (
+            name, k, q, r, scale, data_seed, ", precise" if precise else "")
+
+    def device(self, p, seed, name="device"):
+        path = self.write(name + ".vyre", p.text())
+        v = self.device_once(p, path, seed, seed % 2 == 0)
+        if not v or v[0] != "device" or "is " not in v[1]:
+            return v
+        # A rounding may take another branch with some data, but not with most.
+        again = [self.device_once(p, path, seed + k, seed % 2 == 0) for k in (2, 4, 6)]
+        if any(w and w[0] == "device" for w in again):
+            return v
+        self.counts["took another branch"] += 1
+        return None
+
+    # ---- the command's texts
+    def commands(self, p):
+        path = self.write("command.vyre", p.text())
+        out = self.path("out.vyre")
+        for level in ("-O0", "-O2"):
+            status, first, err, trouble = self.run([self.command, "print", path, level])
+            if status or trouble:
+                return "command", "print %s: %s" % (level, trouble or err)
+            second = self.run([self.command, "print", self.write("again.vyre", first), "-O0"])
+            if second[1] != first:
+                return "command", "print %s is no fixed point: %s" % (level, second[2][:300])
+            options = (["--of", ",".join(p.of)] if p.of else []) + \
+                (["--wrt", ",".join(p.wrt)] if p.wrt else [])
+            status, _, err, trouble = self.run([self.command, "grad", path, level, "-o", out] + options)
+            if trouble:
+                return "crash", "grad: " + trouble
+            if status:
+                return ("refused" if "E0503" in err or "old value of atomic" in err else "command"), err
+            status, again, err, _ = self.run([self.command, "print", out, "-O0"])
+            with open(out, encoding="utf-8") as f:
+                text = f.read()
+            if status or text != again:
+                return "command", "print of grad %s: %s" % (level, err[:300] or "another text")
+        return None
+
+
+# ----------------------------------------------------------------------------------------- shrinking
+def lists(p):
+    yield p.functions
+    yield p.body
+    for s in generate.walk(p.trees()):
+        yield from s.blocks
+
+
+def expressions(p):
+    """Every place an expression stands: (list, index)."""
+    def below(kids):
+        for k, e in enumerate(kids):
+            yield kids, k
+            yield from below(e.kids)
+    for s in generate.walk(p.trees()):
+        yield from below(s.exprs)
+
+
+LITERALS = {"@F": "0.5@S", "@G": "0.5@G", "bool": "true", "u32": "1u", "i32": "1i32", "i64": "1i64",
+            "u64": "1u64"}
+
+
+def smaller(e):
+    found = [k for k in e.kids if k.t == e.t]
+    if e.fmt != LITERALS[e.t].replace("@G", ""):
+        if e.op not in ("variable", "literal", "minimal"):
+            for k in e.kids:
+                found += [q for q in k.kids if q.t == e.t]
+        if e.op != "minimal":
+            found.append(generate.E(e.t, "minimal", LITERALS[e.t].replace("0.5@G", "@G(0.5)")))
+            if e.t == "bool":
+                found.append(generate.E(e.t, "minimal", "false"))
+    return found
+
+
+def shrink(p, fails, seconds):
+    """The smallest program found that still fails."""
+    end = time.monotonic() + seconds
+    p = copy.deepcopy(p)
+
+    def attempt(holder, new):
+        if time.monotonic() > end:
+            return False
+        old = list(holder)
+        holder[:] = new
+        if fails(p):
+            return True
+        holder[:] = old
+        return False
+    changed = True
+    while changed and time.monotonic() < end:
+        changed = False
+        for part in (8, 4, 2, 1):  # statements, many at a time first
+            for block in list(lists(p)):
+                k = len(block) - part
+                while k >= 0:
+                    if attempt(block, block[:k] + block[k + part:]):
+                        changed = True
+                    k -= 1
+                    k = min(k, len(block) - part)
+        for block in list(lists(p)):  # a block instead of its construct
+            k = 0
+            while k < len(block):
+                s = block[k]
+                for inside in s.blocks if s.kind != "fn" else []:
+                    if attempt(block, block[:k] + inside + block[k + 1:]):
+                        changed = True
+                        break
+                else:
+                    k += 1
+        for s in list(generate.walk(p.trees())):  # arms
+            while len(s.blocks) > 1:
+                heads, n = list(s.heads), len(s.blocks) - 1
+                s.heads = heads[:n]
+                if not attempt(s.blocks, s.blocks[:n]):
+                    s.heads = heads
+                    break
+                changed = True
+        if attempt(p.params, [q for q in p.params if re.search(
+                r"\b%s\b" % q.split(":")[0], p.text().split("\nprogram", 1)[1].split("over(", 1)[1])
+                or any(q.split(":")[0] in o for o in p.params if o is not q)]):
+            changed = True
+        k = 0
+        while True:  # expressions
+            places = list(expressions(p))
+            if k >= len(places) or time.monotonic() > end:
+                break
+            kids, at = places[k]
+            for e in smaller(kids[at]):
+                if attempt(kids, kids[:at] + [e] + kids[at + 1:]):
+                    changed = True
+                    break
+            else:
+                k += 1
+    return p
+
+
+class Fuzzer:
+    def __init__(self, bench, options):
+        self.bench, self.options = bench, options
+        self.failures = []
+        self.signatures = collections.Counter()
+
+    def same(self, oracle, kind, seed):
+        b = self.bench
+
+        def fails(p):
+            if kind == "device":
+                v = b.device(p, seed, "shrink") if b.devices else None
+            elif kind == "command":
+                v = b.commands(p)
+            else:
+                text = p.text(double=True) if kind == "double" else p.text(tolerance=b.tolerance(p))
+                v = list(b.gradcheck([b.write("shrink.vyre", text)], 2 if kind == "double" else 1,
+                                     seed if kind == "double" else seed + 7).values())[0]
+            return v is not None and v[0] == oracle
+        return fails
+
+    def failed(self, program_seed, p, verdict, seed):
+        oracle, text, kind = verdict
+        signature = oracle + " " + re.sub(r"\d+|`[^`]*`", "#", text)[:60]
+        self.signatures[signature] += 1
+        self.failures.append((program_seed, oracle, text))
+        print("\nseed %d: %s (%s): %s" % (program_seed, oracle, kind, text))
+        if self.signatures[signature] > self.options.shrink_each:
+            sys.stdout.flush()
+            return
+        small = shrink(p, self.same(oracle, kind, seed), self.options.shrink_seconds)
+        shown = small.text(double=kind == "double",
+                           tolerance=self.bench.tolerance(p) if kind == "single" else None)
+        shown = "// seed %d, %s, data %d: %s\n%s" % (program_seed, oracle, seed,
+                                                   " ".join(text.split())[:300], shown)
+        print(shown)
+        sys.stdout.flush()
+        if self.options.keep:
+            folder = os.path.join(HERE, "found")
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, "%d.vyre" % program_seed), "w", encoding="utf-8") as f:
+                f.write(shown)
+
+    def batch(self, seeds):
+        b = self.bench
+        programs = [generate.make(s) for s in seeds]
+        data = seeds[0] % 1000
+        for s, p, v in zip(seeds, programs, b.interpreter(programs, data)):
+            b.counts["programs"] += 1
+            if v and v[0] == "refused":
+                b.counts["refused"] += 1
+                b.reasons[re.sub(r"^(E\d+) \S+", r"\1", v[1])[:70]] += 1
+                continue
+            if not v and b.devices and (s * 7919 % 1000) < 1000 * self.options.device:
+                w = b.device(p, s % 97)
+                b.counts["on the device"] += 1
+                v = (w[0], w[1], "device") if w and w[0] != "refused" else None
+            if v is None and s % 10 == 3:
+                w = b.commands(p)
+                v = (w[0], w[1], "command") if w and w[0] != "refused" else None
+            if v:
+                self.failed(s, p, v, s % 97 if v[2] == "device" else data)
+        return not self.failures
+
+    def run(self):
+        start, o = time.monotonic(), self.options
+        seed = o.seed
+        while seed < o.seed + o.count and time.monotonic() - start < o.seconds:
+            n = min(BATCH, o.seed + o.count - seed)
+            self.batch(list(range(seed, seed + n)))
+            seed += n
+            if o.stop and self.failures:
+                break
+        b = self.bench
+        print("%s; %d failed; %.0f s" % (", ".join("%d %s" % (n, w) for w, n in b.counts.items()),
+                                         len(self.failures), time.monotonic() - start))
+        for reason, n in b.reasons.most_common(6):
+            print("  refused %d times: %s" % (n, reason))
+        for reason, n in self.signatures.most_common():
+            print("  failed %d times: %s" % (n, reason))
+        return 1 if self.failures else 0
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.environ.get("BUILD") or os.path.join(HERE, "..", "..", "build"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--device", type=float, default=0.3, metavar="SHARE")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--stop", action="store_true", help="at the first failing batch")
+    parser.add_argument("--shrink-seconds", type=float, default=60)
+    parser.add_argument("--shrink-each", type=int, default=2, help="failures shrunk per kind")
+    parser.add_argument("--replay", nargs="+", metavar="FILE")
+    o = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="vyre-fuzz-") as temp:
+        bench = Bench(os.path.abspath(o.build), temp)
+        if o.replay:
+            verdicts = bench.gradcheck([os.path.abspath(f) for f in o.replay], 2, 1)
+            for f, v in verdicts.items():
+                print("%s: %s" % (f, "ok" if not v else " ".join(v)))
+            return 1 if any(v and v[0] not in ("refused",) for v in verdicts.values()) else 0
+        return Fuzzer(bench, o).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
