@@ -41,8 +41,9 @@ static bool passes(const reverse *r, uint32_t id, uint32_t k)
     default: break;
     }
     if (vy_op_is_subgroup((vy_op)i->op)) return k == 0 && float_from && float_to;
+    // The taint of integers survives whatever keeps their bits: everything but comparisons.
+    if (!float_to) return !float_from && from != VY_BOOL && to != VY_BOOL;
     rule_kind kind = vy_rule_kind_of((vy_op)i->op);
-    if (!float_to) return kind == RULE_NONE && !float_from && to != VY_BOOL; // taint of integers
     return kind == RULE_LINEAR || kind == RULE_PARTIAL || kind == RULE_PICK;
 }
 

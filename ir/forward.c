@@ -154,6 +154,19 @@ static bool marker(forward *f, uint32_t id, vy_op op)
     return ok;
 }
 
+// A load of an `out` buffer that no write can have preceded gives the zero it starts with.  (Programs may
+// not read so, but passes that move loads in front of loops may make it come to that.)
+static bool still_clear(const forward *f, uint32_t load)
+{
+    const vy_program *p = f->old;
+    const vy_buf *buf = &p->buffers.data[p->insts.data[load].aux];
+    if (buf->cls != VY_OUT || buf->init != VY_INIT_NONE || buf->workspace) return false;
+    uint32_t last = load;
+    for (uint32_t up = f->s.parent[load]; up; up = f->s.parent[up])
+        if (vy_is_loop((vy_op)p->insts.data[up].op)) last = f->s.partner[up];
+    return !vy_written_between(&f->writes, p->insts.data[load].aux, 0, last);
+}
+
 static void access_memory(forward *f, uint32_t id, vy_op op)
 {
     const vy_inst *i = &f->old->insts.data[id];
@@ -167,6 +180,11 @@ static void access_memory(forward *f, uint32_t id, vy_op op)
             f->changed = true;
             f->map[id] = value;
             vy_pass_name(f->b, f->old, id, value);
+            return;
+        }
+        if (still_clear(f, id)) {
+            f->changed = true;
+            f->map[id] = vy_zero(f->b, (vy_type)i->type).id;
             return;
         }
         vy_copy_inst(f->b, f->old, id, f->map);

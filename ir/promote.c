@@ -22,6 +22,7 @@ enum { MAX_ACCESSES = 64, MAX_PROMOTED = 256 };
 typedef struct entry {
     uint32_t loop, store; // the store names buffer and index
     uint32_t next;        // of the same loop
+    bool read_first;      // an access before the store reads what the element was
     vy_buffer array;      // the variable
 } entry;
 
@@ -78,6 +79,7 @@ static bool take(promote *q, uint32_t store, uint32_t loop, bool really)
         if (same_element(q, id, store)) {
             if (q->by[id]) return false;
             if (really) q->by[id] = q->count;
+            if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;
         } else if (vy_indices_meet(q->p, rank, index_of(q, id), index_of(q, store))) {
             return false;
         }
@@ -130,7 +132,8 @@ static void in_front(promote *q, vy_builder *b, uint32_t loop)
         const vy_buf *buf = &q->p->buffers.data[buffer_of(q, e->store)];
         vy_dim one = vy_dim_const(b, 1);
         e->array = vy_local_array(b, buf->name, buf->type, 1, &one);
-        emit_array(b, e->array, emit_memory(q, b, e, 0));
+        // An `out` element that was never written may not be read, not even for nothing.
+        if (e->read_first) emit_array(b, e->array, emit_memory(q, b, e, 0));
     }
 }
 

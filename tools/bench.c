@@ -112,7 +112,8 @@ static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
     if (!binding_create(&lanes[0].data, p, f64, d) || !binding_set(&lanes[0].data, &c->o.set, d) ||
         !binding_specs(&lanes[0].data, in, "normal:0:1:1", d) || !binding_fill(&lanes[0].data, d) ||
         !binding_create(&lanes[1].data, vy_module_program(c->derived, 0), f64, d) ||
-        !binding_derive(&lanes[1].data, &lanes[0].data, ct, d))
+        !binding_derive(&lanes[1].data, &lanes[0].data, ct, d) ||
+        !binding_tape(&lanes[1].data, c->o.tape_limit, d))
         return false;
     if (!eval && !gpu_open_device(c, d)) return false;
     if (!optimize(c, c->module, eval, d) || !optimize(c, c->derived, eval, d)) return false;

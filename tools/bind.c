@@ -197,3 +197,26 @@ bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d)
     }
     return true;
 }
+
+bool binding_tape(const binding *b, uint64_t limit, vy_diag *d)
+{
+    uint64_t total = 0;
+    if (!limit) limit = (uint64_t)1 << 30;
+    for (uint32_t i = 1; i <= vy_program_buffer_count(b->program); i++) {
+        const vy_buffer_info info = vy_program_buffer(b->program, (vy_buffer){i});
+        if (!info.workspace || strncmp(info.name, "tape", 4) != 0) continue;
+        uint64_t bytes = vy_type_size(info.type);
+        for (uint32_t k = 0; k < info.rank; k++) {
+            const uint32_t dim = info.dims[k].id;
+            const bool known = b->dim_states[dim] == VY_DIM_IS_KNOWN && b->dims[dim] >= 0;
+            if (!known || __builtin_mul_overflow(bytes, (uint64_t)b->dims[dim], &bytes))
+                bytes = UINT64_MAX; // the run says what is wrong with the shape
+            if (bytes == UINT64_MAX) break;
+        }
+        if (__builtin_add_overflow(total, bytes, &total)) total = UINT64_MAX;
+    }
+    return total <= limit ||
+           fail(d, TOOL_SHAPE, "raise --tape-limit, or run fewer invocations or iterations",
+                "the reverse keeps %llu bytes on tapes; the limit is %llu",
+                (unsigned long long)total, (unsigned long long)limit);
+}

@@ -68,6 +68,8 @@ bool binding_infer(binding *b, vy_diag *d); // the first step of binding_fill (s
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents as `ct` says, else as ones.
 bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
+// Refuses a derived program whose tapes need more than `limit` bytes (0: 1 GiB), once shapes are known.
+bool binding_tape(const binding *b, uint64_t limit, vy_diag *d);
 // The buffer of `b` that a derived one called `name` belongs to: x for grad_x, ct_x, grad2_grad_x; NULL.
 const bound_buffer *binding_base(const binding *b, const char *name);
 // The SPEC meant for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.

@@ -41,7 +41,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "none|sqrt|auto", "what to recompute instead of storing"},
-    {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "refuse to store more"},
+    {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "run, bench: refuse to keep more on tapes; default 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "allow reassociation"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},

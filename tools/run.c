@@ -136,7 +136,8 @@ static bool bind_data(session *s, command *c, const vy_program *p, vy_diag *d)
     if (!c->derived) return check_out(s, d);
     const vy_program *g = vy_module_program(c->derived, 0);
     return binding_create(&s->backward, g, f64, d) && check_ct(s, d) &&
-           binding_derive(&s->backward, &s->forward, &s->ct, d) && check_out(s, d);
+           binding_derive(&s->backward, &s->forward, &s->ct, d) &&
+           binding_tape(&s->backward, c->o.tape_limit, d) && check_out(s, d);
 }
 
 static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)

@@ -783,10 +783,11 @@ class Maker:
         if not b:
             return self.s_store(c) if any(b.writable for b in c.buffers) else self.s_let(c)
         if b.cls == "counter":
+            e = self.integer(c, "u32", 1)
             name = c.name("n")
             c.vars.append((name, "u32", False))
-            return [S("atomic counter", "let %s = atomic_add(%s[%s], {0});" % (name, b.name, ", ".join(b.prefix)),
-                      [self.integer(c, "u32", 1)])]
+            return [S("atomic counter", "let %s = atomic_add(%s[%s], {0});"
+                      % (name, b.name, ", ".join(b.prefix)), [e])]
         op = "atomic_add" if self.chance(0.8) else "atomic_sub"
         e = self.number(c, "@F", 3)
         if self.chance(0.1):

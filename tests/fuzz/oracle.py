@@ -338,14 +338,19 @@ def shrink(p, fails, seconds):
     return p
 
 
+def mark(text):
+    """What must stay the same while a failure is reduced: codes, and what kind of text it was."""
+    return tuple(re.findall(r"\bE\d{4}\b|instruction|^program|^gradient| line ", text))
+
+
 class Fuzzer:
     def __init__(self, bench, options):
         self.bench, self.options = bench, options
         self.failures = []
         self.signatures = collections.Counter()
 
-    def same(self, oracle, kind, seed):
-        b = self.bench
+    def same(self, oracle, text, kind, seed):
+        b, wanted = self.bench, (oracle, mark(text))
 
         def fails(p):
             if kind == "device":
@@ -356,7 +361,7 @@ class Fuzzer:
                 text = p.text(double=True) if kind == "double" else p.text(tolerance=b.tolerance(p))
                 v = list(b.gradcheck([b.write("shrink.vyre", text)], 2 if kind == "double" else 1,
                                      seed if kind == "double" else seed + 7).values())[0]
-            return v is not None and v[0] == oracle
+            return v is not None and (v[0], mark(v[1])) == wanted
         return fails
 
     def failed(self, program_seed, p, verdict, seed):
@@ -368,7 +373,7 @@ class Fuzzer:
         if self.signatures[signature] > self.options.shrink_each:
             sys.stdout.flush()
             return
-        small = shrink(p, self.same(oracle, kind, seed), self.options.shrink_seconds)
+        small = shrink(p, self.same(oracle, text, kind, seed), self.options.shrink_seconds)
         shown = small.text(double=kind == "double",
                            tolerance=self.bench.tolerance(p) if kind == "single" else None)
         shown = "// seed %d, %s, data %d: %s\n%s" % (program_seed, oracle, seed,
