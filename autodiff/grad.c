@@ -36,12 +36,13 @@ static void *zeroed(reverse *r, size_t count, size_t size)
     return NULL;
 }
 
+// clang-format off
 #define TABLES(T)                                                                                  \
-    T(activity, n)                                                                                 \
-    T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n) T(adjoint, n)          \
-        T(mask, n) T(taped, n) T(tape, n) T(slot, n) T(leaf_activity, leaves) T(leaf_map, leaves)  \
-            T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)                      \
-                T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
+    T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
+    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(slot, n) T(leaf_activity, leaves)            \
+    T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
+    T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
+// clang-format on
 
 static bool make_tables(reverse *r)
 {

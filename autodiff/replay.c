@@ -164,7 +164,7 @@ static void replay_if(reverse *r, uint32_t opener)
     replay_block(r, middle + 1, end);
     collect_hand_outs(r, middle + 1, end, true, &list);
     uint32_t n = own + list.count;
-    ok = ok && vy_vec_reserve(&ids, n * 3);
+    ok = ok && vy_vec_reserve(&ids, n * 3 + 1);
     if (ok && !r->failed) {
         uint32_t *thens = ids.data, *elses = thens + n, *results = elses + n;
         for (uint32_t k = 0; k < own; k++) elses[k] = vy_primal(r, vy_arg(p, end, k));

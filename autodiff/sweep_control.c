@@ -115,9 +115,9 @@ static void merge_arms(reverse *r, touched_vec *list)
     vy_vec_free(&ids);
 }
 
-static bool any_result_adjoint(const reverse *r, uint32_t end)
+static bool any_result_adjoint(const reverse *r, uint32_t end, uint32_t results)
 {
-    for (uint32_t k = 0; k < r->p->insts.data[end].nargs; k++)
+    for (uint32_t k = 0; k < results; k++)
         if (r->adjoint[end + 1 + k]) return true;
     return false;
 }
@@ -125,7 +125,7 @@ static bool any_result_adjoint(const reverse *r, uint32_t end)
 void vy_reverse_if(reverse *r, uint32_t opener)
 {
     uint32_t middle = r->s.partner[opener], end = r->s.partner[middle], outer = r->arm;
-    if (!r->busy[opener] && !any_result_adjoint(r, end)) return;
+    if (!r->busy[opener] && !any_result_adjoint(r, end, r->p->insts.data[end].nargs)) return;
     uint32_t log_start = r->log.count;
     touched_vec list = {0};
     r->arm = opener;
@@ -354,7 +354,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 void vy_reverse_loop(reverse *r, uint32_t opener)
 {
     loop_facts f = facts_of(r, opener);
-    if (!r->busy[opener] && !any_result_adjoint(r, f.end)) return;
+    if (!r->busy[opener] && !any_result_adjoint(r, f.end, f.carried)) return;
     loop_adjoint_vec list = {0};
     vy_id_vec ids = {0};
     collect(r, &f, &list);

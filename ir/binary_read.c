@@ -307,10 +307,10 @@ vy_module *vy_binary_read(const void *data, size_t size)
                 .end = (const uint8_t *)data + size,
                 .m = m};
     read_payload(&r);
-    if (r.wrong)
-        vy_fail(m, VY_E_BINARY_CONTENT, 0, 0, NULL, "the binary form is malformed: %s", r.wrong);
-    else if (r.no_memory)
+    if (r.no_memory) // what was read after that means nothing
         vy_fail_oom(m);
+    else if (r.wrong)
+        vy_fail(m, VY_E_BINARY_CONTENT, 0, 0, NULL, "the binary form is malformed: %s", r.wrong);
     else if (!vy_module_check(m) && strcmp(m->diag.code, "E0301") == 0)
         m->diag.code = "E0404"; // not our fault: somebody's file
     // What was refused is not handed out in parts.

@@ -8,7 +8,8 @@
 // Reading an `out` buffer is an error only where no store to it can have run before.  Asking whether
 // a store stands earlier in the text is not enough: in a loop, one that stands later runs before the
 // next iteration.  So a load is refused if the first store stands neither before it nor inside the
-// outermost loop around it.  What this lets pass the interpreter reports.
+// outermost loop around it.  What this lets pass the interpreter reports.  Derived programs are let
+// alone: they read gradients that nothing flowed into yet, which are zero.
 #include "check.h"
 
 static bool refuse(vy_program *p, uint32_t id, vy_code code, const char *fix, const char *what)
@@ -90,7 +91,7 @@ bool vy_check_rules(vy_program *p, const vy_structure *s)
         return false;
     }
     for (uint32_t b = 0; b < p->buffers.count; b++) first_store[b] = 0;
-    bool ok = true;
+    bool ok = true, derived = p->module->order > 0;
     for (uint32_t id = 1; id < p->insts.count && ok; id++) {
         const vy_inst *i = &p->insts.data[id];
         vy_op op = (vy_op)i->op;
@@ -100,7 +101,7 @@ bool vy_check_rules(vy_program *p, const vy_structure *s)
         uint32_t *first = &first_store[memory_of(p, i->aux)];
         if (op != VY_OP_LOAD && !*first) *first = id;
     }
-    ok = ok && check_reads(p, s, first_store);
+    ok = ok && (derived || check_reads(p, s, first_store));
     vy_free(first_store);
     return ok;
 }

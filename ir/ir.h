@@ -165,7 +165,7 @@ struct vy_module {
 // --------------------------------------------------------------------------------------- access
 static inline const uint32_t *vy_args(const vy_program *p, uint32_t id)
 {
-    return p->args.data + p->insts.data[id].args;
+    return p->args.data ? p->args.data + p->insts.data[id].args : NULL; // a program may have none
 }
 static inline uint32_t vy_arg(const vy_program *p, uint32_t id, uint32_t k)
 {

@@ -88,6 +88,19 @@ static void close_if(printer *o)
 }
 
 // ------------------------------------------------------------------------------------------ loops
+// Made of literals only, as the text reads it: the type comes from what stands around.
+static bool only_literals(const printer *o, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) return vy_id_const(o->p, id) != NULL;
+    const vy_inst *i = &o->p->insts.data[id];
+    vy_op op = op_of(o, id);
+    if (!o->inlined[id] || vy_op_infos[op].effect != VY_PURE) return false;
+    if (op == VY_OP_CAST || op == VY_OP_BITCAST) return false;
+    for (uint32_t k = op == VY_OP_SELECT; k < i->nargs; k++)
+        if (!only_literals(o, vy_arg(o->p, id, k))) return false;
+    return true;
+}
+
 static void print_bounds(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
@@ -95,12 +108,18 @@ static void print_bounds(printer *o, uint32_t id)
     const vy_scalar *k = vy_id_const(o->p, step);
     bool reverse = i->flags & VY_FLAG_REVERSE, unit = k && k->u == 1;
     // Bounds that are all literals are u32.
-    bool literal = vy_id_const(o->p, from) && vy_id_const(o->p, to) && k;
+    bool literal = only_literals(o, from) && only_literals(o, to) && k && i->type != VY_U32;
+    bool convert = literal && !vy_id_const(o->p, from); // like select(c, 1, 2)
     if (reverse) print_str(o, "rev(");
-    if (literal && i->type != VY_U32)
+    if (convert) {
+        print_str(o, vy_type_name((vy_type)i->type));
+        print_str(o, "(");
+    }
+    if (literal && !convert)
         print_const(o, from, false, VY_U32);
     else
-        print_expr(o, from, 0, true);
+        print_expr(o, from, 0, !convert);
+    if (convert) print_str(o, ")");
     print_str(o, "..");
     print_expr(o, to, 0, true);
     if (reverse) print_str(o, ")");
@@ -330,6 +349,7 @@ static void declare_arrays(printer *o)
     }
     for (uint32_t b = n; b-- > 1; keep = b) {
         const array_facts *a = &facts[b];
+        if (p->buffers.data[b].cls <= VY_INOUT) continue; // a workspace declared late
         if (p->buffers.data[b].cls != VY_LOCAL || !a->clear || a->clear != a->first) break;
         if (a->last >= region_end(o, a->clear) || a->clear >= before) break;
         before = a->clear;

@@ -121,6 +121,13 @@ static uint32_t name_width(const char *name)
     return n < 40 ? (uint32_t)n : 40;
 }
 
+// An array declared in the code may be printed under another name than it has.
+static uint32_t buffer_width(const printer *o, uint32_t buffer)
+{
+    const vy_buf *b = &o->p->buffers.data[buffer];
+    return b->cls > VY_INOUT ? 4 : name_width(b->name);
+}
+
 // Width of operands that are no trees.  Names of values count alike, or printing what was parsed
 // would differ.
 static uint32_t leaf_width(const printer *o, uint32_t a)
@@ -130,7 +137,7 @@ static uint32_t leaf_width(const printer *o, uint32_t a)
     switch (l->kind) {
     case VY_LEAF_SCALAR: return name_width(o->p->scalars.data[l->index].name);
     case VY_LEAF_OVER: return name_width(o->p->overs.data[l->index].name);
-    case VY_LEAF_LEN: return name_width(o->p->buffers.data[l->index].name) + 5;
+    case VY_LEAF_LEN: return buffer_width(o, l->index) + 5;
     case VY_LEAF_CONST: return 3;
     default: return 5;
     }
@@ -142,7 +149,7 @@ static uint32_t operator_width(const printer *o, uint32_t id)
     const vy_inst *i = &o->p->insts.data[id];
     const vy_op_info *info = &vy_op_infos[i->op];
     if (i->op == VY_OP_LOAD || i->op == VY_OP_STORE)
-        return name_width(o->p->buffers.data[i->aux].name) + 2 + 2 * i->nargs;
+        return buffer_width(o, i->aux) + 2 + 2 * i->nargs;
     if (info->form == VY_FORM_INFIX) return 4;
     if (info->form == VY_FORM_PREFIX) return 1;
     return (uint32_t)strlen(info->text) + 2 * i->nargs + (vy_op_is_memory((vy_op)i->op) ? 10 : 0);

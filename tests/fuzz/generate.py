@@ -676,10 +676,10 @@ class Maker:
 
     def leave(self, c, kind, text, exprs=()):
         body = [S(kind, text, exprs)]
-        if self.chance(0.3):
-            body = self.inner(c, 1) + body
         if self.chance(0.04):
             return body  # without a condition: the rest of the block is dead
+        if self.chance(0.3):
+            body = self.inner(c, 1) + body
         return [S("if", "if {0}", [self.condition(c, 1)], [body])]
 
     def s_break(self, c):

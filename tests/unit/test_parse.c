@@ -159,9 +159,11 @@ static void statement(maker *g, int depth)
     vy_builder *b = g->b;
     vy_var v = g->vars[pick(g, (uint32_t)g->count)];
     switch (pick(g, depth > 0 ? 13 : 5)) {
-    case 0:
-        if (g->count < 60) g->vars[g->count++] = vy_var_new(b, names[pick(g, 9)], value_of(g, 3));
+    case 0: {
+        vy_value initial = value_of(g, 3);
+        if (g->count < 60) g->vars[g->count++] = vy_var_new(b, names[pick(g, 9)], initial);
         break;
+    }
     case 1:
     case 2: vy_set(b, v, value_of(g, 3)); break;
     case 3: store1(b, pick(g, 2) ? g->y : g->t, index_of(g), value_of(g, 3)); break;

@@ -357,8 +357,8 @@ static void npy_hostile(void **state)
         "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'x': 1}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': "
-        "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2)}",
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': "
+         "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2)}"),
         "{'descr': '<f4\\'', 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '<f4aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'shape': (2,)}",
     };
