@@ -40,10 +40,17 @@ static uint32_t taken_over_by(const reverse *r, uint32_t id, uint32_t k)
 
 static void scan_marker(reverse *r, uint32_t id)
 {
-    bool loop = r->p->insts.data[id].op >= VY_OP_LOOP && r->p->insts.data[id].op <= VY_OP_ENDLOOP;
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    bool loop = op >= VY_OP_LOOP && op <= VY_OP_ENDLOOP;
+    uint32_t opener = op == VY_OP_ELSE      ? r->s.partner[r->s.partner[id]]
+                      : op == VY_OP_ENDIF   ? r->s.partner[id]
+                      : op == VY_OP_ENDLOOP ? r->s.partner[id]
+                                            : 0;
     for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
         uint32_t a = vy_arg(r->p, id, k), heir = taken_over_by(r, id, k);
         if (VY_IS_LEAF(a) || !heir || !vy_is_active(r, heir)) continue;
+        // What stands before the arm or the loop counts only if that arm or an iteration runs.
+        if (a < opener) continue;
         // The yield of an arm counts as its RESULT does; a carried value counts always.
         if (loop || !r->maskable[heir]) r->maskable[a] = 0;
     }

@@ -204,6 +204,11 @@ typedef enum vy_dim_state { VY_DIM_IS_KNOWN, VY_DIM_IS_OPEN, VY_DIM_IS_BAD } vy_
 VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the largest id
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
                                   int64_t *values, vy_dim_state *states);
+// Turns that the loops of one invocation take together, at most, given the values of scalars (by index)
+// and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory is out); such
+// a loop counts as one turn.
+VY_API uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
+                                      const int64_t *dim_values, bool *complete);
 // Index of the scalar parameter that the dimension is as a whole, or -1.
 VY_API int vy_program_dim_scalar(const vy_program *p, vy_dim d);
 

@@ -140,9 +140,26 @@ static bool bind_data(session *s, command *c, const vy_program *p, vy_diag *d)
            binding_tape(&s->backward, c->o.tape_limit, d) && check_out(s, d);
 }
 
+// The driver would say nothing.
+static void warn_of_turns(const command *c, const binding *b)
+{
+    const vkrt_device_info *device =
+        c->o.engine == ENGINE_EVAL ? NULL : vkrt_device_get_info(c->gpu->device);
+    bool complete;
+    if (!device || !device->loop_turn_limit) return;
+    const uint64_t n = vy_program_loop_turns(b->program, b->values, b->dims, &complete);
+    if (n > device->loop_turn_limit)
+        note(c,
+             "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
+             "%u without a word: the results may be wrong; use another device or --engine eval",
+             vy_program_name(b->program), (unsigned long long)n, device->name,
+             device->loop_turn_limit);
+}
+
 static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
 {
     double ms = 0, start = now_ms();
+    warn_of_turns(c, b);
     if (!runner_prepare(r, c, b->program, b, d)) return false;
     s->compile_ms += now_ms() - start;
     if (!runner_upload(r, d) || !runner_run(r, c, &ms, d) || !runner_read(r, d)) return false;

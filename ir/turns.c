@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// turns.c: how many turns the loops of one invocation may take, from the values of the parameters.
+//
+// For drivers that leave loops after so many turns without a word (vkrt.h, loop_turn_limit): whoever
+// launches a program there can at least say so.  Every integer value gets an interval [low, high] from
+// constants, scalars, extents and loop bounds; what depends on data has none, and a loop bounded by it
+// counts as one turn, so the estimate is an upper one only if *complete stays true.
+#include "ir.h"
+
+typedef struct interval {
+    int64_t low, high;
+    bool known;
+} interval;
+
+typedef struct turns {
+    const vy_program *p;
+    const int64_t *scalars, *dims;
+    interval *at; // by instruction
+} turns;
+
+static interval exactly(int64_t v) { return (interval){v, v, true}; }
+
+static interval leaf(const turns *t, uint32_t id)
+{
+    const vy_leaf *l = &t->p->leaves.data[VY_LEAF_INDEX(id)];
+    const vy_program *p = t->p;
+    if (!vy_type_is_integer((vy_type)l->type)) return (interval){0};
+    switch (l->kind) {
+    case VY_LEAF_CONST: return exactly(l->value.i);
+    case VY_LEAF_SCALAR: return exactly(t->scalars[l->index]);
+    case VY_LEAF_LEN: return exactly(t->dims[p->buffers.data[l->index].dims[l->axis].id]);
+    case VY_LEAF_OVER: {
+        int64_t extent = t->dims[p->overs.data[l->index].extent.id];
+        return (interval){0, extent > 0 ? extent - 1 : 0, true};
+    }
+    default: return (interval){0};
+    }
+}
+
+static interval get(const turns *t, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? leaf(t, id) : t->at[id];
+}
+
+// Bounds of x op y for monotone operations on what cannot be negative; unknown when it may wrap.
+static interval combine(vy_op op, interval x, interval y, vy_type type)
+{
+    interval r = {0, 0, x.known && y.known};
+    if (!r.known) return r;
+    bool wraps = false;
+    switch (op) {
+    case VY_OP_ADD:
+        wraps = __builtin_add_overflow(x.low, y.low, &r.low) |
+                __builtin_add_overflow(x.high, y.high, &r.high);
+        break;
+    case VY_OP_SUB:
+        wraps = __builtin_sub_overflow(x.low, y.high, &r.low) |
+                __builtin_sub_overflow(x.high, y.low, &r.high);
+        break;
+    case VY_OP_MUL:
+        wraps = x.low < 0 || y.low < 0 ||
+                __builtin_mul_overflow(x.low, y.low, &r.low) |
+                    __builtin_mul_overflow(x.high, y.high, &r.high);
+        break;
+    case VY_OP_DIV:
+        wraps = x.low < 0 || y.low <= 0;
+        if (!wraps) r.low = x.low / y.high, r.high = x.high / y.low;
+        break;
+    case VY_OP_MIN:
+        r.low = x.low < y.low ? x.low : y.low, r.high = x.high < y.high ? x.high : y.high;
+        break;
+    default: r.known = false;
+    }
+    // An unsigned difference that may be negative is guarded by a comparison where it matters; the rest
+    // of the range is what counts.
+    if (!vy_type_is_signed(type) && r.low < 0) r.low = 0;
+    if (!vy_type_is_signed(type) && r.high < 0) r.high = 0;
+    if (vy_type_size(type) == 4 && r.high > UINT32_MAX) r.known = false;
+    return wraps ? (interval){0} : r;
+}
+
+static interval value(const turns *t, uint32_t id)
+{
+    const vy_inst *i = &t->p->insts.data[id];
+    vy_type type = (vy_type)i->type;
+    if (!vy_type_is_integer(type)) return (interval){0};
+    if (i->op == VY_OP_CAST) {
+        interval x = get(t, vy_arg(t->p, id, 0));
+        if (x.known && !vy_type_is_signed(type) && x.low < 0) x.known = false;
+        return x;
+    }
+    if (i->op == VY_OP_SELECT) {
+        interval x = get(t, vy_arg(t->p, id, 1)), y = get(t, vy_arg(t->p, id, 2));
+        return (interval){x.low < y.low ? x.low : y.low, x.high > y.high ? x.high : y.high,
+                          x.known && y.known};
+    }
+    if (i->nargs != 2 || vy_op_infos[i->op].effect != VY_PURE) return (interval){0};
+    return combine((vy_op)i->op, get(t, vy_arg(t->p, id, 0)), get(t, vy_arg(t->p, id, 1)), type);
+}
+
+// `n/c*c .. n`, what chunk.c leaves over: fewer than c iterations, whatever n is.
+static const vy_scalar *rest_below(const vy_program *p, uint32_t loop)
+{
+    uint32_t from = vy_arg(p, loop, 0), n = vy_arg(p, loop, 1);
+    if (VY_IS_LEAF(from) || p->insts.data[from].op != VY_OP_MUL) return NULL;
+    uint32_t quotient = vy_arg(p, from, 0), c = vy_arg(p, from, 1);
+    if (VY_IS_LEAF(quotient) || p->insts.data[quotient].op != VY_OP_DIV) return NULL;
+    return vy_arg(p, quotient, 0) == n && vy_arg(p, quotient, 1) == c ? vy_id_const(p, c) : NULL;
+}
+
+// Most iterations of a LOOP, and the interval of its variable.
+static int64_t trips(turns *t, uint32_t loop, bool *complete)
+{
+    interval from = get(t, vy_arg(t->p, loop, 0)), to = get(t, vy_arg(t->p, loop, 1));
+    interval step = get(t, vy_arg(t->p, loop, 2));
+    int64_t span;
+    if (!from.known || !to.known || !step.known || step.low < 1 ||
+        __builtin_sub_overflow(to.high, from.low, &span)) {
+        *complete = false;
+        return 1;
+    }
+    t->at[loop] = (interval){from.low, to.high > from.low ? to.high - 1 : from.low, true};
+    const vy_scalar *c = rest_below(t->p, loop);
+    if (c && span >= c->i) span = c->i - 1;
+    return span > 0 ? (span - 1) / step.low + 1 : 0;
+}
+
+uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
+                               const int64_t *dim_values, bool *complete)
+{
+    turns t = {.p = p, .scalars = scalars, .dims = dim_values};
+    t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
+    uint64_t *inside = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *inside);
+    uint64_t *most = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *most);
+    uint32_t depth = 0;
+    *complete = t.at && inside && most;
+    if (*complete) inside[0] = 0;
+    for (uint32_t id = 1; t.at && inside && most && id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        t.at[id] = (interval){0};
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+            if (op == VY_OP_WHILE) *complete = false;
+            most[++depth] = op == VY_OP_LOOP ? (uint64_t)trips(&t, id, complete) : 1;
+            inside[depth] = 0;
+        } else if (op == VY_OP_ENDLOOP) {
+            uint64_t all;
+            if (__builtin_mul_overflow(most[depth], inside[depth] + 1, &all)) all = UINT64_MAX / 2;
+            if (__builtin_add_overflow(inside[depth - 1], all, &inside[depth - 1]))
+                inside[depth - 1] = UINT64_MAX / 2;
+            depth--;
+        } else if (vy_op_infos[op].effect != VY_CTRL) {
+            t.at[id] = value(&t, id);
+        }
+    }
+    uint64_t total = t.at && inside && most ? inside[0] : 0;
+    vy_free(t.at);
+    vy_free(inside);
+    vy_free(most);
+    return total;
+}

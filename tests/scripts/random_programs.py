@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Random programs past every oracle (tests/fuzz).
+
+A fresh seed each run, which the first line prints; VYRE_SEED and VYRE_COUNT override.  A failing
+program comes out reduced.
+"""
+import json
+import os
+import random
+import sys
+import time
+
+SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
+sys.path.insert(0, os.path.join(SRC, "tests", "fuzz"))
+sys.dont_write_bytecode = True
+import oracle  # noqa: E402
+
+
+def sanitized():
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
+        return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in json.load(f))
+
+
+seed = int(os.environ.get("VYRE_SEED") or random.Random(time.time_ns()).randrange(10 ** 9))
+count = int(os.environ.get("VYRE_COUNT") or (20 if sanitized() else 120))
+print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
+sys.stdout.flush()
+sys.exit(oracle.main(["--build", BUILD, "--seed", str(seed), "--count", str(count), "--device", "0.3",
+                      "--stop", "--shrink-seconds", "40", "--shrink-each", "1"]))
