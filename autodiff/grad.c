@@ -39,7 +39,7 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 // clang-format off
 #define TABLES(T)                                                                                  \
     T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(slot, n) T(leaf_activity, leaves)            \
+    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on

@@ -16,9 +16,8 @@ typedef struct vy_grad_options {
     uint32_t of_count;
     const char *const *wrt; // inputs; NULL: all float `in` and `inout` buffers
     uint32_t wrt_count;
-    bool seed_buffer;    // the cotangents are buffers grad_o (ct_x for inout x); else all ones
-    bool with_value;     // also write the forward outputs
-    uint64_t tape_limit; // bytes per invocation known at compile time, 0: none; not used yet
+    bool seed_buffer; // the cotangents are buffers grad_o (ct_x for inout x); else all ones
+    bool with_value;  // also write the forward outputs
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one

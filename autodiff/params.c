@@ -93,13 +93,25 @@ static bool is_simple(const reverse *r, uint32_t buffer)
     return !(adds && n);
 }
 
+// The innermost loop around both places; loops inside others have higher ids.
+static uint32_t common_loop(const reverse *r, uint32_t a, uint32_t b)
+{
+    while (a != b)
+        if (a > b)
+            a = r->home[a];
+        else
+            b = r->home[b];
+    return a;
+}
+
 static void scan_buffers(reverse *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op)) continue;
         reverse_buffer *info = &r->buffers[i->aux];
-        if (i->op == VY_OP_ZERO) info->home = r->home[id];
+        if (i->op == VY_OP_ZERO) // unrolling has made several out of one
+            info->home = info->clears++ ? common_loop(r, info->home, r->home[id]) : r->home[id];
         if (i->op == VY_OP_LOAD) {
             info->loaded = true;
             info->sites += vy_is_active(r, id);

@@ -25,12 +25,13 @@ typedef struct reverse_buffer {
     bool of, wrt;
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
-    bool loaded;    // by an instruction whose value may matter
-    bool early;     // every load comes before every write
-    uint32_t sites; // loads that have an adjoint
-    uint32_t home;  // local arrays: innermost loop around the declaration; others 0
-    uint32_t copy;  // buffer of the result that holds its contents, or 0
-    bool stores;    // the forward sweep performs its stores (on `copy`)
+    bool loaded;     // by an instruction whose value may matter
+    bool early;      // every load comes before every write
+    uint32_t sites;  // loads that have an adjoint
+    uint32_t home;   // local arrays: innermost loop around every clear; others 0
+    uint32_t clears; // local arrays: instructions that clear it
+    uint32_t copy;   // buffer of the result that holds its contents, or 0
+    bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
     uint32_t twin;    // any buffer of the result with the same shape, for len()
@@ -70,8 +71,9 @@ typedef struct reverse {
     reverse_undo_vec log;
     uint32_t *slot, *leaf_slot; // scratch of sweep_control.c: place in a list + 1, by id
     // ---- tape: values that a reverse loop cannot have otherwise
-    uint8_t *taped; // by instruction id: keep it on a tape
-    uint32_t *tape; // buffer of the result
+    uint8_t *taped;      // by instruction id: keep it on a tape
+    uint32_t *tape;      // buffer of the result
+    uint32_t *tape_slot; // + 1, where the buffer keeps several values; else 0
     bool failed;
 } reverse;
 

@@ -156,7 +156,15 @@ void vy_reverse_memory(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if ((r->buffers[i->aux].activity & ACTIVE) != ACTIVE || op == VY_OP_ZERO) return;
+    if ((r->buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
+    if (op == VY_OP_ZERO) {
+        // What was in the array before came to nothing.  Where there is one clear only, the adjoint
+        // starts from zero anyway: at the beginning of the reverse, or of each iteration.
+        const reverse_buffer *info = &r->buffers[i->aux];
+        if (info->clears > 1 && info->kind == ADJ_MEMORY)
+            vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
+        return;
+    }
     uint32_t value = vy_arg(r->p, id, i->nargs - 1);
     if (r->p->buffers.data[i->aux].cls == VY_SHARED) {
         refuse(r, id);

@@ -97,6 +97,18 @@ static uint32_t reassociate(const fold_context *f, vy_op op)
     return c ? emit2(f, op, made_by(f, 0, op)[0], c) : 0;
 }
 
+// In the arm of an `if` on c, c itself is known: 1 true, 0 false; −1 unknown.
+static int known_here(const fold_context *f, uint32_t c)
+{
+    const vy_builder *b = f->b;
+    for (uint32_t k = b->regions.count; k-- > 1;) {
+        const build_region *r = &b->regions.data[k];
+        if (b->p->insts.data[r->opener].op == VY_OP_IF && vy_arg(b->p, r->opener, 0) == c)
+            return r->middle == 0;
+    }
+    return -1;
+}
+
 // (x ± c1) ± c2 of wrapping integers, as one step in the direction that needs the smaller constant.
 static uint32_t step_twice(const fold_context *f, bool first_adds, bool second_adds)
 {
@@ -213,6 +225,8 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(LE,     is_int,   EXACT, A == B,                        constant(f, 1))                      \
     R(LE,     is_unsigned, EXACT, IS(0, 0),                   constant(f, 1))                      \
     R(SELECT, always,   EXACT, f->k[0],                       f->k[0]->u ? B : C)                  \
+    R(SELECT, always,   EXACT, known_here(f, A) == 1,         B)                                   \
+    R(SELECT, always,   EXACT, known_here(f, A) == 0,         C)                                   \
     R(SELECT, always,   EXACT, B == C,                        B)                                   \
     R(SELECT, always,   EXACT, INNER(0, NOT),                 select_of(f, INNER(0, NOT)[0], C, B)) \
     R(SELECT, is_bool,  EXACT, all_ones(f, 1) && IS(2, 0),    A)                                   \

@@ -136,6 +136,7 @@ vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
         return (vy_dim){0};
     }
     const vy_dim_node *dx = &b->p->dims.data[x.id], *dy = &b->p->dims.data[y.id];
+    if ((op == '+' || op == '-') && dy->op == VY_DIM_CONST && dy->value == 0) return x;
     vy_dim_node node = {.op = (vy_dim_op)(VY_DIM_ADD + (at - ops)), .a = x.id, .b = y.id};
     int64_t v;
     bool folds = dx->op == VY_DIM_CONST && dy->op == VY_DIM_CONST;

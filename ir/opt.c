@@ -7,21 +7,32 @@
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
 // throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
 // build it; `guards` and `owner` only set flags, which `chunk` copies.
+// clang-format off
 static const struct {
     const char *name;
     bool (*run)(vy_program *p, vy_pass_context *c);
     int level; // lowest that runs it
 } pipeline[] = {
-    {"cleanup", vy_pass_cleanup, 0}, {"dce", vy_pass_dce, 1},
-    {"forward", vy_pass_forward, 1}, {"unroll", vy_pass_unroll, 2},
-    {"promote", vy_pass_promote, 2}, {"scalarise", vy_pass_scalarise, 2},
-    {"cleanup", vy_pass_cleanup, 2}, {"ifconvert", vy_pass_ifconvert, 2},
-    {"forward", vy_pass_forward, 2}, {"licm", vy_pass_licm, 2},
-    {"dse", vy_pass_dse, 2},         {"dce", vy_pass_dce, 1},
-    {"arrays", vy_pass_arrays, 1},   {"cleanup", vy_pass_cleanup, 1},
-    {"guards", vy_pass_guards, 1},   {"owner", vy_pass_owner, 1},
-    {"chunk", vy_pass_chunk, 0}, // copies flagged accesses; the loop variable it makes proves nothing
+    {"cleanup",   vy_pass_cleanup,   0},
+    {"dce",       vy_pass_dce,       1},
+    {"forward",   vy_pass_forward,   1},
+    {"unroll",    vy_pass_unroll,    2},
+    {"promote",   vy_pass_promote,   2},
+    {"scalarise", vy_pass_scalarise, 2},
+    {"cleanup",   vy_pass_cleanup,   2},
+    {"fuse",      vy_pass_fuse,      1},
+    {"ifconvert", vy_pass_ifconvert, 2},
+    {"forward",   vy_pass_forward,   2},
+    {"licm",      vy_pass_licm,      2},
+    {"dse",       vy_pass_dse,       2},
+    {"dce",       vy_pass_dce,       1},
+    {"arrays",    vy_pass_arrays,    1},
+    {"cleanup",   vy_pass_cleanup,   1},
+    {"guards",    vy_pass_guards,    1},
+    {"owner",     vy_pass_owner,     1},
+    {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
 };
+// clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
 
 const char *vy_opt_pass_name(uint32_t index)
@@ -37,13 +48,16 @@ static bool wanted(const char *which, const char *name)
 static bool dump(vy_module *m, const vy_opt_options *o, const char *name)
 {
     if (!o->dump || !wanted(o->dump_after, name)) return true;
-    char *text = vy_print(m, NULL);
-    if (!text) {
-        vy_fail_oom(m);
-        return false;
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        char *text =
+            vy_print_dump(m->programs.data[i], NULL); // with what `guards` and `owner` found
+        if (!text) {
+            vy_fail_oom(m);
+            return false;
+        }
+        o->dump(o->user, name, text);
+        vy_free(text);
     }
-    o->dump(o->user, name, text);
-    vy_free(text);
     return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // owner.c: atomics on elements that one invocation owns become plain read-modify-writes.
 //
-//   over(i: N):  atomic_add(g[i, k], v)  /* owned */      every access to g names i on axis 0
+//   over(i: N):  atomic_add(g[i, k] @owned, v)      every access to g names i on axis 0
 //
 // The obvious test, "the index contains the domain variable", is wrong for one access alone: beside
 // `g[i] += …` a `g[idx[i]] += …` elsewhere in the program may touch the same element from another

@@ -220,8 +220,8 @@ void print_element(printer *o, uint32_t id)
         print_expr(o, vy_arg(o->p, id, k), ANY, false);
     }
     print_str(o, "]");
-    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_INRANGE) print_str(o, " /* in range */");
-    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_OWNED) print_str(o, " /* owned */");
+    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_INRANGE) print_str(o, " @in_range");
+    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_OWNED) print_str(o, " @owned");
 }
 
 void print_atomic(printer *o, uint32_t id)

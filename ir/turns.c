@@ -50,17 +50,17 @@ static interval combine(vy_op op, interval x, interval y, vy_type type)
     bool wraps = false;
     switch (op) {
     case VY_OP_ADD:
-        wraps = __builtin_add_overflow(x.low, y.low, &r.low) |
-                __builtin_add_overflow(x.high, y.high, &r.high);
+        wraps = __builtin_add_overflow(x.low, y.low, &r.low);
+        wraps |= __builtin_add_overflow(x.high, y.high, &r.high);
         break;
     case VY_OP_SUB:
-        wraps = __builtin_sub_overflow(x.low, y.high, &r.low) |
-                __builtin_sub_overflow(x.high, y.low, &r.high);
+        wraps = __builtin_sub_overflow(x.low, y.high, &r.low);
+        wraps |= __builtin_sub_overflow(x.high, y.low, &r.high);
         break;
     case VY_OP_MUL:
-        wraps = x.low < 0 || y.low < 0 ||
-                __builtin_mul_overflow(x.low, y.low, &r.low) |
-                    __builtin_mul_overflow(x.high, y.high, &r.high);
+        wraps = x.low < 0 || y.low < 0;
+        wraps |= __builtin_mul_overflow(x.low, y.low, &r.low);
+        wraps |= __builtin_mul_overflow(x.high, y.high, &r.high);
         break;
     case VY_OP_DIV:
         wraps = x.low < 0 || y.low <= 0;

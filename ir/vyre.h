@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // vyre.h: programs as data.  Parse them, build them, print them, check them, run them in the
-// reference interpreter.  Differentiation is in <vyre/grad.h>, SPIR-V in <vyre/spirv.h>.
+// reference interpreter.  Differentiation is in autodiff/grad.h, SPIR-V in spirv/spirv.h.
 //
 // A *module* holds *programs*, each one compute kernel: parameters (buffers and scalars), an
 // invocation domain `over(i: M, j: N)`, and a body in structured SSA form.

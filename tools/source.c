@@ -78,8 +78,7 @@ static vy_module *derive_once(const command *c, const vy_module *m, const vy_pro
     }
     vy_grad_options g = {.program = vy_program_name(p),
                          .seed_buffer = seeded,
-                         .with_value = o->with_value,
-                         .tape_limit = o->tape_limit};
+                         .with_value = o->with_value};
     names results = {0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {

@@ -528,15 +528,16 @@ class Maker:
         in_loop = c.loops > 0
         kind = self.pick([
             (2.5, "let"), (2.5, "var"), (6 if f else 0, "assign"), (4 if f else 0, "compound"),
-            (1.5 if f else 0, "swap"), (0 if deep else 5, "if"),
+            (3.5 if f else 0, "swap"), (0 if deep else 5, "if"),
             (5 if c.cost <= 30 and not deep else 0, "for"), (1.6 * (0.3 + self.wild) if c.cost <= 20 and not deep else 0, "while"),
             (0.8 if not deep else 0, "scope"), (4 if stores else 0, "store"), (2 if stores else 0, "store compound"),
             (1.2, "local"), (2 if arrays else 0, "fill local"), (1 if not deep else 0, "checkpoint"),
             (2 if in_loop else 0, "break"), (1.5 if in_loop else 0, "continue"), (0.6, "return"),
-            (1 if c.returns is None else 0, "atomic"), (1, "integer"), (0.8, "bool"),
-            (1.6, "tuple"), (1.6, "procedure"), (0.7, "integer assign"), (1, "masked if"),
+            (3 if self.atomics else 0, "atomic"), (1, "integer"), (0.8, "bool"),
+            (2.2, "tuple"), (2.6, "procedure"), (2.2, "integer assign"), (2.2, "masked if"),
             (0.8 if f else 0, "own condition"), (0.9 if stores else 0, "overwrite"),
-            (0.8 if stores else 0, "store and read")])
+            (0.8 if stores else 0, "store and read"),
+            (1.6 if f else 0, "masked twice"), (2 if f and in_loop else 0.5 if f else 0, "scratch")])
         return getattr(self, "s_" + kind.replace(" ", "_"))(c)
 
     def s_let(self, c):
@@ -566,10 +567,10 @@ class Maker:
         return [S("bool", "let %s = {0};" % name, [e])]
 
     def s_integer_assign(self, c):
-        t = self.r.choice(INTS)
-        name = self.named(c, t, True)
-        if not name or name.startswith("w"):  # w…: counters of while loops
+        found = [v for v in c.vars if v[1] in INTS and v[2]]
+        if not found:
             return self.s_integer(c)
+        name, t, _ = self.r.choice(found)
         op = self.r.choice(("=", "+=", "-=", "*="))
         return [S("integer assign", "%s %s {0};" % (name, op), [self.integer(c, t, 2)])]
 
@@ -625,6 +626,36 @@ class Maker:
         body = [S("assign", "%s = %s;" % (name, value), [e])]
         return [S("masked if", ["if " + cond] + ["else"][: self.r.randrange(2)], [e], [body, self.inner(c, 1)])] \
             if self.chance(0.4) else [S("masked if", "if " + cond, [e], [body])]
+
+    def s_masked_twice(self, c):  # one bad value, used under several conditions
+        cond, value = self.r.choice(MASKED)
+        given, name, guard, bad = self.number(c, "@F", 1), self.named(c, "@F", True), c.name(), c.name()
+        e = E("@F", "variable", guard)  # does not change with what it guards
+        out = [S("let", "let %s = {0};" % guard, [given]),
+               S("let", "let %s = %s;" % (bad, value), [e])]  # for masked uses only
+        uses = [S("masked use", "%s = select(%s, %s, %s);" % (name, cond, bad, name), [e]),
+                S("masked use", "%s = (%s ? %s : tanh(%s));" % (name, cond, bad, name), [e]),
+                S("masked if", "if " + cond, [e], [[S("assign", "%s = sin(%s) * 0.9;" % (name, bad))]]),
+                S("for", "for %s in 0u..u32(%s) * 2u" % (c.name("k"), cond), [e],
+                  [[S("assign", "%s = %s;" % (name, bad))]])]
+        if c.loops:
+            out.append(S("masked use", "%s = select(%s, tanh(%s), 0.3);" % (name, cond, bad), [e]))
+        return out + self.r.sample(uses, self.r.randrange(1, 4))
+
+    def s_scratch(self, c):  # an array of an iteration's own, partly stored
+        v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3"))
+        b = Buffer(a, "@F", "local", [], n, True, True)
+        c.buffers.append(b)
+        index = lambda: self.index(c, n)
+        e = lambda: self.squash(self.number(c, "@F", 2))
+        steps = [S("if", "if {0}", [self.condition(c, 1)], [[S("store", a + "[{0}] = {1};", [index(), e()])]]),
+                 S("compound", "%s = tanh(%s * 0.8 + %s[{0}]);" % (v, v, a), [index()]),
+                 S("store compound", a + "[{0}] += {1};", [index(), e()]),
+                 S("compound", "%s += %s[{0}] * sin({1});" % (v, a), [index(), e()]),
+                 S("store", "%s[{0}] = %s[{1}] * {2};" % (a, a), [index(), index(), e()]),
+                 S("store", a + "[{0}] = %s;" % v, [index()])]
+        self.r.shuffle(steps)
+        return [S("local", "local %s: @F[%s];" % (a, n))] + steps[:self.r.randrange(3, 7)]
 
     def s_own_condition(self, c):  # the branch overwrites what its condition was made of
         name = self.named(c, "@F", True)
@@ -788,7 +819,7 @@ class Maker:
             c.vars.append((name, "u32", False))
             return [S("atomic counter", "let %s = atomic_add(%s[%s], {0});"
                       % (name, b.name, ", ".join(b.prefix)), [e])]
-        op = "atomic_add" if self.chance(0.8) else "atomic_sub"
+        op = "atomic_add" if self.chance(0.7) else "atomic_sub"
         e = self.number(c, "@F", 3)
         if self.chance(0.1):
             e = E("@F", "squash", "select({0} > 0.8, {0}, 0.0)", e)
@@ -930,7 +961,7 @@ class Maker:
             row("zr", "@F", "inout", True, False, reverse=False)
         if self.chance(0.35):
             row("c", r.choice(("i32", "u32")), r.choice(("out", "inout")), False, True, None, False)
-        if self.chance(0.5):
+        if self.chance(0.7):
             cls = r.choice(("out", "inout"))
             extent = r.choice(("K", "5", "1"))
             rest.append("acc: %s @F[%s]" % (cls, extent))
@@ -943,11 +974,13 @@ class Maker:
             scalars.append("s: @F")
             c.vars.append(("s", "@F", False))
             if self.chance(0.4):
-                p.wrt = ["x", "s"] + (["z"] if any(b.name == "z" for b in c.buffers) else [])
-        if not p.wrt and self.chance(0.12):
-            p.wrt = ["x"]
-        if self.chance(0.12):
-            p.of = ["y"]
+                p.wrt = ["s"]
+        floats = [re.match(r"(\w+): (in|inout|out) @[FG]", q) for q in ins + rest]
+        floats = [m.groups() for m in floats if m]
+        if p.wrt or self.chance(0.15):
+            p.wrt += [n for n, cls in floats if cls != "out" and self.chance(0.5)][:3]
+        if self.chance(0.2):
+            p.of = [n for n, cls in floats if cls != "in" and self.chance(0.6)][:4]
         p.params = ins + rest + scalars
         p.domain = ", ".join("%s: %s" % (v, e) for v, e in zip(over, extents))
         padding = self.chance(0.15)
@@ -1073,14 +1106,15 @@ def coverage(n, first=0, least=50):
     print("statements")
     for k, v in sorted(kinds.items(), key=lambda i: -i[1]):
         print("  %7d  %s" % (v, k))
-    print("pairs: inside, how often in each of " + ", ".join(OUTER[:12]))
-    inner = sorted(kinds) + [o for o in OUTER if o not in kinds]
-    for b in inner:
-        print("  %-16s %s" % (b, " ".join("%6d" % pairs[a, b] for a in OUTER[:12])))
+    inner = sorted(k for k in kinds if k != "fn") + [o for o in OUTER if o not in kinds]
     rare = [k for c in (ops, kinds) for k, v in c.items() if v < least]
     rare += [k for k in list(UNARY) + list(BINARY) if ops[k] < least]
-    rare += ["%s in %s" % (b, a) for a in OUTER[:12] for b in inner
-             if b != "fn" and pairs[a, b] < least]
+    for outer, insides in ((OUTER[:12], inner), (OUTER[12:], OUTER[12:])):
+        print("pairs: how often the first is inside %s" % ", ".join(outer))
+        for b in insides:
+            print("  %-16s %s" % (b, " ".join("%6d" % pairs[a, b] for a in outer)))
+            rare += ["%s in %s" % (b, a) for a in outer if pairs[a, b] < least
+                     and not (a == "fn" and b.startswith("atomic"))]  # acc is no parameter
     print("fewer than %d times: %s" % (least, ", ".join(sorted(set(rare))) or "nothing"))
 
 

@@ -148,7 +148,7 @@ class Bench:
             argv += ["--of", ",".join(p.of)]
         if p.wrt:
             argv += ["--wrt", ",".join(p.wrt)]
-        if data_seed % 2:
+        if data_seed % 2 and (not p.of or "y" in p.of):
             argv += ["--ct", "y=uniform:0.3:1.2:%d" % data_seed]
         return argv
 

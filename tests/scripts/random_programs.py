@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Random programs past every oracle (tests/fuzz).
 
-A fresh seed each run, which the first line prints; VYRE_SEED and VYRE_COUNT override.  A failing
+First those that once failed (tests/fuzz/found).  A fresh seed each run, which the first line prints; VYRE_SEED and VYRE_COUNT override.  A failing
 program comes out reduced.
 """
 import json
@@ -26,5 +26,9 @@ seed = int(os.environ.get("VYRE_SEED") or random.Random(time.time_ns()).randrang
 count = int(os.environ.get("VYRE_COUNT") or (20 if sanitized() else 120))
 print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
 sys.stdout.flush()
+FOUND = os.path.join(SRC, "tests", "fuzz", "found")
+if oracle.main(["--build", BUILD, "--replay"]
+               + [os.path.join(FOUND, f) for f in sorted(os.listdir(FOUND))]):
+    sys.exit(1)
 sys.exit(oracle.main(["--build", BUILD, "--seed", str(seed), "--count", str(count), "--device", "0.3",
                       "--stop", "--shrink-seconds", "40", "--shrink-each", "1"]))

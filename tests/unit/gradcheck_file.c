@@ -69,7 +69,8 @@ static void read_directives(job *j)
         if (!is) break;
         *is = 0;
         uint32_t k = 0;
-        for (char *v = is; v && k < 64; v = strchr(v + 1, ',')) j->values[n][k++] = strtod(v + 1, NULL);
+        for (char *v = is; v && k < 64; v = strchr(v + 1, ','))
+            j->values[n][k++] = strtod(v + 1, NULL);
         c->data[n] = (gradcheck_data){w, j->values[n], k};
     }
     n = 0;
@@ -110,7 +111,8 @@ typedef enum report { NOTHING, RACES, EVERYTHING } report; // which reports are 
 
 static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint64_t *path)
 {
-    vy_eval_options o = {.f64 = f64, .report_races = reports >= RACES,
+    vy_eval_options o = {.f64 = f64,
+                         .report_races = reports >= RACES,
                          .report_uninitialised = reports == EVERYTHING,
                          .max_steps = 200000000};
     vy_eval_hooks hooks = {.path_hash = path};
@@ -120,7 +122,8 @@ static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint
                                     &report, &d)
                    : vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, &o, &report, &d);
     if (ok && !report.races && !report.uninitialised) return true;
-    snprintf(message, sizeof message, "%s: %s", vy_program_name(p), ok ? report.first.text : d.text);
+    snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
+             ok ? report.first.text : d.text);
     return false;
 }
 
@@ -183,8 +186,8 @@ static bool round_trip(job *j, vy_module *m, const char *what, vy_module **again
     bool ok = back != NULL;
     if (ok) {
         second = vy_print(back, NULL);
-        if (!vy_module_equal(m, back)) ok = false, snprintf(message, sizeof message,
-                                                            "%s: text reads back another", what);
+        if (!vy_module_equal(m, back))
+            ok = false, snprintf(message, sizeof message, "%s: text reads back another", what);
         if (strcmp(text, second) != 0) {
             size_t at = 0, line = 1;
             while (text[at] == second[at]) line += text[at++] == '\n';
@@ -209,8 +212,10 @@ static bool round_trip(job *j, vy_module *m, const char *what, vy_module **again
     free(binary);
     free(text);
     free(second);
-    if (again && ok) *again = back;
-    else vy_module_free(back);
+    if (again && ok)
+        *again = back;
+    else
+        vy_module_free(back);
     return ok || fail(j, "print");
 }
 
@@ -311,8 +316,9 @@ static bool element(job *j, const vy_program *p, image *x, const bool *of, doubl
         j->unreliable++;
         return true;
     }
-    snprintf(message, sizeof message, "%s[%llu] = %.12g, finite differences %.12g (seed %u%s)", name,
-             (unsigned long long)e, got, fd, j->c.seed, j->c.seeded ? ", random cotangents" : "");
+    snprintf(message, sizeof message, "%s[%llu] = %.12g, finite differences %.12g (seed %u%s)",
+             name, (unsigned long long)e, got, fd, j->c.seed,
+             j->c.seeded ? ", random cotangents" : "");
     return fail(j, "fd");
 }
 
@@ -403,9 +409,13 @@ static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d
     uint32_t n_of = 0, n_wrt = 0;
     while (n_of < 4 && j->c.of[n_of]) n_of++;
     while (n_wrt < 4 && j->c.wrt[n_wrt]) n_wrt++;
-    vy_grad_options o = {.program = vy_program_name(last_program(m)), .of = n_of ? j->c.of : NULL,
-                         .of_count = n_of, .wrt = n_wrt ? j->c.wrt : NULL, .wrt_count = n_wrt,
-                         .seed_buffer = j->c.seeded, .with_value = with_value};
+    vy_grad_options o = {.program = vy_program_name(last_program(m)),
+                         .of = n_of ? j->c.of : NULL,
+                         .of_count = n_of,
+                         .wrt = n_wrt ? j->c.wrt : NULL,
+                         .wrt_count = n_wrt,
+                         .seed_buffer = j->c.seeded,
+                         .with_value = with_value};
     return vy_grad(m, &o, d);
 }
 
@@ -538,9 +548,12 @@ static bool check_file(const char *path, uint32_t first, uint32_t seeds)
     if (ok)
         printf("%s: ok %u compared, %u kinks, %u unreliable\n", path, j.compared, j.kinks,
                j.unreliable);
-    else if (invalid) printf("%s: invalid %s\n", path, message);
-    else if (strcmp(j.oracle, "refused") == 0) printf("%s: refused %s\n", path, message);
-    else printf("%s: FAIL %s %s\n", path, j.oracle, message);
+    else if (invalid)
+        printf("%s: invalid %s\n", path, message);
+    else if (strcmp(j.oracle, "refused") == 0)
+        printf("%s: refused %s\n", path, message);
+    else
+        printf("%s: FAIL %s %s\n", path, j.oracle, message);
     fflush(stdout);
     vy_module_free(m);
     free(j.words);
@@ -553,10 +566,12 @@ int main(int argc, char **argv)
     uint32_t seeds = 2, first = 1;
     int status = 0;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--seeds") == 0 && i + 1 < argc) seeds = (uint32_t)atoi(argv[++i]);
+        if (strcmp(argv[i], "--seeds") == 0 && i + 1 < argc)
+            seeds = (uint32_t)atoi(argv[++i]);
         else if (strcmp(argv[i], "--first-seed") == 0 && i + 1 < argc)
             first = (uint32_t)atoi(argv[++i]);
-        else if (!check_file(argv[i], first, seeds)) status = 1;
+        else if (!check_file(argv[i], first, seeds))
+            status = 1;
     }
     return status;
 }

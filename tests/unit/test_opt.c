@@ -131,6 +131,17 @@ static void build_promote(frame *f)
     vy_end(f->b);
 }
 
+// Two neighbouring ifs on one condition.
+static void build_fuse(frame *f)
+{
+    vy_value c = vy_lt(f->b, load1(f->b, f->x, f->i), f32(f->b, 1));
+    for (int k = 0; k < 2; k++) {
+        vy_if(f->b, c);
+        atomic1(f->b, "add", f->y, f->i, f32(f->b, k + 1));
+        vy_end(f->b);
+    }
+}
+
 static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
 // A carry that becomes invariant only after forwarding.
@@ -157,6 +168,7 @@ static uint32_t stats(const vy_program *p, int what)
     case 4: return p->buffers.count;
     case 5: return count_flag(p, VY_FLAG_INRANGE);
     case 6: return count_flag(p, VY_FLAG_OWNED);
+    case 8: return count_op(p, VY_OP_IF);
     default: { // order: depths of loads
         vy_structure s;
         uint32_t sum = 0;
@@ -187,6 +199,7 @@ static const struct one {
     {"guards", build_licm, 5, 2, 0},
     {"owner", build_owner, 6, 1, 0},
     {"promote", build_promote, 7, 0, 1},
+    {"fuse", build_fuse, 8, 1, 2},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -882,9 +895,9 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,        "cleanup",   "dce",    "forward", "unroll",
-                                         "scalarise", "ifconvert", "licm",   "dse",     "arrays",
-                                         "guards",    "owner",     "promote"};
+    static const char *const passes[] = {NULL,        "cleanup",   "dce",     "forward", "unroll",
+                                         "scalarise", "ifconvert", "licm",    "dse",     "arrays",
+                                         "guards",    "owner",     "promote", "fuse"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Does the fuzzer notice wrong rules?  Plants them one by one and says how many programs it took.
+
+  plant.py --build DIR [--count N] [--seed S]
+
+Each is a copy of one source file with a small change, linked ahead of DIR's libvyre.a into a
+gradcheck_file of its own.  Exit 1 if one goes unnoticed or its text is no longer found.
+"""
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import generate  # noqa: E402
+import oracle  # noqa: E402
+
+OPS = ("ir/ops.h", "autodiff/rules.c")
+PLANTS = (  # what is changed, what is compiled, old, new
+    (*OPS, "D2(G, NEG(G))", "D2(G, G)"),                            # −
+    (*OPS, "D2(MUL(G, B), MUL(G, A)),", "D2(MUL(G, B), MUL(G, B)),"),  # ×
+    (*OPS, "NEG(DIV(MUL(G, Y), B))", "NEG(DIV(MUL(G, Y), A))"),     # ÷
+    (*OPS, "D3(MUL(G, B), MUL(G, A), G)", "D3(MUL(G, B), MUL(G, A), NEG(G))"),  # fma
+    (*OPS, "PICK2(LT(A, B))", "PICK2(LT(B, A))"),                   # min
+    (*OPS, "D1(MUL(G, SUB(K(1), MUL(Y, Y))))", "D1(MUL(G, SUB(K(1), Y)))"),     # tanh
+    (*OPS, "D1(DIV(G, MUL(K(2), Y)))", "D1(DIV(G, Y))"),            # sqrt
+    (*OPS, "MUL(K(-0.5), G)", "MUL(K(0.5), G)"),                    # rsqrt
+    (*OPS, "D1(NEG(MUL(G, SIN(A))))", "D1(MUL(G, SIN(A)))"),        # cos
+    (*OPS, "D1(MUL(G, SIGMOID(A)))", "D1(MUL(G, A))"),              # softplus
+    (*OPS, "D1(DIV(G, HYPOT(A, K(1))))", "D1(DIV(G, HYPOT(A, K(2))))"),         # asinh
+    (*OPS, "MUL(MUL(G, Y), LOG(A))", "MUL(MUL(G, Y), A)"),          # pow
+    (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
+    (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
+    ("autodiff/sweep.c", None, "emit2(r, VY_OP_ADD, vy_id_type(r->p, id), have, g)", "g"),
+    ("autodiff/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
+    ("autodiff/masks.c", None, "if (a < opener) continue;", ""),
+    ("autodiff/masks.c", None, "if (!conditional) r->maskable[id] = 0;", "r->maskable[id] = 0;"),
+    ("autodiff/sweep_control.c", None, "^ VY_FLAG_REVERSE;", ";"),
+    ("autodiff/sweep_control.c", None, "clear_local_adjoints(r, f->opener);", ""),
+    ("autodiff/sweep_control.c", None, "vy_emit(r->b, VY_OP_ZERO", "if (0) vy_emit(r->b, VY_OP_ZERO"),
+    ("autodiff/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
+     "elses[n++] = or_zero(r, base ? base : t->adjoint[1]"),
+    ("autodiff/replay.c", None, "return info->last_write < (outermost ? outermost : id);",
+     "return true;"),
+    ("autodiff/replay.c", None, "return info->last_write < (outermost ? outermost : id);",
+     "return info->last_write < id;"),
+    ("autodiff/sweep_memory.c", None, "element_adjoint(r, id, true)", "element_adjoint(r, id, false)"),
+    ("autodiff/sweep_memory.c", None, "if (!found) return false;", ""),
+    ("autodiff/sweep_memory.c", None, "info->sites == 1 &&", ""),
+)
+
+
+def build(folder, plant, o):
+    """Path of the wrong gradcheck_file, or None with a reason."""
+    changed, compiled, old, new = plant
+    with open(os.path.join(ROOT, changed), encoding="utf-8") as f:
+        text = f.read()
+    if old not in text:
+        return None, "its text is gone"
+    for name in {os.path.dirname(changed), "ir", "autodiff"}:
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+    sources = [(changed, text.replace(old, new, 1))]
+    if compiled:
+        with open(os.path.join(ROOT, compiled), encoding="utf-8") as f:
+            sources.append((compiled, f.read()))
+        with open(os.path.join(ROOT, "autodiff", "reverse.h"), encoding="utf-8") as f:
+            sources.append(("autodiff/reverse.h", f.read()))
+        for name in ("ir.h", "vyre.h", "mem.h", "diag_codes.h"):
+            with open(os.path.join(ROOT, "ir", name), encoding="utf-8") as f:
+                sources.append(("ir/" + name, f.read()))
+        with open(os.path.join(ROOT, "autodiff", "grad.h"), encoding="utf-8") as f:
+            sources.append(("autodiff/grad.h", f.read()))
+    for name, content in sources:
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(content)
+    out = os.path.join(folder, "tests", "gradcheck_file")
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    libs = subprocess.run(["pkg-config", "--libs", "SPIRV-Tools"], capture_output=True,
+                          text=True).stdout
+    done = subprocess.run(
+        ["cc", "-std=gnu11", "-O1", "-ffp-contract=off", "-I" + folder, "-I" + ROOT,
+         "-I" + os.path.join(ROOT, os.path.dirname(changed)), "-I" + o.build, "-w",
+         os.path.join(ROOT, "tests", "unit", "gradcheck_file.c"),
+         os.path.join(folder, compiled or changed), os.path.join(o.build, "libvyre.a"), "-lm", "-lisl"]
+        + shlex.split(libs) + ["-lstdc++", "-o", out], capture_output=True, text=True)
+    return (out, "") if done.returncode == 0 else (None, done.stderr[:500])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.environ.get("BUILD") or os.path.join(ROOT, "build"))
+    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
+    o = parser.parse_args()
+    o.build = os.path.abspath(o.build)
+    missed = 0
+    for n, plant in enumerate(PLANTS):
+        what = "%2d %s: %s → %s" % (n + 1, plant[0], plant[2][:45], plant[3][:45])
+        with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
+            path, why = build(folder, plant, o)
+            found = None
+            if path:
+                bench = oracle.Bench(o.build, folder)
+                bench.check = path
+                for seed in range(o.seed, o.seed + o.count, oracle.BATCH):
+                    verdicts = bench.interpreter(
+                        [generate.make(s) for s in range(seed, seed + oracle.BATCH)], seed)
+                    bad = [k for k, v in enumerate(verdicts) if v and v[0] not in ("refused", "invalid")]
+                    if bad:
+                        found = "%s after %d programs" % (verdicts[bad[0]][0], seed - o.seed + bad[0] + 1)
+                        break
+                why = found or "NOT NOTICED in %d programs" % o.count
+        missed += not found
+        print("%s\n   %s" % (what, why))
+        sys.stdout.flush()
+    print("%d of %d noticed" % (len(PLANTS) - missed, len(PLANTS)))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
