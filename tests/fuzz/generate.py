@@ -346,8 +346,8 @@ class Maker:
         kind = self.pick([
             (4, "*"), (4, "+"), (3, "-"), (6, "unary"), (4, "binary"), (1, "fma"), (1, "clamp"),
             (0.8, "mix"), (2, "select"), (2, "?:"), (1.4, "masked select"), (1, "masked ?:"),
-            (2.2 if c.cost <= 24 and c.guard < 2 else 0, "reduce"), (2, "call"), (0.5, "of integer"),
-            (0.6 if self.p.has_second else 0, "of second"), (0.3, "stop_grad"), (0.2, "bitcast"),
+            ((4 if c.guard else 2.2) if c.cost <= 24 and c.guard < 2 else 0, "reduce"), (2, "call"), (0.5, "of integer"),
+            (1.2 if self.p.has_second else 0, "of second"), (0.3, "stop_grad"), (0.2, "bitcast"),
             (1, "tied"), (0.3, "len")])
         if kind in ("+", "-", "*"):
             a, b = n(), n(r.choice((1, 2)))
@@ -475,7 +475,7 @@ class Maker:
         outer = [v for v in c.vars if v[1] == "u32" and v[0][0] == "k"]
         kind = self.pick([(4, "literal"), (5, "K"), (2 if outer else 0, "triangle"),
                           (1.5 if outer else 0, "rest"), (1, "scalar"), (self.wild, "data"),
-                          (self.wild, "float"), (1.5, "signed"), (0.5, "i64"), (0.7, "empty"),
+                          (self.wild, "float"), (2.6, "signed"), (0.7, "i64"), (0.7, "empty"),
                           (self.wild, "variable")])
         lit = lambda n, t="u32": E(t, "literal", self.suffix(n, t))
         if kind == "K":
@@ -534,10 +534,10 @@ class Maker:
             (1.2, "local"), (2 if arrays else 0, "fill local"), (1 if not deep else 0, "checkpoint"),
             (2 if in_loop else 0, "break"), (1.5 if in_loop else 0, "continue"), (0.6, "return"),
             (3 if self.atomics else 0, "atomic"), (1, "integer"), (0.8, "bool"),
-            (2.2, "tuple"), (2.6, "procedure"), (2.2, "integer assign"), (2.2, "masked if"),
+            (2.2, "tuple"), (2.6, "procedure"), (2.2, "integer assign"), (3, "masked if"),
             (0.8 if f else 0, "own condition"), (0.9 if stores else 0, "overwrite"),
             (0.8 if stores else 0, "store and read"),
-            (1.6 if f else 0, "masked twice"), (2 if f and in_loop else 0.5 if f else 0, "scratch")])
+            (1.6 if f else 0, "masked twice"), (1.6 if f and c.cost <= 16 else 0, "alias"), (2 if f and in_loop else 0.5 if f else 0, "scratch")])
         return getattr(self, "s_" + kind.replace(" ", "_"))(c)
 
     def s_let(self, c):
@@ -594,11 +594,14 @@ class Maker:
         return [S("compound", "%s %s {0};" % (name, op), [e])]
 
     def s_swap(self, c):
-        a, b = self.named(c, "@F", True), self.named(c, "@F", True)
-        if a == b:
-            return self.s_assign(c)
+        found = [v[0] for v in c.vars if v[1] == "@F" and v[2]]
+        out = []
+        if len(found) < 2:
+            out = self.s_var(c)
+            found.append(c.vars[-1][0])
+        a, b = self.r.sample(found, 2)
         t = c.name()
-        return [S("swap", "let %s = %s;" % (t, a)), S("swap", "%s = %s;" % (a, b)),
+        return out + [S("swap", "let %s = %s;" % (t, a)), S("swap", "%s = %s;" % (a, b)),
                 S("swap", "%s = %s;" % (b, t) if self.chance(0.7) else "%s = tanh(%s + %s);" % (b, t, a))]
 
     def inner(self, c, most=3, **changes):
@@ -642,6 +645,24 @@ class Maker:
             out.append(S("masked use", "%s = select(%s, tanh(%s), 0.3);" % (name, cond, bad), [e]))
         return out + self.r.sample(uses, self.r.randrange(1, 4))
 
+    def s_alias(self, c):  # stored and read under indices written differently, from one loop turn to another
+        v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3", "4"))
+        c.buffers.append(Buffer(a, "@F", "local", [], n, True, True))
+        i = Scope(c)
+        k = i.name("k")
+        i.vars.append((k, "u32", False))
+        i.loops, i.cost = c.loops + 1, c.cost * 4
+        steps = [S("store", a + "[{0}] = sin(%s + {1});" % v, [self.index(i, n), self.number(i, "@F", 1)]),
+                 S("assign", "%s = tanh(%s[{0}] * %s + {1});" % (v, a, v),
+                   [self.index(i, n), self.number(i, "@F", 1)])]
+        if self.chance(0.3):
+            steps.insert(1, S("store compound", a + "[{0}] += {1};",
+                              [self.index(i, n), self.squash(self.number(i, "@F", 1))]))
+        if self.chance(0.3):
+            steps.reverse()
+        head = "for %s in %s" % (k, self.r.choice(("0u..4u", "rev(0u..4u)", "1u..6u step 2u")))
+        return [S("local", "local %s: @F[%s];" % (a, n)), S("for", head, [], [steps])]
+
     def s_scratch(self, c):  # an array of an iteration's own, partly stored
         v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3"))
         b = Buffer(a, "@F", "local", [], n, True, True)
@@ -670,9 +691,9 @@ class Maker:
         i.vars.append((name, t, False))
         i.cost, i.loops = c.cost * max(trips, 1), c.loops + 1
         head, kind, exprs = "{0}..{1}", "for", [low, high]
-        if self.chance(0.28):
+        if self.chance(0.4):
             head, kind = "rev(%s)" % head, "for rev"
-        if self.chance(0.18):
+        if self.chance(0.27):
             step = "{2}"
             outer = [v[0] for v in c.vars if v[1] == t and v[0][0] == "k"]
             exprs.append(E(t, "step outer", "(%s & %s) + %s" % (self.r.choice(outer), self.suffix(1, t), self.suffix(1, t)))

@@ -98,10 +98,13 @@ def main():
     parser.add_argument("--build", default=os.environ.get("BUILD") or os.path.join(ROOT, "build"))
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
     missed = 0
     for n, plant in enumerate(PLANTS):
+        if o.only not in (0, n + 1):
+            continue
         what = "%2d %s: %s → %s" % (n + 1, plant[0], plant[2][:45], plant[3][:45])
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
             path, why = build(folder, plant, o)
@@ -120,7 +123,7 @@ def main():
         missed += not found
         print("%s\n   %s" % (what, why))
         sys.stdout.flush()
-    print("%d of %d noticed" % (len(PLANTS) - missed, len(PLANTS)))
+    print("%d went unnoticed" % missed)
     return 1 if missed else 0
 
 
