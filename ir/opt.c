@@ -25,6 +25,7 @@ static const struct {
     {"forward",   vy_pass_forward,   2},
     {"licm",      vy_pass_licm,      2},
     {"dse",       vy_pass_dse,       2},
+    {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero
     {"dce",       vy_pass_dce,       1},
     {"arrays",    vy_pass_arrays,    1},
     {"cleanup",   vy_pass_cleanup,   1},

@@ -123,7 +123,8 @@ static int64_t target_variable(printer *o, const print_frame *f, uint32_t start,
     bool assigns =
         start && start != old && (loop || (print_is_plain(o, start) && o->inlined[start]));
     if (!held_by(o, old, var)) return var;
-    if (print_used_between(o, old, loop ? f->opener : f->closer, end)) return -1;
+    // What is assigned before the construct is lost inside it, too.
+    if (print_used_between(o, old, loop || assigns ? f->opener : f->closer, end)) return -1;
     return assigns && opening_reads(o, f, old) ? -1 : (int64_t)var;
 }
 
