@@ -16,7 +16,7 @@
 // The Khronos validation layer keeps some memory and is unloaded with the instance, so its name is gone
 // when leaks are reported.  It is C++; our own memory comes from malloc.
 const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\n"; }
+const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
 #endif
 
 bool gpu_fail(const vkrt_error *e, vy_diag *d)
