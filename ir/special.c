@@ -199,6 +199,11 @@ double vy_ref_polygamma(unsigned n, double x)
     if (isnan(x) || x == -(double)INFINITY || n > 2000) return (double)NAN;
     if (x == 0) return even ? -1 / x : (double)INFINITY;
     if (x == (double)INFINITY) return even ? -0.0 : 0.0;
+    if (fabs(x) < 0x1p-60 && n < 1000) {
+        // ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n!/xⁿ⁺¹ (1 + O(xⁿ⁺¹)); the products of pairs below overflow before it does
+        const long double leading = tgammal(n + 1.0L) / powl(x, n + 1.0L);
+        return (double)(even ? -leading : leading);
+    }
     pair y;
     if (x > 0) {
         y = hurwitz(n, (pair){x, 0});
