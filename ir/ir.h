@@ -369,6 +369,7 @@ bool vy_pass_licm(vy_program *p, vy_pass_context *c);
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
 bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c); // cheap pure arms → select
 bool vy_pass_guards(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_INRANGE
+bool vy_pass_algebra(vy_program *p, vy_pass_context *c);   // inexact rules, if fast_math
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);     // options->chunk iterations per turn
 bool vy_pass_owner(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_OWNED

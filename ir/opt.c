@@ -14,6 +14,7 @@ static const struct {
     int level; // lowest that runs it
 } pipeline[] = {
     {"cleanup",   vy_pass_cleanup,   0},
+    {"algebra",   vy_pass_algebra,   0}, // only under fast-math
     {"dce",       vy_pass_dce,       1},
     {"forward",   vy_pass_forward,   1},
     {"unroll",    vy_pass_unroll,    2},
