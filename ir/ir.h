@@ -33,6 +33,7 @@
 
 #include "mem.h"
 #include "ops.h"
+#include "pipeline.h"
 #include "vyre.h"
 
 #define VY_LEAF_BIT 0x80000000u
@@ -92,6 +93,7 @@ typedef enum vy_dim_op {
     VY_DIM_REM,
     VY_DIM_MIN,
     VY_DIM_MAX,
+    VY_DIM_STEP, // pipelines only: value = index of the VALUE or REPEAT step that gives it
 } vy_dim_op;
 
 typedef struct vy_dim_node {
@@ -150,6 +152,16 @@ struct vy_program {
 };
 
 VY_VEC_TYPE(vy_program_vec, vy_program *);
+VY_VEC_TYPE(vy_pipe_step_vec, vy_pipe_step);
+
+struct vy_pipeline {
+    vy_module *module;
+    const char *name;
+    vy_program *signature;  // owned; not among the module's programs
+    vy_pipe_step_vec steps; // what they point to is in the module's arena
+    uint32_t line;
+};
+VY_VEC_TYPE(vy_pipeline_vec, vy_pipeline *);
 
 struct vy_module {
     vy_arena arena; // names and other small things that live as long as the module
@@ -158,6 +170,7 @@ struct vy_module {
     size_t source_size;
     uint32_t order;
     vy_program_vec programs;
+    vy_pipeline_vec pipelines;
     vy_diag diag;
     vy_strings names; // interned debug names
 };
