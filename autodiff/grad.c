@@ -38,8 +38,8 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 
 // clang-format off
 #define TABLES(T)                                                                                  \
-    T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
+    T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
+    T(adjoint, n) T(mask, n) T(kept, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -61,6 +61,8 @@ static bool make_tables(reverse *r)
         bool loop =
             up && (r->p->insts.data[up].op == VY_OP_LOOP || r->p->insts.data[up].op == VY_OP_WHILE);
         r->home[id] = loop ? up : up ? r->home[up] : 0;
+        loop |= up && r->p->insts.data[up].op == VY_OP_CHECKPOINT;
+        r->scope[id] = loop ? up : up ? r->scope[up] : 0;
     }
     return true;
 }
@@ -149,6 +151,14 @@ static vy_program *build(reverse *r)
     return NULL;
 }
 
+// Whose copy records what the replay of `root` cannot have: the CHECKPOINT around it, or 0.
+static uint32_t recorder(const reverse *r, uint32_t root)
+{
+    uint32_t up = r->scope[root];
+    while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->scope[up];
+    return up;
+}
+
 // Values behind poison that is still used: true if there are new ones to tape.
 static bool find_poison(reverse *r, const vy_program *p)
 {
@@ -169,7 +179,10 @@ static bool find_poison(reverse *r, const vy_program *p)
                     vy_op_infos[made->op].text);
                 return false;
             }
-            r->taped[l->index] = 1;
+            // The copy that records it is the next one out that may have the value.
+            uint32_t keeper = recorder(r, l->axis);
+            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) continue;
+            r->kept[l->index] = keeper + 1;
             found = true;
         }
     }

@@ -16,6 +16,9 @@
 
 static vy_dim none = {0};
 
+// The CHECKPOINT whose replay records `id`, or 0.
+static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->kept[id] - 1; }
+
 // A dimension that is at least the value of `id` (an integer of the primal), or none.
 static vy_dim upper_bound(reverse *r, uint32_t id)
 {
@@ -90,7 +93,7 @@ static vy_dim trip_bound(reverse *r, uint32_t loop)
 static bool tape_shape(reverse *r, uint32_t id, vy_dim *dims, uint32_t *rank, uint32_t *culprit)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
-    for (uint32_t l = r->home[id]; l; l = r->home[l]) {
+    for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) {
         if (n + r->p->overs.count >= VY_MAX_RANK) return false;
         loops[n++] = l;
     }
@@ -131,7 +134,8 @@ static vy_type kept_type(const reverse *r, uint32_t id)
 
 static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
 {
-    return r->taped[y] && r->home[x] == r->home[y] && kept_type(r, x) == kept_type(r, y);
+    return r->kept[x] == r->kept[y] && r->home[x] == r->home[y] &&
+           kept_type(r, x) == kept_type(r, y);
 }
 
 // The end of the values that may share a tape with `first`: those of its loop.
@@ -171,7 +175,7 @@ bool vy_tape_declare(reverse *r)
 {
     memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
     for (uint32_t id = 1; id < r->p->insts.count; id++)
-        if (r->taped[id] && !r->tape[id] && !declare_group(r, id)) return false;
+        if (r->kept[id] && !r->tape[id] && !declare_group(r, id)) return false;
     return !vy_builder_failed(r->b);
 }
 
@@ -181,7 +185,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     const vy_program *p = r->p;
     uint32_t loops[VY_MAX_RANK], n = 0, rank = 0;
     if (r->tape_slot[id]) index[rank++] = vy_int(r->b, VY_U32, r->tape_slot[id] - 1).id;
-    for (uint32_t l = r->home[id]; l; l = r->home[l]) loops[n++] = l;
+    for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) loops[n++] = l;
     while (n-- > 0) {
         uint32_t l = loops[n], k = r->map[l], from = vy_primal(r, vy_arg(p, l, 0));
         uint32_t step = vy_primal(r, vy_arg(p, l, 2));
@@ -194,8 +198,9 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     return rank;
 }
 
-void vy_tape_store(reverse *r, uint32_t id)
+void vy_tape_record(reverse *r, uint32_t id)
 {
+    if (!r->kept[id] || keeper_of(r, id) != r->replaying) return;
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->map[id];
     if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
@@ -204,6 +209,8 @@ void vy_tape_store(reverse *r, uint32_t id)
 
 uint32_t vy_tape_load(reverse *r, uint32_t id)
 {
+    uint32_t root = r->replaying;
+    if (!r->kept[id] || !root || !vy_encloses(r, keeper_of(r, id), root)) return 0;
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);
