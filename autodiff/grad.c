@@ -8,6 +8,7 @@
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
+#include "segment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -228,7 +229,7 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-static vy_program *differentiate(reverse *r, const vy_program *source)
+static vy_program *attempt(reverse *r, const vy_program *source)
 {
     if (!make_tables(r)) return NULL;
     vy_reverse_choose(r, source);
@@ -247,6 +248,50 @@ static vy_program *differentiate(reverse *r, const vy_program *source)
         }
         vy_program_free(p);
     }
+}
+
+// Outermost counted loops whose iterations are kept: marks them, and says whether there are any.
+static bool choose_loops(const reverse *r, uint8_t *chosen)
+{
+    enum { FEW = 16 }; // iterations that are not worth it
+    bool any = false;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        uint32_t keeper = r->kept[id] - 1, found = 0;
+        if (!r->kept[id]) continue;
+        for (uint32_t l = r->home[id]; l > keeper; l = r->home[l]) {
+            if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
+            const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
+            const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
+            if (!from || !to || to->i - from->i >= FEW) found = l;
+        }
+        if (found) chosen[found] = 1, any = true;
+    }
+    return any;
+}
+
+// Differentiates the primal, cutting loops into segments as often as asked for.
+static vy_program *differentiate(vy_program *primal, const vy_program *source, reverse *r)
+{
+    uint32_t *hints = NULL;
+    vy_program *p = NULL;
+    for (uint32_t round = 0;; round++) {
+        r->hints = hints;
+        p = attempt(r, source);
+        if (!p || round == r->options->checkpoint) break;
+        uint8_t *chosen = zeroed(r, primal->insts.count, 1);
+        bool cut = chosen && choose_loops(r, chosen);
+        bool ok = cut && vy_segment(primal, chosen, &hints);
+        vy_free(chosen);
+        if (!cut && !r->failed) break;
+        vy_program_free(p);
+        p = NULL;
+        free_tables(r);
+        *r = (reverse){.p = primal, .options = r->options, .out = r->out, .failed = !ok};
+        if (!ok) break;
+    }
+    free_tables(r);
+    vy_free(hints);
+    return p;
 }
 
 static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
@@ -313,9 +358,8 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     bool ok = primal && simplify_primal(primal);
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
-        vy_program *p = differentiate(&r, source);
+        vy_program *p = differentiate(primal, source, &r);
         ok = p && finish(&r, p);
-        free_tables(&r);
     }
     if (!ok) {
         if (out && !vy_module_ok(out))

@@ -138,7 +138,7 @@ static bool copy_dims(reverse *r)
     const vy_program *p = r->p;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        static const char ops[] = "+-*/%<>";
+        static const char ops[] = "+-*/%<>r";
         if (d->op == VY_DIM_CONST)
             r->dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)

@@ -49,6 +49,7 @@ typedef struct reverse {
     vy_builder *b;
     vy_structure s;
     // ---- facts about the primal, by instruction id
+    const uint32_t *hints; // by instruction: upper bound, see bound.h; or NULL
     uint8_t *activity;
     uint8_t *leaf_activity;  // by leaf
     uint32_t *home;          // innermost LOOP or WHILE around it

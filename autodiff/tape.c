@@ -9,90 +9,20 @@
 // so neighbours in a workgroup touch neighbouring words.  The trip counts must be known from the
 // parameters, or be bounded by them (`for j in 0..i` inside `for i in 0..n` takes n); where they are
 // not, grad refuses with the place of the loop.
+#include "bound.h"
 #include "reverse.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static vy_dim none = {0};
-
 // The CHECKPOINT whose replay records `id`, or 0.
 static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->kept[id] - 1; }
-
-// A dimension that is at least the value of `id` (an integer of the primal), or none.
-static vy_dim upper_bound(reverse *r, uint32_t id)
-{
-    const vy_program *p = r->p;
-    if (VY_IS_LEAF(id)) {
-        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-        if (l->kind == VY_LEAF_CONST) return vy_dim_const(r->b, l->value.i);
-        if (l->kind == VY_LEAF_SCALAR)
-            return vy_dim_value(r->b, (vy_value){vy_reverse_leaf(r, id)});
-        if (l->kind == VY_LEAF_OVER) return r->dims[p->overs.data[l->index].extent.id];
-        if (l->kind == VY_LEAF_LEN) return r->dims[p->buffers.data[l->index].dims[l->axis].id];
-        return none;
-    }
-    const vy_inst *i = &p->insts.data[id];
-    vy_dim x, y;
-    switch (i->op) {
-    case VY_OP_LOOP: return upper_bound(r, vy_arg(p, id, 1)); // the variable stays below `to`
-    case VY_OP_CAST: { // a negative number would become a huge unsigned one
-        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
-        bool keeps = vy_type_is_integer(from) &&
-                     (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
-        return keeps ? upper_bound(r, vy_arg(p, id, 0)) : none;
-    }
-    case VY_OP_ADD:
-        x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        return x.id && y.id ? vy_dim_binary(r->b, '+', x, y) : none;
-    case VY_OP_MUL:
-        x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        return x.id && y.id && !vy_type_is_signed((vy_type)i->type) ? vy_dim_binary(r->b, '*', x, y)
-                                                                    : none;
-    case VY_OP_MIN:
-        x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        if (x.id && y.id) return vy_dim_binary(r->b, '<', x, y);
-        return x.id ? x : y;
-    default: return none;
-    }
-}
-
-// A dimension that is at most the value of `id`, or none.
-static vy_dim lower_bound(reverse *r, uint32_t id)
-{
-    const vy_scalar *k = vy_id_const(r->p, id);
-    if (k) return vy_dim_const(r->b, k->i);
-    if (VY_IS_LEAF(id) && r->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_SCALAR)
-        return vy_dim_value(r->b, (vy_value){vy_reverse_leaf(r, id)});
-    if (!vy_type_is_signed(vy_id_type(r->p, id))) return vy_dim_const(r->b, 0);
-    return none;
-}
-
-// At least the number of iterations of a loop, never negative: max(⌈(to − from)/step⌉, 0).
-static vy_dim trip_bound(reverse *r, uint32_t loop)
-{
-    const vy_program *p = r->p;
-    if (p->insts.data[loop].op != VY_OP_LOOP) return none;
-    vy_dim from = lower_bound(r, vy_arg(p, loop, 0)), to = upper_bound(r, vy_arg(p, loop, 1));
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
-    if (!from.id || !to.id) return none;
-    vy_dim span = vy_dim_binary(r->b, '-', to, from);
-    if (step && step->i > 1) {
-        span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));
-        span = vy_dim_binary(r->b, '/', span, vy_dim_const(r->b, step->i));
-    }
-    bool is_const = vy_builder_program(r->b)->dims.data[span.id].op == VY_DIM_CONST;
-    vy_dim least = vy_dim_const(r->b, 0);
-    // The extents of buffers are never negative, so plain `0..N` needs no max.
-    bool plain = vy_builder_program(r->b)->dims.data[span.id].op == VY_DIM_SCALAR &&
-                 !vy_type_is_signed(vy_id_type(p, vy_arg(p, loop, 1)));
-    return is_const || plain ? span : vy_dim_binary(r->b, '>', span, least);
-}
 
 // Dimensions of the tape of value `id`; false: no bound, *culprit is the loop.
 static bool tape_shape(reverse *r, uint32_t id, vy_dim *dims, uint32_t *rank, uint32_t *culprit)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
+    vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->dims, .hints = r->hints};
     for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) {
         if (n + r->p->overs.count >= VY_MAX_RANK) return false;
         loops[n++] = l;
@@ -100,7 +30,7 @@ static bool tape_shape(reverse *r, uint32_t id, vy_dim *dims, uint32_t *rank, ui
     *rank = 0;
     while (n-- > 0) {
         *culprit = loops[n];
-        dims[*rank] = trip_bound(r, loops[n]);
+        dims[*rank] = vy_trip_bound(&bound, loops[n]);
         // `for … break` and `while` count what ran, but a while has no bound at all.
         if (!dims[(*rank)++].id) return false;
     }
