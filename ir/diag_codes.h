@@ -2,7 +2,7 @@
 // diag_codes.h: every diagnostic of the library.  X(id, code, blame, standard fix)
 //
 // E00xx general · E01xx lexing and parsing · E02xx types and names · E03xx checker · E04xx binary form
-// E05xx differentiation · E06xx emission · E07xx interpreter
+// E05xx differentiation · E06xx emission · E07xx interpreter · E08xx pipelines
 // tests/text/diag holds one failing program for each; docs/diagnostics.md explains them.
 // clang-format off
 /* E00xx general */
@@ -78,4 +78,14 @@ X(EVAL_RACE,         "E0709", PROGRAM, "use an atomic, put a barrier() between, 
 X(EVAL_RANGE,        "E0710", PROGRAM, "guard the access, or correct the index")
 X(EVAL_UNINIT,       "E0711", PROGRAM, "store to the element before it is read")
 X(EVAL_LAUNCH,       "E0712", PROGRAM, "launch fewer invocations")
+X(EVAL_SLICE,        "E0713", PROGRAM, "take slices and values within the extents of the buffer")
+X(EVAL_LIMIT,        "E0714", PROGRAM, "allow more memory, or run fewer invocations or iterations")
+/* E08xx pipelines */
+X(PIPE_ARGUMENTS,    "E0801", PROGRAM, "pass one buffer for each buffer parameter, in its order and of its type and rank")
+X(PIPE_SCALAR,       "E0802", PROGRAM, "give the scalar with name=value")
+X(PIPE_SHAPE,        "E0803", PROGRAM, "make the shapes agree with what the program declares")
+X(PIPE_OVERLAP,      "E0804", PROGRAM, "copy one of them first, or take different slices")
+X(PIPE_GROUPS,       "E0805", PROGRAM, "write @groups(x, y, z) before the dispatch of a program without `over`, and only there")
+X(PIPE_ORDER,        "E0806", PROGRAM, "use counters inside their repeat, values and buffers behind their step and inside its block")
+X(PIPE_REPEAT,       "E0807", PROGRAM, "write checkpoint(sqrt), checkpoint(k) or checkpoint(revolve, k) with k from 1 up")
 // clang-format on
