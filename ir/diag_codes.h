@@ -2,7 +2,7 @@
 // diag_codes.h: every diagnostic of the library.  X(id, code, blame, standard fix)
 //
 // E00xx general · E01xx lexing and parsing · E02xx types and names · E03xx checker · E04xx binary form
-// E05xx differentiation · E06xx emission · E07xx interpreter · E08xx pipelines
+// E05xx differentiation · E06xx emission · E07xx interpreter
 // tests/text/diag holds one failing program for each; docs/diagnostics.md explains them.
 // clang-format off
 /* E00xx general */
@@ -50,6 +50,14 @@ X(ARRAY_EXTENT,      "E0308", PROGRAM, "shared and local arrays need constant po
 X(DIM_SCALAR,        "E0309", PROGRAM, "compute dimensions from constants and integer scalar parameters")
 X(ATOMIC_USE,        "E0310", PROGRAM, "use 32- or 64-bit elements in a buffer or shared array, and and/or/xor on integers only")
 X(STORAGE_TYPE,      "E0311", PROGRAM, "use i32 or u32; 8- and 16-bit integers are element types of buffers only")
+/* E032x pipelines */
+X(PIPE_ARGUMENTS,    "E0321", PROGRAM, "pass one buffer for each buffer parameter, in its order and of its type and rank")
+X(PIPE_SCALAR,       "E0322", PROGRAM, "give the scalar with name=value")
+X(PIPE_SHAPE,        "E0323", PROGRAM, "make the shapes agree with what the program declares")
+X(PIPE_OVERLAP,      "E0324", PROGRAM, "copy one of them first, or take different slices")
+X(PIPE_GROUPS,       "E0325", PROGRAM, "write @groups(x, y, z) before the dispatch of a program without `over`, and only there")
+X(PIPE_ORDER,        "E0326", PROGRAM, "use counters inside their repeat, values and buffers behind their step and inside its block")
+X(PIPE_REPEAT,       "E0327", PROGRAM, "write checkpoint(sqrt), checkpoint(k) or checkpoint(revolve, k) with k from 1 up")
 /* E04xx binary form */
 X(BINARY_MAGIC,      "E0401", PROGRAM, "give a file that `vy_binary_write` made")
 X(BINARY_VERSION,    "E0402", PROGRAM, "write the file again with this version")
@@ -80,12 +88,4 @@ X(EVAL_UNINIT,       "E0711", PROGRAM, "store to the element before it is read")
 X(EVAL_LAUNCH,       "E0712", PROGRAM, "launch fewer invocations")
 X(EVAL_SLICE,        "E0713", PROGRAM, "take slices and values within the extents of the buffer")
 X(EVAL_LIMIT,        "E0714", PROGRAM, "allow more memory, or run fewer invocations or iterations")
-/* E08xx pipelines */
-X(PIPE_ARGUMENTS,    "E0801", PROGRAM, "pass one buffer for each buffer parameter, in its order and of its type and rank")
-X(PIPE_SCALAR,       "E0802", PROGRAM, "give the scalar with name=value")
-X(PIPE_SHAPE,        "E0803", PROGRAM, "make the shapes agree with what the program declares")
-X(PIPE_OVERLAP,      "E0804", PROGRAM, "copy one of them first, or take different slices")
-X(PIPE_GROUPS,       "E0805", PROGRAM, "write @groups(x, y, z) before the dispatch of a program without `over`, and only there")
-X(PIPE_ORDER,        "E0806", PROGRAM, "use counters inside their repeat, values and buffers behind their step and inside its block")
-X(PIPE_REPEAT,       "E0807", PROGRAM, "write checkpoint(sqrt), checkpoint(k) or checkpoint(revolve, k) with k from 1 up")
 // clang-format on
