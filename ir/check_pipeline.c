@@ -127,10 +127,13 @@ static bool find_blocks(check *c, vy_arena *arena)
 static bool find_buffers(check *c)
 {
     const vy_program *sig = c->sig;
+    const uint32_t *w = sig->workgroup;
     bool intermediates = false;
+    if (!sig->signature || sig->overs.count || sig->has_workgroup || w[0] * w[1] * w[2] != 1)
+        return malformed(c, "it has a domain");
     for (uint32_t id = 1; id < sig->buffers.count; id++) {
         const vy_buf *b = &sig->buffers.data[id];
-        if (b->cls > VY_INOUT || (b->workspace && b->cls != VY_INOUT))
+        if (b->cls > VY_INOUT || (b->workspace && b->cls != VY_INOUT) || b->view_of)
             return malformed(c, "it has a buffer that is neither parameter nor intermediate");
         if (!b->workspace && intermediates) return malformed(c, "a parameter follows a step");
         intermediates |= b->workspace;

@@ -23,6 +23,9 @@ void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pi
 void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool scalars, void *user,
                       void (*use)(void *user, vy_dim d));
 
+// Classes of equal expressions, by dimension (equal.c).  NULL: memory.
+uint32_t *vy_dim_classes(const vy_program *p, vy_arena *arena);
+
 // Number, types, ranks of the arguments of one dispatch.  False: the module's diag.
 bool vy_check_arguments(vy_module *m, const vy_program *signature, const vy_program *p,
                         const vy_pipe_step *s);
