@@ -150,7 +150,8 @@ static bool is_natural(const vy_program *p, uint32_t dim)
         case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
         case VY_DIM_UNKNOWN:
         case VY_DIM_SQRT: return true;
-        case VY_DIM_MAX: return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
+        case VY_DIM_MAX:
+            return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
         case VY_DIM_ADD:
         case VY_DIM_DIV: // one operand is a constant, most often: no recursion
             if (p->dims.data[d->b].op != VY_DIM_CONST || p->dims.data[d->b].value < 0) return false;
@@ -188,8 +189,7 @@ static width width_of(const vy_program *p, uint32_t dim)
 {
     const vy_dim_node *d = &p->dims.data[dim];
     if (d->op == VY_DIM_CONST) return d->value >= 0 && d->value <= UINT32_MAX ? EXACT : MODULO;
-    if (d->op == VY_DIM_SCALAR)
-        return p->scalars.data[d->value].type == VY_U32 ? EXACT : MODULO;
+    if (d->op == VY_DIM_SCALAR) return p->scalars.data[d->value].type == VY_U32 ? EXACT : MODULO;
     if (d->op == VY_DIM_UNKNOWN) return EXACT;
     width a = width_of(p, d->a), b = width_of(p, d->b);
     if (d->op <= VY_DIM_MUL) return a == WIDE || b == WIDE ? WIDE : MODULO;
@@ -206,8 +206,7 @@ static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
         uint32_t leaf = vy_leaf_other(b, VY_LEAF_SCALAR, own, (uint32_t)d.value, 0);
         return vy_cast(b, t, (vy_value){leaf});
     }
-    if (d.op == VY_DIM_UNKNOWN)
-        return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
+    if (d.op == VY_DIM_UNKNOWN) return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
     vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
     switch (d.op) {
     case VY_DIM_ADD: return vy_add(b, x, y);

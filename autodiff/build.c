@@ -23,7 +23,8 @@ static void reset(reverse *r)
         reverse_buffer *b = &r->buffers[i];
         *b = (reverse_buffer){.activity = b->activity, .of = b->of, .wrt = b->wrt};
     }
-    r->log.count = r->replaying = r->arm = 0;
+    r->log.count = r->replaying = r->arm = r->untested = 0;
+    memset(r->dims, 0, r->p->dims.count * sizeof *r->dims);
 }
 
 // ------------------------------------------------------------------------------------------- build

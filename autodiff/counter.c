@@ -31,8 +31,8 @@ typedef struct rewriter {
     vy_builder *b;
     const uint32_t *old_hints;
     uint32_t *map;
-    uint32_t *first; // by opener: its threads + 1
-    uint8_t *writes; // by WHILE: its condition writes
+    uint32_t *first;          // by opener: its threads + 1
+    uint8_t *busy;            // by WHILE: its condition is more than an expression
     vy_counter_vec *counters; // loop, context: ids of the OLD program until the end
     variable_vec variables;
     thread_vec threads;
@@ -81,13 +81,21 @@ static void add_counters(rewriter *w)
     }
 }
 
-static void find_writing_conditions(rewriter *w)
+// What is more than an expression: it writes, or has loops or conditional loads, whose values could go
+// on a tape for an iteration that never is.
+static void find_busy_conditions(rewriter *w)
 {
     for (uint32_t id = 1; id < w->p->insts.count; id++) {
         if (w->p->insts.data[id].op != VY_OP_TEST) continue;
         uint32_t opener = w->s.partner[id];
-        for (uint32_t k = opener; k < id && !w->writes[opener]; k++)
-            w->writes[opener] = vy_op_infos[w->p->insts.data[k].op].effect == VY_WRITE;
+        for (uint32_t k = opener + 1; k < id && !w->busy[opener]; k++) {
+            vy_op op = (vy_op)w->p->insts.data[k].op;
+            vy_effect effect = vy_op_infos[op].effect;
+            bool nested = w->s.parent[k] != opener && op != VY_OP_CARRY;
+            w->busy[opener] =
+                effect == VY_WRITE || (nested && effect != VY_PURE && effect != VY_CTRL);
+            w->busy[opener] |= op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+        }
     }
 }
 
@@ -189,7 +197,7 @@ static void copy_checkpoint(rewriter *w, uint32_t opener)
     vy_vec_free(&x.ids);
 }
 
-// The body of a `while` whose condition writes, as an `if` on the condition; the loop itself only ends
+// The body of a `while` whose condition is busy, as an `if` on the condition; the loop itself only ends
 // when it was false.  Returns the keep of the ENDLOOP; in[] receives the next values.
 static uint32_t copy_as_if(rewriter *w, uint32_t opener, uint32_t test, passing *x)
 {
@@ -222,7 +230,7 @@ static void copy_body(rewriter *w, uint32_t opener, passing *x)
 {
     uint32_t end = w->s.partner[opener], start = opener + 1 + x->own, test = 0, keep = 0;
     bool leaves = (w->p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-    for (uint32_t id = start; id < end && w->writes[opener] && !test; id++)
+    for (uint32_t id = start; id < end && w->busy[opener] && !test; id++)
         if (w->p->insts.data[id].op == VY_OP_TEST && w->s.partner[id] == opener) test = id;
     if (test) {
         vy_loop_test(w->b, vy_bool(w->b, true).id);
@@ -253,9 +261,9 @@ static void copy_loop(rewriter *w, uint32_t opener)
     for (uint32_t k = 0; k < x.own; k++) x.in[k] = mapped(w, opener, skip + k);
     read_variables(w, opener, &x, x.in);
     if (skip)
-        w->map[opener] = vy_begin_loop(w->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
-                                       mapped(w, opener, 0), mapped(w, opener, 1),
-                                       mapped(w, opener, 2), x.total, x.in, x.out);
+        w->map[opener] =
+            vy_begin_loop(w->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE, mapped(w, opener, 0),
+                          mapped(w, opener, 1), mapped(w, opener, 2), x.total, x.in, x.out);
     else
         vy_begin_while(w->b, 0, x.total, x.in, x.out);
     if (!skip && x.total == 0) w->map[opener] = vy_builder_program(w->b)->insts.count - 1;
@@ -287,7 +295,7 @@ static void copy_range(rewriter *w, uint32_t first, uint32_t last)
     for (uint32_t id = first; id < last && !w->oom && !vy_builder_failed(w->b); id++) {
         const vy_inst *i = &w->p->insts.data[id];
         vy_at(w->b, i->line, i->column);
-        bool custom = vy_op_opens((vy_op)i->op) && (w->first[id] || w->writes[id]);
+        bool custom = vy_op_opens((vy_op)i->op) && (w->first[id] || w->busy[id]);
         if (!custom) {
             vy_copy_inst(w->b, w->p, id, w->map);
             continue;
@@ -352,11 +360,11 @@ bool vy_count_loops(vy_program *p, uint32_t **hints, vy_counter_vec *counters)
     counters->count = 0;
     w.map = zeroed(&w, sizeof *w.map);
     w.first = zeroed(&w, sizeof *w.first);
-    w.writes = zeroed(&w, sizeof *w.writes);
+    w.busy = zeroed(&w, sizeof *w.busy);
     if (!w.oom && !vy_structure_make(p, &w.s)) w.oom = true;
     vy_program *fresh = NULL;
     if (!w.oom && (w.b = vy_rebuild_begin(p))) {
-        find_writing_conditions(&w);
+        find_busy_conditions(&w);
         add_counters(&w);
         fresh = rewrite(&w);
     }
@@ -371,7 +379,7 @@ bool vy_count_loops(vy_program *p, uint32_t **hints, vy_counter_vec *counters)
     vy_structure_free(&w.s);
     vy_free(w.map);
     vy_free(w.first);
-    vy_free(w.writes);
+    vy_free(w.busy);
     vy_vec_free(&w.variables);
     vy_vec_free(&w.threads);
     return fresh != NULL;

@@ -143,21 +143,24 @@ static void scan_buffers(reverse *r)
 }
 
 // ----------------------------------------------------------------------------------- declarations
+// Dimensions of the primal in the result; those that depend on a length left open only once a buffer of
+// that length is declared.
 static bool copy_dims(reverse *r)
 {
     const vy_program *p = r->p;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
+        if (r->dims[i].id) continue;
         static const char ops[] = "+-*/%<>r";
         if (d->op == VY_DIM_CONST)
             r->dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
-            r->dims[i] = (vy_dim){0};
+            continue;
         else if (d->op == VY_DIM_SCALAR) {
             uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
                                           (uint32_t)d->value, 0);
             r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
-        } else {
+        } else if (r->dims[d->a].id && r->dims[d->b].id) {
             r->dims[i] = vy_dim_binary(r->b, ops[d->op - VY_DIM_ADD], r->dims[d->a], r->dims[d->b]);
         }
     }
@@ -205,8 +208,8 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
 static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
                                   const char *from)
 {
-    uint32_t b = has_unknown(r, like) ? declare_like_open(r, name, like)
-                                      : declare(r, name, VY_INOUT, like);
+    uint32_t b =
+        has_unknown(r, like) ? declare_like_open(r, name, like) : declare(r, name, VY_INOUT, like);
     vy_buffer_workspace(r->b, (vy_buffer){b});
     vy_buffer_init(r->b, (vy_buffer){b}, init, from);
     return b;
@@ -390,5 +393,5 @@ bool vy_reverse_params(reverse *r)
     }
     declare_workspaces(r);
     declare_for_lengths(r);
-    return !r->failed && !vy_builder_failed(r->b);
+    return !r->failed && !vy_builder_failed(r->b) && copy_dims(r);
 }

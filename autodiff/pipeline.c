@@ -62,7 +62,8 @@ static vy_program *add_offsets(reverse *r)
     vy_module *m = vy_parse(offsets_source, sizeof offsets_source - 1, "offsets");
     vy_program *p = m && vy_module_ok(m) ? vy_program_clone(vy_module_program(m, 0), r->out) : NULL;
     if (p && (p->name = suffixed(r, "offsets")) && vy_vec_push(&r->out->programs, p)) {
-        for (uint32_t id = 1; id < p->insts.count; id++) p->insts.data[id].line = 0; // no user's text
+        for (uint32_t id = 1; id < p->insts.count; id++)
+            p->insts.data[id].line = 0; // no user's text
     } else {
         if (!r->failed) fail_oom(r);
         vy_program_free(p);
@@ -76,13 +77,13 @@ static vy_program *add_offsets(reverse *r)
 typedef struct assembly {
     reverse *r;
     vy_pipe *q;
-    vy_builder *b; // of the signature
+    vy_builder *b;       // of the signature
     const vy_program *p; // the reverse program
     vy_dim *dims;        // dimension of p → of the signature; 0: not there yet
     vy_buffer *buffers;  // buffer of p → of the signature
     vy_dim *rows;        // scalar of p → what it is, for numbers of rows
-    uint8_t *inner;      // by buffer of p: made by differentiation, and sized or filled by the programs
-                         // before; no parameter of the result
+    uint8_t *inner; // by buffer of p: made by differentiation, and sized or filled by the programs
+                    // before; no parameter of the result
 } assembly;
 
 // Expressions of the reverse program's dimensions; their nodes refer to earlier ones.
@@ -114,8 +115,9 @@ static void find_inner(assembly *a, vy_program *p)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         const vy_dim_node *d = &p->dims.data[b->dims[0].id];
-        a->inner[i] = strcmp(b->name, a->r->base_name) == 0 ||
-                      (b->workspace && d->op == VY_DIM_SCALAR && d->value >= a->r->p->scalars.count);
+        a->inner[i] =
+            strcmp(b->name, a->r->base_name) == 0 ||
+            (b->workspace && d->op == VY_DIM_SCALAR && d->value >= a->r->p->scalars.count);
         if (a->inner[i]) b->workspace = false;
     }
 }

@@ -62,7 +62,8 @@ void vy_drop_scalars(vy_program *p, uint32_t first)
 {
     for (uint32_t s = p->scalars.count; s-- > first;) {
         if (is_extent(p, s)) continue;
-        for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
+        for (uint32_t k = s + 1; k < p->scalars.count; k++)
+            p->scalars.data[k - 1] = p->scalars.data[k];
         p->scalars.count--;
         for (uint32_t i = 1; i < p->dims.count; i++) {
             vy_dim_node *d = &p->dims.data[i];
@@ -72,8 +73,10 @@ void vy_drop_scalars(vy_program *p, uint32_t first)
         for (uint32_t k = 0; k < p->leaves.count; k++) {
             vy_leaf *l = &p->leaves.data[k];
             if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
-            if (l->index == s) *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
-            else l->index--;
+            if (l->index == s)
+                *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
+            else
+                l->index--;
         }
     }
 }

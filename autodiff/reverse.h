@@ -69,6 +69,7 @@ typedef struct reverse {
     uint32_t *leaf_grad; // buffer grad_NAME of a scalar, by leaf
     vy_dim *dims;        // primal dimension node → the result's
     uint32_t replaying;  // loop or checkpoint whose body is being replayed; 0: forward sweep
+    uint32_t untested;   // WHILE whose condition is being copied, or 0
     uint32_t arm;        // opener of the innermost arm being reversed: assignments to adjoints of
                          // values from before it are logged
     reverse_undo_vec log;
@@ -95,7 +96,8 @@ vy_program *vy_reverse_count(reverse *r); // the longest lengths of tapes, by bl
 // Drops what nobody uses, checks, and adds the program to the result; frees it after an error.
 bool vy_reverse_finish(reverse *r, vy_program *p);
 // ---- grad.c
-bool vy_reverse_poison(reverse *r, const vy_program *p); // is there poison that can be had from a tape?
+bool vy_reverse_poison(reverse *r,
+                       const vy_program *p); // is there poison that can be had from a tape?
 // ---- pipeline.c
 // Adds the reverse program to the result, with what must run before it.  Frees it after an error.
 bool vy_reverse_result(reverse *r, vy_program *p);
@@ -127,8 +129,8 @@ static inline uint32_t vy_primal(reverse *r, uint32_t id)
 // ---- tape.c
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
-vy_dim vy_tape_blocks(reverse *r);         // how many blocks there are
-vy_value vy_tape_invocation(reverse *r);   // the invocation's number, row-major over the domain
+vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
+vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
 // Its value from the tape where this copy may read it there, else 0.

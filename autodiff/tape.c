@@ -67,12 +67,14 @@ vy_value vy_tape_invocation(reverse *r)
     return n;
 }
 
-// A name that no parameter has.
+// A name that no parameter has: NAME, with a number if it is not 0.
 static const char *free_name(reverse *r, const char *name, uint32_t number, char text[32])
 {
     const vy_program *p = vy_builder_program(r->b);
     for (uint32_t tries = 0;; tries++) {
-        snprintf(text, 32, tries ? "%s%u_%u" : "%s%u", name, number, tries);
+        char digits[16] = "";
+        if (number) snprintf(digits, sizeof digits, "%u", number);
+        snprintf(text, 32, tries ? "%.9s%s_%u" : "%.9s%s", name, digits, tries);
         bool taken = vy_program_find_buffer(p, text).id != 0;
         for (uint32_t k = 0; k < p->scalars.count; k++)
             taken |= strcmp(p->scalars.data[k].name, text) == 0;
@@ -234,6 +236,8 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
 void vy_tape_record(reverse *r, uint32_t id)
 {
     if (!r->kept[id] || keeper_of(r, id) != r->replaying || r->counting) return;
+    // The condition that ends a loop belongs to no iteration: its values wait for the TEST.
+    if (r->untested && r->home[id] == r->untested) return;
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->map[id];
     if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
