@@ -115,6 +115,7 @@ static vy_dim_result evaluate_node(const vy_machine *m, const vy_eval_buffer *co
     case VY_DIM_REM: return divide_node(n->op, a, b, out);
     case VY_DIM_MIN: *out = a < b ? a : b; break;
     case VY_DIM_MAX: *out = a > b ? a : b; break;
+    case VY_DIM_SQRT: *out = vy_isqrt(a); break;
     default: return VY_DIM_MISSING;
     }
     return overflow ? VY_DIM_OVERFLOWS : VY_DIM_FINE;

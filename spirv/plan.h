@@ -82,6 +82,17 @@ typedef struct vy_plan {
     uint32_t step_count;
 } vy_plan;
 
+// The largest integer whose square is at most `a`; 0 for negative ones.  Newton's method from above.
+static inline int64_t vy_expr_isqrt(int64_t a)
+{
+    int64_t x = a > 0 ? a : 0, next = x / 2 + x % 2;
+    while (next < x) {
+        x = next;
+        next = (x + a / x) / 2;
+    }
+    return x;
+}
+
 // The value of a node whose operands are in `values`; false: it overflows or divides by zero.
 static inline bool vy_expr_node(const vy_expr *e, const int64_t *symbols, const int64_t *values,
                                 int64_t *out)
@@ -100,6 +111,7 @@ static inline bool vy_expr_node(const vy_expr *e, const int64_t *symbols, const 
     case VY_EXPR_REM: *out = divides ? a % b : 0; return divides;
     case VY_EXPR_MIN: *out = a < b ? a : b; return true;
     case VY_EXPR_MAX: *out = a > b ? a : b; return true;
+    case VY_EXPR_SQRT: *out = vy_expr_isqrt(a); return true;
     default: return false;
     }
 }
