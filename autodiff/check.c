@@ -87,15 +87,17 @@ static bool rounded_f16(const vy_program *p)
     return false;
 }
 
+static uint64_t within(double x, uint64_t least, uint64_t most)
+{
+    return x > (double)most ? most : x < (double)least ? least : (uint64_t)x;
+}
+
+// Half of the budget for elements, four probes each, half for directions.
 static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
 {
-    c->samples = c->q->samples;
-    if (c->samples) return;
-    const double each = 4.0 * (double)(steps ? steps : 1) * (gradients ? gradients : 1);
-    const double fit = STEP_BUDGET / each;
-    c->samples = fit > MOST_SAMPLES     ? MOST_SAMPLES
-                 : fit < FEWEST_SAMPLES ? FEWEST_SAMPLES
-                                        : (uint64_t)fit;
+    const double runs = STEP_BUDGET / 2 / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
+    c->direction_runs = within(runs, 0, 1000);
+    c->samples = c->q->samples ? c->q->samples : within(runs / 4, FEWEST_SAMPLES, MOST_SAMPLES);
 }
 
 // Runs the primal where it is, for its path, its cost and what it gives.

@@ -109,7 +109,7 @@ VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 
 // Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be the
-// same (all NaNs are).  `buffer` must outlive the result.  NULL: memory is out.
+// same (all NaNs are); else elements that are expected to be no finite number are not compared.  `buffer` must outlive the result.  NULL: memory is out.
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,
                                       const void *expected, double tolerance);

@@ -11,6 +11,9 @@
 // step sizes agree on, and wrong only if the best R of all differs by much more than its own error;
 // between the two nothing is claimed (`unsure`).  Steps are powers of two, so x ± h is exact.
 //
+// Rounding inside a program (a sum over a million terms) cannot be read off its result, so before anything
+// is called wrong it is measured: F(x+δ) + F(x−δ) − 2 F(x) for δ so small that nothing else is left.
+//
 // All probes must take the path the program takes at x (ir/eval_path.c).  Where none of the step sizes
 // does, x stands at a kink.
 //
@@ -22,7 +25,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MOST_SPLITS = 4 }; // a direction that meets a kink is tried in up to 2⁴ parts
+enum { PARTS = 32, MOST_STEPS = 9 }; // a direction that meets a kink is tried in parts
 
 typedef struct probe { // what is moved: an element, a scalar, or elements along random signs
     double *data;      // first of them, in c->base
@@ -40,7 +43,7 @@ typedef enum state {
 
 typedef struct estimate {
     state state;
-    double value, error;
+    double value, error, step;
 } estimate;
 
 // ----------------------------------------------------------------------------------------- probes
@@ -62,42 +65,55 @@ static bool run_at(check *c, const probe *p, double h, image *m, uint64_t *path)
     return ok;
 }
 
-// Σ cotangent · (plus − minus), and how large its rounding errors may be.
-static state subtract(const check *c, double *sum, double *noise)
+typedef struct sum { // Neumaier's: adds up with an error of about one rounding
+    double high, low;
+} sum;
+
+static void add(sum *s, double term)
 {
-    double carry = 0; // Neumaier
-    *sum = *noise = 0;
+    const double next = s->high + term;
+    s->low += fabs(s->high) >= fabs(term) ? (s->high - next) + term : (term - next) + s->high;
+    s->high = next;
+}
+
+// Σ cotangent · (plus − minus), and how large its rounding errors may be at least.
+// second: Σ cotangent · (plus + minus − 2 at).
+static state subtract(const check *c, bool second, double *total, double *noise)
+{
+    sum s = {0, 0};
+    *noise = 0;
     for (uint32_t o = 0; o < c->output_count; o++) {
         const int i = vy_image_find(&c->plus, c->outputs[o].name);
         const double *a = c->plus.buffers[i].data, *b = c->minus.buffers[i].data;
         const double *ct = c->outputs[o].cotangent, *at = c->at.buffers[i].data;
         for (uint64_t e = 0; e < c->plus.counts[i]; e++) {
-            if (a[e] == b[e] || (isnan(a[e]) && isnan(b[e]) && isnan(at[e]))) continue;
-            const double weight = ct ? ct[e] : 1, term = weight * (a[e] - b[e]);
-            if (weight == 0) continue;
+            const double weight = ct ? ct[e] : 1;
+            const bool nothing = a[e] == b[e] && (!second || a[e] == at[e]);
+            if (nothing || weight == 0 || (isnan(a[e]) && isnan(b[e]) && isnan(at[e]))) continue;
+            const double term = weight * (second ? (a[e] - at[e]) + (b[e] - at[e]) : a[e] - b[e]);
             if (!isfinite(term)) return isfinite(at[e]) ? KINK : BLIND;
-            const double next = *sum + term;
-            carry += fabs(*sum) >= fabs(term) ? (*sum - next) + term : (term - next) + *sum;
-            *sum = next;
+            add(&s, term);
             *noise += fabs(weight) * fmax(fabs(a[e]), fabs(b[e])) * DBL_EPSILON;
         }
     }
-    *sum += carry;
-    return isfinite(*sum) ? SMOOTH : BLIND;
+    *total = s.high + s.low;
+    return isfinite(*total) ? SMOOTH : BLIND;
 }
 
 static bool central(check *c, const probe *p, double h, estimate *out)
 {
     uint64_t path;
-    double sum, noise;
-    out->state = KINK;
+    double total, noise;
+    *out = (estimate){KINK, 0, 0, h};
     if (!run_at(c, p, h, &c->plus, &path)) return false;
     if (path != c->centre) return true;
     if (!run_at(c, p, -h, &c->minus, &path)) return false;
     if (path != c->centre) return true;
-    out->state = subtract(c, &sum, &noise);
-    out->value = sum / (2 * h);
+    out->state = subtract(c, false, &total, &noise);
+    if (out->state != SMOOTH) return true;
+    out->value = total / (2 * h);
     out->error = noise / h;
+    if (!isfinite(out->value)) out->state = BLIND;
     return true;
 }
 
@@ -111,6 +127,27 @@ static bool estimate_at(check *c, const probe *p, double h, estimate *out)
     out->state = SMOOTH;
     out->value = (4 * narrow.value - wide.value) / 3;
     out->error = fmax(fabs(out->value - narrow.value), narrow.error);
+    out->step = h;
+    if (!isfinite(out->error)) out->state = BLIND;
+    return true;
+}
+
+// The rounding errors of F, from three tries.
+static bool measure_noise(check *c, const probe *p, double *noise)
+{
+    double largest = 0, total, unused;
+    int exponent = 0;
+    for (uint64_t k = 0; k < p->count; k++) largest = fmax(largest, fabs(p->was[k]));
+    frexp(largest, &exponent);
+    *noise = 0;
+    for (int k = 0; k < 3; k++) {
+        const double d = ldexp(1 + k / 4.0, exponent - 45 > -36 ? exponent - 45 : -36);
+        uint64_t path[2];
+        if (!run_at(c, p, d, &c->plus, &path[0]) || !run_at(c, p, -d, &c->minus, &path[1]))
+            return false;
+        if (path[0] != c->centre || path[1] != c->centre) continue;
+        if (subtract(c, true, &total, &unused) == SMOOTH) *noise = fmax(*noise, fabs(total));
+    }
     return true;
 }
 
@@ -123,9 +160,9 @@ static bool agrees(const check *c, double got, const estimate *e)
 }
 
 // The steps to try: from 2⁻⁸ down, then in proportion to x, which may be tiny or huge.
-static uint32_t choose_steps(const probe *p, double steps[8])
+static uint32_t choose_steps(const probe *p, double steps[MOST_STEPS])
 {
-    static const int absolute[] = {-8, -12, -16, -20, -24}, relative[] = {-8, -12, -20};
+    static const int absolute[] = {-8, -12, -16, -20, -24}, relative[] = {-8, -12, -20, -28};
     double largest = 0;
     uint32_t n = 0;
     int exponent = 0;
@@ -134,37 +171,54 @@ static uint32_t choose_steps(const probe *p, double steps[8])
     for (size_t k = 0; k < sizeof absolute / sizeof *absolute; k++)
         if (absolute[k] > exponent - 44) steps[n++] = ldexp(1, absolute[k]);
     const bool small = exponent<-4, huge = exponent> 20;
-    for (size_t k = 0; largest > 0 && (small || huge) && k < 3; k++)
+    for (size_t k = 0; largest > 0 && (small || huge) && k < sizeof relative / sizeof *relative;
+         k++)
         if (huge || p->count == 1) steps[n++] = ldexp(1, exponent + relative[k]);
     return n;
+}
+
+// Whether `got` differs from the best estimate by much more than that can be wrong.  An oscillation that
+// the steps do not resolve may look smooth to a large one: all that claim to be precise must agree.
+static bool is_wrong(check *c, const probe *p, double got, const estimate *all, uint32_t n,
+                     const estimate *best, bool *wrong)
+{
+    const double enough = fabs(got - best->value) / 8;
+    double noise;
+    *wrong = false;
+    for (uint32_t k = 0; k < n; k++)
+        if (all[k].error < enough && fabs(all[k].value - best->value) > enough) return true;
+    if (!measure_noise(c, p, &noise)) return false;
+    *wrong = fmax(best->error, 4 * noise / best->step) < enough;
+    return true;
 }
 
 // *best: what `got` was compared with, if it was.
 static bool judge(check *c, const probe *p, double got, estimate *best, verdict *v)
 {
-    double steps[8];
+    double steps[MOST_STEPS];
+    estimate all[MOST_STEPS];
     const uint32_t n = choose_steps(p, steps);
-    bool smooth = false, blind = false;
+    uint32_t smooth = 0;
+    bool blind = false, wrong;
     *best = (estimate){.error = INFINITY};
+    *v = COMPARED;
     for (uint32_t k = 0; k < n; k++) {
-        estimate e;
-        if (!estimate_at(c, p, steps[k], &e)) return false;
-        blind |= e.state == BLIND;
-        if (e.state != SMOOTH) continue;
-        const double scale = fmax(1, fmax(fabs(got), fabs(e.value)));
-        if (!smooth || e.error < best->error) *best = e;
-        smooth = true;
-        if (agrees(c, got, &e) && e.error <= sqrt(c->tolerance) * scale) {
-            *best = e;
-            break;
-        }
+        estimate *e = &all[smooth];
+        if (!estimate_at(c, p, steps[k], e)) return false;
+        blind |= e->state == BLIND;
+        if (e->state != SMOOTH) continue;
+        const double scale = fmax(1, fmax(fabs(got), fabs(e->value)));
+        if (!smooth++ || e->error < best->error) *best = *e;
+        if (!agrees(c, got, e) || e->error > sqrt(c->tolerance) * scale) continue;
+        *best = *e;
+        return true;
     }
     if (!smooth)
         *v = blind ? UNSURE : AT_KINK;
-    else if (agrees(c, got, best) || !isfinite(got))
-        *v = COMPARED;
-    else
-        *v = fabs(got - best->value) > 8 * best->error ? COMPARED : UNSURE;
+    else if (!agrees(c, got, best) && isfinite(got)) {
+        if (!is_wrong(c, p, got, all, smooth, best, &wrong)) return false;
+        if (!wrong) *v = UNSURE;
+    }
     return true;
 }
 
@@ -225,27 +279,40 @@ bool vy_check_differences(check *c, const image *derived)
 }
 
 // ---------------------------------------------------------------------------------------- direction
-static bool part(check *c, vy_check_row *row, gradient_of of, const double *gradient,
-                 const double *was, uint64_t first, uint64_t count, uint32_t splits)
+typedef struct direction {
+    vy_check_row *row;
+    gradient_of of;
+    const double *gradient, *was;
+} direction;
+
+static bool along(check *c, const direction *r, uint64_t first, uint64_t count, verdict *v)
 {
-    const probe p = {moved(c, of) + first, was + first, count, c->q->seed + 1, first};
-    double along = 0, carry = 0;
-    for (uint64_t k = 0; k < count; k++) {
-        const double term = gradient[first + k] * sign_of(&p, k), next = along + term;
-        carry += fabs(along) >= fabs(term) ? (along - next) + term : (term - next) + along;
-        along = next;
-    }
-    along += isfinite(carry) ? carry : 0;
+    const probe p = {moved(c, r->of) + first, r->was + first, count, c->q->seed + 1, first};
+    sum s = {0, 0};
     estimate e;
+    for (uint64_t k = 0; k < count; k++) add(&s, r->gradient[first + k] * sign_of(&p, k));
+    const double slope = isfinite(s.low) ? s.high + s.low : s.high;
+    if (!judge(c, &p, slope, &e, v)) return false;
+    if (*v != COMPARED) return true;
+    vy_check_row_note(r->row, first, slope, e.value);
+    r->row->compared += count - 1;
+    return true;
+}
+
+// The more elements move, the more likely one of them meets a kink: then parts are tried, as many as
+// there is time for.
+static bool whole_or_parts(check *c, const direction *r, uint64_t count)
+{
     verdict v;
-    if (!judge(c, &p, along, &e, &v)) return false;
-    if (v == COMPARED) {
-        vy_check_row_note(row, first, along, e.value);
-        row->compared += count - 1;
-    } else if (splits < MOST_SPLITS && count > 1) {
-        const uint64_t half = count / 2;
-        return part(c, row, of, gradient, was, first, half, splits + 1) &&
-               part(c, row, of, gradient, was, first + half, count - half, splits + 1);
+    const uint64_t last_run = c->r->runs + c->direction_runs, parts = count < PARTS ? count : PARTS;
+    if (!along(c, r, 0, count, &v)) return false;
+    for (uint64_t k = 0; v != COMPARED && k < PARTS && c->r->runs < last_run; k++) {
+        const uint64_t part = k * 13 % PARTS; // any order, but not from one end
+        verdict ignored;
+        if (part >= parts) continue;
+        const uint64_t from = (uint64_t)((__uint128_t)count * part / parts);
+        const uint64_t to = (uint64_t)((__uint128_t)count * (part + 1) / parts);
+        if (!along(c, r, from, to - from, &ignored)) return false;
     }
     return true;
 }
@@ -263,7 +330,8 @@ bool vy_check_direction(check *c, image *derived)
         double *was = vy_realloc(NULL, (size_t)(count ? count : 1) * sizeof *was);
         if (!was) return vy_check_memory(c);
         for (uint64_t k = 0; k < count; k++) was[k] = moved(c, of)[k];
-        const bool ok = !count || part(c, row, of, derived->buffers[i].data, was, 0, count, 0);
+        const direction all = {row, of, derived->buffers[i].data, was};
+        const bool ok = !count || whole_or_parts(c, &all, count);
         vy_free(was);
         if (!ok) return false;
         if (row->compared || !count) {
@@ -271,7 +339,7 @@ bool vy_check_direction(check *c, image *derived)
             continue;
         }
         row->verdict = VY_CHECK_SKIPPED;
-        snprintf(row->note, sizeof row->note, "every direction meets a kink or no number");
+        snprintf(row->note, sizeof row->note, "kinks or no numbers everywhere");
     }
     return true;
 }

@@ -40,8 +40,9 @@ typedef struct check {
     image plus, minus; // after probes; all three share base's inputs
     output *outputs;
     uint32_t output_count;
-    uint64_t centre; // path hash of the primal on `base`
-    uint64_t samples;
+    uint64_t centre;         // path hash of the primal on `base`
+    uint64_t samples;        // most elements of a gradient to compare
+    uint64_t direction_runs; // after so many no more parts of a direction are tried
     double tolerance;
 } check;
 

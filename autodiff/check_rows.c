@@ -95,6 +95,10 @@ vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const cha
             y = vy_type_is_signed(type) ? (double)b.i : (double)b.u;
         }
         const uint64_t failed = row->failed;
+        if (tolerance > 0 && !isfinite(y)) {
+            row->unsure++;
+            continue;
+        }
         vy_check_row_note(row, e, x, same ? x : y);
         if (!same && tolerance == 0 && row->failed == failed) row->failed++; // 0 and −0, say
     }

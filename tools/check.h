@@ -24,6 +24,7 @@ typedef struct checking {
     binding cotangents; // data of the gradient: of it the cotangents are used
     vy_check_result *result;
     const char *device; // name of it, or NULL
+    bool device_off;    // it was not asked for
     double ms;
 } checking;
 

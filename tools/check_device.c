@@ -90,22 +90,23 @@ static bool compare(checking *k, const command *c, const binding *own, const bin
         const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
         const double tolerance =
             fmax(device_tolerance(c, a->type), 8 * rounding(b, &wide->buffers[i].value));
-        if (!vy_check_compare(k->result, VY_CHECK_DEVICE, info->name, a->type, a->count, a->data,
-                              b->data, tolerance))
+        if (!vy_check_compare(k->result, VY_CHECK_DEVICE, own->buffers[i].info.name, a->type,
+                              a->count, a->data, b->data, tolerance))
             return fail_memory(d);
     }
     return true;
 }
 
 // A second run on the same memory.
-static bool again(checking *k, const command *c, runner *r, const binding *first, vy_diag *d)
+static bool again(checking *k, const command *c, runner *r, const binding *own,
+                  const binding *first, vy_diag *d)
 {
     for (uint32_t i = 0; i < first->buffer_count; i++) {
         const array *now = &r->data->buffers[i].value, *before = &first->buffers[i].value;
         if (!is_gradient(k, &first->buffers[i].info)) continue;
         const double tolerance =
             vy_check_order_matters(r->program) ? device_tolerance(c, now->type) : 0;
-        if (!vy_check_compare(k->result, VY_CHECK_DEVICE_TWICE, first->buffers[i].info.name,
+        if (!vy_check_compare(k->result, VY_CHECK_DEVICE_TWICE, own->buffers[i].info.name,
                               now->type, now->count, now->data, before->data, tolerance))
             return fail_memory(d);
     }
@@ -135,7 +136,7 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
               runner_prepare(&r, c, g.program, &data, d) && runner_upload(&r, d) &&
               poison(k, &r, d) && runner_run(&r, c, &ms, d) && runner_read(&r, d) &&
               keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
-              runner_run(&r, c, &ms, d) && runner_read(&r, d) && again(k, c, &r, &first, d);
+              runner_run(&r, c, &ms, d) && runner_read(&r, d) && again(k, c, &r, own, &first, d);
     runner_free(&r);
     binding_free(&data);
     binding_free(&first);
@@ -155,7 +156,8 @@ bool check_device(checking *k, command *c, vy_diag *d)
     const bool asked = c->o.device || (named && *named);
     binding own = {0}, wide = {0};
     vy_diag why = {0};
-    if (c->o.engine == ENGINE_EVAL) return skip(k, "not run: --engine eval", d);
+    k->device_off = c->o.engine == ENGINE_EVAL;
+    if (k->device_off) return skip(k, "not run: --engine eval", d);
     if (!gpu_open_device(c, &why)) {
         if (asked) return *d = why, false;
         char text[200];

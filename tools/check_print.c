@@ -10,11 +10,6 @@
 
 #define SHOWN 16 // kinks before `…`
 
-static const char *verdict_name(vy_check_verdict v)
-{
-    return v == VY_CHECK_PASSED ? "ok" : v == VY_CHECK_FAILED ? "FAILED" : "-";
-}
-
 // ------------------------------------------------------------------------------------------- table
 static void print_choices(const checking *k, text *out)
 {
@@ -35,24 +30,132 @@ static void print_choices(const checking *k, text *out)
     if (!*lead) text_puts(out, "\n");
 }
 
-static void print_row(const vy_check_row *row, text *out)
+enum { COLUMNS = 10, CELL = 48 };
+typedef char cell[CELL];
+
+static const vy_check_row *find_row(const vy_check_result *r, vy_check_test test,
+                                    const char *buffer)
 {
-    char compared[60] = "", worst[120] = "", error[40] = "", other[60] = "";
-    if (row->test != VY_CHECK_RACES && row->verdict != VY_CHECK_SKIPPED)
-        snprintf(compared, sizeof compared, "%llu of %llu", (unsigned long long)row->compared,
-                 (unsigned long long)row->elements);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->rows[i].test == test && !strcmp(r->rows[i].buffer, buffer)) return &r->rows[i];
+    return NULL;
+}
+
+static void real(double value, const char *format, char *out)
+{
+    if (isnan(value))
+        strcpy(out, "nan"); // whatever its sign
+    else
+        snprintf(out, CELL, format, value);
+}
+
+// An error, or why there is none; `!` marks a failure.
+static void error_cell(const vy_check_row *row, char *out)
+{
+    if (!row || row->verdict == VY_CHECK_SKIPPED || !row->has_worst)
+        strcpy(out, row && row->verdict == VY_CHECK_FAILED ? "!" : "-");
+    else
+        real(row->error, row->verdict == VY_CHECK_FAILED ? "%.1e!" : "%.1e", out);
+}
+
+static bool failed(const vy_check_row *row) { return row && row->verdict == VY_CHECK_FAILED; }
+
+// Everything about one gradient in a line.
+static void gradient_line(const checking *k, const vy_check_row *row, cell *out)
+{
+    const vy_check_result *r = k->result;
+    const vy_check_row *direction = find_row(r, VY_CHECK_DIRECTION, row->buffer),
+                       *poison = find_row(r, VY_CHECK_POISON, row->buffer),
+                       *twice = find_row(r, VY_CHECK_TWICE, row->buffer),
+                       *device = find_row(r, VY_CHECK_DEVICE, row->buffer),
+                       *second = find_row(r, VY_CHECK_DEVICE_TWICE, row->buffer);
+    const bool again = failed(poison) || failed(twice);
+    snprintf(out[0], CELL, "%.40s", row->buffer);
+    snprintf(out[1], CELL, "%llu of %llu", (unsigned long long)row->compared,
+             (unsigned long long)row->elements);
+    snprintf(out[2], CELL, "%llu", (unsigned long long)row->kinks);
     if (row->has_worst) {
-        snprintf(worst, sizeof worst, "[%llu] %.9g, %.9g", (unsigned long long)row->worst, row->got,
-                 row->expected);
-        snprintf(error, sizeof error, "%.1e", row->error);
+        snprintf(out[3], CELL, "[%llu]", (unsigned long long)row->worst);
+        real(row->got, "%.9g", out[4]);
+        real(row->expected, "%.9g", out[5]);
     }
-    if (row->kinks) snprintf(other, sizeof other, " %llu kinks", (unsigned long long)row->kinks);
-    if (row->unsure)
-        snprintf(other + strlen(other), sizeof other - strlen(other), " %llu unsure",
-                 (unsigned long long)row->unsure);
-    text_printf(out, "%-12s %-14s %-16s %-36s %-8s %s%s%s%s\n", vy_check_test_name(row->test),
-                row->buffer, compared, worst, error, verdict_name(row->verdict), other,
-                *row->note ? " " : "", row->note);
+    error_cell(row, out[6]);
+    error_cell(direction, out[7]);
+    if (direction && direction->has_worst && direction->compared < direction->elements)
+        snprintf(out[7] + strlen(out[7]), CELL - strlen(out[7]), " of %llu",
+                 (unsigned long long)direction->compared);
+    strcpy(out[8], again ? "!" : "same");
+    error_cell(device, out[9]);
+    if (!device) strcpy(out[9], k->device ? "-" : "no device");
+    if (!device && k->device_off) strcpy(out[9], "not run");
+    if (failed(second)) strcat(out[9], " twice!");
+}
+
+static void print_gradients(const checking *k, text *out)
+{
+    static const char *const titles[COLUMNS] = {"gradient", "compared",   "kinks", "worst",
+                                                "value",    "difference", "error", "direction",
+                                                "again",    "device"};
+    size_t width[COLUMNS];
+    cell line[COLUMNS];
+    for (int pass = 0; pass < 2; pass++) // measure, print
+        for (uint32_t i = 0; i <= k->result->count; i++) {
+            memset(line, 0, sizeof line);
+            if (i == 0)
+                for (int n = 0; n < COLUMNS; n++) strcpy(line[n], titles[n]);
+            else if (k->result->rows[i - 1].test == VY_CHECK_DIFFERENCES)
+                gradient_line(k, &k->result->rows[i - 1], line);
+            else
+                continue;
+            for (int n = 0; n < COLUMNS; n++) {
+                const size_t size = strlen(line[n]);
+                if (!pass && (i == 0 || size > width[n])) width[n] = size;
+                const int pad = n + 1 < COLUMNS ? (int)width[n] : 0;
+                if (pass) text_printf(out, "%-*s%s", pad, line[n], n + 1 < COLUMNS ? "  " : "\n");
+            }
+        }
+}
+
+// Tests with no column: one line each.
+static void print_others(const checking *k, vy_check_test test, const char *what, text *out)
+{
+    const vy_check_result *r = k->result;
+    uint32_t n = 0, bad = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const vy_check_row *row = &r->rows[i];
+        if (row->test != test) continue;
+        bad += row->verdict == VY_CHECK_FAILED;
+        text_printf(out, "%s%s", n++ ? ", " : what, row->buffer);
+    }
+    if (n) text_puts(out, bad ? ": FAILED\n" : ": ok\n");
+}
+
+// A failed test in words.
+static void print_failure(const vy_check_row *row, text *out)
+{
+    cell got = "", expected = "", error = "";
+    text_printf(out, "FAILED %s %s: ", vy_check_test_name(row->test), row->buffer);
+    if (!row->failed || !row->has_worst) {
+        text_printf(out, "%s\n", row->note);
+        return;
+    }
+    real(row->got, "%.17g", got);
+    real(row->expected, "%.17g", expected);
+    real(row->error, "%.1e", error);
+    text_printf(out, "%llu of %llu elements", (unsigned long long)row->failed,
+                (unsigned long long)row->compared);
+    text_printf(out, "; worst [%llu]: %s, expected %s, error %s, allowed %.1e\n",
+                (unsigned long long)row->worst, got, expected, error, row->tolerance);
+}
+
+static void print_unsure(const vy_check_row *row, text *out)
+{
+    if (row->unsure && row->test == VY_CHECK_DIFFERENCES)
+        text_printf(out, "unsure: %llu elements of %s: no number there, or differences too rough\n",
+                    (unsigned long long)row->unsure, row->buffer);
+    if (row->verdict == VY_CHECK_SKIPPED)
+        text_printf(out, "%s%s%s: %s\n", vy_check_test_name(row->test), *row->buffer ? " " : "",
+                    row->buffer, row->note);
 }
 
 static void print_kinks(const vy_check_row *row, bool all, text *out)
@@ -88,37 +191,42 @@ static uint32_t count_verdict(const checking *k, vy_check_verdict v)
     return n;
 }
 
-static void table(const checking *k, const command *c, bool failures_only, text *out)
+static void table(const checking *k, const command *c, text *out)
+{
+    const vy_check_result *r = k->result;
+    text_printf(out, "check %s: %s\n", vy_program_name(checked_program(k)),
+                k->device ? k->device : "reference interpreter alone");
+    print_choices(k, out);
+    print_gradients(k, out);
+    for (uint32_t i = 0; i < r->count; i++) print_kinks(&r->rows[i], c->o.verbose, out);
+    for (uint32_t i = 0; i < r->count; i++) print_unsure(&r->rows[i], out);
+    print_others(k, VY_CHECK_PRIMAL, "outputs unchanged: ", out);
+    print_others(k, VY_CHECK_INPUTS, "inputs unchanged: ", out);
+    print_others(k, VY_CHECK_RACES, "no data races", out);
+}
+
+// The failures, and what may explain them.
+static void verdict(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;
     const char *file = vy_module_file(c->module);
-    if (!failures_only) {
-        text_printf(out, "check %s with %s on %s\n", vy_program_name(checked_program(k)),
-                    vy_program_name(k->gradient.program), k->device ? k->device : "no device");
-        print_choices(k, out);
-        text_printf(out, "%-12s %-14s %-16s %-36s %-8s\n", "test", "buffer", "compared",
-                    "worst: got, expected", "error");
-    }
+    print_nonfinite(&r->forward, file, "forward program", out);
+    print_nonfinite(&r->gradient, file, "derivative", out);
     for (uint32_t i = 0; i < r->count; i++)
-        if (!failures_only || r->rows[i].verdict == VY_CHECK_FAILED) print_row(&r->rows[i], out);
-    for (uint32_t i = 0; i < r->count && !failures_only; i++)
-        print_kinks(&r->rows[i], c->o.verbose, out);
-    if (!failures_only || !r->passed) {
-        print_nonfinite(&r->forward, file, "forward program", out);
-        print_nonfinite(&r->gradient, file, "derivative", out);
-    }
-    const uint32_t failed = count_verdict(k, VY_CHECK_FAILED);
+        if (r->rows[i].verdict == VY_CHECK_FAILED) print_failure(&r->rows[i], out);
+    const uint32_t bad = count_verdict(k, VY_CHECK_FAILED);
     const uint32_t ran = r->count - count_verdict(k, VY_CHECK_SKIPPED);
-    if (failed)
-        text_printf(out, "FAILED: %u of %u tests\n", failed, ran);
-    else if (!failures_only)
+    if (bad)
+        text_printf(out, "FAILED: %u of %u tests\n", bad, ran);
+    else
         text_printf(out, "ok: %u tests\n", ran);
 }
 
 void check_print(const checking *k, command *c)
 {
     text errors = {0};
-    table(k, c, c->o.quiet, c->o.quiet ? &errors : &c->out);
+    if (!c->o.quiet) table(k, c, &c->out);
+    if (!c->o.quiet || !k->result->passed) verdict(k, c, c->o.quiet ? &errors : &c->out);
     if (errors.size) fwrite(errors.data, 1, errors.size, stderr);
     if (errors.failed) c->out.failed = true;
     text_free(&errors);
