@@ -80,7 +80,7 @@ typedef struct vy_check_result {
 // Zero-initialised means defaults.  Nothing of it is kept, but rows point to names of the programs.
 typedef struct vy_check_request {
     const vy_program *primal;
-    const vy_program *gradient; // what vy_grad makes of it
+    const vy_program *gradient; // what vy_grad makes of it, without with_value
     const vy_program *valued;   // the same made with_value; NULL: no PRIMAL rows
     const vy_program
         *seeded;           // the same made with seed_buffer; NULL: `gradient`, with its cotangents

@@ -178,7 +178,7 @@ bool vy_gradient_of(const image *primal, const image *derived, uint32_t i, gradi
 {
     *out = (gradient_of){-1, -1};
     const char *name = derived->buffers[i].name, *base = vy_derived_base(derived->p, "grad", name);
-    if (!base || vy_image_class(derived, i) != VY_OUT || vy_image_find(primal, name) >= 0)
+    if (!base || vy_image_class(derived, i) == VY_IN || vy_image_find(primal, name) >= 0)
         return false;
     out->buffer = vy_image_find(primal, base);
     for (uint32_t k = 0; k < primal->scalar_count && out->buffer < 0; k++)

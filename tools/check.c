@@ -36,8 +36,8 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
     const bool twice = c->o.order > 1;
-    if (!check_derive(k, c, c->o.with_value, false, c->o.order, &k->gradient, d)) return false;
-    if (twice) return check_derive(k, c, c->o.with_value, false, 1, &k->first, d);
+    if (!check_derive(k, c, false, false, c->o.order, &k->gradient, d)) return false;
+    if (twice) return check_derive(k, c, false, false, 1, &k->first, d);
     return check_derive(k, c, true, false, 1, &k->valued, d) &&
            check_derive(k, c, false, true, 1, &k->seeded, d);
 }

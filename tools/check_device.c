@@ -128,7 +128,7 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     binding data = {0}, first = {0};
     runner r = {0};
     double ms;
-    bool ok = check_derive(k, c, c->o.with_value, false, c->o.order, &g, d) &&
+    bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
               optimize(c, g.module, false, d) && binding_create(&data, g.program, false, d) &&
               binding_derive(&data, &k->start, &k->ct, d) &&
               binding_create(&first, g.program, false, d) &&
