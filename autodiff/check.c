@@ -13,8 +13,12 @@ enum { MOST_SAMPLES = 256, FEWEST_SAMPLES = 4 };
 // -------------------------------------------------------------------------------------- not finite
 static void name_origin(const image *m, uint32_t inst, vy_check_nonfinite *out)
 {
-    if (!inst || inst >= m->p->insts.count) return;
-    const vy_inst *i = &m->p->insts.data[inst];
+    const vy_check_subject s = {m->p, m->pipeline};
+    const vy_program *p;
+    for (uint32_t k = 0; (p = vy_check_program_at(s, k)) && inst >= p->insts.count; k++)
+        inst -= p->insts.count;
+    if (!inst || !p) return;
+    const vy_inst *i = &p->insts.data[inst];
     out->operation = i->op == VY_OP_LOAD ? "load" : vy_op_infos[i->op].text;
     out->line = i->line;
     out->column = i->column;
@@ -41,7 +45,7 @@ static bool scan(const image *m, uint32_t i, const vy_eval_trace *trace, vy_chec
 // ------------------------------------------------------------------------------------------- set-up
 static bool is_output(const check *c, const char *name)
 {
-    const vy_program *p = c->q->primal;
+    const vy_program *p = c->base.p;
     for (uint32_t i = 0; c->q->of && i < c->q->of_count; i++)
         if (strcmp(c->q->of[i], name) == 0) return true;
     return !c->q->of && vy_grad_default_of(p, vy_program_find_buffer(p, name));
@@ -77,13 +81,15 @@ static bool take_outputs(check *c, const image *derived)
 
 // Derivative rules hold constants (ln 2, 2/√π); those of an f16 program are rounded to f16, in double
 // mode too.  Fractions that f16 surely holds do not count.
-static bool rounded_f16(const vy_program *p)
+static bool rounded_f16(vy_check_subject s)
 {
-    for (uint32_t k = 0; k < p->leaves.count; k++) {
-        const vy_leaf *l = &p->leaves.data[k];
-        if (l->kind != VY_LEAF_CONST || l->type != VY_F16 || !isfinite(l->value.f)) continue;
-        if (l->value.f * 16 != floor(l->value.f * 16)) return true;
-    }
+    const vy_program *p;
+    for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
+        for (uint32_t k = 0; k < p->leaves.count; k++) {
+            const vy_leaf *l = &p->leaves.data[k];
+            if (l->kind != VY_LEAF_CONST || l->type != VY_F16 || !isfinite(l->value.f)) continue;
+            if (l->value.f * 16 != floor(l->value.f * 16)) return true;
+        }
     return false;
 }
 
@@ -116,15 +122,17 @@ static bool run_primal(check *c, uint64_t *steps)
 }
 
 // Runs a derivative; seed 0: cotangents as the request has them.
-static bool run_derivative(check *c, const vy_program *p, uint64_t seed, image *m,
+static bool run_derivative(check *c, vy_check_subject s, uint64_t seed, image *m,
                            vy_eval_trace *trace)
 {
     check_run run = {.hooks = {.trace = trace}};
-    return vy_image_derived(c, &c->base, p, seed, m) && vy_check_run(c, m, &run) &&
+    return vy_image_derived(c, &c->base, s, seed, m) && vy_check_run(c, m, &run) &&
            take_outputs(c, m);
 }
 
 // ------------------------------------------------------------------------------------------- checks
+static bool is_given(vy_check_subject s) { return s.program || s.pipeline; }
+
 static bool check_gradient(check *c, uint64_t steps, image *derived)
 {
     vy_eval_trace trace = {0};
@@ -142,7 +150,7 @@ static bool check_gradient(check *c, uint64_t steps, image *derived)
 
 static bool check_direction(check *c)
 {
-    const vy_program *p = c->q->seeded ? c->q->seeded : c->q->gradient;
+    const vy_check_subject p = is_given(c->q->seeded) ? c->q->seeded : c->q->gradient;
     image derived = {0};
     const bool ok =
         run_derivative(c, p, c->q->seed + 2, &derived, NULL) && vy_check_direction(c, &derived);
@@ -156,7 +164,7 @@ static bool check_all(check *c)
     image derived = {0};
     c->tolerance = c->q->tolerance ? c->q->tolerance : rounded_f16(c->q->gradient) ? 1e-3 : 1e-6;
     const bool ok = run_primal(c, &steps) && check_gradient(c, steps, &derived) &&
-                    check_direction(c) && (!c->q->valued || vy_check_primal(c)) &&
+                    check_direction(c) && (!is_given(c->q->valued) || vy_check_primal(c)) &&
                     vy_check_promises(c, &derived);
     vy_image_free(&derived);
     return ok;
@@ -170,7 +178,7 @@ vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag)
     *c.d = (vy_diag){0};
     if (!r) return vy_check_memory(&c), NULL;
     *r = (vy_check_result){.passed = true};
-    const bool ok = request && request->primal && request->gradient
+    const bool ok = request && is_given(request->primal) && is_given(request->gradient)
                         ? check_all(&c)
                         : vy_check_bad(&c, "there is no program to check");
     vy_image_free(&c.base);

@@ -5,7 +5,7 @@
 // made here, so whatever claims to be one can be checked:
 //
 //   vy_module *g = vy_grad(m, &(vy_grad_options){0}, &d);
-//   vy_check_request q = {.primal = vy_module_program(m, 0), .gradient = vy_module_program(g, 0),
+//   vy_check_request q = {.primal = {vy_module_program(m, 0)}, .gradient = vy_check_result_of(g),
 //                         .buffers = buffers, .buffer_count = 2};
 //   vy_check_result *r = vy_grad_check(&q, &d);
 //   if (r && !r->passed) … r->rows[i] …
@@ -13,6 +13,7 @@
 #ifndef VYRE_CHECK_H
 #define VYRE_CHECK_H
 
+#include "ir/pipeline.h"
 #include "ir/vyre.h"
 
 #ifdef __cplusplus
@@ -77,26 +78,33 @@ typedef struct vy_check_result {
     uint64_t runs;                        // of the interpreter
 } vy_check_result;
 
+// What is run: a program, or if `pipeline` is not NULL, that.
+typedef struct vy_check_subject {
+    const vy_program *program;
+    const vy_pipeline *pipeline;
+} vy_check_subject;
+// What a module that vy_grad returned is for: its last pipeline, else its first program.
+VY_API vy_check_subject vy_check_result_of(const vy_module *m);
+
 // Zero-initialised means defaults.  Nothing of it is kept, but rows point to names of the programs.
 typedef struct vy_check_request {
-    const vy_program *primal;
-    const vy_program *gradient; // what vy_grad makes of it, without with_value
-    const vy_program *valued;   // the same made with_value; NULL: no PRIMAL rows
-    const vy_program
-        *seeded;           // the same made with seed_buffer; NULL: `gradient`, with its cotangents
-    const char *const *of; // the outputs that were differentiated; NULL: vy_grad_default_of
+    vy_check_subject primal;
+    vy_check_subject gradient; // what vy_grad makes of it, without with_value
+    vy_check_subject valued;   // the same with_value; none: no PRIMAL rows
+    vy_check_subject seeded;   // the same with seed_buffer; none: `gradient`, with its cotangents
+    const char *const *of;     // what was differentiated; NULL: vy_grad_default_of (programs only)
     uint32_t of_count;
     // Of the primal, as for vy_eval without f64; `data` of `out` buffers may be NULL.  Not written.
     const vy_eval_buffer *buffers;
     uint32_t buffer_count;
     const vy_eval_scalar *scalars; // in their own types
     uint32_t scalar_count;
-    const vy_eval_buffer
-        *cotangents; // by their names in `gradient` (grad_o, ct_x); others are ones
+    // By their names in `gradient` (grad_o, ct_x); the others are ones.
+    const vy_eval_buffer *cotangents;
     uint32_t cotangent_count;
     uint32_t groups[3], subgroup_size; // as in vy_eval_options
-    double tolerance; // of differences; 0: 1e-6 (1e-3 if `gradient` holds constants that
-                      // were rounded to f16)
+    // Of differences.  0: 1e-6, or 1e-3 if `gradient` holds constants that were rounded to f16.
+    double tolerance;
     uint64_t samples; // most elements of a buffer to compare; 0: 256, fewer if a run is long
     uint64_t seed;    // of samples, directions and random cotangents
 } vy_check_request;
@@ -113,9 +121,9 @@ VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,
                                       const void *expected, double tolerance);
-// Whether some sum of floats in p depends on the order in which invocations come by, so that two runs
+// Whether some sum of floats in it depends on the order in which invocations come by, so that two runs
 // may differ in their last bits.
-VY_API bool vy_check_order_matters(const vy_program *p);
+VY_API bool vy_check_order_matters(vy_check_subject s);
 // Appends a row that was not run, with the reason.
 VY_API vy_check_row *vy_check_skip(vy_check_result *r, vy_check_test test, const char *buffer,
                                    const char *why);

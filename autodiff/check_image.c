@@ -32,6 +32,25 @@ uint64_t vy_check_random(uint64_t x) // S. Vigna, https://prng.di.unimi.it/split
     return x ^ x >> 31;
 }
 
+// -------------------------------------------------------------------------------------- subjects
+vy_check_subject vy_check_result_of(const vy_module *m)
+{
+    const uint32_t n = vy_module_pipeline_count(m);
+    if (n) return (vy_check_subject){NULL, vy_module_pipeline(m, n - 1)};
+    return (vy_check_subject){vy_module_program(m, 0), NULL};
+}
+
+const vy_program *vy_check_parameters(vy_check_subject s)
+{
+    return s.pipeline ? vy_pipeline_signature(s.pipeline) : s.program;
+}
+
+const vy_program *vy_check_program_at(vy_check_subject s, uint32_t index)
+{
+    if (s.pipeline) return vy_module_program(vy_pipeline_module(s.pipeline), index);
+    return index == 0 ? s.program : NULL;
+}
+
 // -------------------------------------------------------------------------------------- parameters
 static bool is_parameter(const vy_program *p, uint32_t id)
 {
@@ -48,10 +67,11 @@ static void *blank(uint64_t count, uint64_t size)
 }
 
 // Lists the parameters of p; shapes and data come later.
-static bool begin(check *c, const vy_program *p, bool wide, image *m)
+static bool begin(check *c, vy_check_subject s, bool wide, image *m)
 {
+    const vy_program *p = vy_check_parameters(s);
     const uint32_t n = p->buffers.count, scalars = c->q->scalar_count;
-    *m = (image){.p = p, .wide = wide, .scalar_count = scalars};
+    *m = (image){.p = p, .pipeline = s.pipeline, .wide = wide, .scalar_count = scalars};
     m->buffers = blank(n, sizeof *m->buffers);
     m->types = blank(n, sizeof *m->types);
     m->counts = blank(n, sizeof *m->counts);
@@ -110,8 +130,8 @@ static const vy_eval_buffer *given(const vy_eval_buffer *list, uint32_t count, c
 
 bool vy_image_primal(check *c, bool wide, image *m)
 {
-    const vy_program *p = c->q->primal;
-    if (!begin(c, p, wide, m)) return false;
+    if (!begin(c, c->q->primal, wide, m)) return false;
+    const vy_program *p = m->p;
     for (uint32_t i = 0; i < m->count; i++) {
         const char *name = m->buffers[i].name;
         const vy_buf *b = &p->buffers.data[vy_program_find_buffer(p, name).id];
@@ -127,7 +147,7 @@ bool vy_image_primal(check *c, bool wide, image *m)
 
 bool vy_image_share(check *c, const image *base, image *m)
 {
-    if (!begin(c, base->p, base->wide, m)) return false;
+    if (!begin(c, (vy_check_subject){base->p, base->pipeline}, base->wide, m)) return false;
     for (uint32_t i = 0; i < m->count; i++) {
         m->buffers[i].shape = base->buffers[i].shape;
         m->counts[i] = base->counts[i];
@@ -221,9 +241,9 @@ static bool derived_only(check *c, const image *primal, image *m, uint32_t i, ui
     return true;
 }
 
-bool vy_image_derived(check *c, const image *primal, const vy_program *p, uint64_t seed, image *m)
+bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_t seed, image *m)
 {
-    if (!begin(c, p, primal->wide, m)) return false;
+    if (!begin(c, s, primal->wide, m)) return false;
     for (uint32_t i = 0; i < m->count; i++) {
         const int same = vy_image_find(primal, m->buffers[i].name);
         if (same < 0) {
@@ -233,7 +253,8 @@ bool vy_image_derived(check *c, const image *primal, const vy_program *p, uint64
         const vy_eval_buffer *from = &primal->buffers[same];
         if (!take_shape(c, m, i, from->shape, from->rank) || !allocate(c, m, i)) return false;
         if (m->types[i] != primal->types[same])
-            return vy_check_bad(c, "%s of %s is of another type than before", from->name, p->name);
+            return vy_check_bad(c, "%s of %s is of another type than before", from->name,
+                                m->p->name);
         if (vy_image_class(m, i) != VY_OUT && m->counts[i])
             memcpy(m->buffers[i].data, from->data, vy_image_bytes(m, i));
     }
@@ -249,6 +270,9 @@ bool vy_check_run(check *c, image *m, check_run *run)
                          .shuffle_seed = run->shuffle_seed};
     memcpy(o.groups, c->q->groups, sizeof o.groups);
     c->r->runs++;
+    if (m->pipeline)
+        return vy_eval_pipeline_hooked(m->pipeline, m->buffers, m->count, m->scalars,
+                                       m->scalar_count, &o, &run->hooks, &run->report, c->d);
     return vy_eval_hooked(m->p, m->buffers, m->count, m->scalars, m->scalar_count, &o, &run->hooks,
                           &run->report, c->d);
 }

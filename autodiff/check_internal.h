@@ -15,7 +15,8 @@
 
 // A program's parameters with their contents.  In a *wide* image floats are double.
 typedef struct image {
-    const vy_program *p;
+    const vy_program *p; // of a pipeline its signature
+    const vy_pipeline *pipeline;
     bool wide;
     vy_eval_buffer *buffers; // in the order of p's parameters, workspaces excepted
     vy_type *types;          // of the elements in memory
@@ -56,9 +57,9 @@ bool vy_image_primal(check *c, bool wide, image *m);
 // The same program: `in` buffers are base's, others are its own, empty until vy_image_restart.
 bool vy_image_share(check *c, const image *base, image *m);
 void vy_image_restart(const image *base, image *m); // `inout` contents as in base
-// A derivative `p` of the program of `primal`: its data, gradients filled with NaN, cotangents from the
+// A derivative `s` of the program of `primal`: its data, gradients filled with NaN, cotangents from the
 // request or random (seed not 0).
-bool vy_image_derived(check *c, const image *primal, const vy_program *p, uint64_t seed, image *m);
+bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_t seed, image *m);
 void vy_image_free(image *m);
 int vy_image_find(const image *m, const char *name); // -1: not there
 static inline vy_buffer_class vy_image_class(const image *m, uint32_t i)
@@ -88,6 +89,10 @@ bool vy_gradient_of(const image *primal, const image *derived, uint32_t i, gradi
 
 // `x` of `grad_x` or `ct_x`, of the n-th order `gradn_x`; NULL: no such name.
 const char *vy_derived_base(const vy_program *derived, const char *prefix, const char *name);
+
+// The programs of a subject, by index; NULL past the end.
+const vy_program *vy_check_program_at(vy_check_subject s, uint32_t index);
+const vy_program *vy_check_parameters(vy_check_subject s);
 
 // splitmix64 of a number: for samples, signs, cotangents
 uint64_t vy_check_random(uint64_t x);

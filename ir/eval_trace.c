@@ -51,15 +51,16 @@ void vy_trace_after(vy_machine *m, const vy_xinst *x)
 {
     if (!makes_float(x)) return;
     vy_eval_trace *t = m->hooks->trace;
+    const uint32_t id = t->base + x->inst;
     vy_scalar *r = vy_reg(m, x->dst);
     VY_EACH_ACTIVE(m, l, {
         if (isfinite(r[l].f) || m->padding[l]) continue;
         if (isinf(r[l].f)) {
-            if (m->finite[l] && !t->inf) t->inf = x->inst;
+            if (m->finite[l] && !t->inf) t->inf = id;
             continue;
         }
         if (vy_trace_origin(r[l].f)) continue; // handed on
-        if (!m->origin[l] && !t->nan) t->nan = x->inst;
-        r[l] = tagged(m->origin[l] ? m->origin[l] : x->inst);
+        if (!m->origin[l] && !t->nan) t->nan = id;
+        r[l] = tagged(m->origin[l] ? m->origin[l] : id);
     })
 }

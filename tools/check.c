@@ -27,7 +27,7 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
     names_free(&seeds);
     out->module = c->derived;
     c->derived = NULL;
-    if (ok) out->program = vy_module_program(out->module, 0);
+    if (ok) out->what = runnable_result(out->module);
     return ok;
 }
 
@@ -61,10 +61,10 @@ static bool bind_data(checking *k, command *c, vy_diag *d)
     if (!default_data(&k->in, b, d) || !binding_specs(b, &k->in, NULL, d) ||
         !default_scalars(b, d) || !binding_fill(b, d))
         return false;
-    if (k->first.program && (!binding_create(&k->primal, k->first.program, false, d) ||
-                             !binding_derive(&k->primal, b, &k->ct, d)))
+    if (k->first.module && (!binding_create(&k->primal, k->first.what, false, d) ||
+                            !binding_derive(&k->primal, b, &k->ct, d)))
         return false;
-    return binding_create(&k->cotangents, k->gradient.program, false, d) &&
+    return binding_create(&k->cotangents, k->gradient.what, false, d) &&
            binding_derive(&k->cotangents, checked_data(k), &k->ct, d) &&
            binding_tape(&k->cotangents, c->o.tape_limit, d);
 }
@@ -99,13 +99,15 @@ static vy_eval_buffer *eval_buffers(const binding *b, vy_diag *d)
 }
 
 // ---------------------------------------------------------------------------------------- execution
+static vy_check_subject subject(runnable r) { return (vy_check_subject){r.program, r.pipeline}; }
+
 static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *d)
 {
-    const vy_program *p = checked_program(k);
+    const vy_program *p = checked_program(k).program;
     bool ok = true;
-    for (uint32_t i = 0; ok && !k->first.program && i < c->o.of.count; i++)
+    for (uint32_t i = 0; ok && !k->first.module && i < c->o.of.count; i++)
         ok = names_add(of, c->o.of.data[i]);
-    for (uint32_t i = 1; ok && k->first.program && i <= vy_program_buffer_count(p); i++) {
+    for (uint32_t i = 1; ok && k->first.module && i <= vy_program_buffer_count(p); i++) {
         const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
         if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
             ok = names_add(of, b.name);
@@ -120,7 +122,7 @@ static bool run_check(checking *k, command *c, vy_diag *d)
     runner launch = {0}; // for --groups
     const int engine = c->o.engine;
     c->o.engine = ENGINE_EVAL;
-    bool ok = runner_prepare(&launch, c, checked_program(k), (binding *)data, d);
+    bool ok = runner_prepare(&launch, c, (binding *)data, d);
     c->o.engine = engine;
     vy_eval_buffer *buffers = ok ? eval_buffers(data, d) : NULL;
     vy_eval_buffer *cotangents = buffers ? eval_buffers(&k->cotangents, d) : NULL;
@@ -128,10 +130,10 @@ static bool run_check(checking *k, command *c, vy_diag *d)
     ok = ok && cotangents && (scalars || fail_memory(d)) && outputs_of(k, c, &of, d);
     for (uint32_t i = 0; ok && i < data->scalar_count; i++)
         scalars[i] = (vy_eval_scalar){data->scalars[i].info.name, data->scalars[i].value};
-    vy_check_request q = {.primal = checked_program(k),
-                          .gradient = k->gradient.program,
-                          .valued = k->valued.program,
-                          .seeded = k->seeded.program,
+    vy_check_request q = {.primal = subject(checked_program(k)),
+                          .gradient = subject(k->gradient.what),
+                          .valued = subject(k->valued.what),
+                          .seeded = subject(k->seeded.what),
                           .of = of.count ? of.data : NULL,
                           .of_count = of.count,
                           .buffers = buffers,
@@ -168,10 +170,10 @@ static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
     if (!refuse(c, d) || !load_module(c, d)) return false;
-    k->source = select_program(c, c->module, d);
-    if (!k->source || !specs_parse(&k->in, "--in", &c->o.in, d) ||
-        !specs_parse(&k->ct, "--ct", &c->o.ct, d) || !derive_all(k, c, d) || !bind_data(k, c, d) ||
-        !check_ct(k, d) || !optimize_all(k, c, d) || !run_check(k, c, d) || !check_device(k, c, d))
+    if (!select_runnable(c, c->module, &k->source, d) ||
+        !specs_parse(&k->in, "--in", &c->o.in, d) || !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
+        !derive_all(k, c, d) || !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) ||
+        !run_check(k, c, d) || !check_device(k, c, d))
         return false;
     k->ms = now_ms() - start;
     return true;

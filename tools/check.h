@@ -10,14 +10,14 @@
 // One derivative with its module, made for `check` alone: engines want it optimised in their own way.
 typedef struct derivative {
     vy_module *module;
-    const vy_program *program;
+    runnable what;
 } derivative;
 
 typedef struct checking {
     specs in, ct;
-    uint32_t chosen_data;     // specs of `in` from here on are ours (defaults.c)
-    const vy_program *source; // of the file
-    derivative first;         // --order 2: the gradient, which is the primal here
+    uint32_t chosen_data; // specs of `in` from here on are ours (defaults.c)
+    runnable source;      // of the file
+    derivative first;     // --order 2: the gradient, which is the primal here
     derivative gradient, valued, seeded;
     binding start;      // data of `source`
     binding primal;     // --order 2: of `first`, else empty: `start` is it
@@ -28,13 +28,13 @@ typedef struct checking {
     double ms;
 } checking;
 
-static inline const vy_program *checked_program(const checking *k)
+static inline runnable checked_program(const checking *k)
 {
-    return k->first.program ? k->first.program : k->source;
+    return k->first.module ? k->first.what : k->source;
 }
 static inline const binding *checked_data(const checking *k)
 {
-    return k->first.program ? &k->primal : &k->start;
+    return k->first.module ? &k->primal : &k->start;
 }
 
 // Derives again from the source.  `value`, `seeded`: as --with-value, and all cotangents buffers.

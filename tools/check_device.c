@@ -40,9 +40,9 @@ static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *
         from = &start;
     }
     c->o.engine = ENGINE_EVAL;
-    ok = ok && binding_create(out, k->gradient.program, f64, d) &&
-         binding_derive(out, from, &k->ct, d) &&
-         runner_prepare(&r, c, k->gradient.program, out, d) && runner_run(&r, c, &ms, d);
+    ok = ok && binding_create(out, k->gradient.what, f64, d) &&
+         binding_derive(out, from, &k->ct, d) && runner_prepare(&r, c, out, d) &&
+         runner_run(&r, c, &ms, d);
     c->o.engine = engine;
     runner_free(&r);
     binding_free(&start);
@@ -105,7 +105,9 @@ static bool again(checking *k, const command *c, runner *r, const binding *own,
         const array *now = &r->data->buffers[i].value, *before = &first->buffers[i].value;
         if (!is_gradient(k, &first->buffers[i].info)) continue;
         const double tolerance =
-            vy_check_order_matters(r->program) ? device_tolerance(c, now->type) : 0;
+            vy_check_order_matters((vy_check_subject){r->what.program, r->what.pipeline})
+                ? device_tolerance(c, now->type)
+                : 0;
         if (!vy_check_compare(k->result, VY_CHECK_DEVICE_TWICE, own->buffers[i].info.name,
                               now->type, now->count, now->data, before->data, tolerance))
             return fail_memory(d);
@@ -129,13 +131,12 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     runner r = {0};
     double ms;
     bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
-              optimize(c, g.module, false, d) && binding_create(&data, g.program, false, d) &&
+              optimize(c, g.module, false, d) && binding_create(&data, g.what, false, d) &&
               binding_derive(&data, &k->start, &k->ct, d) &&
-              binding_create(&first, g.program, false, d) &&
-              binding_derive(&first, &k->start, &k->ct, d) &&
-              runner_prepare(&r, c, g.program, &data, d) && runner_upload(&r, d) &&
-              poison(k, &r, d) && runner_run(&r, c, &ms, d) && runner_read(&r, d) &&
-              keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
+              binding_create(&first, g.what, false, d) &&
+              binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&
+              runner_upload(&r, d) && poison(k, &r, d) && runner_run(&r, c, &ms, d) &&
+              runner_read(&r, d) && keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
               runner_run(&r, c, &ms, d) && runner_read(&r, d) && again(k, c, &r, own, &first, d);
     runner_free(&r);
     binding_free(&data);

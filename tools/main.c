@@ -42,8 +42,8 @@ static bool want_color(int choice)
 static bool results_to_file(command *c, vy_diag *d)
 {
     const verb v = c->o.verb;
-    const bool results = v == VERB_RUN || v == VERB_CHECK || v == VERB_BENCH || v == VERB_INFO ||
-                         v == VERB_DEVICES;
+    const bool results =
+        v == VERB_RUN || v == VERB_CHECK || v == VERB_BENCH || v == VERB_INFO || v == VERB_DEVICES;
     if (!results || !c->o.output) return true;
     c->o.json = true;
     return ends_in(c->o.output, ".json") ||

@@ -25,7 +25,7 @@ static vy_module *parse(const char *text)
     return m;
 }
 
-static vy_program *only(vy_module *m) { return vy_module_program(m, 0); }
+static vy_check_subject only(vy_module *m) { return vy_check_result_of(m); }
 
 // A primal `f(x, y)` with its data.
 typedef struct setting {
