@@ -210,7 +210,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         // A value set anew in each iteration is not carried by the primal, but its result is what the
         // last iteration, or the initial value, gave.
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
-        if (!vy_vec_push(list, (loop_adjoint){.id = carry})) oom(r);
+        loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
+        if (!vy_vec_push(list, a) || (is_maskable(r, carry) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -336,9 +337,9 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured) continue;
-        uint32_t k = a->id - f->opener - 1;
-        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], 0);
+        if (a->captured || a->is_mask) continue;
+        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? carries[i + 1] : 0;
+        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], mask);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->replaying = outer;
@@ -368,9 +369,9 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured) continue;
-        uint32_t k = a->id - f->opener - 1;
-        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], 0);
+        if (a->captured || a->is_mask) continue;
+        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? results[i + 1] : 0;
+        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], mask);
     }
 }
 
@@ -392,7 +393,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
         if (a->is_mask)
-            in[i] = or_false(r, a->before);
+            in[i] = or_false(r, a->captured ? a->before : r->mask[result]);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }
