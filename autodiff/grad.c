@@ -237,6 +237,7 @@ static vy_program *differentiate(reverse *r, const vy_program *source)
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
+    if (r->failed) return NULL;
     for (;;) {
         vy_program *p = build(r);
         if (!p) return NULL;

@@ -54,7 +54,8 @@ typedef struct reverse {
     uint32_t *home;          // innermost LOOP or WHILE around it
     uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
     uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;       // every use of the value is conditional, see masks.c
+    uint8_t *maskable;       // every use of the value is conditional, see masks.c; of a store: it may
+                             // lie out of range
     uint8_t *busy;           // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
@@ -145,6 +146,10 @@ typedef enum rule_kind {
     RULE_HAND,
 } rule_kind;
 rule_kind vy_rule_kind_of(vy_op op);
+// Is the derivative of `id` by operand k zero by convention for some operands?  Then
+// vy_rule_kept says where contribution `d` to it is not: a bool, or 0 for everywhere.
+bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
+uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
 void vy_rule_apply(vy_op op, rule *r);
 
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,

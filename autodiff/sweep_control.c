@@ -203,6 +203,20 @@ static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
     *slot = 1;
 }
 
+// Does an initial or next value ask whether carried value k counts?
+static bool carries_mask(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    return is_maskable(r, vy_arg(r->p, f->opener, f->skip + k)) ||
+           is_maskable(r, vy_arg(r->p, f->end, f->keep + k));
+}
+
+// Whether the value of a CARRY or RESULT counts, as far as the reverse has come.
+static uint32_t counts(reverse *r, uint32_t id)
+{
+    if (!vy_is_active(r, id) || !r->adjoint[id]) return vy_bool(r->b, false).id;
+    return r->maskable[id] ? or_false(r, r->mask[id]) : vy_bool(r->b, true).id;
+}
+
 static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
@@ -210,7 +224,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         // A value set anew in each iteration is not carried by the primal, but its result is what the
         // last iteration, or the initial value, gave.
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
-        if (!vy_vec_push(list, (loop_adjoint){.id = carry})) oom(r);
+        loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
+        if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -319,9 +334,11 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured) continue;
+        if (a->captured || a->is_mask) continue;
         uint32_t k = a->id - f->opener - 1;
-        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], 0);
+        bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
+        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i],
+                      masked ? carries[i + 1] : 0);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->replaying = outer;
@@ -332,8 +349,9 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        nexts[i] =
-            a->is_mask ? or_false(r, r->mask[a->id]) : or_zero(r, *adjoint_slot(r, a->id), a->id);
+        nexts[i] = !a->is_mask   ? or_zero(r, *adjoint_slot(r, a->id), a->id)
+                   : a->captured ? or_false(r, r->mask[a->id])
+                                 : counts(r, a->id);
     }
     vy_end_loop(r->b, 0, list->count, nexts, results);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -351,9 +369,11 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured) continue;
+        if (a->captured || a->is_mask) continue;
         uint32_t k = a->id - f->opener - 1;
-        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], 0);
+        bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
+        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i],
+                      masked ? results[i + 1] : 0);
     }
 }
 
@@ -375,7 +395,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
         if (a->is_mask)
-            in[i] = or_false(r, a->before);
+            in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }

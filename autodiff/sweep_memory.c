@@ -129,6 +129,17 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
     return g;
 }
 
+// When the store or addition `id` counts: its element exists.  0: always, or nobody asks.
+static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
+{
+    const reverse_buffer *info = &r->buffers[r->p->insts.data[id].aux];
+    uint32_t index[VY_MAX_RANK];
+    if (!r->maskable[id] || VY_IS_LEAF(value) || !r->maskable[value] || info->kind == ADJ_ZERO)
+        return 0;
+    map_index(r, id, index);
+    return vy_in_range(r, info->kind == ADJ_ONES ? info->twin : info->adjoint, index);
+}
+
 static void refuse(reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
@@ -173,9 +184,10 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.
         uint32_t g = element_adjoint(r, id, true);
-        vy_contribute(r, value, g, 0);
+        vy_contribute(r, value, g, g ? reaches(r, id, value) : 0);
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
-        if (vy_is_active(r, value)) vy_contribute(r, value, element_adjoint(r, id, false), 0);
+        if (vy_is_active(r, value))
+            vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
     } else if (op == VY_OP_ATOMIC_ADD) {
         vy_reverse_fail(
             r, VY_E_NOT_DIFFERENTIABLE, id, "do not use the old value, or cut it with stop_grad(…)",
