@@ -189,6 +189,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->line = old->line;
         p->has_workgroup = old->has_workgroup;
         p->fast_math = old->fast_math;
+        p->signature = old->signature;
         p->module = m;
         memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
         ok = clone_texts(p, old, m);

@@ -71,14 +71,10 @@ static vy_module *derive_once(const command *c, const vy_module *m, const vy_pro
                               bool seeded, vy_diag *d)
 {
     const options *o = &c->o;
-    if (o->checkpoint == 1) { // sqrt
-        fail(d, TOOL_UNAVAILABLE, "leave it out: values are kept on tapes",
-             "--checkpoint sqrt is not available yet in this version");
-        return NULL;
-    }
     vy_grad_options g = {.program = vy_program_name(p),
                          .seed_buffer = seeded,
-                         .with_value = o->with_value};
+                         .with_value = o->with_value,
+                         .checkpoint = o->checkpoint == 1};
     names results = {0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
