@@ -229,7 +229,12 @@ static const vy_program *choose_program(const vy_module *m, const char *name, vy
     uint32_t n = m->programs.count;
     const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
     if (p) return p;
-    if (name)
+    const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
+    if (pipeline)
+        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, pipeline->line, 0,
+                    "differentiate the programs it dispatches",
+                    "`%s` is a pipeline; pipelines cannot be differentiated yet", name);
+    else if (name)
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
     else
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,

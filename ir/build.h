@@ -77,6 +77,7 @@ struct vy_builder {
     build_region_vec regions; // open ones; [0] is the whole program
     build_byte_vec open;      // by region serial
     vy_id_vec versions;       // by buffer
+    uint32_t parameters;      // buffers that are parameters
     uint32_t clock, epoch;    // memory versions; loads of written memory older than epoch are stale
     uint32_t *leaf_table;
     uint32_t leaf_table_size;

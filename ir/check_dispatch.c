@@ -132,6 +132,24 @@ static bool make_known(known_dims *k, const vy_pipe_step *s, const vy_dim_facts 
     return true;
 }
 
+// The axis is scalar `name`, which is `want` here; what is passed is `have`, both of one base.
+static bool refuse_extent(vy_pipeline *l, const vy_pipe_step *s, const vy_buf *b, uint32_t axis,
+                          const char *name, vy_extent want, vy_extent have)
+{
+    const char *program = l->module->programs.data[s->program]->name;
+    if (have.base == 0)
+        return refuse(
+            l->module, s, VY_E_PIPE_SHAPE, NULL,
+            "axis %u of `%s` of `%s` is `%s`, which is %lld here; what is passed has %lld", axis,
+            b->name, program, name, (long long)want.offset, (long long)have.offset);
+    bool longer = have.offset > want.offset;
+    uint64_t h = (uint64_t)have.offset, w = (uint64_t)want.offset;
+    return refuse(l->module, s, VY_E_PIPE_SHAPE, NULL,
+                  "axis %u of `%s` of `%s` is `%s`; what is passed is %s by %llu", axis, b->name,
+                  program, name, longer ? "longer" : "shorter",
+                  (unsigned long long)(longer ? h - w : w - h));
+}
+
 static bool check_extent(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts,
                          const known_dims *k, const vy_buf *b, uint32_t axis, vy_dim passed)
 {
@@ -139,19 +157,9 @@ static bool check_extent(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fac
     vy_extent have = facts->form[passed.id];
     const uint32_t d = b->dims[axis].id;
     int scalar = vy_program_dim_scalar(p, b->dims[axis]);
-    if (scalar >= 0 && vy_other_dim(facts, s->scalars[scalar].dim, passed)) {
-        vy_extent want = facts->form[s->scalars[scalar].dim.id];
-        if (have.base)
-            return refuse(l->module, s, VY_E_PIPE_SHAPE, NULL,
-                          "axis %u of `%s` of `%s` is `%s`, which is %lld less than what is passed",
-                          axis, b->name, p->name, p->scalars.data[scalar].name,
-                          (long long)((uint64_t)have.offset - (uint64_t)want.offset));
-        return refuse(
-            l->module, s, VY_E_PIPE_SHAPE, NULL,
-            "axis %u of `%s` of `%s` is `%s`, which is %lld here; what is passed has %lld", axis,
-            b->name, p->name, p->scalars.data[scalar].name, (long long)want.offset,
-            (long long)have.offset);
-    }
+    if (scalar >= 0 && vy_other_dim(facts, s->scalars[scalar].dim, passed))
+        return refuse_extent(l, s, b, axis, p->scalars.data[scalar].name,
+                             facts->form[s->scalars[scalar].dim.id], have);
     if (have.base || k->states[d] != VY_DIM_IS_KNOWN || k->values[d] == have.offset) return true;
     return refuse(l->module, s, VY_E_PIPE_SHAPE, NULL,
                   "axis %u of `%s` of `%s` has length %lld, what is passed has %lld", axis, b->name,

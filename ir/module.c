@@ -184,14 +184,12 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
                       VY_MAX_RANK);
         return (vy_buffer){0};
     }
-    uint32_t id = b->p->buffers.count, binding = 0;
-    for (uint32_t i = 1; i < id; i++)
-        if (b->p->buffers.data[i].cls <= VY_INOUT) binding++;
+    uint32_t id = b->p->buffers.count;
     vy_buf buf = {.cls = cls,
                   .type = type,
                   .rank = rank,
                   .line = b->line,
-                  .binding = cls <= VY_INOUT ? binding : 0,
+                  .binding = cls <= VY_INOUT ? b->parameters : 0,
                   .name = keep_name(b, name),
                   .dims = vy_arena_alloc(&b->m->arena, rank * sizeof *dims)};
     if (!buf.name || !buf.dims || !vy_vec_push(&b->p->buffers, buf) ||
@@ -199,6 +197,7 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
         vy_build_oom(b);
         return (vy_buffer){0};
     }
+    b->parameters += cls <= VY_INOUT;
     memcpy(buf.dims, dims, rank * sizeof *dims);
     for (uint32_t i = 0; i < rank; i++)
         if (!dims[i].id || dims[i].id >= b->p->dims.count)

@@ -89,7 +89,7 @@ static void parse_attributes(vy_front *f, attributes *a)
 static void refuse_attribute(vy_front *f, const vy_token *at, const char *where)
 {
     if (at->kind != TK_END && !f->failed)
-        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, NULL,
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "move it or leave it out",
                        "this attribute stands before %s only", where);
 }
 

@@ -122,7 +122,10 @@ static void add_extent_symbols(vy_describe *d)
     uint32_t binding = 0;
     for (uint32_t i = 1; i < d->p->buffers.count && !d->oom; i++) {
         const vy_buf *b = &d->p->buffers.data[i];
-        if (!is_parameter(b)) continue;
+        if (!is_parameter(b) || (d->p->signature && b->workspace)) {
+            binding += is_parameter(b);
+            continue;
+        }
         if (b->rank == 1 && d->p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
             size_t n = strlen(b->name) + 6;
             char *name = vy_arena_alloc(d->arena, n);

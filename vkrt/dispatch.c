@@ -113,8 +113,8 @@ static vkrt_status pack_params(const vkrt_dispatch *d, const uint32_t base[3], v
             break;
         }
         if (!fits)
-            return vkrt_fail(error, VKRT_LIMIT, "use smaller data",
-                             "%s: parameter '%s' = %lld does not fit %s", k->name,
+            return vkrt_fail(error, p->kind == VY_PARAM_SCALAR ? VKRT_BAD_SHAPE : VKRT_LIMIT,
+                             "use smaller data", "%s: parameter '%s' = %lld does not fit %s", k->name,
                              p->name ? p->name : "?", (long long)v, p->type ? p->type : "u32");
         memcpy(d->plan->params + p->offset, &v, p->size); // little end first
     }
