@@ -45,14 +45,11 @@ def name_of(block):
 
 def options_of(line):
     """The options of a RUN line as a dict of lists."""
-    words, found, k = shlex.split(line), {}, 0
-    while k < len(words):
-        if words[k].startswith("-"):
-            key = words[k]
-            value = words[k + 1] if k + 1 < len(words) and not re.match(r"-{1,2}[a-z]", words[k + 1]) else ""
-            found.setdefault(key, []).append(value)
-            k += 1
-        k += 1
+    words, found = shlex.split(line), {}
+    for word, following in zip(words, words[1:] + [""]):
+        if word.startswith("-") and not re.match(r"-[\d.]", word):
+            value = "" if re.match(r"-{1,2}[a-z]", following) else following
+            found.setdefault(word, []).append(value)
     return found
 
 
