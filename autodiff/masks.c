@@ -6,7 +6,7 @@
 //           an `if` therefore hands out.  Generous: what turns out unused is removed afterwards.
 // maskable  every use of the value is conditional: an arm of a select, a candidate of min or max, an
 //           operand whose derivative is zero by convention somewhere (abs at 0), an operand inside an
-//           `if` or loop that the value stands before, a store that may lie out of range, or an operand
+//           `if` or loop that the value stands before, a store that may come to nothing, or an operand
 //           of something itself maskable.  Then a zero adjoint may mean "not selected", and 0·inf must
 //           not turn into NaN: the value's contributions are select(mask, g·d, 0), where the mask is the
 //           OR of the conditions of its uses.  Comparing the adjoint with zero instead would break
@@ -114,7 +114,8 @@ static void change_uses(masks *m, uint32_t id, int by)
     }
 }
 
-// A store that is not proved in range may come to nothing: `maskable` of the store says so.
+// A store that is not proved in range, or whose element may never be seen, may come to nothing:
+// `maskable` of the store says so.
 static bool find_loose_stores(masks *m, vy_arena *arena)
 {
     const vy_program *p = m->r->p;
@@ -123,7 +124,7 @@ static bool find_loose_stores(masks *m, vy_arena *arena)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
-            m->r->maskable[id] = !proved[id];
+            m->r->maskable[id] = !proved[id] || m->r->buffers[p->insts.data[id].aux].shadowed;
     }
     return true;
 }
@@ -135,7 +136,7 @@ static bool find_maskable(reverse *r)
     masks m = {.r = r};
     m.uses = vy_arena_alloc(&arena, n * sizeof *m.uses);
     m.stack = vy_arena_alloc(&arena, n * sizeof *m.stack);
-    bool ok = m.uses && m.stack && find_loose_stores(&m, &arena);
+    bool ok = m.uses && m.stack && vy_shadow_choose(r) && find_loose_stores(&m, &arena);
     for (uint32_t id = 1; ok && id < n; id++) change_uses(&m, id, 1);
     for (uint32_t id = 1; ok && id < n; id++)
         if (vy_is_active(r, id) && !m.uses[id]) m.stack[m.count++] = id;
@@ -145,7 +146,7 @@ static bool find_maskable(reverse *r)
         r->maskable[id] = 1;
     }
     vy_arena_free(&arena);
-    return ok;
+    return ok && vy_shadow_prune(r);
 }
 
 static void need(reverse *r, uint32_t id)

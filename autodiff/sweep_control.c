@@ -146,7 +146,7 @@ static void clear_local_adjoints(reverse *r, uint32_t home)
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
             r->buffers[i].home == home)
-            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+            vy_clear_adjoint(r, i);
 }
 
 // checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
