@@ -155,6 +155,7 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
             if (!unknown[b->dims[k].id]) continue;
             bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
             if (whole && b->rank == 1 && b->cls <= VY_INOUT) continue;
+            if (!whole && b->workspace) continue; // as long as a parameter
             vy_fail(p->module, VY_E_DIM_SCALAR, b->line, column_of(p->module, b->line, b->name),
                     "write `?` alone, for a parameter with one dimension",
                     "`%s`: `?` cannot stand there", b->name);

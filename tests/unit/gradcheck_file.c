@@ -18,6 +18,8 @@
 // `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`.
 #include "gradcheck.c" // its images and data
 
+#include "ir/eval.h"
+
 enum { MOST_ELEMENTS = 40 }; // inputs tried per buffer and seed
 
 typedef struct job {
@@ -116,7 +118,9 @@ static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint
     vy_eval_hooks hooks = {.path_hash = path};
     vy_eval_report report = {0};
     vy_diag d = {0};
-    bool ok = eval(p, m, &o, &hooks, &report, &d);
+    bool ok = path ? vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, &o, &hooks,
+                                    &report, &d)
+                   : evaluate(p, m, &o, &report, &d);
     if (ok && !report.races && !report.uninitialised) return true;
     snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
              ok ? report.first.text : d.text);
@@ -353,7 +357,7 @@ static bool check_fd(job *j, const vy_program *p, image *x, const image *g, cons
 // Runs the gradient program of `gm` on poisoned outputs.
 static bool gradient_of(job *j, const vy_module *gm, const image *x, image *g, const char *oracle)
 {
-    vy_program *gp = derived(gm);
+    vy_program *gp = result_of(gm);
     start_gradient(&j->c, gp, x, g);
     for (uint32_t i = 0; i < g->n; i++) { // integers have no NaN and are copied bytewise
         int from = find(x, g->buffers[i].name);
@@ -367,7 +371,7 @@ static bool gradient_of(job *j, const vy_module *gm, const image *x, image *g, c
 
 static bool check_again(job *j, const vy_module *gm, const image *x, image *g)
 {
-    const vy_program *gp = derived(gm);
+    const vy_program *gp = result_of(gm);
     for (uint32_t i = 0; i < g->n; i++) {
         int from = find(x, g->buffers[i].name);
         vy_buffer_class cls =
@@ -394,7 +398,7 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
 {
     image other;
     if (!gradient_of(j, gm, x, &other, oracle)) return false;
-    const char *how = differs(derived(gm), g, &other, false, tolerance);
+    const char *how = differs(result_of(gm), g, &other, false, tolerance);
     if (how) snprintf(message, sizeof message, "%s at first and %s", how, which);
     image_free(&other);
     return how ? fail(j, oracle) : true;
@@ -454,7 +458,7 @@ static bool check_value(job *j, const vy_module *m, const image *x)
     copy_image(p, x, false, &forward);
     bool ok = run_on(p, &forward, true, NOTHING, NULL) && gradient_of(j, gm, x, &g, "value");
     if (ok) {
-        const vy_program *gp = derived(gm);
+        const vy_program *gp = result_of(gm);
         for (uint32_t i = 0; i < g.n; i++) // floats that are read only are no outputs
             if (!chosen(j->c.of, g.buffers[i].name, true)) g.buffers[i].name = "";
         const char *how = differs(p, &forward, &g, false, j->loose <= 1e-8 ? 0 : j->loose);
