@@ -115,11 +115,18 @@ static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, v
     bool ok = specs_parse(ct, "--ct", &c->o.ct, d);
     for (uint32_t i = 0; ok && i < ct->count; i++)
         ok = names_add(&seeds, ct->data[i].name) || fail_memory(d);
-    ok = ok && derive(c, what, &seeds, d);
+    while (ok) {
+        ok = derive(c, what, &seeds, d) &&
+             binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
+             binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
+             binding_tape(&lanes[1].data, c->o.tape_limit, d);
+        if (ok || !derive_with_less(c, d)) break;
+        ok = true; // with tapes that are within the limit, perhaps
+        binding_free(&lanes[1].data);
+        lanes[1].data = (binding){0};
+    }
     names_free(&seeds);
-    return ok && binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
-           binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
-           binding_tape(&lanes[1].data, c->o.tape_limit, d);
+    return ok;
 }
 
 static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)

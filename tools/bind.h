@@ -41,7 +41,8 @@ typedef struct binding {
     spec fallback;   // of binding_specs
     int64_t *values; // of the scalars
     bool *known;
-    int64_t *dims; // of the dimensions, by vy_dim.id
+    int64_t *lengths; // of buffers with one dimension, by vy_buffer.id; -1: not known yet
+    int64_t *dims;    // of the dimensions, by vy_dim.id
     vy_dim_state *dim_states;
 } binding;
 
