@@ -20,6 +20,11 @@ void vy_drop_unused(vy_program *p, bool all, uint32_t *map)
             if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
         }
     }
+    for (uint32_t i = 1; i < p->buffers.count; i++) // what one that stays starts as a copy of
+        for (uint32_t k = 1; map[i] && p->buffers.data[i].init == VY_INIT_COPY; k++) {
+            if (k == p->buffers.count) break;
+            if (!strcmp(p->buffers.data[k].name, p->buffers.data[i].init_from)) map[k] = 1;
+        }
     uint32_t kept = 1, binding = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];
