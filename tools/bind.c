@@ -218,6 +218,7 @@ bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
         }
         if (__builtin_add_overflow(total, bytes, &total)) total = UINT64_MAX;
     }
+    b->kept = total;
     return total <= limit ||
            fail(d, TOOL_SHAPE, "raise --tape-limit, or run fewer invocations or iterations",
                 "the reverse keeps %llu bytes on tapes; the limit is %llu",
