@@ -66,7 +66,8 @@ static bool lane_json(const lane *l, cJSON *top)
     return o && json_string(o, "program", runnable_name(l->data.what)) &&
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
            json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
-           json_number(o, "gb_per_s", rate(l), 6);
+           json_number(o, "gb_per_s", rate(l), 6) &&
+           json_integer(o, "workspace_bytes", l->data.kept);
 }
 
 static bool has_ratio(const lane lanes[2]) { return lanes[1].ms && lanes[0].median > 0; }
@@ -92,8 +93,11 @@ static bool print_text(const lane lanes[2], command *c, const char *device, vy_d
         const lane *l = &lanes[i];
         text_printf(&c->out, "%-9s %.4g ms", l->title, l->median);
         if (rate(l) >= 0) text_printf(&c->out, ", %.4g GB/s", rate(l));
-        text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes)\n",
+        text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes",
                     (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
+        if (l->data.kept)
+            text_printf(&c->out, ", workspace %llu", (unsigned long long)l->data.kept);
+        text_printf(&c->out, ")\n");
     }
     if (has_ratio(lanes))
         text_printf(&c->out, "ratio     %.3g\n", lanes[1].median / lanes[0].median);

@@ -222,6 +222,7 @@ bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
         }
         if (__builtin_add_overflow(total, bytes, &total)) total = UINT64_MAX;
     }
+    b->kept = total;
     return total <= limit ||
            fail(d, TOOL_TAPE, NULL, "the reverse keeps %llu bytes on tapes; the limit is %llu",
                 (unsigned long long)total, (unsigned long long)limit);

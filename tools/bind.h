@@ -33,6 +33,7 @@ typedef struct binding {
     runnable what;
     const vy_program *program; // its parameters
     uint64_t limit;            // of workspaces, in bytes; 0: none
+    uint64_t kept;             // what they take; 0 for a pipeline
     bool f64;                  // floats are kept in double
     bound_buffer *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
