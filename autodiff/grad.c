@@ -284,7 +284,8 @@ static bool finish(reverse *r, vy_program *p)
     return true;
 }
 
-vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag)
 {
     static const vy_grad_options defaults = {0};
     if (!options) options = &defaults;
@@ -301,6 +302,7 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
         vy_program *p = differentiate(&r, source);
+        if (p && observer) observer->note(observer->user, &r, p);
         ok = p && finish(&r, p);
         free_tables(&r);
     }
@@ -317,4 +319,9 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     vy_program_free(primal);
     vy_module_free(scratch);
     return out;
+}
+
+vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    return vy_grad_observed(m, options, NULL, diag);
 }

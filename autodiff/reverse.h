@@ -77,6 +77,15 @@ typedef struct reverse {
     bool failed;
 } reverse;
 
+// ---- grad.c
+// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before parameters
+// that nobody uses are dropped.
+typedef struct reverse_observer {
+    void (*note)(void *user, const reverse *r, const vy_program *result);
+    void *user;
+} reverse_observer;
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag);
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 bool vy_writes(const vy_program *p, uint32_t buffer);

@@ -33,25 +33,25 @@ bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d)
 }
 
 // --groups X[,Y[,Z]], for programs without `over` and only for them
-static bool take_groups(runner *r, const command *c, vy_diag *d)
+bool groups_parse(const command *c, const vy_program *p, uint32_t groups[3], vy_diag *d)
 {
     const char *at = c->o.groups;
-    const bool over = vy_program_over_count(r->program) > 0;
+    const bool over = vy_program_over_count(p) > 0;
     if (over && at)
         return fail(d, TOOL_USAGE, "leave --groups out", "%s has a domain `over` of its own",
-                    vy_program_name(r->program));
+                    vy_program_name(p));
     if (over) return true;
     if (!at)
         return fail(d, TOOL_MISSING, "add --groups X,Y,Z", "%s has no `over`: how many workgroups?",
-                    vy_program_name(r->program));
-    for (int i = 0; i < 3; i++) r->groups[i] = 1;
+                    vy_program_name(p));
+    for (int i = 0; i < 3; i++) groups[i] = 1;
     for (int i = 0;; i++) {
         const size_t n = strcspn(at, ",");
         vy_scalar v;
         if (i == 3 || number_parse(VY_U32, at, n, &v) || v.u == 0)
             return fail(d, TOOL_USAGE, "",
                         "--groups %s: one to three counts from 1 up are expected", c->o.groups);
-        r->groups[i] = (uint32_t)v.u;
+        groups[i] = (uint32_t)v.u;
         if (!at[n]) return true;
         at += n + 1;
     }
@@ -169,7 +169,7 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
 bool runner_prepare(runner *r, command *c, const vy_program *p, binding *b, vy_diag *d)
 {
     *r = (runner){.program = p, .data = b};
-    if (!take_groups(r, c, d)) return false;
+    if (!groups_parse(c, r->program, r->groups, d)) return false;
     if (c->o.engine == ENGINE_EVAL) return true;
     progress_begin(c, "compiling");
     const bool ok = prepare_vulkan(r, c, d);

@@ -66,29 +66,34 @@ const vy_program *select_program(const command *c, const vy_module *m, vy_diag *
     return NULL;
 }
 
-// One differentiation.  Of the second, all results of the first are outputs.
-static vy_module *derive_once(const command *c, const vy_module *m, const vy_program *p, bool again,
-                              bool seeded, vy_diag *d)
+bool grad_request(const command *c, const vy_program *p, bool again, bool seeded, names *results,
+                  vy_grad_options *g, vy_diag *d)
 {
     const options *o = &c->o;
-    if (o->checkpoint == 1) { // sqrt
-        fail(d, TOOL_UNAVAILABLE, "leave it out: values are kept on tapes",
-             "--checkpoint sqrt is not available yet in this version");
-        return NULL;
-    }
-    vy_grad_options g = {.program = vy_program_name(p),
-                         .seed_buffer = seeded,
-                         .with_value = o->with_value};
-    names results = {0};
+    if (o->checkpoint == 1) // sqrt
+        return fail(d, TOOL_UNAVAILABLE, "leave it out: values are kept on tapes",
+                    "--checkpoint sqrt is not available yet in this version");
+    *g = (vy_grad_options){.program = vy_program_name(p),
+                           .seed_buffer = seeded,
+                           .with_value = o->with_value};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
         if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
-            ok &= names_add(&results, b.name);
+            ok &= names_add(results, b.name);
     }
-    const names *of = again ? &results : &o->of;
-    if (of->count) g.of = of->data, g.of_count = of->count;
-    if (o->wrt.count) g.wrt = o->wrt.data, g.wrt_count = o->wrt.count;
+    const names *of = again ? results : &o->of;
+    if (of->count) g->of = of->data, g->of_count = of->count;
+    if (o->wrt.count) g->wrt = o->wrt.data, g->wrt_count = o->wrt.count;
+    return ok || fail_memory(d);
+}
+
+static vy_module *derive_once(const command *c, const vy_module *m, const vy_program *p, bool again,
+                              bool seeded, vy_diag *d)
+{
+    vy_grad_options g;
+    names results = {0};
+    bool ok = grad_request(c, p, again, seeded, &results, &g, d);
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) fail_memory(d); // unless it said why
     names_free(&results);
@@ -153,20 +158,27 @@ static bool known_pass(const char *name, vy_diag *d)
     return ok;
 }
 
-bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
+bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d)
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
     // A driver that counts the turns of loops gets several iterations per turn (vkrt.h).
     const vkrt_device_info *device =
         c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
-    const vy_opt_options opt = {.level = o->level,
-                                .chunk = device && device->loop_turn_limit ? 8 : 0,
-                                .fast_math = o->fast_math && !for_eval,
-                                .unchecked = o->unchecked && !for_eval,
-                                .dump_after = o->dump_after,
-                                .dump = dump,
-                                .user = c};
+    *opt = (vy_opt_options){.level = o->level,
+                            .chunk = device && device->loop_turn_limit ? 8 : 0,
+                            .fast_math = o->fast_math && !for_eval,
+                            .unchecked = o->unchecked && !for_eval,
+                            .dump_after = o->dump_after,
+                            .dump = dump,
+                            .user = c};
+    return true;
+}
+
+bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
+{
+    vy_opt_options opt;
+    if (!optimizer_request(c, for_eval, &opt, d)) return false;
     progress_begin(c, "optimising");
     const bool ok = vy_optimize(m, &opt);
     progress_end();
