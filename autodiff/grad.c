@@ -8,6 +8,7 @@
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
+#include "segment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 
 // clang-format off
 #define TABLES(T)                                                                                  \
-    T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
+    T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
+    T(adjoint, n) T(mask, n) T(kept, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -61,6 +62,8 @@ static bool make_tables(reverse *r)
         bool loop =
             up && (r->p->insts.data[up].op == VY_OP_LOOP || r->p->insts.data[up].op == VY_OP_WHILE);
         r->home[id] = loop ? up : up ? r->home[up] : 0;
+        loop |= up && r->p->insts.data[up].op == VY_OP_CHECKPOINT;
+        r->scope[id] = loop ? up : up ? r->scope[up] : 0;
     }
     return true;
 }
@@ -149,6 +152,14 @@ static vy_program *build(reverse *r)
     return NULL;
 }
 
+// Whose copy records what the replay of `root` cannot have: the CHECKPOINT around it, or 0.
+static uint32_t recorder(const reverse *r, uint32_t root)
+{
+    uint32_t up = r->scope[root];
+    while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->scope[up];
+    return up;
+}
+
 // Values behind poison that is still used: true if there are new ones to tape.
 static bool find_poison(reverse *r, const vy_program *p)
 {
@@ -169,7 +180,10 @@ static bool find_poison(reverse *r, const vy_program *p)
                     vy_op_infos[made->op].text);
                 return false;
             }
-            r->taped[l->index] = 1;
+            // The copy that records it is the next one out that may have the value.
+            uint32_t keeper = recorder(r, l->axis);
+            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) continue;
+            r->kept[l->index] = keeper + 1;
             found = true;
         }
     }
@@ -215,7 +229,7 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-static vy_program *differentiate(reverse *r, const vy_program *source)
+static vy_program *attempt(reverse *r, const vy_program *source)
 {
     if (!make_tables(r)) return NULL;
     vy_reverse_choose(r, source);
@@ -234,6 +248,52 @@ static vy_program *differentiate(reverse *r, const vy_program *source)
         }
         vy_program_free(p);
     }
+}
+
+// Outermost counted loops whose iterations are kept: marks them, and says whether there are any.
+static bool choose_loops(const reverse *r, uint8_t *chosen)
+{
+    enum { FEW = 16 }; // iterations that are not worth it
+    bool any = false;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        uint32_t keeper = r->kept[id] - 1, found = 0;
+        if (!r->kept[id]) continue;
+        for (uint32_t l = r->home[id]; l > keeper; l = r->home[l]) {
+            if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
+            const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
+            const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
+            if (!from || !to || to->i - from->i >= FEW) found = l;
+        }
+        if (found) chosen[found] = 1, any = true;
+    }
+    return any;
+}
+
+// Differentiates the primal, cutting loops into segments as often as asked for.
+static vy_program *differentiate(vy_program *primal, const vy_program *source,
+                                 const reverse_observer *observer, reverse *r)
+{
+    uint32_t *hints = NULL;
+    vy_program *p = NULL;
+    for (uint32_t round = 0;; round++) {
+        r->hints = hints;
+        p = attempt(r, source);
+        if (!p || round == r->options->checkpoint) break;
+        uint8_t *chosen = zeroed(r, primal->insts.count, 1);
+        bool cut = chosen && choose_loops(r, chosen);
+        bool ok = cut && vy_segment(primal, chosen, &hints);
+        vy_free(chosen);
+        if (!cut && !r->failed) break;
+        vy_program_free(p);
+        p = NULL;
+        free_tables(r);
+        *r = (reverse){.p = primal, .options = r->options, .out = r->out, .failed = !ok};
+        if (!ok) break;
+    }
+    if (p && observer) observer->note(observer->user, r, p);
+    free_tables(r);
+    vy_free(hints);
+    return p;
 }
 
 static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
@@ -301,10 +361,8 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     bool ok = primal && simplify_primal(primal);
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
-        vy_program *p = differentiate(&r, source);
-        if (p && observer) observer->note(observer->user, &r, p);
+        vy_program *p = differentiate(primal, source, observer, &r);
         ok = p && finish(&r, p);
-        free_tables(&r);
     }
     if (!ok) {
         if (out && !vy_module_ok(out))

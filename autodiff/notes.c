@@ -34,7 +34,7 @@ static vy_kept_why why_kept(const reverse *r, uint32_t id)
 static void take_values(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
-        if (!r->taped[id] || !r->tape[id]) continue;
+        if (!r->kept[id] || !r->tape[id]) continue;
         const vy_inst *i = &r->p->insts.data[id];
         uint32_t loop = r->home[id];
         note_value v = {.name = debug_name(n, r, id),
@@ -114,7 +114,7 @@ static void take_loops(notes *n, const reverse *r)
             uint32_t carry = id + 1 + k;
             vy_explain_carried c = {.name = debug_name(n, r, carry),
                                     .type = vy_id_type(r->p, carry)};
-            c.how = r->taped[carry] ? VY_HAD_TAPE
+            c.how = r->kept[carry] ? VY_HAD_TAPE
                     : is_induction(r->p, id, carry, vy_arg(r->p, end, keep + k)) ? VY_HAD_CLOSED
                                                                                  : VY_HAD_NOT;
             if (!vy_vec_push(&n->carried, c)) n->failed = true;

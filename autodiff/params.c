@@ -93,14 +93,14 @@ static bool is_simple(const reverse *r, uint32_t buffer)
     return !(adds && n);
 }
 
-// The innermost loop around both places; loops inside others have higher ids.
-static uint32_t common_loop(const reverse *r, uint32_t a, uint32_t b)
+// The innermost loop or checkpoint around both places; what stands inside another has a higher id.
+static uint32_t common_scope(const reverse *r, uint32_t a, uint32_t b)
 {
     while (a != b)
         if (a > b)
-            a = r->home[a];
+            a = r->scope[a];
         else
-            b = r->home[b];
+            b = r->scope[b];
     return a;
 }
 
@@ -111,7 +111,7 @@ static void scan_buffers(reverse *r)
         if (!vy_op_is_memory((vy_op)i->op)) continue;
         reverse_buffer *info = &r->buffers[i->aux];
         if (i->op == VY_OP_ZERO) // unrolling has made several out of one
-            info->home = info->clears++ ? common_loop(r, info->home, r->home[id]) : r->home[id];
+            info->home = info->clears++ ? common_scope(r, info->home, r->scope[id]) : r->scope[id];
         if (i->op == VY_OP_LOAD) {
             info->loaded = true;
             info->sites += vy_is_active(r, id);
@@ -138,7 +138,7 @@ static bool copy_dims(reverse *r)
     const vy_program *p = r->p;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        static const char ops[] = "+-*/%<>";
+        static const char ops[] = "+-*/%<>r";
         if (d->op == VY_DIM_CONST)
             r->dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)

@@ -140,14 +140,29 @@ void vy_reverse_if(reverse *r, uint32_t opener)
     vy_vec_free(&list);
 }
 
+// Adjoints of local arrays declared in a body that is reversed start from zero each time.
+static void clear_local_adjoints(reverse *r, uint32_t home)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
+            r->buffers[i].home == home)
+            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+}
+
+// checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
 void vy_reverse_checkpoint(reverse *r, uint32_t opener)
 {
-    uint32_t end = r->s.partner[opener], n = r->p->insts.data[end].nargs;
+    uint32_t end = r->s.partner[opener], n = r->p->insts.data[end].nargs, outer = r->replaying;
+    if (!r->busy[opener] && !any_result_adjoint(r, end, n)) return;
+    r->replaying = opener;
+    vy_replay(r, opener + 1, end);
+    clear_local_adjoints(r, opener);
     for (uint32_t k = 0; k < n; k++)
         if (r->adjoint[end + 1 + k])
             vy_contribute(r, vy_arg(r->p, end, k), r->adjoint[end + 1 + k],
                           r->maskable[end + 1 + k] ? r->mask[end + 1 + k] : 0);
     vy_reverse_range(r, opener + 1, end);
+    r->replaying = outer;
 }
 
 // ------------------------------------------------------------------------------------------- loops
@@ -250,7 +265,7 @@ static uint32_t carried_value(reverse *r, const loop_facts *f, uint32_t k, uint3
     vy_type type = vy_id_type(r->p, carry);
     if (next == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
     if (!VY_IS_LEAF(next) && r->p->insts.data[next].op == VY_OP_ADD && type >= VY_I32 &&
-        type <= VY_U64 && !r->taped[carry]) {
+        type <= VY_U64 && !r->kept[carry]) {
         uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
         uint32_t c = x == carry ? y : y == carry ? x : 0;
         if (c && (VY_IS_LEAF(c) || c < f->opener)) {
@@ -259,8 +274,8 @@ static uint32_t carried_value(reverse *r, const loop_facts *f, uint32_t k, uint3
             return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
         }
     }
-    if (r->taped[carry]) return vy_tape_load(r, carry);
-    return vy_leaf_other(r->b, VY_LEAF_POISON, type, carry, 0);
+    uint32_t kept = vy_tape_load(r, carry);
+    return kept ? kept : vy_leaf_other(r->b, VY_LEAF_POISON, type, carry, f->opener);
 }
 
 // Opens the reverse loop; `ids` holds initial values and receives the carries.
@@ -278,15 +293,6 @@ static uint32_t open_reverse(reverse *r, const loop_facts *f, uint32_t n, uint32
     uint8_t flags = (o->flags & VY_FLAG_REVERSE) ^ VY_FLAG_REVERSE;
     return vy_begin_loop(r->b, (vy_type)o->type, flags, bounds[0], bounds[1], bounds[2], n, in,
                          carries);
-}
-
-// Adjoints of local arrays declared in this body start from zero in each iteration.
-static void clear_local_adjoints(reverse *r, uint32_t home)
-{
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
-            r->buffers[i].home == home)
-            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
 }
 
 static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,

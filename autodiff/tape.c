@@ -9,95 +9,28 @@
 // so neighbours in a workgroup touch neighbouring words.  The trip counts must be known from the
 // parameters, or be bounded by them (`for j in 0..i` inside `for i in 0..n` takes n); where they are
 // not, grad refuses with the place of the loop.
+#include "bound.h"
 #include "reverse.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static vy_dim none = {0};
-
-// A dimension that is at least the value of `id` (an integer of the primal), or none.
-static vy_dim upper_bound(reverse *r, uint32_t id)
-{
-    const vy_program *p = r->p;
-    if (VY_IS_LEAF(id)) {
-        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-        if (l->kind == VY_LEAF_CONST) return vy_dim_const(r->b, l->value.i);
-        if (l->kind == VY_LEAF_SCALAR)
-            return vy_dim_value(r->b, (vy_value){vy_reverse_leaf(r, id)});
-        if (l->kind == VY_LEAF_OVER) return r->dims[p->overs.data[l->index].extent.id];
-        if (l->kind == VY_LEAF_LEN) return r->dims[p->buffers.data[l->index].dims[l->axis].id];
-        return none;
-    }
-    const vy_inst *i = &p->insts.data[id];
-    vy_dim x, y;
-    switch (i->op) {
-    case VY_OP_LOOP: return upper_bound(r, vy_arg(p, id, 1)); // the variable stays below `to`
-    case VY_OP_CAST: { // a negative number would become a huge unsigned one
-        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
-        bool keeps = vy_type_is_integer(from) &&
-                     (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
-        return keeps ? upper_bound(r, vy_arg(p, id, 0)) : none;
-    }
-    case VY_OP_ADD:
-        x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        return x.id && y.id ? vy_dim_binary(r->b, '+', x, y) : none;
-    case VY_OP_MUL:
-        x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        return x.id && y.id && !vy_type_is_signed((vy_type)i->type) ? vy_dim_binary(r->b, '*', x, y)
-                                                                    : none;
-    case VY_OP_MIN:
-        x = upper_bound(r, vy_arg(p, id, 0)), y = upper_bound(r, vy_arg(p, id, 1));
-        if (x.id && y.id) return vy_dim_binary(r->b, '<', x, y);
-        return x.id ? x : y;
-    default: return none;
-    }
-}
-
-// A dimension that is at most the value of `id`, or none.
-static vy_dim lower_bound(reverse *r, uint32_t id)
-{
-    const vy_scalar *k = vy_id_const(r->p, id);
-    if (k) return vy_dim_const(r->b, k->i);
-    if (VY_IS_LEAF(id) && r->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_SCALAR)
-        return vy_dim_value(r->b, (vy_value){vy_reverse_leaf(r, id)});
-    if (!vy_type_is_signed(vy_id_type(r->p, id))) return vy_dim_const(r->b, 0);
-    return none;
-}
-
-// At least the number of iterations of a loop, never negative: max(⌈(to − from)/step⌉, 0).
-static vy_dim trip_bound(reverse *r, uint32_t loop)
-{
-    const vy_program *p = r->p;
-    if (p->insts.data[loop].op != VY_OP_LOOP) return none;
-    vy_dim from = lower_bound(r, vy_arg(p, loop, 0)), to = upper_bound(r, vy_arg(p, loop, 1));
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
-    if (!from.id || !to.id) return none;
-    vy_dim span = vy_dim_binary(r->b, '-', to, from);
-    if (step && step->i > 1) {
-        span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));
-        span = vy_dim_binary(r->b, '/', span, vy_dim_const(r->b, step->i));
-    }
-    bool is_const = vy_builder_program(r->b)->dims.data[span.id].op == VY_DIM_CONST;
-    vy_dim least = vy_dim_const(r->b, 0);
-    // The extents of buffers are never negative, so plain `0..N` needs no max.
-    bool plain = vy_builder_program(r->b)->dims.data[span.id].op == VY_DIM_SCALAR &&
-                 !vy_type_is_signed(vy_id_type(p, vy_arg(p, loop, 1)));
-    return is_const || plain ? span : vy_dim_binary(r->b, '>', span, least);
-}
+// The CHECKPOINT whose replay records `id`, or 0.
+static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->kept[id] - 1; }
 
 // Dimensions of the tape of value `id`; false: no bound, *culprit is the loop.
 static bool tape_shape(reverse *r, uint32_t id, vy_dim *dims, uint32_t *rank, uint32_t *culprit)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
-    for (uint32_t l = r->home[id]; l; l = r->home[l]) {
+    vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->dims, .hints = r->hints};
+    for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) {
         if (n + r->p->overs.count >= VY_MAX_RANK) return false;
         loops[n++] = l;
     }
     *rank = 0;
     while (n-- > 0) {
         *culprit = loops[n];
-        dims[*rank] = trip_bound(r, loops[n]);
+        dims[*rank] = vy_trip_bound(&bound, loops[n]);
         // `for … break` and `while` count what ran, but a while has no bound at all.
         if (!dims[(*rank)++].id) return false;
     }
@@ -131,7 +64,8 @@ static vy_type kept_type(const reverse *r, uint32_t id)
 
 static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
 {
-    return r->taped[y] && r->home[x] == r->home[y] && kept_type(r, x) == kept_type(r, y);
+    return r->kept[x] == r->kept[y] && r->home[x] == r->home[y] &&
+           kept_type(r, x) == kept_type(r, y);
 }
 
 // The end of the values that may share a tape with `first`: those of its loop.
@@ -171,7 +105,7 @@ bool vy_tape_declare(reverse *r)
 {
     memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
     for (uint32_t id = 1; id < r->p->insts.count; id++)
-        if (r->taped[id] && !r->tape[id] && !declare_group(r, id)) return false;
+        if (r->kept[id] && !r->tape[id] && !declare_group(r, id)) return false;
     return !vy_builder_failed(r->b);
 }
 
@@ -181,7 +115,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     const vy_program *p = r->p;
     uint32_t loops[VY_MAX_RANK], n = 0, rank = 0;
     if (r->tape_slot[id]) index[rank++] = vy_int(r->b, VY_U32, r->tape_slot[id] - 1).id;
-    for (uint32_t l = r->home[id]; l; l = r->home[l]) loops[n++] = l;
+    for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) loops[n++] = l;
     while (n-- > 0) {
         uint32_t l = loops[n], k = r->map[l], from = vy_primal(r, vy_arg(p, l, 0));
         uint32_t step = vy_primal(r, vy_arg(p, l, 2));
@@ -194,8 +128,9 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     return rank;
 }
 
-void vy_tape_store(reverse *r, uint32_t id)
+void vy_tape_record(reverse *r, uint32_t id)
 {
+    if (!r->kept[id] || keeper_of(r, id) != r->replaying) return;
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->map[id];
     if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
@@ -204,6 +139,8 @@ void vy_tape_store(reverse *r, uint32_t id)
 
 uint32_t vy_tape_load(reverse *r, uint32_t id)
 {
+    uint32_t root = r->replaying;
+    if (!r->kept[id] || !root || !vy_encloses(r, keeper_of(r, id), root)) return 0;
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);

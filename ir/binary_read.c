@@ -124,7 +124,7 @@ static void read_dims(reader *r, vy_program *p)
 {
     uint32_t n = get_count(r, 2);
     for (uint32_t i = 1; i <= n && ok(r); i++) {
-        vy_dim_node d = {.op = (vy_dim_op)get_max(r, VY_DIM_MAX)};
+        vy_dim_node d = {.op = (vy_dim_op)get_max(r, VY_DIM_SQRT)};
         if (d.op < VY_DIM_ADD) {
             d.value = get_signed(r);
         } else {

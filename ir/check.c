@@ -47,7 +47,7 @@ static bool good_dims(const vy_program *p)
     if (p->dims.count == 0) return false;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        if ((unsigned)d->op > VY_DIM_MAX) return false;
+        if ((unsigned)d->op > VY_DIM_SQRT) return false;
         if (d->op == VY_DIM_SCALAR && (d->value < 0 || d->value >= p->scalars.count)) return false;
         if (d->op == VY_DIM_UNKNOWN && (d->value < 0 || d->value >= p->buffers.count)) return false;
         if (d->op < VY_DIM_ADD) continue;

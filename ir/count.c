@@ -48,9 +48,13 @@ typedef struct walk {
 // `(D / 8)`, `max(D - 1, 0)`
 static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
 {
-    const char *before = op == VY_DIM_MIN ? "min(" : op == VY_DIM_MAX ? "max(" : "(";
+    const char *before = op == VY_DIM_MIN    ? "min("
+                         : op == VY_DIM_MAX  ? "max("
+                         : op == VY_DIM_SQRT ? "isqrt("
+                                             : "(";
     const char *between = op == VY_DIM_DIV ? " / " : op == VY_DIM_REM ? " % " : ", ";
     const char *x = vy_poly_text(s, a), *y = vy_poly_text(s, b);
+    if (op == VY_DIM_SQRT) between = y = "";
     size_t n = strlen(before) + strlen(x) + strlen(between) + strlen(y) + 2;
     char *text = vy_arena_alloc(&s->arena, n);
     if (!text) {
@@ -64,18 +68,19 @@ static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_po
 // The value of a dimension operation on known numbers.
 static bool apply(vy_dim_op op, double a, double b, double *out)
 {
-    bool whole = (op == VY_DIM_DIV || op == VY_DIM_REM);
-    if (whole && (b == 0 || a > 9e15 || a < -9e15)) return false;
+    bool divides = op == VY_DIM_DIV || op == VY_DIM_REM;
+    if ((divides && b == 0) || a > 9e15 || a < -9e15) return false;
     switch (op) {
     case VY_DIM_DIV: *out = (double)((int64_t)a / (int64_t)b); return true;
     case VY_DIM_REM: *out = (double)((int64_t)a % (int64_t)b); return true;
     case VY_DIM_MIN: *out = a < b ? a : b; return true;
     case VY_DIM_MAX: *out = a > b ? a : b; return true;
+    case VY_DIM_SQRT: *out = (double)vy_isqrt((int64_t)a); return true;
     default: return false;
     }
 }
 
-// A division, remainder, minimum or maximum: a polynomial by luck, else a variable.
+// A division, remainder, minimum, maximum or root: a polynomial by luck, else a variable.
 static vy_poly special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
 {
     int64_t x, y;

@@ -113,6 +113,7 @@ static enum dim_state evaluate_node(const vy_machine *m, const vy_eval_buffer *c
     case VY_DIM_REM: return divide_node(n->op, a, b, out);
     case VY_DIM_MIN: *out = a < b ? a : b; break;
     case VY_DIM_MAX: *out = a > b ? a : b; break;
+    case VY_DIM_SQRT: *out = vy_isqrt(a); break;
     default: return DIM_MISSING;
     }
     return overflow ? DIM_OVERFLOW : DIM_FINE;

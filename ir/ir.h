@@ -93,6 +93,7 @@ typedef enum vy_dim_op {
     VY_DIM_REM,
     VY_DIM_MIN,
     VY_DIM_MAX,
+    VY_DIM_SQRT, // isqrt(a), rounded down, 0 of a negative one; b is a again
     VY_DIM_STEP, // pipelines only: value = index of the VALUE or REPEAT step that gives it
 } vy_dim_op;
 
@@ -174,6 +175,9 @@ struct vy_module {
     vy_diag diag;
     vy_strings names; // interned debug names
 };
+
+// The largest integer whose square is at most `a`; 0 for negative ones.
+int64_t vy_isqrt(int64_t a);
 
 // --------------------------------------------------------------------------------------- access
 static inline const uint32_t *vy_args(const vy_program *p, uint32_t id)

@@ -42,6 +42,10 @@ static vy_dim dim_call(vy_lower *l, const vy_expr *e)
 {
     const vy_expr *a = e->u.ref.list;
     const char *name = e->u.ref.name->text;
+    if (name[0] == 'i') {
+        vy_dim x = vy_lower_dim(l, a);
+        return vy_dim_binary(l->b, 'r', x, x);
+    }
     if (name[0] != 'l') {
         vy_dim x = vy_lower_dim(l, a), y = vy_lower_dim(l, a->next);
         return vy_dim_binary(l->b, name[1] == 'i' ? '<' : '>', x, y);

@@ -127,7 +127,7 @@ vy_dim vy_dim_value(vy_builder *b, vy_value v)
 
 vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
 {
-    static const char ops[] = "+-*/%<>";
+    static const char ops[] = "+-*/%<>r";
     const char *at = op ? strchr(ops, op) : NULL;
     if (vy_builder_failed(b)) return (vy_dim){0};
     uint32_t n = b->p->dims.count;
@@ -150,6 +150,8 @@ vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
         v = dx->value < dy->value ? dx->value : dy->value;
     else if (folds && node.op == VY_DIM_MAX)
         v = dx->value > dy->value ? dx->value : dy->value;
+    else if (folds && node.op == VY_DIM_SQRT)
+        v = vy_isqrt(dx->value);
     else if (folds && dy->value > 0)
         v = node.op == VY_DIM_DIV ? dx->value / dy->value : dx->value % dy->value;
     else

@@ -76,10 +76,12 @@ static void print_dim_leaf(printer *o, const vy_dim_node *n, uint32_t depth)
         print_str(o, ")");
         return;
     default:
-        print_str(o, n->op == VY_DIM_MIN ? "min(" : "max(");
+        print_str(o, n->op == VY_DIM_MIN ? "min(" : n->op == VY_DIM_MAX ? "max(" : "isqrt(");
         print_dim(o, n->a, 0, depth + 1);
-        print_str(o, ", ");
-        print_dim(o, n->b, 0, depth + 1);
+        if (n->op != VY_DIM_SQRT) {
+            print_str(o, ", ");
+            print_dim(o, n->b, 0, depth + 1);
+        }
         print_str(o, ")");
     }
 }

@@ -87,6 +87,10 @@ static void sema_dim_call(vy_front *f, vy_expr *e)
         vy_settle(f, e, VY_U32);
         return;
     }
+    if (e->count == 1 && strcmp(name, "isqrt") == 0) {
+        sema_dim(f, e->u.ref.list);
+        return;
+    }
     if (e->count == 2 && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)) {
         sema_dim(f, e->u.ref.list);
         sema_dim(f, e->u.ref.list->next);

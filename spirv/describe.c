@@ -17,9 +17,9 @@ static uint32_t add_expr(vy_describe *d, vy_expr e)
 }
 
 static const vy_expr_op expr_ops[] = {
-    [VY_DIM_ADD] = VY_EXPR_ADD, [VY_DIM_SUB] = VY_EXPR_SUB, [VY_DIM_MUL] = VY_EXPR_MUL,
-    [VY_DIM_DIV] = VY_EXPR_DIV, [VY_DIM_REM] = VY_EXPR_REM, [VY_DIM_MIN] = VY_EXPR_MIN,
-    [VY_DIM_MAX] = VY_EXPR_MAX,
+    [VY_DIM_ADD] = VY_EXPR_ADD, [VY_DIM_SUB] = VY_EXPR_SUB,   [VY_DIM_MUL] = VY_EXPR_MUL,
+    [VY_DIM_DIV] = VY_EXPR_DIV, [VY_DIM_REM] = VY_EXPR_REM,   [VY_DIM_MIN] = VY_EXPR_MIN,
+    [VY_DIM_MAX] = VY_EXPR_MAX, [VY_DIM_SQRT] = VY_EXPR_SQRT,
 };
 
 static uint32_t binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b)

@@ -62,6 +62,7 @@ typedef enum vy_expr_op {
     VY_EXPR_REM,
     VY_EXPR_MIN,
     VY_EXPR_MAX,
+    VY_EXPR_SQRT, // square root of a, rounded down; 0 where a < 0; b is a again
 } vy_expr_op;
 
 typedef struct vy_expr {

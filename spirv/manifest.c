@@ -102,7 +102,7 @@ static void put_group_axis(vy_text *t, const vy_kernel *k, uint32_t axis)
         uint32_t v = axis == 2 ? i : k->domain_rank - 1 - axis;
         const vy_expr *e = &k->exprs[k->domain[v]];
         bool bare = (last == 1 && k->local_size[axis] == 1) || e->op == VY_EXPR_CONST ||
-                    e->op == VY_EXPR_SYMBOL || e->op == VY_EXPR_MIN || e->op == VY_EXPR_MAX;
+                    e->op == VY_EXPR_SYMBOL || e->op >= VY_EXPR_MIN;
         vy_text_add(t, "%s%s", i ? "*" : "", bare ? "" : "(");
         vy_text_expr(t, k->exprs, k->domain[v], k->symbols);
         vy_text_add(t, "%s", bare ? "" : ")");

@@ -65,6 +65,17 @@ typedef struct vy_plan {
     uint32_t step_count;
 } vy_plan;
 
+// The largest integer whose square is at most `a`; 0 for negative ones.  Newton's method from above.
+static inline int64_t vy_expr_isqrt(int64_t a)
+{
+    int64_t x = a > 0 ? a : 0, next = x / 2 + x % 2;
+    while (next < x) {
+        x = next;
+        next = (x + a / x) / 2;
+    }
+    return x;
+}
+
 // Evaluates expressions 0 … count-1 into `values` (count entries), given the symbols' values.
 // Returns true, or false with *bad = index of the node that overflowed or divided by zero.
 // Nodes that depend on a symbol for which known[s] is false are left untouched and marked false in
@@ -99,6 +110,7 @@ static inline bool vy_expr_eval(const vy_expr *e, uint32_t count, const int64_t 
                 break;
             case VY_EXPR_MIN: values[i] = a < b ? a : b; break;
             case VY_EXPR_MAX: values[i] = a > b ? a : b; break;
+            case VY_EXPR_SQRT: values[i] = vy_expr_isqrt(a); break;
             default: ok = false; break;
             }
         }

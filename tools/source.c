@@ -70,12 +70,10 @@ bool grad_request(const command *c, const vy_program *p, bool again, bool seeded
                   vy_grad_options *g, vy_diag *d)
 {
     const options *o = &c->o;
-    if (o->checkpoint == 1) // sqrt
-        return fail(d, TOOL_UNAVAILABLE, "leave it out: values are kept on tapes",
-                    "--checkpoint sqrt is not available yet in this version");
     *g = (vy_grad_options){.program = vy_program_name(p),
                            .seed_buffer = seeded,
-                           .with_value = o->with_value};
+                           .with_value = o->with_value,
+                           .checkpoint = o->checkpoint == 1};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});

@@ -15,7 +15,7 @@ static vkrt_status check_exprs(const char *who, const vy_expr *exprs, uint32_t c
 {
     for (uint32_t i = 0; i < count; i++) {
         const vy_expr *e = &exprs[i];
-        REQUIRE((unsigned)e->op <= VY_EXPR_MAX, "%s: expression %u has no such operation", who, i);
+        REQUIRE((unsigned)e->op <= VY_EXPR_SQRT, "%s: expression %u has no such operation", who, i);
         if (e->op == VY_EXPR_SYMBOL)
             REQUIRE(e->value >= 0 && e->value < symbols, "%s: expression %u names no symbol", who,
                     i);
