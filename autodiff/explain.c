@@ -174,8 +174,10 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     if (forward && !x.notes.failed) {
         x.forward = forward->programs.data[0];
         x.result = derived->programs.data[0];
-        if (count_both(&x, sizes)) put_together(&x, derived);
-        else x.failed = true;
+        if (count_both(&x, sizes))
+            put_together(&x, derived);
+        else
+            x.failed = true;
     }
     x.failed |= x.notes.failed;
     vy_notes_free(&x.notes);

@@ -52,7 +52,7 @@ VY_API const char *vy_kept_why_name(vy_kept_why k);
 
 // How a value that a loop carries is had in the reverse.
 typedef enum vy_had_how {
-    VY_HAD_NOT,    // not stored: nothing asks for it, or it is computed again
+    VY_HAD_NOT, // not stored: nothing asks for it, or it is computed again
     VY_HAD_CLOSED, // an integer that grows by the same amount each turn: initial value + turn · amount
     VY_HAD_TAPE,
 } vy_had_how;
@@ -84,8 +84,8 @@ typedef struct vy_explain_workspace {
     vy_work_kind kind;
     vy_type type;
     const char *shape;
-    bool per_invocation;  // `each` is given
-    vy_amount each, all;  // bytes
+    bool per_invocation; // `each` is given
+    vy_amount each, all; // bytes
 } vy_explain_workspace;
 
 typedef struct vy_explain_value {
@@ -118,7 +118,7 @@ typedef struct vy_explain_loop {
 } vy_explain_loop;
 
 typedef struct vy_explanation {
-    const char *program; // the forward one's name
+    const char *program;      // the forward one's name
     const char *const *steps; // programs of the result, in the order in which they run
     uint32_t step_count;
     const vy_explain_gradient *gradients;

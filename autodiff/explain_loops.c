@@ -25,28 +25,33 @@ static int by_place(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+static int note_place(const note_loop *x, const note_loop *y)
+{
+    if (x->line != y->line) return x->line < y->line ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
 static int note_by_place(const void *a, const void *b)
 {
     const note_loop *x = a, *y = b;
-    if (x->line != y->line) return x->line < y->line ? -1 : 1;
-    if (x->column != y->column) return x->column < y->column ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
+    int place = note_place(x, y);
+    return place ? place : (x->first > y->first) - (x->first < y->first);
 }
 
 // The first of the notes of a place; notes are sorted.
 static const note_loop *find_note(const notes *n, uint32_t line, uint32_t column)
 {
+    const note_loop key = {.line = line, .column = column};
     uint32_t low = 0, high = n->loops.count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        const note_loop *l = &n->loops.data[middle];
-        if (l->line < line || (l->line == line && l->column < column))
+        if (note_place(&n->loops.data[middle], &key) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    const note_loop *l = &n->loops.data[low];
-    return low < n->loops.count && l->line == line && l->column == column ? l : NULL;
+    bool found = low < n->loops.count && note_place(&n->loops.data[low], &key) == 0;
+    return found ? &n->loops.data[low] : NULL;
 }
 
 // One entry per copy; they are joined after sorting.
@@ -58,9 +63,8 @@ static void take_copies(explaining *x, const vy_program *p, const vy_count *c, b
         const vy_inst *o = &p->insts.data[l->opener];
         tally t = {.line = o->line, .column = o->column};
         t.note = find_note(&x->notes, o->line, o->column);
-        t.name = o->op == VY_OP_WHILE
-                     ? "while"
-                     : vy_explain_text(x, vy_string(&p->module->names, o->name));
+        t.name = o->op == VY_OP_WHILE ? "while"
+                                      : vy_explain_text(x, vy_string(&p->module->names, o->name));
         bool back = o->op == VY_OP_LOOP && (o->flags & VY_FLAG_REVERSE);
         bool source = t.note && t.note->reverse;
         int which = forward ? 0 : back != source ? 2 : 1;
@@ -82,6 +86,23 @@ static void join(explaining *x, tally *into, const tally *from)
     if (!*into->name || strcmp(from->name, "while") == 0) into->name = from->name;
 }
 
+// Inlined functions and segments give a place several loops: what is stored for one counts.
+static void take_carried(explaining *x, const note_loop *note, vy_explain_loop *out)
+{
+    const notes *n = &x->notes;
+    const note_loop *end = n->loops.data + n->loops.count;
+    if (!note || !note->count) return;
+    vy_explain_carried *c = vy_explain_array(x, note->count, sizeof *c);
+    if (!c) return;
+    memcpy(c, n->carried.data + note->first, note->count * sizeof *c);
+    for (const note_loop *l = note + 1; l < end && note_place(l, note) == 0; l++)
+        for (uint32_t k = 0; k < l->count && k < note->count; k++)
+            if (c[k].how < n->carried.data[l->first + k].how)
+                c[k].how = n->carried.data[l->first + k].how;
+    out->carried = c;
+    out->carried_count = note->count;
+}
+
 static void finish(explaining *x, const tally *t, vy_explain_loop *out)
 {
     vy_count *f = &x->memory->forward, *g = &x->memory->gradient;
@@ -97,12 +118,7 @@ static void finish(explaining *x, const tally *t, vy_explain_loop *out)
                              .again_all = vy_count_amount(g, t->all[1]),
                              .reversed_each = vy_count_amount(g, t->each[2]),
                              .reversed_all = vy_count_amount(g, t->all[2])};
-    if (!t->note || !t->note->count) return;
-    vy_explain_carried *c = vy_explain_array(x, t->note->count, sizeof *c);
-    if (!c) return;
-    memcpy(c, x->notes.carried.data + t->note->first, t->note->count * sizeof *c);
-    out->carried = c;
-    out->carried_count = t->note->count;
+    take_carried(x, t->note, out);
 }
 
 void vy_explain_loops(explaining *x)

@@ -66,7 +66,8 @@ void vy_explain_gradients(explaining *x)
         uint32_t id = vy_explain_find(x, note->name);
         const vy_buf *b = &x->result->buffers.data[id];
         vy_explain_gradient *g = &list[i];
-        *g = (vy_explain_gradient){.name = note->name, .of = note->of, .start = "zero", .shape = ""};
+        *g =
+            (vy_explain_gradient){.name = note->name, .of = note->of, .start = "zero", .shape = ""};
         if (!id) continue;
         g->type = b->type;
         g->shape = vy_explain_shape(x, x->result, id);
@@ -126,8 +127,7 @@ static bytes bytes_of(const explaining *x, uint32_t id)
         r.per_invocation = d.count == 0;
     }
     r.all = vy_poly_scale(&c->space, vy_count_extent(c, b, 0, b->rank), size, 1);
-    if (r.per_invocation)
-        r.each = vy_poly_scale(&c->space, vy_count_extent(c, b, 0, own), size, 1);
+    if (r.per_invocation) r.each = vy_poly_scale(&c->space, vy_count_extent(c, b, 0, own), size, 1);
     return r;
 }
 
@@ -140,7 +140,7 @@ static vy_work_kind work_kind(const explaining *x, const char *name, const char 
         bool copy = b->copy && strcmp(b->copy, name) == 0;
         if (!adjoint && !copy) continue;
         *of = b->name;
-        return adjoint                     ? VY_WORK_ADJOINT
+        return adjoint                      ? VY_WORK_ADJOINT
                : strcmp(b->name, name) == 0 ? VY_WORK_CONTENTS
                                             : VY_WORK_COPY;
     }
@@ -201,16 +201,18 @@ static void explain_values(explaining *x)
         if (tape != last) share = sharers(n, v->tape);
         last = tape;
         bytes b = bytes_of(x, tape);
-        list[count++] = (vy_explain_value){
-            .name = v->name,
-            .line = v->line,
-            .type = v->type,
-            .tape = v->tape,
-            .loop = v->loop,
-            .loop_line = v->loop_line,
-            .why = v->why,
-            .each = vy_count_amount(c, vy_poly_scale(&c->space, b.each, 1, share)),
-            .all = vy_count_amount(c, vy_poly_scale(&c->space, b.all, 1, share))};
+        list[count++] =
+            (vy_explain_value){.name = v->name,
+                               .line = v->line,
+                               .type = v->type,
+                               .tape = v->tape,
+                               .loop = v->loop,
+                               .loop_line = v->loop_line,
+                               .why = v->why,
+                               .each =
+                                   vy_count_amount(c, vy_poly_scale(&c->space, b.each, 1, share)),
+                               .all =
+                                   vy_count_amount(c, vy_poly_scale(&c->space, b.all, 1, share))};
     }
     x->e->values = list;
     x->e->value_count = count;

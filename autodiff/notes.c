@@ -114,7 +114,7 @@ static void take_loops(notes *n, const reverse *r)
             uint32_t carry = id + 1 + k;
             vy_explain_carried c = {.name = debug_name(n, r, carry),
                                     .type = vy_id_type(r->p, carry)};
-            c.how = r->kept[carry] ? VY_HAD_TAPE
+            c.how = r->kept[carry]                                               ? VY_HAD_TAPE
                     : is_induction(r->p, id, carry, vy_arg(r->p, end, keep + k)) ? VY_HAD_CLOSED
                                                                                  : VY_HAD_NOT;
             if (!vy_vec_push(&n->carried, c)) n->failed = true;

@@ -22,7 +22,7 @@ typedef struct note_buffer {
     const char *name;
     vy_adjoint_kind adjoint;
     const char *adjoint_name; // or NULL
-    const char *copy;         // buffer of the result with its contents, if it is a workspace; or NULL
+    const char *copy; // buffer of the result with its contents, if it is a workspace; or NULL
 } note_buffer;
 VY_VEC_TYPE(note_buffer_vec, note_buffer);
 
@@ -33,7 +33,7 @@ VY_VEC_TYPE(note_gradient_vec, note_gradient);
 
 typedef struct note_loop {
     uint32_t line, column;
-    bool reverse; // the source's own direction
+    bool reverse;          // the source's own direction
     uint32_t first, count; // in notes.carried
 } note_loop;
 VY_VEC_TYPE(note_loop_vec, note_loop);

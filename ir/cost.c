@@ -5,8 +5,8 @@
 const char *vy_cost_class_name(vy_cost_class c)
 {
     static const char *const names[VY_COST_COUNT] = {
-        [VY_COST_ADD] = "add",   [VY_COST_MUL] = "mul",     [VY_COST_DIV] = "div",
-        [VY_COST_MATH] = "math", [VY_COST_LOAD] = "load",   [VY_COST_STORE] = "store",
+        [VY_COST_ADD] = "add",       [VY_COST_MUL] = "mul",   [VY_COST_DIV] = "div",
+        [VY_COST_MATH] = "math",     [VY_COST_LOAD] = "load", [VY_COST_STORE] = "store",
         [VY_COST_ATOMIC] = "atomic",
     };
     return c < VY_COST_COUNT ? names[c] : "";

@@ -13,7 +13,7 @@ extern "C" {
 typedef struct vy_amount {
     // A formula in the integer parameters, `invocations` for programs without `over`, `len(x)` for
     // buffers sized `?`, and `turns(k@12)`: how often the loop `k` at line 12 runs, where the parameters
-    // do not give it.  `*` and `^` are product and power, `/` is exact.  It assumes that no loop's end
+    // do not give it (`turns(@12)`: a `while`, or another loop without a variable).  `*` and `^` are product and power, `/` is exact.  It assumes that no loop's end
     // lies before its start.
     const char *text;
     bool known;     // value: every size in the formula is known
@@ -22,12 +22,12 @@ typedef struct vy_amount {
 } vy_amount;
 
 typedef enum vy_cost_class {
-    VY_COST_ADD,    // float + and −; half of an fma
-    VY_COST_MUL,    // float ×; the other half
-    VY_COST_DIV,    // float ÷
-    VY_COST_MATH,   // float functions: exp, sqrt, pow, …
-    VY_COST_LOAD,   // of an element of a buffer parameter or workspace
-    VY_COST_STORE,  // the same
+    VY_COST_ADD,   // float + and −; half of an fma
+    VY_COST_MUL,   // float ×; the other half
+    VY_COST_DIV,   // float ÷
+    VY_COST_MATH,  // float functions: exp, sqrt, pow, …
+    VY_COST_LOAD,  // of an element of a buffer parameter or workspace
+    VY_COST_STORE, // the same
     VY_COST_ATOMIC, // the same, on any memory; one on an element that its invocation owns is a load, an
                     // addition and a store
     VY_COST_COUNT
@@ -36,17 +36,18 @@ VY_API const char *vy_cost_class_name(vy_cost_class c); // "add", …
 
 // What is known about one launch.  NULL and 0: nothing.
 typedef struct vy_sizes {
-    const int64_t *scalars;  // values of the integer scalars, by index …
-    const bool *known;       // … and which of them are
-    const uint64_t *lengths; // elements of buffers sized `?`, by vy_buffer.id; UINT64_MAX: not known
-    uint64_t invocations;    // of a program without `over`
+    const int64_t *scalars; // values of the integer scalars, by index …
+    const bool *known;      // … and which of them are
+    const uint64_t
+        *lengths;         // elements of buffers sized `?`, by vy_buffer.id; UINT64_MAX: not known
+    uint64_t invocations; // of a program without `over`
 } vy_sizes;
 
 // Static counts: both arms of an `if` count, guarded accesses count as performed, integer work and
 // comparisons do not count.
 typedef struct vy_cost {
-    vy_amount each[VY_COST_COUNT]; // per invocation; may name domain variables
-    vy_amount all[VY_COST_COUNT];  // of one dispatch
+    vy_amount each[VY_COST_COUNT];   // per invocation; may name domain variables
+    vy_amount all[VY_COST_COUNT];    // of one dispatch
     vy_amount each_flops, all_flops; // add + mul + div + math
     vy_amount invocations;
     bool conditional; // there is an `if`, or a loop that may leave early: counts are upper bounds

@@ -199,7 +199,10 @@ static void note_value(walk *w, uint32_t id)
         int64_t c;
         bool exact = i->op == VY_OP_DIV && vy_poly_is_const(b, &c) && vy_poly_divides(s, a, c);
         if (!exact && (vy_poly_has_bound(s, a) || vy_poly_has_bound(s, b))) return;
-        r = special(s, i->op == VY_OP_DIV ? VY_DIM_DIV : i->op == VY_OP_MIN ? VY_DIM_MIN : VY_DIM_MAX,
+        r = special(s,
+                    i->op == VY_OP_DIV   ? VY_DIM_DIV
+                    : i->op == VY_OP_MIN ? VY_DIM_MIN
+                                         : VY_DIM_MAX,
                     a, b);
     }
     w->has[id] = !s->overflow; // a constant beyond 64 bits is no size
@@ -252,11 +255,7 @@ static uint32_t turns_variable(walk *w, uint32_t opener)
     const char *name = vy_string(&w->p->module->names, i->name);
     vy_poly_space *s = &w->c->space;
     char text[160];
-    snprintf(text, sizeof text, "turns(%.100s@%u)",
-             i->op == VY_OP_WHILE ? "while"
-             : *name              ? name
-                                  : "loop",
-             i->line);
+    snprintf(text, sizeof text, "turns(%.100s@%u)", name, i->line);
     uint32_t var = vy_poly_name(s, text);
     int64_t most = w->trips ? w->trips[opener] : -1;
     if (s->failed) return 0;
@@ -282,7 +281,8 @@ static void open_loop(walk *w, uint32_t id)
         bool constant = vy_poly_is_const(l.from, &a) && vy_poly_is_const(l.to, &b);
         if (constant && b < a) l.to = l.from; // no turn at all
         l.closed = step->i == 1;
-        if (constant && !l.closed && step->i > 1) { // turns of constant bounds: the variable is lost
+        if (constant && !l.closed &&
+            step->i > 1) { // turns of constant bounds: the variable is lost
             l.from = vy_poly_const(s, 0);
             l.to = vy_poly_const(s, b > a ? (b - a - 1) / step->i + 1 : 0);
             l.closed = true;

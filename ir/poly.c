@@ -202,8 +202,7 @@ static void join_factors(vy_poly_space *s, vy_poly_term *x, const vy_poly_term *
     vy_poly_factor all[2 * VY_POLY_FACTORS];
     uint32_t n = 0, i = 0, k = 0;
     while (i < x->count || k < y->count) {
-        bool first = k == y->count ||
-                     (i < x->count && x->factors[i].var <= y->factors[k].var);
+        bool first = k == y->count || (i < x->count && x->factors[i].var <= y->factors[k].var);
         vy_poly_factor f = first ? x->factors[i++] : y->factors[k++];
         if (n && all[n - 1].var == f.var)
             all[n - 1].power += f.power;
@@ -256,8 +255,7 @@ static vy_poly power_sum(vy_poly_space *s, uint32_t p, vy_poly n)
 {
     vy_poly sum = zero, power = n;
     for (uint32_t j = 0; j <= p; j++) {
-        sum = vy_poly_add(s, sum,
-                          vy_poly_scale(s, power, power_sums[p].a[j], power_sums[p].den));
+        sum = vy_poly_add(s, sum, vy_poly_scale(s, power, power_sums[p].a[j], power_sums[p].den));
         if (j < p) power = vy_poly_mul(s, power, n);
     }
     return sum;
@@ -349,8 +347,7 @@ bool vy_poly_divides(vy_poly_space *s, vy_poly x, int64_t c)
             while (v < n && vars[v] != x.terms[i].factors[k].var) v++;
             if (v == MOST || x.terms[i].factors[k].power > POWER) return false;
             if (v == n) vars[n] = x.terms[i].factors[k].var, highest[n++] = 0;
-            if (x.terms[i].factors[k].power > highest[v])
-                highest[v] = x.terms[i].factors[k].power;
+            if (x.terms[i].factors[k].power > highest[v]) highest[v] = x.terms[i].factors[k].power;
         }
     }
     for (;;) {
@@ -407,20 +404,25 @@ static bool put_term(const vy_poly_space *s, const vy_poly_term *t, poly_text *o
     if (any) ok = put_number(out, size);
     for (uint32_t k = 0; k < t->count; k++) {
         ok = ok && (!any || put(out, "*")) && put(out, s->vars.data[t->factors[k].var].text);
-        if (t->factors[k].power > 1) ok = ok && put(out, "^") && put_number(out, t->factors[k].power);
+        if (t->factors[k].power > 1)
+            ok = ok && put(out, "^") && put_number(out, t->factors[k].power);
         any = true;
     }
     return ok && (t->den == 1 || (put(out, "/") && put_number(out, t->den)));
 }
 
+// Ascending degree, but for a sum that would begin with a minus.
 const char *vy_poly_text(vy_poly_space *s, vy_poly x)
 {
     poly_text t = {0};
+    uint32_t first = 0;
     bool ok = vy_poly_ok(s) && (x.count || put(&t, "0"));
+    while (first < x.count && x.terms[first].num < 0) first++;
+    if (first == x.count) first = 0;
     for (uint32_t i = 0; i < x.count && ok; i++) {
-        bool negative = x.terms[i].num < 0;
-        ok = put(&t, i ? negative ? " - " : " + " : negative ? "-" : "") &&
-             put_term(s, &x.terms[i], &t);
+        const vy_poly_term *term = &x.terms[i == 0 ? first : i <= first ? i - 1 : i];
+        bool negative = term->num < 0;
+        ok = put(&t, i ? negative ? " - " : " + " : negative ? "-" : "") && put_term(s, term, &t);
     }
     const char *copy = ok ? vy_arena_strdup(&s->arena, t.data, t.count) : NULL;
     vy_vec_free(&t);

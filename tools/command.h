@@ -6,6 +6,8 @@
 #include "tools/file.h"
 #include "tools/options.h"
 
+#include "autodiff/grad.h"
+
 typedef struct gpu gpu; // gpu.h
 
 typedef struct command {
@@ -24,6 +26,7 @@ bool verb_grad(command *c, vy_diag *d);
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);
 bool verb_run(command *c, vy_diag *d);
+bool verb_explain(command *c, vy_diag *d);
 bool verb_bench(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
 bool verb_devices(command *c, vy_diag *d);
@@ -35,6 +38,11 @@ const vy_program *select_program(const command *c, const vy_module *m, vy_diag *
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
 // a buffer: then all cotangents of that order are.
 bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d);
+// What derive() asks vy_grad for.  again: of a derivative; `results` takes the names of its outputs.
+bool grad_request(const command *c, const vy_program *p, bool again, bool seeded, names *results,
+                  vy_grad_options *g, vy_diag *d);
+// What optimize() asks vy_optimize for.
+bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d);
 // Runs the optimiser; the interpreter's programs stay exact and guarded.
 bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d);
 

@@ -85,7 +85,7 @@ static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_di
     return note(b, (uint32_t)scalar, buf->flat / rest, buf, (uint32_t)open, changed, d);
 }
 
-bool binding_infer(binding *b, vy_diag *d)
+bool binding_infer_some(binding *b, vy_diag *d)
 {
     bool changed = true;
     while (changed) {
@@ -102,6 +102,12 @@ bool binding_infer(binding *b, vy_diag *d)
         }
     }
     refresh(b);
+    return true;
+}
+
+bool binding_infer(binding *b, vy_diag *d)
+{
+    if (!binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         if (b->scalars[i].known) continue;
         char fix[200];

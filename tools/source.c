@@ -4,8 +4,6 @@
 
 #include "tools/gpu.h"
 
-#include "autodiff/grad.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
