@@ -90,6 +90,7 @@ typedef struct vy_explain_workspace {
 
 typedef struct vy_explain_value {
     const char *name; // "" if the source gives it none
+    const char *from; // the buffer it was loaded from, or NULL
     uint32_t line;
     vy_type type;
     const char *tape; // the workspace it is in

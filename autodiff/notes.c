@@ -44,6 +44,7 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .line = i->line,
                         .type = (vy_type)i->type,
                         .why = why_kept(r, id)};
+        if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
         if (!vy_vec_push(&n->values, v)) n->failed = true;
     }
 }

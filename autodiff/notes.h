@@ -11,7 +11,7 @@
 #include "reverse.h"
 
 typedef struct note_value {
-    const char *name, *tape, *loop;
+    const char *name, *from, *tape, *loop; // from: NULL if it was not loaded
     uint32_t line, loop_line;
     vy_type type;
     vy_kept_why why;

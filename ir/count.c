@@ -8,7 +8,7 @@
 //
 // One walk: what stands in a loop is collected in a list and, at the loop's end, summed over its
 // variable.  Bounds are polynomials in parameters and the variables of loops around; a loop whose bounds
-// are none (data, steps other than 1, `while`) takes a variable `turns(k@12)`, with an upper bound of its
+// are none (data, `while`) takes a variable `turns(k@12)`, with an upper bound of its
 // value where interval analysis knows one (turns.c).  Each loop costs its distance to the top, so the
 // walk is near-linear.
 #include "count.h"
@@ -38,13 +38,27 @@ typedef struct walk {
     const vy_sizes *sizes;
     vy_poly *value; // of integer instructions; meaningful where has[] is set
     uint8_t *has;
-    int64_t *trips; // upper bounds, or NULL
+    int64_t *trips; // upper bounds; −1: none
     uint32_t *over; // bound variables
     item_vec items;
     frame_vec frames;
 } walk;
 
 // -------------------------------------------------------------------------------------- dimensions
+// A sum in a division gets parentheses.
+static const char *operand(vy_poly_space *s, vy_dim_op op, vy_poly x)
+{
+    const char *text = vy_poly_text(s, x);
+    if (x.count < 2 || (op != VY_DIM_DIV && op != VY_DIM_REM)) return text;
+    size_t n = strlen(text) + 3;
+    char *wrapped = vy_arena_alloc(&s->arena, n);
+    if (wrapped)
+        snprintf(wrapped, n, "(%s)", text);
+    else
+        s->failed = true;
+    return wrapped ? wrapped : "";
+}
+
 // `(D / 8)`, `max(D - 1, 0)`
 static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
 {
@@ -53,7 +67,7 @@ static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_po
                          : op == VY_DIM_SQRT ? "isqrt("
                                              : "(";
     const char *between = op == VY_DIM_DIV ? " / " : op == VY_DIM_REM ? " % " : ", ";
-    const char *x = vy_poly_text(s, a), *y = vy_poly_text(s, b);
+    const char *x = operand(s, op, a), *y = operand(s, op, b);
     if (op == VY_DIM_SQRT) between = y = "";
     size_t n = strlen(before) + strlen(x) + strlen(between) + strlen(y) + 2;
     char *text = vy_arena_alloc(&s->arena, n);
@@ -80,6 +94,20 @@ static bool apply(vy_dim_op op, double a, double b, double *out)
     }
 }
 
+// a = c·q + r with an integer polynomial q and a number 0 ≤ r < c: a/c is q.
+static bool divides_but_rest(vy_poly_space *s, vy_poly a, int64_t c, vy_poly *q)
+{
+    int64_t rest = 0;
+    for (uint32_t i = 0; i < a.count; i++)
+        if (!a.terms[i].count && a.terms[i].den == 1) rest = a.terms[i].num;
+    if (c <= 0) return false;
+    rest = (rest % c + c) % c;
+    vy_poly whole = vy_poly_sub(s, a, vy_poly_const(s, rest));
+    if (!vy_poly_divides(s, whole, c)) return false;
+    *q = vy_poly_scale(s, whole, 1, c);
+    return true;
+}
+
 // A division, remainder, minimum, maximum or root: a polynomial by luck, else a variable.
 static vy_poly special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
 {
@@ -88,7 +116,8 @@ static vy_poly special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
     bool ca = vy_poly_is_const(a, &x), cb = vy_poly_is_const(b, &y);
     if (ca && cb && apply(op, (double)x, (double)y, &value))
         return vy_poly_const(s, (int64_t)value);
-    if (op == VY_DIM_DIV && cb && vy_poly_divides(s, a, y)) return vy_poly_scale(s, a, 1, y);
+    vy_poly q;
+    if (op == VY_DIM_DIV && cb && divides_but_rest(s, a, y, &q)) return q;
     uint32_t var = vy_poly_name(s, special_text(s, op, a, b));
     double va, vb;
     bool atmost = false;
@@ -169,6 +198,19 @@ static bool value_of(const walk *w, uint32_t id, vy_poly *out)
     return w->has[id];
 }
 
+// `a < b ? x : 0`, as in a count of iterations, is taken as x: no loop ends before its start.
+static bool guarded_count(const walk *w, uint32_t id, uint32_t *x)
+{
+    const vy_program *p = w->p;
+    uint32_t c = vy_arg(p, id, 0);
+    if (VY_IS_LEAF(c)) return false;
+    const vy_scalar *yes = vy_id_const(p, vy_arg(p, id, 1)), *no = vy_id_const(p, vy_arg(p, id, 2));
+    bool less = p->insts.data[c].op == VY_OP_LT && no && no->u == 0;
+    bool more = p->insts.data[c].op == VY_OP_LE && yes && yes->u == 0;
+    *x = vy_arg(p, id, less ? 1 : 2);
+    return less || more;
+}
+
 // Polynomials of integers are kept small: what is longer counts as unknown.
 static void note_value(walk *w, uint32_t id)
 {
@@ -177,9 +219,9 @@ static void note_value(walk *w, uint32_t id)
     vy_poly_space *s = &w->c->space;
     vy_poly a, b, r;
     if (!vy_type_is_integer((vy_type)i->type)) return;
-    if (i->op == VY_OP_CAST) {
-        uint32_t from = vy_arg(w->p, id, 0);
-        w->has[id] = value_of(w, from, &w->value[id]);
+    uint32_t same = i->op == VY_OP_CAST ? vy_arg(w->p, id, 0) : 0;
+    if (same || (i->op == VY_OP_SELECT && guarded_count(w, id, &same))) {
+        w->has[id] = value_of(w, same, &w->value[id]);
         return;
     }
     bool known = i->op == VY_OP_ADD || i->op == VY_OP_SUB || i->op == VY_OP_MUL ||
@@ -196,9 +238,7 @@ static void note_value(walk *w, uint32_t id)
         if (a.count * b.count > MOST) return;
         r = vy_poly_mul(s, a, b);
     } else {
-        int64_t c;
-        bool exact = i->op == VY_OP_DIV && vy_poly_is_const(b, &c) && vy_poly_divides(s, a, c);
-        if (!exact && (vy_poly_has_bound(s, a) || vy_poly_has_bound(s, b))) return;
+        if (vy_poly_has_bound(s, a) || vy_poly_has_bound(s, b)) return;
         r = special(s,
                     i->op == VY_OP_DIV   ? VY_DIM_DIV
                     : i->op == VY_OP_MIN ? VY_DIM_MIN
@@ -257,7 +297,7 @@ static uint32_t turns_variable(walk *w, uint32_t opener)
     char text[160];
     snprintf(text, sizeof text, "turns(%.100s@%u)", name, i->line);
     uint32_t var = vy_poly_name(s, text);
-    int64_t most = w->trips ? w->trips[opener] : -1;
+    int64_t most = w->trips[opener];
     if (s->failed) return 0;
     vy_poly_var *v = &s->vars.data[var]; // loops of one line share it
     bool first = !v->atmost;
@@ -267,30 +307,38 @@ static uint32_t turns_variable(walk *w, uint32_t opener)
     return var;
 }
 
+// The bounds of a loop whose turns are a polynomial.
+static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
+{
+    vy_poly_space *s = &w->c->space;
+    const vy_scalar *step = vy_id_const(w->p, vy_arg(w->p, id, 2));
+    int64_t a, b;
+    if (!step || step->i < 1 || !value_of(w, vy_arg(w->p, id, 0), &l->from) ||
+        !value_of(w, vy_arg(w->p, id, 1), &l->to))
+        return;
+    if (vy_poly_is_const(l->from, &a) && vy_poly_is_const(l->to, &b) && b < a) l->to = l->from;
+    l->closed = l->unit = step->i == 1;
+    if (l->unit) return;
+    // ⌈(to − from)/step⌉ turns; the variable itself is no polynomial.
+    vy_poly span = vy_poly_sub(s, l->to, l->from);
+    if (vy_poly_has_bound(s, span)) return;
+    span = vy_poly_add(s, span, vy_poly_const(s, step->i - 1));
+    l->from = vy_poly_const(s, 0);
+    l->to = special(s, VY_DIM_DIV, span, vy_poly_const(s, step->i));
+    l->closed = true;
+}
+
 static void open_loop(walk *w, uint32_t id)
 {
     const vy_inst *i = &w->p->insts.data[id];
     vy_poly_space *s = &w->c->space;
-    const vy_scalar *step = i->op == VY_OP_LOOP ? vy_id_const(w->p, vy_arg(w->p, id, 2)) : NULL;
     frame f = {.loop = w->c->loops.count, .start = w->items.count};
     vy_loop_count l = {.opener = id};
-    int64_t a, b;
     w->c->conditional |= (i->flags & VY_FLAG_EXIT) != 0;
-    if (step && value_of(w, vy_arg(w->p, id, 0), &l.from) &&
-        value_of(w, vy_arg(w->p, id, 1), &l.to)) {
-        bool constant = vy_poly_is_const(l.from, &a) && vy_poly_is_const(l.to, &b);
-        if (constant && b < a) l.to = l.from; // no turn at all
-        l.closed = step->i == 1;
-        if (constant && !l.closed &&
-            step->i > 1) { // turns of constant bounds: the variable is lost
-            l.from = vy_poly_const(s, 0);
-            l.to = vy_poly_const(s, b > a ? (b - a - 1) / step->i + 1 : 0);
-            l.closed = true;
-        }
-    }
+    if (i->op == VY_OP_LOOP) find_bounds(w, id, &l);
     f.var = l.closed ? vy_poly_bound(s, vy_string(&w->p->module->names, i->name))
                      : turns_variable(w, id);
-    if (l.closed && step->i == 1) {
+    if (l.unit) {
         w->value[id] = vy_poly_of(s, f.var);
         w->has[id] = true;
     }
@@ -355,31 +403,26 @@ static bool walk_code(walk *w)
 }
 
 // --------------------------------------------------------------------------------------- the whole
-// Numbers for turns.c, if all are known.
+// Upper bounds of turns, for loops that are no polynomials.
 static bool bound_trips(walk *w)
 {
     const vy_program *p = w->p;
     const vy_sizes *z = w->sizes;
-    for (uint32_t i = 0; i < p->scalars.count; i++)
-        if (vy_type_is_integer(p->scalars.data[i].type) && !(z->scalars && z->known && z->known[i]))
-            return true;
-    int64_t *values = vy_realloc(NULL, p->dims.count * sizeof *values);
-    w->trips = vy_realloc(NULL, p->insts.count * sizeof *w->trips);
-    bool ok = values && w->trips, known = ok;
-    for (uint32_t i = 1; i < p->dims.count && known; i++) {
+    vy_arena *arena = &w->c->space.arena;
+    int64_t *values = vy_arena_alloc(arena, (p->dims.count + 1) * sizeof *values);
+    bool *known = vy_arena_alloc(arena, p->dims.count + 1);
+    bool *none = vy_arena_alloc(arena, p->scalars.count + 1);
+    w->trips = vy_arena_alloc(arena, (p->insts.count + 1) * sizeof *w->trips);
+    if (!values || !known || !none || !w->trips) return false;
+    for (uint32_t i = 1; i < p->dims.count; i++) {
         double v;
         bool atmost = false;
-        known = vy_poly_value(&w->c->space, w->c->dims[i], &v, &atmost) && v < 9e15 && v > -9e15;
-        values[i] = known ? (int64_t)v : 0;
+        known[i] = vy_poly_value(&w->c->space, w->c->dims[i], &v, &atmost) && v < 9e15 && v > -9e15;
+        values[i] = known[i] ? (int64_t)v : 0;
     }
-    int64_t none = 0;
-    if (known) ok = vy_loop_trips(p, z->scalars ? z->scalars : &none, values, w->trips);
-    vy_free(values);
-    if (!known) {
-        vy_free(w->trips);
-        w->trips = NULL;
-    }
-    return ok;
+    bool any = z->scalars && z->known;
+    return vy_loop_trips(p, any ? z->scalars : values, any ? z->known : none, values, known,
+                         w->trips);
 }
 
 static void finish(walk *w)
@@ -434,7 +477,6 @@ bool vy_count_make(vy_count *c, const vy_program *p, const vy_sizes *sizes)
         close_frame(&w);
         finish(&w);
     }
-    vy_free(w.trips);
     vy_vec_free(&w.items);
     vy_vec_free(&w.frames);
     return ok && !s->failed;

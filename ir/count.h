@@ -10,8 +10,9 @@
 // How often the body of a loop runs, per invocation and in all.
 typedef struct vy_loop_count {
     uint32_t opener;
-    vy_poly from, to; // of a LOOP whose bounds are polynomials; see `closed`
-    bool closed;
+    bool closed;      // its turns are a polynomial: it runs from `from` to before `to` …
+    bool unit;        // … and these are the values of its variable
+    vy_poly from, to;
     vy_poly each, all;
 } vy_loop_count;
 VY_VEC_TYPE(vy_loop_count_vec, vy_loop_count);
@@ -33,8 +34,9 @@ vy_amount vy_count_amount(vy_count *c, vy_poly x);
 // Product of the dimensions of a buffer from axis `first` to before `last`.
 vy_poly vy_count_extent(vy_count *c, const vy_buf *b, uint32_t first, uint32_t last);
 
-// turns.c: most turns of every loop of the program by its opener's id; −1 where none is known.
-bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const int64_t *dim_values,
-                   int64_t *trips);
+// turns.c: most turns of every loop of the program by its opener's id; −1 where none is known.  The
+// values are those of scalars by index and of dimensions by id, where known.  False: memory.
+bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scalar_known,
+                   const int64_t *dim_values, const bool *dim_known, int64_t *trips);
 
 #endif

@@ -15,10 +15,16 @@ typedef struct interval {
 typedef struct turns {
     const vy_program *p;
     const int64_t *scalars, *dims;
-    interval *at; // by instruction
+    const bool *scalar_known, *dim_known; // NULL: all are
+    interval *at;                         // by instruction
 } turns;
 
 static interval exactly(int64_t v) { return (interval){v, v, true}; }
+
+static interval extent(const turns *t, vy_dim d)
+{
+    return t->dim_known && !t->dim_known[d.id] ? (interval){0} : exactly(t->dims[d.id]);
+}
 
 static interval leaf(const turns *t, uint32_t id)
 {
@@ -27,11 +33,13 @@ static interval leaf(const turns *t, uint32_t id)
     if (!vy_type_is_integer((vy_type)l->type)) return (interval){0};
     switch (l->kind) {
     case VY_LEAF_CONST: return exactly(l->value.i);
-    case VY_LEAF_SCALAR: return exactly(t->scalars[l->index]);
-    case VY_LEAF_LEN: return exactly(t->dims[p->buffers.data[l->index].dims[l->axis].id]);
+    case VY_LEAF_SCALAR:
+        if (t->scalar_known && !t->scalar_known[l->index]) return (interval){0};
+        return exactly(t->scalars[l->index]);
+    case VY_LEAF_LEN: return extent(t, p->buffers.data[l->index].dims[l->axis]);
     case VY_LEAF_OVER: {
-        int64_t extent = t->dims[p->overs.data[l->index].extent.id];
-        return (interval){0, extent > 0 ? extent - 1 : 0, true};
+        interval n = extent(t, p->overs.data[l->index].extent);
+        return (interval){0, n.high > 0 ? n.high - 1 : 0, n.known};
     }
     default: return (interval){0};
     }
@@ -127,10 +135,9 @@ static int64_t trips(turns *t, uint32_t loop, bool *complete)
 
 // Walks the program with the values of integers; per_loop[opener], unless NULL, takes the most turns
 // of each loop, −1 where nothing bounds them.  False: memory.
-static bool walk(const vy_program *p, const int64_t *scalars, const int64_t *dim_values,
-                 int64_t *per_loop, uint64_t *total, bool *complete)
+static bool walk(turns t, int64_t *per_loop, uint64_t *total, bool *complete)
 {
-    turns t = {.p = p, .scalars = scalars, .dims = dim_values};
+    const vy_program *p = t.p;
     t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
     uint64_t *inside = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *inside);
     uint64_t *most = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *most);
@@ -168,14 +175,15 @@ uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
                                const int64_t *dim_values, bool *complete)
 {
     uint64_t total;
-    walk(p, scalars, dim_values, NULL, &total, complete);
+    walk((turns){.p = p, .scalars = scalars, .dims = dim_values}, NULL, &total, complete);
     return total;
 }
 
-bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const int64_t *dim_values,
-                   int64_t *per_loop)
+bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scalar_known,
+                   const int64_t *dim_values, const bool *dim_known, int64_t *per_loop)
 {
     uint64_t total;
     bool complete;
-    return walk(p, scalars, dim_values, per_loop, &total, &complete);
+    return walk((turns){p, scalars, dim_values, scalar_known, dim_known, NULL}, per_loop, &total,
+                &complete);
 }

@@ -240,7 +240,8 @@ static void put_values(const vy_explanation *e, text *out)
     };
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];
-        text_printf(out, "  %s%s, %s, line %u", *v->name ? "" : "a value", v->name,
+        const char *what = *v->name ? v->name : v->from ? "an element of " : "a value";
+        text_printf(out, "  %s%s, %s, line %u", what, *v->name || !v->from ? "" : v->from,
                     vy_type_name(v->type), v->line);
         if (v->loop_line) text_puts(out, ", in loop "), put_place(v->loop, v->loop_line, out);
         text_printf(out, ": %s\n      in %s, ", why[v->why], v->tape);
@@ -381,8 +382,14 @@ void explain_text(const vy_explanation *e, text *out)
                 e->step_count == 1 ? "" : "s");
     for (uint32_t i = 0; i < e->step_count; i++)
         text_printf(out, "%s%s", i ? ", " : " ", e->steps[i]);
+    const vy_amount *n = &e->forward.invocations;
     text_puts(out, "; invocations: ");
-    put_amount(&e->forward.invocations, "\n", out);
+    if (strcmp(n->text, "invocations") != 0)
+        put_amount(n, "\n", out);
+    else if (n->known)
+        text_printf(out, "%llu\n", (unsigned long long)n->value);
+    else
+        text_puts(out, "as --groups says\n");
     put_gradients(e, out);
     put_adjoints(e, out);
     put_loops(e, out);

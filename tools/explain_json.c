@@ -107,9 +107,10 @@ static bool put_values(const vy_explanation *e, cJSON *list)
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];
         cJSON *o = item_of(list);
-        if (!o || !json_string(o, "name", v->name) || !put_line(o, "line", v->line) ||
-            !json_string(o, "type", vy_type_name(v->type)) || !json_string(o, "tape", v->tape) ||
-            !json_string(o, "loop", v->loop) || !put_line(o, "loop_line", v->loop_line) ||
+        if (!o || !json_string(o, "name", v->name) || !json_string(o, "from", v->from) ||
+            !put_line(o, "line", v->line) || !json_string(o, "type", vy_type_name(v->type)) ||
+            !json_string(o, "tape", v->tape) || !json_string(o, "loop", v->loop) ||
+            !put_line(o, "loop_line", v->loop_line) ||
             !json_string(o, "why", vy_kept_why_name(v->why)) ||
             !put_pair(o, "bytes", &v->each, &v->all))
             return false;
