@@ -123,6 +123,8 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
 // Adds `g` to the adjoint of `id`; `edge` says when this use counts (0: always).
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge);
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask);
+// Names a carried adjoint after the value it belongs to, for readers: `adj_s`.
+void vy_name_adjoint(reverse *r, uint32_t adjoint, uint32_t of);
 static inline bool vy_is_active(const reverse *r, uint32_t id)
 {
     uint8_t a = VY_IS_LEAF(id) ? r->leaf_activity[VY_LEAF_INDEX(id)] : r->activity[id];

@@ -30,6 +30,7 @@ static const struct {
     {"dce",       vy_pass_dce,       1},
     {"arrays",    vy_pass_arrays,    1},
     {"cleanup",   vy_pass_cleanup,   1},
+    {"order",     vy_pass_order,     1},
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
