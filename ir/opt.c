@@ -25,6 +25,7 @@ static const struct {
     {"ifconvert", vy_pass_ifconvert, 2},
     {"forward",   vy_pass_forward,   2},
     {"licm",      vy_pass_licm,      2},
+    {"settle",    vy_pass_settle,    2},
     {"dse",       vy_pass_dse,       2},
     {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero
     {"dce",       vy_pass_dce,       1},
