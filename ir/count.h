@@ -10,8 +10,8 @@
 // How often the body of a loop runs, per invocation and in all.
 typedef struct vy_loop_count {
     uint32_t opener;
-    bool closed;      // its turns are a polynomial: it runs from `from` to before `to` …
-    bool unit;        // … and these are the values of its variable
+    bool closed; // its turns are a polynomial: it runs from `from` to before `to` …
+    bool unit;   // … and these are the values of its variable
     vy_poly from, to;
     vy_poly each, all;
 } vy_loop_count;
