@@ -59,11 +59,6 @@ const char *vy_explain_shape(explaining *x, const vy_program *p, uint32_t buffer
     return copy ? copy : "";
 }
 
-uint32_t vy_explain_find(const explaining *x, const char *name)
-{
-    return name ? vy_program_find_buffer(x->result, name).id : 0;
-}
-
 // ----------------------------------------------------------------------------------- the two programs
 // The program alone, in a module of its own, optimised.  NULL: *diag.
 static vy_module *optimised_forward(const vy_program *p, const vy_opt_options *o, vy_diag *diag)
@@ -135,6 +130,8 @@ static void put_together(explaining *x, const vy_module *derived)
     e->steps = steps;
     e->step_count = derived->programs.count;
     e->program = vy_explain_text(x, x->forward->name);
+    vy_explain_index(x);
+    if (x->failed) return;
     vy_explain_gradients(x);
     vy_explain_buffers(x);
     vy_explain_storage(x);

@@ -11,11 +11,24 @@ typedef struct explain_memory { // vy_explanation.memory
     vy_count forward, gradient;
 } explain_memory;
 
+typedef struct explain_name {
+    const char *name;
+    uint32_t id;
+} explain_name;
+
+typedef struct explain_role { // of a workspace
+    vy_work_kind kind;
+    const char *of;
+    uint32_t values; // noted values that share the tape
+} explain_role;
+
 typedef struct explaining {
     vy_explanation *e;
     explain_memory *memory;
     notes notes;
     const vy_program *forward, *result; // optimised
+    struct explain_name *names;         // buffers of the result, sorted
+    struct explain_role *roles;         // by buffer of the result
     bool failed;                        // memory
 } explaining;
 
@@ -23,6 +36,7 @@ typedef struct explaining {
 void *vy_explain_array(explaining *x, size_t count, size_t size);
 const char *vy_explain_text(explaining *x, const char *s);
 const char *vy_explain_shape(explaining *x, const vy_program *p, uint32_t buffer);
+void vy_explain_index(explaining *x); // makes names and roles
 // Buffer of the result with that name, or 0.
 uint32_t vy_explain_find(const explaining *x, const char *name);
 

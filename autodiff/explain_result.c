@@ -5,7 +5,49 @@
 // additions into plain ones (ir/owner.c) and plain ones into stores (ir/promote.c, ir/forward.c).
 #include "explain_build.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+// ------------------------------------------------------------------------------------- what is what
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const explain_name *)a)->name, ((const explain_name *)b)->name);
+}
+
+uint32_t vy_explain_find(const explaining *x, const char *name)
+{
+    const explain_name key = {.name = name};
+    if (!name) return 0;
+    const explain_name *n =
+        bsearch(&key, x->names, x->result->buffers.count, sizeof *x->names, by_name);
+    return n ? n->id : 0;
+}
+
+void vy_explain_index(explaining *x)
+{
+    const notes *n = &x->notes;
+    uint32_t count = x->result->buffers.count;
+    x->names = vy_explain_array(x, count, sizeof *x->names);
+    x->roles = vy_explain_array(x, count, sizeof *x->roles);
+    if (x->failed) return;
+    for (uint32_t i = 0; i < count; i++) {
+        x->names[i] = (explain_name){i ? x->result->buffers.data[i].name : "", i};
+        x->roles[i].kind = VY_WORK_OTHER;
+    }
+    qsort(x->names, count, sizeof *x->names, by_name);
+    for (uint32_t i = 0; i < n->values.count; i++) {
+        explain_role *r = &x->roles[vy_explain_find(x, n->values.data[i].tape)];
+        r->kind = VY_WORK_TAPE;
+        r->values++;
+    }
+    for (uint32_t i = 0; i < n->buffers.count; i++) {
+        const note_buffer *b = &n->buffers.data[i];
+        bool same = b->copy && strcmp(b->copy, b->name) == 0;
+        x->roles[vy_explain_find(x, b->adjoint_name)] = (explain_role){VY_WORK_ADJOINT, b->name, 0};
+        x->roles[vy_explain_find(x, b->copy)] =
+            (explain_role){same ? VY_WORK_CONTENTS : VY_WORK_COPY, b->name, 0};
+    }
+}
 
 // --------------------------------------------------------------------------------------- gradients
 static bool is_over(const vy_program *p, uint32_t id, uint32_t variable)
@@ -131,24 +173,6 @@ static bytes bytes_of(const explaining *x, uint32_t id)
     return r;
 }
 
-static vy_work_kind work_kind(const explaining *x, const char *name, const char **of)
-{
-    const notes *n = &x->notes;
-    for (uint32_t i = 0; i < n->buffers.count; i++) {
-        const note_buffer *b = &n->buffers.data[i];
-        bool adjoint = b->adjoint_name && strcmp(b->adjoint_name, name) == 0;
-        bool copy = b->copy && strcmp(b->copy, name) == 0;
-        if (!adjoint && !copy) continue;
-        *of = b->name;
-        return adjoint                      ? VY_WORK_ADJOINT
-               : strcmp(b->name, name) == 0 ? VY_WORK_CONTENTS
-                                            : VY_WORK_COPY;
-    }
-    for (uint32_t i = 0; i < n->values.count; i++)
-        if (strcmp(n->values.data[i].tape, name) == 0) return VY_WORK_TAPE;
-    return VY_WORK_OTHER;
-}
-
 static void explain_workspaces(explaining *x)
 {
     const vy_program *p = x->result;
@@ -167,7 +191,8 @@ static void explain_workspaces(explaining *x)
                                     .per_invocation = n.per_invocation,
                                     .each = vy_count_amount(c, n.each),
                                     .all = vy_count_amount(c, n.all)};
-        w->kind = work_kind(x, b->name, &w->of);
+        w->kind = x->roles[i].kind;
+        w->of = x->roles[i].of;
         all = vy_poly_add(&c->space, all, n.all);
         if (w->kind != VY_WORK_TAPE) continue;
         tape_each = vy_poly_add(&c->space, tape_each, n.each);
@@ -180,29 +205,21 @@ static void explain_workspaces(explaining *x)
     x->e->work_all = vy_count_amount(c, all);
 }
 
-static uint32_t sharers(const notes *n, const char *tape)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n->values.count; i++)
-        count += strcmp(n->values.data[i].tape, tape) == 0;
-    return count;
-}
-
 static void explain_values(explaining *x)
 {
     const notes *n = &x->notes;
     vy_count *c = &x->memory->gradient;
     vy_explain_value *list = vy_explain_array(x, n->values.count, sizeof *list);
-    uint32_t count = 0, share = 0, last = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; list && i < n->values.count; i++) {
         const note_value *v = &n->values.data[i];
         uint32_t tape = vy_explain_find(x, v->tape);
         if (!tape) continue; // optimisation found that nothing reads it
-        if (tape != last) share = sharers(n, v->tape);
-        last = tape;
+        int64_t share = x->roles[tape].values;
         bytes b = bytes_of(x, tape);
         list[count++] =
             (vy_explain_value){.name = v->name,
+                               .from = v->from,
                                .line = v->line,
                                .type = v->type,
                                .tape = v->tape,

@@ -59,12 +59,13 @@ static const char *operand(vy_poly_space *s, vy_dim_op op, vy_poly x)
     return wrapped ? wrapped : "";
 }
 
-// `(D / 8)`, `max(D - 1, 0)`
+// `floor(D / 8)`, `max(D - 1, 0)`
 static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
 {
     const char *before = op == VY_DIM_MIN    ? "min("
                          : op == VY_DIM_MAX  ? "max("
                          : op == VY_DIM_SQRT ? "isqrt("
+                         : op == VY_DIM_DIV  ? "floor("
                                              : "(";
     const char *between = op == VY_DIM_DIV ? " / " : op == VY_DIM_REM ? " % " : ", ";
     const char *x = operand(s, op, a), *y = operand(s, op, b);
