@@ -31,7 +31,12 @@ static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
     case VY_LEAF_CONST: return vy_dim_const(r->b, l->value.i);
     case VY_LEAF_SCALAR: return scalar_dim(r, l->index);
     case VY_LEAF_OVER: return of_program(r, p->overs.data[l->index].extent);
-    case VY_LEAF_LEN: return of_program(r, p->buffers.data[l->index].dims[l->axis]);
+    case VY_LEAF_LEN: {
+        vy_dim d = of_program(r, p->buffers.data[l->index].dims[l->axis]);
+        bool open = d.id && vy_builder_program(r->b)->dims.data[d.id].op == VY_DIM_UNKNOWN;
+        // By itself that node would mean another length left open.
+        return open ? vy_dim_binary(r->b, '>', d, vy_dim_const(r->b, 0)) : d;
+    }
     default: return none;
     }
 }
@@ -145,6 +150,8 @@ static bool is_natural(const vy_program *p, uint32_t dim)
         case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
         case VY_DIM_UNKNOWN:
         case VY_DIM_SQRT: return true;
+        case VY_DIM_MAX:
+            return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
         case VY_DIM_ADD:
         case VY_DIM_DIV: // one operand is a constant, most often: no recursion
             if (p->dims.data[d->b].op != VY_DIM_CONST || p->dims.data[d->b].value < 0) return false;
@@ -164,6 +171,13 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     vy_dim to = upper_bound(r, vy_arg(p, loop, 1), 0);
     const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
     if (!from.id || !to.id) return none;
+    if (step && step->i > 1 && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
+        vy_dim s = vy_dim_const(r->b, step->i); // to − from may not fit 64 bits
+        vy_dim n = vy_dim_binary(r->b, '-', vy_dim_binary(r->b, '/', to, s),
+                                 vy_dim_binary(r->b, '/', from, s));
+        return vy_dim_binary(r->b, '>', vy_dim_binary(r->b, '+', n, vy_dim_const(r->b, 2)),
+                             vy_dim_const(r->b, 0));
+    }
     vy_dim span = vy_dim_binary(r->b, '-', to, from);
     if (step && step->i > 1) {
         span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));
@@ -171,4 +185,51 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     }
     if (vy_builder_failed(r->b) || is_natural(vy_builder_program(r->b), span.id)) return span;
     return vy_dim_binary(r->b, '>', span, vy_dim_const(r->b, 0));
+}
+
+// ----------------------------------------------------------------------------------- as a value
+// Do 32 bits do?  Sums and products come out right modulo 2³², other operations need their operands as
+// they are.
+typedef enum width { EXACT, MODULO, WIDE } width;
+
+static width width_of(const vy_program *p, uint32_t dim)
+{
+    const vy_dim_node *d = &p->dims.data[dim];
+    if (d->op == VY_DIM_CONST) return d->value >= 0 && d->value <= UINT32_MAX ? EXACT : MODULO;
+    if (d->op == VY_DIM_SCALAR) return p->scalars.data[d->value].type == VY_U32 ? EXACT : MODULO;
+    if (d->op == VY_DIM_UNKNOWN) return EXACT;
+    width a = width_of(p, d->a), b = width_of(p, d->b);
+    if (d->op <= VY_DIM_MUL) return a == WIDE || b == WIDE ? WIDE : MODULO;
+    return a == EXACT && b == EXACT && d->op != VY_DIM_SQRT ? EXACT : WIDE;
+}
+
+static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
+{
+    const vy_program *p = vy_builder_program(b);
+    const vy_dim_node d = p->dims.data[dim];
+    if (d.op == VY_DIM_CONST) return vy_int(b, t, d.value);
+    if (d.op == VY_DIM_SCALAR) {
+        vy_type own = p->scalars.data[d.value].type;
+        uint32_t leaf = vy_leaf_other(b, VY_LEAF_SCALAR, own, (uint32_t)d.value, 0);
+        return vy_cast(b, t, (vy_value){leaf});
+    }
+    if (d.op == VY_DIM_UNKNOWN) return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
+    vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
+    switch (d.op) {
+    case VY_DIM_ADD: return vy_add(b, x, y);
+    case VY_DIM_SUB: return vy_sub(b, x, y);
+    case VY_DIM_MUL: return vy_mul(b, x, y);
+    case VY_DIM_DIV: return vy_div(b, x, y);
+    case VY_DIM_REM: return vy_rem(b, x, y);
+    case VY_DIM_MIN: return vy_min(b, x, y);
+    case VY_DIM_MAX: return vy_max(b, x, y);
+    default: return vy_cast(b, t, vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F64, x).id}));
+    }
+}
+
+vy_value vy_dim_number(vy_builder *b, vy_dim d)
+{
+    if (vy_builder_failed(b)) return (vy_value){0};
+    vy_type t = width_of(vy_builder_program(b), d.id) == WIDE ? VY_I64 : VY_U32;
+    return vy_cast(b, VY_U32, number_of(b, t, d.id));
 }

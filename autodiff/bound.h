@@ -16,6 +16,8 @@ typedef struct vy_bounds {
 
 // A dimension that is at least the integer `id`, or none.
 vy_dim vy_upper_bound(const vy_bounds *r, uint32_t id);
+// The value of a dimension of the program being built, as u32; it is known to fit.
+vy_value vy_dim_number(vy_builder *b, vy_dim d);
 // A dimension that is at least the number of iterations of a loop and never negative, or none.
 vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop);
 

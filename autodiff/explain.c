@@ -83,9 +83,9 @@ static const vy_program *source_program(const vy_module *m, const vy_grad_option
 
 // Sizes of the forward program, for a program whose scalars and buffers are others: by name; a gradient
 // has the length of its buffer.
-static bool map_sizes(explaining *x, const vy_sizes *from, vy_sizes *to)
+static bool map_sizes(explaining *x, const vy_program *r, const vy_sizes *from, vy_sizes *to)
 {
-    const vy_program *f = x->forward, *r = x->result;
+    const vy_program *f = x->forward;
     int64_t *scalars = vy_explain_array(x, r->scalars.count + 1, sizeof *scalars);
     bool *known = vy_explain_array(x, r->scalars.count + 1, sizeof *known);
     uint64_t *lengths = vy_explain_array(x, r->buffers.count + 1, sizeof *lengths);
@@ -141,13 +141,35 @@ static void put_together(explaining *x, const vy_module *derived)
     x->failed |= x->memory->forward.space.failed || x->memory->gradient.space.failed;
 }
 
-static bool count_both(explaining *x, const vy_sizes *sizes)
+// A step of the result that runs the program's own code: it has its domain and parameters.
+static bool is_copy(const explaining *x, const vy_program *p)
+{
+    const vy_program *f = x->forward;
+    if (p->overs.count != f->overs.count || p->scalars.count < f->scalars.count) return false;
+    for (uint32_t k = 0; k < f->overs.count; k++)
+        if (strcmp(p->overs.data[k].name, f->overs.data[k].name) != 0) return false;
+    for (uint32_t k = 0; k < f->scalars.count; k++)
+        if (strcmp(p->scalars.data[k].name, f->scalars.data[k].name) != 0) return false;
+    return true;
+}
+
+static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *sizes)
 {
     static const vy_sizes unknown = {0};
+    vy_count *g = &x->memory->gradient;
     vy_sizes mapped;
-    return vy_count_make(&x->memory->forward, x->forward, sizes) &&
-           map_sizes(x, sizes ? sizes : &unknown, &mapped) &&
-           vy_count_make(&x->memory->gradient, x->result, &mapped);
+    if (!sizes) sizes = &unknown;
+    if (!vy_count_make(&x->memory->forward, x->forward, sizes)) return false;
+    for (uint32_t i = 0; i + 1 < derived->programs.count; i++) {
+        const vy_program *p = derived->programs.data[i];
+        if (!is_copy(x, p)) continue;
+        if (!map_sizes(x, p, sizes, &mapped) || !vy_count_add(g, p, &mapped)) return false;
+    }
+    if (x->signature) {
+        if (!map_sizes(x, x->signature, sizes, &mapped)) return false;
+        x->signature_dims = vy_count_dims(g, x->signature, &mapped);
+    }
+    return map_sizes(x, x->result, sizes, &mapped) && vy_count_add(g, x->result, &mapped);
 }
 
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
@@ -170,8 +192,9 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     }
     if (forward && !x.notes.failed) {
         x.forward = forward->programs.data[0];
-        x.result = derived->programs.data[0];
-        if (count_both(&x, sizes))
+        x.result = derived->programs.data[derived->programs.count - 1];
+        if (derived->pipelines.count) x.signature = derived->pipelines.data[0]->signature;
+        if (count_both(&x, derived, sizes))
             put_together(&x, derived);
         else
             x.failed = true;

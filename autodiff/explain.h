@@ -97,6 +97,7 @@ typedef struct vy_explain_value {
     const char *loop; // innermost loop around it, "" at the top
     uint32_t loop_line;
     vy_kept_why why;
+    bool per_invocation; // `each` is given
     vy_amount each, all; // bytes
 } vy_explain_value;
 
@@ -134,7 +135,9 @@ typedef struct vy_explanation {
     uint32_t workspace_count;
     vy_amount tape_each, tape_all; // bytes of all tapes; `each` of those sized by the domain
     vy_amount work_all;            // bytes of all workspaces
-    vy_cost forward, gradient;     // of one run; `memory` is NULL
+    // Of one run; `memory` is NULL.  Of a result in several steps: the steps that run the program's own
+    // code; the sums over blocks between them are not counted.
+    vy_cost forward, gradient;
     void *memory;
 } vy_explanation;
 

@@ -26,7 +26,9 @@ typedef struct explaining {
     vy_explanation *e;
     explain_memory *memory;
     notes notes;
-    const vy_program *forward, *result; // optimised
+    const vy_program *forward, *result; // optimised; result: the program that reverses
+    const vy_program *signature;        // of a result in several steps; else NULL
+    const vy_poly *signature_dims;      // in memory->gradient
     struct explain_name *names;         // buffers of the result, sorted
     struct explain_role *roles;         // by buffer of the result
     bool failed;                        // memory

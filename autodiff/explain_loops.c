@@ -55,11 +55,12 @@ static const note_loop *find_note(const notes *n, uint32_t line, uint32_t column
 }
 
 // One entry per copy; they are joined after sorting.
-static void take_copies(explaining *x, const vy_program *p, const vy_count *c, bool forward,
-                        tally_vec *list)
+static void take_copies(explaining *x, const vy_count *c, bool forward, tally_vec *list)
 {
-    for (uint32_t i = 1; i < c->loops.count && !x->failed; i++) {
+    for (uint32_t i = 0; i < c->loops.count && !x->failed; i++) {
         const vy_loop_count *l = &c->loops.data[i];
+        const vy_program *p = l->program;
+        if (!l->opener) continue;
         const vy_inst *o = &p->insts.data[l->opener];
         tally t = {.line = o->line, .column = o->column};
         t.note = find_note(&x->notes, o->line, o->column);
@@ -126,8 +127,8 @@ void vy_explain_loops(explaining *x)
     tally_vec list = {0};
     notes *n = &x->notes;
     if (n->loops.count) qsort(n->loops.data, n->loops.count, sizeof *n->loops.data, note_by_place);
-    take_copies(x, x->forward, &x->memory->forward, true, &list);
-    take_copies(x, x->result, &x->memory->gradient, false, &list);
+    take_copies(x, &x->memory->forward, true, &list);
+    take_copies(x, &x->memory->gradient, false, &list);
     uint32_t count = 0;
     if (list.count) qsort(list.data, list.count, sizeof *list.data, by_place);
     for (uint32_t i = 0; i < list.count && !x->failed; i++)

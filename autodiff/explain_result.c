@@ -168,41 +168,65 @@ static bytes bytes_of(const explaining *x, uint32_t id)
                                 c->dims[p->overs.data[k].extent.id]);
         r.per_invocation = d.count == 0;
     }
-    r.all = vy_poly_scale(&c->space, vy_count_extent(c, b, 0, b->rank), size, 1);
-    if (r.per_invocation) r.each = vy_poly_scale(&c->space, vy_count_extent(c, b, 0, own), size, 1);
+    r.all = vy_poly_scale(&c->space, vy_count_extent(c, c->dims, b, 0, b->rank), size, 1);
+    if (r.per_invocation)
+        r.each = vy_poly_scale(&c->space, vy_count_extent(c, c->dims, b, 0, own), size, 1);
     return r;
+}
+
+// Allocated by whoever runs the result: of several steps, all that the caller does not see.
+static bool is_hidden(const explaining *x, const vy_buf *b)
+{
+    if (b->cls > VY_INOUT || !x->signature || b->workspace) return b->workspace;
+    uint32_t same = vy_program_find_buffer(x->signature, b->name).id;
+    return !same || x->signature->buffers.data[same].workspace;
+}
+
+typedef struct totals {
+    vy_poly tape_each, tape_all, all;
+} totals;
+
+static void add_workspace(explaining *x, const vy_program *p, uint32_t id, bytes n,
+                          explain_role role, totals *t)
+{
+    vy_count *c = &x->memory->gradient;
+    const vy_buf *b = &p->buffers.data[id];
+    vy_explain_workspace *w = (vy_explain_workspace *)&x->e->workspaces[x->e->workspace_count++];
+    *w = (vy_explain_workspace){.name = vy_explain_text(x, b->name),
+                                .of = role.of,
+                                .kind = role.kind,
+                                .type = b->type,
+                                .shape = vy_explain_shape(x, p, id),
+                                .per_invocation = n.per_invocation,
+                                .each = vy_count_amount(c, n.each),
+                                .all = vy_count_amount(c, n.all)};
+    t->all = vy_poly_add(&c->space, t->all, n.all);
+    if (role.kind != VY_WORK_TAPE) return;
+    t->tape_each = vy_poly_add(&c->space, t->tape_each, n.each);
+    t->tape_all = vy_poly_add(&c->space, t->tape_all, n.all);
 }
 
 static void explain_workspaces(explaining *x)
 {
-    const vy_program *p = x->result;
+    const vy_program *p = x->result, *g = x->signature;
     vy_count *c = &x->memory->gradient;
-    vy_poly tape_each = {0}, tape_all = {0}, all = {0};
-    vy_explain_workspace *list = vy_explain_array(x, p->buffers.count, sizeof *list);
-    uint32_t count = 0;
-    for (uint32_t i = 1; list && i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (!b->workspace) continue;
-        bytes n = bytes_of(x, i);
-        vy_explain_workspace *w = &list[count++];
-        *w = (vy_explain_workspace){.name = vy_explain_text(x, b->name),
-                                    .type = b->type,
-                                    .shape = vy_explain_shape(x, p, i),
-                                    .per_invocation = n.per_invocation,
-                                    .each = vy_count_amount(c, n.each),
-                                    .all = vy_count_amount(c, n.all)};
-        w->kind = x->roles[i].kind;
-        w->of = x->roles[i].of;
-        all = vy_poly_add(&c->space, all, n.all);
-        if (w->kind != VY_WORK_TAPE) continue;
-        tape_each = vy_poly_add(&c->space, tape_each, n.each);
-        tape_all = vy_poly_add(&c->space, tape_all, n.all);
+    totals t = {0};
+    size_t most = p->buffers.count + (g ? g->buffers.count : 0);
+    x->e->workspaces = vy_explain_array(x, most, sizeof *x->e->workspaces);
+    if (!x->e->workspaces) return;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (is_hidden(x, &p->buffers.data[i]))
+            add_workspace(x, p, i, bytes_of(x, i), x->roles[i], &t);
+    for (uint32_t i = 1; g && i < g->buffers.count; i++) { // what other steps hand on
+        const vy_buf *b = &g->buffers.data[i];
+        if (!b->workspace || vy_explain_find(x, b->name)) continue;
+        vy_poly n = vy_count_extent(c, x->signature_dims, b, 0, b->rank);
+        bytes all = {.all = vy_poly_scale(&c->space, n, vy_type_size(b->type), 1)};
+        add_workspace(x, g, i, all, (explain_role){.kind = VY_WORK_OTHER}, &t);
     }
-    x->e->workspaces = list;
-    x->e->workspace_count = count;
-    x->e->tape_each = vy_count_amount(c, tape_each);
-    x->e->tape_all = vy_count_amount(c, tape_all);
-    x->e->work_all = vy_count_amount(c, all);
+    x->e->tape_each = vy_count_amount(c, t.tape_each);
+    x->e->tape_all = vy_count_amount(c, t.tape_all);
+    x->e->work_all = vy_count_amount(c, t.all);
 }
 
 static void explain_values(explaining *x)
@@ -226,6 +250,7 @@ static void explain_values(explaining *x)
                                .loop = v->loop,
                                .loop_line = v->loop_line,
                                .why = v->why,
+                               .per_invocation = b.per_invocation,
                                .each =
                                    vy_count_amount(c, vy_poly_scale(&c->space, b.each, 1, share)),
                                .all =

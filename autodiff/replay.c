@@ -220,8 +220,11 @@ static void replay_loop(reverse *r, uint32_t opener)
     for (uint32_t k = 0; k < n; k++) r->map[opener + 1 + k] = out[k];
     for (uint32_t k = 0; k < n; k++) keep_debug(r, opener + 1 + k);
     uint32_t counter = counts ? out[n] : 0;
+    uint32_t outer_untested = r->untested;
+    r->untested = is_while ? opener : 0;
     for (uint32_t k = 0; k < n; k++) vy_tape_record(r, opener + 1 + k);
     replay_block(r, opener + 1 + n, end);
+    r->untested = outer_untested;
     for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, end, leaves + k));
     if (counts)
         in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
@@ -231,6 +234,15 @@ static void replay_loop(reverse *r, uint32_t opener)
     for (uint32_t k = 0; k < n; k++) keep_debug(r, end + 1 + k);
     if (counts) r->count[opener] = out[n];
     vy_vec_free(&ids);
+}
+
+static void replay_test(reverse *r, uint32_t id)
+{
+    uint32_t opener = r->s.partner[id];
+    if (opener == r->replaying) return; // the reversed loop knows how often it runs
+    vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
+    r->untested = 0;
+    for (uint32_t k = opener + 1; k < id; k++) vy_tape_record(r, k);
 }
 
 static void replay_block(reverse *r, uint32_t first, uint32_t last)
@@ -248,9 +260,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
             replay_loop(r, id);
             id = r->s.partner[id];
         } else if (op == VY_OP_TEST) {
-            // The reversed loop knows how often it runs.
-            if (r->s.partner[id] != r->replaying)
-                vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
+            replay_test(r, id);
         } else if (op == VY_OP_ENDCHECKPOINT) {
             // A checkpoint only bounds memory; the copy may do without.
             for (uint32_t k = 0; k < i->nargs; k++)

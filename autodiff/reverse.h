@@ -6,8 +6,9 @@
 #ifndef VYRE_REVERSE_H
 #define VYRE_REVERSE_H
 
-#include "ir/ir.h"
+#include "counter.h"
 #include "grad.h"
+#include "ir/ir.h"
 
 enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
 
@@ -68,6 +69,7 @@ typedef struct reverse {
     uint32_t *leaf_grad; // buffer grad_NAME of a scalar, by leaf
     vy_dim *dims;        // primal dimension node → the result's
     uint32_t replaying;  // loop or checkpoint whose body is being replayed; 0: forward sweep
+    uint32_t untested;   // WHILE whose condition is being copied, or 0
     uint32_t arm;        // opener of the innermost arm being reversed: assignments to adjoints of
                          // values from before it are logged
     reverse_undo_vec log;
@@ -77,6 +79,13 @@ typedef struct reverse {
                          // records it, or 1: the forward sweep does; 0: not kept
     uint32_t *tape;      // buffer of the result
     uint32_t *tape_slot; // + 1, where the buffer keeps several values; else 0
+    vy_counter_vec counters; // loops that only the data bound
+    uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
+    uint32_t counters_used;
+    const char *base_name;
+    uint32_t base; // buffer: [counters in use, blocks] where the rows of a block begin
+    uint32_t lane; // value: the invocation's place in its block
+    bool counting; // what is built is the program that counts (pipeline.c)
     bool failed;
 } reverse;
 
@@ -89,11 +98,25 @@ typedef struct reverse_observer {
 } reverse_observer;
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
+// ---- build.c
+// Each returns a program, simplified, or NULL; the module does not list it yet.
+vy_program *vy_reverse_build(reverse *r); // forward and reverse sweep
+vy_program *vy_reverse_count(reverse *r); // the longest lengths of tapes, by block of invocations
+// Drops what nobody uses, checks, and adds the program to the result; frees it after an error.
+bool vy_reverse_finish(reverse *r, vy_program *p);
+// ---- grad.c
+bool vy_reverse_poison(reverse *r,
+                       const vy_program *p); // is there poison that can be had from a tape?
+// ---- pipeline.c
+// Adds the reverse program to the result, with what must run before it.  Frees it after an error.
+bool vy_reverse_result(reverse *r, vy_program *p);
+#define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 bool vy_writes(const vy_program *p, uint32_t buffer);
 // ---- prune.c
-void vy_drop_unused(vy_program *p, uint32_t *map); // map: scratch, one entry per buffer
+void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
+void vy_drop_scalars(vy_program *p, uint32_t first);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
@@ -113,7 +136,10 @@ static inline uint32_t vy_primal(reverse *r, uint32_t id)
     return VY_IS_LEAF(id) ? vy_reverse_leaf(r, id) : r->map[id];
 }
 // ---- tape.c
+enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
+vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
+vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
 // Its value from the tape where this copy may read it there, else 0.

@@ -39,7 +39,6 @@ typedef struct walk {
     vy_poly *value; // of integer instructions; meaningful where has[] is set
     uint8_t *has;
     int64_t *trips; // upper bounds; −1: none
-    uint32_t *over; // bound variables
     item_vec items;
     frame_vec frames;
 } walk;
@@ -154,12 +153,15 @@ static vy_poly length(const walk *w, uint32_t buffer)
     return named(&w->c->space, text, n != UINT64_MAX, (double)n);
 }
 
-static void make_dims(walk *w)
+static vy_poly *make_dims(walk *w)
 {
     vy_poly_space *s = &w->c->space;
+    vy_poly *dims = vy_arena_alloc(&s->arena, (w->p->dims.count + 1) * sizeof *dims);
+    if (!dims) s->failed = true;
     for (uint32_t i = 1; i < w->p->dims.count && vy_poly_ok(s); i++) {
         const vy_dim_node *d = &w->p->dims.data[i];
-        vy_poly *out = &w->c->dims[i], a = w->c->dims[d->a], b = w->c->dims[d->b];
+        bool leaf = d->op <= VY_DIM_UNKNOWN || d->op == VY_DIM_STEP;
+        vy_poly *out = &dims[i], a = dims[leaf ? 0 : d->a], b = dims[leaf ? 0 : d->b];
         char text[40];
         switch (d->op) {
         case VY_DIM_CONST: *out = vy_poly_const(s, d->value); break;
@@ -175,6 +177,7 @@ static void make_dims(walk *w)
         default: *out = special(s, d->op, a, b);
         }
     }
+    return dims;
 }
 
 // ------------------------------------------------------------------------------- values of integers
@@ -186,7 +189,7 @@ static bool leaf_value(const walk *w, uint32_t id, vy_poly *out)
     switch (l->kind) {
     case VY_LEAF_CONST: *out = vy_poly_const(s, l->value.i); return true;
     case VY_LEAF_SCALAR: *out = scalar(w, l->index); return true;
-    case VY_LEAF_OVER: *out = vy_poly_of(s, w->over[l->index]); return true;
+    case VY_LEAF_OVER: *out = vy_poly_of(s, w->c->over[l->index]); return true;
     case VY_LEAF_LEN: *out = w->c->dims[w->p->buffers.data[l->index].dims[l->axis].id]; return true;
     default: return false;
     }
@@ -334,7 +337,7 @@ static void open_loop(walk *w, uint32_t id)
     const vy_inst *i = &w->p->insts.data[id];
     vy_poly_space *s = &w->c->space;
     frame f = {.loop = w->c->loops.count, .start = w->items.count};
-    vy_loop_count l = {.opener = id};
+    vy_loop_count l = {.program = w->p, .opener = id};
     w->c->conditional |= (i->flags & VY_FLAG_EXIT) != 0;
     if (i->op == VY_OP_LOOP) find_bounds(w, id, &l);
     f.var = l.closed ? vy_poly_bound(s, vy_string(&w->p->module->names, i->name))
@@ -431,49 +434,53 @@ static void finish(walk *w)
     vy_count *c = w->c;
     vy_poly_space *s = &c->space;
     const vy_program *p = w->p;
-    vy_poly none = {0};
-    c->invocations = vy_poly_const(s, 1);
+    vy_poly none = {0}, runs = vy_poly_const(s, 1);
     if (!p->overs.count)
-        c->invocations =
-            named(s, "invocations", w->sizes->invocations != 0, (double)w->sizes->invocations);
+        runs = named(s, "invocations", w->sizes->invocations != 0, (double)w->sizes->invocations);
     for (uint32_t i = 0; i < w->items.count; i++) {
         item t = w->items.data[i];
-        vy_poly all = p->overs.count ? t.amount : vy_poly_mul(s, t.amount, c->invocations);
+        vy_poly all = p->overs.count ? t.amount : vy_poly_mul(s, t.amount, runs);
         for (uint32_t k = p->overs.count; k-- > 0;)
-            all = vy_poly_sum(s, all, w->over[k], none, c->dims[p->overs.data[k].extent.id]);
+            all = vy_poly_sum(s, all, c->over[k], none, c->dims[p->overs.data[k].extent.id]);
         if (t.class < ITEM_LOOP) {
-            c->each[t.class] = t.amount;
-            c->all[t.class] = all;
+            c->each[t.class] = vy_poly_add(s, c->each[t.class], t.amount);
+            c->all[t.class] = vy_poly_add(s, c->all[t.class], all);
         } else {
             c->loops.data[t.class - ITEM_LOOP].each = t.amount;
             c->loops.data[t.class - ITEM_LOOP].all = all;
         }
     }
     for (uint32_t k = 0; k < p->overs.count; k++)
-        c->invocations = vy_poly_mul(s, c->invocations, c->dims[p->overs.data[k].extent.id]);
+        runs = vy_poly_mul(s, runs, c->dims[p->overs.data[k].extent.id]);
+    c->invocations = runs;
 }
 
-bool vy_count_make(vy_count *c, const vy_program *p, const vy_sizes *sizes)
+// Domain variables; programs of one domain share them.
+static bool make_domain(vy_count *c, const vy_program *p)
 {
-    static const vy_sizes unknown = {0};
-    *c = (vy_count){0};
-    walk w = {.c = c, .p = p, .sizes = sizes ? sizes : &unknown};
+    if (c->over && c->over_count == p->overs.count) return true;
+    c->over_count = p->overs.count;
+    c->over = vy_arena_alloc(&c->space.arena, (p->overs.count + 1) * sizeof *c->over);
+    for (uint32_t k = 0; k < p->overs.count && c->over; k++)
+        c->over[k] = vy_poly_bound(&c->space, p->overs.data[k].name);
+    return c->over && !c->space.failed;
+}
+
+static const vy_sizes unknown_sizes = {0};
+
+bool vy_count_add(vy_count *c, const vy_program *p, const vy_sizes *sizes)
+{
+    walk w = {.c = c, .p = p, .sizes = sizes ? sizes : &unknown_sizes};
     vy_poly_space *s = &c->space;
-    c->dims = vy_arena_alloc(&s->arena, (p->dims.count + 1) * sizeof *c->dims);
     w.value = vy_arena_alloc(&s->arena, (p->insts.count + 1) * sizeof *w.value);
     w.has = vy_arena_alloc(&s->arena, p->insts.count + 1);
-    w.over = vy_arena_alloc(&s->arena, (p->overs.count + 1) * sizeof *w.over);
     // The outermost frame is the program itself: a loop with one turn.
-    vy_loop_count whole = {.closed = true, .to = vy_poly_const(s, 1)};
-    bool ok = c->dims && w.value && w.has && w.over && !s->failed &&
-              vy_vec_push(&w.frames, ((frame){.var = vy_poly_bound(s, "")})) &&
-              vy_vec_push(&c->loops, whole);
-    if (ok) {
-        make_dims(&w);
-        for (uint32_t k = 0; k < p->overs.count; k++)
-            w.over[k] = vy_poly_bound(s, p->overs.data[k].name);
-        ok = !s->failed && bound_trips(&w) && walk_code(&w);
-    }
+    vy_loop_count whole = {.program = p, .closed = true, .to = vy_poly_const(s, 1)};
+    frame outermost = {.loop = c->loops.count, .var = vy_poly_bound(s, "")};
+    c->dims = make_dims(&w);
+    bool ok = w.value && w.has && !s->failed && make_domain(c, p) &&
+              vy_vec_push(&w.frames, outermost) && vy_vec_push(&c->loops, whole) &&
+              bound_trips(&w) && walk_code(&w);
     if (ok) {
         close_frame(&w);
         finish(&w);
@@ -481,6 +488,18 @@ bool vy_count_make(vy_count *c, const vy_program *p, const vy_sizes *sizes)
     vy_vec_free(&w.items);
     vy_vec_free(&w.frames);
     return ok && !s->failed;
+}
+
+bool vy_count_make(vy_count *c, const vy_program *p, const vy_sizes *sizes)
+{
+    *c = (vy_count){0};
+    return vy_count_add(c, p, sizes);
+}
+
+vy_poly *vy_count_dims(vy_count *c, const vy_program *p, const vy_sizes *sizes)
+{
+    walk w = {.c = c, .p = p, .sizes = sizes ? sizes : &unknown_sizes};
+    return make_dims(&w);
 }
 
 void vy_count_free(vy_count *c)
@@ -499,10 +518,11 @@ vy_amount vy_count_amount(vy_count *c, vy_poly x)
     return a;
 }
 
-vy_poly vy_count_extent(vy_count *c, const vy_buf *b, uint32_t first, uint32_t last)
+vy_poly vy_count_extent(vy_count *c, const vy_poly *dims, const vy_buf *b, uint32_t first,
+                        uint32_t last)
 {
     vy_poly product = vy_poly_const(&c->space, 1);
     for (uint32_t k = first; k < last; k++)
-        product = vy_poly_mul(&c->space, product, c->dims[b->dims[k].id]);
+        product = vy_poly_mul(&c->space, product, dims[b->dims[k].id]);
     return product;
 }

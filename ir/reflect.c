@@ -41,7 +41,7 @@ void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bo
         states[i] = VY_DIM_IS_KNOWN;
         if (n->op == VY_DIM_CONST)
             values[i] = n->value;
-        else if (n->op == VY_DIM_UNKNOWN)
+        else if (n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_STEP)
             states[i] = VY_DIM_IS_OPEN;
         else if (n->op == VY_DIM_SCALAR && known[n->value])
             values[i] = scalars[n->value];

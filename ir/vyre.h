@@ -371,6 +371,9 @@ typedef struct vy_eval_options {
     bool report_uninitialised; // shared arrays and `out` buffers read before written
     uint64_t shuffle_seed;     // 0: workgroups in order; else in a pseudo-random order
     uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
+    // Bytes that compiler-made buffers and a pipeline's intermediates may take together (in their
+    // own types, also with f64) before it is an error; 0: no limit.
+    uint64_t max_workspace_bytes;
 } vy_eval_options;
 
 typedef struct vy_eval_report {

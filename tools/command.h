@@ -5,6 +5,7 @@
 
 #include "tools/file.h"
 #include "tools/options.h"
+#include "tools/runnable.h"
 
 #include "autodiff/grad.h"
 
@@ -33,13 +34,13 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
-// The program meant by -p, or the only one.
-const vy_program *select_program(const command *c, const vy_module *m, vy_diag *d);
+// The program or pipeline meant by -p; without: the only one, else the last pipeline.
+bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
 // a buffer: then all cotangents of that order are.
-bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d);
+bool derive(command *c, runnable from, const names *seeds, vy_diag *d);
 // What derive() asks vy_grad for.  again: of a derivative; `results` takes the names of its outputs.
-bool grad_request(const command *c, const vy_program *p, bool again, bool seeded, names *results,
+bool grad_request(const command *c, runnable from, bool again, bool seeded, names *results,
                   vy_grad_options *g, vy_diag *d);
 // What optimize() asks vy_optimize for.
 bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d);

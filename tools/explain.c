@@ -245,8 +245,7 @@ static void put_values(const vy_explanation *e, text *out)
                     vy_type_name(v->type), v->line);
         if (v->loop_line) text_puts(out, ", in loop "), put_place(v->loop, v->loop_line, out);
         text_printf(out, ": %s\n      in %s, ", why[v->why], v->tape);
-        if (*v->each.text && strcmp(v->each.text, "0") != 0)
-            put_amount(&v->each, " bytes per invocation, ", out);
+        if (v->per_invocation) put_amount(&v->each, " bytes per invocation, ", out);
         put_amount(&v->all, " bytes in all\n", out);
     }
 }
@@ -398,7 +397,7 @@ void explain_text(const vy_explanation *e, text *out)
 }
 
 // ------------------------------------------------------------------------------------------ the verb
-static bool explain(command *c, const vy_module *m, const vy_program *p, binding *b, specs *in,
+static bool explain(command *c, const vy_module *m, runnable from, binding *b, specs *in,
                     vy_diag *d)
 {
     const bool again = m != c->module;
@@ -407,10 +406,10 @@ static bool explain(command *c, const vy_module *m, const vy_program *p, binding
     vy_grad_options g;
     vy_opt_options opt;
     launch_sizes z = {0};
-    bool ok = binding_create(b, p, false, d) && binding_set(b, &c->o.set, d) &&
+    bool ok = binding_create(b, from, false, d) && binding_set(b, &c->o.set, d) &&
               binding_specs(b, in, "normal:0:1:1", d) && binding_infer_some(b, d) &&
-              (!c->o.groups || groups_parse(c, p, groups, d)) && sizes_of(&z, b, groups, d) &&
-              grad_request(c, p, again, c->o.seed == SEED_BUFFER, &results, &g, d) &&
+              (!c->o.groups || groups_parse(c, from, groups, d)) && sizes_of(&z, b, groups, d) &&
+              grad_request(c, from, again, c->o.seed == SEED_BUFFER, &results, &g, d) &&
               optimizer_request(c, false, &opt, d);
     progress_begin(c, "differentiating");
     vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
@@ -430,15 +429,16 @@ bool verb_explain(command *c, vy_diag *d)
 {
     binding b = {0};
     specs in = {0};
-    if (!load_module(c, d)) return false;
+    runnable from;
+    bool ok = load_module(c, d) && select_runnable(c, c->module, &from, d);
     const vy_module *m = c->module;
-    const vy_program *p = select_program(c, m, d);
-    if (p && c->o.order == 2) { // what is explained is the second derivative
+    if (ok && c->o.order == 2) { // what is explained is the second derivative
         c->o.order = 1;
-        p = derive(c, p, NULL, d) ? vy_module_program(c->derived, 0) : NULL;
+        ok = derive(c, from, NULL, d);
         m = c->derived;
+        if (ok) from = runnable_result(m);
     }
-    const bool ok = p && specs_parse(&in, "--in", &c->o.in, d) && explain(c, m, p, &b, &in, d);
+    ok = ok && specs_parse(&in, "--in", &c->o.in, d) && explain(c, m, from, &b, &in, d);
     binding_free(&b);
     specs_free(&in);
     return ok;

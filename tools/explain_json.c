@@ -21,6 +21,14 @@ static bool put_pair(cJSON *o, const char *key, const vy_amount *each, const vy_
     return x && put_amount(x, "each", each) && put_amount(x, "all", all);
 }
 
+// `each` is null where nothing belongs to one invocation.
+static bool put_bytes(cJSON *o, bool per_invocation, const vy_amount *each, const vy_amount *all)
+{
+    cJSON *x = cJSON_AddObjectToObject(o, "bytes");
+    return x && (per_invocation ? put_amount(x, "each", each) : json_string(x, "each", NULL)) &&
+           put_amount(x, "all", all);
+}
+
 static bool put_line(cJSON *o, const char *key, uint32_t line)
 {
     return line ? json_integer(o, key, line) : json_string(o, key, NULL);
@@ -112,7 +120,7 @@ static bool put_values(const vy_explanation *e, cJSON *list)
             !json_string(o, "tape", v->tape) || !json_string(o, "loop", v->loop) ||
             !put_line(o, "loop_line", v->loop_line) ||
             !json_string(o, "why", vy_kept_why_name(v->why)) ||
-            !put_pair(o, "bytes", &v->each, &v->all))
+            !put_bytes(o, v->per_invocation, &v->each, &v->all))
             return false;
     }
     return list != NULL;
@@ -122,13 +130,11 @@ static bool put_workspaces(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->workspace_count; i++) {
         const vy_explain_workspace *w = &e->workspaces[i];
-        cJSON *o = item_of(list), *bytes = o ? cJSON_AddObjectToObject(o, "bytes") : NULL;
-        if (!bytes || !json_string(o, "name", w->name) || !json_string(o, "of", w->of) ||
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", w->name) || !json_string(o, "of", w->of) ||
             !json_string(o, "kind", vy_work_kind_name(w->kind)) ||
             !json_string(o, "type", vy_type_name(w->type)) || !json_string(o, "shape", w->shape) ||
-            !(w->per_invocation ? put_amount(bytes, "each", &w->each)
-                                : json_string(bytes, "each", NULL)) ||
-            !put_amount(bytes, "all", &w->all))
+            !put_bytes(o, w->per_invocation, &w->each, &w->all))
             return false;
     }
     return list != NULL;
