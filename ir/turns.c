@@ -133,6 +133,15 @@ static int64_t trips(turns *t, uint32_t loop, bool *complete)
     return span > 0 ? (span - 1) / step.low + 1 : 0;
 }
 
+// Turns that clearing an array takes on a device (spirv/emit_memory.c).
+static uint64_t zero_turns(const turns *t, uint32_t buffer)
+{
+    const vy_buf *b = &t->p->buffers.data[buffer];
+    int64_t n = 1; // the checker bounds arrays to 64 KiB
+    for (uint32_t k = 0; k < b->rank; k++) n *= t->dims[b->dims[k].id];
+    return (uint64_t)n / VY_ZERO_STEP;
+}
+
 // Walks the program with the values of integers; per_loop[opener], unless NULL, takes the most turns
 // of each loop, −1 where nothing bounds them.  False: memory.
 static bool walk(turns t, int64_t *per_loop, uint64_t *total, bool *complete)
@@ -160,6 +169,8 @@ static bool walk(turns t, int64_t *per_loop, uint64_t *total, bool *complete)
             if (__builtin_add_overflow(inside[depth - 1], all, &inside[depth - 1]))
                 inside[depth - 1] = UINT64_MAX / 2;
             depth--;
+        } else if (op == VY_OP_ZERO && !depth) { // a loop of the emitter's
+            inside[0] += zero_turns(&t, p->insts.data[id].aux);
         } else if (vy_op_infos[op].effect != VY_CTRL) {
             t.at[id] = value(&t, id);
         }

@@ -179,7 +179,7 @@ static void put_carried(const vy_explain_loop *l, vy_had_how how, text *out)
     for (uint32_t i = 0; i < l->carried_count; i++) {
         const vy_explain_carried *c = &l->carried[i];
         if (c->how != how) continue;
-        unnamed += !*c->name;
+        unnamed += !*c->name && how == VY_HAD_TAPE; // others are the compiler's own counters
         if (!*c->name) continue;
         text_printf(out, "%s%s%s", count ? ", " : "      ", count ? "" : had_word(how), c->name);
         count++;
