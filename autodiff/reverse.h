@@ -35,6 +35,8 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool shadowed;    // its elements have masks, see shadow.c
+    uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
 } reverse_buffer;
 
@@ -52,12 +54,13 @@ typedef struct reverse {
     // ---- facts about the primal, by instruction id
     const uint32_t *hints; // by instruction: upper bound, see bound.h; or NULL
     uint8_t *activity;
-    uint8_t *leaf_activity;  // by leaf
-    uint32_t *home;          // innermost LOOP or WHILE around it
-    uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
-    uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;       // every use of the value is conditional, see masks.c
-    uint8_t *busy;           // openers: something inside has an adjoint
+    uint8_t *leaf_activity; // by leaf
+    uint32_t *home;         // innermost LOOP or WHILE around it
+    uint32_t *scope;        // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
+    uint8_t *needed;        // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
+                       // lie out of range
+    uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
     uint32_t *map;      // value
@@ -85,6 +88,7 @@ typedef struct reverse {
     const char *base_name;
     uint32_t base; // buffer: [counters in use, blocks] where the rows of a block begin
     uint32_t lane; // value: the invocation's place in its block
+    bool probing;  // replays have nothing: what is asked of them shows as poison
     bool counting; // what is built is the program that counts (pipeline.c)
     bool failed;
 } reverse;
@@ -104,7 +108,7 @@ bool vy_reverse_result(reverse *r, vy_program *p);
 #define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
-bool vy_writes(const vy_program *p, uint32_t buffer);
+bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
 void vy_drop_scalars(vy_program *p, uint32_t first);
@@ -126,7 +130,17 @@ static inline uint32_t vy_primal(reverse *r, uint32_t id)
 {
     return VY_IS_LEAF(id) ? vy_reverse_leaf(r, id) : r->map[id];
 }
+// Local array that a replay of `root` makes anew?
+bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root);
+// Can a replay of `root` compute the value (not a carried one) again?
+bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
+// ---- plan.c
+// From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
+// to keep: fills `kept` as reverse.kept.
+bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
 // ---- tape.c
+// Which kept values does `p`, the program just built, read?  Marks by instruction.
+bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
@@ -149,10 +163,21 @@ static inline bool vy_is_active(const reverse *r, uint32_t id)
 void vy_reverse_if(reverse *r, uint32_t opener);
 void vy_reverse_loop(reverse *r, uint32_t opener);
 void vy_reverse_checkpoint(reverse *r, uint32_t opener);
+// Does carry k of a loop follow from the iteration's number?  Its initial value.
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
+void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
+// ---- shadow.c
+bool vy_shadow_choose(reverse *r); // fills buffers[].shadowed; false: memory
+bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; false: memory
+// `buffer` and `condition` are of the primal and of the result, `index` is of the result.
+uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
+void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition);
 // ---- rules.c
 typedef struct rule {
     vy_builder *b;
@@ -172,6 +197,10 @@ typedef enum rule_kind {
     RULE_HAND,
 } rule_kind;
 rule_kind vy_rule_kind_of(vy_op op);
+// Is the derivative of `id` by operand k zero by convention for some operands?  Then
+// vy_rule_kept says where contribution `d` to it is not: a bool, or 0 for everywhere.
+bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
+uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
 void vy_rule_apply(vy_op op, rule *r);
 
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,

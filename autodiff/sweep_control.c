@@ -146,7 +146,7 @@ static void clear_local_adjoints(reverse *r, uint32_t home)
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
             r->buffers[i].home == home)
-            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+            vy_clear_adjoint(r, i);
 }
 
 // checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
@@ -203,6 +203,20 @@ static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
     *slot = 1;
 }
 
+// Does an initial or next value ask whether carried value k counts?
+static bool carries_mask(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    return is_maskable(r, vy_arg(r->p, f->opener, f->skip + k)) ||
+           is_maskable(r, vy_arg(r->p, f->end, f->keep + k));
+}
+
+// Whether the value of a CARRY or RESULT counts, as far as the reverse has come.
+static uint32_t counts(reverse *r, uint32_t id)
+{
+    if (!vy_is_active(r, id) || !r->adjoint[id]) return vy_bool(r->b, false).id;
+    return r->maskable[id] ? or_false(r, r->mask[id]) : vy_bool(r->b, true).id;
+}
+
 static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
@@ -211,7 +225,7 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         // last iteration, or the initial value, gave.
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
-        if (!vy_vec_push(list, a) || (is_maskable(r, carry) && !vy_vec_push(list, m))) oom(r);
+        if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -263,19 +277,39 @@ static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
     return vy_cast(r->b, (vy_type)o->type, vy_add(r->b, s.from, vy_mul(r->b, number, s.step))).id;
 }
 
+// The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
+static uint32_t induction_step(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    vy_type type = vy_id_type(r->p, carry);
+    if (next == carry) return carry;
+    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
+        type > VY_U64)
+        return 0;
+    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+    uint32_t c = x == carry ? y : y == carry ? x : 0;
+    return c && (VY_IS_LEAF(c) || c < f->opener) ? c : 0;
+}
+
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
+{
+    loop_facts f = facts_of(r, opener);
+    return induction_step(r, &f, k) != 0;
+}
+
+uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
+{
+    return vy_arg(r->p, opener, (r->p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0) + k);
+}
+
 // The value that carry k has in the iteration being reversed, where it follows from the iteration's
 // number: it never changes, or is an integer induction s' = s + c.  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
-    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    uint32_t carry = f->opener + 1 + k, c = induction_step(r, f, k);
     vy_type type = vy_id_type(r->p, carry);
-    if (next == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
-    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
-        type > VY_U64 || r->kept[carry])
-        return 0;
-    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
-    uint32_t c = x == carry ? y : y == carry ? x : 0;
-    if (!c || !(VY_IS_LEAF(c) || c < f->opener)) return 0;
+    if (r->kept[carry] || r->probing || !c) return 0;
+    if (c == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
     vy_value n = {iteration(r, f, type, counter)};
     vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
@@ -338,8 +372,10 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->captured || a->is_mask) continue;
-        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? carries[i + 1] : 0;
-        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], mask);
+        uint32_t k = a->id - f->opener - 1;
+        bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
+        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i],
+                      masked ? carries[i + 1] : 0);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->replaying = outer;
@@ -350,8 +386,9 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        nexts[i] =
-            a->is_mask ? or_false(r, r->mask[a->id]) : or_zero(r, *adjoint_slot(r, a->id), a->id);
+        nexts[i] = !a->is_mask   ? or_zero(r, *adjoint_slot(r, a->id), a->id)
+                   : a->captured ? or_false(r, r->mask[a->id])
+                                 : counts(r, a->id);
     }
     vy_end_loop(r->b, 0, list->count, nexts, results);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -370,8 +407,10 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->captured || a->is_mask) continue;
-        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? results[i + 1] : 0;
-        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], mask);
+        uint32_t k = a->id - f->opener - 1;
+        bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
+        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i],
+                      masked ? results[i + 1] : 0);
     }
 }
 
@@ -393,7 +432,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
         if (a->is_mask)
-            in[i] = or_false(r, a->captured ? a->before : r->mask[result]);
+            in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }

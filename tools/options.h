@@ -28,6 +28,7 @@ typedef enum verb {
 
 typedef enum engine { ENGINE_VULKAN, ENGINE_EVAL } engine;
 enum { SEED_ONES, SEED_BUFFER };
+enum { CHECKPOINT_AUTO, CHECKPOINT_NONE, CHECKPOINT_SQRT };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { EVAL_DECLARED, EVAL_F64 };
 
@@ -40,7 +41,7 @@ typedef struct options {
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, help, version;
     int seed, checkpoint, color, engine, eval_type, level, target;
-    uint64_t tape_limit, order, subgroup_size, runs;
+    uint64_t tape_limit, order, subgroup_size, runs, samples;
     names owned; // strings of ours among the above
 } options;
 

@@ -170,8 +170,12 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
     *ms = now_ms() - start;
     free(buffers);
     free(scalars);
-    if (!ok && b->limit && d->code && !strcmp(d->code, "E0714")) // the limit is the command's
-        snprintf(d->fix, sizeof d->fix, "%s", TAPE_FIX);
+    if (!ok && b->limit && d->code && !strcmp(d->code, "E0714")) { // as on the device
+        char text[sizeof d->text];
+        memcpy(text, d->text, sizeof text);
+        *d = (vy_diag){0};
+        fail(d, TOOL_TAPE, NULL, "%s", text);
+    }
     return ok && tell_report(c, r, &seen, d);
 }
 

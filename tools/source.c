@@ -88,7 +88,8 @@ static vy_module *derive_once(const command *c, const vy_module *m, runnable fro
     vy_grad_options g = {.program = runnable_name(from),
                          .seed_buffer = seeded,
                          .with_value = o->with_value,
-                         .checkpoint = o->checkpoint == 1};
+                         .frugal = c->storage > 0,
+                         .checkpoint = c->storage > 1 ? c->storage - 1 : 0};
     names results = {0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
@@ -116,8 +117,25 @@ static bool seeded_by(const names *seeds, const vy_program *p, const options *o)
     return false;
 }
 
+bool derive_with_less(command *c, vy_diag *d)
+{
+    enum { MOST = 4 }; // checkpoints in checkpoints in checkpoints
+    static const char *const codes[] = {"E0714", "E0811"};
+    bool tape = false;
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
+    if (!tape || c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)
+        return false;
+    c->storage++;
+    vy_module_free(c->derived);
+    c->derived = NULL;
+    *d = (vy_diag){0};
+    return true;
+}
+
 bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
 {
+    if (c->o.checkpoint == CHECKPOINT_SQRT) c->storage = 2;
     if (c->o.deterministic)
         return fail(d, TOOL_UNAVAILABLE,
                     "leave it out: gradients that many invocations add up may then differ in their "
