@@ -54,13 +54,13 @@ typedef struct reverse {
     // ---- facts about the primal, by instruction id
     const uint32_t *hints; // by instruction: upper bound, see bound.h; or NULL
     uint8_t *activity;
-    uint8_t *leaf_activity;  // by leaf
-    uint32_t *home;          // innermost LOOP or WHILE around it
-    uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
-    uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;       // every use of the value is conditional, see masks.c; of a store: it may
-                             // lie out of range
-    uint8_t *busy;           // openers: something inside has an adjoint
+    uint8_t *leaf_activity; // by leaf
+    uint32_t *home;         // innermost LOOP or WHILE around it
+    uint32_t *scope;        // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
+    uint8_t *needed;        // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
+                       // lie out of range
+    uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
     uint32_t *map;      // value

@@ -90,6 +90,7 @@ static bool lane_json(const lane *l, cJSON *top)
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
            json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
            json_number(o, "gb_per_s", rate(l), 6) &&
+           json_integer(o, "workspace_bytes", l->data.kept) &&
            (l->flops.known ? json_integer(o, "flops", l->flops.value)
                            : json_string(o, "flops", NULL)) &&
            cJSON_AddBoolToObject(o, "flops_at_most", l->flops.known && l->flops.atmost) &&
@@ -124,6 +125,8 @@ static bool print_text(const lane lanes[2], command *c, const char *device, vy_d
                         flop_rate(l));
         text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes",
                     (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
+        if (l->data.kept)
+            text_printf(&c->out, ", workspace %llu", (unsigned long long)l->data.kept);
         if (l->flops.known)
             text_printf(&c->out, ", %llu flops", (unsigned long long)l->flops.value);
         text_puts(&c->out, ")\n");
@@ -148,11 +151,18 @@ static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, v
     bool ok = specs_parse(ct, "--ct", &c->o.ct, d);
     for (uint32_t i = 0; ok && i < ct->count; i++)
         ok = names_add(&seeds, ct->data[i].name) || fail_memory(d);
-    ok = ok && derive(c, what, &seeds, d);
+    while (ok) {
+        ok = derive(c, what, &seeds, d) &&
+             binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
+             binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
+             binding_tape(&lanes[1].data, c->o.tape_limit, d);
+        if (ok || !derive_with_less(c, d)) break;
+        ok = true; // with tapes that are within the limit, perhaps
+        binding_free(&lanes[1].data);
+        lanes[1].data = (binding){0};
+    }
     names_free(&seeds);
-    return ok && binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
-           binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
-           binding_tape(&lanes[1].data, c->o.tape_limit, d);
+    return ok;
 }
 
 static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)

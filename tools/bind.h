@@ -35,6 +35,7 @@ typedef struct binding {
     runnable what;
     const vy_program *program; // its parameters
     uint64_t limit;            // of workspaces, in bytes; 0: none
+    uint64_t kept;             // what they take; 0 for a pipeline
     bool f64;                  // floats are kept in double
     bound_buffer *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
@@ -43,7 +44,8 @@ typedef struct binding {
     spec fallback;   // of binding_specs
     int64_t *values; // of the scalars
     bool *known;
-    int64_t *dims; // of the dimensions, by vy_dim.id
+    int64_t *lengths; // of buffers with one dimension, by vy_buffer.id; -1: not known yet
+    int64_t *dims;    // of the dimensions, by vy_dim.id
     vy_dim_state *dim_states;
 } binding;
 

@@ -173,7 +173,8 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
     if (!ok && b->limit && d->code && !strcmp(d->code, "E0714")) { // as on the device
         char text[sizeof d->text];
         memcpy(text, d->text, sizeof text);
-        fail(d, TOOL_SHAPE, TAPE_FIX, "%s", text);
+        *d = (vy_diag){0};
+        fail(d, TOOL_TAPE, NULL, "%s", text);
     }
     return ok && tell_report(c, r, &seen, d);
 }

@@ -50,7 +50,7 @@ static void refresh(binding *b)
         b->known[i] = s->known && vy_type_is_integer(s->info.type);
         b->values[i] = s->value.i;
     }
-    vy_program_dim_values(b->program, b->values, b->known, b->dims, b->dim_states);
+    vy_program_dim_values(b->program, b->values, b->known, b->lengths, b->dims, b->dim_states);
 }
 
 static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)
@@ -246,6 +246,9 @@ bool binding_fill(binding *b, vy_diag *d)
                         buf->info.name, (unsigned long long)buf->value.count,
                         (unsigned long long)count);
         if (s && !spec_fill(buf->given, buf->info.type, &buf->value, d)) return false;
+        const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
+        if (buf->info.rank == 1) b->lengths[id] = (int64_t)buf->value.shape[0];
     }
+    refresh(b); // dimensions that are as long as a parameter
     return true;
 }

@@ -83,10 +83,12 @@ bool grad_request(const command *c, runnable from, bool again, bool seeded, name
 {
     const vy_program *p = from.program;
     const options *o = &c->o;
+    const uint32_t storage = o->checkpoint == CHECKPOINT_SQRT && c->storage < 2 ? 2 : c->storage;
     *g = (vy_grad_options){.program = runnable_name(from),
                            .seed_buffer = seeded,
                            .with_value = o->with_value,
-                           .checkpoint = o->checkpoint == 1};
+                           .frugal = storage > 0,
+                           .checkpoint = storage > 1 ? storage - 1 : 0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
@@ -120,6 +122,22 @@ static bool seeded_by(const names *seeds, const vy_program *p, const options *o)
     for (uint32_t i = 0; seeds && i < seeds->count; i++)
         if (vy_program_find_buffer(p, seeds->data[i]).id) return true;
     return false;
+}
+
+bool derive_with_less(command *c, vy_diag *d)
+{
+    enum { MOST = 4 }; // checkpoints in checkpoints in checkpoints
+    static const char *const codes[] = {"E0714", "E0811"};
+    bool tape = false;
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
+    if (!tape || c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)
+        return false;
+    c->storage++;
+    vy_module_free(c->derived);
+    c->derived = NULL;
+    *d = (vy_diag){0};
+    return true;
 }
 
 bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
