@@ -113,8 +113,8 @@ def main():
                 bench = oracle.Bench(o.build, folder)
                 bench.check = path
                 for seed in range(o.seed, o.seed + o.count, oracle.BATCH):
-                    verdicts = bench.interpreter(
-                        [generate.make(s) for s in range(seed, seed + oracle.BATCH)], seed)
+                    seeds = range(seed, seed + oracle.BATCH)
+                    verdicts = bench.interpreter([generate.make(s) for s in seeds], seeds)
                     bad = [k for k, v in enumerate(verdicts) if v and v[0] not in ("refused", "invalid")]
                     if bad:
                         found = "%s after %d programs" % (verdicts[bad[0]][0], seed - o.seed + bad[0] + 1)
