@@ -61,7 +61,7 @@ static uint32_t get_count(reader *r, uint32_t least)
     return (uint32_t)n;
 }
 
-// Bytes of a string; *n its length.  No control characters: names are printed.
+// Bytes of a string; *n its length.
 static const char *get_bytes(reader *r, uint32_t *n)
 {
     *n = get_count(r, 1);
@@ -72,8 +72,7 @@ static const char *get_bytes(reader *r, uint32_t *n)
     }
     const uint8_t *s = r->at;
     r->at += *n;
-    for (uint32_t i = 0; i < *n; i++)
-        if (s[i] < 32 || s[i] == 127) bad(r, "a name has control characters");
+    if (memchr(s, 0, *n)) bad(r, "a string holds a zero byte");
     return (const char *)s;
 }
 
@@ -84,6 +83,14 @@ static const char *get_string(reader *r)
     char *copy = vy_arena_strdup(&r->m->arena, s, n);
     if (!copy) r->no_memory = true;
     return copy;
+}
+
+// One that is printed.
+static const char *get_name(reader *r)
+{
+    const char *name = get_string(r);
+    if (name && !vy_name_printable(name)) bad(r, "a name cannot be written as text");
+    return name;
 }
 
 static void keep(reader *r, bool pushed)
@@ -102,10 +109,8 @@ static void read_names(reader *r)
     }
     r->name_count = n;
     for (uint32_t i = 1; i <= n && ok(r); i++) {
-        uint32_t length;
-        const char *s = get_bytes(r, &length);
-        if (ok(r) && length == 0) bad(r, "a name is empty");
-        if (ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, length)) != 0);
+        const char *s = get_name(r);
+        if (ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, strlen(s))) != 0);
     }
 }
 
@@ -113,7 +118,7 @@ static void read_scalars(reader *r, vy_program *p)
 {
     uint32_t n = get_count(r, 3);
     for (uint32_t i = 0; i < n && ok(r); i++) {
-        vy_scalar_param s = {.name = get_string(r)};
+        vy_scalar_param s = {.name = get_name(r)};
         s.type = (vy_type)get_max(r, VY_TYPE_COUNT - 1);
         s.line = get32(r);
         keep(r, vy_vec_push(&p->scalars, s));
@@ -137,7 +142,7 @@ static void read_dims(reader *r, vy_program *p)
 
 static void read_buffer(reader *r, vy_program *p)
 {
-    vy_buf b = {.name = get_string(r)};
+    vy_buf b = {.name = get_name(r)};
     b.cls = (vy_buffer_class)get_max(r, VY_LOCAL);
     b.type = (vy_type)get_max(r, VY_TYPE_COUNT - 1);
     b.rank = (uint32_t)get_max(r, VY_MAX_RANK);
@@ -149,14 +154,14 @@ static void read_buffer(reader *r, vy_program *p)
     b.view_of = get32(r);
     b.workspace = get_max(r, 1) != 0;
     b.init = (vy_init)get_max(r, VY_INIT_COPY);
-    if (b.init == VY_INIT_COPY) b.init_from = get_string(r);
+    if (b.init == VY_INIT_COPY) b.init_from = get_name(r);
     b.line = get32(r);
     keep(r, vy_vec_push(&p->buffers, b));
 }
 
 static void read_declarations(reader *r, vy_program *p)
 {
-    p->name = get_string(r);
+    p->name = get_name(r);
     p->line = get32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = get32(r);
     p->has_workgroup = get_max(r, 1) != 0;
@@ -166,7 +171,7 @@ static void read_declarations(reader *r, vy_program *p)
     for (uint32_t i = 0; i < n && ok(r); i++) read_buffer(r, p);
     n = get_count(r, 2);
     for (uint32_t i = 0; i < n && ok(r); i++) {
-        vy_over_var v = {.name = get_string(r)};
+        vy_over_var v = {.name = get_name(r)};
         v.extent.id = get32(r);
         keep(r, vy_vec_push(&p->overs, v));
     }

@@ -186,7 +186,7 @@ class Control:
                 body += self.forced(i, later.pop())
             v = self.named(c, "@F", True)
             body.insert(self.r.randrange(len(body) + 1), S("if", "if " + self.r.choice(
-                ("%s > 0.7" % v, "%s < 0.9" % v, "{0}")), [self.condition(c, 1)], [[self.leaving(c)]]))
+                ("%s > 0.7" % v, "%s < 0.9" % v, "{0}")), [self.condition(i, 1)], [[self.leaving(c)]]))
         elif kind.startswith("atomic ") and any(b.cls == "counter" for b in self.atomics):
             out += self.s_atomic_counter(c, kind == "atomic counter")
         else:

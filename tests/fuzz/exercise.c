@@ -50,14 +50,23 @@ static void require_same_text(const char *a, const char *b, const char *what)
             (int)strcspn(b + at, "\n"), b + at);
 }
 
-void require_round_trip(const vy_module *m, const char *what)
+vy_module *reparsed(const vy_module *m, const char *what)
 {
-    size_t size, again_size;
+    size_t size;
     char *text = vy_print(m, &size);
     require(text && strlen(text) == size, "%s: print", what);
     vy_module *back = vy_parse(text, size, "printed");
     require(back && vy_module_ok(back), "%s: its text is refused: %s [%s]\n%s", what,
             vy_module_diag(back)->text, vy_module_diag(back)->code, text);
+    free(text);
+    return back;
+}
+
+void require_round_trip(const vy_module *m, const char *what)
+{
+    size_t size, again_size;
+    char *text = vy_print(m, &size);
+    vy_module *back = reparsed(m, what);
     char *again = vy_print(back, &again_size);
     require_same_text(text, again, what);
     require(vy_module_equal(m, back) && vy_module_equal(back, m), "%s: text reads back another\n%s",
@@ -77,17 +86,6 @@ void require_round_trip(const vy_module *m, const char *what)
     free(second);
     free(bytes);
     vy_module_free(back);
-}
-
-// A module of its own with the same programs.
-static vy_module *copy_of(const vy_module *m)
-{
-    size_t size;
-    char *text = vy_print(m, &size);
-    vy_module *copy = text ? vy_parse(text, size, "copy") : NULL;
-    require(copy && vy_module_ok(copy), "copy");
-    free(text);
-    return copy;
 }
 
 static void exercise_compile(const vy_program *p, uint32_t choice)
@@ -147,7 +145,7 @@ void exercise(const vy_module *m, uint32_t choice)
         exercise_grad(m, p, choice);
         exercise_compile(p, choice);
     }
-    vy_module *copy = copy_of(m);
+    vy_module *copy = reparsed(m, "program");
     vy_opt_options o = {.level = (int)(choice >> 13 & 3),
                         .fast_math = choice >> 15 & 1,
                         .unchecked = choice >> 16 & 1,

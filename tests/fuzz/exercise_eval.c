@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// exercise_eval.c: runs a program on small made-up data in the interpreter, as it is and optimised.
+// exercise_eval.c: runs a program on small made-up data in the interpreter, as it is and read back and optimised.
 //
 // Sizes come from the program: integer scalars are 3, and programs whose buffers or domain are too large
 // for that are left alone, as are those that run on (max_steps).  What a program with data races or reads
@@ -139,10 +139,8 @@ void exercise_eval(const vy_module *m, uint32_t program, int level)
     dispatch a, b;
     const vy_program *p = vy_module_program(m, program);
     if (!dispatch_make(p, &a)) return;
-    if (dispatch_run(p, &a) && level) {
-        size_t size;
-        char *text = vy_print(m, &size);
-        vy_module *copy = vy_parse(text, size, "copy");
+    if (dispatch_run(p, &a)) {
+        vy_module *copy = reparsed(m, "program");
         vy_opt_options o = {.level = level};
         require(vy_optimize(copy, &o), "-O%d: %s", level, vy_module_diag(copy)->text);
         p = vy_module_program(copy, program);
@@ -151,7 +149,6 @@ void exercise_eval(const vy_module *m, uint32_t program, int level)
             if (dispatch_run(p, &b)) require_same(p, &a, &b, level);
             dispatch_free(&b);
         }
-        free(text);
         vy_module_free(copy);
     }
     dispatch_free(&a);

@@ -19,7 +19,9 @@ void require_round_trip(const vy_module *m, const char *what);
 // All of the above for what every part of the library makes of a sound module: optimised, derived,
 // compiled, interpreted.  `choice`: bits that pick levels and options.
 void exercise(const vy_module *m, uint32_t choice);
-// The program on small made-up data, as it is and optimised to `level`: the same bits.
+// What its text parses to.
+vy_module *reparsed(const vy_module *m, const char *what);
+// The program on small made-up data, as it is, and read back and optimised to `level`: the same bits.
 void exercise_eval(const vy_module *m, uint32_t program, int level);
 
 #endif

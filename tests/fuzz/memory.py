@@ -92,9 +92,10 @@ class Memory:
 
     def s_whole_local(self, c):  # not zeroed, but written before it is read
         n, name = self.r.choice((2, 3)), c.name("a")
-        c.buffers.append(Buffer(name, "@F", "local", [], str(n), True, True))
-        return [S("local undefined", "local %s: @F[%d] undefined;" % (name, n))] + [
+        out = [S("local undefined", "local %s: @F[%d] undefined;" % (name, n))] + [
             S("store", "%s[%d] = {0};" % (name, k), [self.squash(self.number(c, "@F", 1))]) for k in range(n)]
+        c.buffers.append(Buffer(name, "@F", "local", [], str(n), True, True))
+        return out
 
     def s_atomic(self, c):
         return self.s_atomic_counter(c) if self.chance(0.3) else self.s_atomic_float(c)

@@ -14,6 +14,9 @@ class Statements:
             out += self.statement(c)
         return out
 
+    def most_cost(self):
+        return 600 if self.force_only else 60
+
     def statement(self, c):
         r = self.r
         f = self.named(c, "@F", True)
@@ -117,7 +120,7 @@ class Statements:
         return out + [S("swap", "let %s = %s;" % (t, a)), S("swap", "%s = %s;" % (a, b)),
                 S("swap", "%s = %s;" % (b, t) if self.chance(0.7) else "%s = tanh(%s + %s);" % (b, t, a))]
     def s_tuple(self, c):
-        f = [f for f in self.callable if len(f[2]) > 1 and c.cost * f[3] <= 60 and f[4] is None]
+        f = [f for f in self.callable if len(f[2]) > 1 and c.cost * f[3] <= self.most_cost() and f[4] is None]
         if not f:
             return self.s_let(c)
         name, params, results, _, _ = self.r.choice(f)
@@ -129,7 +132,7 @@ class Statements:
 
     def s_procedure(self, c):
         """A call of a function that takes a buffer."""
-        fs = [f for f in self.callable if f[4] is not None and c.cost * f[3] <= 60]
+        fs = [f for f in self.callable if f[4] is not None and c.cost * f[3] <= self.most_cost()]
         if not fs:
             return self.s_store(c) if any(b.writable for b in c.buffers) else self.s_let(c)
         name, params, results, _, kind = self.r.choice(fs)
