@@ -279,7 +279,7 @@ class Fuzzer:
         self.failures.append((program_seed, oracle, text))
         print("\nseed %d: %s (%s): %s" % (program_seed, oracle, kind, text))
         print("again: tests/fuzz/oracle.py --build %s --seed %d --count 1 --device 1" % (
-            os.path.relpath(self.options.build), program_seed))
+            os.path.abspath(self.options.build), program_seed))
         if self.signatures[signature] > self.options.shrink_each:
             sys.stdout.flush()
             return
