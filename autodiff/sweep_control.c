@@ -263,19 +263,39 @@ static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
     return vy_cast(r->b, (vy_type)o->type, vy_add(r->b, s.from, vy_mul(r->b, number, s.step))).id;
 }
 
+// The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
+static uint32_t induction_step(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    vy_type type = vy_id_type(r->p, carry);
+    if (next == carry) return carry;
+    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
+        type > VY_U64)
+        return 0;
+    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+    uint32_t c = x == carry ? y : y == carry ? x : 0;
+    return c && (VY_IS_LEAF(c) || c < f->opener) ? c : 0;
+}
+
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
+{
+    loop_facts f = facts_of(r, opener);
+    return induction_step(r, &f, k) != 0;
+}
+
+uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
+{
+    return vy_arg(r->p, opener, (r->p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0) + k);
+}
+
 // The value that carry k has in the iteration being reversed, where it follows from the iteration's
 // number: it never changes, or is an integer induction s' = s + c.  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
-    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    uint32_t carry = f->opener + 1 + k, c = induction_step(r, f, k);
     vy_type type = vy_id_type(r->p, carry);
-    if (next == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
-    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
-        type > VY_U64 || r->kept[carry])
-        return 0;
-    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
-    uint32_t c = x == carry ? y : y == carry ? x : 0;
-    if (!c || !(VY_IS_LEAF(c) || c < f->opener)) return 0;
+    if (r->kept[carry] || r->probing || !c) return 0;
+    if (c == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
     vy_value n = {iteration(r, f, type, counter)};
     vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
