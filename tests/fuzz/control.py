@@ -94,7 +94,7 @@ class Control:
         if not v or not self.chance(chance):
             return []
         form = self.r.choice(("%s = tanh(%s * 1.1 + {0});", "%s = sin({0} + %s * 1.3);",
-                              "%s = 0.4 - %s * %s * 0.5 + sin({0}) * 0.2;", "%s *= 0.8 + sin(%s) * 0.3;",
+                              "%s = 0.4 - %s * %s / (1 + %s * %s) + sin({0}) * 0.2;", "%s *= 0.8 + sin(%s) * 0.3;",
                               "%s = %s / (1.2 + %s * %s);"))
         return [S("carried", form % ((v,) * form.count("%s")), [self.number(c, "@F", 1)])]
 

@@ -128,6 +128,8 @@ class Maker(Expressions, Statements, Control, Memory):
         self.const_k = 3 if self.chance(0.5) else 4
         for n, e in enumerate(extents):
             p.sets[e] = (r.choice((2, 3, 4)), r.choice((1, 2, 3)), r.choice((1, 2)))[n]
+        if nd == 1 and self.chance(0.04):
+            p.sets["N"] = 37  # more than one workgroup, and more than one block of lanes of a tape
         scalars = ["%s: u32" % e for e in extents]
         if self.chance(0.45):
             p.consts.append("const K: u32 = %d;" % self.const_k)

@@ -322,6 +322,9 @@ class Fuzzer:
             n = min(BATCH, o.seed + o.count - seed)
             self.batch(list(range(seed, seed + n)))
             seed += n
+            if (seed - o.seed) // 500 != (seed - n - o.seed) // 500:
+                print("%d programs, %d failed, %.0f s" % (seed - o.seed, len(self.failures),
+                                                          time.monotonic() - start), file=sys.stderr)
             if o.stop and self.failures:
                 break
         b = self.bench
