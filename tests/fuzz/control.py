@@ -184,9 +184,10 @@ class Control:
             i.loops, i.next = c.loops + 1, c.next + 100  # beyond the names in the body
             if later:
                 body += self.forced(i, later.pop())
-            v = self.named(c, "@F", True)
+            v, early = self.named(c, "@F", True), Scope(c)
+            early.next = c.next + 200
             body.insert(self.r.randrange(len(body) + 1), S("if", "if " + self.r.choice(
-                ("%s > 0.7" % v, "%s < 0.9" % v, "{0}")), [self.condition(i, 1)], [[self.leaving(c)]]))
+                ("%s > 0.7" % v, "%s < 0.9" % v, "{0}")), [self.condition(early, 1)], [[self.leaving(c)]]))
         elif kind.startswith("atomic ") and any(b.cls == "counter" for b in self.atomics):
             out += self.s_atomic_counter(c, kind == "atomic counter")
         else:
