@@ -35,7 +35,7 @@ static bool dims_of(const vy_program *p, int64_t *values, vy_dim_state *states)
         known[k] = vy_type_is_integer(vy_program_scalar(p, k).type);
         scalars[k] = 3;
     }
-    vy_program_dim_values(p, scalars, known, values, states);
+    vy_program_dim_values(p, scalars, known, NULL, values, states);
     uint64_t invocations = 1;
     for (uint32_t k = 0; k < vy_program_over_count(p); k++) {
         vy_dim d = vy_program_over(p, k).extent;
