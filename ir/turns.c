@@ -130,8 +130,7 @@ static uint64_t zero_turns(const turns *t, uint32_t buffer)
 {
     const vy_buf *b = &t->p->buffers.data[buffer];
     int64_t n = 1; // the checker bounds arrays to 64 KiB
-    for (uint32_t k = 0; k < b->rank; k++)
-        n *= t->dims[b->dims[k].id];
+    for (uint32_t k = 0; k < b->rank; k++) n *= t->dims[b->dims[k].id];
     return (uint64_t)n / VY_ZERO_STEP;
 }
 
