@@ -35,6 +35,8 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool shadowed;    // its elements have masks, see shadow.c
+    uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
 } reverse_buffer;
 
@@ -52,12 +54,13 @@ typedef struct reverse {
     // ---- facts about the primal, by instruction id
     const uint32_t *hints; // by instruction: upper bound, see bound.h; or NULL
     uint8_t *activity;
-    uint8_t *leaf_activity;  // by leaf
-    uint32_t *home;          // innermost LOOP or WHILE around it
-    uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
-    uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;       // every use of the value is conditional, see masks.c
-    uint8_t *busy;           // openers: something inside has an adjoint
+    uint8_t *leaf_activity; // by leaf
+    uint32_t *home;         // innermost LOOP or WHILE around it
+    uint32_t *scope;        // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
+    uint8_t *needed;        // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
+                       // lie out of range
+    uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
     uint32_t *map;      // value
@@ -90,6 +93,15 @@ typedef struct reverse {
     bool failed;
 } reverse;
 
+// ---- grad.c
+// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before parameters
+// that nobody uses are dropped.
+typedef struct reverse_observer {
+    void (*note)(void *user, const reverse *r, const vy_program *result);
+    void *user;
+} reverse_observer;
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag);
 // ---- build.c
 // Each returns a program, simplified, or NULL; the module does not list it yet.
 vy_program *vy_reverse_build(reverse *r); // forward and reverse sweep
@@ -105,7 +117,7 @@ bool vy_reverse_result(reverse *r, vy_program *p);
 #define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
-bool vy_writes(const vy_program *p, uint32_t buffer);
+bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
 void vy_drop_scalars(vy_program *p, uint32_t first);
@@ -113,6 +125,8 @@ void vy_drop_scalars(vy_program *p, uint32_t first);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
+// ---- order.c
+bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
@@ -151,6 +165,8 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
 // Adds `g` to the adjoint of `id`; `edge` says when this use counts (0: always).
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge);
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask);
+// Names a carried adjoint after the value it belongs to, for readers: `adj_s`.
+void vy_name_adjoint(reverse *r, uint32_t adjoint, uint32_t of);
 static inline bool vy_is_active(const reverse *r, uint32_t id)
 {
     uint8_t a = VY_IS_LEAF(id) ? r->leaf_activity[VY_LEAF_INDEX(id)] : r->activity[id];
@@ -167,6 +183,14 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
+void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
+// ---- shadow.c
+bool vy_shadow_choose(reverse *r); // fills buffers[].shadowed; false: memory
+bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; false: memory
+// `buffer` and `condition` are of the primal and of the result, `index` is of the result.
+uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
+void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition);
 // ---- rules.c
 typedef struct rule {
     vy_builder *b;
@@ -186,6 +210,10 @@ typedef enum rule_kind {
     RULE_HAND,
 } rule_kind;
 rule_kind vy_rule_kind_of(vy_op op);
+// Is the derivative of `id` by operand k zero by convention for some operands?  Then
+// vy_rule_kept says where contribution `d` to it is not: a bool, or 0 for everywhere.
+bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
+uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
 void vy_rule_apply(vy_op op, rule *r);
 
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,
