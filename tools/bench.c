@@ -108,8 +108,8 @@ static bool bind_forward(lane *l, specs *in, runnable what, command *c, vy_diag 
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return specs_parse(in, "--in", &c->o.in, d) && binding_create(&l->data, what, f64, d) &&
-           binding_set(&l->data, &c->o.set, d) && binding_specs(&l->data, in, "normal:0:1:1", d) &&
-           binding_fill(&l->data, d);
+           binding_set(&l->data, &c->o.set, d) && binding_groups(&l->data, c->o.groups, d) &&
+           binding_specs(&l->data, in, "normal:0:1:1", d) && binding_fill(&l->data, d);
 }
 
 static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, vy_diag *d)

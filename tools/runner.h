@@ -13,7 +13,6 @@ typedef struct runner {
     binding *data; // the caller's
     vy_compiled *compiled;
     vkrt_plan *plan;
-    uint32_t groups[3];
 } runner;
 
 // How written or run SPIR-V is made, from the options; false: an unknown --enable.
