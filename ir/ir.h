@@ -89,6 +89,7 @@ typedef enum vy_dim_op {
     VY_DIM_SCALAR,  // value = scalar parameter index
     VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
     VY_DIM_STEP,    // pipelines only: value = index of the VALUE or REPEAT step that gives it
+    VY_DIM_GROUPS,  // num_groups: value = axis; of programs without a domain, and of pipelines
     VY_DIM_ADD,
     VY_DIM_SUB,
     VY_DIM_MUL,

@@ -58,9 +58,10 @@ typedef struct vy_describe {
     uint32_t *dim_exprs;          // by dimension node: expression + 1
     const vy_pipeline *pipeline;  // when p is its signature
     const uint32_t *step_symbols; // by step of it: symbol that VY_DIM_STEP nodes name
-    const bool *sliced;   // by buffer id: slices of other buffers are bound to it; NULL: none
-    uint32_t *extent_sym; // by buffer id: symbol + 1, for `?`
-    uint32_t *domain;     // by over variable: expression, at least 0
+    const bool *sliced;    // by buffer id: slices of other buffers are bound to it; NULL: none
+    uint32_t *extent_sym;  // by buffer id: symbol + 1, for `?`
+    uint32_t group_sym[3]; // by axis: symbol + 1, for num_groups
+    uint32_t *domain;      // by over variable: expression, at least 0
     uint32_t param_bytes;
     bool oom;
 } vy_describe;

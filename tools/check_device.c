@@ -35,8 +35,8 @@ static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *
     bool ok = true;
     if (f64) { // the same numbers, kept in double
         ok = binding_create(&start, k->source, true, d) && binding_set(&start, &c->o.set, d) &&
-             binding_specs(&start, &k->in, NULL, d) && default_scalars(&start, d) &&
-             binding_fill(&start, d);
+             binding_groups(&start, c->o.groups, d) && binding_specs(&start, &k->in, NULL, d) &&
+             default_scalars(&start, d) && binding_fill(&start, d);
         from = &start;
     }
     c->o.engine = ENGINE_EVAL;

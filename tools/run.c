@@ -132,6 +132,7 @@ static bool bind_forward(session *s, command *c, runnable what, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->forward, what, f64, d) && binding_set(&s->forward, &c->o.set, d) &&
+           binding_groups(&s->forward, c->o.groups, d) &&
            binding_specs(&s->forward, &s->in, NULL, d) && binding_fill(&s->forward, d);
 }
 
