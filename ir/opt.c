@@ -33,6 +33,7 @@ static const struct {
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
+    {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
 };
 // clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };

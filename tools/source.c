@@ -3,6 +3,7 @@
 #include "tools/command.h"
 
 #include "tools/gpu.h"
+#include "tools/runner.h"
 
 #include "autodiff/grad.h"
 
@@ -160,7 +161,14 @@ bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
     // A driver that counts the turns of loops gets several iterations per turn (vkrt.h).
     const vkrt_device_info *device =
         c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
+    // Subgroup arithmetic: what was enabled, and what the device that will run it has.
+    vy_spirv_options target;
+    if (!spirv_options(c, &target, d)) return false;
+    const vy_features have =
+        for_eval ? 0 : target.enabled | (device ? vkrt_device_features(c->gpu->device) : 0);
     const vy_opt_options opt = {.level = o->level,
+                                .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                                .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                                 .chunk = device && device->loop_turn_limit ? 8 : 0,
                                 .fast_math = o->fast_math && !for_eval,
                                 .unchecked = o->unchecked && !for_eval,

@@ -9,7 +9,7 @@
 
 static void optimize(vy_module *m, int level, const char *skip)
 {
-    vy_opt_options o = {.level = level, .skip = skip};
+    vy_opt_options o = {.level = level, .skip = skip, .subgroup_add = true};
     if (!vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
 }
 
@@ -158,6 +158,14 @@ static void build_cleanup(frame *f)
     store1(f->b, f->y, f->i, vy_get(f->b, t));
 }
 
+static void build_reduce(frame *f)
+{
+    vy_for(f->b, "k", f->zero, u32(f->b, 3));
+    vy_value x = load1(f->b, f->x, f->i);
+    atomic1(f->b, "add", f->y, f->m, x);
+    vy_end(f->b);
+}
+
 static uint32_t stats(const vy_program *p, int what)
 {
     switch (what) {
@@ -169,6 +177,7 @@ static uint32_t stats(const vy_program *p, int what)
     case 5: return count_flag(p, VY_FLAG_INRANGE);
     case 6: return count_flag(p, VY_FLAG_OWNED);
     case 8: return count_op(p, VY_OP_IF);
+    case 9: return count_op(p, VY_OP_SG_ADD);
     default: { // order: depths of loads
         vy_structure s;
         uint32_t sum = 0;
@@ -200,6 +209,7 @@ static const struct one {
     {"owner", build_owner, 6, 1, 0},
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
+    {"reduce", build_reduce, 9, 3, 0},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -865,7 +875,11 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
                          const data *want)
 {
     test_program t = random_program(seed);
-    vy_opt_options o = {.level = level, .skip = skip, .chunk = chunk};
+    vy_opt_options o = {.level = level,
+                        .skip = skip,
+                        .chunk = chunk,
+                        .subgroup_add = chunk || skip,
+                        .subgroup_types = chunk != 0};
     if (!vy_optimize(t.m, &o)) fail_msg("%s", vy_module_diag(t.m)->text);
     data got;
     fill(&got);
