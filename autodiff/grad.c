@@ -8,6 +8,7 @@
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
+#include "segment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 
 // clang-format off
 #define TABLES(T)                                                                                  \
-    T(activity, n) T(home, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(taped, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
+    T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
+    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -56,11 +57,14 @@ static bool make_tables(reverse *r)
         r->failed = true;
         return false;
     }
+    for (uint32_t k = r->counters.count; k-- > 0;) r->counter[r->counters.data[k].loop] = k + 1;
     for (uint32_t id = 1; id < n; id++) {
         uint32_t up = r->s.parent[id];
         bool loop =
             up && (r->p->insts.data[up].op == VY_OP_LOOP || r->p->insts.data[up].op == VY_OP_WHILE);
         r->home[id] = loop ? up : up ? r->home[up] : 0;
+        loop |= up && r->p->insts.data[up].op == VY_OP_CHECKPOINT;
+        r->scope[id] = loop ? up : up ? r->scope[up] : 0;
     }
     return true;
 }
@@ -71,86 +75,20 @@ static void free_tables(reverse *r)
     TABLES(T)
 #undef T
     vy_vec_free(&r->log);
+    vy_vec_free(&r->counters);
     vy_structure_free(&r->s);
 }
 
-// What a build fills and the next one starts without.
-static void reset(reverse *r)
+// Whose copy records what the replay of `root` cannot have: the CHECKPOINT around it, or 0.
+static uint32_t recorder(const reverse *r, uint32_t root)
 {
-    size_t n = r->p->insts.count, leaves = r->p->leaves.count;
-    memset(r->map, 0, n * sizeof *r->map);
-    memset(r->count, 0, n * sizeof *r->count);
-    memset(r->adjoint, 0, n * sizeof *r->adjoint);
-    memset(r->mask, 0, n * sizeof *r->mask);
-    memset(r->leaf_map, 0, leaves * sizeof *r->leaf_map);
-    memset(r->leaf_adjoint, 0, leaves * sizeof *r->leaf_adjoint);
-    for (uint32_t i = 0; i < r->p->buffers.count; i++) {
-        reverse_buffer *b = &r->buffers[i];
-        *b = (reverse_buffer){.activity = b->activity, .of = b->of, .wrt = b->wrt};
-    }
-    r->log.count = r->replaying = r->arm = 0;
-}
-
-// ------------------------------------------------------------------------------------------- build
-static void finish_scalars(reverse *r)
-{
-    uint32_t zero = vy_zero(r->b, VY_U32).id;
-    for (uint32_t k = 0; k < r->p->leaves.count; k++) {
-        if (!r->leaf_grad[k] || !r->leaf_adjoint[k]) continue;
-        vy_emit(r->b, VY_OP_ATOMIC_ADD, (vy_type)r->p->leaves.data[k].type, r->leaf_grad[k], 2,
-                (uint32_t[]){zero, r->leaf_adjoint[k]});
-    }
-}
-
-static void copy_workgroup(reverse *r, vy_program *p)
-{
-    memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
-    p->has_workgroup = r->p->has_workgroup;
-    p->fast_math = r->p->fast_math;
-    p->line = r->p->line;
-    // A derivative needs more registers than its primal, and 128 invocations per group are all that
-    // every device has.  A program that sees its workgroup keeps the size.
-    for (uint32_t id = 1; id < r->p->insts.count; id++)
-        if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
-    for (uint32_t k = 0; k < r->p->leaves.count; k++)
-        if (r->p->leaves.data[k].kind == VY_LEAF_BUILTIN) return;
-    for (int axis = 2; axis >= 0; axis--)
-        while (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] > 128 &&
-               p->workgroup[axis] % 2 == 0)
-            p->workgroup[axis] /= 2;
-}
-
-// One build.  Returns the program, simplified, or NULL.
-static vy_program *build(reverse *r)
-{
-    char name[300];
-    snprintf(name, sizeof name, "%.280s_grad", r->p->name);
-    reset(r);
-    r->b = vy_program_begin(r->out, name);
-    if (!r->b) return NULL;
-    copy_workgroup(r, vy_builder_program(r->b));
-    if (vy_reverse_params(r) && vy_tape_declare(r)) {
-        vy_replay(r, 1, r->p->insts.count);
-        for (uint32_t i = 1; i < r->p->buffers.count; i++)
-            if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
-                !r->buffers[i].home)
-                vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
-        vy_reverse_range(r, 1, r->p->insts.count);
-        finish_scalars(r);
-    }
-    if (r->failed || vy_builder_failed(r->b)) {
-        vy_program_abandon(r->b);
-        return NULL;
-    }
-    vy_program *p = vy_rebuild_end(r->b);
-    vy_pass_context c = {0};
-    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
-    vy_program_free(p);
-    return NULL;
+    uint32_t up = r->scope[root];
+    while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->scope[up];
+    return up;
 }
 
 // Values behind poison that is still used: true if there are new ones to tape.
-static bool find_poison(reverse *r, const vy_program *p)
+bool vy_reverse_poison(reverse *r, const vy_program *p)
 {
     bool found = false;
     for (uint32_t id = 1; id < p->insts.count && !r->failed; id++) {
@@ -169,7 +107,10 @@ static bool find_poison(reverse *r, const vy_program *p)
                     vy_op_infos[made->op].text);
                 return false;
             }
-            r->taped[l->index] = 1;
+            // The copy that records it is the next one out that may have the value.
+            uint32_t keeper = recorder(r, l->axis);
+            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) continue;
+            r->kept[l->index] = keeper + 1;
             found = true;
         }
     }
@@ -215,7 +156,7 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-static vy_program *differentiate(reverse *r, const vy_program *source)
+static vy_program *attempt(reverse *r, const vy_program *source)
 {
     if (!make_tables(r)) return NULL;
     vy_reverse_choose(r, source);
@@ -225,9 +166,9 @@ static vy_program *differentiate(reverse *r, const vy_program *source)
     if (r->failed) return NULL;
     vy_masks(r);
     for (;;) {
-        vy_program *p = build(r);
+        vy_program *p = vy_reverse_build(r);
         if (!p) return NULL;
-        if (!find_poison(r, p)) {
+        if (!vy_reverse_poison(r, p)) {
             if (!r->failed) return p;
             vy_program_free(p);
             return NULL;
@@ -236,12 +177,63 @@ static vy_program *differentiate(reverse *r, const vy_program *source)
     }
 }
 
+// Outermost counted loops whose iterations are kept: marks them, and says whether there are any.
+static bool choose_loops(const reverse *r, uint8_t *chosen)
+{
+    enum { FEW = 16 }; // iterations that are not worth it
+    bool any = false;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        uint32_t keeper = r->kept[id] - 1, found = 0;
+        if (!r->kept[id]) continue;
+        for (uint32_t l = r->home[id]; l > keeper; l = r->home[l]) {
+            if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
+            const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
+            const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
+            if (!from || !to || to->i - from->i >= FEW) found = l;
+        }
+        if (found) chosen[found] = 1, any = true;
+    }
+    return any;
+}
+
+// Differentiates the primal, cutting loops into segments as often as asked for.
+static bool differentiate(vy_program *primal, const vy_program *source, reverse *r)
+{
+    uint32_t *hints = NULL;
+    vy_program *p = NULL;
+    for (uint32_t round = 0;; round++) {
+        if (!vy_count_loops(primal, &hints, &r->counters)) break;
+        r->hints = hints;
+        p = attempt(r, source);
+        if (!p || round == r->options->checkpoint) break;
+        uint8_t *chosen = zeroed(r, primal->insts.count, 1);
+        bool cut = chosen && choose_loops(r, chosen);
+        bool ok = cut && vy_segment(primal, chosen, &hints);
+        vy_free(chosen);
+        if (!cut && !r->failed) break;
+        vy_program_free(p);
+        p = NULL;
+        free_tables(r);
+        *r = (reverse){.p = primal, .options = r->options, .out = r->out, .failed = !ok};
+        if (!ok) break;
+    }
+    bool ok = p && vy_reverse_result(r, p);
+    free_tables(r);
+    vy_free(hints);
+    return ok;
+}
+
 static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
 {
     uint32_t n = m->programs.count;
     const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
     if (p) return p;
-    if (name)
+    const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
+    if (pipeline)
+        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, pipeline->line, 0,
+                    "differentiate the programs it dispatches",
+                    "`%s` is a pipeline; pipelines cannot be differentiated yet", name);
+    else if (name)
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
     else
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,
@@ -263,27 +255,6 @@ static vy_module *result_module(const vy_module *m)
     return out;
 }
 
-static bool finish(reverse *r, vy_program *p)
-{
-    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
-    if (!map || !vy_vec_reserve(&r->out->programs, 1)) {
-        vy_free(map);
-        vy_program_free(p);
-        vy_fail_oom(r->out);
-        return false;
-    }
-    vy_pass_context c = {0};
-    bool ok = vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
-    if (ok) vy_drop_unused(p, map);
-    vy_free(map);
-    if (!ok || !vy_check_program(p)) {
-        vy_program_free(p);
-        return false;
-    }
-    r->out->programs.data[r->out->programs.count++] = p;
-    return true;
-}
-
 vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
     static const vy_grad_options defaults = {0};
@@ -300,9 +271,7 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     bool ok = primal && simplify_primal(primal);
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
-        vy_program *p = differentiate(&r, source);
-        ok = p && finish(&r, p);
-        free_tables(&r);
+        ok = differentiate(primal, source, &r);
     }
     if (!ok) {
         if (out && !vy_module_ok(out))

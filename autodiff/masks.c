@@ -89,8 +89,8 @@ static void scan_needs(reverse *r, uint32_t id)
     if (uses_values) need(r, id);
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(r->p, id, k);
-        // A loop's body is replayed by itself and asks for everything it captures.
-        if (uses_values || (!VY_IS_LEAF(a) && r->home[a] != r->home[id])) need(r, a);
+        // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.
+        if (uses_values || (!VY_IS_LEAF(a) && r->scope[a] != r->scope[id])) need(r, a);
     }
 }
 

@@ -33,9 +33,19 @@ uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id)
 }
 
 // ------------------------------------------------------------------------------------- what to do
-// Two stores that cannot both happen in one invocation: they stand in different arms of one `if`.
+static bool same_index(const reverse *r, uint32_t x, uint32_t y)
+{
+    uint32_t rank = r->p->buffers.data[r->p->insts.data[x].aux].rank;
+    for (uint32_t k = 0; k < rank; k++)
+        if (vy_arg(r->p, x, k) != vy_arg(r->p, y, k)) return false;
+    return true;
+}
+
+// Two stores that cannot both happen to one element in one invocation: they stand in different arms of
+// one `if`, and no loop brings one there after the other unless both move alike.
 static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
+    if ((r->home[x] || r->home[y]) && !same_index(r, x, y)) return false;
     for (uint32_t up = r->s.parent[x]; up; up = r->s.parent[up]) {
         if (r->p->insts.data[up].op != VY_OP_IF) continue;
         uint32_t middle = r->s.partner[up], end = r->s.partner[middle];
@@ -93,14 +103,14 @@ static bool is_simple(const reverse *r, uint32_t buffer)
     return !(adds && n);
 }
 
-// The innermost loop around both places; loops inside others have higher ids.
-static uint32_t common_loop(const reverse *r, uint32_t a, uint32_t b)
+// The innermost loop or checkpoint around both places; what stands inside another has a higher id.
+static uint32_t common_scope(const reverse *r, uint32_t a, uint32_t b)
 {
     while (a != b)
         if (a > b)
-            a = r->home[a];
+            a = r->scope[a];
         else
-            b = r->home[b];
+            b = r->scope[b];
     return a;
 }
 
@@ -111,7 +121,7 @@ static void scan_buffers(reverse *r)
         if (!vy_op_is_memory((vy_op)i->op)) continue;
         reverse_buffer *info = &r->buffers[i->aux];
         if (i->op == VY_OP_ZERO) // unrolling has made several out of one
-            info->home = info->clears++ ? common_loop(r, info->home, r->home[id]) : r->home[id];
+            info->home = info->clears++ ? common_scope(r, info->home, r->scope[id]) : r->scope[id];
         if (i->op == VY_OP_LOAD) {
             info->loaded = true;
             info->sites += vy_is_active(r, id);
@@ -133,21 +143,24 @@ static void scan_buffers(reverse *r)
 }
 
 // ----------------------------------------------------------------------------------- declarations
+// Dimensions of the primal in the result; those that depend on a length left open only once a buffer of
+// that length is declared.
 static bool copy_dims(reverse *r)
 {
     const vy_program *p = r->p;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        static const char ops[] = "+-*/%<>";
+        if (r->dims[i].id) continue;
+        static const char ops[] = "+-*/%<>r";
         if (d->op == VY_DIM_CONST)
             r->dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
-            r->dims[i] = (vy_dim){0};
+            continue;
         else if (d->op == VY_DIM_SCALAR) {
             uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
                                           (uint32_t)d->value, 0);
             r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
-        } else {
+        } else if (r->dims[d->a].id && r->dims[d->b].id) {
             r->dims[i] = vy_dim_binary(r->b, ops[d->op - VY_DIM_ADD], r->dims[d->a], r->dims[d->b]);
         }
     }
@@ -168,7 +181,11 @@ static uint32_t declare(reverse *r, const char *name, vy_buffer_class cls, uint3
                         "the derivative needs the name `%s`, which the program uses already", name);
         return 0;
     }
-    return vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    // From here on the length that the primal leaves open is known: that of this buffer.
+    if (b && buf->rank && !r->dims[buf->dims[0].id].id)
+        r->dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
+    return b;
 }
 
 static bool has_unknown(const reverse *r, uint32_t buffer)
@@ -177,17 +194,22 @@ static bool has_unknown(const reverse *r, uint32_t buffer)
     return r->p->dims.data[buf->dims[0].id].op == VY_DIM_UNKNOWN;
 }
 
+// A workspace of the shape of `like`, whose length is open, takes that of a parameter that has it.
+static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    if (!r->dims[buf->dims[0].id].id) // an output that nothing else shows: bound, but not touched
+        r->buffers[like].twin = declare(r, buf->name, VY_OUT, like);
+    if (r->failed || vy_builder_failed(r->b)) return 0;
+    vy_dim n = vy_dim_binary(r->b, '>', r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
+}
+
 static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
                                   const char *from)
 {
-    if (has_unknown(r, like)) {
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0,
-                        "name its length: add a scalar parameter N: u32",
-                        "the reverse needs a workspace of the shape of `%s`, whose length is `?`",
-                        vy_buffer_name(r, like));
-        return 0;
-    }
-    uint32_t b = declare(r, name, VY_INOUT, like);
+    uint32_t b =
+        has_unknown(r, like) ? declare_like_open(r, name, like) : declare(r, name, VY_INOUT, like);
     vy_buffer_workspace(r->b, (vy_buffer){b});
     vy_buffer_init(r->b, (vy_buffer){b}, init, from);
     return b;
@@ -216,7 +238,7 @@ static void declare_primal_inputs(reverse *r)
         const vy_buf *buf = &r->p->buffers.data[i];
         reverse_buffer *info = &r->buffers[i];
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
-        bool keeps = buf->cls == VY_INOUT && r->options->with_value;
+        bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
         info->twin = info->copy = declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
         info->stores = keeps;
     }
@@ -224,7 +246,7 @@ static void declare_primal_inputs(reverse *r)
 
 static bool is_active_buffer(const reverse *r, uint32_t i)
 {
-    return (r->buffers[i].activity & ACTIVE) == ACTIVE &&
+    return (r->buffers[i].activity & ACTIVE) == ACTIVE && !r->counting &&
            vy_type_is_float(r->p->buffers.data[i].type);
 }
 
@@ -315,7 +337,10 @@ static void declare_workspaces(reverse *r)
             continue;
         }
         if (buf->cls == VY_OUT && !info->copy && info->loaded && info->last_write) {
-            info->copy = declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
+            // An output of open length that nothing else shows is bound by the caller in any case.
+            bool open = has_unknown(r, i) && !r->dims[buf->dims[0].id].id;
+            info->copy = open ? declare(r, buf->name, VY_OUT, i)
+                              : declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
             info->stores = true;
             info->twin = info->copy;
         }
@@ -361,10 +386,12 @@ bool vy_reverse_params(reverse *r)
     for (uint32_t i = 0; i < r->p->overs.count; i++)
         vy_over(r->b, r->p->overs.data[i].name, r->dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);
-    declare_cotangents(r);
-    declare_outputs(r);
-    declare_gradients(r);
+    if (!r->counting) {
+        declare_cotangents(r);
+        declare_outputs(r);
+        declare_gradients(r);
+    }
     declare_workspaces(r);
     declare_for_lengths(r);
-    return !r->failed && !vy_builder_failed(r->b);
+    return !r->failed && !vy_builder_failed(r->b) && copy_dims(r);
 }

@@ -4,10 +4,13 @@
 
 #include <string.h>
 
-// Removes compiler-made buffers and arrays that no instruction uses, and renumbers the rest.
-void vy_drop_unused(vy_program *p, uint32_t *map)
+// Removes compiler-made buffers and arrays that no instruction uses (with `all`, any buffer), and
+// renumbers the rest.
+void vy_drop_unused(vy_program *p, bool all, uint32_t *map)
 {
     memset(map, 0, p->buffers.count * sizeof *map);
+    for (uint32_t i = 1; all && i < p->dims.count; i++) // lengths that others may refer to
+        if (p->dims.data[i].op == VY_DIM_UNKNOWN) map[p->dims.data[i].value] = 1;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (vy_op_is_memory((vy_op)i->op)) map[i->aux] = 1;
@@ -20,7 +23,7 @@ void vy_drop_unused(vy_program *p, uint32_t *map)
     uint32_t kept = 1, binding = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];
-        bool made = buf.workspace || buf.cls == VY_SHARED || buf.cls == VY_LOCAL;
+        bool made = all || buf.workspace || buf.cls == VY_SHARED || buf.cls == VY_LOCAL;
         if (made && !map[i]) continue;
         if (buf.cls <= VY_INOUT) buf.binding = binding++;
         p->buffers.data[kept] = buf;
@@ -42,4 +45,38 @@ void vy_drop_unused(vy_program *p, uint32_t *map)
     for (uint32_t i = 1; i < p->dims.count; i++)
         if (p->dims.data[i].op == VY_DIM_UNKNOWN)
             p->dims.data[i].value = map[p->dims.data[i].value];
+}
+
+static bool is_extent(const vy_program *p, uint32_t scalar)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
+            const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
+            if (d->op == VY_DIM_SCALAR && d->value == scalar) return true;
+        }
+    return false;
+}
+
+// Removes the scalars from number `first` on that are no extent of a buffer.
+void vy_drop_scalars(vy_program *p, uint32_t first)
+{
+    for (uint32_t s = p->scalars.count; s-- > first;) {
+        if (is_extent(p, s)) continue;
+        for (uint32_t k = s + 1; k < p->scalars.count; k++)
+            p->scalars.data[k - 1] = p->scalars.data[k];
+        p->scalars.count--;
+        for (uint32_t i = 1; i < p->dims.count; i++) {
+            vy_dim_node *d = &p->dims.data[i];
+            if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
+            if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
+        }
+        for (uint32_t k = 0; k < p->leaves.count; k++) {
+            vy_leaf *l = &p->leaves.data[k];
+            if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
+            if (l->index == s)
+                *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
+            else
+                l->index--;
+        }
+    }
 }

@@ -18,7 +18,8 @@ static uint32_t zero(reverse *r, vy_type type) { return vy_zero(r->b, type).id; 
 
 static uint32_t poison(reverse *r, uint32_t id)
 {
-    return vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)r->p->insts.data[id].type, id, 0);
+    return vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)r->p->insts.data[id].type, id,
+                         r->replaying);
 }
 
 static void keep_debug(reverse *r, uint32_t id)
@@ -44,13 +45,15 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
 #define RELEASE(args, small)                                                                       \
     if ((args) != (small)) vy_free(args)
 
-// Does `outer` (0: everything) enclose instruction `id`?
-static bool encloses(const reverse *r, uint32_t outer, uint32_t id)
+// Local array declared inside the body being replayed: the replay makes it anew.
+static bool is_remade(const reverse *r, uint32_t buffer)
 {
-    return !outer || (outer < id && id < r->s.partner[outer]);
+    uint32_t home = r->buffers[buffer].home;
+    if (r->p->buffers.data[buffer].cls != VY_LOCAL || !home) return false;
+    return home == r->replaying || vy_encloses(r, r->replaying, home);
 }
 
-// A load may be repeated while loop `r->replaying` is reversed if no write to the buffer can have
+// A load may be repeated while the body of `r->replaying` is reversed if no write to the buffer can have
 // happened since: none stands later in the text or shares a loop with it, counting only what happens
 // while the array exists.
 static bool load_is_stable(const reverse *r, uint32_t id)
@@ -60,11 +63,9 @@ static bool load_is_stable(const reverse *r, uint32_t id)
     vy_buffer_class cls = r->p->buffers.data[buffer].cls;
     if (cls == VY_SHARED) return false;
     if (!info->stores) return true; // still as before the program
-    // Declared inside the replayed body: the replay makes it anew.
-    if (cls == VY_LOCAL && info->home && encloses(r, r->replaying, info->home)) return true;
-    if (cls == VY_LOCAL && info->home == r->replaying) return true;
-    uint32_t loop = r->home[id], outermost = 0;
-    for (; loop && loop != info->home; loop = r->home[loop]) outermost = loop;
+    if (is_remade(r, buffer)) return true;
+    uint32_t outermost = 0;
+    for (uint32_t loop = r->home[id]; loop > info->home; loop = r->home[loop]) outermost = loop;
     return info->last_write < (outermost ? outermost : id);
 }
 
@@ -74,9 +75,7 @@ static bool performs_write(const reverse *r, uint32_t buffer)
 {
     const reverse_buffer *info = &r->buffers[buffer];
     if (!info->copy || !info->stores) return false;
-    if (!r->replaying) return true;
-    if (r->p->buffers.data[buffer].cls != VY_LOCAL) return false;
-    return info->home == r->replaying || (info->home && encloses(r, r->replaying, info->home));
+    return !r->replaying || is_remade(r, buffer);
 }
 
 static void replay_memory(reverse *r, uint32_t id)
@@ -85,12 +84,11 @@ static void replay_memory(reverse *r, uint32_t id)
     const reverse_buffer *info = &r->buffers[i->aux];
     uint32_t small[SMALL];
     if (i->op == VY_OP_LOAD && r->replaying && !load_is_stable(r, id)) {
-        r->map[id] = r->taped[id] ? vy_tape_load(r, id) : poison(r, id);
+        r->map[id] = poison(r, id);
         return;
     }
     if (i->op != VY_OP_LOAD && !performs_write(r, i->aux)) {
-        if (i->type != VY_VOID)
-            r->map[id] = r->replaying && r->taped[id] ? vy_tape_load(r, id) : poison(r, id);
+        if (i->type != VY_VOID) r->map[id] = poison(r, id);
         return;
     }
     if (!info->copy) { // an `out` buffer that nobody stores to: zero
@@ -110,7 +108,7 @@ static void replay_plain(reverse *r, uint32_t id)
     uint32_t small[SMALL];
     if (vy_op_infos[op].effect == VY_CONV && r->replaying) {
         // Convergent operations ran in the forward sweep.
-        if (i->type != VY_VOID) r->map[id] = r->taped[id] ? vy_tape_load(r, id) : poison(r, id);
+        if (i->type != VY_VOID) r->map[id] = poison(r, id);
         return;
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
@@ -135,6 +133,7 @@ static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in
     for (uint32_t id = first; id < last && !r->failed; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         bool loop = i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
+        bool replayed = loop || i->op == VY_OP_CHECKPOINT;
         uint32_t *slot = loop ? &r->count[id] : &r->map[id];
         bool wanted = loop ? r->count[id] != 0 : (i->type != VY_VOID && r->needed[id]);
         if (wanted && *slot && !VY_IS_LEAF(*slot)) {
@@ -144,7 +143,7 @@ static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in
                 r->failed = true;
             }
         }
-        if (loop) id = r->s.partner[id]; // bodies are replayed when they are reversed
+        if (replayed) id = r->s.partner[id]; // bodies are replayed when they are reversed
     }
 }
 
@@ -221,9 +220,11 @@ static void replay_loop(reverse *r, uint32_t opener)
     for (uint32_t k = 0; k < n; k++) r->map[opener + 1 + k] = out[k];
     for (uint32_t k = 0; k < n; k++) keep_debug(r, opener + 1 + k);
     uint32_t counter = counts ? out[n] : 0;
-    for (uint32_t k = 0; k < n && !r->replaying; k++)
-        if (r->taped[opener + 1 + k]) vy_tape_store(r, opener + 1 + k);
+    uint32_t outer_untested = r->untested;
+    r->untested = is_while ? opener : 0;
+    for (uint32_t k = 0; k < n; k++) vy_tape_record(r, opener + 1 + k);
     replay_block(r, opener + 1 + n, end);
+    r->untested = outer_untested;
     for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, end, leaves + k));
     if (counts)
         in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
@@ -235,11 +236,21 @@ static void replay_loop(reverse *r, uint32_t opener)
     vy_vec_free(&ids);
 }
 
+static void replay_test(reverse *r, uint32_t id)
+{
+    uint32_t opener = r->s.partner[id];
+    if (opener == r->replaying) return; // the reversed loop knows how often it runs
+    vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
+    r->untested = 0;
+    for (uint32_t k = opener + 1; k < id; k++) vy_tape_record(r, k);
+}
+
 static void replay_block(reverse *r, uint32_t first, uint32_t last)
 {
     for (uint32_t id = first; id < last && !r->failed && !vy_builder_failed(r->b); id++) {
         const vy_inst *i = &r->p->insts.data[id];
         vy_op op = (vy_op)i->op;
+        uint32_t kept;
         vy_at(r->b, i->line, i->column);
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
@@ -249,21 +260,23 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
             replay_loop(r, id);
             id = r->s.partner[id];
         } else if (op == VY_OP_TEST) {
-            // The reversed loop knows how often it runs.
-            if (r->s.partner[id] != r->replaying)
-                vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
+            replay_test(r, id);
         } else if (op == VY_OP_ENDCHECKPOINT) {
             // A checkpoint only bounds memory; the copy may do without.
             for (uint32_t k = 0; k < i->nargs; k++)
                 r->map[id + 1 + k] = vy_primal(r, vy_arg(r->p, id, k));
+        } else if (i->type != VY_VOID && (kept = vy_tape_load(r, id))) {
+            r->map[id] = kept;
+            keep_debug(r, id);
+            continue;
         } else if (vy_op_is_memory(op)) {
             replay_memory(r, id);
         } else {
             replay_plain(r, id);
         }
-        if (vy_op_infos[op].effect == VY_CTRL || !r->map[id]) continue;
+        if (vy_op_infos[op].effect == VY_CTRL || i->type == VY_VOID || !r->map[id]) continue;
         keep_debug(r, id);
-        if (!r->replaying && r->taped[id]) vy_tape_store(r, id);
+        vy_tape_record(r, id);
     }
 }
 

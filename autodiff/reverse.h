@@ -6,8 +6,9 @@
 #ifndef VYRE_REVERSE_H
 #define VYRE_REVERSE_H
 
-#include "ir/ir.h"
+#include "counter.h"
 #include "grad.h"
+#include "ir/ir.h"
 
 enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
 
@@ -28,7 +29,7 @@ typedef struct reverse_buffer {
     bool loaded;     // by an instruction whose value may matter
     bool early;      // every load comes before every write
     uint32_t sites;  // loads that have an adjoint
-    uint32_t home;   // local arrays: innermost loop around every clear; others 0
+    uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
     uint32_t clears; // local arrays: instructions that clear it
     uint32_t copy;   // buffer of the result that holds its contents, or 0
     bool stores;     // the forward sweep performs its stores (on `copy`)
@@ -49,9 +50,11 @@ typedef struct reverse {
     vy_builder *b;
     vy_structure s;
     // ---- facts about the primal, by instruction id
+    const uint32_t *hints; // by instruction: upper bound, see bound.h; or NULL
     uint8_t *activity;
     uint8_t *leaf_activity;  // by leaf
     uint32_t *home;          // innermost LOOP or WHILE around it
+    uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
     uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
     uint8_t *maskable;       // every use of the value is conditional, see masks.c
     uint8_t *busy;           // openers: something inside has an adjoint
@@ -65,23 +68,46 @@ typedef struct reverse {
     uint32_t *leaf_adjoint;
     uint32_t *leaf_grad; // buffer grad_NAME of a scalar, by leaf
     vy_dim *dims;        // primal dimension node → the result's
-    uint32_t replaying;  // loop whose body is being replayed; 0: forward sweep
+    uint32_t replaying;  // loop or checkpoint whose body is being replayed; 0: forward sweep
+    uint32_t untested;   // WHILE whose condition is being copied, or 0
     uint32_t arm;        // opener of the innermost arm being reversed: assignments to adjoints of
                          // values from before it are logged
     reverse_undo_vec log;
     uint32_t *slot, *leaf_slot; // scratch of sweep_control.c: place in a list + 1, by id
     // ---- tape: values that a reverse loop cannot have otherwise
-    uint8_t *taped;      // by instruction id: keep it on a tape
+    uint32_t *kept;      // by instruction id: keep it on a tape; 1 + the CHECKPOINT whose replay
+                         // records it, or 1: the forward sweep does; 0: not kept
     uint32_t *tape;      // buffer of the result
     uint32_t *tape_slot; // + 1, where the buffer keeps several values; else 0
+    vy_counter_vec counters; // loops that only the data bound
+    uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
+    uint32_t counters_used;
+    const char *base_name;
+    uint32_t base; // buffer: [counters in use, blocks] where the rows of a block begin
+    uint32_t lane; // value: the invocation's place in its block
+    bool counting; // what is built is the program that counts (pipeline.c)
     bool failed;
 } reverse;
 
+// ---- build.c
+// Each returns a program, simplified, or NULL; the module does not list it yet.
+vy_program *vy_reverse_build(reverse *r); // forward and reverse sweep
+vy_program *vy_reverse_count(reverse *r); // the longest lengths of tapes, by block of invocations
+// Drops what nobody uses, checks, and adds the program to the result; frees it after an error.
+bool vy_reverse_finish(reverse *r, vy_program *p);
+// ---- grad.c
+bool vy_reverse_poison(reverse *r,
+                       const vy_program *p); // is there poison that can be had from a tape?
+// ---- pipeline.c
+// Adds the reverse program to the result, with what must run before it.  Frees it after an error.
+bool vy_reverse_result(reverse *r, vy_program *p);
+#define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 bool vy_writes(const vy_program *p, uint32_t buffer);
 // ---- prune.c
-void vy_drop_unused(vy_program *p, uint32_t *map); // map: scratch, one entry per buffer
+void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
+void vy_drop_scalars(vy_program *p, uint32_t first);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
@@ -89,6 +115,11 @@ void vy_masks(reverse *r); // fills maskable, needed, busy
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
+// Does `outer` (0: everything) enclose instruction `id`?
+static inline bool vy_encloses(const reverse *r, uint32_t outer, uint32_t id)
+{
+    return !outer || (outer < id && id < r->s.partner[outer]);
+}
 // ---- replay.c
 void vy_replay(reverse *r, uint32_t first, uint32_t last); // copies instructions [first, last]
 static inline uint32_t vy_primal(reverse *r, uint32_t id)
@@ -96,8 +127,13 @@ static inline uint32_t vy_primal(reverse *r, uint32_t id)
     return VY_IS_LEAF(id) ? vy_reverse_leaf(r, id) : r->map[id];
 }
 // ---- tape.c
+enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
-void vy_tape_store(reverse *r, uint32_t id);
+vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
+vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
+// Stores the value of `id` if this copy is the one that records it.
+void vy_tape_record(reverse *r, uint32_t id);
+// Its value from the tape where this copy may read it there, else 0.
 uint32_t vy_tape_load(reverse *r, uint32_t id);
 // ---- sweep.c
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);

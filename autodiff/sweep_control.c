@@ -140,14 +140,29 @@ void vy_reverse_if(reverse *r, uint32_t opener)
     vy_vec_free(&list);
 }
 
+// Adjoints of local arrays declared in a body that is reversed start from zero each time.
+static void clear_local_adjoints(reverse *r, uint32_t home)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
+            r->buffers[i].home == home)
+            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+}
+
+// checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
 void vy_reverse_checkpoint(reverse *r, uint32_t opener)
 {
-    uint32_t end = r->s.partner[opener], n = r->p->insts.data[end].nargs;
+    uint32_t end = r->s.partner[opener], n = r->p->insts.data[end].nargs, outer = r->replaying;
+    if (!r->busy[opener] && !any_result_adjoint(r, end, n)) return;
+    r->replaying = opener;
+    vy_replay(r, opener + 1, end);
+    clear_local_adjoints(r, opener);
     for (uint32_t k = 0; k < n; k++)
         if (r->adjoint[end + 1 + k])
             vy_contribute(r, vy_arg(r->p, end, k), r->adjoint[end + 1 + k],
                           r->maskable[end + 1 + k] ? r->mask[end + 1 + k] : 0);
     vy_reverse_range(r, opener + 1, end);
+    r->replaying = outer;
 }
 
 // ------------------------------------------------------------------------------------------- loops
@@ -207,21 +222,32 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].id) = 0;
 }
 
+// Bounds of a counted loop as unsigned numbers: to − from may be beyond the greatest signed one.
+typedef struct span {
+    vy_type type;                  // u32 or u64
+    vy_value from, to, step, last; // last: number of the last iteration, ⌈(to − from)/step⌉ − 1
+} span;
+
+static span span_of(reverse *r, const loop_facts *f)
+{
+    const vy_inst *o = &r->p->insts.data[f->opener];
+    span s = {.type = vy_type_size((vy_type)o->type) == 8 ? VY_U64 : VY_U32};
+    vy_value *to[] = {&s.from, &s.to, &s.step};
+    for (uint32_t k = 0; k < 3; k++)
+        *to[k] = vy_cast(r->b, s.type, (vy_value){vy_primal(r, vy_arg(r->p, f->opener, k))});
+    vy_value one = vy_int(r->b, s.type, 1), width = vy_sub(r->b, s.to, s.from);
+    s.last = vy_div(r->b, vy_sub(r->b, width, one), s.step);
+    return s;
+}
+
 // Iteration number counted from 0, in the primal's order, as a value of `type`.
 static uint32_t iteration(reverse *r, const loop_facts *f, vy_type type, uint32_t counter)
 {
     if (f->counted_run) return vy_cast(r->b, type, (vy_value){counter}).id;
-    const vy_inst *o = &r->p->insts.data[f->opener];
-    vy_type t = (vy_type)o->type;
-    vy_value from = {vy_primal(r, vy_arg(r->p, f->opener, 0))};
-    vy_value to = {vy_primal(r, vy_arg(r->p, f->opener, 1))};
-    vy_value step = {vy_primal(r, vy_arg(r->p, f->opener, 2))};
-    vy_value number = vy_div(r->b, vy_sub(r->b, (vy_value){r->map[f->opener]}, from), step);
-    if (o->flags & VY_FLAG_REVERSE) { // ⌈(to − from)/step⌉ − 1 − number
-        vy_value one = vy_int(r->b, t, 1);
-        vy_value span = vy_sub(r->b, vy_sub(r->b, to, from), one);
-        number = vy_sub(r->b, vy_div(r->b, span, step), number);
-    }
+    span s = span_of(r, f);
+    vy_value k = vy_cast(r->b, s.type, (vy_value){r->map[f->opener]});
+    vy_value number = vy_div(r->b, vy_sub(r->b, k, s.from), s.step);
+    if (r->p->insts.data[f->opener].flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);
     return vy_cast(r->b, type, number).id;
 }
 
@@ -230,37 +256,44 @@ static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
 {
     const vy_inst *o = &r->p->insts.data[f->opener];
     if (o->op == VY_OP_WHILE) return 0;
-    vy_type t = (vy_type)o->type;
-    vy_value from = {vy_primal(r, vy_arg(r->p, f->opener, 0))};
-    vy_value to = {vy_primal(r, vy_arg(r->p, f->opener, 1))};
-    vy_value step = {vy_primal(r, vy_arg(r->p, f->opener, 2))};
-    vy_value number = vy_cast(r->b, t, (vy_value){counter});
-    if (o->flags & VY_FLAG_REVERSE) {
-        vy_value span = vy_sub(r->b, vy_sub(r->b, to, from), vy_int(r->b, t, 1));
-        number = vy_sub(r->b, vy_div(r->b, span, step), number);
-    }
-    return vy_add(r->b, from, vy_mul(r->b, number, step)).id;
+    span s = span_of(r, f);
+    vy_value number = vy_cast(r->b, s.type, (vy_value){counter});
+    if (o->flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);
+    return vy_cast(r->b, (vy_type)o->type, vy_add(r->b, s.from, vy_mul(r->b, number, s.step))).id;
 }
 
-// The value that carry k has in the iteration being reversed: closed form of an integer induction
-// s' = s + c, the tape, or poison.
-static uint32_t carried_value(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
+// The value that carry k has in the iteration being reversed, where it follows from the iteration's
+// number: it never changes, or is an integer induction s' = s + c.  Else 0.
+static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
     uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
     vy_type type = vy_id_type(r->p, carry);
     if (next == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
-    if (!VY_IS_LEAF(next) && r->p->insts.data[next].op == VY_OP_ADD && type >= VY_I32 &&
-        type <= VY_U64 && !r->taped[carry]) {
-        uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
-        uint32_t c = x == carry ? y : y == carry ? x : 0;
-        if (c && (VY_IS_LEAF(c) || c < f->opener)) {
-            vy_value n = {iteration(r, f, type, counter)};
-            vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
-            return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
-        }
+    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
+        type > VY_U64 || r->kept[carry])
+        return 0;
+    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+    uint32_t c = x == carry ? y : y == carry ? x : 0;
+    if (!c || !(VY_IS_LEAF(c) || c < f->opener)) return 0;
+    vy_value n = {iteration(r, f, type, counter)};
+    vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
+    return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
+}
+
+// Carried values of the iteration being reversed: from the closed form, the tape (whose index may be one
+// of the former), or poison.
+static void set_carried(reverse *r, const loop_facts *f, uint32_t counter)
+{
+    uint32_t first = f->opener + 1;
+    for (uint32_t k = 0; k < f->carried; k++) r->map[first + k] = closed_form(r, f, k, counter);
+    for (uint32_t k = 0; k < f->carried; k++) {
+        uint32_t carry = first + k;
+        if (r->map[carry]) continue;
+        r->map[carry] = vy_tape_load(r, carry);
+        if (!r->map[carry])
+            r->map[carry] =
+                vy_leaf_other(r->b, VY_LEAF_POISON, vy_id_type(r->p, carry), carry, f->opener);
     }
-    if (r->taped[carry]) return vy_tape_load(r, carry);
-    return vy_leaf_other(r->b, VY_LEAF_POISON, type, carry, 0);
 }
 
 // Opens the reverse loop; `ids` holds initial values and receives the carries.
@@ -280,15 +313,6 @@ static uint32_t open_reverse(reverse *r, const loop_facts *f, uint32_t n, uint32
                          carries);
 }
 
-// Adjoints of local arrays declared in this body start from zero in each iteration.
-static void clear_local_adjoints(reverse *r, uint32_t home)
-{
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
-            r->buffers[i].home == home)
-            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
-}
-
 static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
                          const loop_adjoint_vec *list, const uint32_t *carries)
 {
@@ -298,8 +322,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     const vy_inst *o = &r->p->insts.data[f->opener];
     if (o->name)
         vy_name(r->b, (vy_value){r->map[f->opener]}, vy_string(&r->p->module->names, o->name));
-    for (uint32_t k = 0; k < f->carried; k++)
-        r->map[f->opener + 1 + k] = carried_value(r, f, k, variable);
+    set_carried(r, f, variable);
     vy_replay(r, f->opener + 1 + f->carried, f->end);
     clear_local_adjoints(r, f->opener);
     for (uint32_t i = 0; i < list->count; i++) {

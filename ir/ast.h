@@ -47,9 +47,11 @@ typedef struct vy_name_rec {
     const char *text; // terminated
     uint32_t length, hash;
     struct vy_name_rec *chain;
-    vy_decl *local;                     // variable or parameter visible here
-    vy_decl *global;                    // constant, function, program
-    int16_t builtin;                    // -2: not looked up yet
+    vy_decl *local;      // variable or parameter visible here
+    vy_decl *global;     // constant, function, program, pipeline
+    const vy_func *pipe; // pipeline in which it names a buffer or scalar, and how many
+    uint32_t suffix;     // others of the same spelling follow it there
+    int16_t builtin;     // -2: not looked up yet
     const struct vy_builtin_info *info; // built-in function of that name
 } vy_name_rec;
 
@@ -135,6 +137,8 @@ typedef enum vy_decl_kind {
     DK_CONST,
     DK_FUNC,
     DK_PROGRAM,
+    DK_PIPELINE,
+    DK_NUMBER, // of a pipeline: the counter of a repeat or a `let`; slot: a vy_dim
 } vy_decl_kind;
 
 struct vy_decl {
@@ -151,6 +155,7 @@ struct vy_decl {
     uint32_t rank, set, binding;
     vy_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
     vy_name_rec *name, *init_from;
+    vy_decl *init_decl;  // PS_BUFFER: the same, after sema
     vy_func *func;       // DK_FUNC, DK_PROGRAM
     vy_scalar value;     // DK_CONST
     vy_decl *next;       // in its list
@@ -209,11 +214,44 @@ typedef struct vy_callee {
     struct vy_callee *next;
 } vy_callee;
 
-struct vy_func { // function or program
+typedef enum vy_pipe_stmt_kind {
+    PS_BUFFER,
+    PS_LET,
+    PS_DISPATCH,
+    PS_REPEAT,
+    PS_CHECKPOINT,
+} vy_pipe_stmt_kind;
+
+typedef struct vy_pipe_actual { // argument of a dispatch
+    vy_name_rec *name;          // of a scalar given as name=value; NULL: a buffer
+    uint32_t line, column;
+    vy_expr *value;
+    vy_decl *param; // scalar: what it is given to
+    struct vy_pipe_actual *next;
+} vy_pipe_actual;
+
+typedef struct vy_pipe_stmt {
+    uint8_t kind, keep; // vy_keep_states
+    uint32_t line, column;
+    uint32_t buffers, scalars; // DISPATCH: how many arguments
+    vy_decl *decl;             // BUFFER; LET, REPEAT: the number
+    vy_name_rec *name;         // DISPATCH: the program
+    vy_func *func;             // DISPATCH: the same, after sema
+    vy_pipe_actual *args;      // DISPATCH
+    vy_expr *groups;           // DISPATCH: one to three, or NULL
+    vy_expr *value;            // LET; REPEAT: from
+    vy_expr *to, *keep_count;  // REPEAT
+    struct vy_pipe_stmt *body; // REPEAT, CHECKPOINT
+    struct vy_pipe_stmt *next;
+} vy_pipe_stmt;
+
+struct vy_func { // function, program or pipeline
     vy_decl *decl;
     vy_decl *params, *overs;
     vy_expr *workgroup;
     vy_stmt *body;
+    vy_pipe_stmt *steps; // of a pipeline
+    uint32_t program;    // index in the module, when lowered
     uint8_t results[VY_MAX_RANK];
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement

@@ -5,19 +5,11 @@
 // bytes that are left, every number by the field it goes into, and when the tables stand the checker
 // looks at what they refer to (vy_module_check) before anybody else does.
 #include "binary.h"
+#include "pipe.h"
 
 #include <string.h>
 
-typedef struct reader {
-    const uint8_t *at, *end;
-    vy_module *m;
-    const char *wrong; // first finding
-    bool no_memory;
-    uint32_t *names; // offsets in m->names
-    uint32_t name_count;
-} reader;
-
-static bool ok(const reader *r) { return !r->wrong && !r->no_memory; }
+typedef vy_binary_reader reader;
 
 static uint64_t bad(reader *r, const char *what)
 {
@@ -25,7 +17,7 @@ static uint64_t bad(reader *r, const char *what)
     return 0;
 }
 
-static uint64_t get(reader *r)
+uint64_t vy_binary_get(reader *r)
 {
     uint64_t v = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -38,24 +30,23 @@ static uint64_t get(reader *r)
     return bad(r, "a number is too large");
 }
 
-static uint64_t get_max(reader *r, uint64_t max)
+uint64_t vy_binary_get_max(reader *r, uint64_t max)
 {
-    uint64_t v = get(r);
+    uint64_t v = vy_binary_get(r);
     return v <= max ? v : bad(r, "a number is out of range");
 }
 
-static uint32_t get32(reader *r) { return (uint32_t)get_max(r, UINT32_MAX); }
+static uint32_t get32(reader *r) { return (uint32_t)vy_binary_get_max(r, UINT32_MAX); }
 
 static int64_t get_signed(reader *r)
 {
-    uint64_t v = get(r);
+    uint64_t v = vy_binary_get(r);
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-// A count of things that take at least `least` bytes each.
-static uint32_t get_count(reader *r, uint32_t least)
+uint32_t vy_binary_get_count(reader *r, uint32_t least)
 {
-    uint64_t left = (uint64_t)(r->end - r->at), n = get(r);
+    uint64_t left = (uint64_t)(r->end - r->at), n = vy_binary_get(r);
     if (n > left / least || n > VY_MAX_INSTRUCTIONS)
         return (uint32_t)bad(r, "a count is too large");
     return (uint32_t)n;
@@ -64,8 +55,8 @@ static uint32_t get_count(reader *r, uint32_t least)
 // Bytes of a string; *n its length.  No control characters: names are printed.
 static const char *get_bytes(reader *r, uint32_t *n)
 {
-    *n = get_count(r, 1);
-    if (!ok(r) || *n > (size_t)(r->end - r->at)) {
+    *n = vy_binary_get_count(r, 1);
+    if (!vy_binary_ok(r) || *n > (size_t)(r->end - r->at)) {
         bad(r, "it ends too early");
         *n = 0;
         return "";
@@ -77,7 +68,7 @@ static const char *get_bytes(reader *r, uint32_t *n)
     return (const char *)s;
 }
 
-static const char *get_string(reader *r)
+const char *vy_binary_get_string(reader *r)
 {
     uint32_t n;
     const char *s = get_bytes(r, &n);
@@ -94,27 +85,27 @@ static void keep(reader *r, bool pushed)
 // ------------------------------------------------------------------------------------------ tables
 static void read_names(reader *r)
 {
-    uint32_t n = get_count(r, 1);
+    uint32_t n = vy_binary_get_count(r, 1);
     r->names = vy_arena_alloc(&r->m->arena, ((size_t)n + 1) * sizeof *r->names);
     if (!r->names) {
         r->no_memory = true;
         return;
     }
     r->name_count = n;
-    for (uint32_t i = 1; i <= n && ok(r); i++) {
+    for (uint32_t i = 1; i <= n && vy_binary_ok(r); i++) {
         uint32_t length;
         const char *s = get_bytes(r, &length);
-        if (ok(r) && length == 0) bad(r, "a name is empty");
-        if (ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, length)) != 0);
+        if (vy_binary_ok(r) && length == 0) bad(r, "a name is empty");
+        if (vy_binary_ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, length)) != 0);
     }
 }
 
 static void read_scalars(reader *r, vy_program *p)
 {
-    uint32_t n = get_count(r, 3);
-    for (uint32_t i = 0; i < n && ok(r); i++) {
-        vy_scalar_param s = {.name = get_string(r)};
-        s.type = (vy_type)get_max(r, VY_TYPE_COUNT - 1);
+    uint32_t n = vy_binary_get_count(r, 3);
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
+        vy_scalar_param s = {.name = vy_binary_get_string(r)};
+        s.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
         s.line = get32(r);
         keep(r, vy_vec_push(&p->scalars, s));
     }
@@ -122,9 +113,9 @@ static void read_scalars(reader *r, vy_program *p)
 
 static void read_dims(reader *r, vy_program *p)
 {
-    uint32_t n = get_count(r, 2);
-    for (uint32_t i = 1; i <= n && ok(r); i++) {
-        vy_dim_node d = {.op = (vy_dim_op)get_max(r, VY_DIM_MAX)};
+    uint32_t n = vy_binary_get_count(r, 2);
+    for (uint32_t i = 1; i <= n && vy_binary_ok(r); i++) {
+        vy_dim_node d = {.op = (vy_dim_op)vy_binary_get_max(r, VY_DIM_SQRT)};
         if (d.op < VY_DIM_ADD) {
             d.value = get_signed(r);
         } else {
@@ -137,36 +128,36 @@ static void read_dims(reader *r, vy_program *p)
 
 static void read_buffer(reader *r, vy_program *p)
 {
-    vy_buf b = {.name = get_string(r)};
-    b.cls = (vy_buffer_class)get_max(r, VY_LOCAL);
-    b.type = (vy_type)get_max(r, VY_TYPE_COUNT - 1);
-    b.rank = (uint32_t)get_max(r, VY_MAX_RANK);
+    vy_buf b = {.name = vy_binary_get_string(r)};
+    b.cls = (vy_buffer_class)vy_binary_get_max(r, VY_LOCAL);
+    b.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
+    b.rank = (uint32_t)vy_binary_get_max(r, VY_MAX_RANK);
     b.dims = vy_arena_alloc(&r->m->arena, (b.rank + 1) * sizeof *b.dims);
     if (!b.dims) r->no_memory = true;
-    for (uint32_t k = 0; k < b.rank && ok(r); k++) b.dims[k].id = get32(r);
+    for (uint32_t k = 0; k < b.rank && vy_binary_ok(r); k++) b.dims[k].id = get32(r);
     b.set = get32(r);
     b.binding = get32(r);
     b.view_of = get32(r);
-    b.workspace = get_max(r, 1) != 0;
-    b.init = (vy_init)get_max(r, VY_INIT_COPY);
-    if (b.init == VY_INIT_COPY) b.init_from = get_string(r);
+    b.workspace = vy_binary_get_max(r, 1) != 0;
+    b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
+    if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_string(r);
     b.line = get32(r);
     keep(r, vy_vec_push(&p->buffers, b));
 }
 
 static void read_declarations(reader *r, vy_program *p)
 {
-    p->name = get_string(r);
+    p->name = vy_binary_get_string(r);
     p->line = get32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = get32(r);
-    p->has_workgroup = get_max(r, 1) != 0;
+    p->has_workgroup = vy_binary_get_max(r, 1) != 0;
     read_scalars(r, p);
     read_dims(r, p);
-    uint32_t n = get_count(r, 10);
-    for (uint32_t i = 0; i < n && ok(r); i++) read_buffer(r, p);
-    n = get_count(r, 2);
-    for (uint32_t i = 0; i < n && ok(r); i++) {
-        vy_over_var v = {.name = get_string(r)};
+    uint32_t n = vy_binary_get_count(r, 10);
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_buffer(r, p);
+    n = vy_binary_get_count(r, 2);
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
+        vy_over_var v = {.name = vy_binary_get_string(r)};
         v.extent.id = get32(r);
         keep(r, vy_vec_push(&p->overs, v));
     }
@@ -175,12 +166,12 @@ static void read_declarations(reader *r, vy_program *p)
 // -------------------------------------------------------------------------------------------- code
 static void read_leaves(reader *r, vy_program *p)
 {
-    uint32_t n = get_count(r, 3);
-    for (uint32_t i = 0; i < n && ok(r); i++) {
-        vy_leaf l = {.kind = (uint8_t)get_max(r, VY_LEAF_LEN)};
-        l.type = (uint8_t)get_max(r, VY_TYPE_COUNT - 1);
+    uint32_t n = vy_binary_get_count(r, 3);
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
+        vy_leaf l = {.kind = (uint8_t)vy_binary_get_max(r, VY_LEAF_LEN)};
+        l.type = (uint8_t)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
         if (l.kind == VY_LEAF_CONST) {
-            l.value.u = get(r);
+            l.value.u = vy_binary_get(r);
         } else {
             l.index = get32(r);
             l.axis = get32(r);
@@ -191,7 +182,7 @@ static void read_leaves(reader *r, vy_program *p)
 
 static uint32_t read_operand(reader *r, const vy_program *p, uint32_t id)
 {
-    uint64_t v = get(r);
+    uint64_t v = vy_binary_get(r);
     if (v & 1) {
         if (v / 2 >= p->leaves.count) bad(r, "an operand names no leaf");
         return (uint32_t)(v / 2) | VY_LEAF_BIT;
@@ -202,12 +193,12 @@ static uint32_t read_operand(reader *r, const vy_program *p, uint32_t id)
 
 static void read_code(reader *r, vy_program *p)
 {
-    uint32_t n = get_count(r, 8);
+    uint32_t n = vy_binary_get_count(r, 8);
     int64_t line = 0;
-    for (uint32_t id = 1; id <= n && ok(r); id++) {
-        vy_inst i = {.op = (uint16_t)get_max(r, VY_OP_COUNT - 1)};
-        i.type = (uint8_t)get_max(r, VY_TYPE_COUNT - 1);
-        i.flags = (uint8_t)get_max(r, UINT8_MAX);
+    for (uint32_t id = 1; id <= n && vy_binary_ok(r); id++) {
+        vy_inst i = {.op = (uint16_t)vy_binary_get_max(r, VY_OP_COUNT - 1)};
+        i.type = (uint8_t)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
+        i.flags = (uint8_t)vy_binary_get_max(r, UINT8_MAX);
         int64_t delta = get_signed(r);
         if (delta > UINT32_MAX || delta < -(int64_t)UINT32_MAX)
             bad(r, "a line is out of range");
@@ -215,45 +206,56 @@ static void read_code(reader *r, vy_program *p)
             line += delta;
         if (line < 0 || line > UINT32_MAX) bad(r, "a line is out of range");
         i.line = (uint32_t)line;
-        i.column = (uint16_t)get_max(r, UINT16_MAX);
-        uint64_t name = get_max(r, r->name_count);
-        i.name = ok(r) ? r->names[name] : 0;
+        i.column = (uint16_t)vy_binary_get_max(r, UINT16_MAX);
+        uint64_t name = vy_binary_get_max(r, r->name_count);
+        i.name = vy_binary_ok(r) ? r->names[name] : 0;
         i.aux = get32(r);
-        i.nargs = get_count(r, 1);
+        i.nargs = vy_binary_get_count(r, 1);
         i.args = p->args.count;
-        for (uint32_t k = 0; k < i.nargs && ok(r); k++)
+        for (uint32_t k = 0; k < i.nargs && vy_binary_ok(r); k++)
             keep(r, vy_vec_push(&p->args, read_operand(r, p, id)));
         keep(r, vy_vec_push(&p->insts, i));
     }
 }
 
-static void read_program(reader *r)
+vy_program *vy_binary_get_declarations(reader *r)
 {
     vy_program *p = vy_realloc(NULL, sizeof *p);
     if (!p) {
         r->no_memory = true;
-        return;
+        return NULL;
     }
     *p = (vy_program){.module = r->m};
     keep(r, vy_vec_push(&p->insts, (vy_inst){0}) && vy_vec_push(&p->dims, (vy_dim_node){0}) &&
                 vy_vec_push(&p->buffers, (vy_buf){0}));
-    if (ok(r)) read_declarations(r, p);
-    if (ok(r)) read_leaves(r, p);
-    if (ok(r)) read_code(r, p);
-    if (ok(r) && vy_vec_push(&r->m->programs, p)) return;
-    if (ok(r)) r->no_memory = true;
+    if (vy_binary_ok(r)) read_declarations(r, p);
+    if (vy_binary_ok(r)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+static void read_program(reader *r)
+{
+    vy_program *p = vy_binary_get_declarations(r);
+    if (!p) return;
+    read_leaves(r, p);
+    if (vy_binary_ok(r)) read_code(r, p);
+    if (vy_binary_ok(r) && vy_vec_push(&r->m->programs, p)) return;
+    if (vy_binary_ok(r)) r->no_memory = true;
     vy_program_free(p);
 }
 
 static void read_payload(reader *r)
 {
     r->m->order = get32(r);
-    const char *file = get_string(r);
+    const char *file = vy_binary_get_string(r);
     if (file) r->m->file = file;
-    if (ok(r)) read_names(r);
-    uint32_t n = ok(r) ? get_count(r, 16) : 0;
-    for (uint32_t i = 0; i < n && ok(r); i++) read_program(r);
-    if (ok(r) && r->at != r->end) bad(r, "something follows its end");
+    if (vy_binary_ok(r)) read_names(r);
+    uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, 16) : 0;
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_program(r);
+    n = vy_binary_ok(r) ? vy_binary_get_count(r, 9) : 0;
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) vy_binary_get_pipeline(r);
+    if (vy_binary_ok(r) && r->at != r->end) bad(r, "something follows its end");
 }
 
 // ------------------------------------------------------------------------------------------ header
@@ -297,6 +299,7 @@ static bool check_header(vy_module *m, const uint8_t *data, size_t size)
 static void drop_programs(vy_module *m)
 {
     while (m->programs.count) vy_program_free(m->programs.data[--m->programs.count]);
+    while (m->pipelines.count) vy_pipeline_free(m->pipelines.data[--m->pipelines.count]);
 }
 
 vy_module *vy_binary_read(const void *data, size_t size)

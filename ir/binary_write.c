@@ -8,16 +8,7 @@
 
 const uint8_t vy_binary_magic[8] = {0x89, 'V', 'Y', 'R', 'E', '\r', '\n', 0x1a};
 
-VY_VEC_TYPE(byte_vec, uint8_t);
-
-typedef struct writer {
-    byte_vec out;
-    bool failed;
-    const vy_module *m;
-    uint32_t *name_number; // by offset in m->names
-    uint32_t names;
-    vy_id_vec name_order;
-} writer;
+typedef vy_binary_writer writer;
 
 static void put_bytes(writer *w, const void *data, size_t n)
 {
@@ -30,7 +21,7 @@ static void put_bytes(writer *w, const void *data, size_t n)
     w->out.count += (uint32_t)n;
 }
 
-static void put(writer *w, uint64_t v)
+void vy_binary_put(writer *w, uint64_t v)
 {
     uint8_t bytes[10];
     int n = 0;
@@ -43,12 +34,15 @@ static void put(writer *w, uint64_t v)
     put_bytes(w, bytes, (size_t)n);
 }
 
-static void put_signed(writer *w, int64_t v) { put(w, (uint64_t)v << 1 ^ (uint64_t)(v >> 63)); }
+static void put_signed(writer *w, int64_t v)
+{
+    vy_binary_put(w, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
 
-static void put_string(writer *w, const char *s)
+void vy_binary_put_string(writer *w, const char *s)
 {
     size_t n = s ? strlen(s) : 0;
-    put(w, n);
+    vy_binary_put(w, n);
     put_bytes(w, s, n);
 }
 
@@ -68,14 +62,15 @@ static bool number_names(writer *w)
             if (!vy_vec_push(&w->name_order, name)) return false;
         }
     }
-    put(w, w->names);
+    vy_binary_put(w, w->names);
     for (uint32_t i = 0; i < w->names; i++)
-        put_string(w, vy_string(&m->names, w->name_order.data[i]));
+        vy_binary_put_string(w, vy_string(&m->names, w->name_order.data[i]));
     return true;
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Dimensions in use keep their order; number[old] is the new one.
+// Dimensions in use keep their order; number[old] is the new one, and on entry nonzero for those that
+// something else uses.
 static uint32_t number_dims(const vy_program *p, uint32_t *number)
 {
     uint32_t n = 0;
@@ -94,74 +89,74 @@ static uint32_t number_dims(const vy_program *p, uint32_t *number)
 
 static void put_dims(writer *w, const vy_program *p, const uint32_t *number, uint32_t count)
 {
-    put(w, count);
+    vy_binary_put(w, count);
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         if (!number[i]) continue;
-        put(w, d->op);
+        vy_binary_put(w, d->op);
         if (d->op < VY_DIM_ADD) {
             put_signed(w, d->value);
         } else {
-            put(w, number[d->a]);
-            put(w, number[d->b]);
+            vy_binary_put(w, number[d->a]);
+            vy_binary_put(w, number[d->b]);
         }
     }
 }
 
 static void put_buffers(writer *w, const vy_program *p, const uint32_t *number)
 {
-    put(w, p->buffers.count - 1);
+    vy_binary_put(w, p->buffers.count - 1);
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         const vy_buf *f = &p->buffers.data[b];
-        put_string(w, f->name);
-        put(w, f->cls);
-        put(w, f->type);
-        put(w, f->rank);
-        for (uint32_t k = 0; k < f->rank; k++) put(w, number[f->dims[k].id]);
-        put(w, f->set);
-        put(w, f->binding);
-        put(w, f->view_of);
-        put(w, f->workspace);
-        put(w, f->init);
-        if (f->init == VY_INIT_COPY) put_string(w, f->init_from);
-        put(w, f->line);
+        vy_binary_put_string(w, f->name);
+        vy_binary_put(w, f->cls);
+        vy_binary_put(w, f->type);
+        vy_binary_put(w, f->rank);
+        for (uint32_t k = 0; k < f->rank; k++) vy_binary_put(w, number[f->dims[k].id]);
+        vy_binary_put(w, f->set);
+        vy_binary_put(w, f->binding);
+        vy_binary_put(w, f->view_of);
+        vy_binary_put(w, f->workspace);
+        vy_binary_put(w, f->init);
+        if (f->init == VY_INIT_COPY) vy_binary_put_string(w, f->init_from);
+        vy_binary_put(w, f->line);
     }
 }
 
-static void put_declarations(writer *w, const vy_program *p, uint32_t *dims)
+void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
 {
-    put_string(w, p->name);
-    put(w, p->line);
-    for (int k = 0; k < 3; k++) put(w, p->workgroup[k]);
-    put(w, p->has_workgroup);
-    put(w, p->scalars.count);
+    vy_binary_put_string(w, p->name);
+    vy_binary_put(w, p->line);
+    for (int k = 0; k < 3; k++) vy_binary_put(w, p->workgroup[k]);
+    vy_binary_put(w, p->has_workgroup);
+    vy_binary_put(w, p->scalars.count);
     for (uint32_t i = 0; i < p->scalars.count; i++) {
-        put_string(w, p->scalars.data[i].name);
-        put(w, p->scalars.data[i].type);
-        put(w, p->scalars.data[i].line);
+        vy_binary_put_string(w, p->scalars.data[i].name);
+        vy_binary_put(w, p->scalars.data[i].type);
+        vy_binary_put(w, p->scalars.data[i].line);
     }
     uint32_t count = number_dims(p, dims);
     put_dims(w, p, dims, count);
     put_buffers(w, p, dims);
-    put(w, p->overs.count);
+    vy_binary_put(w, p->overs.count);
     for (uint32_t i = 0; i < p->overs.count; i++) {
-        put_string(w, p->overs.data[i].name);
-        put(w, dims[p->overs.data[i].extent.id]);
+        vy_binary_put_string(w, p->overs.data[i].name);
+        vy_binary_put(w, dims[p->overs.data[i].extent.id]);
     }
 }
 
 // ------------------------------------------------------------------------------------------- code
 static void put_leaf(writer *w, const vy_leaf *l)
 {
-    put(w, l->kind);
-    put(w, l->type);
+    vy_binary_put(w, l->kind);
+    vy_binary_put(w, l->type);
     if (l->kind == VY_LEAF_CONST) {
         vy_scalar v = l->value;
         if (vy_type_is_float((vy_type)l->type) && v.f != v.f) v.u = 0x7FF8000000000000u;
-        put(w, v.u);
+        vy_binary_put(w, v.u);
     } else {
-        put(w, l->index);
-        put(w, l->axis);
+        vy_binary_put(w, l->index);
+        vy_binary_put(w, l->axis);
     }
 }
 
@@ -169,7 +164,7 @@ static void put_leaves(writer *w, const vy_program *p, uint32_t *number)
 {
     uint32_t n = 0;
     for (int round = 0; round < 2; round++) { // count, then write
-        if (round) put(w, n);
+        if (round) vy_binary_put(w, n);
         for (uint32_t i = 0; i < p->leaves.count; i++) number[i] = 0;
         n = 0;
         for (uint32_t id = 1; id < p->insts.count; id++)
@@ -185,22 +180,22 @@ static void put_leaves(writer *w, const vy_program *p, uint32_t *number)
 static void put_code(writer *w, const vy_program *p, const uint32_t *leaf_number)
 {
     uint32_t line = 0;
-    put(w, p->insts.count - 1);
+    vy_binary_put(w, p->insts.count - 1);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        put(w, i->op);
-        put(w, i->type);
-        put(w, i->flags);
+        vy_binary_put(w, i->op);
+        vy_binary_put(w, i->type);
+        vy_binary_put(w, i->flags);
         put_signed(w, (int64_t)i->line - line);
         line = i->line;
-        put(w, i->column);
-        put(w, w->name_number[i->name]);
-        put(w, i->aux);
-        put(w, i->nargs);
+        vy_binary_put(w, i->column);
+        vy_binary_put(w, w->name_number[i->name]);
+        vy_binary_put(w, i->aux);
+        vy_binary_put(w, i->nargs);
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t v = vy_arg(p, id, k);
-            put(w, VY_IS_LEAF(v) ? 2 * ((uint64_t)leaf_number[VY_LEAF_INDEX(v)] - 1) + 1
-                                 : 2 * (uint64_t)(id - v));
+            vy_binary_put(w, VY_IS_LEAF(v) ? 2 * ((uint64_t)leaf_number[VY_LEAF_INDEX(v)] - 1) + 1
+                                           : 2 * (uint64_t)(id - v));
         }
     }
 }
@@ -214,7 +209,7 @@ static void put_program(writer *w, const vy_program *p)
         return;
     }
     memset(numbers, 0, (dims + leaves) * sizeof *numbers);
-    put_declarations(w, p, numbers);
+    vy_binary_put_declarations(w, p, numbers);
     put_leaves(w, p, numbers + dims);
     put_code(w, p, numbers + dims);
     vy_free(numbers);
@@ -248,12 +243,15 @@ void *vy_binary_write(const vy_module *m, size_t *size)
     writer w = {.m = m};
     uint8_t header[VY_BINARY_HEADER] = {0};
     put_bytes(&w, header, sizeof header);
-    put(&w, m->order);
-    put_string(&w, m->file);
+    vy_binary_put(&w, m->order);
+    vy_binary_put_string(&w, m->file);
     if (!number_names(&w)) w.failed = true;
-    put(&w, m->programs.count);
+    vy_binary_put(&w, m->programs.count);
     for (uint32_t i = 0; i < m->programs.count && !w.failed; i++)
         put_program(&w, m->programs.data[i]);
+    vy_binary_put(&w, m->pipelines.count);
+    for (uint32_t i = 0; i < m->pipelines.count && !w.failed; i++)
+        vy_binary_put_pipeline(&w, m->pipelines.data[i]);
     vy_free(w.name_number);
     vy_vec_free(&w.name_order);
     if (w.failed) {

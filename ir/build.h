@@ -77,6 +77,7 @@ struct vy_builder {
     build_region_vec regions; // open ones; [0] is the whole program
     build_byte_vec open;      // by region serial
     vy_id_vec versions;       // by buffer
+    uint32_t parameters;      // buffers that are parameters
     uint32_t clock, epoch;    // memory versions; loads of written memory older than epoch are stale
     uint32_t *leaf_table;
     uint32_t leaf_table_size;
@@ -105,6 +106,10 @@ bool vy_leaf_insert(vy_builder *b, uint32_t index);
 bool vy_open_region(vy_builder *b, uint32_t opener);
 // True if `id` may be used here.
 bool vy_visible(const vy_builder *b, uint32_t id);
+// A buffer whose `?` dimensions stay other buffers' lengths (intermediates of pipelines).
+vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
+                          uint32_t rank, const vy_dim *dims);
+vy_dim vy_dim_step(vy_builder *b, uint32_t step); // VY_DIM_STEP
 // The innermost frame; opens one.
 build_frame *vy_frame_top(vy_builder *b);
 bool vy_frame_push(vy_builder *b, build_frame_kind kind);

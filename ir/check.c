@@ -5,6 +5,7 @@
 // so a name table or a dimension is not believed either.  Duplicates are found by sorting: a file may
 // declare a million parameters.
 #include "check.h"
+#include "pipe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,10 @@ static bool good_dims(const vy_program *p)
     if (p->dims.count == 0) return false;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        if ((unsigned)d->op > VY_DIM_MAX) return false;
+        if ((unsigned)d->op > VY_DIM_SQRT) return false;
         if (d->op == VY_DIM_SCALAR && (d->value < 0 || d->value >= p->scalars.count)) return false;
         if (d->op == VY_DIM_UNKNOWN && (d->value < 0 || d->value >= p->buffers.count)) return false;
+        if (d->op == VY_DIM_STEP && !p->signature) return false;
         if (d->op < VY_DIM_ADD) continue;
         if (!d->a || d->a >= i || !d->b || d->b >= i) return false;
     }
@@ -147,6 +149,8 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
+        if (p->signature && b->workspace)
+            continue; // may be as long as a parameter: check_pipeline.c
         for (uint32_t k = 0; k < b->rank; k++) {
             if (!unknown[b->dims[k].id]) continue;
             bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
@@ -267,7 +271,7 @@ static bool check_bindings(vy_program *p, entry *list)
     uint32_t n = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->cls > VY_INOUT || b->view_of) continue;
+        if (b->cls > VY_INOUT || b->view_of || (p->signature && b->workspace)) continue;
         list[n++] = (entry){b->name, (uint64_t)b->set << 32 | b->binding, b->line};
     }
     qsort(list, n, sizeof *list, by_key);
@@ -320,20 +324,23 @@ bool vy_check_program(vy_program *p)
 
 static bool check_program_names(vy_module *m)
 {
-    uint32_t n = m->programs.count;
-    entry *list = vy_realloc(NULL, (n + 1) * sizeof *list);
+    uint32_t n = 0;
+    entry *list =
+        vy_realloc(NULL, ((size_t)m->programs.count + m->pipelines.count + 1) * sizeof *list);
     if (!list) {
         vy_fail_oom(m);
         return false;
     }
-    for (uint32_t i = 0; i < n; i++)
-        list[i] = (entry){.name = m->programs.data[i]->name, .line = m->programs.data[i]->line};
+    for (uint32_t i = 0; i < m->programs.count; i++)
+        list[n++] = (entry){.name = m->programs.data[i]->name, .line = m->programs.data[i]->line};
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        list[n++] = (entry){.name = m->pipelines.data[i]->name, .line = m->pipelines.data[i]->line};
     qsort(list, n, sizeof *list, by_name);
     bool ok = true;
     for (uint32_t i = 1; i < n && ok; i++) {
         if (strcmp(list[i - 1].name, list[i].name) != 0) continue;
         vy_fail(m, VY_E_DUPLICATE_NAME, list[i].line, column_of(m, list[i].line, list[i].name),
-                NULL, "two programs are named `%s`", list[i].name);
+                NULL, "two programs or pipelines are named `%s`", list[i].name);
         ok = false;
     }
     vy_free(list);
@@ -345,5 +352,7 @@ bool vy_module_check(vy_module *m)
     if (!vy_module_ok(m)) return false;
     for (uint32_t i = 0; i < m->programs.count; i++)
         if (!vy_check_program(m->programs.data[i])) return false;
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        if (!vy_check_pipeline(m->pipelines.data[i])) return false;
     return check_program_names(m);
 }

@@ -4,6 +4,7 @@
 //   check.c          vy_check_program, vy_module_check; declarations
 //   check_code.c     the code's structure, visibility and types
 //   check_rules.c    rules of the language about single instructions and their order
+//   check_pipeline.c, check_dispatch.c  pipelines (pipe.h)
 //   check_uniform.c  barriers and subgroup operations in uniform control flow
 #ifndef VYRE_CHECK_H
 #define VYRE_CHECK_H

@@ -50,6 +50,14 @@ X(ARRAY_EXTENT,      "E0308", PROGRAM, "shared and local arrays need constant po
 X(DIM_SCALAR,        "E0309", PROGRAM, "compute dimensions from constants and integer scalar parameters")
 X(ATOMIC_USE,        "E0310", PROGRAM, "use 32- or 64-bit elements in a buffer or shared array, and and/or/xor on integers only")
 X(STORAGE_TYPE,      "E0311", PROGRAM, "use i32 or u32; 8- and 16-bit integers are element types of buffers only")
+/* E032x pipelines */
+X(PIPE_ARGUMENTS,    "E0321", PROGRAM, "pass one buffer for each buffer parameter, in its order and of its type and rank")
+X(PIPE_SCALAR,       "E0322", PROGRAM, "give the scalar with name=value")
+X(PIPE_SHAPE,        "E0323", PROGRAM, "make the shapes agree with what the program declares")
+X(PIPE_OVERLAP,      "E0324", PROGRAM, "copy one of them first, or take different slices")
+X(PIPE_GROUPS,       "E0325", PROGRAM, "write @groups(x, y, z) before the dispatch of a program without `over`, and only there")
+X(PIPE_ORDER,        "E0326", PROGRAM, "use counters inside their repeat, values and buffers behind their step and inside its block")
+X(PIPE_REPEAT,       "E0327", PROGRAM, "write checkpoint(sqrt), checkpoint(k) or checkpoint(revolve, k) with k from 1 up")
 /* E04xx binary form */
 X(BINARY_MAGIC,      "E0401", PROGRAM, "give a file that `vy_binary_write` made")
 X(BINARY_VERSION,    "E0402", PROGRAM, "write the file again with this version")
@@ -78,4 +86,6 @@ X(EVAL_RACE,         "E0709", PROGRAM, "use an atomic, put a barrier() between, 
 X(EVAL_RANGE,        "E0710", PROGRAM, "guard the access, or correct the index")
 X(EVAL_UNINIT,       "E0711", PROGRAM, "store to the element before it is read")
 X(EVAL_LAUNCH,       "E0712", PROGRAM, "launch fewer invocations")
+X(EVAL_SLICE,        "E0713", PROGRAM, "take slices and values within the extents of the buffer")
+X(EVAL_LIMIT,        "E0714", PROGRAM, "allow more memory, or run fewer invocations or iterations")
 // clang-format on

@@ -35,7 +35,7 @@ static bool same_key(const key *x, const key *y)
 static key key_of(const vy_program *p, const vy_extent *form, uint32_t node)
 {
     const vy_dim_node *d = &p->dims.data[node];
-    key k = {.op = d->op, .value = d->op <= VY_DIM_UNKNOWN ? d->value : 0};
+    key k = {.op = d->op, .value = d->op < VY_DIM_ADD ? d->value : 0};
     if (d->op < VY_DIM_ADD) return k;
     k.a = form[d->a];
     k.b = form[d->b];

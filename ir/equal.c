@@ -8,7 +8,7 @@
 // where they are first met.
 //
 // Not compared: debug names, names of arrays, lines, flags that passes prove.
-#include "ir.h"
+#include "pipe.h"
 
 #include <string.h>
 
@@ -51,24 +51,39 @@ static void classify(dim_table *t, const vy_program *p, uint32_t *class)
         dim_key k = {.op = d->op};
         if (d->op >= VY_DIM_ADD)
             k.a = class[d->a], k.b = class[d->b];
-        else if (d->op != VY_DIM_UNKNOWN)
+        else if (d->op != VY_DIM_UNKNOWN || p->signature) // in a program it is the buffer's own
             k.value = d->value;
         class[i] = dim_class(t, k);
     }
 }
 
+static bool dim_table_make(dim_table *t, uint32_t n, vy_arena *arena)
+{
+    *t = (dim_table){.size = 16};
+    while (t->size < 2 * n) t->size *= 2;
+    t->slots = vy_arena_alloc(arena, t->size * sizeof *t->slots);
+    t->keys = vy_arena_alloc(arena, ((size_t)n + 1) * sizeof *t->keys);
+    return t->slots && t->keys;
+}
+
+uint32_t *vy_dim_classes(const vy_program *p, vy_arena *arena)
+{
+    dim_table t;
+    uint32_t *class = vy_arena_alloc(arena, p->dims.count * sizeof *class);
+    if (!class || !dim_table_make(&t, p->dims.count, arena)) return NULL;
+    classify(&t, p, class);
+    return class;
+}
+
 static bool number_dims(compare *c, vy_arena *arena)
 {
-    uint32_t n = c->a->dims.count + c->b->dims.count, size = 16;
-    while (size < 2 * n) size *= 2;
-    dim_table t = {.size = size};
-    t.slots = vy_arena_alloc(arena, size * sizeof *t.slots);
-    t.keys = vy_arena_alloc(arena, ((size_t)n + 1) * sizeof *t.keys);
+    dim_table t;
+    bool table = dim_table_make(&t, c->a->dims.count + c->b->dims.count, arena);
     c->dims_a = vy_arena_alloc(arena, c->a->dims.count * sizeof(uint32_t));
     c->dims_b = vy_arena_alloc(arena, c->b->dims.count * sizeof(uint32_t));
     c->to_b = vy_arena_alloc(arena, c->a->buffers.count * sizeof(uint32_t));
     c->to_a = vy_arena_alloc(arena, c->b->buffers.count * sizeof(uint32_t));
-    if (!t.slots || !t.keys || !c->dims_a || !c->dims_b || !c->to_b || !c->to_a) return false;
+    if (!table || !c->dims_a || !c->dims_b || !c->to_b || !c->to_a) return false;
     classify(&t, c->a, c->dims_a);
     classify(&t, c->b, c->dims_b);
     return true;
@@ -171,10 +186,84 @@ static bool same_program(const vy_program *a, const vy_program *b)
     return same;
 }
 
+// -------------------------------------------------------------------------------------- pipelines
+static bool same_dims(const compare *c, uint32_t n, const vy_dim *x, const vy_dim *y)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (c->dims_a[x[k].id] != c->dims_b[y[k].id]) return false;
+    return true;
+}
+
+static bool same_given(const compare *c, vy_type type, const vy_pipe_scalar *x,
+                       const vy_pipe_scalar *y)
+{
+    if (x->kind != y->kind) return false;
+    switch (x->kind) {
+    case VY_PIPE_DIM: return same_dims(c, 1, &x->dim, &y->dim);
+    case VY_PIPE_PARAM: return x->scalar == y->scalar;
+    default: return vy_scalar_same(type, x->value, y->value);
+    }
+}
+
+static bool same_dispatch(const compare *c, const vy_program *p, const vy_pipe_step *x,
+                          const vy_pipe_step *y)
+{
+    if (x->program != y->program || x->arg_count != y->arg_count || !x->groups != !y->groups)
+        return false;
+    if (x->groups && !same_dims(c, 3, x->groups, y->groups)) return false;
+    for (uint32_t i = 0; i < x->arg_count; i++) {
+        const vy_pipe_arg *a = &x->args[i], *b = &y->args[i];
+        if (c->to_b[a->buffer.id] != b->buffer.id || a->rank != b->rank ||
+            !same_dims(c, a->rank, a->index, b->index))
+            return false;
+    }
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        if (!same_given(c, p->scalars.data[i].type, &x->scalars[i], &y->scalars[i])) return false;
+    return true;
+}
+
+// Not compared: names of counters.
+static bool same_step(const compare *c, const vy_module *m, const vy_pipe_step *x,
+                      const vy_pipe_step *y)
+{
+    if (x->kind != y->kind) return false;
+    switch (x->kind) {
+    case VY_PIPE_VALUE:
+        return c->to_b[x->buffer.id] == y->buffer.id &&
+               same_dims(c, x->index_count, x->index, y->index);
+    case VY_PIPE_BUFFER: return c->to_b[x->buffer.id] == y->buffer.id;
+    case VY_PIPE_DISPATCH: return same_dispatch(c, m->programs.data[x->program], x, y);
+    case VY_PIPE_REPEAT:
+        if (x->keep != y->keep || x->partner != y->partner) return false;
+        if ((x->keep == VY_KEEP_EVERY || x->keep == VY_KEEP_REVOLVE) &&
+            !same_dims(c, 1, &x->keep_count, &y->keep_count))
+            return false;
+        return same_dims(c, 1, &x->from, &y->from) && same_dims(c, 1, &x->to, &y->to);
+    default: return x->partner == y->partner;
+    }
+}
+
+// The programs of both modules are equal.
+static bool same_pipeline(const vy_pipeline *a, const vy_pipeline *b)
+{
+    vy_arena arena = {0};
+    compare c = {.a = a->signature, .b = b->signature};
+    bool same =
+        number_dims(&c, &arena) && a->steps.count == b->steps.count && same_declarations(&c);
+    for (uint32_t i = 0; same && i < a->steps.count; i++)
+        same = same_step(&c, a->module, &a->steps.data[i], &b->steps.data[i]);
+    vy_arena_free(&arena);
+    return same;
+}
+
 bool vy_module_equal(const vy_module *a, const vy_module *b)
 {
-    if (a->order != b->order || a->programs.count != b->programs.count) return false;
+    if (a->order != b->order || a->programs.count != b->programs.count ||
+        a->pipelines.count != b->pipelines.count)
+        return false;
     for (uint32_t i = 0; i < a->programs.count; i++)
         if (!same_program(a->programs.data[i], b->programs.data[i])) return false;
+    for (uint32_t i = 0; i < a->pipelines.count; i++)
+        if (!same_pipeline(a->pipelines.data[i], b->pipelines.data[i])) return false;
     return true;
 }

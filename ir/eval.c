@@ -254,7 +254,7 @@ static bool make_lanes(vy_machine *m)
     return true;
 }
 
-static void release(vy_machine *m)
+void vy_eval_release(vy_machine *m)
 {
     for (uint32_t id = 1; m->bounds && id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
@@ -283,6 +283,7 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
     if (options) m.options = *options;
     if (report) *report = (vy_eval_report){0};
     if (m.options.subgroup_size == 0) m.options.subgroup_size = 32;
+    if (m.hooks->steps) m.steps = *m.hooks->steps;
     if (!p) {
         vy_eval_fail(&m, VY_E_API, 0, 0, "there is no program to run");
         return false;
@@ -297,7 +298,8 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
             run_group(&m);
         }
     }
-    release(&m);
+    if (m.hooks->steps) *m.hooks->steps = m.steps;
+    vy_eval_release(&m);
     return !m.failed;
 }
 

@@ -8,6 +8,7 @@
 //   eval_pure.c     operations on values          eval_flow.c     if, loops
 //   eval_memory.c   loads, stores, atomics        eval_shadow.c   races, first writes
 //   eval_subgroup.c subgroup operations, barrier  eval_path.c   path hash
+//   eval_pipeline.c vy_eval_pipeline: step after step
 //
 // Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
 // register: one vy_scalar per lane.  `act` lists the active lanes in ascending order.  A program
@@ -29,11 +30,20 @@ typedef struct vy_eval_hooks {
     // operand select/min/max/abs took, the integer that floor and conversions gave), so that two
     // runs on nearby data took the same path if their hashes agree.  Start it at any value.
     uint64_t *path_hash;
+    // When not NULL: the steps taken already, towards options.max_steps; those of this run are added.
+    uint64_t *steps;
+    // When not NULL: bytes that workspaces may take, in place of options.max_workspace_bytes.
+    const uint64_t *workspace_left;
+    bool exact_groups; // options.groups may be 0: then nothing runs
 } vy_eval_hooks;
 bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
                     const vy_eval_scalar *scalars, uint32_t scalar_count,
                     const vy_eval_options *options, const vy_eval_hooks *hooks,
                     vy_eval_report *report, vy_diag *diag);
+bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers,
+                             uint32_t buffer_count, const vy_eval_scalar *scalars,
+                             uint32_t scalar_count, const vy_eval_options *options,
+                             const vy_eval_hooks *hooks, vy_eval_report *report, vy_diag *diag);
 
 // Who touched an element of one access class last.  Invocations are numbered from 1, 0 is none.
 typedef struct vy_touch {
@@ -63,6 +73,14 @@ typedef struct vy_bound {
     vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
 } vy_bound;
+
+// What a dimension node came to.
+typedef enum vy_dim_result {
+    VY_DIM_MISSING,
+    VY_DIM_FINE,
+    VY_DIM_OVERFLOWS,
+    VY_DIM_DIVIDES_BY_ZERO
+} vy_dim_result;
 
 typedef struct vy_machine vy_machine;
 typedef struct vy_xinst vy_xinst;
@@ -101,14 +119,18 @@ struct vy_machine {
     vy_eval_report *report;
     vy_diag *diag;
     bool failed;
+    // Pipelines: p is the signature, and nothing of it is executed.
+    bool pipeline;
+    const int64_t *step_values; // by step: what VY_DIM_STEP nodes stand for
+    const bool *step_known;
 
     // bound by eval_bind.c
     vy_bound *bounds;    // by buffer id
     vy_scalar *scalars;  // by parameter index
     int64_t *dim_values; // by dim node
-    uint8_t *dim_states;
-    uint64_t *extents; // by over variable
-    uint64_t size[3];  // invocations along x, y, z
+    uint8_t *dim_states; // vy_dim_result
+    uint64_t *extents;   // by over variable
+    uint64_t size[3];    // invocations along x, y, z
     uint32_t workgroup[3];
     uint64_t groups[3];
     uint64_t group_count;
@@ -174,7 +196,13 @@ bool vy_eval_bind(vy_machine *m, const vy_eval_buffer *buffers, uint32_t buffer_
 // eval_shape.c: scalars inferred, dims evaluated, shapes compared; the launch.
 bool vy_eval_infer(vy_machine *m, const vy_eval_buffer *const *given, bool *have);
 bool vy_eval_shapes(vy_machine *m, const vy_eval_buffer *const *given);
+bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given); // of one buffer
+// Computes dimensions again; without `given`, those that depend on shapes given stay.
+void vy_eval_dims(vy_machine *m, const vy_eval_buffer *const *given);
+const char *vy_eval_dim_trouble(const vy_machine *m, vy_dim d); // NULL: its value is there
 bool vy_eval_launch(vy_machine *m);
+// eval_bind.c: what a buffer starts with besides zero
+void vy_eval_start(vy_machine *m, uint32_t id);
 // eval_decode.c
 bool vy_eval_decode(vy_machine *m);
 vy_handler vy_eval_pure(vy_op op, vy_type type, vy_type result, bool f64); // eval_pure.c
@@ -193,6 +221,7 @@ void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choic
 
 // eval.c
 void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size); // zeroed; NULL: diagnostic set
+void vy_eval_release(vy_machine *m);                               // frees all it holds
 void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
                   ...) __attribute__((format(printf, 5, 6)));
 // "i=3, j=4" of an invocation given by its number from 1.

@@ -2,10 +2,23 @@
 // eval_bind.c: the caller's buffers and scalars, found by name; memory of the rest.
 #include "eval.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t find_parameter(const vy_program *p, const char *name)
+// An intermediate of a pipeline is none.
+static uint32_t find_parameter(const vy_machine *m, const char *name)
+{
+    const vy_program *p = m->p;
+    for (uint32_t id = 1; name && id < p->buffers.count; id++) {
+        const vy_buf *b = &p->buffers.data[id];
+        if (b->cls <= VY_INOUT && !(m->pipeline && b->workspace) && strcmp(b->name, name) == 0)
+            return id;
+    }
+    return 0;
+}
+
+static uint32_t find_buffer(const vy_program *p, const char *name)
 {
     for (uint32_t id = 1; name && id < p->buffers.count; id++) {
         const vy_buf *b = &p->buffers.data[id];
@@ -19,10 +32,10 @@ static bool find_buffers(vy_machine *m, const vy_eval_buffer *buffers, uint32_t 
 {
     for (uint32_t k = 0; k < count; k++) {
         const char *name = buffers[k].name ? buffers[k].name : "";
-        const uint32_t id = find_parameter(m->p, name);
+        const uint32_t id = find_parameter(m, name);
         if (!id) {
-            vy_eval_fail(m, VY_E_EVAL_NAME, m->p->line, 0,
-                         "program %s has no buffer parameter '%s'", m->p->name, name);
+            vy_eval_fail(m, VY_E_EVAL_NAME, m->p->line, 0, "%s %s has no buffer parameter '%s'",
+                         m->pipeline ? "pipeline" : "program", m->p->name, name);
             return false;
         }
         const vy_buf *b = &m->p->buffers.data[id];
@@ -56,9 +69,9 @@ static bool find_scalars(vy_machine *m, const vy_eval_scalar *scalars, uint32_t 
         while (i < m->p->scalars.count && strcmp(m->p->scalars.data[i].name, name) != 0) i++;
         if (i == m->p->scalars.count || have[i]) {
             vy_eval_fail(m, VY_E_EVAL_NAME, m->p->line, 0,
-                         i == m->p->scalars.count ? "program %s has no scalar parameter '%s'"
-                                                  : "program %s is given scalar %s twice",
-                         m->p->name, name);
+                         i == m->p->scalars.count ? "%s %s has no scalar parameter '%s'"
+                                                  : "%s %s is given scalar %s twice",
+                         m->pipeline ? "pipeline" : "program", m->p->name, name);
             return false;
         }
         const vy_type type = m->p->scalars.data[i].type;
@@ -117,7 +130,7 @@ static bool check_overlap(vy_machine *m)
 // ------------------------------------------------------------------------------------------ memory
 static void start_as_copy(vy_machine *m, vy_bound *b, const char *name)
 {
-    const uint32_t from = find_parameter(m->p, name);
+    const uint32_t from = find_buffer(m->p, name);
     const vy_bound *s = &m->bounds[from];
     if (!from || !s->data) return;
     for (uint64_t i = 0; i < b->count && i < s->count; i++)
@@ -132,23 +145,48 @@ static void fill_ones(vy_bound *b)
     for (uint64_t i = 0; i < b->count; i++) vy_scalar_write(b->type, one, b->data + i * b->size);
 }
 
+void vy_eval_start(vy_machine *m, uint32_t id)
+{
+    const vy_buf *info = &m->p->buffers.data[id];
+    if (info->init == VY_INIT_ONES) fill_ones(&m->bounds[id]);
+    if (info->init == VY_INIT_COPY) start_as_copy(m, &m->bounds[id], info->init_from);
+}
+
+static bool check_limit(vy_machine *m)
+{
+    const uint64_t limit =
+        m->hooks->workspace_left ? *m->hooks->workspace_left : m->options.max_workspace_bytes;
+    uint64_t bytes = 0;
+    if (!limit && !m->hooks->workspace_left) return true;
+    for (uint32_t id = 1; id < m->p->buffers.count; id++) {
+        const vy_buf *b = &m->p->buffers.data[id];
+        if (b->workspace && !m->bounds[id].given) // no overflow: counts are below 2^60
+            bytes += m->bounds[id].count * vy_type_size(b->type);
+        if (bytes > limit) {
+            vy_eval_fail(m, VY_E_EVAL_LIMIT, m->p->line, 0,
+                         "workspaces need %" PRIu64 " bytes; the limit is %" PRIu64, bytes, limit);
+            return false;
+        }
+    }
+    return true;
+}
+
 // Local arrays come with the lanes (eval.c).  Everything cleared or allocated first, copies last.
 static bool make_memory(vy_machine *m)
 {
+    if (!check_limit(m)) return false;
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
         if (b->cls == VY_OUT && b->given && b->count) memset(b->data, 0, b->count * b->size);
-        if (b->given || b->cls == VY_LOCAL) continue;
+        if (b->given || b->cls == VY_LOCAL || m->pipeline) continue;
         b->data = vy_eval_alloc(m, b->count, b->size);
         b->owned = b->data != NULL;
         if (!b->owned) return false;
     }
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
-        const vy_buf *info = &m->p->buffers.data[id];
-        vy_bound *b = &m->bounds[id];
+        const vy_bound *b = &m->bounds[id];
         if (!b->owned && b->cls != VY_OUT) continue; // an inout workspace that was given, say
-        if (info->init == VY_INIT_ONES) fill_ones(b);
-        if (info->init == VY_INIT_COPY) start_as_copy(m, b, info->init_from);
+        vy_eval_start(m, id);
     }
     return true;
 }
@@ -169,8 +207,8 @@ static bool bind(vy_machine *m, const vy_eval_buffer *buffers, uint32_t buffer_c
         b->given = given[id] != NULL;
         b->data = b->given ? given[id]->data : NULL;
     }
-    return vy_eval_infer(m, given, have) && vy_eval_shapes(m, given) && vy_eval_launch(m) &&
-           check_overlap(m) && make_memory(m);
+    return vy_eval_infer(m, given, have) && vy_eval_shapes(m, given) &&
+           (m->pipeline || vy_eval_launch(m)) && check_overlap(m) && make_memory(m);
 }
 
 bool vy_eval_bind(vy_machine *m, const vy_eval_buffer *buffers, uint32_t buffer_count,

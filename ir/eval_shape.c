@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-enum dim_state { DIM_MISSING, DIM_FINE, DIM_OVERFLOW, DIM_DIVIDES_BY_ZERO };
-
 // The scalar that a dimension is as a whole, or UINT32_MAX.
 static uint32_t whole_scalar(const vy_program *p, vy_dim d)
 {
@@ -72,37 +70,41 @@ bool vy_eval_infer(vy_machine *m, const vy_eval_buffer *const *given, bool *have
 }
 
 // -------------------------------------------------------------------------------------- dimensions
-static enum dim_state scalar_node(const vy_machine *m, uint32_t s, int64_t *out)
+static vy_dim_result scalar_node(const vy_machine *m, uint32_t s, int64_t *out)
 {
     const vy_type type = m->p->scalars.data[s].type;
     *out = m->scalars[s].i;
-    return type == VY_U64 && *out < 0 ? DIM_OVERFLOW : DIM_FINE;
+    return type == VY_U64 && *out < 0 ? VY_DIM_OVERFLOWS : VY_DIM_FINE;
 }
 
-static enum dim_state divide_node(vy_dim_op op, int64_t a, int64_t b, int64_t *out)
+static vy_dim_result divide_node(vy_dim_op op, int64_t a, int64_t b, int64_t *out)
 {
-    if (b == 0) return DIM_DIVIDES_BY_ZERO;
-    if (a == INT64_MIN && b == -1) return DIM_OVERFLOW;
+    if (b == 0) return VY_DIM_DIVIDES_BY_ZERO;
+    if (a == INT64_MIN && b == -1) return VY_DIM_OVERFLOWS;
     *out = op == VY_DIM_DIV ? a / b : a % b;
-    return DIM_FINE;
+    return VY_DIM_FINE;
 }
 
-static enum dim_state evaluate_node(const vy_machine *m, const vy_eval_buffer *const *given,
-                                    const vy_dim_node *n, int64_t *out)
+static vy_dim_result evaluate_node(const vy_machine *m, const vy_eval_buffer *const *given,
+                                   const vy_dim_node *n, int64_t *out)
 {
     switch (n->op) {
-    case VY_DIM_CONST: *out = n->value; return DIM_FINE;
+    case VY_DIM_CONST: *out = n->value; return VY_DIM_FINE;
     case VY_DIM_SCALAR: return scalar_node(m, (uint32_t)n->value, out);
     case VY_DIM_UNKNOWN: {
         const vy_eval_buffer *b = given[(uint32_t)n->value];
-        if (!b || !b->rank) return DIM_MISSING;
+        if (!b || !b->rank) return VY_DIM_MISSING;
         *out = (int64_t)b->shape[0];
-        return *out < 0 ? DIM_OVERFLOW : DIM_FINE;
+        return *out < 0 ? VY_DIM_OVERFLOWS : VY_DIM_FINE;
     }
+    case VY_DIM_STEP:
+        if (!m->step_known || !m->step_known[n->value]) return VY_DIM_MISSING;
+        *out = m->step_values[n->value];
+        return VY_DIM_FINE;
     default: break;
     }
-    if (m->dim_states[n->a] != DIM_FINE) return m->dim_states[n->a];
-    if (m->dim_states[n->b] != DIM_FINE) return m->dim_states[n->b];
+    if (m->dim_states[n->a] != VY_DIM_FINE) return m->dim_states[n->a];
+    if (m->dim_states[n->b] != VY_DIM_FINE) return m->dim_states[n->b];
     const int64_t a = m->dim_values[n->a], b = m->dim_values[n->b];
     bool overflow = false;
     switch (n->op) {
@@ -113,35 +115,48 @@ static enum dim_state evaluate_node(const vy_machine *m, const vy_eval_buffer *c
     case VY_DIM_REM: return divide_node(n->op, a, b, out);
     case VY_DIM_MIN: *out = a < b ? a : b; break;
     case VY_DIM_MAX: *out = a > b ? a : b; break;
-    default: return DIM_MISSING;
+    case VY_DIM_SQRT: *out = vy_isqrt(a); break;
+    default: return VY_DIM_MISSING;
     }
-    return overflow ? DIM_OVERFLOW : DIM_FINE;
+    return overflow ? VY_DIM_OVERFLOWS : VY_DIM_FINE;
+}
+
+void vy_eval_dims(vy_machine *m, const vy_eval_buffer *const *given)
+{
+    for (uint32_t d = 1; d < m->p->dims.count; d++)
+        if (given || m->p->dims.data[d].op != VY_DIM_UNKNOWN)
+            m->dim_states[d] =
+                (uint8_t)evaluate_node(m, given, &m->p->dims.data[d], &m->dim_values[d]);
 }
 
 // A dimension that nothing uses may be nonsense, so nodes keep their state and users complain.
+const char *vy_eval_dim_trouble(const vy_machine *m, vy_dim d)
+{
+    static const char *const trouble[] = {
+        [VY_DIM_MISSING] = "is not known",
+        [VY_DIM_FINE] = NULL,
+        [VY_DIM_OVERFLOWS] = "does not fit 64 bits",
+        [VY_DIM_DIVIDES_BY_ZERO] = "divides by zero",
+    };
+    return trouble[m->dim_states[d.id]];
+}
+
 static bool dim_value(vy_machine *m, vy_dim d, const char *what, uint32_t axis, uint32_t line,
                       int64_t *out)
 {
-    static const char *const trouble[] = {
-        [DIM_MISSING] = "is not known",
-        [DIM_FINE] = "",
-        [DIM_OVERFLOW] = "does not fit 64 bits",
-        [DIM_DIVIDES_BY_ZERO] = "divides by zero",
-    };
-    const uint8_t state = m->dim_states[d.id];
+    const char *trouble = vy_eval_dim_trouble(m, d);
     *out = m->dim_values[d.id];
-    if (state == DIM_FINE) return true;
-    vy_eval_fail(m, VY_E_EVAL_DIM, line, 0, "the extent of %s, axis %u, %s", what, axis,
-                 trouble[state]);
+    if (!trouble) return true;
+    vy_eval_fail(m, VY_E_EVAL_DIM, line, 0, "the extent of %s, axis %u, %s", what, axis, trouble);
     return false;
 }
 
-static bool buffer_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
+bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
 {
     const vy_buf *info = &m->p->buffers.data[id];
     vy_bound *b = &m->bounds[id];
     b->count = 1;
-    b->dims = vy_eval_alloc(m, b->rank, sizeof *b->dims);
+    if (!b->dims) b->dims = vy_eval_alloc(m, b->rank, sizeof *b->dims);
     if (!b->dims) return false;
     bool overflow = false, empty = false; // empty, whatever the other extents multiply to
     for (uint32_t k = 0; k < b->rank; k++) {
@@ -180,10 +195,10 @@ static bool buffer_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given
 bool vy_eval_shapes(vy_machine *m, const vy_eval_buffer *const *given)
 {
     const vy_program *p = m->p;
-    for (uint32_t d = 1; d < p->dims.count; d++)
-        m->dim_states[d] = (uint8_t)evaluate_node(m, given, &p->dims.data[d], &m->dim_values[d]);
+    vy_eval_dims(m, given);
     for (uint32_t id = 1; id < p->buffers.count; id++) {
-        if (!buffer_shape(m, id, given[id])) return false;
+        if (m->pipeline && p->buffers.data[id].workspace) continue; // when its step is reached
+        if (!vy_eval_shape(m, id, given[id])) return false;
         vy_bound *b = &m->bounds[id];
         if (b->cls == VY_LOCAL) {
             b->lane_stride = b->count * b->size;
@@ -215,7 +230,9 @@ static bool domain(vy_machine *m)
         overflow |= __builtin_mul_overflow(*size, m->extents[k], size);
     }
     for (uint32_t k = 0; k < 3 && !rank; k++) // u32 × 20 bits: no overflow
-        m->size[k] = (uint64_t)(m->options.groups[k] ? m->options.groups[k] : 1) * m->workgroup[k];
+        m->size[k] =
+            (uint64_t)(m->options.groups[k] || m->hooks->exact_groups ? m->options.groups[k] : 1) *
+            m->workgroup[k];
     if (empty) {
         m->size[0] = m->size[1] = m->size[2] = 0;
     } else if (overflow) {

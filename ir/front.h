@@ -27,6 +27,7 @@ typedef struct vy_front {
     // tree
     uint32_t nodes, depth;
     vy_func *funcs, **funcs_tail;
+    vy_func *pipes, **pipes_tail;
     vy_decl *consts, **consts_tail;
     bool has_order;
     // sema: the function being looked at
@@ -36,6 +37,7 @@ typedef struct vy_front {
     vy_loop *condition; // loop whose `while { … }` condition is being looked at
     uint32_t loop_ids, block_depth;
     bool in_const;
+    bool in_steps;                 // of a pipeline: value(…) is allowed in integer expressions
     _Alignas(16) char dummy[1024]; // what allocation gives after an error
 } vy_front;
 
@@ -63,6 +65,9 @@ vy_expr *vy_parse_expr(vy_front *f);
 vy_range *vy_parse_range(vy_front *f);                  // `k in a..b step s`
 vy_expr *vy_parse_dims(vy_front *f, uint32_t *rank);    // `[…]`
 vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind); // the name only
+vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind); // name and parameters
+void vy_parse_init(vy_front *f, vy_decl *d);            // `(ones)` or `(NAME)`
+vy_func *vy_parse_pipeline(vy_front *f);                // parse_pipe.c
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
 bool vy_accept(vy_front *f, vy_token_kind kind);
 bool vy_at_word(const vy_front *f, const char *word); // a name spelled so
@@ -98,6 +103,8 @@ bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of something
 bool vy_sema(vy_front *f);
 void vy_sema_body(vy_front *f, vy_func *fn);
 void vy_sema_dims(vy_front *f, vy_decl *d);
+void vy_sema_dim(vy_front *f, vy_expr *e); // one integer expression
+void vy_sema_parameters(vy_front *f, vy_func *fn);
 void vy_sema_range(vy_front *f, vy_range *r);
 uint8_t vy_synth(vy_front *f, vy_expr *e);             // bottom up; may stay VY_ANY_…
 void vy_settle(vy_front *f, vy_expr *e, uint8_t type); // an expression of literals gets its type
@@ -119,12 +126,17 @@ void vy_scope_close(vy_front *f, vy_decl *mark);
 const char *vy_any_type_name(uint8_t type); // also of expressions of literals
 const char *vy_operator_text(uint8_t op);
 
-// lower.c, lower_stmt.c, lower_expr.c
+// sema_pipe.c
+void vy_sema_pipeline(vy_front *f, vy_func *fn);
+void vy_sema_element(vy_front *f, vy_expr *e); // value(buf[…])
+
+// lower.c, lower_stmt.c, lower_expr.c, lower_pipe.c
 typedef struct vy_lower {
     vy_front *f;
     vy_builder *b;
+    vy_pipe *pipe; // whose signature b builds, or NULL
     vy_func *func;
-    uint32_t *frame;         // by slot: vy_var, vy_value or vy_buffer id
+    uint32_t *frame;         // by slot: vy_var, vy_value, vy_buffer or vy_dim id
     vy_var *results;         // of the function being inlined; NULL where it returns at its end only
     vy_value *result_values; // … then these
     uint32_t call_depth, constant_depth;
@@ -132,7 +144,10 @@ typedef struct vy_lower {
     bool constant;    // in a constant's value: no control flow
     bool fixed_place; // keep the caller's source place
 } vy_lower;
-bool vy_lower_module(vy_front *f); // constants, then programs
+bool vy_lower_module(vy_front *f);                  // constants, then programs
+void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workgroup
+bool vy_lower_pipeline(vy_front *f, vy_func *fn);
+vy_dim vy_lower_element(vy_lower *l, const vy_expr *e); // value(buf[…])
 bool vy_lower_constant(vy_lower *l, vy_decl *d);
 void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
 void vy_lower_body(vy_lower *l, const vy_func *fn);

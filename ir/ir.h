@@ -82,10 +82,12 @@ typedef struct vy_leaf {
 } vy_leaf;
 
 // Dimension expressions: nodes refer to earlier nodes.  Same meaning as vy_expr in spirv/kernel.h.
+// What has no operands stands before VY_DIM_ADD.
 typedef enum vy_dim_op {
     VY_DIM_CONST,   // value
     VY_DIM_SCALAR,  // value = scalar parameter index
     VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
+    VY_DIM_STEP,    // pipelines only: value = index of the VALUE or REPEAT step that gives it
     VY_DIM_ADD,
     VY_DIM_SUB,
     VY_DIM_MUL,
@@ -93,7 +95,7 @@ typedef enum vy_dim_op {
     VY_DIM_REM,
     VY_DIM_MIN,
     VY_DIM_MAX,
-    VY_DIM_STEP, // pipelines only: value = index of the VALUE or REPEAT step that gives it
+    VY_DIM_SQRT, // isqrt(a), rounded down, 0 of a negative one; b is a again
 } vy_dim_op;
 
 typedef struct vy_dim_node {
@@ -149,6 +151,7 @@ struct vy_program {
     vy_scalar_vec scalars;
     vy_over_vec overs;
     bool fast_math; // how builders of derived code may fold
+    bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
 };
 
 VY_VEC_TYPE(vy_program_vec, vy_program *);
@@ -174,6 +177,9 @@ struct vy_module {
     vy_diag diag;
     vy_strings names; // interned debug names
 };
+
+// The largest integer whose square is at most `a`; 0 for negative ones.
+int64_t vy_isqrt(int64_t a);
 
 // --------------------------------------------------------------------------------------- access
 static inline const uint32_t *vy_args(const vy_program *p, uint32_t id)

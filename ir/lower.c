@@ -29,6 +29,7 @@ static vy_dim dim_name(vy_lower *l, const vy_expr *e)
     const vy_decl *d = e->u.ref.decl;
     if (d->kind == DK_CONST) return vy_dim_const(l->b, d->value.i);
     vy_value v = {l->frame[d->slot]};
+    if (d->kind == DK_NUMBER) return (vy_dim){v.id};
     if (!vy_builder_failed(l->b) && d->kind == DK_PARAM &&
         !vy_id_const(vy_builder_program(l->b), v.id)) {
         vy_front_error(l->f, VY_E_CONSTANT, e->line, e->column, "pass a constant, or use one here",
@@ -42,6 +43,11 @@ static vy_dim dim_call(vy_lower *l, const vy_expr *e)
 {
     const vy_expr *a = e->u.ref.list;
     const char *name = e->u.ref.name->text;
+    if (name[0] == 'i') {
+        vy_dim x = vy_lower_dim(l, a);
+        return vy_dim_binary(l->b, 'r', x, x);
+    }
+    if (name[0] == 'v') return vy_lower_element(l, e);
     if (name[0] != 'l') {
         vy_dim x = vy_lower_dim(l, a), y = vy_lower_dim(l, a->next);
         return vy_dim_binary(l->b, name[1] == 'i' ? '<' : '>', x, y);
@@ -191,7 +197,7 @@ static void lower_workgroup(vy_lower *l, const vy_func *fn)
     if (n) vy_workgroup(l->b, xyz[0], xyz[1], xyz[2]);
 }
 
-static void lower_head(vy_lower *l, const vy_func *fn)
+void vy_lower_head(vy_lower *l, const vy_func *fn)
 {
     vy_lower_at(l, fn->decl->line, fn->decl->column);
     vy_builder_program(l->b)->line = fn->decl->line;
@@ -211,13 +217,14 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (f->failed) return false;
     l.b = vy_program_begin(f->m, fn->decl->name->text);
     if (!l.b) return false;
-    lower_head(&l, fn);
+    vy_lower_head(&l, fn);
     if (!vy_lower_stopped(&l)) vy_lower_body(&l, fn);
     *visited = l.visited;
     if (f->failed || vy_builder_failed(l.b)) {
         vy_program_abandon(l.b);
         return false;
     }
+    fn->program = vy_module_program_count(f->m);
     return vy_program_end(l.b) != NULL;
 }
 
@@ -227,6 +234,8 @@ bool vy_lower_module(vy_front *f)
     if (!lower_constants(f)) return false;
     for (vy_func *fn = f->funcs; fn; fn = fn->next)
         if (fn->is_program && !lower_program(f, fn, &visited)) return false;
+    for (vy_func *fn = f->pipes; fn; fn = fn->next)
+        if (!vy_lower_pipeline(f, fn)) return false;
     return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // module.c: modules, parameters, reflection.
 #include "build.h"
+#include "pipe.h"
 
 #include <string.h>
 
@@ -15,7 +16,9 @@ void vy_module_free(vy_module *m)
 {
     if (!m) return;
     for (uint32_t i = 0; i < m->programs.count; i++) vy_program_free(m->programs.data[i]);
+    for (uint32_t i = 0; i < m->pipelines.count; i++) vy_pipeline_free(m->pipelines.data[i]);
     vy_vec_free(&m->programs);
+    vy_vec_free(&m->pipelines);
     vy_strings_free(&m->names);
     vy_arena_free(&m->arena);
     vy_free(m);
@@ -110,6 +113,11 @@ vy_dim vy_dim_const(vy_builder *b, int64_t value)
     return dim_node(b, (vy_dim_node){.op = VY_DIM_CONST, .value = value});
 }
 
+vy_dim vy_dim_step(vy_builder *b, uint32_t step)
+{
+    return dim_node(b, (vy_dim_node){.op = VY_DIM_STEP, .value = step});
+}
+
 vy_dim vy_dim_unknown(vy_builder *b) { return dim_node(b, (vy_dim_node){.op = VY_DIM_UNKNOWN}); }
 
 vy_dim vy_dim_value(vy_builder *b, vy_value v)
@@ -127,7 +135,7 @@ vy_dim vy_dim_value(vy_builder *b, vy_value v)
 
 vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
 {
-    static const char ops[] = "+-*/%<>";
+    static const char ops[] = "+-*/%<>r";
     const char *at = op ? strchr(ops, op) : NULL;
     if (vy_builder_failed(b)) return (vy_dim){0};
     uint32_t n = b->p->dims.count;
@@ -150,6 +158,8 @@ vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
         v = dx->value < dy->value ? dx->value : dy->value;
     else if (folds && node.op == VY_DIM_MAX)
         v = dx->value > dy->value ? dx->value : dy->value;
+    else if (folds && node.op == VY_DIM_SQRT)
+        v = vy_isqrt(dx->value);
     else if (folds && dy->value > 0)
         v = node.op == VY_DIM_DIV ? dx->value / dy->value : dx->value % dy->value;
     else
@@ -165,8 +175,8 @@ static const char *keep_name(vy_builder *b, const char *name)
     return copy;
 }
 
-static vy_buffer add_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
-                            uint32_t rank, const vy_dim *dims)
+vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
+                          uint32_t rank, const vy_dim *dims)
 {
     if (vy_builder_failed(b)) return (vy_buffer){0};
     if (rank == 0 || rank > VY_MAX_RANK) {
@@ -174,14 +184,12 @@ static vy_buffer add_buffer(vy_builder *b, const char *name, vy_buffer_class cls
                       VY_MAX_RANK);
         return (vy_buffer){0};
     }
-    uint32_t id = b->p->buffers.count, binding = 0;
-    for (uint32_t i = 1; i < id; i++)
-        if (b->p->buffers.data[i].cls <= VY_INOUT) binding++;
+    uint32_t id = b->p->buffers.count;
     vy_buf buf = {.cls = cls,
                   .type = type,
                   .rank = rank,
                   .line = b->line,
-                  .binding = cls <= VY_INOUT ? binding : 0,
+                  .binding = cls <= VY_INOUT ? b->parameters : 0,
                   .name = keep_name(b, name),
                   .dims = vy_arena_alloc(&b->m->arena, rank * sizeof *dims)};
     if (!buf.name || !buf.dims || !vy_vec_push(&b->p->buffers, buf) ||
@@ -189,39 +197,55 @@ static vy_buffer add_buffer(vy_builder *b, const char *name, vy_buffer_class cls
         vy_build_oom(b);
         return (vy_buffer){0};
     }
+    b->parameters += cls <= VY_INOUT;
     memcpy(buf.dims, dims, rank * sizeof *dims);
-    for (uint32_t i = 0; i < rank; i++) {
-        vy_dim_node *node = dims[i].id < b->p->dims.count ? &b->p->dims.data[dims[i].id] : NULL;
-        if (!node || !dims[i].id)
+    for (uint32_t i = 0; i < rank; i++)
+        if (!dims[i].id || dims[i].id >= b->p->dims.count)
             vy_build_fail(b, VY_E_API, "`%s`: bad dimension %u", name, i);
-        else if (node->op != VY_DIM_UNKNOWN)
-            continue;
-        else if (node->value == 0)
-            node->value = id;
-        else { // the node is another buffer's: each `?` is a length of its own
-            buf.dims[i] = vy_dim_unknown(b);
-            if (buf.dims[i].id) b->p->dims.data[buf.dims[i].id].value = id;
+    return (vy_buffer){id};
+}
+
+// `?` becomes the length of this buffer.
+static void own_unknown(vy_builder *b, vy_buffer buf)
+{
+    if (vy_builder_failed(b)) return;
+    const vy_buf *info = &b->p->buffers.data[buf.id];
+    for (uint32_t i = 0; i < info->rank; i++) {
+        vy_dim_node *node = &b->p->dims.data[info->dims[i].id];
+        if (node->op != VY_DIM_UNKNOWN) continue;
+        if (node->value == 0) {
+            node->value = buf.id;
+        } else { // the node is another buffer's: each `?` is a length of its own
+            info->dims[i] = vy_dim_unknown(b);
+            if (info->dims[i].id) b->p->dims.data[info->dims[i].id].value = buf.id;
         }
     }
-    return (vy_buffer){id};
+}
+
+static vy_buffer declare(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
+                         uint32_t rank, const vy_dim *dims)
+{
+    vy_buffer buf = vy_build_buffer(b, name, cls, type, rank, dims);
+    own_unknown(b, buf);
+    return buf;
 }
 
 vy_buffer vy_param_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
                           uint32_t rank, const vy_dim *dims)
 {
-    return add_buffer(b, name, cls, type, rank, dims);
+    return declare(b, name, cls, type, rank, dims);
 }
 
 vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                           const vy_dim *dims)
 {
-    return add_buffer(b, name, VY_SHARED, type, rank, dims);
+    return declare(b, name, VY_SHARED, type, rank, dims);
 }
 
 vy_buffer vy_local_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                          const vy_dim *dims)
 {
-    vy_buffer buf = add_buffer(b, name, VY_LOCAL, type, rank, dims);
+    vy_buffer buf = declare(b, name, VY_LOCAL, type, rank, dims);
     if (buf.id) vy_emit(b, VY_OP_ZERO, VY_VOID, buf.id, 0, NULL);
     return buf;
 }
@@ -229,7 +253,7 @@ vy_buffer vy_local_array(vy_builder *b, const char *name, vy_type type, uint32_t
 vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                              const vy_dim *dims)
 {
-    return add_buffer(b, name, VY_LOCAL, type, rank, dims);
+    return declare(b, name, VY_LOCAL, type, rank, dims);
 }
 
 void vy_buffer_binding(vy_builder *b, vy_buffer buf, uint32_t set, uint32_t binding)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// parse.c: declarations: constants, functions, programs and their parameters.
+// parse.c: declarations: constants, functions, programs and their parameters; pipelines are in
+// parse_pipe.c.
 //
 // The whole file becomes a tree before any name is looked up, so declarations may stand in any
 // order.
@@ -119,7 +120,7 @@ static uint32_t parse_attribute_number(vy_front *f, const char *name)
 }
 
 // ------------------------------------------------------------------------------------- parameters
-static void parse_init(vy_front *f, vy_decl *d)
+void vy_parse_init(vy_front *f, vy_decl *d)
 {
     vy_expect(f, TK_LPAREN, "behind the attribute");
     d->init = vy_at_word(f, "ones") ? VY_INIT_ONES : VY_INIT_COPY;
@@ -146,7 +147,7 @@ static void parse_parameter_attributes(vy_front *f, vy_decl *d)
         vy_advance(f);
         if (set) d->set = parse_attribute_number(f, "set");
         if (binding) d->binding = parse_attribute_number(f, "binding");
-        if (init) parse_init(f, d);
+        if (init) vy_parse_init(f, d);
         d->has_set |= set;
         d->has_binding |= binding;
         d->workspace |= workspace;
@@ -240,12 +241,13 @@ static void parse_parameters(vy_front *f, vy_func *fn)
 }
 
 // ------------------------------------------------------------------------- functions and programs
-static vy_func *new_func(vy_front *f, vy_decl_kind kind)
+vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind)
 {
     vy_func *fn = vy_front_alloc(f, sizeof *fn);
-    fn->is_program = kind == DK_PROGRAM;
+    fn->is_program = kind != DK_FUNC;
     fn->decl = vy_parse_decl(f, kind);
     fn->decl->func = fn;
+    parse_parameters(f, fn);
     return fn;
 }
 
@@ -266,8 +268,7 @@ static void parse_results(vy_front *f, vy_func *fn)
 
 static vy_func *parse_function(vy_front *f)
 {
-    vy_func *fn = new_func(f, DK_FUNC);
-    parse_parameters(f, fn);
+    vy_func *fn = vy_parse_head(f, DK_FUNC);
     parse_results(f, fn);
     fn->body = vy_parse_block(f);
     return fn;
@@ -312,8 +313,7 @@ static void parse_over(vy_front *f, vy_func *fn)
 
 static vy_func *parse_program(vy_front *f)
 {
-    vy_func *fn = new_func(f, DK_PROGRAM);
-    parse_parameters(f, fn);
+    vy_func *fn = vy_parse_head(f, DK_PROGRAM);
     for (;;) {
         bool workgroup = vy_at_word(f, "workgroup"), over = vy_at_word(f, "over");
         if (!workgroup && !over) break;
@@ -368,32 +368,33 @@ static void parse_module_attribute(vy_front *f)
     }
 }
 
+// The list a declaration goes into.
+static void append(vy_func *fn, vy_func ***tail)
+{
+    **tail = fn;
+    *tail = &fn->next;
+}
+
 bool vy_parse_text(vy_front *f)
 {
     while (f->tok.kind != TK_END && !f->failed) {
         vy_token at = f->tok;
-        vy_func *fn = NULL;
         char text[48];
-        if (f->tok.kind == TK_AT) {
+        if (f->tok.kind == TK_AT)
             parse_module_attribute(f);
-        } else if (vy_accept(f, TK_CONST)) {
+        else if (vy_accept(f, TK_CONST))
             parse_constant(f);
-        } else if (vy_accept(f, TK_FN)) {
-            fn = parse_function(f);
-        } else if (vy_accept(f, TK_PROGRAM)) {
-            fn = parse_program(f);
-        } else if (f->tok.kind == TK_PIPELINE) {
-            vy_front_error(f, VY_E_NOT_YET, at.line, at.column, "dispatch its programs one by one",
-                           "pipelines are not supported yet");
-        } else {
+        else if (vy_accept(f, TK_FN))
+            append(parse_function(f), &f->funcs_tail);
+        else if (vy_accept(f, TK_PROGRAM))
+            append(parse_program(f), &f->funcs_tail);
+        else if (vy_accept(f, TK_PIPELINE))
+            append(vy_parse_pipeline(f), &f->pipes_tail);
+        else
             vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
-                           "a file holds constants, functions and programs",
-                           "expected `program`, `fn` or `const`, found %s",
+                           "a file holds constants, functions, programs and pipelines",
+                           "expected `program`, `pipeline`, `fn` or `const`, found %s",
                            vy_token_text(&at, text));
-        }
-        if (!fn || f->failed) continue;
-        *f->funcs_tail = fn;
-        f->funcs_tail = &fn->next;
     }
     return !f->failed;
 }

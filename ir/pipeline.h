@@ -110,6 +110,18 @@ VY_API void vy_pipeline_close(vy_pipe *q);
 VY_API vy_pipeline *vy_pipeline_end(vy_pipe *q); // checks, appends; frees q in every case
 VY_API void vy_pipeline_abandon(vy_pipe *q);
 
+// ------------------------------------------------------------------------------------ interpreter
+// Runs all steps in the reference interpreter, as vy_eval runs one program, which says what the
+// arguments are: `buffers` are the parameters of the pipeline (not its intermediates), options->groups
+// is not used, options->max_steps counts the steps of all dispatches, and one for each step of the
+// pipeline.  `out` parameters are cleared first, and before every dispatch that takes them as `out`.
+// Returns false with *diag filled on error: what vy_eval reports, at the place of the dispatch; a
+// slice or value out of range; a size that is negative or overflows; overlapping memory.
+VY_API bool vy_eval_pipeline(const vy_pipeline *p, const vy_eval_buffer *buffers,
+                             uint32_t buffer_count, const vy_eval_scalar *scalars,
+                             uint32_t scalar_count, const vy_eval_options *options,
+                             vy_eval_report *report, vy_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,8 +53,6 @@ void print_identifier(printer *o, const char *name)
 }
 
 // ------------------------------------------------------------------------------------- dimensions
-static void print_dim(printer *o, uint32_t d, int outer, uint32_t depth);
-
 static int dim_precedence(const vy_dim_node *n)
 {
     if (n->op >= VY_DIM_ADD && n->op <= VY_DIM_SUB) return 1;
@@ -75,17 +73,20 @@ static void print_dim_leaf(printer *o, const vy_dim_node *n, uint32_t depth)
         print_identifier(o, o->p->buffers.data[n->value].name);
         print_str(o, ")");
         return;
+    case VY_DIM_STEP: print_number(o, n->value, depth); return;
     default:
-        print_str(o, n->op == VY_DIM_MIN ? "min(" : "max(");
+        print_str(o, n->op == VY_DIM_MIN ? "min(" : n->op == VY_DIM_MAX ? "max(" : "isqrt(");
         print_dim(o, n->a, 0, depth + 1);
-        print_str(o, ", ");
-        print_dim(o, n->b, 0, depth + 1);
+        if (n->op != VY_DIM_SQRT) {
+            print_str(o, ", ");
+            print_dim(o, n->b, 0, depth + 1);
+        }
         print_str(o, ")");
     }
 }
 
 // Long sums lean to the left: only right operands recurse.
-static void print_dim(printer *o, uint32_t d, int outer, uint32_t depth)
+void print_dim(printer *o, uint32_t d, int outer, uint32_t depth)
 {
     static const char *const texts[] = {" + ", " - ", " * ", " / ", " % "};
     const vy_dim_node *nodes = o->p->dims.data;
@@ -134,18 +135,22 @@ static void print_attribute(printer *o, const char *name, uint32_t value)
     print_str(o, ") ");
 }
 
+void print_init(printer *o, const vy_buf *b)
+{
+    if (b->init == VY_INIT_ONES) print_str(o, "@init(ones) ");
+    if (b->init != VY_INIT_COPY) return;
+    print_str(o, "@init(");
+    print_identifier(o, b->init_from ? b->init_from : "");
+    print_str(o, ") ");
+}
+
 static void print_buffer(printer *o, const vy_buf *b, uint32_t position)
 {
     static const char *const words[] = {"in ", "out ", "inout "};
     if (b->set) print_attribute(o, "@set(", b->set);
     if (b->binding != position) print_attribute(o, "@binding(", b->binding);
     if (b->workspace) print_str(o, "@workspace ");
-    if (b->init == VY_INIT_ONES) print_str(o, "@init(ones) ");
-    if (b->init == VY_INIT_COPY) {
-        print_str(o, "@init(");
-        print_identifier(o, b->init_from ? b->init_from : "");
-        print_str(o, ") ");
-    }
+    print_init(o, b);
     print_identifier(o, b->name);
     print_str(o, ": ");
     print_str(o, words[b->cls]);
@@ -166,6 +171,7 @@ static void print_parameters(printer *o, const char *separator)
     bool first = true;
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         if (p->buffers.data[b].cls > VY_INOUT) continue;
+        if (p->signature && p->buffers.data[b].workspace) continue; // declared by a step
         separate(o, &first, separator);
         print_buffer(o, &p->buffers.data[b], position++);
     }
@@ -201,10 +207,10 @@ static void print_domain(printer *o)
 enum { LINE = 100 };
 
 // On one line where it fits, else a parameter a line.
-static void print_head(printer *o)
+void print_head(printer *o)
 {
     uint32_t start = o->out.count;
-    print_str(o, "program ");
+    print_str(o, o->p->signature ? "pipeline " : "program ");
     print_identifier(o, o->p->name);
     print_str(o, "(");
     uint32_t parameters = o->out.count;
@@ -229,7 +235,7 @@ static void print_head(printer *o)
 }
 
 // Parameters are named as they are; what the body names stays clear of them.
-static void reserve_names(printer *o)
+void print_reserve_names(printer *o)
 {
     const vy_program *p = o->p;
     for (uint32_t b = 1; b < p->buffers.count; b++)
@@ -265,7 +271,7 @@ static bool make_tables(printer *o)
     return vy_structure_make(o->p, &o->s);
 }
 
-static void print_free(printer *o)
+void print_free(printer *o)
 {
     vy_structure_free(&o->s);
     vy_free(o->block);
@@ -285,7 +291,7 @@ static void print_program(print_text *out, bool *failed, const vy_program *p, bo
     if (*failed) return;
     if (!print_names_init(&o.names) || !make_tables(&o) || !print_plan(&o)) o.failed = true;
     if (!o.failed) {
-        reserve_names(&o);
+        print_reserve_names(&o);
         print_head(&o);
         print_code(&o);
         print_str(&o, "}\n");
@@ -318,12 +324,15 @@ char *vy_print(const vy_module *m, size_t *size)
         out = o.out;
         failed = o.failed;
     }
-    for (uint32_t i = 0; i < m->programs.count; i++) {
+    for (uint32_t i = 0; i < m->programs.count + m->pipelines.count; i++) {
         printer o = {.out = out, .failed = failed};
         if (out.count) print_str(&o, "\n");
         out = o.out;
         failed = o.failed;
-        print_program(&out, &failed, m->programs.data[i], false);
+        if (i < m->programs.count)
+            print_program(&out, &failed, m->programs.data[i], false);
+        else
+            print_pipeline(&out, &failed, m->pipelines.data[i - m->programs.count]);
     }
     return finish(&out, failed, size);
 }

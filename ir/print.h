@@ -4,6 +4,7 @@
 //   print.c        modules, heads of programs      print_plan.c   what is written inline
 //   print_code.c   statements, in program order    print_slot.c   carries and yields as variables
 //   print_expr.c   expressions                     print_name.c   unique names
+//   print_pipe.c   pipelines
 //
 // The text must make the builder emit the same instructions in the same order.  Two facts do it:
 // expressions are evaluated left to right, and the builder orders what a construct hands on by the
@@ -82,10 +83,12 @@ typedef struct printer {
     print_var_vec vars;
     print_slot_vec slots;
     print_frame_vec frames;
-    vy_id_vec order;       // yields of an arm, while planning
-    vy_id_vec aliases;     // values that have a second name until the arm ends
-    bool shadows_literals; // a parameter is called inf or nan
-    uint32_t *array_name;  // by buffer: index in names; 0: not declared yet
+    vy_id_vec order;          // yields of an arm, while planning
+    vy_id_vec aliases;        // values that have a second name until the arm ends
+    bool shadows_literals;    // a parameter is called inf or nan
+    uint32_t *array_name;     // by buffer: index in names; 0: not declared yet
+    const uint32_t *numbers; // pipelines, by step: name of its counter or value; 0: written inline
+    const vy_pipeline *pipeline;
     uint32_t stamp;
     uint32_t hint; // slot of the enclosing construct to look at first
 } printer;
@@ -97,6 +100,15 @@ void print_u64(printer *o, uint64_t value);
 void print_indent(printer *o);
 void print_identifier(printer *o, const char *name); // in back quotes where needed
 void print_dims(printer *o, const vy_buf *b);
+void print_dim(printer *o, uint32_t dim, int outer, uint32_t depth); // outer: 0; depth: of brackets
+void print_init(printer *o, const vy_buf *b);                        // `@init(ones) `
+void print_head(printer *o);                                         // up to the opening brace
+void print_reserve_names(printer *o);                                // those of the parameters
+void print_free(printer *o);
+
+// print_pipe.c
+void print_pipeline(print_text *out, bool *failed, const vy_pipeline *l);
+void print_number(printer *o, int64_t step, uint32_t depth); // VY_DIM_STEP
 
 // print_name.c
 bool print_names_init(print_names *n);
@@ -121,7 +133,9 @@ bool print_swapped(const printer *o, uint32_t id);  // LT, LE written as > >=
 
 // print_expr.c
 void print_expr(printer *o, uint32_t id, int precedence, bool typed);
+// typed: what stands around gives the type; else a literal without suffix is of type `natural`.
 void print_const(printer *o, uint32_t id, bool typed, vy_type natural);
+void print_scalar(printer *o, vy_type type, vy_scalar v, bool typed, vy_type natural);
 void print_element(printer *o, uint32_t id);                     // buf[…] of a memory operation
 bool print_compound(printer *o, uint32_t id, uint32_t old);      // ` += e` if id is old + e
 bool print_reads(const printer *o, uint32_t id, uint32_t value); // in the tree of id

@@ -54,11 +54,8 @@ static void print_float(printer *o, vy_type type, double v, bool suffix)
     if (suffix) print_str(o, ")");
 }
 
-// typed: what stands around gives the type; else a literal without suffix is of type `natural`.
-void print_const(printer *o, uint32_t id, bool typed, vy_type natural)
+void print_scalar(printer *o, vy_type type, vy_scalar v, bool typed, vy_type natural)
 {
-    vy_type type = vy_id_type(o->p, id);
-    vy_scalar v = *vy_id_const(o->p, id);
     if (type == VY_BOOL) {
         print_str(o, v.u ? "true" : "false");
         return;
@@ -72,6 +69,11 @@ void print_const(printer *o, uint32_t id, bool typed, vy_type natural)
     if (minus) print_str(o, "-");
     print_u64(o, minus ? 0 - v.u : v.u);
     if (suffix) print_str(o, type == VY_U32 ? "u" : vy_type_name(type));
+}
+
+void print_const(printer *o, uint32_t id, bool typed, vy_type natural)
+{
+    print_scalar(o, vy_id_type(o->p, id), *vy_id_const(o->p, id), typed, natural);
 }
 
 static bool starts_with_minus(const printer *o, uint32_t id)

@@ -98,7 +98,10 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
               COPY_VEC(&p->overs, &old->overs);
-    for (uint32_t i = 1; ok && i < old->buffers.count; i++) ok = vy_vec_push(&b->versions, 0u);
+    for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
+        b->parameters += old->buffers.data[i].cls <= VY_INOUT;
+        ok = vy_vec_push(&b->versions, 0u);
+    }
     // builder_new has already made a leaf of its own (`live` is true); start the table anew.
     if (b->leaf_table_size) memset(b->leaf_table, 0, b->leaf_table_size * sizeof *b->leaf_table);
     for (uint32_t i = 0; ok && i < old->leaves.count; i++) ok = vy_leaf_insert(b, i);
@@ -189,6 +192,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->line = old->line;
         p->has_workgroup = old->has_workgroup;
         p->fast_math = old->fast_math;
+        p->signature = old->signature;
         p->module = m;
         memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
         ok = clone_texts(p, old, m);

@@ -2,6 +2,16 @@
 // reflect.c: values of dimensions, for callers who bind data.
 #include "ir.h"
 
+int64_t vy_isqrt(int64_t a)
+{
+    int64_t x = a > 0 ? a : 0, next = x / 2 + x % 2;
+    while (next < x) { // Newton's method from above
+        x = next;
+        next = (x + a / x) / 2;
+    }
+    return x;
+}
+
 uint32_t vy_program_dim_count(const vy_program *p) { return p->dims.count; }
 
 static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *value)
@@ -15,6 +25,7 @@ static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t 
     case VY_DIM_REM: ok = divides, *value = divides ? a % b : 0; break;
     case VY_DIM_MIN: *value = a < b ? a : b; break;
     case VY_DIM_MAX: *value = a > b ? a : b; break;
+    case VY_DIM_SQRT: *value = vy_isqrt(a); break;
     default: ok = false;
     }
     return ok ? VY_DIM_IS_KNOWN : VY_DIM_IS_BAD;
@@ -30,7 +41,7 @@ void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bo
         states[i] = VY_DIM_IS_KNOWN;
         if (n->op == VY_DIM_CONST)
             values[i] = n->value;
-        else if (n->op == VY_DIM_UNKNOWN)
+        else if (n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_STEP)
             states[i] = VY_DIM_IS_OPEN;
         else if (n->op == VY_DIM_SCALAR && known[n->value])
             values[i] = scalars[n->value];

@@ -12,7 +12,8 @@ static const char *decl_kind_name(const vy_decl *d)
 {
     static const char *const names[] = {"variable", "variable", "parameter", "loop variable",
                                         "scalar",   "variable", "buffer",    "shared array",
-                                        "array",    "constant", "function",  "program"};
+                                        "array",    "constant", "function",  "program",
+                                        "pipeline", "number"};
     return names[d->kind];
 }
 
@@ -60,8 +61,6 @@ static bool is_dim_operator(uint8_t op)
     return op == TK_ADD || op == TK_SUB || op == TK_MUL || op == TK_DIV || op == TK_REM;
 }
 
-static void sema_dim(vy_front *f, vy_expr *e);
-
 static void sema_dim_name(vy_front *f, vy_expr *e)
 {
     vy_name_rec *n = e->u.ref.name;
@@ -72,7 +71,8 @@ static void sema_dim_name(vy_front *f, vy_expr *e)
                        n->text);
         return;
     }
-    bool scalar = d->kind == DK_SCALAR || d->kind == DK_CONST || d->kind == DK_PARAM;
+    bool scalar =
+        d->kind == DK_SCALAR || d->kind == DK_CONST || d->kind == DK_PARAM || d->kind == DK_NUMBER;
     if (!scalar || !vy_type_is_integer((vy_type)d->type))
         vy_front_error(f, VY_E_EXTENT, e->line, e->column, NULL,
                        "`%s` is no integer scalar or constant, so no dimension", n->text);
@@ -87,16 +87,24 @@ static void sema_dim_call(vy_front *f, vy_expr *e)
         vy_settle(f, e, VY_U32);
         return;
     }
+    if (e->count == 1 && strcmp(name, "isqrt") == 0) {
+        vy_sema_dim(f, e->u.ref.list);
+        return;
+    }
     if (e->count == 2 && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)) {
-        sema_dim(f, e->u.ref.list);
-        sema_dim(f, e->u.ref.list->next);
+        vy_sema_dim(f, e->u.ref.list);
+        vy_sema_dim(f, e->u.ref.list->next);
+        return;
+    }
+    if (f->in_steps && strcmp(name, "value") == 0) {
+        vy_sema_element(f, e);
         return;
     }
     vy_front_error(f, VY_E_EXTENT, e->line, e->column, NULL,
                    "`%s(…)` is not allowed in a dimension", name);
 }
 
-static void sema_dim(vy_front *f, vy_expr *e)
+void vy_sema_dim(vy_front *f, vy_expr *e)
 {
     if (f->failed) return;
     switch (e->kind) {
@@ -105,12 +113,12 @@ static void sema_dim(vy_front *f, vy_expr *e)
     case EX_CALL: sema_dim_call(f, e); return;
     case EX_UNARY:
         if (e->op != TK_SUB) break;
-        sema_dim(f, e->u.sub.a);
+        vy_sema_dim(f, e->u.sub.a);
         return;
     case EX_CHAIN:
         for (vy_expr *o = e->u.list; o; o = o->next) {
             if (o != e->u.list && !is_dim_operator(o->link)) goto bad;
-            sema_dim(f, o);
+            vy_sema_dim(f, o);
         }
         return;
     default: break;
@@ -124,7 +132,7 @@ void vy_sema_dims(vy_front *f, vy_decl *d)
     for (vy_expr *e = d->dims; e && !f->failed; e = e->next) {
         bool unknown = e->kind == EX_NAME && !e->u.ref.name;
         if (!unknown) {
-            sema_dim(f, e);
+            vy_sema_dim(f, e);
             continue;
         }
         if (f->func && !f->func->is_program && d->kind == DK_BUFFER) continue;
@@ -135,7 +143,7 @@ void vy_sema_dims(vy_front *f, vy_decl *d)
 }
 
 // ------------------------------------------------------------------------- functions and programs
-static void sema_parameters(vy_front *f, vy_func *fn)
+void vy_sema_parameters(vy_front *f, vy_func *fn)
 {
     for (vy_decl *d = fn->params; d; d = d->next) {
         if (d->kind != DK_BUFFER && vy_type_loaded((vy_type)d->type) != d->type)
@@ -150,9 +158,9 @@ static void sema_parameters(vy_front *f, vy_func *fn)
         if (d->rank == 0) d->rank = 1; // f32[] in a function
         vy_sema_dims(f, d);
     }
-    for (vy_decl *d = fn->overs; d && !f->failed; d = d->next) sema_dim(f, d->dims);
+    for (vy_decl *d = fn->overs; d && !f->failed; d = d->next) vy_sema_dim(f, d->dims);
     for (vy_decl *d = fn->overs; d; d = d->next) vy_declare(f, d);
-    for (vy_expr *e = fn->workgroup; e && !f->failed; e = e->next) sema_dim(f, e);
+    for (vy_expr *e = fn->workgroup; e && !f->failed; e = e->next) vy_sema_dim(f, e);
     for (uint32_t i = 0; i < fn->result_count; i++)
         if (vy_type_loaded((vy_type)fn->results[i]) != fn->results[i])
             vy_front_error(f, VY_E_TYPE_WRONG, fn->decl->line, fn->decl->column, NULL,
@@ -165,7 +173,7 @@ static void sema_function(vy_front *f, vy_func *fn)
     f->func = fn;
     f->scope = NULL;
     f->loop = NULL;
-    sema_parameters(f, fn);
+    vy_sema_parameters(f, fn);
     if (!f->failed) vy_sema_body(f, fn);
     vy_scope_close(f, NULL);
     f->func = NULL;
@@ -214,6 +222,7 @@ bool vy_sema(vy_front *f)
 {
     for (vy_decl *d = f->consts; d && !f->failed; d = d->next) declare_global(f, d);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) declare_global(f, fn->decl);
+    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) declare_global(f, fn->decl);
     f->in_const = true;
     for (vy_decl *d = f->consts; d && !f->failed; d = d->next) {
         if (vy_type_loaded((vy_type)d->type) != d->type)
@@ -224,6 +233,7 @@ bool vy_sema(vy_front *f)
     }
     f->in_const = false;
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) sema_function(f, fn);
+    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_sema_pipeline(f, fn);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
     return !f->failed;

@@ -89,7 +89,7 @@ static uint8_t name_error(vy_front *f, vy_expr *e, const char *name)
     if (d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL))
         vy_front_error(f, VY_E_RANK, e->line, e->column, "name an element, like `x[i]`",
                        "`%s` is an array, not a value", name);
-    else if (d && (d->kind == DK_FUNC || d->kind == DK_PROGRAM))
+    else if (d && d->kind >= DK_FUNC)
         vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "call functions like `f(x)`",
                        "`%s` is not a value", name);
     else if (f->in_const && d)
@@ -107,7 +107,8 @@ static uint8_t synth_name(vy_front *f, vy_expr *e)
     vy_name_rec *n = e->u.ref.name;
     vy_decl *d = n->local ? n->local : n->global;
     bool array = d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL);
-    if (d && !array && d->kind != DK_FUNC && d->kind != DK_PROGRAM) {
+    bool value = d && !array && d->kind < DK_FUNC && (!f->in_const || d->kind == DK_CONST);
+    if (value) {
         e->u.ref.decl = d;
         return e->type = d->type;
     }
@@ -160,6 +161,11 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read)
         return broken(e);
     }
     e->u.ref.decl = d;
+    if (f->in_const) {
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
+                       "an element of `%s` is not known when the text is read", name);
+        return broken(e);
+    }
     if (e->count != d->rank) {
         vy_front_error(f, VY_E_RANK, e->line, e->column, NULL, "`%s` has %u dimensions, not %u",
                        name, d->rank, e->count);

@@ -239,11 +239,11 @@ VY_API void vy_at(vy_builder *b, uint32_t line, uint32_t column);
 // Debug name of a value; shows in printed text and in SPIR-V.
 VY_API void vy_name(vy_builder *b, vy_value v, const char *name);
 
-// Dimensions: constants, scalar parameters, + − * / % min max of those, and `?`.
+// Dimensions: constants, scalar parameters, + − * / % min max isqrt of those, and `?`.
 VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
 VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
-VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x,
-                            vy_dim y);       // '+' '-' '*' '/' '%' '<' (min) '>' (max)
+// op: '+' '-' '*' '/' '%', '<' (min), '>' (max), 'r' (isqrt(x), the root rounded down; y is x again).
+VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y);
 VY_API vy_dim vy_dim_unknown(vy_builder *b); // `?`: rank 1 only
 
 // Parameters; dims outermost first.  Bindings default to the order of declaration in set 0.
@@ -371,6 +371,9 @@ typedef struct vy_eval_options {
     bool report_uninitialised; // shared arrays and `out` buffers read before written
     uint64_t shuffle_seed;     // 0: workgroups in order; else in a pseudo-random order
     uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
+    // Bytes that compiler-made buffers and a pipeline's intermediates may take together (in their
+    // own types, also with f64) before it is an error; 0: no limit.
+    uint64_t max_workspace_bytes;
 } vy_eval_options;
 
 typedef struct vy_eval_report {

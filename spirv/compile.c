@@ -57,22 +57,30 @@ static void declare_source(vy_spv *m, const vy_program *p)
     VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
 }
 
-static bool emit_programs(vy_spv *m, vy_result *r, const vy_program *const *programs,
-                          uint32_t count, vy_kernel *kernels, vy_plan *plans)
+// What is compiled: programs, or the pipeline that dispatches them.
+typedef struct job {
+    const vy_program *const *programs;
+    uint32_t count;
+    const vy_pipeline *pipeline;
+    vy_pipe_kernels used; // by the pipeline
+} job;
+
+static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kernels, vy_plan *plans)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < j->count; i++) {
+        const vy_program *p = j->programs[i];
         vy_describe d;
         kernels[i].entry =
-            count == 1 ? "main"
-                       : vy_arena_strdup(&r->arena, programs[i]->name, strlen(programs[i]->name));
+            j->count == 1 ? "main" : vy_arena_strdup(&r->arena, p->name, strlen(p->name));
         if (!kernels[i].entry) return false;
-        vy_describe_begin(&d, programs[i], &r->arena, &kernels[i]);
-        bool ok = !d.oom && vy_emit_kernel(m, programs[i], kernels[i].entry, &d) &&
-                  vy_describe_end(&d, m) && vy_plan_make(&kernels[i], &r->arena, &plans[i]);
+        vy_describe_begin(&d, p, &r->arena, &kernels[i]);
+        if (j->pipeline) d.sliced = j->used.sliced[i];
+        bool ok = !d.oom && vy_emit_kernel(m, p, kernels[i].entry, &d) && vy_describe_end(&d, m) &&
+                  (j->pipeline || vy_plan_make(&kernels[i], &r->arena, &plans[i]));
         vy_describe_free(&d);
         if (!ok) return false;
     }
-    return true;
+    return !j->pipeline || vy_plan_pipeline(j->pipeline, &j->used, kernels, &r->arena, plans);
 }
 
 // SPIR-V's own limit on ids; libspirv enforces it.
@@ -98,39 +106,62 @@ static bool finish(vy_spv *m, vy_result *r, vy_kernel *kernels, uint32_t count)
     return !m->options->validate || vy_spirv_validate(r->words, n, m->options->target, m->diag);
 }
 
-vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
-                               const vy_spirv_options *options, vy_diag *diag)
+static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_diag *diag)
 {
     static const vy_spirv_options defaults;
-    vy_diag unused;
-    if (!diag) diag = &unused;
     if (!options) options = &defaults;
-    memset(diag, 0, sizeof *diag);
-    vy_result *r = vy_realloc(NULL, sizeof *r);
-    if (r) memset(r, 0, sizeof *r);
-    vy_kernel *kernels = r ? vy_arena_alloc(&r->arena, (count + 1) * sizeof *kernels) : NULL;
-    vy_plan *plans = kernels ? vy_arena_alloc(&r->arena, (count + 1) * sizeof *plans) : NULL;
+    if (j->pipeline) {
+        if (!vy_pipe_kernels_make(j->pipeline, &r->arena, &j->used)) return false;
+        j->programs = j->used.programs;
+        j->count = j->used.count;
+    }
+    if (j->count == 0) {
+        if (j->pipeline)
+            vy_diag_set(diag, VY_E_API, j->pipeline->line, 0, "dispatch a program in it",
+                        "pipeline %s dispatches no program", j->pipeline->name);
+        else
+            vy_diag_set(diag, VY_E_API, 0, 0, NULL, "vy_compile_module: no program");
+        return false;
+    }
+    vy_kernel *kernels = vy_arena_alloc(&r->arena, j->count * sizeof *kernels);
+    vy_plan *plans = vy_arena_alloc(&r->arena, j->count * sizeof *plans);
+    if (!kernels || !plans) return false;
     vy_spv m = {.options = options,
                 .version = target_versions[options->target],
                 .diag = diag,
                 .next_id = 1};
-    bool ok = false;
-    if (count == 0) {
-        vy_diag_set(diag, VY_E_API, 0, 0, NULL, "vy_compile_module: no program");
-    } else if (plans) {
-        declare_source(&m, programs[0]);
-        ok = emit_programs(&m, r, programs, count, kernels, plans) && finish(&m, r, kernels, count);
-    }
+    declare_source(&m, j->programs[0]);
+    const bool ok = emit_programs(&m, r, j, kernels, plans) && finish(&m, r, kernels, j->count);
     vy_spv_free(&m);
-    if (ok) {
-        r->pub.count = count;
-        r->pub.kernels = kernels;
-        r->pub.plans = plans;
-        return &r->pub;
-    }
+    r->pub.count = j->count;
+    r->pub.kernels = kernels;
+    r->pub.plans = plans;
+    return ok;
+}
+
+static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag *diag)
+{
+    vy_diag unused;
+    if (!diag) diag = &unused;
+    memset(diag, 0, sizeof *diag);
+    vy_result *r = vy_realloc(NULL, sizeof *r);
+    if (r) memset(r, 0, sizeof *r);
+    if (r && compile(r, j, options, diag)) return &r->pub;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     if (r) vy_compiled_free(&r->pub);
     return NULL;
+}
+
+vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
+                               const vy_spirv_options *options, vy_diag *diag)
+{
+    return compile_job(&(job){.programs = programs, .count = count}, options, diag);
+}
+
+vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
+                                 vy_diag *diag)
+{
+    return compile_job(&(job){.pipeline = p}, options, diag);
 }
 
 vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options, vy_diag *diag)

@@ -5,25 +5,55 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t add_expr(vy_describe *d, vy_expr e)
+// ------------------------------------------------------------------------------------ expressions
+// Equal nodes are one, which keeps hidden parameters few and lets a pipeline see equal sizes.
+static uint32_t *find_slot(vy_describe *d, const vy_expr *e)
 {
-    // Sharing equal nodes keeps hidden parameters few; the arrays are short.
-    for (uint32_t i = 0; i < d->exprs.count && i < 256; i++) {
-        const vy_expr *o = &d->exprs.data[i];
-        if (o->op == e.op && o->a == e.a && o->b == e.b && o->value == e.value) return i;
+    uint64_t h = (uint64_t)e->op ^ (uint64_t)e->a << 8 ^ (uint64_t)e->b << 36 ^ (uint64_t)e->value;
+    h = (h ^ h >> 31) * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = (uint32_t)(h >> 32);; i++) {
+        uint32_t *slot = &d->table[i & (d->table_size - 1)];
+        const vy_expr *o = *slot ? &d->exprs.data[*slot - 1] : NULL;
+        if (!o || (o->op == e->op && o->a == e->a && o->b == e->b && o->value == e->value))
+            return slot;
     }
+}
+
+static bool grow_table(vy_describe *d)
+{
+    const uint32_t size = d->table_size ? d->table_size * 2 : 64;
+    uint32_t *table = vy_realloc(NULL, size * sizeof *table);
+    if (!table) return false;
+    memset(table, 0, size * sizeof *table);
+    vy_free(d->table);
+    d->table = table;
+    d->table_size = size;
+    for (uint32_t i = 0; i < d->exprs.count; i++) *find_slot(d, &d->exprs.data[i]) = i + 1;
+    return true;
+}
+
+uint32_t vy_describe_expr(vy_describe *d, vy_expr e)
+{
+    if (d->oom || (d->exprs.count * 2 >= d->table_size && !grow_table(d))) {
+        d->oom = true;
+        return 0;
+    }
+    uint32_t *slot = find_slot(d, &e);
+    if (*slot) return *slot - 1;
     if (!vy_vec_push(&d->exprs, e)) d->oom = true;
+    if (!d->oom) *slot = d->exprs.count;
     return d->oom ? 0 : d->exprs.count - 1;
 }
 
 static const vy_expr_op expr_ops[] = {
-    [VY_DIM_ADD] = VY_EXPR_ADD, [VY_DIM_SUB] = VY_EXPR_SUB, [VY_DIM_MUL] = VY_EXPR_MUL,
-    [VY_DIM_DIV] = VY_EXPR_DIV, [VY_DIM_REM] = VY_EXPR_REM, [VY_DIM_MIN] = VY_EXPR_MIN,
-    [VY_DIM_MAX] = VY_EXPR_MAX,
+    [VY_DIM_ADD] = VY_EXPR_ADD, [VY_DIM_SUB] = VY_EXPR_SUB,   [VY_DIM_MUL] = VY_EXPR_MUL,
+    [VY_DIM_DIV] = VY_EXPR_DIV, [VY_DIM_REM] = VY_EXPR_REM,   [VY_DIM_MIN] = VY_EXPR_MIN,
+    [VY_DIM_MAX] = VY_EXPR_MAX, [VY_DIM_SQRT] = VY_EXPR_SQRT,
 };
 
-static uint32_t binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b)
+uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b)
 {
+    if (d->oom) return 0;
     vy_expr e[3] = {{.op = VY_EXPR_CONST}, {.op = VY_EXPR_CONST}, {.op = op, .a = 0, .b = 1}};
     const vy_expr *x = &d->exprs.data[a], *y = &d->exprs.data[b];
     int64_t values[3];
@@ -32,18 +62,35 @@ static uint32_t binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b)
         e[1].value = y->value;
         // What overflows or divides by zero stays as it is: the host reports it.
         if (vy_expr_eval(e, 3, NULL, NULL, values, NULL, NULL))
-            return add_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = values[2]});
+            return vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = values[2]});
     }
-    return add_expr(d, (vy_expr){.op = op, .a = a, .b = b});
+    return vy_describe_expr(d, (vy_expr){.op = op, .a = a, .b = b});
+}
+
+// A plan's repeat counts from 0, the pipeline's from where it says, which an earlier node is.
+static uint32_t step_expr(vy_describe *d, uint32_t step)
+{
+    const vy_pipe_step *s = &d->pipeline->steps.data[step];
+    const uint32_t symbol = d->step_symbols[step]; // its expression has its number
+    const uint32_t from = s->kind == VY_PIPE_REPEAT ? d->dim_exprs[s->from.id] - 1 : 0;
+    const vy_expr *e = &d->exprs.data[from];
+    const bool zero = e->op == VY_EXPR_CONST && e->value == 0;
+    if (s->kind != VY_PIPE_REPEAT || zero) return symbol;
+    return vy_describe_binary(d, VY_EXPR_ADD, from, symbol);
 }
 
 static uint32_t dim_expr(vy_describe *d, const vy_dim_node *n)
 {
+    if (d->oom) return 0;
     switch (n->op) {
-    case VY_DIM_CONST: return add_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = n->value});
+    case VY_DIM_CONST:
+        return vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = n->value});
     case VY_DIM_SCALAR: return (uint32_t)n->value; // symbols come first
     case VY_DIM_UNKNOWN: return d->extent_sym[n->value] ? d->extent_sym[n->value] - 1 : 0;
-    default: return binary(d, expr_ops[n->op], d->dim_exprs[n->a] - 1, d->dim_exprs[n->b] - 1);
+    case VY_DIM_STEP: return step_expr(d, (uint32_t)n->value);
+    default:
+        return vy_describe_binary(d, expr_ops[n->op], d->dim_exprs[n->a] - 1,
+                                  d->dim_exprs[n->b] - 1);
     }
 }
 
@@ -52,11 +99,10 @@ uint32_t vy_describe_dim(vy_describe *d, vy_dim dim)
     return d->oom ? 0 : d->dim_exprs[dim.id] - 1;
 }
 
-static void add_symbol(vy_describe *d, vy_symbol s)
+void vy_describe_symbol(vy_describe *d, vy_symbol s)
 {
     if (!vy_vec_push(&d->symbols, s)) d->oom = true;
-    vy_expr e = {.op = VY_EXPR_SYMBOL, .value = d->symbols.count - 1};
-    if (!d->oom && !vy_vec_push(&d->exprs, e)) d->oom = true;
+    vy_describe_expr(d, (vy_expr){.op = VY_EXPR_SYMBOL, .value = d->symbols.count - 1});
 }
 
 static const char *copy(vy_describe *d, const char *s)
@@ -76,7 +122,10 @@ static void add_extent_symbols(vy_describe *d)
     uint32_t binding = 0;
     for (uint32_t i = 1; i < d->p->buffers.count && !d->oom; i++) {
         const vy_buf *b = &d->p->buffers.data[i];
-        if (!is_parameter(b)) continue;
+        if (!is_parameter(b) || (d->p->signature && b->workspace)) {
+            binding += is_parameter(b);
+            continue;
+        }
         if (b->rank == 1 && d->p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
             size_t n = strlen(b->name) + 6;
             char *name = vy_arena_alloc(d->arena, n);
@@ -85,29 +134,39 @@ static void add_extent_symbols(vy_describe *d)
             else
                 d->oom = true;
             d->extent_sym[i] = d->symbols.count + 1;
-            add_symbol(d, (vy_symbol){name, VY_SYMBOL_EXTENT, "u32", binding, 0});
+            vy_describe_symbol(d, (vy_symbol){name, VY_SYMBOL_EXTENT, "u32", binding, 0});
         }
         binding++;
     }
 }
 
-void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel)
+bool vy_describe_symbols(vy_describe *d, const vy_program *p, vy_arena *arena)
 {
-    *d = (vy_describe){.p = p, .arena = arena, .kernel = kernel};
+    *d = (vy_describe){.p = p, .arena = arena};
     d->dim_exprs = vy_arena_alloc(arena, p->dims.count * sizeof *d->dim_exprs);
     d->extent_sym = vy_arena_alloc(arena, p->buffers.count * sizeof *d->extent_sym);
     d->domain = vy_arena_alloc(arena, (p->overs.count + 1) * sizeof *d->domain);
-    if (!d->dim_exprs || !d->extent_sym || !d->domain) {
-        d->oom = true;
-        return;
-    }
+    d->oom = !d->dim_exprs || !d->extent_sym || !d->domain;
     for (uint32_t i = 0; i < p->scalars.count && !d->oom; i++) {
         const vy_scalar_param *s = &p->scalars.data[i];
-        add_symbol(d, (vy_symbol){copy(d, s->name), VY_SYMBOL_SCALAR, vy_type_name(s->type), 0, 0});
+        vy_describe_symbol(d, (vy_symbol){copy(d, s->name), VY_SYMBOL_SCALAR, vy_type_name(s->type),
+                                          0, 0});
     }
-    add_extent_symbols(d);
-    for (uint32_t i = 1; i < p->dims.count && !d->oom; i++)
-        d->dim_exprs[i] = dim_expr(d, &p->dims.data[i]) + 1;
+    if (!d->oom) add_extent_symbols(d);
+    return !d->oom;
+}
+
+void vy_describe_dims(vy_describe *d)
+{
+    for (uint32_t i = 1; i < d->p->dims.count && !d->oom; i++)
+        d->dim_exprs[i] = dim_expr(d, &d->p->dims.data[i]) + 1;
+}
+
+void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel)
+{
+    if (!vy_describe_symbols(d, p, arena)) return;
+    d->kernel = kernel;
+    vy_describe_dims(d);
     for (uint32_t i = 0; i < p->overs.count && !d->oom; i++) {
         vy_dim extent = p->overs.data[i].extent;
         const vy_dim_node *n = &p->dims.data[extent.id];
@@ -115,8 +174,9 @@ void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_
         bool natural =
             n->op == VY_DIM_UNKNOWN ||
             (n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type));
-        uint32_t zero = natural ? 0 : add_expr(d, (vy_expr){.op = VY_EXPR_CONST});
-        d->domain[i] = natural ? e : binary(d, VY_EXPR_MAX, e, zero); // a negative extent is 0
+        uint32_t zero = natural ? 0 : vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST});
+        d->domain[i] =
+            natural ? e : vy_describe_binary(d, VY_EXPR_MAX, e, zero); // a negative extent is 0
     }
 }
 
@@ -206,4 +266,5 @@ void vy_describe_free(vy_describe *d)
     vy_vec_free(&d->exprs);
     vy_vec_free(&d->symbols);
     vy_vec_free(&d->params);
+    vy_free(d->table);
 }

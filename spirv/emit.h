@@ -53,7 +53,12 @@ typedef struct vy_describe {
     vy_expr_vec exprs;
     vy_symbol_vec symbols;
     vy_param_vec params;
-    uint32_t *dim_exprs;  // by dimension node: expression + 1
+    uint32_t *table;              // exprs by hash: index + 1
+    uint32_t table_size;          // a power of two
+    uint32_t *dim_exprs;          // by dimension node: expression + 1
+    const vy_pipeline *pipeline;  // when p is its signature
+    const uint32_t *step_symbols; // by step of it: symbol that VY_DIM_STEP nodes name
+    const bool *sliced;   // by buffer id: slices of other buffers are bound to it; NULL: none
     uint32_t *extent_sym; // by buffer id: symbol + 1, for `?`
     uint32_t *domain;     // by over variable: expression, at least 0
     uint32_t param_bytes;
@@ -61,6 +66,13 @@ typedef struct vy_describe {
 } vy_describe;
 void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel);
 uint32_t vy_describe_dim(vy_describe *d, vy_dim dim); // index of its expression
+// The parts of it, for pipelines: scalars and `?` extents as symbols, whose expressions have their
+// numbers; further symbols; then all dimensions as expressions.
+bool vy_describe_symbols(vy_describe *d, const vy_program *p, vy_arena *arena); // false: memory
+void vy_describe_symbol(vy_describe *d, vy_symbol s);
+void vy_describe_dims(vy_describe *d);
+uint32_t vy_describe_expr(vy_describe *d, vy_expr e); // index; equal ones are one
+uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b); // folds
 // Appends a field to the parameter block; returns its index.  The same field is made once.
 uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
                            uint32_t index);
@@ -70,6 +82,20 @@ void vy_describe_free(vy_describe *d);
 bool vy_fully_written(const vy_program *p, uint32_t buffer);
 bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);
 bool vy_plan_make(const vy_kernel *kernel, vy_arena *arena, vy_plan *plan);
+vy_role vy_plan_role(const vy_kernel_binding *b);
+uint64_t vy_plan_one(const char *type); // the bits of 1
+
+// pipeline.c.  The programs that a pipeline dispatches, in order of their first dispatch, as kernels.
+typedef struct vy_pipe_kernels {
+    const vy_program **programs;
+    uint32_t count;
+    uint32_t *index; // by program of the module: kernel
+    bool **sliced;   // by kernel, by buffer id of the program
+} vy_pipe_kernels;
+bool vy_pipe_kernels_make(const vy_pipeline *p, vy_arena *arena, vy_pipe_kernels *k);
+// plan_pipeline.c: its plan, once they are compiled.  False: memory.
+bool vy_plan_pipeline(const vy_pipeline *p, const vy_pipe_kernels *k, const vy_kernel *kernels,
+                      vy_arena *arena, vy_plan *plan);
 
 // --------------------------------------------------------------------------------------- emit.c
 typedef struct vy_extent {
@@ -86,8 +112,9 @@ typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t pointer;    // pointer to one
     SpvStorageClass cls;
     vy_mem_form form;
-    vy_type type;       // element type as declared
-    vy_extent *extents; // rank entries
+    vy_type type;          // element type as declared
+    vy_extent *extents;    // rank entries
+    uint32_t offset_field; // VY_PARAM_OFFSET: field of the parameter block + 1
 } vy_array;
 
 typedef struct vy_frame {   // an open construct

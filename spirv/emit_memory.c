@@ -55,6 +55,8 @@ vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
             vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index);
     }
     if (b->rank == 0) place.address = vy_spv_u32(f->m, 0);
+    const uint32_t offset = f->arrays[in->aux].offset_field;
+    if (offset) place.address = vy_u32_op(f, SpvOpIAdd, place.address, vy_param_id(f, offset - 1));
     return place;
 }
 

@@ -105,6 +105,9 @@ static void put_param_comment(vy_text *t, const vy_kernel *k, const vy_kernel_pa
     }
     if (p->kind == VY_PARAM_GROUP_BASE)
         vy_text_add(t, ": 0, or the first workgroup where a dispatch is split");
+    if (p->kind == VY_PARAM_OFFSET)
+        vy_text_add(t, ": elements from the descriptor's beginning to the first of %s",
+                    k->bindings[p->index].name);
     if (p->kind == VY_PARAM_NUM_GROUPS) vy_text_add(t, ": workgroups of the whole dispatch");
     vy_text_add(t, "\n");
 }

@@ -62,6 +62,7 @@ typedef enum vy_expr_op {
     VY_EXPR_REM,
     VY_EXPR_MIN,
     VY_EXPR_MAX,
+    VY_EXPR_SQRT, // square root of a, rounded down; 0 where a < 0; b is a again
 } vy_expr_op;
 
 typedef struct vy_expr {
@@ -81,7 +82,7 @@ typedef enum vy_symbol_kind {
 typedef struct vy_symbol {
     const char *name; // the scalar's name; `len(x)` for an extent
     vy_symbol_kind kind;
-    const char *type; // "u32", "f32", …: how a scalar is packed; "u32" for the others
+    const char *type; // "u32", "f32", …: how a scalar is packed; "u32" of extents, "i64" of others
     uint32_t buffer;  // EXTENT: index into the binding (kernel) or buffer (plan) array
     uint32_t axis;
 } vy_symbol;
@@ -110,6 +111,8 @@ typedef enum vy_param_kind {
     VY_PARAM_GROUP_BASE, // first workgroup of this dispatch on axis `index` (0 unless a large
                          // dispatch is split), u32
     VY_PARAM_NUM_GROUPS, // workgroups of the whole logical dispatch on axis `index`, u32
+    VY_PARAM_OFFSET, // elements from where the descriptor of binding `index` begins to the first
+                     // element bound, u32: a slice need not be aligned as descriptors must be
 } vy_param_kind;
 
 typedef struct vy_kernel_param {

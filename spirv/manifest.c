@@ -58,7 +58,8 @@ static void put_binding(vy_text *t, const vy_kernel *k, const vy_kernel_binding 
 
 static void put_param(vy_text *t, const vy_kernel *k, const vy_kernel_param *p)
 {
-    static const char *const kinds[] = {"scalar", "expression", "group_base", "num_groups"};
+    static const char *const kinds[] = {"scalar", "expression", "group_base", "num_groups",
+                                        "offset"};
     vy_text_add(t, "          {");
     put_field(t, "name", p->name);
     put_field(t, "kind", kinds[p->kind]);
@@ -68,6 +69,8 @@ static void put_param(vy_text *t, const vy_kernel *k, const vy_kernel_param *p)
         put_expr(t, k->exprs, p->index, k->symbols);
     else if (p->kind == VY_PARAM_SCALAR)
         vy_text_json(t, k->symbols[p->index].name);
+    else if (p->kind == VY_PARAM_OFFSET)
+        vy_text_json(t, k->bindings[p->index].name);
     else
         vy_text_add(t, "\"%s.%c\"", kinds[p->kind], "xyz"[p->index]);
     vy_text_add(t, "}");
@@ -102,7 +105,7 @@ static void put_group_axis(vy_text *t, const vy_kernel *k, uint32_t axis)
         uint32_t v = axis == 2 ? i : k->domain_rank - 1 - axis;
         const vy_expr *e = &k->exprs[k->domain[v]];
         bool bare = (last == 1 && k->local_size[axis] == 1) || e->op == VY_EXPR_CONST ||
-                    e->op == VY_EXPR_SYMBOL || e->op == VY_EXPR_MIN || e->op == VY_EXPR_MAX;
+                    e->op == VY_EXPR_SYMBOL || e->op >= VY_EXPR_MIN;
         vy_text_add(t, "%s%s", i ? "*" : "", bare ? "" : "(");
         vy_text_expr(t, k->exprs, k->domain[v], k->symbols);
         vy_text_add(t, "%s", bare ? "" : ")");
@@ -155,6 +158,20 @@ static void put_plan_expr(writer *w, uint32_t index)
     put_expr(&w->t, w->plan->exprs, index, w->plan->symbols);
 }
 
+// A float constant is kept as its bits; the others are integers.
+static void put_argument(writer *w, const vy_symbol *s, uint32_t expr)
+{
+    const vy_expr *e = &w->plan->exprs[expr];
+    vy_type type = VY_VOID;
+    vy_type_from_name(s->type, strlen(s->type), &type);
+    if (e->op != VY_EXPR_CONST || !vy_type_is_float(type)) {
+        put_plan_expr(w, expr);
+        return;
+    }
+    const double v = vy_scalar_read(type, &e->value).f;
+    vy_text_add(&w->t, "\"%.17g\"", v);
+}
+
 static void put_dispatch(writer *w, const vy_plan_step *s)
 {
     vy_text *t = &w->t;
@@ -178,7 +195,7 @@ static void put_dispatch(writer *w, const vy_plan_step *s)
         vy_text_add(t, "%s", comma(i));
         vy_text_json(t, k->symbols[i].name);
         vy_text_add(t, ": ");
-        put_plan_expr(w, s->symbols[i]);
+        put_argument(w, &k->symbols[i], s->symbols[i]);
     }
     vy_text_add(t, "}");
     for (uint32_t i = 0; i < 3 && s->groups; i++) {
@@ -188,9 +205,22 @@ static void put_dispatch(writer *w, const vy_plan_step *s)
     if (s->groups) vy_text_add(t, "]");
 }
 
+static void put_part(writer *w, const vy_plan_step *s)
+{
+    if (!s->part) return;
+    vy_text_add(&w->t, ", \"offset\": ");
+    put_plan_expr(w, s->part->offset);
+    if (s->kind == VY_STEP_COPY) {
+        vy_text_add(&w->t, ", \"from_offset\": ");
+        put_plan_expr(w, s->part->source_offset);
+    }
+    vy_text_add(&w->t, ", \"elements\": ");
+    put_plan_expr(w, s->part->count);
+}
+
 static void put_step(writer *w, const vy_plan_step *s)
 {
-    static const char *const kinds[] = {"dispatch", "fill", "copy", "repeat", "readback"};
+    static const char *const kinds[] = {"dispatch", "fill", "copy", "repeat", "readback", "check"};
     vy_text *t = &w->t;
     const vy_plan_buffer *buffers = w->plan->buffers;
     vy_text_add(t, "    {");
@@ -200,11 +230,13 @@ static void put_step(writer *w, const vy_plan_step *s)
     case VY_STEP_FILL:
         put_field(t, "buffer", buffers[s->buffer].name);
         vy_text_add(t, "\"value\": %d", s->pattern != 0);
+        put_part(w, s);
         break;
     case VY_STEP_COPY:
         put_field(t, "from", buffers[s->source].name);
         vy_text_add(t, "\"to\": ");
         vy_text_json(t, buffers[s->buffer].name);
+        put_part(w, s);
         break;
     case VY_STEP_REPEAT:
         vy_text_add(t, "\"count\": %u, \"times\": ", s->count);
@@ -218,6 +250,14 @@ static void put_step(writer *w, const vy_plan_step *s)
         put_plan_expr(w, s->expr);
         vy_text_add(t, ", \"symbol\": ");
         vy_text_json(t, w->plan->symbols[s->symbol].name);
+        break;
+    case VY_STEP_CHECK:
+        vy_text_add(t, "\"value\": ");
+        put_plan_expr(w, s->expr);
+        vy_text_add(t, s->check == VY_CHECK_EQUAL ? ", \"equals\": " : ", \"below\": ");
+        put_plan_expr(w, s->limit);
+        vy_text_add(t, ", \"error\": ");
+        vy_text_json(t, s->text);
         break;
     }
     vy_text_add(t, "}");

@@ -55,6 +55,22 @@ static void add_extents(vy_fn *f)
     }
 }
 
+// Bindings are numbered as describe.c lists them.
+static void add_offset_fields(vy_fn *f)
+{
+    char name[96];
+    for (uint32_t b = 1, binding = 0; f->d->sliced && b < f->p->buffers.count; b++) {
+        const vy_buf *buf = &f->p->buffers.data[b];
+        const vy_mem_facts *use = &f->facts->buffers[b];
+        if (buf->cls > VY_INOUT) continue;
+        snprintf(name, sizeof name, "_offset_%.80s", buf->name);
+        if (f->d->sliced[b] && (use->loaded || use->stored))
+            f->arrays[b].offset_field =
+                vy_describe_param(f->d, name, VY_PARAM_OFFSET, VY_U32, binding) + 1;
+        binding++;
+    }
+}
+
 static void add_group_fields(vy_fn *f)
 {
     const vy_program *p = f->p;
@@ -166,6 +182,7 @@ void vy_params_declare(vy_fn *f)
         vy_describe_param(d, f->p->scalars.data[i].name, VY_PARAM_SCALAR,
                           f->p->scalars.data[i].type, i);
     add_extents(f);
+    add_offset_fields(f);
     add_group_fields(f);
     // One block for three tables: values and member numbers by field, and which are used.
     uint32_t n = d->params.count;

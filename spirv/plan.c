@@ -47,8 +47,10 @@ bool vy_fully_written(const vy_program *p, uint32_t buffer)
 }
 
 // ------------------------------------------------------------------------------------------- steps
-static uint64_t one_bits(vy_type t)
+uint64_t vy_plan_one(const char *type)
 {
+    vy_type t = VY_VOID;
+    vy_type_from_name(type, strlen(type), &t);
     uint64_t bits = 0;
     vy_scalar v = {.u = 1};
     if (vy_type_is_float(t)) v.f = 1;
@@ -63,7 +65,7 @@ static uint32_t find_binding(const vy_kernel *k, const char *name)
     return UINT32_MAX;
 }
 
-static vy_role role_of(const vy_kernel_binding *b)
+vy_role vy_plan_role(const vy_kernel_binding *b)
 {
     if (b->workspace) return VY_ROLE_WORKSPACE;
     return b->access == VY_ACCESS_IN    ? VY_ROLE_IN
@@ -75,11 +77,9 @@ static vy_role role_of(const vy_kernel_binding *b)
 static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
 {
     const vy_kernel_binding *b = &k->bindings[index];
-    vy_type type = VY_VOID;
-    vy_type_from_name(b->type, strlen(b->type), &type);
     *step = (vy_plan_step){.kind = VY_STEP_FILL, .buffer = index};
     if (b->init && strcmp(b->init, "1") == 0) {
-        step->pattern = one_bits(type);
+        step->pattern = vy_plan_one(b->type);
         return true;
     }
     if (b->init) {
@@ -100,7 +100,8 @@ bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
     uint32_t count = 0;
     for (uint32_t i = 0; i < k->binding_count; i++) {
         const vy_kernel_binding *b = &k->bindings[i];
-        buffers[i] = (vy_plan_buffer){b->name, role_of(b), b->type, b->elem_size, b->rank, b->dims};
+        buffers[i] =
+            (vy_plan_buffer){b->name, vy_plan_role(b), b->type, b->elem_size, b->rank, b->dims};
         args[i] = (vy_plan_arg){i, VY_NO_EXPR};
         if (start_step(k, i, &steps[count])) count++;
     }

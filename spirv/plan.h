@@ -25,10 +25,16 @@ typedef struct vy_plan_buffer {
 typedef enum vy_step_kind {
     VY_STEP_DISPATCH, // kernel, args, params
     VY_STEP_FILL,     // buffer := pattern, element by element
-    VY_STEP_COPY,     // buffer := source, whole, same size
+    VY_STEP_COPY,     // buffer := source, whole, same size, unless `part` says otherwise
     VY_STEP_REPEAT,   // run the next `count` steps expr times; symbol counts 0, 1, …
     VY_STEP_READBACK, // symbol := element `expr` of buffer (integer types)
+    VY_STEP_CHECK,    // the run fails with `text` unless expr and limit are as `check` says
 } vy_step_kind;
+
+typedef enum vy_check {
+    VY_CHECK_EQUAL, // expr = limit
+    VY_CHECK_BELOW, // 0 ≤ expr < limit
+} vy_check;
 
 typedef struct vy_plan_arg { // one per binding of the kernel, same order
     uint32_t buffer;
@@ -36,6 +42,10 @@ typedef struct vy_plan_arg { // one per binding of the kernel, same order
 } vy_plan_arg;
 
 #define VY_NO_EXPR UINT32_MAX
+
+typedef struct vy_plan_part { // of a FILL or COPY; expressions, in elements
+    uint32_t offset, source_offset, count;
+} vy_plan_part;
 
 typedef struct vy_plan_step {
     vy_step_kind kind;
@@ -47,10 +57,17 @@ typedef struct vy_plan_step {
                              // the caller gives them
     uint32_t buffer, source; // FILL, COPY, READBACK
     uint64_t pattern;        // FILL: the element's bits, little end first
-    uint32_t count, expr, symbol; // REPEAT, READBACK
+    const vy_plan_part *part;     // FILL, COPY: NULL for whole buffers
+    uint32_t count, expr, symbol; // REPEAT, READBACK, CHECK
+    vy_check check;               // CHECK
+    uint32_t limit;               // CHECK: expression
+    const char *text;             // CHECK: what is wrong, without the numbers
 } vy_plan_step;
 
-// Immutable; owned by whoever made it (vy_plan_free).
+// Immutable; owned by whoever made it (vy_compiled_free).
+//
+// A WORKSPACE buffer's shape may depend on symbols that change while the plan runs, repeat counters
+// and values read back.  It has a new shape, and no contents, from the step that changes the symbol.
 typedef struct vy_plan {
     const char *name;
     const vy_kernel *kernels;
@@ -65,6 +82,40 @@ typedef struct vy_plan {
     uint32_t step_count;
 } vy_plan;
 
+// The largest integer whose square is at most `a`; 0 for negative ones.  Newton's method from above.
+static inline int64_t vy_expr_isqrt(int64_t a)
+{
+    int64_t x = a > 0 ? a : 0, next = x / 2 + x % 2;
+    while (next < x) {
+        x = next;
+        next = (x + a / x) / 2;
+    }
+    return x;
+}
+
+// The value of a node whose operands are in `values`; false: it overflows or divides by zero.
+static inline bool vy_expr_node(const vy_expr *e, const int64_t *symbols, const int64_t *values,
+                                int64_t *out)
+{
+    if (e->op == VY_EXPR_CONST || e->op == VY_EXPR_SYMBOL) {
+        *out = e->op == VY_EXPR_CONST ? e->value : symbols[e->value];
+        return true;
+    }
+    const int64_t a = values[e->a], b = values[e->b];
+    const bool divides = b != 0 && !(a == INT64_MIN && b == -1);
+    switch (e->op) {
+    case VY_EXPR_ADD: return !__builtin_add_overflow(a, b, out);
+    case VY_EXPR_SUB: return !__builtin_sub_overflow(a, b, out);
+    case VY_EXPR_MUL: return !__builtin_mul_overflow(a, b, out);
+    case VY_EXPR_DIV: *out = divides ? a / b : 0; return divides;
+    case VY_EXPR_REM: *out = divides ? a % b : 0; return divides;
+    case VY_EXPR_MIN: *out = a < b ? a : b; return true;
+    case VY_EXPR_MAX: *out = a > b ? a : b; return true;
+    case VY_EXPR_SQRT: *out = vy_expr_isqrt(a); return true;
+    default: return false;
+    }
+}
+
 // Evaluates expressions 0 … count-1 into `values` (count entries), given the symbols' values.
 // Returns true, or false with *bad = index of the node that overflowed or divided by zero.
 // Nodes that depend on a symbol for which known[s] is false are left untouched and marked false in
@@ -75,33 +126,11 @@ static inline bool vy_expr_eval(const vy_expr *e, uint32_t count, const int64_t 
 {
     for (uint32_t i = 0; i < count; i++) {
         bool ok = true, have = true;
-        if (e[i].op == VY_EXPR_CONST) {
-            values[i] = e[i].value;
-        } else if (e[i].op == VY_EXPR_SYMBOL) {
+        if (e[i].op == VY_EXPR_SYMBOL)
             have = !known || known[e[i].value];
-            if (have) values[i] = symbols[e[i].value];
-        } else if (value_known && !(value_known[e[i].a] && value_known[e[i].b])) {
-            have = false;
-        } else {
-            int64_t a = values[e[i].a], b = values[e[i].b];
-            bool divides = b != 0 && !(a == INT64_MIN && b == -1);
-            switch (e[i].op) {
-            case VY_EXPR_ADD: ok = !__builtin_add_overflow(a, b, &values[i]); break;
-            case VY_EXPR_SUB: ok = !__builtin_sub_overflow(a, b, &values[i]); break;
-            case VY_EXPR_MUL: ok = !__builtin_mul_overflow(a, b, &values[i]); break;
-            case VY_EXPR_DIV:
-                ok = divides;
-                values[i] = divides ? a / b : 0;
-                break;
-            case VY_EXPR_REM:
-                ok = divides;
-                values[i] = divides ? a % b : 0;
-                break;
-            case VY_EXPR_MIN: values[i] = a < b ? a : b; break;
-            case VY_EXPR_MAX: values[i] = a > b ? a : b; break;
-            default: ok = false; break;
-            }
-        }
+        else if (e[i].op != VY_EXPR_CONST && value_known)
+            have = value_known[e[i].a] && value_known[e[i].b];
+        if (have) ok = vy_expr_node(&e[i], symbols, values, &values[i]);
         if (value_known) value_known[i] = have;
         if (!ok) {
             if (bad) *bad = i;

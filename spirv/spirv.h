@@ -9,10 +9,12 @@
 //     c->plans[0]: the steps that a whole run takes …
 //   vy_compiled_free(c);
 //
-// A program compiles to one entry point.  Same program and options, same bytes.
+// A program compiles to one entry point, a pipeline to one per program it dispatches.  Same program
+// and options, same bytes.
 #ifndef VYRE_SPIRV_H
 #define VYRE_SPIRV_H
 
+#include "ir/pipeline.h"
 #include "ir/vyre.h"
 #include "spirv/kernel.h"
 #include "spirv/plan.h"
@@ -57,7 +59,8 @@ typedef struct vy_compiled {
     size_t word_count;
     uint32_t count;           // programs compiled
     const vy_kernel *kernels; // one per program, in the order given
-    const vy_plan *plans;     // one per program: that program alone, as a plan of one dispatch
+    const vy_plan *plans;     // one per program: that program alone, as a plan of one dispatch;
+                              // of a pipeline: one plan, of all its steps
 } vy_compiled;
 
 // Compiles one program; its entry point is `main`.  Returns NULL with *diag filled on error.
@@ -67,6 +70,11 @@ VY_API vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *opti
 // kernel's `features` is what the whole module needs, because a device must accept all of it.
 VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
                                       const vy_spirv_options *options, vy_diag *diag);
+// Compiles the programs that a pipeline dispatches (kernels, in order of their first dispatch) to one
+// module, with one entry point each, named after its program, or `main` where there is only one; and
+// the pipeline to a plan.  The pipeline must come from a checked module.
+VY_API vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
+                                        vy_diag *diag);
 VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
 
 // Runs libspirv's validator for the target.  False with *diag (code INVALID_SPIRV) if it objects.
@@ -84,23 +92,34 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //    "buffers": [{"name", "role": "in|out|inout|workspace", "type", "element_size",
 //                 "shape": ["N", "D*(D+1)/2"]}],
 //    "steps":   [{"do": "dispatch", "kernel", "buffers": {KERNEL'S NAME: "buffer" or
-//                  {"buffer", "offset"}}, "symbols": {NAME: EXPRESSION}, "groups": […] if fixed},
-//                {"do": "fill", "buffer", "value"}, {"do": "copy", "from", "to"},
+//                  {"buffer", "offset"}}, "symbols": {NAME: EXPRESSION, of a float: the number},
+//                  "groups": […] if fixed},
+//                {"do": "fill", "buffer", "value"}, {"do": "copy", "from", "to"}; of a part: also
+//                  "offset", "elements", of a copy "from_offset",
 //                {"do": "repeat", "count", "times", "symbol"},
-//                {"do": "readback", "buffer", "element", "symbol"}],
+//                {"do": "readback", "buffer", "element", "symbol"},
+//                {"do": "check", "value", "equals" or "below", "error"}],
 //    "kernels": [{"name", "entry", "spirv": "1.3", "vulkan": "1.1", "local_size": [x, y, z],
 //                 "shared_bytes",
 //                 "features": ["shader_float64"],
 //                 "bindings": [{"name", "set", "binding", "access": "in|out|inout", "clear",
 //                               "workspace", "init", "type", "element_size", "shape"}],
 //                 "params": {"in": "push_constants" or {"set", "binding"}, "bytes",
-//                            "fields": [{"name", "kind": "scalar|expression|group_base|num_groups",
-//                                        "type", "offset", "size", "value"}]},
+//                            "fields": [{"name", "kind": "scalar|expression|group_base|num_groups|
+//                                        offset", "type", "offset", "size", "value"}]},
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
-// Expressions are C-like integer arithmetic (+ − * / % min max ceil) over the scalars' names and
-// `len(x)` (the elements bound to x), evaluated in signed 64 bits.  A repeat runs the next `count`
-// steps.  Every `out` binding with "clear" is filled with zero before its dispatch.
+// Expressions are C-like integer arithmetic (+ − * / % min max ceil) over the scalars' names,
+// `len(x)` (the elements bound to x) and the "symbol" of repeats and readbacks, evaluated in signed 64
+// bits where they are reached.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
+// ….  A readback waits for what came before and sets its symbol to that element.  A check ends the run
+// with "error" unless value = equals, or 0 ≤ value < below.  Offsets and elements count in elements of
+// the buffer.  Every `out` binding with "clear" is filled with zero, in its part of the buffer, before
+// its dispatch.  A workspace whose shape names the symbol of a repeat or readback has that shape, and
+// no contents, from where the symbol is set; `out` and other workspace buffers are zero at the start.
+// A field of kind "offset" is, in elements, how far behind the beginning of the descriptor of binding
+// "value" the first element lies: descriptors begin at multiples of minStorageBufferOffsetAlignment,
+// slices anywhere.
 VY_API char *vy_manifest(const vy_plan *plan, size_t *size);
 
 // A C99 header without dependencies: the words as an array, bindings as enumerators, the parameter

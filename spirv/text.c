@@ -131,6 +131,11 @@ static void print(printer *p, uint32_t index, int outer, size_t least)
         print(p, e->b, 0, least + 1);
         put(p, ")");
         return;
+    case VY_EXPR_SQRT:
+        put(p, "isqrt(");
+        print(p, e->a, 0, least + 1);
+        put(p, ")");
+        return;
     default: break;
     }
     int own = precedence(e->op);

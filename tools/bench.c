@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // bench.c: `vyre-grad bench`: forward and derivative, timed side by side in one process.
 //
-// The two take turns, so that a machine that slows down slows both; medians are compared.
+// The two take turns, so that a machine that slows down slows both; medians are compared.  A pipeline
+// is timed alone, as it has no derivative yet.
 #include "tools/json_out.h"
 #include "tools/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct lane { // one of the two programs
+typedef struct lane { // one of the two programs; without buffers: not there
     const char *title;
     binding data;
     runner runner;
@@ -35,8 +36,8 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
         l->upload |= b->info.cls == VY_INOUT;
     }
     double warm;
-    return runner_prepare(&l->runner, c, l->data.program, &l->data, d) &&
-           runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
+    return runner_prepare(&l->runner, c, &l->data, d) && runner_upload(&l->runner, d) &&
+           runner_run(&l->runner, c, &warm, d);
 }
 
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
@@ -60,22 +61,25 @@ static double rate(const lane *l)
 
 static bool lane_json(const lane *l, cJSON *top)
 {
+    if (!l->ms) return cJSON_AddNullToObject(top, l->title) != NULL;
     cJSON *o = cJSON_AddObjectToObject(top, l->title);
-    return o && json_string(o, "program", vy_program_name(l->data.program)) &&
+    return o && json_string(o, "program", runnable_name(l->data.what)) &&
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
            json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
            json_number(o, "gb_per_s", rate(l), 6);
 }
 
+static bool has_ratio(const lane lanes[2]) { return lanes[1].ms && lanes[0].median > 0; }
+
 static bool print_json(const lane lanes[2], command *c, const char *device, vy_diag *d)
 {
     cJSON *top = cJSON_CreateObject();
     bool ok =
-        top && json_string(top, "program", vy_program_name(lanes[0].data.program)) &&
+        top && json_string(top, "program", runnable_name(lanes[0].data.what)) &&
         json_string(top, "engine", c->o.engine == ENGINE_EVAL ? "eval" : "vulkan") &&
         json_string(top, "device", device) && json_integer(top, "runs", c->o.runs) &&
         lane_json(&lanes[0], top) && lane_json(&lanes[1], top) &&
-        json_number(top, "ratio", lanes[0].median > 0 ? lanes[1].median / lanes[0].median : -1, 4);
+        json_number(top, "ratio", has_ratio(lanes) ? lanes[1].median / lanes[0].median : -1, 4);
     if (ok) return json_finish(top, &c->out) || fail_memory(d);
     cJSON_Delete(top);
     return fail_memory(d);
@@ -84,44 +88,62 @@ static bool print_json(const lane lanes[2], command *c, const char *device, vy_d
 static bool print_text(const lane lanes[2], command *c, const char *device, vy_diag *d)
 {
     text_printf(&c->out, "device    %s\n", device);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && lanes[i].ms; i++) {
         const lane *l = &lanes[i];
         text_printf(&c->out, "%-9s %.4g ms", l->title, l->median);
         if (rate(l) >= 0) text_printf(&c->out, ", %.4g GB/s", rate(l));
         text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes)\n",
                     (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
     }
-    if (lanes[0].median > 0)
+    if (has_ratio(lanes))
         text_printf(&c->out, "ratio     %.3g\n", lanes[1].median / lanes[0].median);
     return !c->out.failed || fail_memory(d);
 }
 
+static bool bind_forward(lane *l, specs *in, runnable what, command *c, vy_diag *d)
+{
+    const bool f64 = c->o.eval_type == EVAL_F64;
+    return specs_parse(in, "--in", &c->o.in, d) && binding_create(&l->data, what, f64, d) &&
+           binding_set(&l->data, &c->o.set, d) && binding_specs(&l->data, in, "normal:0:1:1", d) &&
+           binding_fill(&l->data, d);
+}
+
+static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, vy_diag *d)
+{
+    const bool f64 = c->o.eval_type == EVAL_F64;
+    names seeds = {0};
+    bool ok = specs_parse(ct, "--ct", &c->o.ct, d);
+    for (uint32_t i = 0; ok && i < ct->count; i++)
+        ok = names_add(&seeds, ct->data[i].name) || fail_memory(d);
+    ok = ok && derive(c, what, &seeds, d);
+    names_free(&seeds);
+    return ok && binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
+           binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
+           binding_tape(&lanes[1].data, c->o.tape_limit, d);
+}
+
 static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
 {
-    const bool eval = c->o.engine == ENGINE_EVAL, f64 = c->o.eval_type == EVAL_F64;
-    names seeds = {0};
-    if (!load_module(c, d)) return false;
-    const vy_program *p = select_program(c, c->module, d);
-    if (!p || !specs_parse(in, "--in", &c->o.in, d) || !specs_parse(ct, "--ct", &c->o.ct, d))
-        return false;
-    bool ok = true;
-    for (uint32_t i = 0; i < ct->count; i++) ok &= names_add(&seeds, ct->data[i].name);
-    ok = ok ? derive(c, p, &seeds, d) : fail_memory(d);
-    names_free(&seeds);
-    if (!ok) return false;
-    if (!binding_create(&lanes[0].data, p, f64, d) || !binding_set(&lanes[0].data, &c->o.set, d) ||
-        !binding_specs(&lanes[0].data, in, "normal:0:1:1", d) || !binding_fill(&lanes[0].data, d) ||
-        !binding_create(&lanes[1].data, vy_module_program(c->derived, 0), f64, d) ||
-        !binding_derive(&lanes[1].data, &lanes[0].data, ct, d) ||
-        !binding_tape(&lanes[1].data, c->o.tape_limit, d))
-        return false;
+    const bool eval = c->o.engine == ENGINE_EVAL;
+    runnable what;
+    if (!load_module(c, d) || !select_runnable(c, c->module, &what, d)) return false;
+    const int count = what.pipeline ? 1 : 2;
+    if (count == 1)
+        note(c, "pipeline %s: timed without its derivative, which does not exist yet",
+             runnable_name(what));
+    if (count == 1 && (c->o.ct.count || c->o.of.count || c->o.wrt.count))
+        return derive(c, what, NULL, d); // which says why not
+    if (!bind_forward(&lanes[0], in, what, c, d)) return false;
+    if (count == 2 && !bind_gradient(lanes, ct, what, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
-    if (!optimize(c, c->module, eval, d) || !optimize(c, c->derived, eval, d)) return false;
-    if (!lane_prepare(&lanes[0], c, d) || !lane_prepare(&lanes[1], c, d)) return false;
+    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+        return false;
+    for (int k = 0; k < count; k++)
+        if (!lane_prepare(&lanes[k], c, d)) return false;
     for (uint64_t i = 0; i < c->o.runs; i++)
-        if (!lane_run(&lanes[0], c, i, d) || !lane_run(&lanes[1], c, i, d)) return false;
-    lane_finish(&lanes[0], c->o.runs);
-    lane_finish(&lanes[1], c->o.runs);
+        for (int k = 0; k < count; k++)
+            if (!lane_run(&lanes[k], c, i, d)) return false;
+    for (int k = 0; k < count; k++) lane_finish(&lanes[k], c->o.runs);
     const char *device =
         eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name;
     return c->o.json ? print_json(lanes, c, device, d) : print_text(lanes, c, device, d);

@@ -39,10 +39,11 @@ spec *specs_find(const specs *s, const char *name)
 }
 
 // --------------------------------------------------------------------------------------- parameters
-bool binding_create(binding *b, const vy_program *p, bool f64, vy_diag *d)
+bool binding_create(binding *b, runnable what, bool f64, vy_diag *d)
 {
+    const vy_program *p = what.program;
     const uint32_t buffers = vy_program_buffer_count(p), scalars = vy_program_scalar_count(p);
-    *b = (binding){.program = p, .f64 = f64, .scalar_count = scalars};
+    *b = (binding){.what = what, .program = p, .f64 = f64, .scalar_count = scalars};
     b->buffers = calloc(buffers + 1, sizeof *b->buffers);
     b->scalars = calloc(scalars + 1, sizeof *b->scalars);
     b->values = calloc(scalars + 1, sizeof *b->values);
@@ -102,7 +103,7 @@ static bool no_such(const binding *b, const char *option, const char *name, bool
         fail_memory(d);
     else
         fail(d, TOOL_USAGE, fix.data, "%s %s: %s has no %s of that name", option, name,
-             vy_program_name(b->program), kind);
+             runnable_name(b->what), kind);
     names_free(&have);
     text_free(&fix);
     return false;
@@ -198,13 +199,15 @@ bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d)
     return true;
 }
 
-bool binding_tape(const binding *b, uint64_t limit, vy_diag *d)
+bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
 {
     uint64_t total = 0;
     if (!limit) limit = (uint64_t)1 << 30;
+    b->limit = limit;
+    if (b->what.pipeline) return true;
     for (uint32_t i = 1; i <= vy_program_buffer_count(b->program); i++) {
         const vy_buffer_info info = vy_program_buffer(b->program, (vy_buffer){i});
-        if (!info.workspace || strncmp(info.name, "tape", 4) != 0) continue;
+        if (!info.workspace) continue;
         uint64_t bytes = vy_type_size(info.type);
         for (uint32_t k = 0; k < info.rank; k++) {
             const uint32_t dim = info.dims[k].id;

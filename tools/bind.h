@@ -5,6 +5,7 @@
 
 #include "tools/data.h"
 #include "tools/options.h"
+#include "tools/runnable.h"
 
 typedef enum shape_state {
     SHAPE_NONE, // nothing said: it follows from the declaration
@@ -29,9 +30,11 @@ typedef struct bound_scalar {
 } bound_scalar;
 
 typedef struct binding {
-    const vy_program *program;
-    bool f64;              // floats are kept in double
-    bound_buffer *buffers; // parameters, workspaces excepted
+    runnable what;
+    const vy_program *program; // its parameters
+    uint64_t limit;            // of workspaces, in bytes; 0: none
+    bool f64;                  // floats are kept in double
+    bound_buffer *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
     bound_scalar *scalars;
     uint32_t scalar_count;
@@ -51,7 +54,7 @@ void specs_free(specs *s);
 spec *specs_find(const specs *s, const char *name); // NULL: none
 
 // Lists the parameters.  binding_free in every case.
-bool binding_create(binding *b, const vy_program *p, bool f64, vy_diag *d);
+bool binding_create(binding *b, runnable what, bool f64, vy_diag *d);
 void binding_free(binding *b);
 bound_buffer *binding_find(const binding *b, const char *name);
 
@@ -68,8 +71,9 @@ bool binding_infer(binding *b, vy_diag *d); // the first step of binding_fill (s
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents as `ct` says, else as ones.
 bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
-// Refuses a derived program whose tapes need more than `limit` bytes (0: 1 GiB), once shapes are known.
-bool binding_tape(const binding *b, uint64_t limit, vy_diag *d);
+// Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB), once
+// shapes are known.  What a pipeline needs is found out while it runs: the engine refuses then.
+bool binding_tape(binding *b, uint64_t limit, vy_diag *d);
 // The buffer of `b` that a derived one called `name` belongs to: x for grad_x, ct_x, grad2_grad_x; NULL.
 const bound_buffer *binding_base(const binding *b, const char *name);
 // The SPEC meant for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.

@@ -5,6 +5,7 @@
 
 #include "tools/file.h"
 #include "tools/options.h"
+#include "tools/runnable.h"
 
 typedef struct gpu gpu; // gpu.h
 
@@ -30,11 +31,11 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
-// The program meant by -p, or the only one.
-const vy_program *select_program(const command *c, const vy_module *m, vy_diag *d);
+// The program or pipeline meant by -p; without: the only one, else the last pipeline.
+bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
 // a buffer: then all cotangents of that order are.
-bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d);
+bool derive(command *c, runnable from, const names *seeds, vy_diag *d);
 // Runs the optimiser; the interpreter's programs stay exact and guarded.
 bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d);
 

@@ -32,7 +32,7 @@ static const struct {
 typedef struct product {
     command *c;
     const vy_module *module;
-    const vy_program *program;
+    runnable what;
     vy_compiled *compiled; // if a form needs it
 } product;
 
@@ -66,7 +66,7 @@ static bool output_form(const char *path, unsigned allowed, unsigned *out, vy_di
 
 static bool make_form(const product *p, form f, char **data, size_t *size, vy_diag *d)
 {
-    const char *name = vy_program_name(p->program);
+    const char *name = runnable_name(p->what);
     *data = NULL;
     *size = 0;
     switch (f) {
@@ -114,7 +114,7 @@ static bool write_directory(const product *p, const char *path, vy_diag *d)
         text name = {0};
         if (!(forms[i].form & all)) continue;
         text_printf(&name, "%s%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
-                    vy_program_name(p->program), forms[i].suffix);
+                    runnable_name(p->what), forms[i].suffix);
         bool ok = name.failed ? fail_memory(d) : write_form(p, forms[i].form, name.data, d);
         text_free(&name);
         if (!ok) return false;
@@ -145,12 +145,12 @@ static bool write_product(product *p, form otherwise, vy_diag *d)
     if (wanted != FORM_TEXT && wanted != FORM_BINARY) {
         const double start = now_ms();
         progress_begin(p->c, "compiling");
-        p->compiled = vy_compile(p->program, &o, d);
+        p->compiled = runnable_compile(p->what, &o, d);
         progress_end();
         if (!p->compiled) return fail_memory(d); // unless it said why
         verbose(p->c, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",
-                vy_program_name(p->program), vy_program_instruction_count(p->program),
-                p->compiled->word_count, now_ms() - start, o.validate ? ", validated" : "");
+                runnable_name(p->what), runnable_instructions(p->what), p->compiled->word_count,
+                now_ms() - start, o.validate ? ", validated" : "");
     }
     if (path && !wanted) return write_directory(p, path, d);
     if (!write_form(p, (form)wanted, path, d)) return false;
@@ -163,12 +163,14 @@ bool verb_grad(command *c, vy_diag *d)
     unsigned wanted = FORM_TEXT;
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
-    const vy_program *p = select_program(c, c->module, d);
+    runnable p;
     const double start = now_ms();
-    if (!p || !derive(c, p, NULL, d) || !optimize(c, c->derived, false, d)) return false;
-    product result = {.c = c, .module = c->derived, .program = vy_module_program(c->derived, 0)};
-    verbose(c, "%s: differentiated and optimised in %.1f ms, %u instructions", vy_program_name(p),
-            now_ms() - start, vy_program_instruction_count(result.program));
+    if (!select_runnable(c, c->module, &p, d) || !derive(c, p, NULL, d) ||
+        !optimize(c, c->derived, false, d))
+        return false;
+    product result = {.c = c, .module = c->derived, .what = runnable_result(c->derived)};
+    verbose(c, "%s: differentiated and optimised in %.1f ms, %u instructions", runnable_name(p),
+            now_ms() - start, runnable_instructions(result.what));
     bool ok = write_product(&result, FORM_TEXT, d);
     vy_compiled_free(result.compiled);
     return ok;
@@ -179,9 +181,9 @@ bool verb_compile(command *c, vy_diag *d)
     unsigned wanted = FORM_TEXT;
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
-    const vy_program *p = select_program(c, c->module, d);
-    if (!p || !optimize(c, c->module, false, d)) return false;
-    product result = {.c = c, .module = c->module, .program = p};
+    runnable p;
+    if (!select_runnable(c, c->module, &p, d) || !optimize(c, c->module, false, d)) return false;
+    product result = {.c = c, .module = c->module, .what = p};
     bool ok = write_product(&result, FORM_ASSEMBLY, d);
     vy_compiled_free(result.compiled);
     return ok;
@@ -192,7 +194,8 @@ bool verb_print(command *c, vy_diag *d)
     unsigned wanted = FORM_TEXT;
     if (c->o.output && !output_form(c->o.output, FORM_TEXT | FORM_BINARY, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
-    if (c->o.program && !select_program(c, c->module, d)) return false;
+    runnable named;
+    if (c->o.program && !select_runnable(c, c->module, &named, d)) return false;
     size_t size;
     char *data;
     data = wanted == FORM_TEXT ? vy_print(c->module, &size) : vy_binary_write(c->module, &size);

@@ -6,8 +6,6 @@
 #include "tools/json_out.h"
 #include "tools/runner.h"
 
-#include "autodiff/grad.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +23,9 @@ typedef struct session {
 } session;
 
 // ------------------------------------------------------------------------------------------ requests
-static bool bad_output(const vy_program *p, const char *name, vy_diag *d)
+static bool bad_output(runnable what, const char *name, vy_diag *d)
 {
+    const vy_program *p = what.program;
     names have = {0};
     text fix = {0};
     for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
@@ -40,20 +39,22 @@ static bool bad_output(const vy_program *p, const char *name, vy_diag *d)
         fail_memory(d);
     else
         fail(d, TOOL_USAGE, fix.data, "--of %s: %s has no output of that name", name,
-             vy_program_name(p));
+             runnable_name(what));
     names_free(&have);
     text_free(&fix);
     return false;
 }
 
 // Forward outputs to print: --of, else float outputs, else whatever it may write.
-static bool choose_outputs(session *s, const command *c, const vy_program *p, vy_diag *d)
+static bool choose_outputs(session *s, const command *c, runnable what, vy_diag *d)
 {
+    const vy_program *p = what.program;
     const names *of = &c->o.of;
     for (uint32_t i = 0; i < of->count; i++) {
         const vy_buffer b = vy_program_find_buffer(p, of->data[i]);
-        const vy_buffer_class cls = b.id ? vy_program_buffer(p, b).cls : VY_IN;
-        if (cls != VY_OUT && cls != VY_INOUT) return bad_output(p, of->data[i], d);
+        const vy_buffer_info info = b.id ? vy_program_buffer(p, b) : (vy_buffer_info){.cls = VY_IN};
+        const vy_buffer_class cls = info.workspace ? VY_IN : info.cls;
+        if (cls != VY_OUT && cls != VY_INOUT) return bad_output(what, of->data[i], d);
         if (!names_have(&s->shown, of->data[i]) && !names_add(&s->shown, of->data[i]))
             return fail_memory(d);
     }
@@ -61,7 +62,7 @@ static bool choose_outputs(session *s, const command *c, const vy_program *p, vy
         for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
             const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
             const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
-            if ((round ? any : vy_grad_default_of(p, (vy_buffer){i})) &&
+            if ((round ? any : runnable_default_of(what, (vy_buffer){i})) &&
                 !names_add(&s->shown, b.name))
                 return fail_memory(d);
         }
@@ -77,7 +78,7 @@ static bool check_out(const session *s, vy_diag *d)
             return fail(d, TOOL_SPEC, "write --out NAME=@file.npy or NAME=@file.bin",
                         "--out %s: a file is expected", o->name);
         const bool known = binding_find(&s->forward, o->name) ||
-                           (s->backward.program && binding_find(&s->backward, o->name));
+                           (s->backward.buffers && binding_find(&s->backward, o->name));
         if (!known)
             return fail(d, TOOL_USAGE, "", "--out %s: there is no buffer of that name", o->name);
     }
@@ -116,26 +117,25 @@ static bool check_options(const command *c, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- execution
-static bool derive_for(session *s, command *c, const vy_program *p, vy_diag *d)
+static bool derive_for(session *s, command *c, runnable what, vy_diag *d)
 {
     names seeds = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->ct.count; i++)
         ok = names_add(&seeds, s->ct.data[i].name) || fail_memory(d);
-    ok = ok && derive(c, p, &seeds, d);
+    ok = ok && derive(c, what, &seeds, d);
     names_free(&seeds);
     return ok;
 }
 
-static bool bind_data(session *s, command *c, const vy_program *p, vy_diag *d)
+static bool bind_data(session *s, command *c, runnable what, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
-    if (!binding_create(&s->forward, p, f64, d) || !binding_set(&s->forward, &c->o.set, d) ||
+    if (!binding_create(&s->forward, what, f64, d) || !binding_set(&s->forward, &c->o.set, d) ||
         !binding_specs(&s->forward, &s->in, NULL, d) || !binding_fill(&s->forward, d))
         return false;
     if (!c->derived) return check_out(s, d);
-    const vy_program *g = vy_module_program(c->derived, 0);
-    return binding_create(&s->backward, g, f64, d) && check_ct(s, d) &&
+    return binding_create(&s->backward, runnable_result(c->derived), f64, d) && check_ct(s, d) &&
            binding_derive(&s->backward, &s->forward, &s->ct, d) &&
            binding_tape(&s->backward, c->o.tape_limit, d) && check_out(s, d);
 }
@@ -145,25 +145,24 @@ static void warn_of_turns(const command *c, const binding *b)
 {
     const vkrt_device_info *device =
         c->o.engine == ENGINE_EVAL ? NULL : vkrt_device_get_info(c->gpu->device);
-    bool complete;
+    const vy_program *worst;
     if (!device || !device->loop_turn_limit) return;
-    const uint64_t n = vy_program_loop_turns(b->program, b->values, b->dims, &complete);
+    const uint64_t n = runnable_turns(b->what, b->values, b->dims, b->dim_states, &worst);
     if (n > device->loop_turn_limit)
         note(c,
              "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
              "%u without a word: the results may be wrong; use another device or --engine eval",
-             vy_program_name(b->program), (unsigned long long)n, device->name,
-             device->loop_turn_limit);
+             vy_program_name(worst), (unsigned long long)n, device->name, device->loop_turn_limit);
 }
 
 static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
 {
     double ms = 0, start = now_ms();
     warn_of_turns(c, b);
-    if (!runner_prepare(r, c, b->program, b, d)) return false;
+    if (!runner_prepare(r, c, b, d)) return false;
     s->compile_ms += now_ms() - start;
     if (!runner_upload(r, d) || !runner_run(r, c, &ms, d) || !runner_read(r, d)) return false;
-    verbose(c, "%s: ran for %.3f ms", vy_program_name(b->program), ms);
+    verbose(c, "%s: ran for %.3f ms", runnable_name(b->what), ms);
     s->device_ms += ms;
     return true;
 }
@@ -173,13 +172,14 @@ static bool session_run(session *s, command *c, vy_diag *d)
     const bool eval = c->o.engine == ENGINE_EVAL;
     const double start = now_ms();
     if (!check_options(c, d) || !load_module(c, d)) return false;
-    const vy_program *p = select_program(c, c->module, d);
-    if (!p || !choose_outputs(s, c, p, d) || !specs_parse(&s->in, "--in", &c->o.in, d) ||
-        !specs_parse(&s->ct, "--ct", &c->o.ct, d) || !specs_parse(&s->out, "--out", &c->o.out, d))
+    runnable what;
+    if (!select_runnable(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
+        !specs_parse(&s->in, "--in", &c->o.in, d) || !specs_parse(&s->ct, "--ct", &c->o.ct, d) ||
+        !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
-    if (c->o.grad && !derive_for(s, c, p, d)) return false;
+    if (c->o.grad && !derive_for(s, c, what, d)) return false;
     s->compile_ms = now_ms() - start;
-    if (!bind_data(s, c, p, d) || (!eval && !gpu_open_device(c, d))) return false;
+    if (!bind_data(s, c, what, d) || (!eval && !gpu_open_device(c, d))) return false;
     const double optimised = now_ms(); // for this device
     if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
         return false;
@@ -211,7 +211,7 @@ static bool print_json(const session *s, command *c, vy_diag *d)
     const bool eval = c->o.engine == ENGINE_EVAL;
     cJSON *top = cJSON_CreateObject();
     bool ok =
-        top && json_string(top, "program", vy_program_name(s->forward.program)) &&
+        top && json_string(top, "program", runnable_name(s->forward.what)) &&
         json_string(top, "engine", eval ? "eval" : "vulkan") &&
         json_string(top, "device",
                     eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name);
@@ -235,7 +235,7 @@ static bool write_out(const session *s, command *c, vy_diag *d)
 {
     for (uint32_t i = 0; i < s->out.count; i++) {
         const spec *o = &s->out.data[i];
-        const bound_buffer *b = s->backward.program ? binding_find(&s->backward, o->name) : NULL;
+        const bound_buffer *b = s->backward.buffers ? binding_find(&s->backward, o->name) : NULL;
         const bound_buffer *f = binding_find(&s->forward, o->name);
         if (f) b = f;
         const size_t bytes = (size_t)(b->value.count * vy_type_size(b->value.type));

@@ -32,18 +32,21 @@ bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d)
     return true;
 }
 
-// --groups X[,Y[,Z]], for programs without `over` and only for them
+// --groups X[,Y[,Z]], for a program without `over` and only for it
 static bool take_groups(runner *r, const command *c, vy_diag *d)
 {
     const char *at = c->o.groups;
-    const bool over = vy_program_over_count(r->program) > 0;
-    if (over && at)
-        return fail(d, TOOL_USAGE, "leave --groups out", "%s has a domain `over` of its own",
-                    vy_program_name(r->program));
-    if (over) return true;
+    const char *name = runnable_name(r->what);
+    const bool own = r->what.pipeline || vy_program_over_count(r->what.program) > 0;
+    if (own && at)
+        return fail(d, TOOL_USAGE, "leave --groups out",
+                    r->what.pipeline ? "pipeline %s says itself how many workgroups it dispatches"
+                                     : "%s has a domain `over` of its own",
+                    name);
+    if (own) return true;
     if (!at)
         return fail(d, TOOL_MISSING, "add --groups X,Y,Z", "%s has no `over`: how many workgroups?",
-                    vy_program_name(r->program));
+                    name);
     for (int i = 0; i < 3; i++) r->groups[i] = 1;
     for (int i = 0;; i++) {
         const size_t n = strcspn(at, ",");
@@ -91,13 +94,14 @@ static bool prepare_vulkan(runner *r, command *c, vy_diag *d)
     if (!spirv_options(c, &o, d)) return false;
     o.enabled |= vkrt_device_features(c->gpu->device);
     double start = now_ms();
-    r->compiled = vy_compile(r->program, &o, d);
+    r->compiled = runnable_compile(r->what, &o, d);
     if (!r->compiled) return fail_memory(d); // unless it said why
-    const char *name = vy_program_name(r->program);
+    const char *name = runnable_name(r->what);
     verbose(c, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s", name,
-            vy_program_instruction_count(r->program), r->compiled->word_count, now_ms() - start,
+            runnable_instructions(r->what), r->compiled->word_count, now_ms() - start,
             o.validate ? ", validated" : "");
-    if (vkrt_plan_create(c->gpu->device, r->compiled->plans, NULL, &r->plan, &e))
+    const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit};
+    if (vkrt_plan_create(c->gpu->device, r->compiled->plans, &desc, &r->plan, &e))
         return gpu_fail(&e, d);
     for (uint32_t i = 0; i < r->compiled->plans->kernel_count; i++) {
         static const char *const from[] = {"compiled now", "compiled before in this process",
@@ -106,8 +110,7 @@ static bool prepare_vulkan(runner *r, command *c, vy_diag *d)
         const vkrt_cache cache = vkrt_plan_kernel_cache(r->plan, i, &name, &ns);
         verbose(c, "%s: pipeline %s, %.1f ms", name, from[cache], (double)ns * 1e-6);
     }
-    if (vy_program_over_count(r->program) == 0 && vkrt_plan_set_groups(r->plan, r->groups, &e))
-        return gpu_fail(&e, d);
+    if (r->groups[0] && vkrt_plan_set_groups(r->plan, r->groups, &e)) return gpu_fail(&e, d);
     return set_scalars(r, d);
 }
 
@@ -125,7 +128,7 @@ static bool run_vulkan(runner *r, command *c, double *ms, vy_diag *d)
 // What the interpreter saw; a race or a read of what was never written means a wrong program.
 static bool tell_report(const command *c, const runner *r, const vy_eval_report *report, vy_diag *d)
 {
-    const char *name = vy_program_name(r->program);
+    const char *name = runnable_name(r->what);
     if (!c->o.report) return true;
     note(c, "%s: %llu data races, %llu accesses out of range, %llu reads before a write", name,
          (unsigned long long)report->races, (unsigned long long)report->out_of_range,
@@ -153,12 +156,17 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
                          .subgroup_size = (uint32_t)c->o.subgroup_size,
                          .report_races = c->o.report,
                          .report_out_of_range = c->o.report,
-                         .report_uninitialised = c->o.report};
+                         .report_uninitialised = c->o.report,
+                         .max_workspace_bytes = b->limit};
     memcpy(o.groups, r->groups, sizeof o.groups);
     vy_eval_report seen = {0};
     const double start = now_ms();
-    ok =
-        ok && vy_eval(r->program, buffers, b->buffer_count, scalars, b->scalar_count, &o, &seen, d);
+    if (ok && r->what.pipeline)
+        ok = vy_eval_pipeline(r->what.pipeline, buffers, b->buffer_count, scalars, b->scalar_count,
+                              &o, &seen, d);
+    else if (ok)
+        ok = vy_eval(r->what.program, buffers, b->buffer_count, scalars, b->scalar_count, &o, &seen,
+                     d);
     *ms = now_ms() - start;
     free(buffers);
     free(scalars);
@@ -166,9 +174,9 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
 }
 
 // --------------------------------------------------------------------------------------------- both
-bool runner_prepare(runner *r, command *c, const vy_program *p, binding *b, vy_diag *d)
+bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d)
 {
-    *r = (runner){.program = p, .data = b};
+    *r = (runner){.what = b->what, .data = b};
     if (!take_groups(r, c, d)) return false;
     if (c->o.engine == ENGINE_EVAL) return true;
     progress_begin(c, "compiling");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// runner.h: one program with its data, ready to be executed again and again by either engine.
+// runner.h: one program or pipeline with its data, ready to be executed again and again by either engine.
 #ifndef VYRE_TOOL_RUNNER_H
 #define VYRE_TOOL_RUNNER_H
 
@@ -9,7 +9,7 @@
 #include "spirv/spirv.h"
 
 typedef struct runner {
-    const vy_program *program;
+    runnable what;
     binding *data; // the caller's
     vy_compiled *compiled;
     vkrt_plan *plan;
@@ -19,7 +19,7 @@ typedef struct runner {
 // How written or run SPIR-V is made, from the options; false: an unknown --enable.
 bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d);
 // Compiles (c->gpu's device is open for vulkan).  runner_free in every case, before binding_free.
-bool runner_prepare(runner *r, command *c, const vy_program *p, binding *b, vy_diag *d);
+bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d);
 // Gives the engine the contents of the binding's buffers.
 bool runner_upload(runner *r, vy_diag *d);
 // Runs once; *ms: time on the device, or in the interpreter.

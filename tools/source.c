@@ -38,17 +38,29 @@ bool load_module(command *c, vy_diag *d)
     return vy_module_ok(c->module) || take_diag(c->module, d);
 }
 
-const vy_program *select_program(const command *c, const vy_module *m, vy_diag *d)
+static bool find_runnable(const vy_module *m, const char *wanted, runnable *out)
 {
-    const uint32_t count = vy_module_program_count(m);
+    const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
+    const vy_program *p = wanted ? vy_module_find(m, wanted) : NULL;
+    const vy_pipeline *q = wanted ? vy_module_find_pipeline(m, wanted) : NULL;
+    if (!wanted && pipelines) q = vy_module_pipeline(m, pipelines - 1);
+    if (!wanted && !pipelines && programs == 1) p = vy_module_program(m, 0);
+    if (q) *out = runnable_pipeline(q);
+    if (p) *out = runnable_program(p);
+    return p || q;
+}
+
+bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d)
+{
+    const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
     const char *wanted = c->o.program;
-    const vy_program *found = wanted ? vy_module_find(m, wanted) : NULL;
-    if (!wanted && count == 1) found = vy_module_program(m, 0);
-    if (found) return found;
+    if (find_runnable(m, wanted, out)) return true;
     names have = {0};
     text list = {0};
-    for (uint32_t i = 0; i < count; i++)
-        if (!names_add(&have, vy_program_name(vy_module_program(m, i)))) list.failed = true;
+    for (uint32_t i = 0; i < programs; i++)
+        list.failed |= !names_add(&have, vy_program_name(vy_module_program(m, i)));
+    for (uint32_t i = 0; i < pipelines; i++)
+        list.failed |= !names_add(&have, vy_pipeline_name(vy_module_pipeline(m, i)));
     const char *near = wanted ? nearest_name(wanted, have.data, have.count) : NULL;
     if (near)
         text_printf(&list, "did you mean -p %s?", near);
@@ -56,30 +68,28 @@ const vy_program *select_program(const command *c, const vy_module *m, vy_diag *
         text_puts(&list, "name one with -p: "), text_join(&list, have.data, have.count);
     if (list.failed)
         fail_memory(d);
-    else if (!count)
+    else if (!have.count)
         fail(d, TOOL_SELECT, "write one", "%s holds no program", c->o.file);
     else if (wanted)
-        fail(d, TOOL_SELECT, list.data, "there is no program %s", wanted);
+        fail(d, TOOL_SELECT, list.data, "there is no program %s%s", wanted,
+             pipelines ? " and no such pipeline" : "");
     else
-        fail(d, TOOL_SELECT, list.data, "%s holds %u programs", c->o.file, count);
+        fail(d, TOOL_SELECT, list.data, "%s holds %u programs", c->o.file, programs);
     names_free(&have);
     text_free(&list);
-    return NULL;
+    return false;
 }
 
 // One differentiation.  Of the second, all results of the first are outputs.
-static vy_module *derive_once(const command *c, const vy_module *m, const vy_program *p, bool again,
+static vy_module *derive_once(const command *c, const vy_module *m, runnable from, bool again,
                               bool seeded, vy_diag *d)
 {
+    const vy_program *p = from.program;
     const options *o = &c->o;
-    if (o->checkpoint == 1) { // sqrt
-        fail(d, TOOL_UNAVAILABLE, "leave it out: values are kept on tapes",
-             "--checkpoint sqrt is not available yet in this version");
-        return NULL;
-    }
-    vy_grad_options g = {.program = vy_program_name(p),
+    vy_grad_options g = {.program = runnable_name(from),
                          .seed_buffer = seeded,
-                         .with_value = o->with_value};
+                         .with_value = o->with_value,
+                         .checkpoint = o->checkpoint == 1};
     names results = {0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
@@ -107,7 +117,7 @@ static bool seeded_by(const names *seeds, const vy_program *p, const options *o)
     return false;
 }
 
-bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d)
+bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
 {
     if (c->o.deterministic)
         return fail(d, TOOL_UNAVAILABLE,
@@ -118,12 +128,12 @@ bool derive(command *c, const vy_program *p, const names *seeds, vy_diag *d)
     const vy_module *from = c->module;
     vy_module *last = NULL, *next = NULL;
     for (uint64_t i = 0; i < c->o.order; i++) {
-        next = derive_once(c, from, p, i > 0, seeded_by(seeds, p, &c->o), d);
+        next = derive_once(c, from, r, i > 0, seeded_by(seeds, r.program, &c->o), d);
         vy_module_free(last);
         last = next;
         if (!next) break;
         from = next;
-        p = vy_module_program(next, 0);
+        r = runnable_result(next);
     }
     progress_end();
     c->derived = last;

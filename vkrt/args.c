@@ -18,6 +18,13 @@ static vkrt_status binding_bytes(const vkrt_dispatch *d, uint32_t i, uint64_t *b
     return VKRT_OK;
 }
 
+static bool has_offset(const vy_kernel *k, uint32_t binding)
+{
+    for (uint32_t i = 0; i < k->param_count; i++)
+        if (k->params[i].kind == VY_PARAM_OFFSET && k->params[i].index == binding) return true;
+    return false;
+}
+
 static vkrt_status bind_one(const vkrt_dispatch *d, uint32_t i, vkrt_error *error)
 {
     vkrt_plan *plan = d->plan;
@@ -29,11 +36,12 @@ static vkrt_status bind_one(const vkrt_dispatch *d, uint32_t i, vkrt_error *erro
     uint64_t bytes, offset = 0;
     vkrt_status status = binding_bytes(d, i, &bytes, error);
     if (status) return status;
-    if (!buffer->available || (sliced && !plan->value_known[arg->offset]))
+    if (!buffer->available)
         return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
-                         "%s: the %s of buffer '%s' is not known yet", d->kernel->name,
-                         buffer->available ? "slice" : "size", name);
-    int64_t first = sliced ? plan->values[arg->offset] : 0;
+                         "%s: the size of buffer '%s' is not known yet", d->kernel->name, name);
+    int64_t first = 0;
+    if (sliced) status = vkrt_plan_value(plan, arg->offset, name, &first, error);
+    if (status) return status;
     if (first < 0 || __builtin_mul_overflow((uint64_t)first, b->elem_size, &offset) ||
         offset > buffer->bytes || bytes > buffer->bytes - offset)
         return vkrt_fail(error, VKRT_BAD_SHAPE, "check the slice and the shapes",
@@ -41,20 +49,23 @@ static vkrt_status bind_one(const vkrt_dispatch *d, uint32_t i, vkrt_error *erro
                          "%llu bytes",
                          d->kernel->name, b->name, (unsigned long long)bytes, (long long)first,
                          name, (unsigned long long)buffer->bytes);
+    plan->bounds[i] = (vkrt_bound){offset, bytes};
     if (bytes == 0) {
+        plan->bounds[i].offset = 0;
         plan->infos[i] =
             (VkDescriptorBufferInfo){plan->device->dummy.handle, 0, plan->device->dummy.size};
         return VKRT_OK;
     }
     uint64_t align = plan->device->physical.info.storage_buffer_alignment;
-    if (align < 4) align = 4; // fills work in words
-    if (offset % align != 0)
+    const uint64_t beyond = offset % align;
+    if (beyond != 0 && !has_offset(d->kernel, i))
         return vkrt_fail(error, VKRT_UNALIGNED, "pad the slices to a multiple of it",
                          "unaligned slice: %s takes '%s' from byte %llu of buffer '%s', the device "
                          "wants multiples of %llu",
                          d->kernel->name, b->name, (unsigned long long)offset, name,
                          (unsigned long long)align);
-    plan->infos[i] = (VkDescriptorBufferInfo){buffer->memory.handle, offset, (bytes + 3) / 4 * 4};
+    plan->infos[i] = (VkDescriptorBufferInfo){buffer->memory.handle, offset - beyond,
+                                              (beyond + bytes + 3) / 4 * 4};
     return VKRT_OK;
 }
 
@@ -63,14 +74,13 @@ static vkrt_status check_overlap(const vkrt_dispatch *d, vkrt_error *error)
 {
     const vy_kernel *k = d->kernel;
     for (uint32_t j = 1; j < k->binding_count; j++) {
-        VkDescriptorBufferInfo a = d->plan->infos[j];
+        const vkrt_bound a = d->plan->bounds[j];
         for (uint32_t i = 0; i < j; i++) {
-            VkDescriptorBufferInfo b = d->plan->infos[i];
+            const vkrt_bound b = d->plan->bounds[i];
             bool reads =
                 k->bindings[i].access == VY_ACCESS_IN && k->bindings[j].access == VY_ACCESS_IN;
-            if (reads || a.buffer != b.buffer || a.buffer == d->plan->device->dummy.handle)
-                continue;
-            if (a.offset < b.offset + b.range && b.offset < a.offset + a.range)
+            if (reads || d->step->args[i].buffer != d->step->args[j].buffer) continue;
+            if (a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes)
                 return vkrt_fail(error, VKRT_BAD_ARGUMENT, "bind separate buffers or slices",
                                  "%s: '%s' and '%s' overlap in buffer '%s'", k->name,
                                  k->bindings[i].name, k->bindings[j].name,
@@ -98,9 +108,7 @@ void vkrt_clear_outputs(const vkrt_dispatch *d)
     for (uint32_t i = 0; i < d->kernel->binding_count; i++) {
         if (!d->kernel->bindings[i].clear || is_dummy(d, i)) continue;
         vkrt_plan_buf *b = &d->plan->buffers[d->step->args[i].buffer];
-        uint64_t bytes;
-        if (binding_bytes(d, i, &bytes, NULL)) continue; // was checked
-        vkrt_zero(d->plan, d->segment, b, d->plan->infos[i].offset, bytes);
+        vkrt_zero(d->plan, d->segment, b, d->plan->bounds[i].offset, d->plan->bounds[i].bytes);
     }
 }
 

@@ -15,7 +15,7 @@ static vkrt_status check_exprs(const char *who, const vy_expr *exprs, uint32_t c
 {
     for (uint32_t i = 0; i < count; i++) {
         const vy_expr *e = &exprs[i];
-        REQUIRE((unsigned)e->op <= VY_EXPR_MAX, "%s: expression %u has no such operation", who, i);
+        REQUIRE((unsigned)e->op <= VY_EXPR_SQRT, "%s: expression %u has no such operation", who, i);
         if (e->op == VY_EXPR_SYMBOL)
             REQUIRE(e->value >= 0 && e->value < symbols, "%s: expression %u names no symbol", who,
                     i);
@@ -73,8 +73,11 @@ static vkrt_status check_params(const vy_kernel *k, vkrt_error *error)
     for (uint32_t i = 0; i < k->param_count; i++) {
         const vy_kernel_param *p = &k->params[i];
         bool axis = p->kind == VY_PARAM_GROUP_BASE || p->kind == VY_PARAM_NUM_GROUPS;
-        uint32_t limit = p->kind == VY_PARAM_SCALAR ? k->symbol_count : axis ? 3 : k->expr_count;
-        REQUIRE((unsigned)p->kind <= VY_PARAM_NUM_GROUPS && p->index < limit,
+        uint32_t limit = p->kind == VY_PARAM_SCALAR   ? k->symbol_count
+                         : p->kind == VY_PARAM_OFFSET ? k->binding_count
+                         : axis                       ? 3
+                                                      : k->expr_count;
+        REQUIRE((unsigned)p->kind <= VY_PARAM_OFFSET && p->index < limit,
                 "%s: parameter %u refers to nothing", k->name, i);
         REQUIRE(p->size > 0 && p->size <= 8 && p->offset <= k->param_bytes &&
                     p->size <= k->param_bytes - p->offset,
@@ -133,11 +136,24 @@ static vkrt_status check_dispatch(const vy_plan *p, uint32_t index, vkrt_error *
 static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *error)
 {
     const vy_plan_step *s = &p->steps[index];
+    const bool parts = s->kind == VY_STEP_FILL || s->kind == VY_STEP_COPY;
+    if (parts && s->part)
+        REQUIRE(s->part->offset < p->expr_count && s->part->count < p->expr_count,
+                "step %u has no such part", index);
     switch (s->kind) {
     case VY_STEP_DISPATCH: return check_dispatch(p, index, error);
+    case VY_STEP_CHECK:
+        REQUIRE(s->expr < p->expr_count && s->limit < p->expr_count, "step %u checks nothing",
+                index);
+        REQUIRE((unsigned)s->check <= VY_CHECK_BELOW && s->text, "step %u says nothing", index);
+        return VKRT_OK;
     case VY_STEP_COPY:
+        REQUIRE(!s->part || s->part->source_offset < p->expr_count, "step %u copies from no place",
+                index);
         REQUIRE(s->source < p->buffer_count, "step %u copies no buffer", index);
         REQUIRE(s->buffer < p->buffer_count, "step %u copies to no buffer", index);
+        REQUIRE(!s->part || p->buffers[s->source].elem_size == p->buffers[s->buffer].elem_size,
+                "step %u copies elements of another size", index);
         return VKRT_OK;
     case VY_STEP_FILL: {
         REQUIRE(s->buffer < p->buffer_count, "step %u fills no buffer", index);

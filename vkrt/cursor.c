@@ -50,7 +50,7 @@ void vkrt_cursor_reset(vkrt_plan *plan)
         c->known[i] = plan->sources[i] != VKRT_SOURCE_NONE;
         c->symbols[i] = c->known[i] ? plan->symbols[i] : 0;
     }
-    plan->evaluated = false;
+    plan->evaluated = plan->resized = false;
 }
 
 bool vkrt_cursor_settle(vkrt_plan *plan)
@@ -61,6 +61,7 @@ bool vkrt_cursor_settle(vkrt_plan *plan)
         if (c->step < f->end) break;
         uint32_t symbol = plan->plan->steps[f->step].symbol;
         plan->evaluated = false;
+        plan->resized |= plan->sizing[symbol];
         if (++f->iteration < f->count) {
             c->symbols[symbol] = f->iteration;
             c->step = f->step + 1;
@@ -77,10 +78,9 @@ vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error)
 {
     vkrt_cursor *c = &plan->at;
     const vy_plan_step *s = &plan->plan->steps[c->step];
-    if (!plan->value_known[s->expr])
-        return vkrt_fail(error, VKRT_UNSET, "give the scalar it depends on",
-                         "step %u: the number of repetitions is not known", c->step);
-    int64_t count = plan->values[s->expr];
+    int64_t count = 0;
+    vkrt_status status = vkrt_plan_value(plan, s->expr, "the number of repetitions", &count, error);
+    if (status) return status;
     uint32_t end = c->step + 1 + s->count;
     if (count <= 0 || s->count == 0) {
         c->step = end;
@@ -90,6 +90,7 @@ vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error)
     c->symbols[s->symbol] = 0;
     c->known[s->symbol] = true;
     plan->evaluated = false;
+    plan->resized |= plan->sizing[s->symbol];
     c->step++;
     return VKRT_OK;
 }

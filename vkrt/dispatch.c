@@ -8,11 +8,9 @@ static vkrt_status evaluate_kernel(const vkrt_dispatch *d, vkrt_error *error)
     const vy_kernel *k = d->kernel;
     vkrt_plan *plan = d->plan;
     for (uint32_t i = 0; i < k->symbol_count; i++) {
-        uint32_t e = d->step->symbols[i];
-        if (!plan->value_known[e])
-            return vkrt_fail(error, VKRT_UNSET, "give the scalar it depends on",
-                             "%s: the value of '%s' is not known", k->name, k->symbols[i].name);
-        plan->kernel_symbols[i] = plan->values[e];
+        vkrt_status status = vkrt_plan_value(plan, d->step->symbols[i], k->symbols[i].name,
+                                             &plan->kernel_symbols[i], error);
+        if (status) return status;
     }
     uint32_t bad;
     if (vy_expr_eval(k->exprs, k->expr_count, plan->kernel_symbols, NULL, plan->kernel_values, NULL,
@@ -109,10 +107,14 @@ static vkrt_status pack_params(const vkrt_dispatch *d, const uint32_t base[3], v
             break;
         case VY_PARAM_GROUP_BASE: v = base[p->index]; break;
         case VY_PARAM_NUM_GROUPS: v = d->groups[p->index]; break;
+        case VY_PARAM_OFFSET:
+            v = (int64_t)((d->plan->bounds[p->index].offset - d->plan->infos[p->index].offset) /
+                          k->bindings[p->index].elem_size);
+            break;
         }
         if (!fits)
-            return vkrt_fail(error, VKRT_LIMIT, "use smaller data",
-                             "%s: parameter '%s' = %lld does not fit %s", k->name,
+            return vkrt_fail(error, p->kind == VY_PARAM_SCALAR ? VKRT_BAD_SHAPE : VKRT_LIMIT,
+                             "use smaller data", "%s: parameter '%s' = %lld does not fit %s", k->name,
                              p->name ? p->name : "?", (long long)v, p->type ? p->type : "u32");
         memcpy(d->plan->params + p->offset, &v, p->size); // little end first
     }

@@ -26,16 +26,20 @@ static bool allocate_arrays(vkrt_plan *x)
     x->source_axis = zeros(p->symbol_count, sizeof *x->source_axis);
     x->values = zeros(p->expr_count, sizeof *x->values);
     x->value_known = zeros(p->expr_count, sizeof *x->value_known);
+    x->value_bad = zeros(p->expr_count, sizeof *x->value_bad);
+    x->sizing = zeros(p->symbol_count, sizeof *x->sizing);
     x->step_sets = zeros(p->step_count, sizeof *x->step_sets);
     x->kernel_symbols = zeros(symbols, sizeof *x->kernel_symbols);
     x->kernel_values = zeros(exprs, sizeof *x->kernel_values);
     x->infos = zeros(bindings + 1, sizeof *x->infos);
+    x->bounds = zeros(bindings + 1, sizeof *x->bounds);
     x->writes = zeros(bindings + 1, sizeof *x->writes);
     x->params = zeros(params, 1);
     bool ok = x->pipelines && x->caches && x->compile_ns && x->buffers && x->symbols &&
               x->sources && x->source_buffer && x->source_axis && x->values && x->value_known &&
-              x->step_sets && x->kernel_symbols && x->kernel_values && x->infos && x->writes &&
-              x->params && vkrt_cursor_alloc(x, &x->at);
+              x->value_bad && x->sizing && x->bounds && x->step_sets && x->kernel_symbols &&
+              x->kernel_values && x->infos && x->writes && x->params &&
+              vkrt_cursor_alloc(x, &x->at);
     for (uint32_t i = 0; ok && i < p->buffer_count; i++) {
         x->buffers[i].shape = zeros(p->buffers[i].rank, sizeof(uint64_t));
         ok = x->buffers[i].shape;
@@ -60,9 +64,9 @@ static bool starts_as_zero(const vy_plan *p, uint32_t buffer)
         const vy_plan_step *s = &p->steps[i];
         bool sure = i >= body_end, target = s->buffer == buffer;
         if (s->kind == VY_STEP_REPEAT && i + 1 + s->count > body_end) body_end = i + 1 + s->count;
-        if (s->kind == VY_STEP_FILL && target) return !sure;
+        if (s->kind == VY_STEP_FILL && target) return !sure || s->part;
         if (s->kind == VY_STEP_COPY && s->source == buffer) return true;
-        if (s->kind == VY_STEP_COPY && target) return !sure;
+        if (s->kind == VY_STEP_COPY && target) return !sure || s->part;
         if (s->kind == VY_STEP_READBACK && target) return true;
         if (s->kind != VY_STEP_DISPATCH) continue;
         const vy_kernel *k = &p->kernels[s->kernel];
@@ -73,6 +77,23 @@ static bool starts_as_zero(const vy_plan *p, uint32_t buffer)
         }
     }
     return true;
+}
+
+// Counters of repeats that a shape depends on: back from the shapes to the symbols.
+static void find_sizing(vkrt_plan *x)
+{
+    const vy_plan *p = x->plan;
+    bool *needed = x->value_bad; // free until the first evaluation
+    for (uint32_t b = 0; b < p->buffer_count; b++)
+        for (uint32_t a = 0; a < p->buffers[b].rank; a++) needed[p->buffers[b].dims[a]] = true;
+    for (uint32_t i = p->expr_count; i-- > 0;) {
+        const vy_expr *e = &p->exprs[i];
+        if (!needed[i] || e->op == VY_EXPR_CONST) continue;
+        if (e->op == VY_EXPR_SYMBOL)
+            x->sizing[e->value] = p->symbols[e->value].kind == VY_SYMBOL_REPEAT;
+        else
+            needed[e->a] = needed[e->b] = true;
+    }
 }
 
 static vkrt_status compile_kernels(vkrt_plan *x, vkrt_error *error)
@@ -111,6 +132,7 @@ static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
         vkrt_plan_destroy(x);
         return status;
     }
+    find_sizing(x);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         x->buffers[i].zero_first = starts_as_zero(plan, i);
     *out = x;
@@ -140,7 +162,8 @@ void vkrt_plan_destroy(vkrt_plan *x)
         x->pipelines,      x->caches,      x->compile_ns,    x->buffers,       x->symbols,
         x->sources,        x->source_axis, x->values,        x->value_known,   x->step_sets,
         x->kernel_symbols, x->infos,       x->source_buffer, x->kernel_values, x->writes,
-        x->params,         x->times,       x->owned,
+        x->params,         x->times,       x->owned,         x->value_bad,     x->sizing,
+        x->bounds,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(x);

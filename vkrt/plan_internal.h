@@ -45,6 +45,10 @@ typedef struct vkrt_plan_buf {
     uint32_t read_epoch, write_epoch; // of the recorder: the last access
 } vkrt_plan_buf;
 
+typedef struct vkrt_bound { // what a binding covers, exactly
+    uint64_t offset, bytes;
+} vkrt_bound;
+
 typedef struct vkrt_param_chunk {
     vkrt_buffer buffer;
     struct vkrt_param_chunk *next;
@@ -93,7 +97,10 @@ struct vkrt_plan {
     vkrt_cursor at;
     int64_t *values; // of the plan's expressions at the cursor
     bool *value_known;
+    bool *value_bad; // not known because it overflows or divides by zero
     bool evaluated;
+    bool *sizing; // per symbol: a repeat's counter that the shape of a buffer depends on
+    bool resized; // such a symbol has changed: shapes must be looked at before going on
     uint32_t max_depth;
     vkrt_segment segments[VKRT_KEPT_SEGMENTS];
     uint32_t segment_index;
@@ -106,7 +113,8 @@ struct vkrt_plan {
     uint32_t time_capacity;
     // Scratch of the recorder.
     int64_t *kernel_symbols, *kernel_values;
-    VkDescriptorBufferInfo *infos;
+    VkDescriptorBufferInfo *infos; // aligned as the device wants it
+    vkrt_bound *bounds;            // per binding too
     VkWriteDescriptorSet *writes;
     unsigned char *params; // one parameter block
     uint32_t epoch;
@@ -121,7 +129,10 @@ void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments
 vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
 vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error);
 vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt_error *error);
-vkrt_status vkrt_plan_evaluate(vkrt_plan *plan, vkrt_error *error); // expressions at the cursor
+void vkrt_plan_evaluate(vkrt_plan *plan); // expressions at the cursor
+// The value of an expression, once evaluated.  `what` it is for, in errors: UNSET, BAD_SHAPE.
+vkrt_status vkrt_plan_value(const vkrt_plan *plan, uint32_t expr, const char *what, int64_t *value,
+                            vkrt_error *error);
 vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,
                              vkrt_error *error);
 void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t size);
@@ -141,9 +152,14 @@ void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *segment);
 // Orders an access to `b` after those it must follow, then notes it.
 void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, bool writes);
 void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFlags stage);
-// Zeroes bytes from a multiple of 4 on.
+
+// --- fill.c --------------------------------------------------------------------------------------
 void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_t offset,
                uint64_t bytes);
+vkrt_status vkrt_record_fill(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
+                             vkrt_error *error);
+vkrt_status vkrt_record_copy(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
+                             vkrt_error *error);
 
 // --- args.c --------------------------------------------------------------------------------------
 typedef struct vkrt_dispatch { // one step being recorded

@@ -39,96 +39,6 @@ void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFl
     plan->pending |= stage;
 }
 
-// --- Fill and copy -------------------------------------------------------------------------------
-
-void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_t offset,
-               uint64_t bytes)
-{
-    if (bytes == 0) return;
-    const struct VolkDeviceTable *vk = &plan->device->vk;
-    vkrt_order(plan, segment, b, true);
-    bool to_end = offset + bytes == b->bytes; // then the padding may be zeroed too
-    uint64_t words = to_end ? (bytes + 3) / 4 * 4 : bytes / 4 * 4;
-    if (words > 0) vk->vkCmdFillBuffer(segment->commands, b->memory.handle, offset, words, 0);
-    if (words < bytes) {
-        VkBufferCopy tail = {0, offset + words, bytes - words};
-        vk->vkCmdCopyBuffer(segment->commands, plan->device->dummy.handle, b->memory.handle, 1,
-                            &tail);
-    }
-    vkrt_note(plan, b, true, TRANSFER);
-    segment->commands_count++;
-}
-
-// Elements of 8 bytes whose halves differ: a small piece is written into the command buffer, then
-// doubled.
-static void fill_doubling(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b,
-                          uint64_t pattern)
-{
-    const struct VolkDeviceTable *vk = &plan->device->vk;
-    uint64_t piece[512], done = sizeof piece < b->bytes ? sizeof piece : b->bytes;
-    for (size_t i = 0; i < 512; i++) piece[i] = pattern;
-    vk->vkCmdUpdateBuffer(segment->commands, b->memory.handle, 0, done, piece);
-    vkrt_note(plan, b, true, TRANSFER);
-    while (done < b->bytes) {
-        uint64_t n = done < b->bytes - done ? done : b->bytes - done;
-        VkBufferCopy region = {0, done, n};
-        vkrt_order(plan, segment, b, true);
-        vk->vkCmdCopyBuffer(segment->commands, b->memory.handle, b->memory.handle, 1, &region);
-        vkrt_note(plan, b, true, TRANSFER);
-        done += n;
-    }
-}
-
-static vkrt_status record_fill(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
-                               vkrt_error *error)
-{
-    vkrt_plan_buf *b = &plan->buffers[step->buffer];
-    const vy_plan_buffer *declared = &plan->plan->buffers[step->buffer];
-    if (!b->available)
-        return vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size yet",
-                         declared->name);
-    if (b->bytes == 0) return VKRT_OK;
-    uint64_t pattern = step->pattern;
-    if (declared->elem_size == 1) pattern = (pattern & 0xff) * 0x0101010101010101u;
-    if (declared->elem_size == 2) pattern = (pattern & 0xffff) * 0x0001000100010001u;
-    if (declared->elem_size == 4) pattern = (pattern & UINT32_MAX) * 0x0000000100000001u;
-    vkrt_order(plan, segment, b, true);
-    segment->commands_count++;
-    if (pattern >> 32 == (pattern & UINT32_MAX)) {
-        plan->device->vk.vkCmdFillBuffer(segment->commands, b->memory.handle, 0,
-                                         (b->bytes + 3) / 4 * 4, (uint32_t)pattern);
-        vkrt_note(plan, b, true, TRANSFER);
-    } else {
-        fill_doubling(plan, segment, b, pattern);
-    }
-    return VKRT_OK;
-}
-
-static vkrt_status record_copy(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
-                               vkrt_error *error)
-{
-    vkrt_plan_buf *to = &plan->buffers[step->buffer], *from = &plan->buffers[step->source];
-    const char *to_name = plan->plan->buffers[step->buffer].name;
-    const char *from_name = plan->plan->buffers[step->source].name;
-    if (!to->available || !from->available)
-        return vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size yet",
-                         to->available ? from_name : to_name);
-    if (to->bytes != from->bytes)
-        return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
-                         "copying '%s' (%llu bytes) to '%s' (%llu bytes)", from_name,
-                         (unsigned long long)from->bytes, to_name, (unsigned long long)to->bytes);
-    if (to->bytes == 0 || to == from) return VKRT_OK;
-    vkrt_order(plan, segment, from, false);
-    vkrt_order(plan, segment, to, true);
-    VkBufferCopy region = {0, 0, to->bytes};
-    plan->device->vk.vkCmdCopyBuffer(segment->commands, from->memory.handle, to->memory.handle, 1,
-                                     &region);
-    vkrt_note(plan, from, false, TRANSFER);
-    vkrt_note(plan, to, true, TRANSFER);
-    segment->commands_count++;
-    return VKRT_OK;
-}
-
 // --- Segments ------------------------------------------------------------------------------------
 
 static VkResult create_segment(vkrt_plan *plan, vkrt_segment *s)
@@ -193,23 +103,37 @@ void vkrt_plan_invalidate(vkrt_plan *plan)
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) plan->segments[i].valid = false;
 }
 
-// Walks and records until the segment is full, the plan ends or a value must be read back.
+// Depends on nothing that a submission computes, as values read back end a segment.
+static vkrt_status check(const vkrt_plan *plan, const vy_plan_step *step, vkrt_error *error)
+{
+    int64_t v = 0, limit = 0;
+    vkrt_status status = vkrt_plan_value(plan, step->expr, step->text, &v, error);
+    if (!status) status = vkrt_plan_value(plan, step->limit, step->text, &limit, error);
+    if (status) return status;
+    if (step->check == VY_CHECK_EQUAL ? v == limit : v >= 0 && v < limit) return VKRT_OK;
+    return vkrt_fail(error, VKRT_CHECK, "check the scalars and shapes",
+                     step->check == VY_CHECK_EQUAL ? "%s: %lld and %lld" : "%s: %lld of %lld",
+                     step->text, (long long)v, (long long)limit);
+}
+
+// Walks and records until the segment is full, the plan ends, a value must be read back or a buffer
+// gets another shape.
 static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
 {
     vkrt_status status = VKRT_OK;
     uint32_t most = s->timed_capacity ? s->timed_capacity : VKRT_SEGMENT_DISPATCHES;
     for (s->visited = 0; !status && vkrt_cursor_settle(plan); s->visited++) {
-        if (s->visited >= most) break;
+        if (s->visited >= most || plan->resized) break;
         uint32_t at = plan->at.step;
         const vy_plan_step *step = &plan->plan->steps[at];
         if (step->kind == VY_STEP_READBACK) break;
-        status = vkrt_plan_evaluate(plan, error);
-        if (status) break;
+        vkrt_plan_evaluate(plan);
         switch (step->kind) {
         case VY_STEP_REPEAT: status = vkrt_cursor_repeat(plan, error); continue;
         case VY_STEP_DISPATCH: status = vkrt_record_dispatch(plan, s, at, error); break;
-        case VY_STEP_FILL: status = record_fill(plan, s, step, error); break;
-        default: status = record_copy(plan, s, step, error); break;
+        case VY_STEP_FILL: status = vkrt_record_fill(plan, s, step, error); break;
+        case VY_STEP_CHECK: status = check(plan, step, error); break;
+        default: status = vkrt_record_copy(plan, s, step, error); break;
         }
         plan->at.step++;
     }

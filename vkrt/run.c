@@ -11,13 +11,14 @@ static vkrt_status read_back(vkrt_plan *plan, vkrt_error *error)
     const vy_plan_step *step = &plan->plan->steps[plan->at.step];
     const vy_plan_buffer *declared = &plan->plan->buffers[step->buffer];
     const vkrt_plan_buf *b = &plan->buffers[step->buffer];
-    vkrt_status status = vkrt_plan_evaluate(plan, error);
+    int64_t index = 0;
+    vkrt_plan_evaluate(plan);
+    vkrt_status status = vkrt_plan_value(plan, step->expr, "the index to read back", &index, error);
     if (status) return status;
-    if (!b->available || !plan->value_known[step->expr])
+    if (!b->available)
         return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
-                         "cannot read back from buffer '%s': its size or the index is not known",
+                         "cannot read back from buffer '%s': its size is not known",
                          declared->name);
-    int64_t index = plan->values[step->expr];
     uint64_t count = b->bytes / declared->elem_size;
     if (index < 0 || (uint64_t)index >= count)
         return vkrt_fail(error, VKRT_BAD_SHAPE, "check the index",
@@ -27,7 +28,12 @@ static vkrt_status read_back(vkrt_plan *plan, vkrt_error *error)
     status = vkrt_buffer_read(plan->device, &b->memory, (uint64_t)index * declared->elem_size,
                               element, declared->elem_size, error);
     if (status) return status;
-    plan->at.symbols[step->symbol] = vkrt_unpack_int(declared->type, element);
+    const int64_t value = vkrt_unpack_int(declared->type, element);
+    if (value < 0 && declared->type[0] == 'u')
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "check what computes it",
+                         "element %lld of buffer '%s' is %llu, which does not fit 63 bits",
+                         (long long)index, declared->name, (unsigned long long)value);
+    plan->at.symbols[step->symbol] = value;
     plan->at.known[step->symbol] = true;
     plan->at.step++;
     plan->evaluated = false;
@@ -96,6 +102,7 @@ static vkrt_status next_segment(vkrt_plan *plan, vkrt_segment **out, vkrt_error 
     *out = s;
     vkrt_status status = vkrt_plan_provide_all(plan, error);
     if (status) return status;
+    plan->resized = false;
     if (s->valid && vkrt_cursor_equal(plan, &s->start, &plan->at)) {
         vkrt_cursor_copy(plan, &plan->at, &s->end);
         plan->evaluated = false;

@@ -33,20 +33,42 @@ static size_t expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, s
     return used;
 }
 
-vkrt_status vkrt_plan_evaluate(vkrt_plan *plan, vkrt_error *error)
+// What is not reached may be nonsense, so expressions keep their state and users complain.
+void vkrt_plan_evaluate(vkrt_plan *plan)
 {
-    if (plan->evaluated) return VKRT_OK;
     const vy_plan *p = plan->plan;
-    uint32_t bad = 0;
-    if (!vy_expr_eval(p->exprs, p->expr_count, plan->at.symbols, plan->at.known, plan->values,
-                      plan->value_known, &bad)) {
-        char text[160];
-        expr_text(p, bad, text, sizeof text, 0);
-        return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
-                         "%s overflows 64 bits or divides by zero", text);
+    bool *known = plan->value_known, *bad = plan->value_bad;
+    for (uint32_t i = 0; i < p->expr_count && !plan->evaluated; i++) {
+        const vy_expr *e = &p->exprs[i];
+        const bool leaf = e->op == VY_EXPR_CONST || e->op == VY_EXPR_SYMBOL;
+        bad[i] = !leaf && (bad[e->a] || bad[e->b]);
+        known[i] =
+            leaf ? e->op == VY_EXPR_CONST || plan->at.known[e->value] : known[e->a] && known[e->b];
+        if (!known[i]) continue;
+        bad[i] = !vy_expr_node(e, plan->at.symbols, plan->values, &plan->values[i]);
+        known[i] = !bad[i];
     }
     plan->evaluated = true;
-    return VKRT_OK;
+}
+
+static vkrt_status bad_value(const vkrt_plan *plan, uint32_t expr, vkrt_error *error)
+{
+    char text[160] = "";
+    expr_text(plan->plan, expr, text, sizeof text, 0);
+    return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
+                     "%s overflows 64 bits or divides by zero", text);
+}
+
+vkrt_status vkrt_plan_value(const vkrt_plan *plan, uint32_t expr, const char *what, int64_t *value,
+                            vkrt_error *error)
+{
+    *value = plan->values[expr];
+    if (plan->value_known[expr]) return VKRT_OK;
+    if (plan->value_bad[expr]) return bad_value(plan, expr, error);
+    char text[160] = "";
+    expr_text(plan->plan, expr, text, sizeof text, 0);
+    return vkrt_fail(error, VKRT_UNSET, "give the scalar it depends on", "%s: %s is not known",
+                     what, text);
 }
 
 vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,
@@ -71,11 +93,13 @@ vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt
 {
     vkrt_buffer *memory = &plan->buffers[b].memory;
     if (bytes == 0) return VKRT_OK; // the device's dummy stands in
-    if (memory->handle && memory->size >= bytes && memory->size / 2 <= bytes + 4096) return VKRT_OK;
+    // Scratch memory, whose size may change many times in a run, only grows.
+    bool scratch = plan->plan->buffers[b].role == VY_ROLE_WORKSPACE;
+    bool wasteful = !scratch && memory->size / 2 > bytes + 4096;
+    if (memory->handle && memory->size >= bytes && !wasteful) return VKRT_OK;
     if (memory->handle) vkrt_plan_invalidate(plan); // recorded commands name the old buffer
     plan->stats.device_bytes -= memory->size;
     vkrt_buffer_destroy(plan->device, memory);
-    bool scratch = plan->plan->buffers[b].role == VY_ROLE_WORKSPACE;
     vkrt_status status =
         vkrt_buffer_create(plan->device, bytes, scratch ? VKRT_MEMORY_SCRATCH : VKRT_MEMORY_DATA,
                            memory, error);
@@ -158,7 +182,8 @@ static vkrt_status infer_from_counts(vkrt_plan *plan, bool *found, vkrt_error *e
     const vy_plan *p = plan->plan;
     *found = false;
     vkrt_cursor_reset(plan);
-    vkrt_status status = vkrt_plan_evaluate(plan, error);
+    vkrt_plan_evaluate(plan);
+    vkrt_status status = VKRT_OK;
     for (uint32_t b = 0; !status && !*found && b < p->buffer_count; b++) {
         if (!plan->buffers[b].flat) continue;
         uint32_t unknown = 0, axis = 0, s;
@@ -213,6 +238,7 @@ static vkrt_status declared_count(const vkrt_plan *plan, uint32_t b, bool *known
     for (uint32_t a = 0; a < declared->rank; a++) {
         uint32_t e = declared->dims[a];
         *known = plan->value_known[e];
+        if (plan->value_bad[e]) return bad_value(plan, e, error);
         if (!*known) return VKRT_OK;
         int64_t v = plan->values[e];
         char text[160] = "";
@@ -232,6 +258,25 @@ static vkrt_status declared_count(const vkrt_plan *plan, uint32_t b, bool *known
     }
     *known = true;
     return VKRT_OK;
+}
+
+// Whether buffer `b` may take that much, besides the workspaces that have their memory.
+static vkrt_status within_budget(const vkrt_plan *plan, uint32_t b, uint64_t bytes,
+                                 vkrt_error *error)
+{
+    const uint64_t most = plan->desc.max_workspace_bytes;
+    uint64_t total = bytes;
+    for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
+        const vkrt_plan_buf *other = &plan->buffers[i];
+        const bool counts = plan->plan->buffers[i].role == VY_ROLE_WORKSPACE && other->available;
+        if (i != b && counts && __builtin_add_overflow(total, other->bytes, &total))
+            total = UINT64_MAX;
+    }
+    if (!most || total <= most) return VKRT_OK;
+    return vkrt_fail(error, VKRT_OVER_BUDGET, "allow more memory, or use smaller data",
+                     "scratch buffers need %llu bytes, '%s' %llu of them; the limit is %llu",
+                     (unsigned long long)total, plan->plan->buffers[b].name,
+                     (unsigned long long)bytes, (unsigned long long)most);
 }
 
 vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
@@ -256,6 +301,8 @@ vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_err
                          declared->name, text, (unsigned long long)count,
                          (unsigned long long)state->flat_count);
     status = vkrt_shape_bytes(plan, b, count, &bytes, error);
+    if (!status && declared->role == VY_ROLE_WORKSPACE)
+        status = within_budget(plan, b, bytes, error);
     if (!status) status = vkrt_plan_allocate(plan, b, bytes, error);
     if (status) return status;
     state->bytes = bytes;
@@ -266,7 +313,8 @@ vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_err
 vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error)
 {
     bool known;
-    vkrt_status status = vkrt_plan_evaluate(plan, error);
+    vkrt_status status = VKRT_OK;
+    vkrt_plan_evaluate(plan);
     for (uint32_t b = 0; !status && b < plan->plan->buffer_count; b++)
         status = vkrt_plan_provide(plan, b, &known, error);
     return status;

@@ -45,6 +45,8 @@ extern "C" {
     X(OUT_OF_DEVICE_MEMORY, "out of device memory")                                                \
     X(DEVICE_LOST, "device lost")                                                                  \
     X(LIMIT, "beyond a limit of the device")                                                       \
+    X(OVER_BUDGET, "beyond the memory allowed")                                                    \
+    X(CHECK, "a check of the plan failed")                                                         \
     X(BAD_ARGUMENT, "wrong argument")                                                              \
     X(BAD_KERNEL, "malformed kernel or plan")                                                      \
     X(BAD_SHAPE, "shapes do not fit")                                                              \
@@ -188,8 +190,9 @@ VKRT_API vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *k
 
 // --- Plans ---------------------------------------------------------------------------------------
 
-typedef struct vkrt_plan_desc { // zero: defaults
-    bool time_dispatches;       // also time each dispatch
+typedef struct vkrt_plan_desc {   // zero: defaults
+    bool time_dispatches;         // also time each dispatch
+    uint64_t max_workspace_bytes; // that WORKSPACE buffers may take together; 0: no limit
 } vkrt_plan_desc;
 
 // An executable copy of `plan` on `device`; compiles its kernels.  `plan` must stay alive and
@@ -237,13 +240,14 @@ VKRT_API vkrt_status vkrt_plan_set_groups(vkrt_plan *plan, const uint32_t groups
                                           vkrt_error *error);
 
 // Infers, checks every shape and allocates; submit and run do it by themselves.  Errors: UNSET (a
-// scalar or contents missing), BAD_SHAPE (mismatch, naming both sides), LIMIT,
+// scalar or contents missing), BAD_SHAPE (mismatch, naming both sides), LIMIT, OVER_BUDGET,
 // OUT_OF_DEVICE_MEMORY, BAD_KERNEL.
 VKRT_API vkrt_status vkrt_plan_prepare(vkrt_plan *plan, vkrt_error *error);
 
 // Starts a run on the buffers as they are.  Contents stay on the device, so a second run uploads
 // nothing (an INOUT buffer starts from what the last run left) and re-uses the recorded commands.
-// Errors: BUSY, those of prepare, DEVICE_LOST, UNALIGNED, LIMIT.
+// Errors: BUSY, those of prepare (of buffers whose size is known only then), CHECK, DEVICE_LOST,
+// UNALIGNED (a slice, bound to a kernel without VY_PARAM_OFFSET), LIMIT.
 VKRT_API vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error);
 // Waits for the run, at most `timeout_ns` (UINT64_MAX: for ever; TIMEOUT leaves it running).  A
 // plan that reads values back continues inside this call.  Without a run: VKRT_OK.

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// bound.c: how often can a loop run?  Bounds that follow from parameters, as dimensions.
+//
+// `for j in 0..i` inside `for i in 0..n` runs n times at most.  A bound need not be tight: it sizes
+// memory.  It must hold whatever the parameters are, wrapped arithmetic included.
+#include "bound.h"
+
+enum { MAX_DEPTH = 12 }; // of expressions looked into: both operands are, so this bounds the work
+
+static const vy_dim none = {0};
+
+static vy_dim of_program(const vy_bounds *r, vy_dim d) { return r->dims ? r->dims[d.id] : d; }
+
+static vy_dim scalar_dim(const vy_bounds *r, uint32_t index)
+{
+    vy_type type = r->p->scalars.data[index].type;
+    return vy_dim_value(r->b, (vy_value){vy_leaf_other(r->b, VY_LEAF_SCALAR, type, index, 0)});
+}
+
+static vy_dim join(const vy_bounds *r, char op, vy_dim x, vy_dim y)
+{
+    return x.id && y.id ? vy_dim_binary(r->b, op, x, y) : none;
+}
+
+// The dimension that the leaf is, or for a domain variable what it stays below; or none.
+static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
+{
+    const vy_program *p = r->p;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    switch (l->kind) {
+    case VY_LEAF_CONST: return vy_dim_const(r->b, l->value.i);
+    case VY_LEAF_SCALAR: return scalar_dim(r, l->index);
+    case VY_LEAF_OVER: return of_program(r, p->overs.data[l->index].extent);
+    case VY_LEAF_LEN: {
+        vy_dim d = of_program(r, p->buffers.data[l->index].dims[l->axis]);
+        bool open = d.id && vy_builder_program(r->b)->dims.data[d.id].op == VY_DIM_UNKNOWN;
+        // By itself that node would mean another length left open.
+        return open ? vy_dim_binary(r->b, '>', d, vy_dim_const(r->b, 0)) : d;
+    }
+    default: return none;
+    }
+}
+
+static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth);
+
+// Is `id` a scalar that is the extent of a domain variable?  Then a running invocation shows that it
+// is 1 at least.
+static bool is_domain_extent(const vy_bounds *r, uint32_t id)
+{
+    const vy_leaf *l = &r->p->leaves.data[VY_LEAF_INDEX(id)];
+    for (uint32_t k = 0; k < r->p->overs.count; k++) {
+        const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[k].extent.id];
+        if (l->kind == VY_LEAF_SCALAR && d->op == VY_DIM_SCALAR && d->value == l->index)
+            return true;
+    }
+    return false;
+}
+
+// x − y of unsigned parameters, as it wraps: `0..N-1` with N = 0 runs four thousand million times.
+static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
+{
+    if (vy_type_is_signed(type)) {
+        const vy_scalar *k = vy_id_const(r->p, y);
+        vy_dim bound = k && k->i >= 0 ? upper_bound(r, x, depth) : none;
+        return bound.id ? vy_dim_binary(r->b, '-', bound, vy_dim_const(r->b, k->i)) : none;
+    }
+    bool exact = type == VY_U32 && VY_IS_LEAF(x) && VY_IS_LEAF(y) &&
+                 r->p->leaves.data[VY_LEAF_INDEX(x)].kind != VY_LEAF_OVER &&
+                 r->p->leaves.data[VY_LEAF_INDEX(y)].kind != VY_LEAF_OVER;
+    if (!exact) return none;
+    vy_dim span = join(r, '-', leaf_bound(r, x), leaf_bound(r, y));
+    const vy_scalar *k = vy_id_const(r->p, y);
+    if (k && k->u <= 1 && is_domain_extent(r, x)) return span;
+    vy_dim wrap = vy_dim_const(r->b, (int64_t)1 << 32);
+    return span.id ? vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', span, wrap), wrap) : none;
+}
+
+static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[id];
+    const bool natural = vy_type_is_integer((vy_type)i->type) && // never negative
+                         !vy_type_is_signed((vy_type)i->type);
+    if (i->nargs < 2) return none;
+    const uint32_t a = vy_arg(p, id, 0), b = vy_arg(p, id, 1);
+    const vy_scalar *k = vy_id_const(p, b);
+    vy_dim x, y;
+    switch (i->op) {
+    case VY_OP_ADD: return join(r, '+', upper_bound(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_SUB: return difference(r, a, b, (vy_type)i->type, depth);
+    case VY_OP_MUL:
+        return natural ? join(r, '*', upper_bound(r, a, depth), upper_bound(r, b, depth)) : none;
+    case VY_OP_DIV:
+        if (k && k->i > 0) return join(r, '/', upper_bound(r, a, depth), vy_dim_const(r->b, k->i));
+        return natural ? upper_bound(r, a, depth) : none;
+    case VY_OP_SHR: return natural ? upper_bound(r, a, depth) : none;
+    case VY_OP_MAX: return join(r, '>', upper_bound(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_REM:
+    case VY_OP_AND:
+        if (!natural) return none;
+        break; // at most either
+    case VY_OP_MIN: break;
+    case VY_OP_SELECT:
+        return join(r, '>', upper_bound(r, b, depth), upper_bound(r, vy_arg(p, id, 2), depth));
+    default: return none;
+    }
+    x = upper_bound(r, a, depth), y = upper_bound(r, b, depth);
+    return x.id && y.id ? vy_dim_binary(r->b, '<', x, y) : x.id ? x : y;
+}
+
+// A dimension that is at least the value of `id` (an integer), or none.
+static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
+{
+    const vy_program *p = r->p;
+    if (VY_IS_LEAF(id)) return leaf_bound(r, id);
+    if (r->hints && r->hints[id]) return of_program(r, (vy_dim){r->hints[id]});
+    if (depth == MAX_DEPTH) return none;
+    const vy_inst *i = &p->insts.data[id];
+    if (i->op == VY_OP_LOOP) // the variable stays below `to`
+        return upper_bound(r, vy_arg(p, id, 1), depth + 1);
+    if (i->op == VY_OP_CAST) { // a negative number would become a huge unsigned one
+        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
+        bool keeps = vy_type_is_integer(from) &&
+                     (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
+        return keeps ? upper_bound(r, vy_arg(p, id, 0), depth + 1) : none;
+    }
+    return bound_of_operation(r, id, depth + 1);
+}
+
+vy_dim vy_upper_bound(const vy_bounds *r, uint32_t id) { return upper_bound(r, id, 0); }
+
+// A dimension that is at most the value of `id`, or none.
+static vy_dim lower_bound(const vy_bounds *r, uint32_t id)
+{
+    const vy_scalar *k = vy_id_const(r->p, id);
+    if (k) return vy_dim_const(r->b, k->i);
+    if (VY_IS_LEAF(id) && r->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_SCALAR)
+        return leaf_bound(r, id);
+    if (!vy_type_is_signed(vy_id_type(r->p, id))) return vy_dim_const(r->b, 0);
+    return none;
+}
+
+// Never negative, by its form?
+static bool is_natural(const vy_program *p, uint32_t dim)
+{
+    for (;;) {
+        const vy_dim_node *d = &p->dims.data[dim];
+        switch (d->op) {
+        case VY_DIM_CONST: return d->value >= 0;
+        case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
+        case VY_DIM_UNKNOWN:
+        case VY_DIM_SQRT: return true;
+        case VY_DIM_MAX:
+            return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
+        case VY_DIM_ADD:
+        case VY_DIM_DIV: // one operand is a constant, most often: no recursion
+            if (p->dims.data[d->b].op != VY_DIM_CONST || p->dims.data[d->b].value < 0) return false;
+            dim = d->a;
+            break;
+        default: return false;
+        }
+    }
+}
+
+// max(⌈(to − from)/step⌉, 0)
+vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
+{
+    const vy_program *p = r->p;
+    if (p->insts.data[loop].op != VY_OP_LOOP) return none;
+    vy_dim from = lower_bound(r, vy_arg(p, loop, 0));
+    vy_dim to = upper_bound(r, vy_arg(p, loop, 1), 0);
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    if (!from.id || !to.id) return none;
+    vy_dim span = vy_dim_binary(r->b, '-', to, from);
+    if (step && step->i > 1) {
+        span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));
+        span = vy_dim_binary(r->b, '/', span, vy_dim_const(r->b, step->i));
+    }
+    if (vy_builder_failed(r->b) || is_natural(vy_builder_program(r->b), span.id)) return span;
+    return vy_dim_binary(r->b, '>', span, vy_dim_const(r->b, 0));
+}
+
+// ----------------------------------------------------------------------------------- as a value
+// Do 32 bits do?  Sums and products come out right modulo 2³², other operations need their operands as
+// they are.
+typedef enum width { EXACT, MODULO, WIDE } width;
+
+static width width_of(const vy_program *p, uint32_t dim)
+{
+    const vy_dim_node *d = &p->dims.data[dim];
+    if (d->op == VY_DIM_CONST) return d->value >= 0 && d->value <= UINT32_MAX ? EXACT : MODULO;
+    if (d->op == VY_DIM_SCALAR) return p->scalars.data[d->value].type == VY_U32 ? EXACT : MODULO;
+    if (d->op == VY_DIM_UNKNOWN) return EXACT;
+    width a = width_of(p, d->a), b = width_of(p, d->b);
+    if (d->op <= VY_DIM_MUL) return a == WIDE || b == WIDE ? WIDE : MODULO;
+    return a == EXACT && b == EXACT && d->op != VY_DIM_SQRT ? EXACT : WIDE;
+}
+
+static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
+{
+    const vy_program *p = vy_builder_program(b);
+    const vy_dim_node d = p->dims.data[dim];
+    if (d.op == VY_DIM_CONST) return vy_int(b, t, d.value);
+    if (d.op == VY_DIM_SCALAR) {
+        vy_type own = p->scalars.data[d.value].type;
+        uint32_t leaf = vy_leaf_other(b, VY_LEAF_SCALAR, own, (uint32_t)d.value, 0);
+        return vy_cast(b, t, (vy_value){leaf});
+    }
+    if (d.op == VY_DIM_UNKNOWN) return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
+    vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
+    switch (d.op) {
+    case VY_DIM_ADD: return vy_add(b, x, y);
+    case VY_DIM_SUB: return vy_sub(b, x, y);
+    case VY_DIM_MUL: return vy_mul(b, x, y);
+    case VY_DIM_DIV: return vy_div(b, x, y);
+    case VY_DIM_REM: return vy_rem(b, x, y);
+    case VY_DIM_MIN: return vy_min(b, x, y);
+    case VY_DIM_MAX: return vy_max(b, x, y);
+    default: return vy_cast(b, t, vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F64, x).id}));
+    }
+}
+
+vy_value vy_dim_number(vy_builder *b, vy_dim d)
+{
+    if (vy_builder_failed(b)) return (vy_value){0};
+    vy_type t = width_of(vy_builder_program(b), d.id) == WIDE ? VY_I64 : VY_U32;
+    return vy_cast(b, VY_U32, number_of(b, t, d.id));
+}

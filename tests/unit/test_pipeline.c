@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT
+// test_pipeline.c: pipelines: builder, inference of scalars, checker, binary form, failing memory.
+#include "eval_util.h"
+#include "ir/binary.h"
+#include "ir/pipe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char programs[] =
+    "program mm(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, N: u32, K: u32)\n"
+    "    over(i: M, j: N) { c[i, j] = a[i, 0] * b[0, j]; }\n"
+    "program axpy(x: in f32[N], y: inout f32[N], N: u32, s: f32, on: bool, k: i32) over(i: N)\n"
+    "{ if on { y[i] += s * x[i] * f32(k); } }\n"
+    "program count(x: in f32[?], n: inout u32[2]) { if gid.x < len(x) { atomic_add(n[0], 1u); } }\n"
+    "program copy(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i]; }\n";
+
+static const char rich[] =
+    "pipeline rich(x: in f32[A, B], w: in f32[B, C], f: in f32[?], u: inout f32[T, A, C],\n"
+    "    y: out f32[A, C], n: inout u32[2], A: u32, B: u32, C: u32, T: u32, lr: f32, go: bool) {\n"
+    "    mm(x, w, y);\n"
+    "    @groups(len(f) / 64 + 1, 2) count(f, n);\n"
+    "    let k = value(n[value(n[1])]);\n"
+    "    buffer tape: f32[k, value(n[0]) + k];\n"
+    "    @init(ones) buffer one: f32[A, C];\n"
+    "    @init(one) buffer two: f32[A, C];\n"
+    "    repeat t in 1..T checkpoint(revolve, 3) {\n"
+    "        buffer h: f32[A, C];\n"
+    "        axpy(u[t - 1, 0], u[t, 0], s=lr, on=go, k=t * 2 - 7);\n"
+    "        repeat s in 0..A checkpoint(sqrt) { axpy(two[s], h[s], s=-nan, on=true, k=-1); }\n"
+    "        checkpoint { buffer g: f32[C]; copy(h[0], g); copy(g, u[t, A - 1]); }\n"
+    "    }\n"
+    "    repeat t in 0..min(T, k) checkpoint(4) { buffer h: f32[A, C]; copy(h[t], y[0]); }\n"
+    "}\n";
+
+static vy_module *parse2(const char *a, const char *b)
+{
+    char *text = malloc(strlen(a) + strlen(b) + 1);
+    strcpy(text, a);
+    strcat(text, b);
+    vy_module *m = vy_parse(text, strlen(text), "pipeline");
+    free(text);
+    assert_non_null(m);
+    return m;
+}
+
+static vy_module *make_rich(void)
+{
+    vy_module *m = parse2(programs, rich);
+    if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+    return m;
+}
+
+static void expect(vy_module *m, const char *code)
+{
+    const vy_diag *d = vy_module_diag(m);
+    if (d->severity != VY_ERROR) fail_msg("expected %s, nothing was reported", code);
+    if (strcmp(d->code, code) != 0) fail_msg("expected %s, got %s: %s", code, d->code, d->text);
+    assert_true(d->fix[0] != 0 && d->text[0] != 0);
+    vy_module_free(m);
+}
+
+// ----------------------------------------------------------------------------------- through the API
+typedef struct built {
+    vy_module *m;
+    vy_pipe *q;
+    vy_builder *b;
+    vy_dim n, t;
+    vy_buffer x, y, u;
+    const vy_program *copy, *axpy, *count;
+} built;
+
+// x: in f32[N], y: out f32[N], u: inout f32[T, N]
+static built begin_pipe(void)
+{
+    built t = {.m = parse2(programs, "")};
+    t.copy = vy_module_find(t.m, "copy");
+    t.axpy = vy_module_find(t.m, "axpy");
+    t.count = vy_module_find(t.m, "count");
+    t.q = vy_pipeline_begin(t.m, "pipe");
+    t.b = vy_pipeline_params(t.q);
+    t.n = vy_dim_value(t.b, vy_param_scalar(t.b, "N", VY_U32));
+    t.t = vy_dim_value(t.b, vy_param_scalar(t.b, "T", VY_U32));
+    t.x = vy_param_buffer(t.b, "x", VY_IN, VY_F32, 1, &t.n);
+    t.y = vy_param_buffer(t.b, "y", VY_OUT, VY_F32, 1, &t.n);
+    t.u = vy_param_buffer(t.b, "u", VY_INOUT, VY_F32, 2, (vy_dim[]){t.t, t.n});
+    return t;
+}
+
+static vy_pipe_arg whole(vy_buffer b) { return (vy_pipe_arg){.buffer = b}; }
+
+static void dispatch2(built *t, const vy_program *p, vy_pipe_arg a, vy_pipe_arg b)
+{
+    vy_pipeline_dispatch(t->q, p, 2, (vy_pipe_arg[]){a, b}, 0, NULL, NULL);
+}
+
+static void end_fails(built *t, const char *code)
+{
+    assert_null(vy_pipeline_end(t->q));
+    assert_int_equal(vy_module_pipeline_count(t->m), 0);
+    expect(t->m, code);
+}
+
+static void test_build(void **state)
+{
+    (void)state;
+    built t = begin_pipe();
+    vy_buffer h = vy_pipeline_buffer(t.q, "h", VY_F32, 1, &t.n);
+    dispatch2(&t, t.copy, whole(t.x), whole(h));
+    vy_dim k = vy_pipeline_repeat(t.q, "k", vy_dim_const(t.b, 0), t.t, VY_KEEP_SQRT, (vy_dim){0});
+    const vy_pipe_scalar given[] = {{.name = "k", .kind = VY_PIPE_DIM, .dim = k},
+                                    {.name = "on", .kind = VY_PIPE_CONST, .value.u = 1},
+                                    {.name = "s", .kind = VY_PIPE_CONST, .value.f = 0.5}};
+    vy_pipeline_dispatch(t.q, t.axpy, 2, (vy_pipe_arg[]){whole(h), {t.u, 1, &k}}, 3, given, NULL);
+    vy_pipeline_close(t.q);
+    vy_pipeline *l = vy_pipeline_end(t.q);
+    if (!l) fail_msg("%s", vy_module_diag(t.m)->text);
+    assert_ptr_equal(vy_module_find_pipeline(t.m, "pipe"), l);
+    assert_ptr_equal(vy_module_pipeline(t.m, 0), l);
+    assert_null(vy_module_pipeline(t.m, 1));
+    assert_int_equal(vy_module_pipeline_count(t.m), 1);
+    assert_ptr_equal(vy_pipeline_module(l), t.m);
+    assert_string_equal(vy_pipeline_name(l), "pipe");
+    assert_int_equal(vy_pipeline_step_count(l), 5);
+    const vy_pipe_step *s = vy_pipeline_step(l, 3);
+    assert_null(vy_pipeline_step(l, 5));
+    assert_int_equal(s->kind, VY_PIPE_DISPATCH);
+    assert_string_equal(s->scalars[0].name, "N");
+    assert_int_equal(s->scalars[0].kind, VY_PIPE_DIM); // inferred
+    assert_int_equal(vy_program_dim_scalar(vy_pipeline_signature(l), s->scalars[0].dim), 0);
+    assert_true(s->scalars[1].value.f == 0.5);
+    assert_int_equal(s->scalars[3].dim.id, k.id);
+    assert_int_equal(vy_pipeline_step(l, 2)->partner, 4);
+    assert_int_equal(vy_pipeline_step(l, 4)->partner, 2);
+    // A value that is known only while it runs.
+    int64_t values[32], scalars[2] = {5, 7};
+    vy_dim_state states[32];
+    assert_true(vy_program_dim_count(vy_pipeline_signature(l)) < 32);
+    vy_program_dim_values(vy_pipeline_signature(l), scalars, (bool[]){true, true}, values, states);
+    assert_int_equal(states[k.id], VY_DIM_IS_OPEN);
+    assert_int_equal(values[t.t.id], 7);
+    assert_true(vy_module_check(t.m));
+    assert_true(vy_optimize(t.m, NULL));
+    assert_int_equal(vy_pipeline_step_count(l), 5);
+    vy_module_free(t.m);
+}
+
+static void test_api_errors(void **state)
+{
+    (void)state;
+    built t = begin_pipe();
+    vy_pipeline_close(t.q); // nothing is open
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_checkpoint(t.q);
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    dispatch2(&t, NULL, whole(t.x), whole(t.y)); // no program of this module
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    dispatch2(&t, t.copy, whole(t.x), whole((vy_buffer){77}));
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_repeat(t.q, "k", (vy_dim){0}, t.t, VY_KEEP_ALL, (vy_dim){0});
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_over(t.b, "i", t.n);
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_value(t.q, (vy_buffer){0}, &t.n);
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    const vy_pipe_scalar given[] = {{.name = "s", .kind = VY_PIPE_CONST},
+                                    {.name = "on", .kind = VY_PIPE_CONST},
+                                    {.name = "k", .kind = VY_PIPE_PARAM, .scalar = 9}};
+    vy_pipeline_dispatch(t.q, t.axpy, 2, (vy_pipe_arg[]){whole(t.x), {t.u, 1, &t.n}}, 3, given,
+                         NULL);
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_buffer(t.q, "x", VY_F32, 1, &t.n);
+    end_fails(&t, "E0305");
+    t = begin_pipe();
+    vy_pipeline_buffer(t.q, "h", VY_F32, 0, &t.n);
+    end_fails(&t, "E0002");
+    t = begin_pipe();
+    for (int i = 0; i < 1001; i++) vy_pipeline_checkpoint(t.q);
+    end_fails(&t, "E0002");
+    t = begin_pipe();
+    vy_pipeline_buffer(t.q, "h", VY_F32, 1, &t.n);
+    vy_param_buffer(t.b, "late", VY_IN, VY_F32, 1, &t.n);
+    end_fails(&t, "E0301");
+    t = begin_pipe();
+    vy_pipeline_abandon(t.q);
+    vy_pipeline_abandon(NULL);
+    assert_null(vy_pipeline_end(NULL));
+    assert_true(vy_module_ok(t.m));
+    vy_module_free(t.m);
+}
+
+// Counters, values and buffers where they are not known.
+static void test_order(void **state)
+{
+    (void)state;
+    vy_dim zero = {0};
+    built t = begin_pipe();
+    vy_dim k = vy_pipeline_repeat(t.q, "k", vy_dim_const(t.b, 0), t.t, VY_KEEP_ALL, zero);
+    vy_pipeline_close(t.q);
+    vy_pipeline_repeat(t.q, "j", k, t.t, VY_KEEP_ALL, zero); // behind its repeat
+    vy_pipeline_close(t.q);
+    end_fails(&t, "E0326");
+    t = begin_pipe();
+    vy_buffer i = vy_param_buffer(t.b, "i", VY_IN, VY_U32, 1, &t.n);
+    vy_pipeline_checkpoint(t.q);
+    k = vy_pipeline_value(t.q, i, (vy_dim[]){vy_dim_const(t.b, 0)});
+    vy_pipeline_close(t.q);
+    k = vy_dim_binary(t.b, '+', k, t.n);
+    vy_pipeline_buffer(t.q, "h", VY_F32, 1, &k); // behind its block
+    end_fails(&t, "E0326");
+    t = begin_pipe();
+    vy_pipeline_checkpoint(t.q);
+    vy_buffer h = vy_pipeline_buffer(t.q, "h", VY_F32, 1, &t.n);
+    vy_pipeline_close(t.q);
+    dispatch2(&t, t.copy, whole(t.x), whole(h));
+    end_fails(&t, "E0326");
+    t = begin_pipe();
+    vy_dim any = vy_dim_unknown(t.b); // nobody's length
+    vy_pipeline_buffer(t.q, "h", VY_F32, 1, &any);
+    end_fails(&t, "E0326");
+    t = begin_pipe();
+    vy_pipeline_repeat(t.q, "k", t.n, t.t, VY_KEEP_EVERY, vy_dim_const(t.b, 0));
+    vy_pipeline_close(t.q);
+    end_fails(&t, "E0327");
+}
+
+// ------------------------------------------------------------------------------------ text and back
+static void test_round_trip(void **state)
+{
+    (void)state;
+    vy_module *a = make_rich();
+    size_t size, again;
+    char *text = vy_print(a, &size);
+    assert_non_null(text);
+    vy_module *b = vy_parse(text, size, "printed");
+    if (!vy_module_ok(b)) fail_msg("%s\n%s", vy_module_diag(b)->text, text);
+    assert_true(vy_module_equal(a, b));
+    char *second = vy_print(b, &again);
+    assert_string_equal(text, second);
+    free(text);
+    free(second);
+    vy_module_free(a);
+    vy_module_free(b);
+}
+
+// Any one thing changed makes another module.
+static void test_different(void **state)
+{
+    (void)state;
+    static const char *const changes[][2] = {
+        {"value(n[1])", "value(n[0])"},
+        {"len(f) / 64", "len(f) / 65"},
+        {"len(f) / 64 + 1, 2", "len(f) / 64 + 1, 1"},
+        {"@init(ones) ", ""},
+        {"@init(one) ", "@init(ones) "},
+        {"1..T", "0..T"},
+        {"..min(T, k)", "..max(T, k)"},
+        {"revolve, 3", "revolve, 4"},
+        {"revolve, 3", "3"},
+        {" checkpoint(sqrt)", ""},
+        {"s=lr", "s=0.25"},
+        {"s=-nan", "s=1"},
+        {"on=go", "on=false"},
+        {"t * 2 - 7", "t * 2 - 8"},
+        {"u[t - 1, 0]", "u[t - 1, 1]"},
+        {"u[t - 1, 0]", "two[0]"},
+        {"copy(g, u[t, A - 1]);", ""},
+        {"        checkpoint {", "        repeat c in 0..1 {"},
+        {"mm(x, w, y);", "repeat i in 0..1 { mm(x, w, y); }"},
+        {"y: out f32[A, C]", "y: inout f32[A, C]"},
+    };
+    vy_module *a = make_rich();
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        char text[sizeof rich + 100];
+        const char *at = strstr(rich, changes[i][0]);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - rich), rich, changes[i][1],
+                 at + strlen(changes[i][0]));
+        vy_module *b = parse2(programs, text);
+        if (!vy_module_ok(b)) fail_msg("%s: %s", changes[i][1], vy_module_diag(b)->text);
+        if (vy_module_equal(a, b)) fail_msg("not seen: %s", changes[i][1]);
+        vy_module_free(b);
+    }
+    // Names of counters and lets do not count.
+    char text[sizeof rich];
+    strcpy(text, rich);
+    char *at = strstr(text, "repeat s in 0..A");
+    at[7] = 'z';
+    memcpy(strstr(text, "two[s], h[s]"), "two[z], h[z]", 12);
+    vy_module *b = parse2(programs, text);
+    if (!vy_module_ok(b)) fail_msg("%s", vy_module_diag(b)->text);
+    assert_true(vy_module_equal(a, b));
+    vy_module_free(b);
+    vy_module_free(a);
+}
+
+// A value that is used later than at once keeps its place by a `let`.
+static void test_value_place(void **state)
+{
+    (void)state;
+    vy_module *m =
+        parse2(programs, "pipeline p(x: in f32[N], n: inout u32[2], y: out f32[N], N: u32) {\n"
+                         "    let a = value(n[0]);\n"
+                         "    @groups(1) count(x, n);\n"
+                         "    buffer h: f32[a];\n"
+                         "    buffer g: f32[value(n[0])];\n"
+                         "    repeat t in 0..a - value(n[1]) { copy(x, y); }\n}\n");
+    if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+    char *text = vy_print(m, NULL);
+    assert_non_null(strstr(text, "    let v1 = value(n[0]);\n    @groups(1) count(x, n);\n"
+                                 "    buffer h: f32[v1];\n    buffer g: f32[value(n[0])];\n"
+                                 "    repeat t in 0..v1 - value(n[1]) {\n"));
+    free(text);
+    vy_module_free(m);
+}
+
+// -------------------------------------------------------------------------------------- binary form
+static void test_binary(void **state)
+{
+    (void)state;
+    vy_module *a = make_rich();
+    size_t size, again;
+    uint8_t *block = vy_binary_write(a, &size);
+    vy_module *b = vy_binary_read(block, size);
+    if (!vy_module_ok(b)) fail_msg("%s", vy_module_diag(b)->text);
+    assert_true(vy_module_equal(a, b));
+    const vy_pipe_step *x = vy_pipeline_step(vy_module_pipeline(a, 0), 7),
+                       *y = vy_pipeline_step(vy_module_pipeline(b, 0), 7);
+    assert_true(x->line == y->line && x->column == y->column && x->line > 0);
+    uint8_t *second = vy_binary_write(b, &again);
+    assert_int_equal(size, again);
+    assert_memory_equal(block, second, size);
+    vy_free(block);
+    vy_free(second);
+    vy_module_free(a);
+    vy_module_free(b);
+}
+
+static const char *read_code(const void *data, size_t size)
+{
+    vy_module *m = vy_binary_read(data, size);
+    assert_non_null(m);
+    const char *code = vy_module_ok(m) ? NULL : vy_module_diag(m)->code;
+    if (code) {
+        assert_int_equal(vy_module_pipeline_count(m), 0);
+    } else { // what is taken can be used
+        size_t n;
+        char *text = vy_print(m, &n);
+        void *again = vy_binary_write(m, &n);
+        assert_true(text && again);
+        assert_true(vy_module_equal(m, m));
+        free(text);
+        vy_free(again);
+    }
+    vy_module_free(m);
+    return code;
+}
+
+static void test_binary_damage(void **state)
+{
+    (void)state;
+    static const uint8_t values[] = {0, 1, 2, 3, 4, 5, 13, 64, 127, 128, 255};
+    vy_module *m = make_rich();
+    size_t size, start;
+    vy_module *head = parse2(programs, "");
+    uint8_t *block = vy_binary_write(m, &size);
+    vy_free(vy_binary_write(head, &start)); // what lies before the pipeline is tested in test_ir.c
+    for (size_t n = start - 1; n < size; n++) { // in a block of its own: reading on is noticed
+        uint8_t *cut = malloc(n);
+        memcpy(cut, block, n);
+        for (int k = 0; k < 8; k++) cut[16 + k] = (uint8_t)((n - VY_BINARY_HEADER) >> 8 * k);
+        vy_binary_digest(cut, n, cut + VY_BINARY_DIGEST);
+        const char *code = read_code(cut, n);
+        if (!code || strcmp(code, "E0404") != 0) fail_msg("cut at %zu: %s", n, code ? code : "ok");
+        free(cut);
+    }
+    uint32_t refused = 0, malformed = 0;
+    for (size_t at = start - 1; at < size; at++)
+        for (size_t v = 0; v < COUNT(values); v++) {
+            uint8_t *copy = malloc(size);
+            memcpy(copy, block, size);
+            copy[at] = values[v];
+            vy_binary_digest(copy, size, copy + VY_BINARY_DIGEST);
+            const char *code = read_code(copy, size);
+            refused += code != NULL;
+            malformed += code && strcmp(code, "E0404") == 0;
+            free(copy);
+        }
+    assert_true(refused > 1000 && malformed > 500);
+    vy_free(block);
+    vy_module_free(head);
+    vy_module_free(m);
+}
+
+// ------------------------------------------------------------------------------------------- memory
+static void test_no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (long n = 0; !done; n++) {
+        assert_true(n < 100000);
+        char text[sizeof programs + sizeof rich];
+        strcpy(text, programs);
+        strcat(text, rich);
+        vy_test_fail_after(n);
+        vy_module *m = vy_parse(text, strlen(text), "memory");
+        vy_test_fail_after(-1);
+        if (m && !vy_module_ok(m)) assert_string_equal(vy_module_diag(m)->code, "E0001");
+        done = m && vy_module_ok(m);
+        vy_module_free(m);
+    }
+    vy_module *m = make_rich();
+    for (long n = 0;; n++) {
+        size_t size;
+        vy_test_fail_after(n);
+        char *text = vy_print(m, &size);
+        vy_test_fail_after(-1);
+        free(text);
+        if (text) break;
+    }
+    size_t size = 0;
+    void *block = NULL;
+    for (long n = 0; !block; n++) {
+        vy_test_fail_after(n);
+        block = vy_binary_write(m, &size);
+        vy_test_fail_after(-1);
+    }
+    done = false;
+    for (long n = 0; !done; n++) {
+        vy_test_fail_after(n);
+        vy_module *b = vy_binary_read(block, size);
+        vy_test_fail_after(-1);
+        if (b && !vy_module_ok(b)) assert_string_equal(vy_module_diag(b)->code, "E0001");
+        done = b && vy_module_ok(b);
+        vy_module_free(b);
+    }
+    vy_free(block);
+    vy_module_free(m);
+}
+
+// --------------------------------------------------------------------------------------------- size
+// Time grows with the text: a hundred thousand dispatches with slices take no minutes.
+static void test_many(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    built t = begin_pipe();
+    vy_dim at = vy_dim_const(t.b, 0);
+    vy_buffer h = {0};
+    for (uint32_t i = 0; i < N; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "h%u", i);
+        vy_buffer g = vy_pipeline_buffer(t.q, name, VY_F32, 1, &t.n);
+        if (h.id)
+            dispatch2(&t, t.copy, whole(h), whole(g));
+        else
+            dispatch2(&t, t.copy, (vy_pipe_arg){t.u, 1, &at}, whole(g));
+        h = g;
+    }
+    vy_pipeline *l = vy_pipeline_end(t.q);
+    if (!l) fail_msg("%s", vy_module_diag(t.m)->text);
+    size_t size;
+    void *block = vy_binary_write(t.m, &size);
+    vy_module *m = vy_binary_read(block, size);
+    assert_true(vy_module_equal(t.m, m));
+    char *text = vy_print(m, &size);
+    assert_true(size > N * 30);
+    free(text);
+    vy_free(block);
+    vy_module_free(m);
+    vy_module_free(t.m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_build),     cmocka_unit_test(test_api_errors),
+        cmocka_unit_test(test_order),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_different), cmocka_unit_test(test_value_place),
+        cmocka_unit_test(test_binary),    cmocka_unit_test(test_binary_damage),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

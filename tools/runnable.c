@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// runnable.c: see runnable.h.
+#include "tools/runnable.h"
+
+#include "autodiff/grad.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+runnable runnable_program(const vy_program *p) { return (runnable){p, NULL}; }
+
+runnable runnable_pipeline(const vy_pipeline *p) { return (runnable){vy_pipeline_signature(p), p}; }
+
+runnable runnable_result(const vy_module *m)
+{
+    const uint32_t n = vy_module_pipeline_count(m);
+    return n ? runnable_pipeline(vy_module_pipeline(m, n - 1))
+             : runnable_program(vy_module_program(m, 0));
+}
+
+const char *runnable_name(runnable r)
+{
+    return r.pipeline ? vy_pipeline_name(r.pipeline) : vy_program_name(r.program);
+}
+
+vy_compiled *runnable_compile(runnable r, const vy_spirv_options *o, vy_diag *d)
+{
+    return r.pipeline ? vy_compile_pipeline(r.pipeline, o, d) : vy_compile(r.program, o, d);
+}
+
+// The program that step `i` dispatches; NULL: it is another step.
+static const vy_program *dispatched(runnable r, uint32_t i)
+{
+    const vy_pipe_step *s = vy_pipeline_step(r.pipeline, i);
+    if (s->kind != VY_PIPE_DISPATCH) return NULL;
+    return vy_module_program(vy_pipeline_module(r.pipeline), s->program);
+}
+
+uint32_t runnable_instructions(runnable r)
+{
+    uint32_t total = 0;
+    if (!r.pipeline) return vy_program_instruction_count(r.program);
+    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
+        const vy_program *p = dispatched(r, i);
+        for (uint32_t k = 0; k < i && p; k++)
+            if (dispatched(r, k) == p) p = NULL;
+        if (p) total += vy_program_instruction_count(p);
+    }
+    return total;
+}
+
+// Whether some dispatch takes the buffer, or a part, as `out` or `inout`.
+static bool written(runnable r, vy_buffer b)
+{
+    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
+        const vy_pipe_step *s = vy_pipeline_step(r.pipeline, i);
+        const vy_program *p = dispatched(r, i);
+        for (uint32_t id = 1, n = 0; p && id <= vy_program_buffer_count(p); id++) {
+            const vy_buffer_info info = vy_program_buffer(p, (vy_buffer){id});
+            if (info.cls > VY_INOUT || info.workspace) continue;
+            if (s->args[n++].buffer.id == b.id && info.cls != VY_IN) return true;
+        }
+    }
+    return false;
+}
+
+bool runnable_default_of(runnable r, vy_buffer b)
+{
+    if (!r.pipeline) return vy_grad_default_of(r.program, b);
+    const vy_buffer_info info = vy_program_buffer(r.program, b);
+    if (!vy_type_is_float(info.type) || info.workspace) return false;
+    return info.cls == VY_OUT || (info.cls == VY_INOUT && written(r, b));
+}
+
+// Turns of one dispatch, as far as its scalars are known before the run.
+static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const int64_t *dims,
+                               const vy_dim_state *states)
+{
+    const uint32_t n = vy_program_scalar_count(p), m = vy_program_dim_count(p);
+    int64_t *scalars = calloc((size_t)n + m + 1, sizeof *scalars);
+    bool *known = calloc(n + 1, sizeof *known), complete;
+    vy_dim_state *own = calloc(m + 1, sizeof *own);
+    uint64_t turns = 0;
+    for (uint32_t i = 0; i < n && known; i++) {
+        const vy_pipe_scalar *from = &s->scalars[i];
+        known[i] = from->kind == VY_PIPE_DIM && states[from->dim.id] == VY_DIM_IS_KNOWN;
+        if (scalars && known[i]) scalars[i] = dims[from->dim.id];
+    }
+    if (scalars && known && own) {
+        vy_program_dim_values(p, scalars, known, scalars + n, own);
+        turns = vy_program_loop_turns(p, scalars, scalars + n, &complete);
+    }
+    free(scalars);
+    free(known);
+    free(own);
+    return turns;
+}
+
+uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
+                        const vy_dim_state *states, const vy_program **worst)
+{
+    bool complete;
+    uint64_t most = 0;
+    *worst = r.program;
+    if (!r.pipeline) return vy_program_loop_turns(r.program, scalars, dims, &complete);
+    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
+        const vy_program *p = dispatched(r, i);
+        const uint64_t turns =
+            p ? dispatch_turns(vy_pipeline_step(r.pipeline, i), p, dims, states) : 0;
+        if (turns > most) most = turns, *worst = p;
+    }
+    return most;
+}

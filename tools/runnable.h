@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// runnable.h: what can be run, compiled and described: a program, or a pipeline of programs.
+#ifndef VYRE_TOOL_RUNNABLE_H
+#define VYRE_TOOL_RUNNABLE_H
+
+#include "tools/tool.h"
+
+#include "ir/pipeline.h"
+#include "spirv/spirv.h"
+
+typedef struct runnable {
+    const vy_program *program;   // its parameters; of a pipeline, the signature, which has no code
+    const vy_pipeline *pipeline; // NULL: a program
+} runnable;
+
+runnable runnable_program(const vy_program *p);
+runnable runnable_pipeline(const vy_pipeline *p);
+// What a derived module is for: its last pipeline, else its first program.
+runnable runnable_result(const vy_module *m);
+const char *runnable_name(runnable r);
+vy_compiled *runnable_compile(runnable r, const vy_spirv_options *o, vy_diag *d);
+// Of all programs that take part, each once.
+uint32_t runnable_instructions(runnable r);
+// Whether a float buffer parameter is an output where --of names none.
+bool runnable_default_of(runnable r, vy_buffer b);
+// Turns that the loops of one invocation take together, at most, in the program that takes the most of
+// them (*worst); loops that depend on data count as one.  Values of the parameters' scalars and
+// dimensions as vy_program_dim_values gives them.
+uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
+                        const vy_dim_state *states, const vy_program **worst);
+
+#endif
