@@ -31,13 +31,16 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
+struct binding; // bind.h
+
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
 // a buffer: then all cotangents of that order are.
 bool derive(command *c, runnable from, const names *seeds, vy_diag *d);
-// Runs the optimiser; the interpreter's programs stay exact and guarded.
-bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d);
+// Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
+// be run with; NULL: anything.
+bool optimize(command *c, vy_module *m, bool for_eval, const struct binding *data, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

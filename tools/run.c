@@ -146,8 +146,10 @@ static void warn_of_turns(const command *c, const binding *b)
     const vkrt_device_info *device =
         c->o.engine == ENGINE_EVAL ? NULL : vkrt_device_get_info(c->gpu->device);
     const vy_program *worst;
+    bool complete;
     if (!device || !device->loop_turn_limit) return;
-    const uint64_t n = runnable_turns(b->what, b->values, b->dims, b->dim_states, &worst);
+    const uint64_t n =
+        runnable_turns(b->what, b->values, b->dims, b->dim_states, &worst, &complete);
     if (n > device->loop_turn_limit)
         note(c,
              "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
@@ -181,7 +183,8 @@ static bool session_run(session *s, command *c, vy_diag *d)
     s->compile_ms = now_ms() - start;
     if (!bind_data(s, c, what, d) || (!eval && !gpu_open_device(c, d))) return false;
     const double optimised = now_ms(); // for this device
-    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+    if (!optimize(c, c->module, eval, &s->forward, d) ||
+        (c->derived && !optimize(c, c->derived, eval, &s->backward, d)))
         return false;
     s->compile_ms += now_ms() - optimised;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
