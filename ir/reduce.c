@@ -109,12 +109,15 @@ static bool type_suits(const reduce *r, vy_type t)
     }
 }
 
-// A domain variable or a built-in against something that is the same for all.
+// `==` on a domain variable or a built-in: one invocation, or the leader of an earlier run of this pass.
 static bool picks_one(const reduce *r, uint32_t condition)
 {
     if (VY_IS_LEAF(condition) || r->p->insts.data[condition].op != VY_OP_EQ) return false;
-    uint32_t x = vy_arg(r->p, condition, 0), y = vy_arg(r->p, condition, 1);
-    return differs(r, x) != differs(r, y) && VY_IS_LEAF(differs(r, x) ? x : y);
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t v = vy_arg(r->p, condition, k);
+        if (VY_IS_LEAF(v) && differs(r, v)) return true;
+    }
+    return false;
 }
 
 // The outermost construct around `site` that differs, if terms can be handed out of it; the site if

@@ -31,7 +31,7 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
-struct binding; // bind.h
+struct binding;                           // bind.h
 
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);
