@@ -171,6 +171,13 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     vy_dim to = upper_bound(r, vy_arg(p, loop, 1), 0);
     const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
     if (!from.id || !to.id) return none;
+    if (step && step->i > 1 && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
+        vy_dim s = vy_dim_const(r->b, step->i); // to − from may not fit 64 bits
+        vy_dim n = vy_dim_binary(r->b, '-', vy_dim_binary(r->b, '/', to, s),
+                                 vy_dim_binary(r->b, '/', from, s));
+        return vy_dim_binary(r->b, '>', vy_dim_binary(r->b, '+', n, vy_dim_const(r->b, 2)),
+                             vy_dim_const(r->b, 0));
+    }
     vy_dim span = vy_dim_binary(r->b, '-', to, from);
     if (step && step->i > 1) {
         span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));

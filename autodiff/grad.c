@@ -156,15 +156,9 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-static vy_program *attempt(reverse *r, const vy_program *source)
+// Builds until no poison is left: each time, what it stands for is kept.
+static vy_program *build_with_tapes(reverse *r)
 {
-    if (!make_tables(r)) return NULL;
-    vy_reverse_choose(r, source);
-    if (r->failed) return NULL;
-    vy_activity(r);
-    refuse_unsupported(r);
-    if (r->failed) return NULL;
-    vy_masks(r);
     for (;;) {
         vy_program *p = vy_reverse_build(r);
         if (!p) return NULL;
@@ -175,6 +169,67 @@ static vy_program *attempt(reverse *r, const vy_program *source)
         }
         vy_program_free(p);
     }
+}
+
+static bool has_replays(const reverse *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        vy_op op = (vy_op)r->p->insts.data[id].op;
+        bool replayed = op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+        if (replayed && r->busy[id]) return true;
+    }
+    return false;
+}
+
+// What the reverse asks of replays: a trial build in which they have nothing.
+static bool ask(reverse *r, uint8_t *asked)
+{
+    r->probing = true;
+    vy_program *p = vy_reverse_build(r);
+    r->probing = false;
+    if (!p) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_POISON) asked[l->index] = 1;
+        }
+    vy_program_free(p);
+    return true;
+}
+
+// Builds with what the plan keeps; what turns out not to be read is not kept after all.
+static vy_program *build_as_planned(reverse *r)
+{
+    uint32_t n = r->p->insts.count;
+    uint8_t *marks = zeroed(r, n, 1);
+    bool ok = marks && ask(r, marks) && vy_plan(r, marks, r->kept);
+    vy_program *p = ok ? build_with_tapes(r) : NULL;
+    if (p) {
+        bool unread = false;
+        memset(marks, 0, n);
+        ok = vy_tape_used(r, p, marks);
+        for (uint32_t id = 1; ok && id < n; id++)
+            if (r->kept[id] && !marks[id]) r->kept[id] = 0, unread = true;
+        if (unread || !ok) {
+            vy_program_free(p);
+            p = ok ? build_with_tapes(r) : NULL;
+        }
+    }
+    vy_free(marks);
+    return p;
+}
+
+static vy_program *attempt(reverse *r, const vy_program *source)
+{
+    if (!make_tables(r)) return NULL;
+    vy_reverse_choose(r, source);
+    if (r->failed) return NULL;
+    vy_activity(r);
+    refuse_unsupported(r);
+    if (r->failed) return NULL;
+    vy_masks(r);
+    return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
 // Outermost counted loops whose iterations are kept: marks them, and says whether there are any.

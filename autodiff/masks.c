@@ -41,7 +41,6 @@ static uint32_t taken_over_by(const reverse *r, uint32_t id, uint32_t k)
 static void scan_marker(reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
-    bool loop = op >= VY_OP_LOOP && op <= VY_OP_ENDLOOP;
     uint32_t opener = op == VY_OP_ELSE      ? r->s.partner[r->s.partner[id]]
                       : op == VY_OP_ENDIF   ? r->s.partner[id]
                       : op == VY_OP_ENDLOOP ? r->s.partner[id]
@@ -51,15 +50,28 @@ static void scan_marker(reverse *r, uint32_t id)
         if (VY_IS_LEAF(a) || !heir || !vy_is_active(r, heir)) continue;
         // What stands before the arm or the loop counts only if that arm or an iteration runs.
         if (a < opener) continue;
-        // The yield of an arm counts as its RESULT does; a carried value counts always.
-        if (loop || !r->maskable[heir]) r->maskable[a] = 0;
+        // The yield of an arm, or the next value of a carried one, counts as its RESULT does.
+        if (!r->maskable[heir]) r->maskable[a] = 0;
     }
 }
 
-static void scan_uses(reverse *r, uint32_t id)
+// A carried value and the loop's result go together: either may be the use that counts.
+static void scan_loop_end(reverse *r, uint32_t end, const uint8_t *assumed)
+{
+    uint32_t opener = r->s.partner[end], skip = r->p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
+    for (uint32_t k = 0; k + skip < r->p->insts.data[opener].nargs; k++) {
+        uint32_t carry = opener + 1 + k, result = end + 1 + k;
+        bool always = (vy_is_active(r, carry) && !assumed[carry]) ||
+                      (vy_is_active(r, result) && !r->maskable[result]);
+        if (always) r->maskable[carry] = r->maskable[result] = 0;
+    }
+}
+
+static void scan_uses(reverse *r, uint32_t id, const uint8_t *assumed)
 {
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
+    if (op == VY_OP_ENDLOOP) scan_loop_end(r, id, assumed);
     if (vy_op_infos[op].effect == VY_CTRL) {
         scan_marker(r, id);
         return;
@@ -94,18 +106,40 @@ static void scan_needs(reverse *r, uint32_t id)
     }
 }
 
+// Whether a carried value is maskable depends on uses in the body, which stand before those that depend
+// on it: assume that it is, and look again where that was wrong.
+static void find_maskable(reverse *r, uint8_t *assumed)
+{
+    enum { PATIENCE = 20 };
+    uint32_t n = r->p->insts.count;
+    for (uint32_t id = 1; id < n; id++) assumed[id] = vy_is_active(r, id);
+    for (uint32_t round = 0;; round++) {
+        bool wrong = false;
+        for (uint32_t id = 1; id < n; id++) r->maskable[id] = vy_is_active(r, id);
+        for (uint32_t id = n; id-- > 1;) scan_uses(r, id, assumed);
+        for (uint32_t id = 1; id < n; id++) {
+            if (r->p->insts.data[id].op != VY_OP_CARRY || !assumed[id]) continue;
+            if (r->maskable[id] && round < PATIENCE) continue;
+            wrong |= !r->maskable[id] || round == PATIENCE;
+            assumed[id] = 0;
+        }
+        if (!wrong) return;
+    }
+}
+
 void vy_masks(reverse *r)
 {
     uint32_t n = r->p->insts.count;
     for (uint32_t id = 1; id < n; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         scan_needs(r, id);
-        r->maskable[id] = vy_is_active(r, id);
         bool memory =
             vy_op_is_memory((vy_op)i->op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
         if (!vy_is_active(r, id) && !memory) continue;
         for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
             r->busy[up] = 1;
     }
-    for (uint32_t id = n; id-- > 1;) scan_uses(r, id);
+    // `slot` is scratch of the sweeps, and zero again before they start.
+    find_maskable(r, (uint8_t *)r->slot);
+    for (uint32_t id = 0; id < n; id++) r->slot[id] = 0;
 }

@@ -20,6 +20,10 @@ void vy_drop_unused(vy_program *p, bool all, uint32_t *map)
             if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
         }
     }
+    for (uint32_t i = 1; all && i < p->buffers.count; i++) { // a copy needs what it is a copy of
+        const vy_buf *b = &p->buffers.data[i];
+        if (map[i] && b->init == VY_INIT_COPY) map[vy_program_find_buffer(p, b->init_from).id] = 1;
+    }
     uint32_t kept = 1, binding = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];

@@ -45,25 +45,24 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
 #define RELEASE(args, small)                                                                       \
     if ((args) != (small)) vy_free(args)
 
-// Local array declared inside the body being replayed: the replay makes it anew.
-static bool is_remade(const reverse *r, uint32_t buffer)
+bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 {
     uint32_t home = r->buffers[buffer].home;
     if (r->p->buffers.data[buffer].cls != VY_LOCAL || !home) return false;
-    return home == r->replaying || vy_encloses(r, r->replaying, home);
+    return home == root || vy_encloses(r, root, home);
 }
 
-// A load may be repeated while the body of `r->replaying` is reversed if no write to the buffer can have
+// A load may be repeated while the body of `root` is reversed if no write to the buffer can have
 // happened since: none stands later in the text or shares a loop with it, counting only what happens
 // while the array exists.
-static bool load_is_stable(const reverse *r, uint32_t id)
+static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
     const reverse_buffer *info = &r->buffers[buffer];
     vy_buffer_class cls = r->p->buffers.data[buffer].cls;
     if (cls == VY_SHARED) return false;
     if (!info->stores) return true; // still as before the program
-    if (is_remade(r, buffer)) return true;
+    if (vy_is_remade(r, buffer, root)) return true;
     uint32_t outermost = 0;
     for (uint32_t loop = r->home[id]; loop > info->home; loop = r->home[loop]) outermost = loop;
     return info->last_write < (outermost ? outermost : id);
@@ -75,7 +74,23 @@ static bool performs_write(const reverse *r, uint32_t buffer)
 {
     const reverse_buffer *info = &r->buffers[buffer];
     if (!info->copy || !info->stores) return false;
-    return !r->replaying || is_remade(r, buffer);
+    return !r->replaying || vy_is_remade(r, buffer, r->replaying);
+}
+
+bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    if (op == VY_OP_LOAD) return load_is_stable(r, id, root);
+    return !vy_op_is_atomic(op) && vy_op_infos[op].effect != VY_CONV;
+}
+
+// What a closing marker's RESULT is, kept or as computed just now.
+static void set_result(reverse *r, uint32_t id, uint32_t value)
+{
+    uint32_t kept = vy_tape_load(r, id);
+    r->map[id] = kept ? kept : value;
+    keep_debug(r, id);
+    vy_tape_record(r, id);
 }
 
 static void replay_memory(reverse *r, uint32_t id)
@@ -83,7 +98,7 @@ static void replay_memory(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const reverse_buffer *info = &r->buffers[i->aux];
     uint32_t small[SMALL];
-    if (i->op == VY_OP_LOAD && r->replaying && !load_is_stable(r, id)) {
+    if (i->op == VY_OP_LOAD && r->replaying && !load_is_stable(r, id, r->replaying)) {
         r->map[id] = poison(r, id);
         return;
     }
@@ -174,8 +189,7 @@ static void replay_if(reverse *r, uint32_t opener)
         }
         vy_else_yields(r->b, n, thens);
         vy_end_if(r->b, n, elses, results);
-        for (uint32_t k = 0; k < own; k++) r->map[end + 1 + k] = results[k];
-        for (uint32_t k = 0; k < own; k++) keep_debug(r, end + 1 + k);
+        for (uint32_t k = 0; k < own; k++) set_result(r, end + 1 + k, results[k]);
         for (uint32_t k = 0; k < list.count; k++) *list.data[k].slot = results[own + k];
     } else if (!ok) {
         vy_fail_oom(r->out);
@@ -230,9 +244,12 @@ static void replay_loop(reverse *r, uint32_t opener)
         in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
                         (uint32_t[]){counter, vy_int(r->b, VY_U32, 1).id});
     vy_end_loop(r->b, leaves ? vy_primal(r, vy_arg(p, end, 0)) : 0, total, in, out);
-    for (uint32_t k = 0; k < n; k++) r->map[end + 1 + k] = out[k];
-    for (uint32_t k = 0; k < n; k++) keep_debug(r, end + 1 + k);
-    if (counts) r->count[opener] = out[n];
+    for (uint32_t k = 0; k < n; k++) set_result(r, end + 1 + k, out[k]);
+    if (counts) {
+        uint32_t kept = vy_tape_load(r, end);
+        r->count[opener] = r->map[end] = kept ? kept : out[n];
+        vy_tape_record(r, end);
+    }
     vy_vec_free(&ids);
 }
 
@@ -264,7 +281,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         } else if (op == VY_OP_ENDCHECKPOINT) {
             // A checkpoint only bounds memory; the copy may do without.
             for (uint32_t k = 0; k < i->nargs; k++)
-                r->map[id + 1 + k] = vy_primal(r, vy_arg(r->p, id, k));
+                set_result(r, id + 1 + k, vy_primal(r, vy_arg(r->p, id, k)));
         } else if (i->type != VY_VOID && (kept = vy_tape_load(r, id))) {
             r->map[id] = kept;
             keep_debug(r, id);
@@ -280,4 +297,21 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
     }
 }
 
-void vy_replay(reverse *r, uint32_t first, uint32_t last) { replay_block(r, first, last); }
+// Nothing can be had: every value is poison, and how often loops ran.
+static void probe_block(reverse *r, uint32_t first, uint32_t last)
+{
+    for (uint32_t id = first; id < last; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        if (i->op != VY_OP_LOOP && i->op != VY_OP_WHILE) continue;
+        r->count[id] = vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->s.partner[id], r->replaying);
+    }
+}
+
+void vy_replay(reverse *r, uint32_t first, uint32_t last)
+{
+    if (r->probing && r->replaying)
+        probe_block(r, first, last);
+    else
+        replay_block(r, first, last);
+}

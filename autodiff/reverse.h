@@ -85,6 +85,7 @@ typedef struct reverse {
     const char *base_name;
     uint32_t base; // buffer: [counters in use, blocks] where the rows of a block begin
     uint32_t lane; // value: the invocation's place in its block
+    bool probing;  // replays have nothing: what is asked of them shows as poison
     bool counting; // what is built is the program that counts (pipeline.c)
     bool failed;
 } reverse;
@@ -126,7 +127,17 @@ static inline uint32_t vy_primal(reverse *r, uint32_t id)
 {
     return VY_IS_LEAF(id) ? vy_reverse_leaf(r, id) : r->map[id];
 }
+// Local array that a replay of `root` makes anew?
+bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root);
+// Can a replay of `root` compute the value (not a carried one) again?
+bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
+// ---- plan.c
+// From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
+// to keep: fills `kept` as reverse.kept.
+bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
 // ---- tape.c
+// Which kept values does `p`, the program just built, read?  Marks by instruction.
+bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
@@ -149,6 +160,9 @@ static inline bool vy_is_active(const reverse *r, uint32_t id)
 void vy_reverse_if(reverse *r, uint32_t opener);
 void vy_reverse_loop(reverse *r, uint32_t opener);
 void vy_reverse_checkpoint(reverse *r, uint32_t opener);
+// Does carry k of a loop follow from the iteration's number?  Its initial value.
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.

@@ -210,7 +210,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         // A value set anew in each iteration is not carried by the primal, but its result is what the
         // last iteration, or the initial value, gave.
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
-        if (!vy_vec_push(list, (loop_adjoint){.id = carry})) oom(r);
+        loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
+        if (!vy_vec_push(list, a) || (is_maskable(r, carry) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -262,19 +263,39 @@ static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
     return vy_cast(r->b, (vy_type)o->type, vy_add(r->b, s.from, vy_mul(r->b, number, s.step))).id;
 }
 
+// The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
+static uint32_t induction_step(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    vy_type type = vy_id_type(r->p, carry);
+    if (next == carry) return carry;
+    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
+        type > VY_U64)
+        return 0;
+    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+    uint32_t c = x == carry ? y : y == carry ? x : 0;
+    return c && (VY_IS_LEAF(c) || c < f->opener) ? c : 0;
+}
+
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
+{
+    loop_facts f = facts_of(r, opener);
+    return induction_step(r, &f, k) != 0;
+}
+
+uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
+{
+    return vy_arg(r->p, opener, (r->p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0) + k);
+}
+
 // The value that carry k has in the iteration being reversed, where it follows from the iteration's
 // number: it never changes, or is an integer induction s' = s + c.  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
-    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    uint32_t carry = f->opener + 1 + k, c = induction_step(r, f, k);
     vy_type type = vy_id_type(r->p, carry);
-    if (next == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
-    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
-        type > VY_U64 || r->kept[carry])
-        return 0;
-    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
-    uint32_t c = x == carry ? y : y == carry ? x : 0;
-    if (!c || !(VY_IS_LEAF(c) || c < f->opener)) return 0;
+    if (r->kept[carry] || r->probing || !c) return 0;
+    if (c == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
     vy_value n = {iteration(r, f, type, counter)};
     vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
@@ -336,9 +357,9 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured) continue;
-        uint32_t k = a->id - f->opener - 1;
-        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], 0);
+        if (a->captured || a->is_mask) continue;
+        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? carries[i + 1] : 0;
+        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], mask);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->replaying = outer;
@@ -368,9 +389,9 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured) continue;
-        uint32_t k = a->id - f->opener - 1;
-        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], 0);
+        if (a->captured || a->is_mask) continue;
+        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? results[i + 1] : 0;
+        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], mask);
     }
 }
 
@@ -392,7 +413,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
         if (a->is_mask)
-            in[i] = or_false(r, a->before);
+            in[i] = or_false(r, a->captured ? a->before : r->mask[result]);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }

@@ -154,7 +154,7 @@ static void refuse(reverse *r, uint32_t id)
 static vy_type kept_type(const reverse *r, uint32_t id)
 {
     vy_type type = (vy_type)r->p->insts.data[id].type;
-    return type == VY_BOOL ? VY_U32 : type;
+    return type == VY_BOOL || type == VY_VOID ? VY_U32 : type; // an ENDLOOP: how often it ran
 }
 
 static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
@@ -197,6 +197,7 @@ static bool declare_group(reverse *r, uint32_t first)
 bool vy_tape_declare(reverse *r)
 {
     memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
+    if (r->probing) return true;
     if (r->p->overs.count) declare_counters(r);
     for (uint32_t id = 1; id < r->p->insts.count; id++)
         if (r->kept[id] && !r->tape[id] && !declare_group(r, id)) return false;
@@ -235,7 +236,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
 
 void vy_tape_record(reverse *r, uint32_t id)
 {
-    if (!r->kept[id] || keeper_of(r, id) != r->replaying || r->counting) return;
+    if (!r->kept[id] || keeper_of(r, id) != r->replaying || r->counting || r->probing) return;
     // The condition that ends a loop belongs to no iteration: its values wait for the TEST.
     if (r->untested && r->home[id] == r->untested) return;
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->map[id];
@@ -252,4 +253,35 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);
     return type == VY_BOOL ? vy_cast(r->b, VY_BOOL, (vy_value){value}).id : value;
+}
+
+bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used)
+{
+    // Of each buffer: where its values begin in `values`, in the order of their slots.
+    uint32_t n = r->p->insts.count, buffers = p->buffers.count;
+    uint32_t *first = vy_realloc(NULL, (buffers + 1 + n) * sizeof *first), *values;
+    if (!first) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
+    values = first + buffers + 1;
+    memset(first, 0, (buffers + 1) * sizeof *first);
+    for (uint32_t id = 1; id < n; id++)
+        if (r->kept[id]) first[r->tape[id] + 1]++;
+    for (uint32_t b = 0; b < buffers; b++) first[b + 1] += first[b];
+    for (uint32_t id = 1; id < n; id++)
+        if (r->kept[id])
+            values[first[r->tape[id]] + (r->tape_slot[id] ? r->tape_slot[id] - 1 : 0)] = id;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t count = i->op == VY_OP_LOAD ? first[i->aux + 1] - first[i->aux] : 0, slot = 0;
+        if (count > 1) {
+            bool counted = counter_of(r, values[first[i->aux]]) != NULL;
+            slot = (uint32_t)vy_id_const(p, vy_arg(p, id, counted ? i->nargs - 2 : 0))->u;
+        }
+        if (count) used[values[first[i->aux] + slot]] = 1;
+    }
+    vy_free(first);
+    return true;
 }

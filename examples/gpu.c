@@ -196,6 +196,7 @@ void gpu_free_buffer(gpu *g, gpu_buffer *b)
 {
     vkDestroyBuffer(g->device, b->handle, NULL);
     vkFreeMemory(g->device, b->memory, NULL);
+    *b = (gpu_buffer){0};
 }
 
 bool gpu_open(gpu *g, const cJSON *kernel) { return open_instance(g) && open_device(g, kernel); }

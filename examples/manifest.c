@@ -97,12 +97,15 @@ static int64_t apply(reader *r, char op, int64_t a, int64_t b)
     return over ? fail(r, "an overflow") : v;
 }
 
-// min(a, b), max(a, b); ceil(a/b), a*b*…/c with brackets around all that is no product: what is
+// min(a, b), max(a, b); isqrt(a), rounded down, 0 below 0; ceil(a/b), a*b*…/c with brackets around all that is no product: what is
 // rounded up is the last division.
 static int64_t call(reader *r, const char *function)
 {
     int64_t a, b;
-    if (*function == 'c') {
+    if (*function == 'i') {
+        b = sum(r);
+        for (a = 0; a < INT32_MAX && (a + 1) * (a + 1) <= b;) a++;
+    } else if (*function == 'c') {
         a = factor(r);
         while (take(r, '*')) a = apply(r, '*', a, factor(r));
         if (!take(r, '/')) return fail(r, "ceil() without a division");
@@ -129,7 +132,8 @@ static int64_t name(reader *r)
     memcpy(word, start, n);
     word[n] = 0;
     const symbol *found = symbols_find(r->s, word);
-    bool function = !strcmp(word, "ceil") || !strcmp(word, "min") || !strcmp(word, "max");
+    bool function = !strcmp(word, "ceil") || !strcmp(word, "min") || !strcmp(word, "max") ||
+                    !strcmp(word, "isqrt");
     if (function && take(r, '(')) return call(r, word);
     return found ? found->integer : fail(r, "a name without a value");
 }

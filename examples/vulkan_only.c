@@ -7,46 +7,18 @@
 // group counts, the steps in order.  Every scalar and every `in` buffer is given on the command line.
 // For brevity all memory is visible to the host, and each dispatch is waited for.
 // VYRE_VALIDATION=1 turns the validation layers on; any message makes the exit status 1.
-#include "gpu.h"
-#include "manifest.h"
+#include "app.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BUFFERS = 32, MAX_SETS = 4, MAX_PARAM_BYTES = 4096 };
-
-typedef struct buffer {
-    const cJSON *info; // its entry in the manifest
-    const char *name, *type;
-    uint64_t count, bytes;
-    gpu_buffer on; // the device
-} buffer;
-
-typedef struct app {
-    cJSON *manifest;
-    char *text;     // of the manifest
-    uint32_t *code; // SPIR-V
-    size_t code_bytes;
-    symbols values;
-    buffer buffers[MAX_BUFFERS], params; // params: where they are not push constants
-    uint32_t buffer_count;
-    gpu gpu;
-    VkShaderModule shader;
-    VkDescriptorSetLayout set_layouts[MAX_SETS];
-    uint32_t set_count;
-    VkPipelineLayout layout;
-    VkPipeline pipeline;
-    VkDescriptorPool descriptors;
-    VkDescriptorSet sets[MAX_SETS];
-} app;
-
 // ----------------------------------------------------------------------------------------- manifest
-static bool value_of(app *a, const char *expression, int64_t least, int64_t *value)
+bool value_of(symbols *s, const char *expression, int64_t least, int64_t *value)
 {
     if (!expression) return wrong("the manifest has no expression where one is needed");
-    const char *why = evaluate(expression, &a->values, value);
+    const char *why = evaluate(expression, s, value);
     if (why) return wrong("cannot evaluate `%s`: %s", expression, why);
     return *value >= least || wrong("`%s` is %" PRId64, expression, *value);
 }
@@ -77,18 +49,17 @@ static bool load(app *a, const char *spv, const char *json)
         return wrong("%s is no SPIR-V module", spv);
     a->manifest = cJSON_Parse(a->text);
     if (number(a->manifest, "vyre") != 1) return wrong("%s is no Vyre manifest, version 1", json);
-    if (cJSON_GetArraySize(list(a->manifest, "kernels")) != 1)
-        return wrong("%s has several kernels; this example runs one", json);
-    return true;
+    return cJSON_GetArraySize(list(a->manifest, "kernels")) > 0 ||
+           wrong("%s describes no kernel", json);
 }
 
 // ------------------------------------------------------------------------------- data from arguments
-static uint32_t size_of(const char *type)
+uint32_t size_of(const char *type)
 {
     return !strcmp(type, "f64") || !strcmp(type, "i64") || !strcmp(type, "u64") ? 8 : 4;
 }
 
-static void store(const char *type, double real, int64_t integer, void *to)
+void store(const char *type, double real, int64_t integer, void *to)
 {
     if (!strcmp(type, "f32"))
         *(float *)to = (float)real;
@@ -115,14 +86,6 @@ static const char *argument(char **arguments, const char *name)
     const size_t n = strlen(name);
     for (char **a = arguments; *a; a++)
         if (strncmp(*a, name, n) == 0 && (*a)[n] == '=') return *a + n + 1;
-    return NULL;
-}
-
-static buffer *find_buffer(app *a, const char *name)
-{
-    for (uint32_t i = 0; i < a->buffer_count; i++)
-        if (strcmp(a->buffers[i].name, name) == 0) return &a->buffers[i];
-    wrong("the manifest names no buffer `%s`", name);
     return NULL;
 }
 
@@ -154,34 +117,51 @@ static bool read_arguments(app *a, char **arguments)
     return true;
 }
 
-// Elements of every buffer, once all names have values.
-static bool measure_buffers(app *a)
+// Elements of a buffer, once all names in its shape have values.
+static bool measure(app *a, buffer *b)
 {
-    for (uint32_t i = 0; i < a->buffer_count; i++) {
-        buffer *b = &a->buffers[i];
-        const cJSON *axis;
-        b->count = 1;
-        cJSON_ArrayForEach(axis, list(b->info, "shape"))
-        {
-            int64_t n;
-            if (!value_of(a, axis->valuestring, 0, &n)) return false;
-            if (__builtin_mul_overflow(b->count, (uint64_t)n, &b->count)) b->count = UINT64_MAX;
-        }
-        if (b->count > a->gpu.limits.maxStorageBufferRange / size_of(b->type))
-            return wrong("%s has %" PRIu64 " elements, more than the device allows", b->name,
-                         b->count);
-        b->bytes = b->count * size_of(b->type);
+    const cJSON *axis;
+    b->count = 1;
+    cJSON_ArrayForEach(axis, list(b->info, "shape"))
+    {
+        int64_t n;
+        if (!value_of(&a->values, axis->valuestring, 0, &n)) return false;
+        if (__builtin_mul_overflow(b->count, (uint64_t)n, &b->count)) b->count = UINT64_MAX;
     }
+    if (b->count > a->gpu.limits.maxStorageBufferRange / size_of(b->type))
+        return wrong("%s has %" PRIu64 " elements, more than the device allows", b->name, b->count);
+    b->bytes = b->count * size_of(b->type);
     return true;
 }
 
+// Memory for its present size, which may depend on values read back or on counters.
+static bool provide(app *a, buffer *b)
+{
+    if (!measure(a, b)) return false;
+    if (b->on.handle && b->bytes <= b->room) return true;
+    gpu_free_buffer(&a->gpu, &b->on);
+    b->room = b->bytes;
+    return gpu_make_buffer(&a->gpu, &b->on, b->bytes);
+}
+
+buffer *find_buffer(app *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->buffer_count; i++)
+        if (strcmp(a->buffers[i].name, name) == 0)
+            return provide(a, &a->buffers[i]) ? &a->buffers[i] : NULL;
+    wrong("the manifest names no buffer `%s`", name);
+    return NULL;
+}
+
 // ------------------------------------------------------------------------------------------ buffers
+// Those of the caller; workspaces come when a step needs them.
 static bool make_buffers(app *a, char **arguments)
 {
     for (uint32_t i = 0; i < a->buffer_count; i++) {
         buffer *b = &a->buffers[i];
         const char *text = argument(arguments, b->name);
-        if (!gpu_make_buffer(&a->gpu, &b->on, b->bytes)) return false;
+        if (!strcmp(string(b->info, "role"), "workspace")) continue;
+        if (!provide(a, b)) return false;
         const uint64_t given = text ? numbers(text, b->type, b->on.mapped, b->count) : b->count;
         if (given != b->count)
             return wrong("%s has %" PRIu64 " elements, but %" PRIu64 " are given", b->name,
@@ -190,222 +170,92 @@ static bool make_buffers(app *a, char **arguments)
     return true;
 }
 
-// ----------------------------------------------------------------------------------------- pipeline
-typedef struct set_bindings {
-    VkDescriptorSetLayoutBinding data[MAX_BUFFERS + 1];
-    uint32_t count;
-} set_bindings;
-
-static bool add_binding(app *a, set_bindings sets[MAX_SETS], const cJSON *place)
+// -------------------------------------------------------------------------------------------- steps
+// A fill or copy of all elements, or of those that the step names.
+static bool part_of(app *a, const cJSON *step, const char *key, const buffer *b, uint64_t count,
+                    uint64_t *first)
 {
-    const uint32_t set = number(place, "set");
-    if (set >= MAX_SETS || sets[set].count > MAX_BUFFERS) return wrong("too many descriptor sets");
-    if (set >= a->set_count) a->set_count = set + 1;
-    sets[set].data[sets[set].count++] =
-        (VkDescriptorSetLayoutBinding){.binding = number(place, "binding"),
-                                       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                       .descriptorCount = 1,
-                                       .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    int64_t v = 0;
+    if (list(step, key) && !value_of(&a->values, string(step, key), 0, &v)) return false;
+    *first = (uint64_t)v;
+    return (*first <= b->count && count <= b->count - *first) ||
+           wrong("a step goes beyond the end of %s", b->name);
+}
+
+static bool fill_or_copy(app *a, const cJSON *step, bool copy)
+{
+    buffer *to = find_buffer(a, string(step, copy ? "to" : "buffer"));
+    buffer *from = to && copy ? find_buffer(a, string(step, "from")) : to;
+    int64_t n;
+    uint64_t at, from_at = 0;
+    if (!to || !from) return false;
+    n = (int64_t)to->count;
+    if (list(step, "elements") && !value_of(&a->values, string(step, "elements"), 0, &n))
+        return false;
+    if (!list(step, "elements") && from->bytes != to->bytes)
+        return wrong("a copy between unlike buffers");
+    if (!part_of(a, step, "offset", to, (uint64_t)n, &at) ||
+        !part_of(a, step, "from_offset", from, copy ? (uint64_t)n : 0, &from_at))
+        return false;
+    const uint32_t v = number(step, "value"), size = size_of(to->type);
+    char *target = (char *)to->on.mapped + at * size;
+    if (copy) memmove(target, (char *)from->on.mapped + from_at * size, (uint64_t)n * size);
+    for (int64_t i = 0; !copy && i < n; i++) store(to->type, v, v, target + (uint64_t)i * size);
     return true;
 }
 
-static bool make_set_layouts(app *a, const cJSON *kernel)
+static bool read_back(app *a, const cJSON *step)
 {
-    set_bindings sets[MAX_SETS] = {0};
-    const cJSON *item, *params = list(list(kernel, "params"), "in");
-    a->set_count = 1;
-    cJSON_ArrayForEach(item,
-                       list(kernel, "bindings")) if (!add_binding(a, sets, item)) return false;
-    if (cJSON_IsObject(params) && !add_binding(a, sets, params)) return false;
-    for (uint32_t i = 0; i < a->set_count; i++) {
-        const VkDescriptorSetLayoutCreateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-            .bindingCount = sets[i].count,
-            .pBindings = sets[i].data};
-        if (!good(vkCreateDescriptorSetLayout(a->gpu.device, &info, NULL, &a->set_layouts[i]),
-                  "vkCreateDescriptorSetLayout"))
-            return false;
-    }
-    return true;
+    const buffer *b = find_buffer(a, string(step, "buffer"));
+    int64_t i, value = 0;
+    if (!b || !value_of(&a->values, string(step, "element"), 0, &i)) return false;
+    if ((uint64_t)i >= b->count) return wrong("%s has no element %" PRId64, b->name, i);
+    const char *at = (char *)b->on.mapped + (uint64_t)i * size_of(b->type);
+    if (!strcmp(b->type, "i32"))
+        value = *(const int32_t *)at;
+    else
+        memcpy(&value, at, size_of(b->type)); // little end first
+    return symbols_set(&a->values, string(step, "symbol"), value, 0) || wrong("too many symbols");
 }
 
-static bool make_pipeline(app *a, const cJSON *kernel)
+static bool check(app *a, const cJSON *step)
 {
-    const cJSON *params = list(kernel, "params"), *place = list(params, "in");
-    const uint32_t bytes = number(params, "bytes");
-    const bool push = !cJSON_IsObject(place);
-    if (bytes > (push ? a->gpu.limits.maxPushConstantsSize : (uint32_t)MAX_PARAM_BYTES))
-        return wrong("%u bytes of parameters are too many", bytes);
-    if (!make_set_layouts(a, kernel)) return false;
-    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes};
-    const VkPipelineLayoutCreateInfo layout = {.sType =
-                                                   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                               .setLayoutCount = a->set_count,
-                                               .pSetLayouts = a->set_layouts,
-                                               .pushConstantRangeCount = push && bytes,
-                                               .pPushConstantRanges = &range};
-    const VkShaderModuleCreateInfo shader = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                             .codeSize = a->code_bytes,
-                                             .pCode = a->code};
-    if (!good(vkCreatePipelineLayout(a->gpu.device, &layout, NULL, &a->layout),
-              "pipeline layout") ||
-        !good(vkCreateShaderModule(a->gpu.device, &shader, NULL, &a->shader),
-              "vkCreateShaderModule"))
+    const bool equal = list(step, "equals") != NULL;
+    int64_t v, limit;
+    if (!value_of(&a->values, string(step, "value"), INT64_MIN, &v) ||
+        !value_of(&a->values, string(step, equal ? "equals" : "below"), INT64_MIN, &limit))
         return false;
-    const VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = a->shader,
-                  .pName = string(kernel, "entry")},
-        .layout = a->layout};
-    return good(vkCreateComputePipelines(a->gpu.device, NULL, 1, &info, NULL, &a->pipeline),
-                "vkCreateComputePipelines");
+    return (equal ? v == limit : v >= 0 && v < limit) ||
+           wrong("%s: %" PRId64 " and %" PRId64, string(step, "error"), v, limit);
 }
 
-static void bind(app *a, const cJSON *place, const buffer *b)
+// Runs `count` steps (-1: all) from `step` on.
+static bool run_steps(app *a, const cJSON *step, int count)
 {
-    const VkDescriptorBufferInfo range = {b->on.handle, 0, VK_WHOLE_SIZE};
-    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                        .dstSet = a->sets[number(place, "set")],
-                                        .dstBinding = number(place, "binding"),
-                                        .descriptorCount = 1,
-                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                        .pBufferInfo = &range};
-    vkUpdateDescriptorSets(a->gpu.device, 1, &write, 0, NULL);
-}
-
-// Descriptor sets for a dispatch step, whose `buffers` say what each binding gets.
-static bool bind_all(app *a, const cJSON *kernel, const cJSON *step)
-{
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, MAX_BUFFERS + 1};
-    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                             .maxSets = MAX_SETS,
-                                             .poolSizeCount = 1,
-                                             .pPoolSizes = &size};
-    if (!good(vkCreateDescriptorPool(a->gpu.device, &pool, NULL, &a->descriptors),
-              "descriptor pool"))
-        return false;
-    const VkDescriptorSetAllocateInfo sets = {.sType =
-                                                  VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                              .descriptorPool = a->descriptors,
-                                              .descriptorSetCount = a->set_count,
-                                              .pSetLayouts = a->set_layouts};
-    if (!good(vkAllocateDescriptorSets(a->gpu.device, &sets, a->sets), "descriptor sets"))
-        return false;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list(kernel, "bindings"))
-    {
-        buffer *b = find_buffer(a, string(list(step, "buffers"), string(item, "name")));
-        if (!b) return wrong("this example binds no slices of buffers");
-        if (cJSON_IsTrue(list(item, "clear"))) memset(b->on.mapped, 0, b->bytes);
-        bind(a, item, b);
-    }
-    if (a->params.on.handle) bind(a, list(list(kernel, "params"), "in"), &a->params);
-    return true;
-}
-
-// ------------------------------------------------------------------------------------------ running
-static bool pack_params(app *a, const cJSON *kernel, const uint32_t groups[3], char *block)
-{
-    const cJSON *field;
-    cJSON_ArrayForEach(field, list(list(kernel, "params"), "fields"))
-    {
-        const char *kind = string(field, "kind"), *type = string(field, "type"),
-                   *value = string(field, "value");
-        int64_t integer = 0; // group_base: no dispatch is split here
-        double real = 0;
-        if (!strcmp(kind, "scalar")) {
-            const symbol *s = symbols_find(&a->values, value);
-            if (!s) return wrong("the manifest names no scalar `%s`", value);
-            integer = s->integer;
-            real = s->real;
-        } else if (!strcmp(kind, "expression")) {
-            if (!value_of(a, value, INT64_MIN, &integer)) return false;
-            integer = integer < 0 ? 0 : integer > UINT32_MAX ? UINT32_MAX : integer;
-        } else if (!strcmp(kind, "num_groups")) {
-            const char axis = *value ? value[strlen(value) - 1] : 'x';
-            integer = groups[axis == 'x' ? 0 : axis == 'y' ? 1 : 2];
-        }
-        const uint32_t offset = number(field, "offset"), size = number(field, "size");
-        if (size != size_of(type) ||
-            (uint64_t)offset + size > number(list(kernel, "params"), "bytes"))
-            return wrong("parameter %s: this example knows no %s", string(field, "name"), type);
-        store(type, real, integer, block + offset);
-    }
-    return true;
-}
-
-static bool dispatch(app *a, const cJSON *kernel, const cJSON *step)
-{
-    const cJSON *params = list(kernel, "params"), *axis, *counts = list(kernel, "groups");
-    const bool push = !cJSON_IsObject(list(params, "in"));
-    char block[MAX_PARAM_BYTES] = {0};
-    uint32_t groups[3] = {1, 1, 1}, n = 0;
-    if (!cJSON_IsArray(counts))
-        return wrong("the program has no domain: its group counts are yours");
-    cJSON_ArrayForEach(axis, counts)
-    {
-        int64_t v;
-        if (n == 3 || !value_of(a, axis->valuestring, 0, &v)) return false;
-        if (v > a->gpu.limits.maxComputeWorkGroupCount[n])
-            return wrong("%" PRId64 " groups must be split into several dispatches (group_base)",
-                         v);
-        groups[n++] = (uint32_t)v;
-    }
-    a->params.bytes = number(params, "bytes");
-    if (!pack_params(a, kernel, groups, block) ||
-        (!push && !gpu_make_buffer(&a->gpu, &a->params.on, a->params.bytes)) ||
-        !bind_all(a, kernel, step))
-        return false;
-    if (!push) memcpy(a->params.on.mapped, block, a->params.bytes);
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                     .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                     .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
-    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                 .commandBufferCount = 1,
-                                 .pCommandBuffers = &a->gpu.commands};
-    if (!good(vkBeginCommandBuffer(a->gpu.commands, &begin), "vkBeginCommandBuffer")) return false;
-    vkCmdBindPipeline(a->gpu.commands, VK_PIPELINE_BIND_POINT_COMPUTE, a->pipeline);
-    vkCmdBindDescriptorSets(a->gpu.commands, VK_PIPELINE_BIND_POINT_COMPUTE, a->layout, 0,
-                            a->set_count, a->sets, 0, NULL);
-    if (push && a->params.bytes)
-        vkCmdPushConstants(a->gpu.commands, a->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           (uint32_t)a->params.bytes, block);
-    vkCmdDispatch(a->gpu.commands, groups[0], groups[1], groups[2]);
-    vkCmdPipelineBarrier(a->gpu.commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                         VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, NULL, 0, NULL);
-    return good(vkEndCommandBuffer(a->gpu.commands), "vkEndCommandBuffer") &&
-           good(vkQueueSubmit(a->gpu.queue, 1, &submit, a->gpu.fence), "vkQueueSubmit") &&
-           good(vkWaitForFences(a->gpu.device, 1, &a->gpu.fence, VK_TRUE, UINT64_MAX),
-                "vkWaitForFences");
-}
-
-static bool run_steps(app *a, const cJSON *kernel)
-{
-    const cJSON *step;
-    uint32_t dispatches = 0;
-    cJSON_ArrayForEach(step, list(a->manifest, "steps"))
-    {
+    for (; step && count; step = step->next, count--) {
         const char *what = string(step, "do");
-        if (!strcmp(what, "fill")) {
-            buffer *b = find_buffer(a, string(step, "buffer"));
-            const uint32_t v = number(step, "value");
-            for (uint64_t i = 0; b && i < b->count; i++)
-                store(b->type, v, v, (char *)b->on.mapped + i * size_of(b->type));
-            if (!b) return false;
-        } else if (!strcmp(what, "copy")) {
-            buffer *from = find_buffer(a, string(step, "from")),
-                   *to = find_buffer(a, string(step, "to"));
-            if (!from || !to || from->bytes != to->bytes)
-                return wrong("a copy between unlike buffers");
-            memcpy(to->on.mapped, from->on.mapped, to->bytes);
-        } else if (!strcmp(what, "dispatch") && !dispatches++) {
-            if (!dispatch(a, kernel, step)) return false;
+        bool ok = true;
+        if (!strcmp(what, "fill") || !strcmp(what, "copy")) {
+            ok = fill_or_copy(a, step, *what == 'c');
+        } else if (!strcmp(what, "dispatch")) {
+            ok = dispatch(a, step);
+        } else if (!strcmp(what, "readback")) {
+            ok = read_back(a, step);
+        } else if (!strcmp(what, "check")) {
+            ok = check(a, step);
+        } else if (!strcmp(what, "repeat")) {
+            const int body = (int)number(step, "count");
+            int64_t times;
+            ok = value_of(&a->values, string(step, "times"), INT64_MIN, &times);
+            for (int64_t t = 0; ok && t < times; t++)
+                ok = (symbols_set(&a->values, string(step, "symbol"), t, 0) ||
+                      wrong("too many symbols")) &&
+                     run_steps(a, step->next, body);
+            for (int i = 0; i < body && step->next; i++, count -= count > 0) step = step->next;
         } else {
-            return wrong("this example does one dispatch and no step `%s`", what);
+            return wrong("this example knows no step `%s`", what);
         }
+        if (!ok) return false;
     }
     return true;
 }
@@ -439,13 +289,7 @@ static void clean_up(app *a)
     if (a->gpu.device) {
         vkDeviceWaitIdle(a->gpu.device);
         for (uint32_t i = 0; i < a->buffer_count; i++) gpu_free_buffer(&a->gpu, &a->buffers[i].on);
-        gpu_free_buffer(&a->gpu, &a->params.on);
-        for (uint32_t i = 0; i < a->set_count; i++)
-            vkDestroyDescriptorSetLayout(a->gpu.device, a->set_layouts[i], NULL);
-        vkDestroyDescriptorPool(a->gpu.device, a->descriptors, NULL);
-        vkDestroyPipeline(a->gpu.device, a->pipeline, NULL);
-        vkDestroyPipelineLayout(a->gpu.device, a->layout, NULL);
-        vkDestroyShaderModule(a->gpu.device, a->shader, NULL);
+        free_kernels(a);
     }
     gpu_close(&a->gpu);
     cJSON_Delete(a->manifest);
@@ -458,9 +302,9 @@ int main(int argc, char **argv)
     app a = {0};
     bool ok = argc >= 3 || wrong("usage: vulkan_only X.spv X.json NAME=VALUE[,VALUE…] …");
     ok = ok && load(&a, argv[1], argv[2]) && read_arguments(&a, argv + 3);
-    const cJSON *kernel = ok ? list(a.manifest, "kernels")->child : NULL;
-    ok = ok && gpu_open(&a.gpu, kernel) && measure_buffers(&a) && make_buffers(&a, argv + 3) &&
-         make_pipeline(&a, kernel) && run_steps(&a, kernel);
+    // Every kernel lists what the whole module needs.
+    ok = ok && gpu_open(&a.gpu, list(a.manifest, "kernels")->child) && make_buffers(&a, argv + 3) &&
+         make_kernels(&a) && run_steps(&a, list(a.manifest, "steps")->child, -1);
     if (ok) print_results(&a);
     clean_up(&a);
     return !(ok && !a.gpu.messages);

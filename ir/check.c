@@ -155,6 +155,7 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
             if (!unknown[b->dims[k].id]) continue;
             bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
             if (whole && b->rank == 1 && b->cls <= VY_INOUT) continue;
+            if (!whole && b->workspace) continue; // as long as a parameter
             vy_fail(p->module, VY_E_DIM_SCALAR, b->line, column_of(p->module, b->line, b->name),
                     "write `?` alone, for a parameter with one dimension",
                     "`%s`: `?` cannot stand there", b->name);
@@ -169,6 +170,31 @@ static bool check_unknown(vy_program *p, const uint8_t *unknown)
         return false;
     }
     return true;
+}
+
+void vy_dim_sizes(const vy_program *p, uint32_t *size)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        const vy_dim_node *d = &p->dims.data[i];
+        size[i] = 1;
+        if (d->op >= VY_DIM_ADD) size[i] += size[d->a] + size[d->b];
+        if (size[i] > VY_MAX_DIM_NODES) size[i] = VY_MAX_DIM_NODES + 1;
+    }
+}
+
+static bool check_sizes(vy_program *p, const uint32_t *size)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            total += size[p->buffers.data[i].dims[k].id];
+    for (uint32_t i = 0; i < p->overs.count; i++) total += size[p->overs.data[i].extent.id];
+    if (total <= VY_MAX_DIM_NODES) return true;
+    vy_fail(p->module, VY_E_LIMIT, p->line, column_of(p->module, p->line, p->name),
+            "pass the size as a scalar",
+            "the dimensions of `%s`, written out, have more than %u parts", p->name,
+            VY_MAX_DIM_NODES);
+    return false;
 }
 
 // Shared and local arrays: constant positive extents; *total grows by the size in bytes.
@@ -294,10 +320,13 @@ bool vy_check_declarations(vy_program *p)
     vy_arena arena = {0};
     entry *list = vy_arena_alloc(&arena, n * sizeof *list);
     uint8_t *unknown = vy_arena_alloc(&arena, p->dims.count);
-    bool ok = list && unknown;
+    uint32_t *size = vy_arena_alloc(&arena, p->dims.count * sizeof *size);
+    bool ok = list && unknown && size;
     if (ok) {
         find_unknown(p, unknown);
-        ok = check_unknown(p, unknown) && check_names(p, list) && check_bindings(p, list);
+        vy_dim_sizes(p, size);
+        ok = check_sizes(p, size) && check_unknown(p, unknown) && check_names(p, list) &&
+             check_bindings(p, list);
     } else {
         vy_fail_oom(p->module);
     }

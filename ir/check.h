@@ -16,6 +16,11 @@
 #define VY_MAX_SHARED_BYTES 65536u // shared arrays of a program, together
 #define VY_MAX_LOCAL_BYTES 65536u  // local arrays of a program, together
 
+#define VY_MAX_DIM_NODES (1u << 24) // of dimensions, written out; a text has no more (VY_MAX_TREE)
+
+// size[node] becomes how many nodes it has written out, which may be exponential in what there is:
+// len(x) * len(x).  At most VY_MAX_DIM_NODES + 1.
+void vy_dim_sizes(const vy_program *p, uint32_t *size);
 // Each reports the first error in the module's diag and returns false.
 bool vy_check_declarations(vy_program *p); // also whether tables refer to what exists
 bool vy_check_code(vy_program *p);         // internal consistency: a failure is a fault of ours

@@ -19,6 +19,8 @@ typedef struct check {
     const vy_program *sig;
     uint32_t *until;     // by step: the END of the block it stands in, or the number of steps
     step_range *dims;    // by dimension
+    uint32_t *sizes;     // by dimension, written out
+    uint64_t total;      // of those looked at so far
     step_range *buffers; // by buffer
     uint8_t *written;    // by buffer, while walking
     vy_dim_facts facts;
@@ -202,6 +204,10 @@ static void use_dim(void *user, vy_dim d)
         refuse(c, VY_E_PIPE_ORDER, NULL,
                "pipeline `%s`: a counter, value or length is used where it is not known",
                c->l->name);
+    c->total += c->sizes[d.id];
+    if (c->ok && c->total > VY_MAX_DIM_NODES)
+        refuse(c, VY_E_LIMIT, "read what is computed from a buffer, with value(…)",
+               "the integer expressions of `%s`, written out, are too large", c->l->name);
 }
 
 static bool use_buffer(check *c, vy_buffer buffer, bool reads, bool writes)
@@ -300,10 +306,12 @@ bool vy_check_pipeline(vy_pipeline *l)
     const vy_program *sig = l->signature;
     c.until = vy_arena_alloc(&arena, (l->steps.count + (size_t)1) * sizeof *c.until);
     c.dims = vy_arena_alloc(&arena, sig->dims.count * sizeof *c.dims);
+    c.sizes = vy_arena_alloc(&arena, sig->dims.count * sizeof *c.sizes);
     c.buffers = vy_arena_alloc(&arena, sig->buffers.count * sizeof *c.buffers);
     c.written = vy_arena_alloc(&arena, sig->buffers.count);
     bool memory =
         c.until && c.dims && c.buffers && c.written && vy_dim_facts_make(&c.facts, sig, &arena);
+    if (memory) vy_dim_sizes(sig, c.sizes);
     if (memory && good_steps(&c) && find_blocks(&c, &arena) && find_buffers(&c) && find_dims(&c))
         for (; c.step < l->steps.count; c.step++)
             if (!check_step(&c, &l->steps.data[c.step])) break;

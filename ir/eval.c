@@ -140,12 +140,14 @@ static void run_chunk(vy_machine *m)
     fill_varying(m);
     vy_set_active(m, m->identity, m->lanes);
     m->pc = 0;
-    if (m->hooks->path_hash) {
+    if (m->hooks->path_hash || m->hooks->trace) {
         while (m->pc < m->code_count && !m->failed) {
             const vy_xinst *x = &m->code[m->pc++];
             m->steps += m->nact;
-            vy_path_note(m, x);
+            if (m->hooks->path_hash) vy_path_note(m, x);
+            if (m->hooks->trace) vy_trace_before(m, x);
             x->run(m, x);
+            if (m->hooks->trace) vy_trace_after(m, x);
         }
     } else {
         while (m->pc < m->code_count && !m->failed) {
@@ -240,6 +242,10 @@ static bool make_lanes(vy_machine *m)
     m->marks = vy_eval_alloc(m, n, sizeof *m->marks);
     m->padding = vy_eval_alloc(m, n, sizeof *m->padding);
     m->linear = vy_eval_alloc(m, n, sizeof *m->linear);
+    if (m->hooks->trace) {
+        m->finite = vy_eval_alloc(m, n, sizeof *m->finite);
+        m->origin = vy_eval_alloc(m, n, sizeof *m->origin);
+    }
     m->gids = vy_eval_alloc(m, 3 * (n + 1), sizeof *m->gids); // one more is tried when all are full
     m->lids = vy_eval_alloc(m, 3 * all, sizeof *m->lids);
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
@@ -266,7 +272,8 @@ void vy_eval_release(vy_machine *m)
     void *const blocks[] = {m->bounds,  m->scalars,  m->dim_values, m->dim_states, m->extents,
                             m->code,    m->operands, m->leaf_regs,  m->regs,       m->identity,
                             m->lists,   m->frames,   m->offsets,    m->scratch,    m->marks,
-                            m->padding, m->linear,   m->gids,       m->lids,       m->varying};
+                            m->padding, m->linear,   m->gids,       m->lids,       m->varying,
+                            m->finite,  m->origin};
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) vy_free(blocks[k]);
 }
 

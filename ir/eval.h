@@ -9,6 +9,7 @@
 //   eval_memory.c   loads, stores, atomics        eval_shadow.c   races, first writes
 //   eval_subgroup.c subgroup operations, barrier  eval_path.c   path hash
 //   eval_pipeline.c vy_eval_pipeline: step after step
+//   eval_trace.c    where NaN and inf come from
 //
 // Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
 // register: one vy_scalar per lane.  `act` lists the active lanes in ascending order.  A program
@@ -30,12 +31,19 @@ typedef struct vy_eval_hooks {
     // operand select/min/max/abs took, the integer that floor and conversions gave), so that two
     // runs on nearby data took the same path if their hashes agree.  Start it at any value.
     uint64_t *path_hash;
+    struct vy_eval_trace *trace; // not NULL: what made the first numbers that are not finite
     // When not NULL: the steps taken already, towards options.max_steps; those of this run are added.
     uint64_t *steps;
     // When not NULL: bytes that workspaces may take, in place of options.max_workspace_bytes.
     const uint64_t *workspace_left;
     bool exact_groups; // options.groups may be 0: then nothing runs
 } vy_eval_hooks;
+typedef struct vy_eval_trace {
+    uint32_t nan, inf; // first instruction that made one out of finite operands; 0: none did
+    uint32_t base;     // added to ids: in pipelines the instructions of the programs before
+} vy_eval_trace;
+// The instruction (plus base) that made a NaN, read off the NaN itself; 0: unknown.
+uint32_t vy_trace_origin(double nan);
 bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
                     const vy_eval_scalar *scalars, uint32_t scalar_count,
                     const vy_eval_options *options, const vy_eval_hooks *hooks,
@@ -169,6 +177,8 @@ struct vy_machine {
     uint64_t group_id[3];
     uint32_t epoch; // barriers passed
     uint64_t steps;
+    uint8_t *finite;  // per lane, traced runs: operands of the instruction that runs
+    uint32_t *origin; // likewise: where a NaN among them comes from
 };
 
 static inline vy_scalar *vy_reg(const vy_machine *m, uint32_t reg)
@@ -218,6 +228,10 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane);
 // eval_path.c: before x runs; hashes what it decides about the path, if anything
 void vy_path_note(vy_machine *m, const vy_xinst *x);
 void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choice);
+
+// eval_trace.c: before and after x runs
+void vy_trace_before(vy_machine *m, const vy_xinst *x);
+void vy_trace_after(vy_machine *m, const vy_xinst *x);
 
 // eval.c
 void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size); // zeroed; NULL: diagnostic set

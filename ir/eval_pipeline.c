@@ -213,6 +213,14 @@ static void add_report(runner *r, const vy_eval_report *one)
     all->uninitialised += one->uninitialised;
 }
 
+// Of the module's programs before this one.
+static uint32_t instructions_before(const runner *r, uint32_t program)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < program; k++) n += r->pipeline->module->programs.data[k]->insts.count;
+    return n;
+}
+
 static bool dispatch(runner *r, const vy_pipe_step *s)
 {
     const vy_program *p = dispatched(r, s);
@@ -223,8 +231,10 @@ static bool dispatch(runner *r, const vy_pipe_step *s)
     for (uint32_t id = 1; id < p->buffers.count; id++)
         args += p->buffers.data[id].cls <= VY_INOUT && !p->buffers.data[id].workspace;
     r->workspace_left = options.max_workspace_bytes - r->workspace_bytes;
+    if (r->hooks->trace) r->hooks->trace->base = instructions_before(r, s->program);
     const vy_eval_hooks hooks = {
         .path_hash = r->hooks->path_hash,
+        .trace = r->hooks->trace,
         .steps = &r->steps,
         .workspace_left = options.max_workspace_bytes ? &r->workspace_left : NULL,
         .exact_groups = true,

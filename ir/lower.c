@@ -54,6 +54,11 @@ static vy_dim dim_call(vy_lower *l, const vy_expr *e)
     }
     if (vy_builder_failed(l->b)) return (vy_dim){0};
     vy_buffer buf = vy_lower_buffer(l, a->u.ref.decl);
+    if (!buf.id) {
+        vy_front_error(l->f, VY_E_NAME_UNKNOWN, a->line, a->column, "declare that buffer first",
+                       "the length of `%s` is used before it is declared", a->u.ref.name->text);
+        return (vy_dim){0};
+    }
     uint32_t axis = a->next ? (uint32_t)a->next->u.value : 0;
     return vy_builder_program(l->b)->buffers.data[buf.id].dims[axis];
 }

@@ -5,7 +5,8 @@
 // parameters of a program (reflection, shape inference, binding of data) works on a pipeline.  The
 // intermediates (`buffer h: f32[B, H];`) are workspace buffers of the signature, of class VY_INOUT;
 // dimensions, slice positions and counts are dimension expressions of the signature (vy_dim), in which
-// a VY_DIM_STEP node stands for a number that is known only while the pipeline runs.
+// a VY_DIM_STEP node stands for a number that is known only while the pipeline runs.  An intermediate
+// begins as zeros, or as vy_buffer_init of it says; its name is no other buffer's.
 //
 //   vy_pipe     *q = vy_pipeline_begin(m, "mlp");
 //   vy_builder  *b = vy_pipeline_params(q);             // vy_param_buffer, vy_param_scalar, vy_dim_…
@@ -56,6 +57,7 @@ typedef struct vy_pipe_scalar {
     vy_dim dim;      // DIM: an integer expression
     uint32_t scalar; // PARAM: scalar parameter of the signature, same type, bit for bit
     vy_scalar value; // CONST: in the parameter's type
+    // In a finished pipeline integers are DIM, whatever they were given as; floats and bools are not.
 } vy_pipe_scalar;
 
 typedef struct vy_pipe_step {
@@ -81,7 +83,7 @@ typedef struct vy_pipe_step {
 // ------------------------------------------------------------------------------------- reflection
 VY_API uint32_t vy_module_pipeline_count(const vy_module *m);
 VY_API vy_pipeline *vy_module_pipeline(const vy_module *m, uint32_t index); // NULL past the end
-VY_API vy_pipeline *vy_module_find_pipeline(const vy_module *m, const char *name);
+VY_API vy_pipeline *vy_module_find_pipeline(const vy_module *m, const char *name); // NULL if absent
 VY_API const char *vy_pipeline_name(const vy_pipeline *p);
 VY_API vy_module *vy_pipeline_module(const vy_pipeline *p);
 // The parameters, as a program without code.
@@ -90,25 +92,31 @@ VY_API uint32_t vy_pipeline_step_count(const vy_pipeline *p);
 VY_API const vy_pipe_step *vy_pipeline_step(const vy_pipeline *p, uint32_t index);
 
 // --------------------------------------------------------------------------------------- building
+// Parameters first, then steps front to back; vy_at gives the place of the steps that follow.  Errors
+// stick in the module's diag, and later calls do nothing.  NULL: the module failed, or memory is out;
+// the other functions take that.
 VY_API vy_pipe *vy_pipeline_begin(vy_module *m, const char *name);
 // The builder of the signature.  It belongs to the pipe; do not end it.
 VY_API vy_builder *vy_pipeline_params(vy_pipe *q);
+// An intermediate, from here to the end of the innermost repeat or checkpoint.
 VY_API vy_buffer vy_pipeline_buffer(vy_pipe *q, const char *name, vy_type type, uint32_t rank,
                                     const vy_dim *dims);
-// args: one per buffer parameter that is no workspace.  scalars: those given explicitly; the others
-// are inferred from the shapes of the buffers.  groups: three, for a program without `over`.
+// p: of the same module.  args: one per buffer parameter that is no workspace.  scalars: those given
+// explicitly, in any order; the others are inferred from the shapes of the buffers.  groups: three,
+// for a program without `over`; else NULL.
 VY_API void vy_pipeline_dispatch(vy_pipe *q, const vy_program *p, uint32_t arg_count,
                                  const vy_pipe_arg *args, uint32_t scalar_count,
                                  const vy_pipe_scalar *scalars, const vy_dim *groups);
 // The value that element `index` (one dimension per axis) of an integer buffer has at this point.
 VY_API vy_dim vy_pipeline_value(vy_pipe *q, vy_buffer buffer, const vy_dim *index);
-// Returns the counter.  Closed by vy_pipeline_close.
+// Returns the counter.  keep_count: k, for EVERY and REVOLVE.  Closed by vy_pipeline_close.
 VY_API vy_dim vy_pipeline_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim to,
                                  vy_keep_states keep, vy_dim keep_count);
-VY_API void vy_pipeline_checkpoint(vy_pipe *q);
+VY_API void vy_pipeline_checkpoint(vy_pipe *q); // closed by vy_pipeline_close
 VY_API void vy_pipeline_close(vy_pipe *q);
-VY_API vy_pipeline *vy_pipeline_end(vy_pipe *q); // checks, appends; frees q in every case
-VY_API void vy_pipeline_abandon(vy_pipe *q);
+// Checks and appends the pipeline; frees q in every case.  NULL after an error.
+VY_API vy_pipeline *vy_pipeline_end(vy_pipe *q);
+VY_API void vy_pipeline_abandon(vy_pipe *q); // appends nothing, frees q
 
 // ------------------------------------------------------------------------------------ interpreter
 // Runs all steps in the reference interpreter, as vy_eval runs one program, which says what the

@@ -83,10 +83,10 @@ typedef struct printer {
     print_var_vec vars;
     print_slot_vec slots;
     print_frame_vec frames;
-    vy_id_vec order;          // yields of an arm, while planning
-    vy_id_vec aliases;        // values that have a second name until the arm ends
-    bool shadows_literals;    // a parameter is called inf or nan
-    uint32_t *array_name;     // by buffer: index in names; 0: not declared yet
+    vy_id_vec order;         // yields of an arm, while planning
+    vy_id_vec aliases;       // values that have a second name until the arm ends
+    bool shadows_literals;   // a parameter is called inf or nan
+    uint32_t *array_name;    // by buffer: index in names; 0: not declared yet
     const uint32_t *numbers; // pipelines, by step: name of its counter or value; 0: written inline
     const vy_pipeline *pipeline;
     uint32_t stamp;

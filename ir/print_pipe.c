@@ -13,10 +13,10 @@
 typedef struct pipe_printer {
     printer *o;
     const vy_pipeline *l;
-    uint32_t *class;  // by dimension: equal expressions (equal.c)
-    uint32_t *uses;   // by dimension: how often it is written, 2 stands for more
-    uint32_t *user;   // by dimension: a step that writes it
-    vy_dim *inferred; // by scalar of the program being dispatched
+    uint32_t *class;   // by dimension: equal expressions (equal.c)
+    uint32_t *uses;    // by dimension: how often it is written, 2 stands for more
+    uint32_t *user;    // by dimension: a step that writes it
+    vy_dim *inferred;  // by scalar of the program being dispatched
     uint32_t *numbers; // by step; see print.h
     uint32_t step;
 } pipe_printer;

@@ -125,6 +125,16 @@ static int64_t trips(turns *t, uint32_t loop, bool *complete)
     return span > 0 ? (span - 1) / step.low + 1 : 0;
 }
 
+// Turns that clearing an array takes on a device (spirv/emit_memory.c).
+static uint64_t zero_turns(const turns *t, uint32_t buffer)
+{
+    const vy_buf *b = &t->p->buffers.data[buffer];
+    int64_t n = 1; // the checker bounds arrays to 64 KiB
+    for (uint32_t k = 0; k < b->rank; k++)
+        n *= t->dims[b->dims[k].id];
+    return (uint64_t)n / VY_ZERO_STEP;
+}
+
 uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
                                const int64_t *dim_values, bool *complete)
 {
@@ -148,6 +158,8 @@ uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
             if (__builtin_add_overflow(inside[depth - 1], all, &inside[depth - 1]))
                 inside[depth - 1] = UINT64_MAX / 2;
             depth--;
+        } else if (op == VY_OP_ZERO && !depth) { // a loop of the emitter's
+            inside[0] += zero_turns(&t, p->insts.data[id].aux);
         } else if (vy_op_infos[op].effect != VY_CTRL) {
             t.at[id] = value(&t, id);
         }

@@ -133,6 +133,7 @@ static bool declare_array(vy_fn *f, uint32_t buffer)
     a->pointer = vy_spv_pointer(m, a->cls, a->elem);
     if (a->form == VY_MEM_HALVES) length = (length + 1) / 2;
     if (b->cls == VY_SHARED) f->d->kernel->shared_bytes += length * memory_size(b, a->form);
+    a->length = length;
     a->array_type = VY_INTERN(m, SpvOpTypeArray, 0, a->elem, vy_spv_u32(m, length));
     uint32_t pointer = vy_spv_pointer(m, a->cls, a->array_type);
     a->var = vy_spv_id(m);

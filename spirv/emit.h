@@ -109,6 +109,7 @@ typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t var;
     uint32_t elem;       // type of an element in memory
     uint32_t array_type; // shared, local
+    uint32_t length;     // shared, local: elements in memory, at least 1
     uint32_t pointer;    // pointer to one
     SpvStorageClass cls;
     vy_mem_form form;

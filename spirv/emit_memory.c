@@ -183,10 +183,44 @@ void vy_emit_store(vy_fn *f, uint32_t i)
     vy_guard_end(f, g, 0, 0, 0);
 }
 
+static bool in_loop(const vy_fn *f)
+{
+    for (uint32_t k = 0; k < f->frames.count; k++) {
+        const vy_op op = (vy_op)f->p->insts.data[f->frames.data[k].opener].op;
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE) return true;
+    }
+    return false;
+}
+
+static void clear_elements(vy_fn *f, const vy_array *a, uint32_t first, uint32_t count)
+{
+    vy_spv *m = f->m;
+    uint32_t zero = vy_spv_intern(m, SpvOpConstantNull, a->elem, 0, NULL);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t at = vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(m, k));
+        VY_PUT(m, f->out, SpvOpStore, VY_DO(f, SpvOpAccessChain, a->pointer, a->var, at), zero);
+    }
+}
+
+// A store of the whole array would be shorter, but drivers split it into its elements, and the time that
+// LLVM takes for those grows with their square: 5 s for 512.  Inside a loop they are put up with: there
+// the turns of another loop would have to be counted (ir/turns.c).
 void vy_emit_zero(vy_fn *f, uint32_t i)
 {
+    vy_spv *m = f->m;
     const vy_array *a = &f->arrays[f->p->insts.data[i].aux];
     if (!a->var) return; // never accessed
-    uint32_t zero = vy_spv_intern(f->m, SpvOpConstantNull, a->array_type, 0, NULL);
-    VY_PUT(f->m, f->out, SpvOpStore, a->var, zero);
+    if (a->length <= 2 * VY_ZERO_STEP || in_loop(f)) {
+        uint32_t zero = vy_spv_intern(m, SpvOpConstantNull, a->array_type, 0, NULL);
+        VY_PUT(m, f->out, SpvOpStore, a->var, zero);
+        return;
+    }
+    const uint32_t whole = a->length - a->length % VY_ZERO_STEP, u32 = vy_spv_type(m, VY_U32);
+    vy_spin spin;
+    uint32_t at = vy_spin_begin(f, &spin, u32, vy_spv_u32(m, 0));
+    clear_elements(f, a, at, VY_ZERO_STEP);
+    uint32_t next = VY_DO(f, SpvOpIAdd, u32, at, vy_spv_u32(m, VY_ZERO_STEP));
+    uint32_t done = VY_DO(f, SpvOpIEqual, vy_bool_type(f), next, vy_spv_u32(m, whole));
+    vy_spin_end(f, &spin, done, next);
+    clear_elements(f, a, vy_spv_u32(m, whole), a->length - whole);
 }

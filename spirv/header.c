@@ -173,6 +173,101 @@ static void put_kernel(vy_text *t, const vy_plan *plan, const vy_kernel *k, cons
     put_params(t, plan, k, prefix);
 }
 
+// ------------------------------------------------------------------------------------------- steps
+static void put_plan_expr(vy_text *t, const vy_plan *plan, uint32_t expr)
+{
+    vy_text_expr(t, plan->exprs, expr, plan->symbols);
+}
+
+static void put_dispatch(vy_text *t, const vy_plan *plan, const vy_plan_step *s)
+{
+    const vy_kernel *k = &plan->kernels[s->kernel];
+    vy_text_add(t, "%s(", k->name);
+    for (uint32_t i = 0; i < k->binding_count; i++) {
+        const vy_plan_arg *a = &s->args[i];
+        vy_text_add(t, "%s%s = %s", i ? ", " : "", k->bindings[i].name,
+                    plan->buffers[a->buffer].name);
+        if (a->offset == VY_NO_EXPR) continue;
+        vy_text_add(t, " from element ");
+        put_plan_expr(t, plan, a->offset);
+    }
+    for (uint32_t i = 0; i < k->symbol_count; i++) {
+        vy_text_add(t, "%s%s = ", i ? ", " : "; ", k->symbols[i].name);
+        vy_text_argument(t, plan, &k->symbols[i], s->symbols[i]);
+    }
+    vy_text_add(t, ")");
+    for (uint32_t i = 0; s->groups && i < 3; i++) {
+        vy_text_add(t, i ? ", " : " in groups ");
+        put_plan_expr(t, plan, s->groups[i]);
+    }
+}
+
+static void put_part(vy_text *t, const vy_plan *plan, const vy_plan_step *s)
+{
+    if (!s->part) return;
+    vy_text_add(t, ", ");
+    put_plan_expr(t, plan, s->part->count);
+    vy_text_add(t, " elements from ");
+    put_plan_expr(t, plan, s->part->offset);
+    if (s->kind != VY_STEP_COPY) return;
+    vy_text_add(t, ", of the source from ");
+    put_plan_expr(t, plan, s->part->source_offset);
+}
+
+static void put_step(vy_text *t, const vy_plan *plan, const vy_plan_step *s)
+{
+    const char *name = plan->buffers[s->buffer].name;
+    switch (s->kind) {
+    case VY_STEP_DISPATCH: put_dispatch(t, plan, s); return;
+    case VY_STEP_FILL:
+        vy_text_add(t, "fill %s with %d", name, s->pattern != 0);
+        put_part(t, plan, s);
+        return;
+    case VY_STEP_COPY:
+        vy_text_add(t, "copy %s to %s", plan->buffers[s->source].name, name);
+        put_part(t, plan, s);
+        return;
+    case VY_STEP_REPEAT:
+        vy_text_add(t, "repeat the next %u steps, %s from 0 up to ", s->count,
+                    plan->symbols[s->symbol].name);
+        put_plan_expr(t, plan, s->expr);
+        return;
+    case VY_STEP_READBACK:
+        vy_text_add(t, "%s = element ", plan->symbols[s->symbol].name);
+        put_plan_expr(t, plan, s->expr);
+        vy_text_add(t, " of %s", name);
+        return;
+    case VY_STEP_CHECK:
+        vy_text_add(t, "check ");
+        put_plan_expr(t, plan, s->expr);
+        vy_text_add(t, s->check == VY_CHECK_EQUAL ? " = " : " from 0, below ");
+        put_plan_expr(t, plan, s->limit);
+        return;
+    }
+}
+
+// How to run several steps, for people; machines read the JSON manifest.
+static void put_plan(vy_text *t, const vy_plan *plan)
+{
+    static const char *const roles[] = {"in", "out", "inout", "workspace"};
+    vy_text_add(t, "\n// ---- %s: buffers\n", plan->name);
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        const vy_plan_buffer *b = &plan->buffers[i];
+        vy_text_add(t, "// %s %s: %s[", roles[b->role], b->name, b->type);
+        for (uint32_t k = 0; k < b->rank; k++) {
+            if (k) vy_text_add(t, ", ");
+            put_plan_expr(t, plan, b->dims[k]);
+        }
+        vy_text_add(t, "]\n");
+    }
+    vy_text_add(t, "// ---- steps\n");
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        vy_text_add(t, "// ");
+        put_step(t, plan, &plan->steps[i]);
+        vy_text_add(t, "\n");
+    }
+}
+
 char *vy_c_header(const vy_plan *plan, const char *prefix, size_t *size)
 {
     vy_text text = {0}, *t = &text;
@@ -192,6 +287,7 @@ char *vy_c_header(const vy_plan *plan, const char *prefix, size_t *size)
                      (!i && k->words == plan->kernels[plan->kernel_count - 1].words);
         if (!seen) put_words(t, k->words, k->word_count, prefix, alone ? "" : k->name);
     }
+    if (plan->step_count > 1) put_plan(t, plan);
     vy_text_add(t, "\n#endif\n");
     return vy_text_take(t, size);
 }

@@ -158,20 +158,6 @@ static void put_plan_expr(writer *w, uint32_t index)
     put_expr(&w->t, w->plan->exprs, index, w->plan->symbols);
 }
 
-// A float constant is kept as its bits; the others are integers.
-static void put_argument(writer *w, const vy_symbol *s, uint32_t expr)
-{
-    const vy_expr *e = &w->plan->exprs[expr];
-    vy_type type = VY_VOID;
-    vy_type_from_name(s->type, strlen(s->type), &type);
-    if (e->op != VY_EXPR_CONST || !vy_type_is_float(type)) {
-        put_plan_expr(w, expr);
-        return;
-    }
-    const double v = vy_scalar_read(type, &e->value).f;
-    vy_text_add(&w->t, "\"%.17g\"", v);
-}
-
 static void put_dispatch(writer *w, const vy_plan_step *s)
 {
     vy_text *t = &w->t;
@@ -195,7 +181,9 @@ static void put_dispatch(writer *w, const vy_plan_step *s)
         vy_text_add(t, "%s", comma(i));
         vy_text_json(t, k->symbols[i].name);
         vy_text_add(t, ": ");
-        put_argument(w, &k->symbols[i], s->symbols[i]);
+        vy_text_add(t, "\"");
+        vy_text_argument(t, w->plan, &k->symbols[i], s->symbols[i]);
+        vy_text_add(t, "\"");
     }
     vy_text_add(t, "}");
     for (uint32_t i = 0; i < 3 && s->groups; i++) {

@@ -109,14 +109,14 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                                        offset", "type", "offset", "size", "value"}]},
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
-// Expressions are C-like integer arithmetic (+ − * / % min max ceil) over the scalars' names,
+// Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,
 // `len(x)` (the elements bound to x) and the "symbol" of repeats and readbacks, evaluated in signed 64
 // bits where they are reached.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
 // ….  A readback waits for what came before and sets its symbol to that element.  A check ends the run
 // with "error" unless value = equals, or 0 ≤ value < below.  Offsets and elements count in elements of
 // the buffer.  Every `out` binding with "clear" is filled with zero, in its part of the buffer, before
 // its dispatch.  A workspace whose shape names the symbol of a repeat or readback has that shape, and
-// no contents, from where the symbol is set; `out` and other workspace buffers are zero at the start.
+// no contents, from where the symbol is set; `out` buffers are zero at the start.
 // A field of kind "offset" is, in elements, how far behind the beginning of the descriptor of binding
 // "value" the first element lies: descriptors begin at multiples of minStorageBufferOffsetAlignment,
 // slices anywhere.

@@ -2,6 +2,8 @@
 // text.c: growing text, JSON strings, expressions.
 #include "spirv/text.h"
 
+#include "ir/vyre.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,4 +157,15 @@ void vy_text_expr(vy_text *t, const vy_expr *exprs, uint32_t index, const vy_sym
         vy_text_add(t, "$%u", index);
     else
         vy_text_add(t, "%s", p.text);
+}
+
+void vy_text_argument(vy_text *t, const vy_plan *plan, const vy_symbol *symbol, uint32_t expr)
+{
+    const vy_expr *e = &plan->exprs[expr];
+    vy_type type = VY_VOID;
+    vy_type_from_name(symbol->type, strlen(symbol->type), &type);
+    if (e->op != VY_EXPR_CONST || !vy_type_is_float(type))
+        vy_text_expr(t, plan->exprs, expr, plan->symbols);
+    else
+        vy_text_add(t, "%.17g", vy_scalar_read(type, &e->value).f);
 }

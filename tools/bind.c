@@ -219,7 +219,6 @@ bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
         if (__builtin_add_overflow(total, bytes, &total)) total = UINT64_MAX;
     }
     return total <= limit ||
-           fail(d, TOOL_SHAPE, "raise --tape-limit, or run fewer invocations or iterations",
-                "the reverse keeps %llu bytes on tapes; the limit is %llu",
+           fail(d, TOOL_SHAPE, TAPE_FIX, "the reverse keeps %llu bytes on tapes; the limit is %llu",
                 (unsigned long long)total, (unsigned long long)limit);
 }

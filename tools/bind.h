@@ -23,7 +23,7 @@ typedef struct bound_buffer {
 
 typedef struct bound_scalar {
     vy_scalar_info info;
-    bool known;
+    bool known, chosen; // chosen: by binding_choose
     vy_scalar value;
     const bound_buffer *from; // inferred from this axis; NULL: --set
     uint32_t axis;
@@ -63,6 +63,11 @@ bool binding_set(binding *b, const names *assignments, vy_diag *d);
 // Takes the SPECs.  `fallback`: what float buffers without one get ("normal:0:1:1"; others: zeros), or
 // NULL: that is an error.
 bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d);
+// Gives a value to each scalar that nothing decides, and CHOSEN_LENGTH elements to `?` buffers of which
+// nothing says how long they are.  A scalar for which flat data waits is left alone.
+enum { CHOSEN_LENGTH = 5 };
+typedef vy_scalar (*choose_scalar)(void *user, const binding *b, uint32_t scalar);
+bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d);
 // Infers scalars and shapes, allocates, fills.
 bool binding_fill(binding *b, vy_diag *d);
 

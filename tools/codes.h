@@ -9,7 +9,7 @@ X(USAGE,       "E0801", PROGRAM, "`vyre-grad --help` lists the verbs and their o
 X(UNAVAILABLE, "E0802", PROGRAM, "")
 X(SELECT,      "E0803", PROGRAM, "name one with -p NAME")
 X(SPEC,        "E0804", PROGRAM, "a SPEC is 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota | "
-                                 "uniform:LO:HI:SEED | normal:MEAN:STD:SEED")
+                                 "cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED")
 X(MISSING,     "E0805", PROGRAM, "")
 X(SHAPE,       "E0806", PROGRAM, "")
 X(DATA,        "E0807", PROGRAM, "")

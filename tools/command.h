@@ -18,6 +18,7 @@ typedef struct command {
     outputs files;      // the same for files
     gpu *gpu;           // once opened
     bool color;         // of stderr
+    int status;         // of a run without error; STATUS_CHECK: `check` found a fault
 } command;
 
 // Each returns false with *d.
@@ -25,6 +26,7 @@ bool verb_grad(command *c, vy_diag *d);
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);
 bool verb_run(command *c, vy_diag *d);
+bool verb_check(command *c, vy_diag *d);
 bool verb_bench(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
 bool verb_devices(command *c, vy_diag *d);

@@ -24,6 +24,7 @@ typedef enum spec_kind {
     SPEC_BIN,
     SPEC_CONST, // zeros, ones too
     SPEC_IOTA,
+    SPEC_CYCLE, // 0 … a−1, again and again
     SPEC_UNIFORM,
     SPEC_NORMAL,
 } spec_kind;

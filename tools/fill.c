@@ -143,7 +143,9 @@ static bool generate(const spec *s, array *a, vy_diag *d)
                     s->name, vy_type_name(a->type));
     for (uint64_t i = 0; i < a->count; i++) {
         vy_scalar v = {.f = (double)i};
-        if (s->kind == SPEC_UNIFORM)
+        if (s->kind == SPEC_CYCLE)
+            v.f = (double)(i % (uint64_t)s->a);
+        else if (s->kind == SPEC_UNIFORM)
             v.f = s->a + (s->b - s->a) * unit(s->seed, i);
         else if (s->kind == SPEC_NORMAL)
             v.f = s->a + s->b * gaussian(s->seed, i);

@@ -19,7 +19,7 @@ static bool verb_later(command *c, vy_diag *d)
 
 static bool (*const run_verb[VERB_COUNT])(command *, vy_diag *) = {
     [VERB_GRAD] = verb_grad,       [VERB_JVP] = verb_later,   [VERB_COMPILE] = verb_compile,
-    [VERB_RUN] = verb_run,         [VERB_CHECK] = verb_later, [VERB_PRINT] = verb_print,
+    [VERB_RUN] = verb_run,         [VERB_CHECK] = verb_check, [VERB_PRINT] = verb_print,
     [VERB_EXPLAIN] = verb_later,   [VERB_BENCH] = verb_bench, [VERB_INFO] = verb_info,
     [VERB_DEVICES] = verb_devices,
 };
@@ -42,7 +42,8 @@ static bool want_color(int choice)
 static bool results_to_file(command *c, vy_diag *d)
 {
     const verb v = c->o.verb;
-    const bool results = v == VERB_RUN || v == VERB_BENCH || v == VERB_INFO || v == VERB_DEVICES;
+    const bool results =
+        v == VERB_RUN || v == VERB_CHECK || v == VERB_BENCH || v == VERB_INFO || v == VERB_DEVICES;
     if (!results || !c->o.output) return true;
     c->o.json = true;
     return ends_in(c->o.output, ".json") ||
@@ -88,6 +89,6 @@ int main(int argc, char **argv)
     vy_module_free(c.derived);
     vy_module_free(c.module);
     options_free(&c.o);
-    if (ok) return STATUS_FINE;
+    if (ok) return c.status;
     return d.blame == VY_BLAME_SYSTEM ? STATUS_SYSTEM : STATUS_WRONG;
 }

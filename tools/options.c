@@ -68,6 +68,7 @@ static const option table[] = {
     {0,   OPT_COUNT,  AT(subgroup_size), DATA,  "--subgroup-size", "N",          "of the interpreter; default 32"},
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
+    {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {'h', OPT_FLAG,   AT(help),          ALL,   "--help",          NULL,         "this text"},
     {0,   OPT_FLAG,   AT(version),       ALL,   "--version",       NULL,         "the version"},
@@ -311,7 +312,7 @@ void options_help(verb v, text *out)
             option_help(&table[i], out);
     if (v == VERB_COUNT || DATA >> v & 1)
         text_puts(out, "\nSPEC: 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota |\n"
-                       "      uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
+                       "      cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
     text_puts(out, "\nExit status: 0 fine, 1 the program or the command line is wrong,\n"
                    "2 the device or the file system failed, 3 a check failed.\n");
 }

@@ -40,7 +40,7 @@ typedef struct options {
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, help, version;
     int seed, checkpoint, color, engine, eval_type, level, target;
-    uint64_t tape_limit, order, subgroup_size, runs;
+    uint64_t tape_limit, order, subgroup_size, runs, samples;
     names owned; // strings of ours among the above
 } options;
 

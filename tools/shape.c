@@ -15,7 +15,7 @@ static void say_source(const bound_scalar *s, char *out, size_t size)
     if (s->from)
         snprintf(out, size, "%.80s (axis %u)", s->from->info.name, s->axis);
     else
-        snprintf(out, size, "--set");
+        snprintf(out, size, s->chosen ? "choice" : "--set");
 }
 
 // Scalar `index` is `extent`, says an axis of a buffer.
@@ -31,7 +31,7 @@ static bool note(binding *b, uint32_t index, uint64_t extent, const bound_buffer
         return fail(d, TOOL_SHAPE, "", "axis %u of %s is %s long, which does not fit %s %s", axis,
                     buf->info.name, number, vy_type_name(s->info.type), name);
     if (!s->known) {
-        *s = (bound_scalar){s->info, true, value, buf, axis};
+        *s = (bound_scalar){s->info, true, false, value, buf, axis};
         *changed = true;
         return true;
     }
@@ -85,7 +85,8 @@ static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_di
     return note(b, (uint32_t)scalar, buf->flat / rest, buf, (uint32_t)open, changed, d);
 }
 
-bool binding_infer(binding *b, vy_diag *d)
+// What the known shapes and scalars say about the others.
+static bool propagate(binding *b, vy_diag *d)
 {
     bool changed = true;
     while (changed) {
@@ -102,6 +103,44 @@ bool binding_infer(binding *b, vy_diag *d)
         }
     }
     refresh(b);
+    return true;
+}
+
+// Whether a flat buffer waits for this scalar: any choice but one would contradict its length.
+static bool awaited(const binding *b, uint32_t scalar)
+{
+    for (uint32_t i = 0; i < b->buffer_count; i++)
+        for (uint32_t axis = 0; axis < b->buffers[i].info.rank; axis++)
+            if (b->buffers[i].state == SHAPE_FLAT &&
+                vy_program_dim_scalar(b->program, b->buffers[i].info.dims[axis]) == (int)scalar)
+                return true;
+    return false;
+}
+
+bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d)
+{
+    for (uint32_t i = 0; i < b->scalar_count; i++) {
+        if (!propagate(b, d)) return false;
+        if (b->scalars[i].known || awaited(b, i)) continue;
+        b->scalars[i].value = choose(user, b, i);
+        b->scalars[i].known = b->scalars[i].chosen = true;
+    }
+    if (!propagate(b, d)) return false;
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        bound_buffer *buf = &b->buffers[i];
+        if (buf->state != SHAPE_NONE || buf->info.rank != 1) continue;
+        vy_dim_state s = b->dim_states[buf->info.dims[0].id];
+        if (s != VY_DIM_IS_OPEN || vy_program_dim_scalar(b->program, buf->info.dims[0]) >= 0)
+            continue;
+        buf->value.shape[0] = CHOSEN_LENGTH;
+        buf->state = SHAPE_FULL;
+    }
+    return true;
+}
+
+bool binding_infer(binding *b, vy_diag *d)
+{
+    if (!propagate(b, d)) return false;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         if (b->scalars[i].known) continue;
         char fix[200];

@@ -47,6 +47,14 @@ static bool parse_random(spec *s, const char *fields)
     return true;
 }
 
+static bool parse_cycle(spec *s, const char *length)
+{
+    vy_scalar n;
+    if (number_parse(VY_U32, length, strlen(length), &n) || n.u == 0) return false;
+    s->a = (double)n.u;
+    return true;
+}
+
 static const char *after(const char *string, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -66,6 +74,7 @@ static bool parse_kind(spec *s, const char *value, const char **kept)
     if (!strcmp(value, "zeros")) return s->kind = SPEC_CONST, *kept = "0", true;
     if (!strcmp(value, "ones")) return s->kind = SPEC_CONST, *kept = "1", true;
     if (!strcmp(value, "iota")) return s->kind = SPEC_IOTA, true;
+    if ((rest = after(value, "cycle:"))) return s->kind = SPEC_CYCLE, parse_cycle(s, rest);
     if ((rest = after(value, "const:"))) return s->kind = SPEC_CONST, *kept = rest, *rest != 0;
     if ((rest = after(value, "uniform:"))) return s->kind = SPEC_UNIFORM, parse_random(s, rest);
     if ((rest = after(value, "normal:"))) return s->kind = SPEC_NORMAL, parse_random(s, rest);

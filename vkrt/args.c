@@ -112,15 +112,35 @@ void vkrt_clear_outputs(const vkrt_dispatch *d)
     }
 }
 
+// Nothing is stored in the dummy, but the descriptor says that something might be.
+static vkrt_plan_buf *accessed(const vkrt_dispatch *d, uint32_t i)
+{
+    return is_dummy(d, i) ? &d->plan->dummy : &d->plan->buffers[d->step->args[i].buffer];
+}
+
 void vkrt_order_accesses(const vkrt_dispatch *d)
 {
     const vy_kernel *k = d->kernel;
     for (uint32_t i = 0; i < k->binding_count; i++)
-        if (!is_dummy(d, i))
-            vkrt_order(d->plan, d->segment, &d->plan->buffers[d->step->args[i].buffer],
-                       k->bindings[i].access != VY_ACCESS_IN);
+        vkrt_order(d->plan, d->segment, accessed(d, i), k->bindings[i].access != VY_ACCESS_IN);
     for (uint32_t i = 0; i < k->binding_count; i++)
-        if (!is_dummy(d, i))
-            vkrt_note(d->plan, &d->plan->buffers[d->step->args[i].buffer],
-                      k->bindings[i].access != VY_ACCESS_IN, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+        vkrt_note(d->plan, accessed(d, i), k->bindings[i].access != VY_ACCESS_IN,
+                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+}
+
+bool vkrt_parts_overlap(const vkrt_dispatch *d)
+{
+    const vy_kernel *k = d->kernel;
+    for (uint32_t j = 1; j < k->binding_count; j++) {
+        const VkDescriptorBufferInfo a = d->plan->infos[j];
+        for (uint32_t i = 0; i < j; i++) {
+            const VkDescriptorBufferInfo b = d->plan->infos[i];
+            const bool reads =
+                k->bindings[i].access == VY_ACCESS_IN && k->bindings[j].access == VY_ACCESS_IN;
+            if (!reads && a.buffer == b.buffer && a.offset < b.offset + b.range &&
+                b.offset < a.offset + a.range)
+                return true;
+        }
+    }
+    return false;
 }

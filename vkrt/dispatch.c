@@ -114,8 +114,9 @@ static vkrt_status pack_params(const vkrt_dispatch *d, const uint32_t base[3], v
         }
         if (!fits)
             return vkrt_fail(error, p->kind == VY_PARAM_SCALAR ? VKRT_BAD_SHAPE : VKRT_LIMIT,
-                             "use smaller data", "%s: parameter '%s' = %lld does not fit %s", k->name,
-                             p->name ? p->name : "?", (long long)v, p->type ? p->type : "u32");
+                             "use smaller data", "%s: parameter '%s' = %lld does not fit %s",
+                             k->name, p->name ? p->name : "?", (long long)v,
+                             p->type ? p->type : "u32");
         memcpy(d->plan->params + p->offset, &v, p->size); // little end first
     }
     return VKRT_OK;
@@ -151,6 +152,7 @@ static vkrt_status record_parts(const vkrt_dispatch *d, vkrt_error *error)
 {
     const uint32_t *limit = d->plan->device->max_group_count, *groups = d->groups;
     uint64_t at[3]; // 64 bits: the last step may pass 2^32
+    bool first = true, between = false;
     for (at[2] = 0; at[2] < groups[2]; at[2] += limit[2])
         for (at[1] = 0; at[1] < groups[1]; at[1] += limit[1])
             for (at[0] = 0; at[0] < groups[0]; at[0] += limit[0]) {
@@ -159,8 +161,11 @@ static vkrt_status record_parts(const vkrt_dispatch *d, vkrt_error *error)
                     base[i] = (uint32_t)at[i];
                     count[i] = groups[i] - base[i] < limit[i] ? groups[i] - base[i] : limit[i];
                 }
+                if (!first && between) vkrt_order_accesses(d);
                 vkrt_status status = record_part(d, base, count, error);
                 if (status) return status;
+                if (first) between = vkrt_parts_overlap(d);
+                first = false;
             }
     return VKRT_OK;
 }

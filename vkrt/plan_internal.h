@@ -119,6 +119,7 @@ struct vkrt_plan {
     unsigned char *params; // one parameter block
     uint32_t epoch;
     VkPipelineStageFlags pending; // stages used since the last barrier
+    vkrt_plan_buf dummy;          // the device's, as far as hazards go
 };
 
 // --- bind.c, shape.c -----------------------------------------------------------------------------
@@ -175,6 +176,9 @@ typedef struct vkrt_dispatch { // one step being recorded
 vkrt_status vkrt_bind_args(const vkrt_dispatch *d, vkrt_error *error); // fills plan->infos
 void vkrt_clear_outputs(const vkrt_dispatch *d);
 void vkrt_order_accesses(const vkrt_dispatch *d);
+// Whether a dispatch in parts needs barriers between them: descriptors that begin where the device
+// likes overlap although the slices do not.
+bool vkrt_parts_overlap(const vkrt_dispatch *d);
 
 // --- dispatch.c, descriptor.c --------------------------------------------------------------------
 vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,

@@ -25,6 +25,11 @@ static size_t expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, s
     if (e->op == VY_EXPR_SYMBOL)
         n = snprintf(text + used, size - used, "%s", p->symbols[e->value].name);
     if (e->op == VY_EXPR_CONST || e->op == VY_EXPR_SYMBOL) return used + (size_t)(n > 0 ? n : 0);
+    if (e->op == VY_EXPR_SQRT) {
+        used += (size_t)snprintf(text + used, size - used, "isqrt(");
+        used = expr_text(p, e->a, text, size, used);
+        return used < size ? used + (size_t)snprintf(text + used, size - used, ")") : used;
+    }
     used += (size_t)snprintf(text + used, size - used, "(");
     used = expr_text(p, e->a, text, size, used);
     if (used < size) used += (size_t)snprintf(text + used, size - used, "%s", OPS[e->op]);

@@ -41,6 +41,7 @@ bad = []
 for args in (["grad", "f.vyre", "-o", "o/", "--no-validate"],
              ["print", "f.vyre", "-o", "o.vyb"],
              ["info", "f.vyre"],
+             ["check", "f.vyre", "--engine", "eval", "--set", "N=2", "--json"],
              ["run", "f.vyre", "--engine", "eval", "--grad", "--json", "--in", "x=1,2", "--ct", "y=2",
               "--out", "grad_x=@o.npy"],
              ["run", "f.vyre", "--engine", "eval", "--in", "z=1,2"],

@@ -77,6 +77,25 @@ TXT
 "$bin/vulkan_only" steps.spv steps.json x=1,2,3 w=0.5,1,2 s=0.25 N=3 grad_w=0,0,0 >out.steps || wrong "vulkan_only steps"
 compare out.steps want.json 2e-6
 
+# several kernels and steps: values read back, repeats, slices at any element
+pipelines=$SRC/tests/text/cmd
+pipeline() { # FILE NAME WANT ARGUMENTS…
+    "$VYRE_GRAD" compile "$pipelines/$1.vyre" --quiet -p "$2" -o pipe.spv || wrong "compile -p $2"
+    want=$3 name=$2
+    shift 3
+    "$bin/vulkan_only" pipe.spv pipe.json "$@" >out.pipe || wrong "vulkan_only $name"
+    [ "$(cat out.pipe)" = "$want" ] || { wrong "$name: expected $want"; cat out.pipe; }
+}
+pipeline pipeline_tape tape 'y = 1 5 14 30
+n = 10' N=4 x=1,2,3,4
+pipeline pipeline_tape grow 's = 0 1 3 6 10' T=5
+pipeline pipeline_heat heat 'u = 0 0 8 0 0 0 2 4 2 0 0 2 3 2 0 0 1.75 2.5 1.75 0' T=3 N=5 k=0.25 \
+    u=0,0,8,0,0,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9
+pipeline pipeline_parts own 'y = 4 5 6
+z = 4 5 6 3 4 5' N=3 x=1,2,3
+pipeline pipeline_parts grouped 'hits = 12 0 12 3' G=3
+pipeline pipeline_parts open 'y = 15 5' x=1,2,3,4,5
+
 # more scalars than push constants hold: they go to a storage buffer
 names=$(seq -f 'a%g' 40)
 {

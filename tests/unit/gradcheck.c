@@ -111,12 +111,30 @@ static void fill(const gradcheck *c, const vy_program *p, image *m)
     }
 }
 
+// What a derivative's module runs: its pipeline, by the signature, or its only program.
+static vy_program *result_of(const vy_module *gm)
+{
+    uint32_t n = vy_module_pipeline_count(gm);
+    return n ? vy_module_pipeline(gm, n - 1)->signature : vy_module_program(gm, 0);
+}
+
+static bool evaluate(const vy_program *p, image *m, const vy_eval_options *o,
+                     vy_eval_report *report, vy_diag *d)
+{
+    for (uint32_t i = 0; i < vy_module_pipeline_count(p->module); i++) {
+        const vy_pipeline *q = vy_module_pipeline(p->module, i);
+        if (q->signature == p)
+            return vy_eval_pipeline(q, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
+    }
+    return vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
+}
+
 static bool run(const vy_program *p, image *m)
 {
     vy_eval_options o = {.f64 = true, .report_races = true};
     vy_eval_report report = {0};
     vy_diag d = {0};
-    if (!vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, &o, &report, &d)) {
+    if (!evaluate(p, m, &o, &report, &d)) {
         snprintf(message, sizeof message, "eval of %s: %s", vy_program_name(p), d.text);
         return false;
     }
@@ -238,7 +256,7 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
         snprintf(message, sizeof message, "optimise: %s", vy_module_diag(*gm)->text);
         return false;
     }
-    vy_program *gp = vy_module_program(*gm, 0);
+    vy_program *gp = result_of(*gm);
     image x, g;
     bool of[MOST_BUFFERS] = {false};
     make_image(c, p, &x);

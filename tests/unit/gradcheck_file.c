@@ -120,7 +120,7 @@ static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint
     vy_diag d = {0};
     bool ok = path ? vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, &o, &hooks,
                                     &report, &d)
-                   : vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, &o, &report, &d);
+                   : evaluate(p, m, &o, &report, &d);
     if (ok && !report.races && !report.uninitialised) return true;
     snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
              ok ? report.first.text : d.text);
@@ -357,7 +357,7 @@ static bool check_fd(job *j, const vy_program *p, image *x, const image *g, cons
 // Runs the gradient program of `gm` on poisoned outputs.
 static bool gradient_of(job *j, const vy_module *gm, const image *x, image *g, const char *oracle)
 {
-    vy_program *gp = vy_module_program(gm, 0);
+    vy_program *gp = result_of(gm);
     start_gradient(&j->c, gp, x, g);
     for (uint32_t i = 0; i < g->n; i++) { // integers have no NaN and are copied bytewise
         int from = find(x, g->buffers[i].name);
@@ -371,7 +371,7 @@ static bool gradient_of(job *j, const vy_module *gm, const image *x, image *g, c
 
 static bool check_again(job *j, const vy_module *gm, const image *x, image *g)
 {
-    const vy_program *gp = vy_module_program(gm, 0);
+    const vy_program *gp = result_of(gm);
     for (uint32_t i = 0; i < g->n; i++) {
         int from = find(x, g->buffers[i].name);
         vy_buffer_class cls =
@@ -398,7 +398,7 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
 {
     image other;
     if (!gradient_of(j, gm, x, &other, oracle)) return false;
-    const char *how = differs(vy_module_program(gm, 0), g, &other, false, tolerance);
+    const char *how = differs(result_of(gm), g, &other, false, tolerance);
     if (how) snprintf(message, sizeof message, "%s at first and %s", how, which);
     image_free(&other);
     return how ? fail(j, oracle) : true;
@@ -458,7 +458,7 @@ static bool check_value(job *j, const vy_module *m, const image *x)
     copy_image(p, x, false, &forward);
     bool ok = run_on(p, &forward, true, NOTHING, NULL) && gradient_of(j, gm, x, &g, "value");
     if (ok) {
-        const vy_program *gp = vy_module_program(gm, 0);
+        const vy_program *gp = result_of(gm);
         for (uint32_t i = 0; i < g.n; i++) // floats that are read only are no outputs
             if (!chosen(j->c.of, g.buffers[i].name, true)) g.buffers[i].name = "";
         const char *how = differs(p, &forward, &g, false, j->loose <= 1e-8 ? 0 : j->loose);

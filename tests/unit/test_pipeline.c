@@ -302,6 +302,49 @@ static void test_different(void **state)
     vy_module_free(a);
 }
 
+// Whatever is cut out of the text or put into it: a diagnostic or a module that prints and reads back.
+static void test_damaged_text(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"t",      "0",       "[",          "]",        "(",
+                                         ")",      "{",       "}",          ";",        ",",
+                                         "..",     "=",       "k=",         "value(n[", "len(u",
+                                         "let ",   "buffer ", "checkpoint", "repeat",   "sqrt",
+                                         "@init(", "?",       "-",          "* T",      "h",
+                                         "g",      "copy",    "@groups(3)", "f32"};
+    uint64_t random = 88172645463325252u;
+    uint32_t fine = 0;
+    for (int round = 0; round < 6000; round++) {
+        char text[sizeof programs + sizeof rich + 64];
+        size_t start = sizeof programs - 1, n = start + sizeof rich - 1;
+        memcpy(text, programs, start);
+        memcpy(text + start, rich, sizeof rich - 1);
+        for (int change = 0; change <= round % 3; change++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            size_t at = start + random % (n - start), cut = (random >> 32) % 8;
+            if (cut > n - at) cut = n - at;
+            const char *t = round & 1 ? "" : tokens[(random >> 40) % COUNT(tokens)];
+            memmove(text + at + strlen(t), text + at + cut, n - at - cut);
+            memcpy(text + at, t, strlen(t));
+            n += strlen(t) - cut;
+        }
+        vy_module *m = vy_parse(text, n, "damaged"), *again = NULL;
+        assert_non_null(m);
+        size_t size;
+        char *printed = vy_module_ok(m) ? vy_print(m, &size) : NULL;
+        if (printed) {
+            again = vy_parse(printed, size, "printed");
+            if (!vy_module_ok(again)) fail_msg("%s\n%s", vy_module_diag(again)->text, printed);
+            if (!vy_module_equal(m, again)) fail_msg("another module:\n%s", printed);
+            fine++;
+        }
+        free(printed);
+        vy_module_free(again);
+        vy_module_free(m);
+    }
+    assert_true(fine > 100);
+}
+
 // A value that is used later than at once keeps its place by a `let`.
 static void test_value_place(void **state)
 {
@@ -482,11 +525,12 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_build),     cmocka_unit_test(test_api_errors),
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_different), cmocka_unit_test(test_value_place),
-        cmocka_unit_test(test_binary),    cmocka_unit_test(test_binary_damage),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_build),         cmocka_unit_test(test_api_errors),
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_different),     cmocka_unit_test(test_value_place),
+        cmocka_unit_test(test_damaged_text),  cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_binary_damage), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// check.h: is a derivative right?  Compares it with finite differences, and tries what else it promises.
+//
+// Everything here runs in the reference interpreter, floats in double.  The derivative is handed in, not
+// made here, so whatever claims to be one can be checked:
+//
+//   vy_module *g = vy_grad(m, &(vy_grad_options){0}, &d);
+//   vy_check_request q = {.primal = {vy_module_program(m, 0)}, .gradient = vy_check_result_of(g),
+//                         .buffers = buffers, .buffer_count = 2};
+//   vy_check_result *r = vy_grad_check(&q, &d);
+//   if (r && !r->passed) … r->rows[i] …
+//   vy_check_free(r);
+#ifndef VYRE_CHECK_H
+#define VYRE_CHECK_H
+
+#include "ir/pipeline.h"
+#include "ir/vyre.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a row of the result is about.  `buffer` is the gradient buffer unless said otherwise.
+typedef enum vy_check_test {
+    VY_CHECK_DIFFERENCES, // elements of a gradient against central differences
+    VY_CHECK_DIRECTION, // ⟨gradient, v⟩ against a difference along random v, cotangents random too
+    VY_CHECK_PRIMAL, // buffer: an output; written beside the gradient it is the forward program's
+    VY_CHECK_POISON, // what gradient buffers held before does not matter
+    VY_CHECK_TWICE,  // a second run, workgroups in another order, gives the same
+    VY_CHECK_INPUTS, // buffer: an input; it is as it was
+    VY_CHECK_RACES,  // the gradient program has no data race; no buffer
+    VY_CHECK_DEVICE, // these two are for callers that run a gradient elsewhere too: its values,
+    VY_CHECK_DEVICE_TWICE, // and a second run; see vy_check_compare
+    VY_CHECK_TESTS
+} vy_check_test;
+VY_API const char *vy_check_test_name(vy_check_test test); // "differences"
+
+typedef enum vy_check_verdict {
+    VY_CHECK_PASSED,
+    VY_CHECK_FAILED,
+    VY_CHECK_SKIPPED
+} vy_check_verdict;
+
+typedef struct vy_check_row {
+    vy_check_test test;
+    vy_check_verdict verdict;
+    const char *buffer;
+    double
+        tolerance; // an element fails when |got − expected| > tolerance · max(1, |got|, |expected|)
+    uint64_t elements; // of the buffer
+    uint64_t compared; // of them; DIRECTION: that took part in a comparison
+    uint64_t failed;   // of those compared
+    uint64_t unsure;   // tried, but the finite differences are no numbers or contradict one another
+    uint64_t kinks;    // tried, but the probes took different paths, or left the domain
+    uint64_t *kink_at; // their indices
+    bool has_worst;    // of those compared the one with the largest error:
+    uint64_t worst;    // its index; DIRECTION: the first element of the group
+    double got, expected, error; // error = |got − expected| / max(1, |got|, |expected|)
+    char note[200];              // why it was skipped, what a race is about; may be empty
+} vy_check_row;
+
+// The first element of a result that is no finite number, and where that came from.
+typedef struct vy_check_nonfinite {
+    const char *buffer; // NULL: all are finite
+    uint64_t index;
+    double value;
+    const char
+        *operation; // text of the operation that made the first one out of finite numbers, "sqrt";
+                    // "load": it was in the data.  NULL: unknown
+    uint32_t line, column; // its place in the source, or that of what it was derived from; 0: none
+} vy_check_nonfinite;
+
+typedef struct vy_check_result {
+    bool passed; // no row failed
+    vy_check_row *rows;
+    uint32_t count, capacity;
+    vy_check_nonfinite forward, gradient; // of the outputs; of the gradients
+    uint64_t runs;                        // of the interpreter
+} vy_check_result;
+
+// What is run: a program, or if `pipeline` is not NULL, that.
+typedef struct vy_check_subject {
+    const vy_program *program;
+    const vy_pipeline *pipeline;
+} vy_check_subject;
+// What a module that vy_grad returned is for: its last pipeline, else its first program.
+VY_API vy_check_subject vy_check_result_of(const vy_module *m);
+
+// Zero-initialised means defaults.  Nothing of it is kept, but rows point to names of the programs.
+typedef struct vy_check_request {
+    vy_check_subject primal;
+    vy_check_subject gradient; // what vy_grad makes of it, without with_value
+    vy_check_subject valued;   // the same with_value; none: no PRIMAL rows
+    vy_check_subject seeded;   // the same with seed_buffer; none: `gradient`, with its cotangents
+    const char *const *of;     // what was differentiated; NULL: vy_grad_default_of (programs only)
+    uint32_t of_count;
+    // Of the primal, as for vy_eval without f64; `data` of `out` buffers may be NULL.  Not written.
+    const vy_eval_buffer *buffers;
+    uint32_t buffer_count;
+    const vy_eval_scalar *scalars; // in their own types
+    uint32_t scalar_count;
+    // By their names in `gradient` (grad_o, ct_x); the others are ones.
+    const vy_eval_buffer *cotangents;
+    uint32_t cotangent_count;
+    uint32_t groups[3], subgroup_size; // as in vy_eval_options
+    // Of differences.  0: 1e-6, or 1e-3 if `gradient` holds constants that were rounded to f16.
+    double tolerance;
+    uint64_t samples; // most elements of a buffer to compare; 0: 256, fewer if a run is long
+    uint64_t seed;    // of samples, directions and random cotangents
+} vy_check_request;
+
+// Runs all tests.  The result has, in this order, DIFFERENCES and DIRECTION rows per gradient buffer,
+// then those of the other tests.  NULL with *diag filled: memory, or a program that cannot be run on
+// that data.  Cost: about 4·samples runs of the primal per gradient buffer, each with time for its
+// outputs; samples are spread evenly over a buffer and are the same every time.
+VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag);
+VY_API void vy_check_free(vy_check_result *r); // NULL is fine
+
+// Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be the
+// same (all NaNs are); else elements that are expected to be no finite number are not compared.  `buffer` must outlive the result.  NULL: memory is out.
+VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
+                                      vy_type type, uint64_t count, const void *got,
+                                      const void *expected, double tolerance);
+// Whether some sum of floats in it depends on the order in which invocations come by, so that two runs
+// may differ in their last bits.
+VY_API bool vy_check_order_matters(vy_check_subject s);
+// Appends a row that was not run, with the reason.
+VY_API vy_check_row *vy_check_skip(vy_check_result *r, vy_check_test test, const char *buffer,
+                                   const char *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// app.h: what the two halves of vulkan_only share.
+#ifndef EXAMPLE_APP_H
+#define EXAMPLE_APP_H
+
+#include "gpu.h"
+#include "manifest.h"
+
+enum { MAX_BUFFERS = 64, MAX_SETS = 4, MAX_PARAM_BYTES = 4096 };
+
+typedef struct buffer {
+    const cJSON *info; // its entry in the manifest
+    const char *name, *type;
+    uint64_t count, bytes; // as last measured
+    uint64_t room;         // bytes allocated
+    gpu_buffer on;         // the device
+} buffer;
+
+typedef struct kernel {
+    const cJSON *info;
+    VkDescriptorSetLayout set_layouts[MAX_SETS];
+    uint32_t set_count;
+    VkPipelineLayout layout;
+    VkPipeline pipeline;
+} kernel;
+
+typedef struct app {
+    cJSON *manifest;
+    char *text;     // of the manifest
+    uint32_t *code; // SPIR-V
+    size_t code_bytes;
+    symbols values; // scalars, lengths, counters, values read back
+    buffer buffers[MAX_BUFFERS];
+    uint32_t buffer_count;
+    gpu gpu;
+    VkShaderModule shader;
+    kernel *kernels; // in the manifest's order
+    uint32_t kernel_count;
+} app;
+
+uint32_t size_of(const char *type);
+void store(const char *type, double real, int64_t integer, void *to);
+// The value of an expression over `s`, which must be at least `least`.
+bool value_of(symbols *s, const char *expression, int64_t least, int64_t *value);
+// A buffer with its present size; NULL after a message.
+buffer *find_buffer(app *a, const char *name);
+
+// kernel.c
+bool make_kernels(app *a);
+void free_kernels(app *a);
+bool dispatch(app *a, const cJSON *step);
+
+#endif

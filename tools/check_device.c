@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// check_device.c: the gradient on the device against the interpreter.
+//
+// Both compute in the program's own types, in different orders and with different functions.  How far
+// that may lead is bounded by the type (the bounds of the default mode, which Vulkan lets be coarse),
+// and where the sum itself is ill-conditioned by what rounding did in the interpreter: the distance
+// between its own types and double.
+#include "tools/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of an element of the type, relative to max(1, its size).
+static double device_tolerance(const command *c, vy_type type)
+{
+    if (type == VY_F64) return 1e-9;
+    return (type == VY_F16 ? 2e-2 : 1e-3) / (c->o.precise ? 10 : 1);
+}
+
+static bool is_gradient(const checking *k, const vy_buffer_info *b)
+{
+    return b->cls == VY_OUT && !binding_find(checked_data(k), b->name);
+}
+
+// Runs the gradient in the interpreter; f64: floats in double.
+static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *d)
+{
+    binding start = {0};
+    const binding *from = &k->start;
+    const int engine = c->o.engine;
+    runner r = {0};
+    double ms;
+    bool ok = true;
+    if (f64) { // the same numbers, kept in double
+        ok = binding_create(&start, k->source, true, d) && binding_set(&start, &c->o.set, d) &&
+             binding_specs(&start, &k->in, NULL, d) && default_scalars(&start, d) &&
+             binding_fill(&start, d);
+        from = &start;
+    }
+    c->o.engine = ENGINE_EVAL;
+    ok = ok && binding_create(out, k->gradient.what, f64, d) &&
+         binding_derive(out, from, &k->ct, d) && runner_prepare(&r, c, out, d) &&
+         runner_run(&r, c, &ms, d);
+    c->o.engine = engine;
+    runner_free(&r);
+    binding_free(&start);
+    return ok;
+}
+
+// The largest distance between the two, relative to max(1, size).
+static double rounding(const array *own, const array *wide)
+{
+    double worst = 0;
+    const uint32_t size = vy_type_size(own->type);
+    for (uint64_t e = 0; e < own->count; e++) {
+        const double a = vy_scalar_read(own->type, (const char *)own->data + e * size).f;
+        const double b = ((const double *)wide->data)[e];
+        const double error = fabs(a - b) / fmax(1, fmax(fabs(a), fabs(b)));
+        if (error > worst && isfinite(error)) worst = error;
+    }
+    return worst;
+}
+
+// Gradients and garbage where the driver could leave some: it must not matter.
+static bool poison(const checking *k, runner *r, vy_diag *d)
+{
+    for (uint32_t i = 0; i < r->data->buffer_count; i++) {
+        bound_buffer *b = &r->data->buffers[i];
+        uint32_t index;
+        vkrt_error e = {0};
+        if (!is_gradient(k, &b->info) || !vkrt_plan_find_buffer(r->plan, b->info.name, &index))
+            continue;
+        const size_t bytes = (size_t)(b->value.count * vy_type_size(b->value.type));
+        if (bytes) memset(b->value.data, 0xFF, bytes); // NaN in every type
+        if (vkrt_plan_set_buffer(r->plan, b->info.name, b->value.rank, b->value.shape,
+                                 b->value.data, &e))
+            return gpu_fail(&e, d);
+    }
+    return true;
+}
+
+static bool compare(checking *k, const command *c, const binding *own, const binding *wide,
+                    const binding *device, vy_diag *d)
+{
+    for (uint32_t i = 0; i < device->buffer_count; i++) {
+        const vy_buffer_info *info = &device->buffers[i].info;
+        if (!is_gradient(k, info)) continue;
+        const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
+        const double tolerance =
+            fmax(device_tolerance(c, a->type), 8 * rounding(b, &wide->buffers[i].value));
+        if (!vy_check_compare(k->result, VY_CHECK_DEVICE, own->buffers[i].info.name, a->type,
+                              a->count, a->data, b->data, tolerance))
+            return fail_memory(d);
+    }
+    return true;
+}
+
+// A second run on the same memory.
+static bool again(checking *k, const command *c, runner *r, const binding *own,
+                  const binding *first, vy_diag *d)
+{
+    for (uint32_t i = 0; i < first->buffer_count; i++) {
+        const array *now = &r->data->buffers[i].value, *before = &first->buffers[i].value;
+        if (!is_gradient(k, &first->buffers[i].info)) continue;
+        const double tolerance =
+            vy_check_order_matters((vy_check_subject){r->what.program, r->what.pipeline})
+                ? device_tolerance(c, now->type)
+                : 0;
+        if (!vy_check_compare(k->result, VY_CHECK_DEVICE_TWICE, own->buffers[i].info.name,
+                              now->type, now->count, now->data, before->data, tolerance))
+            return fail_memory(d);
+    }
+    return true;
+}
+
+static bool keep(const binding *from, binding *to)
+{
+    for (uint32_t i = 0; i < from->buffer_count; i++)
+        if (from->buffers[i].value.count)
+            memcpy(to->buffers[i].value.data, from->buffers[i].value.data,
+                   from->buffers[i].value.count * vy_type_size(from->buffers[i].value.type));
+    return true;
+}
+
+static bool run_device(checking *k, command *c, const binding *own, const binding *wide, vy_diag *d)
+{
+    derivative g = {0};
+    binding data = {0}, first = {0};
+    runner r = {0};
+    double ms;
+    bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
+              optimize(c, g.module, false, d) && binding_create(&data, g.what, false, d) &&
+              binding_derive(&data, &k->start, &k->ct, d) &&
+              binding_create(&first, g.what, false, d) &&
+              binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&
+              runner_upload(&r, d) && poison(k, &r, d) && runner_run(&r, c, &ms, d) &&
+              runner_read(&r, d) && keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
+              runner_run(&r, c, &ms, d) && runner_read(&r, d) && again(k, c, &r, own, &first, d);
+    runner_free(&r);
+    binding_free(&data);
+    binding_free(&first);
+    vy_module_free(g.module);
+    return ok;
+}
+
+// A column that says why it is empty, unless the device was asked for by name.
+static bool skip(checking *k, const char *why, vy_diag *d)
+{
+    return vy_check_skip(k->result, VY_CHECK_DEVICE, "", why) != NULL || fail_memory(d);
+}
+
+bool check_device(checking *k, command *c, vy_diag *d)
+{
+    const char *named = getenv("VYRE_DEVICE");
+    const bool asked = c->o.device || (named && *named);
+    binding own = {0}, wide = {0};
+    vy_diag why = {0};
+    k->device_off = c->o.engine == ENGINE_EVAL;
+    if (k->device_off) return skip(k, "not run: --engine eval", d);
+    if (!gpu_open_device(c, &why)) {
+        if (asked) return *d = why, false;
+        char text[200];
+        snprintf(text, sizeof text, "no device: %.180s", why.text);
+        return skip(k, text, d);
+    }
+    k->device = vkrt_device_get_info(c->gpu->device)->name;
+    bool ok = interpret(k, c, false, &own, d) && interpret(k, c, true, &wide, d);
+    if (ok && !run_device(k, c, &own, &wide, &why)) {
+        // what the device cannot do is no fault of the gradient's
+        ok = why.code && (!strcmp(why.code, "E0601") || !strcmp(why.code, "E0903"))
+                 ? skip(k, why.text, d)
+                 : (*d = why, false);
+    }
+    binding_free(&own);
+    binding_free(&wide);
+    return ok;
+}

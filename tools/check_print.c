@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+// check_print.c: the result of `check` as a table and as JSON.
+#include "tools/check.h"
+#include "tools/json_out.h"
+#include "tools/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN 16 // kinks before `…`
+
+// ------------------------------------------------------------------------------------------- table
+static void print_choices(const checking *k, text *out)
+{
+    const char *lead = "chosen:";
+    for (uint32_t i = 0; i < k->start.scalar_count; i++) {
+        const bound_scalar *s = &k->start.scalars[i];
+        char number[NUMBER_TEXT];
+        if (!s->chosen) continue;
+        number_text(s->info.type, s->value, number);
+        text_printf(out, "%s --set %s=%s", lead, s->info.name, number);
+        lead = "";
+    }
+    for (uint32_t i = k->chosen_data; i < k->in.count; i++) {
+        text_printf(out, "%s --in %s=", lead, k->in.data[i].name);
+        spec_text(&k->in.data[i], out);
+        lead = "";
+    }
+    if (!*lead) text_puts(out, "\n");
+}
+
+enum { COLUMNS = 10, CELL = 48 };
+typedef char cell[CELL];
+
+static const vy_check_row *find_row(const vy_check_result *r, vy_check_test test,
+                                    const char *buffer)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->rows[i].test == test && !strcmp(r->rows[i].buffer, buffer)) return &r->rows[i];
+    return NULL;
+}
+
+static void real(double value, const char *format, char *out)
+{
+    if (isnan(value))
+        strcpy(out, "nan"); // whatever its sign
+    else
+        snprintf(out, CELL, format, value);
+}
+
+// An error, or why there is none; `!` marks a failure.
+static void error_cell(const vy_check_row *row, char *out)
+{
+    if (!row || row->verdict == VY_CHECK_SKIPPED || !row->has_worst)
+        strcpy(out, row && row->verdict == VY_CHECK_FAILED ? "!" : "-");
+    else
+        real(row->error, row->verdict == VY_CHECK_FAILED ? "%.1e!" : "%.1e", out);
+}
+
+static bool failed(const vy_check_row *row) { return row && row->verdict == VY_CHECK_FAILED; }
+
+// Everything about one gradient in a line.
+static void gradient_line(const checking *k, const vy_check_row *row, cell *out)
+{
+    const vy_check_result *r = k->result;
+    const vy_check_row *direction = find_row(r, VY_CHECK_DIRECTION, row->buffer),
+                       *poison = find_row(r, VY_CHECK_POISON, row->buffer),
+                       *twice = find_row(r, VY_CHECK_TWICE, row->buffer),
+                       *device = find_row(r, VY_CHECK_DEVICE, row->buffer),
+                       *second = find_row(r, VY_CHECK_DEVICE_TWICE, row->buffer);
+    const bool again = failed(poison) || failed(twice);
+    snprintf(out[0], CELL, "%.40s", row->buffer);
+    snprintf(out[1], CELL, "%llu of %llu", (unsigned long long)row->compared,
+             (unsigned long long)row->elements);
+    snprintf(out[2], CELL, "%llu", (unsigned long long)row->kinks);
+    if (row->has_worst) {
+        snprintf(out[3], CELL, "[%llu]", (unsigned long long)row->worst);
+        real(row->got, "%.9g", out[4]);
+        real(row->expected, "%.9g", out[5]);
+    }
+    error_cell(row, out[6]);
+    error_cell(direction, out[7]);
+    if (direction && direction->has_worst && direction->compared < direction->elements)
+        snprintf(out[7] + strlen(out[7]), CELL - strlen(out[7]), " of %llu",
+                 (unsigned long long)direction->compared);
+    strcpy(out[8], again ? "!" : "same");
+    error_cell(device, out[9]);
+    if (!device) strcpy(out[9], k->device ? "-" : "no device");
+    if (!device && k->device_off) strcpy(out[9], "not run");
+    if (failed(second)) strcat(out[9], " twice!");
+}
+
+static void print_gradients(const checking *k, text *out)
+{
+    static const char *const titles[COLUMNS] = {"gradient", "compared",   "kinks", "worst",
+                                                "value",    "difference", "error", "direction",
+                                                "again",    "device"};
+    size_t width[COLUMNS];
+    cell line[COLUMNS];
+    for (int pass = 0; pass < 2; pass++) // measure, print
+        for (uint32_t i = 0; i <= k->result->count; i++) {
+            memset(line, 0, sizeof line);
+            if (i == 0)
+                for (int n = 0; n < COLUMNS; n++) strcpy(line[n], titles[n]);
+            else if (k->result->rows[i - 1].test == VY_CHECK_DIFFERENCES)
+                gradient_line(k, &k->result->rows[i - 1], line);
+            else
+                continue;
+            for (int n = 0; n < COLUMNS; n++) {
+                const size_t size = strlen(line[n]);
+                if (!pass && (i == 0 || size > width[n])) width[n] = size;
+                const int pad = n + 1 < COLUMNS ? (int)width[n] : 0;
+                if (pass) text_printf(out, "%-*s%s", pad, line[n], n + 1 < COLUMNS ? "  " : "\n");
+            }
+        }
+}
+
+// Tests with no column: one line each.
+static void print_others(const checking *k, vy_check_test test, const char *what, text *out)
+{
+    const vy_check_result *r = k->result;
+    uint32_t n = 0, bad = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const vy_check_row *row = &r->rows[i];
+        if (row->test != test) continue;
+        bad += row->verdict == VY_CHECK_FAILED;
+        text_printf(out, "%s%s", n++ ? ", " : what, row->buffer);
+    }
+    if (n) text_puts(out, bad ? ": FAILED\n" : ": ok\n");
+}
+
+// A failed test in words.
+static void print_failure(const vy_check_row *row, text *out)
+{
+    cell got = "", expected = "", error = "";
+    text_printf(out, "FAILED %s %s: ", vy_check_test_name(row->test), row->buffer);
+    if (!row->failed || !row->has_worst) {
+        text_printf(out, "%s\n", row->note);
+        return;
+    }
+    real(row->got, "%.17g", got);
+    real(row->expected, "%.17g", expected);
+    real(row->error, "%.1e", error);
+    text_printf(out, "%llu of %llu elements", (unsigned long long)row->failed,
+                (unsigned long long)row->compared);
+    text_printf(out, "; worst [%llu]: %s, expected %s, error %s, allowed %.1e\n",
+                (unsigned long long)row->worst, got, expected, error, row->tolerance);
+}
+
+static void print_unsure(const vy_check_row *row, text *out)
+{
+    if (row->unsure && row->test == VY_CHECK_DIFFERENCES)
+        text_printf(out, "unsure: %llu elements of %s: no number there, or differences too rough\n",
+                    (unsigned long long)row->unsure, row->buffer);
+    if (row->verdict == VY_CHECK_SKIPPED)
+        text_printf(out, "%s%s%s: %s\n", vy_check_test_name(row->test), *row->buffer ? " " : "",
+                    row->buffer, row->note);
+}
+
+static void print_kinks(const vy_check_row *row, bool all, text *out)
+{
+    if (!row->kinks) return;
+    text_printf(out, "kink: %s", row->buffer);
+    for (uint64_t i = 0; i < row->kinks && (all || i < SHOWN); i++)
+        text_printf(out, "%s[%llu]", i ? ", " : " ", (unsigned long long)row->kink_at[i]);
+    text_puts(out, !all && row->kinks > SHOWN ? ", …\n" : "\n");
+}
+
+static void print_nonfinite(const vy_check_nonfinite *n, const char *file, const char *what,
+                            text *out)
+{
+    if (!n->buffer) return;
+    text_printf(out, "not finite: %s[%llu] is %s", n->buffer, (unsigned long long)n->index,
+                isnan(n->value) ? "nan"
+                : n->value > 0  ? "inf"
+                                : "-inf");
+    if (n->operation && !strcmp(n->operation, "load"))
+        text_printf(out, ", from data loaded at %s:%u:%u\n", file, n->line, n->column);
+    else if (n->operation && n->line)
+        text_printf(out, ", first from `%s` in the %s of %s:%u:%u\n", n->operation, what, file,
+                    n->line, n->column);
+    else
+        text_puts(out, "\n");
+}
+
+static uint32_t count_verdict(const checking *k, vy_check_verdict v)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k->result->count; i++) n += k->result->rows[i].verdict == v;
+    return n;
+}
+
+static void table(const checking *k, const command *c, text *out)
+{
+    const vy_check_result *r = k->result;
+    text_printf(out, "check %s: %s\n", runnable_name(checked_program(k)),
+                k->device ? k->device : "reference interpreter alone");
+    print_choices(k, out);
+    print_gradients(k, out);
+    for (uint32_t i = 0; i < r->count; i++) print_kinks(&r->rows[i], c->o.verbose, out);
+    for (uint32_t i = 0; i < r->count; i++) print_unsure(&r->rows[i], out);
+    print_others(k, VY_CHECK_PRIMAL, "outputs unchanged: ", out);
+    print_others(k, VY_CHECK_INPUTS, "inputs unchanged: ", out);
+    print_others(k, VY_CHECK_RACES, "no data races", out);
+}
+
+// The failures, and what may explain them.
+static void verdict(const checking *k, const command *c, text *out)
+{
+    const vy_check_result *r = k->result;
+    const char *file = vy_module_file(c->module);
+    print_nonfinite(&r->forward, file, "forward program", out);
+    print_nonfinite(&r->gradient, file, "derivative", out);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->rows[i].verdict == VY_CHECK_FAILED) print_failure(&r->rows[i], out);
+    const uint32_t bad = count_verdict(k, VY_CHECK_FAILED);
+    const uint32_t ran = r->count - count_verdict(k, VY_CHECK_SKIPPED);
+    if (bad)
+        text_printf(out, "FAILED: %u of %u tests\n", bad, ran);
+    else
+        text_printf(out, "ok: %u tests\n", ran);
+}
+
+void check_print(const checking *k, command *c)
+{
+    text errors = {0};
+    if (!c->o.quiet) table(k, c, &c->out);
+    if (!c->o.quiet || !k->result->passed) verdict(k, c, c->o.quiet ? &errors : &c->out);
+    if (errors.size) fwrite(errors.data, 1, errors.size, stderr);
+    if (errors.failed) c->out.failed = true;
+    text_free(&errors);
+}
+
+// -------------------------------------------------------------------------------------------- JSON
+static bool json_real(cJSON *object, const char *key, double value)
+{
+    char number[NUMBER_TEXT];
+    number_text(VY_F64, (vy_scalar){.f = value}, number);
+    return isfinite(value) ? cJSON_AddRawToObject(object, key, number) != NULL
+                           : json_string(object, key, number);
+}
+
+static bool json_kinks(cJSON *object, const vy_check_row *row)
+{
+    text list = {0};
+    text_puts(&list, "[");
+    for (uint64_t i = 0; i < row->kinks; i++)
+        text_printf(&list, "%s%llu", i ? "," : "", (unsigned long long)row->kink_at[i]);
+    text_puts(&list, "]");
+    const bool ok = !list.failed && cJSON_AddRawToObject(object, "kinks", list.data) != NULL;
+    text_free(&list);
+    return ok;
+}
+
+static bool json_row(cJSON *rows, const vy_check_row *row)
+{
+    static const char *const verdicts[] = {"passed", "failed", "skipped"};
+    cJSON *object = cJSON_CreateObject();
+    if (!object || !cJSON_AddItemToArray(rows, object)) return cJSON_Delete(object), false;
+    bool ok = json_string(object, "test", vy_check_test_name(row->test)) &&
+              json_string(object, "buffer", *row->buffer ? row->buffer : NULL) &&
+              json_string(object, "verdict", verdicts[row->verdict]) &&
+              json_real(object, "tolerance", row->tolerance) &&
+              json_integer(object, "elements", row->elements) &&
+              json_integer(object, "compared", row->compared) &&
+              json_integer(object, "failed", row->failed) &&
+              json_integer(object, "unsure", row->unsure) && json_kinks(object, row);
+    if (ok && row->has_worst) {
+        cJSON *worst = cJSON_AddObjectToObject(object, "worst");
+        ok = worst && json_integer(worst, "index", row->worst) &&
+             json_real(worst, "got", row->got) && json_real(worst, "expected", row->expected) &&
+             json_real(worst, "error", row->error);
+    } else if (ok) {
+        ok = json_string(object, "worst", NULL);
+    }
+    return ok && json_string(object, "note", row->note);
+}
+
+static bool json_nonfinite(cJSON *top, const char *key, const vy_check_nonfinite *n)
+{
+    if (!n->buffer) return json_string(top, key, NULL);
+    cJSON *object = cJSON_AddObjectToObject(top, key);
+    return object && json_string(object, "buffer", n->buffer) &&
+           json_integer(object, "index", n->index) && json_real(object, "value", n->value) &&
+           json_string(object, "operation", n->operation) &&
+           json_integer(object, "line", n->line) && json_integer(object, "column", n->column);
+}
+
+static bool json_scalars(cJSON *top, const binding *b)
+{
+    cJSON *object = cJSON_AddObjectToObject(top, "scalars");
+    for (uint32_t i = 0; object && i < b->scalar_count; i++) {
+        const bound_scalar *s = &b->scalars[i];
+        char number[NUMBER_TEXT];
+        number_text(s->info.type, s->value, number);
+        const bool text = vy_type_is_float(s->info.type) && !isfinite(s->value.f);
+        if (!(text ? json_string(object, s->info.name, number)
+                   : cJSON_AddRawToObject(object, s->info.name, number) != NULL))
+            return false;
+    }
+    return object != NULL;
+}
+
+bool check_json(const checking *k, command *c, vy_diag *d)
+{
+    const vy_check_result *r = k->result;
+    cJSON *top = cJSON_CreateObject();
+    bool ok = top && json_string(top, "program", runnable_name(checked_program(k))) &&
+              json_string(top, "gradient_program", runnable_name(k->gradient.what)) &&
+              json_string(top, "device", k->device) &&
+              cJSON_AddBoolToObject(top, "passed", r->passed) && json_scalars(top, &k->start);
+    cJSON *rows = ok ? cJSON_AddArrayToObject(top, "tests") : NULL;
+    ok = rows != NULL;
+    for (uint32_t i = 0; ok && i < r->count; i++) ok = json_row(rows, &r->rows[i]);
+    cJSON *bad = ok ? cJSON_AddObjectToObject(top, "not_finite") : NULL;
+    ok = bad && json_nonfinite(bad, "forward", &r->forward) &&
+         json_nonfinite(bad, "gradient", &r->gradient) && json_integer(top, "runs", r->runs) &&
+         json_number(top, "time_ms", k->ms, 6);
+    if (ok) return json_finish(top, &c->out) || fail_memory(d);
+    cJSON_Delete(top);
+    return fail_memory(d);
+}

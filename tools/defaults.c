@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// defaults.c: data and sizes for `check FILE` without anything else.
+//
+// Sizes differ from one another, so that a transposed index shows.  Float buffers are one after the
+// other normal:0:1:1, normal:0:1:1000001, …: with one seed for all, `a - b` would be zero and every
+// `max(a, b)` a tie.  Integers count 0, 1, 2, 0, …: in range of every size chosen here, with duplicates.
+#include "tools/check.h"
+
+#include "tools/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED_STRIDE = 1000000, CYCLE = 3, COUNT_VALUE = 2 };
+
+static bool add(specs *in, const vy_buffer_info *b, uint64_t *seed, vy_diag *d)
+{
+    spec s = {.kind = SPEC_NORMAL, .b = 1, .seed = *seed};
+    if (!vy_type_is_float(b->type))
+        s = (spec){.kind = SPEC_CYCLE, .a = b->type == VY_BOOL ? 2 : CYCLE};
+    else
+        *seed += SEED_STRIDE;
+    s.name = strdup(b->name);
+    s.text = strdup("");
+    spec *more = realloc(in->data, (in->count + 1) * sizeof *more);
+    if (more) in->data = more;
+    if (!more || !s.name || !s.text) {
+        spec_free(&s);
+        return fail_memory(d);
+    }
+    in->data[in->count++] = s;
+    return true;
+}
+
+bool default_data(specs *in, const binding *b, vy_diag *d)
+{
+    uint64_t seed = 1;
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        const vy_buffer_info *info = &b->buffers[i].info;
+        if (info->cls == VY_OUT || specs_find(in, info->name)) continue;
+        if (!add(in, info, &seed, d)) return false;
+    }
+    return true;
+}
+
+// How many dimensions and extents are open when all scalars are known, scalar `without` excepted.
+static uint32_t open_dims(const binding *b, uint32_t without)
+{
+    const uint32_t count = vy_program_dim_count(b->program);
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < b->scalar_count; i++) {
+        b->values[i] = b->scalars[i].known ? b->scalars[i].value.i : 8;
+        b->known[i] = i != without && vy_type_is_integer(b->scalars[i].info.type);
+    }
+    vy_program_dim_values(b->program, b->values, b->known, b->dims, b->dim_states);
+    for (uint32_t i = 0; i < count; i++) open += b->dim_states[i] == VY_DIM_IS_OPEN;
+    return open;
+}
+
+static vy_scalar choose(void *user, const binding *b, uint32_t scalar)
+{
+    static const int64_t sizes[] = {5, 4, 3, 6, 7};
+    uint32_t *chosen = user;
+    const vy_type type = b->scalars[scalar].info.type;
+    if (vy_type_is_float(type)) return (vy_scalar){.f = 0.75};
+    if (type == VY_BOOL) return (vy_scalar){.u = 1};
+    const bool size = open_dims(b, scalar) > open_dims(b, UINT32_MAX);
+    return (vy_scalar){.i = size ? sizes[(*chosen)++ % COUNT_OF(sizes)] : COUNT_VALUE};
+}
+
+bool default_scalars(binding *b, vy_diag *d)
+{
+    uint32_t chosen = 0;
+    return binding_choose(b, choose, &chosen, d);
+}
+
+void spec_text(const spec *s, text *out)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    number_text(VY_F64, (vy_scalar){.f = s->a}, a);
+    number_text(VY_F64, (vy_scalar){.f = s->b}, b);
+    if (s->kind == SPEC_CYCLE)
+        text_printf(out, "cycle:%s", a);
+    else
+        text_printf(out, "%s:%s:%s:%llu", s->kind == SPEC_NORMAL ? "normal" : "uniform", a, b,
+                    (unsigned long long)s->seed);
+}
