@@ -19,6 +19,7 @@ static const struct {
     {"forward",   vy_pass_forward,   1},
     {"unroll",    vy_pass_unroll,    2},
     {"promote",   vy_pass_promote,   2},
+    {"accumulate", vy_pass_accumulate, 2},
     {"scalarise", vy_pass_scalarise, 2},
     {"cleanup",   vy_pass_cleanup,   2},
     {"fuse",      vy_pass_fuse,      1},

@@ -166,6 +166,13 @@ static void build_reduce(frame *f)
     vy_end(f->b);
 }
 
+static void build_accumulate(frame *f)
+{
+    vy_for(f->b, "k", f->zero, f->m);
+    atomic1(f->b, "add", f->y, vy_rem(f->b, f->i, u32(f->b, 2)), load1(f->b, f->x, f->i));
+    vy_end(f->b);
+}
+
 static uint32_t stats(const vy_program *p, int what)
 {
     switch (what) {
@@ -210,6 +217,7 @@ static const struct one {
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
     {"reduce", build_reduce, 9, 3, 0},
+    {"accumulate", build_accumulate, 2, 1, 0},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -911,9 +919,10 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,        "cleanup",   "dce",     "forward", "unroll",
-                                         "scalarise", "ifconvert", "licm",    "dse",     "arrays",
-                                         "guards",    "owner",     "promote", "fuse"};
+    static const char *const passes[] = {NULL,      "cleanup",   "dce",       "forward",
+                                         "unroll",  "scalarise", "ifconvert", "licm",
+                                         "dse",     "arrays",    "guards",    "owner",
+                                         "promote", "fuse",      "accumulate"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
