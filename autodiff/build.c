@@ -21,7 +21,10 @@ static void reset(reverse *r)
     memset(r->leaf_adjoint, 0, leaves * sizeof *r->leaf_adjoint);
     for (uint32_t i = 0; i < r->p->buffers.count; i++) {
         reverse_buffer *b = &r->buffers[i];
-        *b = (reverse_buffer){.activity = b->activity, .of = b->of, .wrt = b->wrt};
+        *b = (reverse_buffer){.activity = b->activity,
+                              .of = b->of,
+                              .wrt = b->wrt,
+                              .shadowed = b->shadowed};
     }
     r->log.count = r->replaying = r->arm = r->untested = 0;
     memset(r->dims, 0, r->p->dims.count * sizeof *r->dims);
@@ -88,7 +91,7 @@ vy_program *vy_reverse_build(reverse *r)
         for (uint32_t i = 1; i < r->p->buffers.count; i++)
             if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
                 !r->buffers[i].home)
-                vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+                vy_clear_adjoint(r, i);
         vy_reverse_range(r, 1, r->p->insts.count);
         finish_scalars(r);
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool vy_writes(const vy_program *p, uint32_t buffer)
+bool vy_is_written(const vy_program *p, uint32_t buffer)
 {
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
@@ -17,7 +17,7 @@ bool vy_grad_default_of(const vy_program *p, vy_buffer b)
 {
     const vy_buf *buf = &p->buffers.data[b.id];
     if (!vy_type_is_float(buf->type) || buf->workspace) return false;
-    return buf->cls == VY_OUT || (buf->cls == VY_INOUT && vy_writes(p, b.id));
+    return buf->cls == VY_OUT || (buf->cls == VY_INOUT && vy_is_written(p, b.id));
 }
 
 bool vy_grad_default_wrt(const vy_program *p, vy_buffer b)

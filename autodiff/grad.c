@@ -144,7 +144,7 @@ static void refuse_unsupported(reverse *r)
         if (r->p->insts.data[id].op == VY_OP_BARRIER) barrier = id;
     for (uint32_t id = 1; barrier && id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
-        if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !vy_writes(r->p, i->aux)) continue;
+        if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !vy_is_written(r->p, i->aux)) continue;
         vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
         if (cls != VY_OUT && cls != VY_INOUT) continue;
         vy_reverse_fail(
@@ -229,6 +229,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
+    if (r->failed) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 

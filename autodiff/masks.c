@@ -5,85 +5,148 @@
 // needed    values that the reverse sweep may ask for outside the arm they were made in, and which
 //           an `if` therefore hands out.  Generous: what turns out unused is removed afterwards.
 // maskable  every use of the value is conditional: an arm of a select, a candidate of min or max, an
-//           operand inside an `if` or loop that the value stands before, or an operand of something
-//           itself maskable.  Then a zero adjoint may mean "not selected", and 0·inf must not turn
-//           into NaN: the value's contributions are select(mask, g·d, 0), where the mask is the OR of
-//           the conditions of its uses.  Comparing the adjoint with zero instead would break second
-//           derivatives.
+//           operand whose derivative is zero by convention somewhere (abs at 0), an operand inside an
+//           `if` or loop that the value stands before, a store that may come to nothing, or an operand
+//           of something itself maskable.  Then a zero adjoint may mean "not selected", and 0·inf must
+//           not turn into NaN: the value's contributions are select(mask, g·d, 0), where the mask is the
+//           OR of the conditions of its uses.  Comparing the adjoint with zero instead would break
+//           second derivatives.
+//
+// A value that is not maskable counts always, that is, whenever it is computed.  For
+//
+//   s = 1;  for k in 0..n { s = s * q }       s and s * q count always if what the loop hands on does:
+//                                             the last turn by that, each other by the next one
+//
+// so counting is by assumption: all values count always until every use that made them do so is gone.
+// Each use is taken away once, hence linear.
+#include "ir/range.h"
 #include "reverse.h"
 
-// Some use of `id` counts whenever the value is computed.
-static void use(reverse *r, uint32_t user, uint32_t id, bool conditional)
+typedef struct masks {
+    reverse *r;
+    uint32_t *uses;  // by value: uses that count always
+    uint32_t *stack; // values whose last such use has gone
+    uint32_t count;
+} masks;
+
+static void change_use(masks *m, uint32_t id, int by)
 {
-    if (VY_IS_LEAF(id)) return;
-    if (r->s.parent[user] != r->s.parent[id]) conditional = true; // stands deeper
-    if (!conditional) r->maskable[id] = 0;
+    if (VY_IS_LEAF(id) || !vy_is_active(m->r, id)) return;
+    m->uses[id] += (uint32_t)by;
+    if (by < 0 && m->uses[id] == 0) m->stack[m->count++] = id;
 }
 
-// Operand k of a marker: the RESULT or CARRY that takes it over, or 0 for conditions and bounds.
-static uint32_t taken_over_by(const reverse *r, uint32_t id, uint32_t k)
+// An operand that stands before the construct counts only if that arm or an iteration runs.
+static void change_near(masks *m, uint32_t user, uint32_t id, int by)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    uint32_t skip = i->op == VY_OP_LOOP ? 3 : 0;
-    switch (i->op) {
-    case VY_OP_ELSE: return r->s.partner[id] + 1 + k;
-    case VY_OP_ENDIF:
-    case VY_OP_ENDCHECKPOINT: return id + 1 + k;
-    case VY_OP_LOOP:
-    case VY_OP_WHILE: return k < skip ? 0 : id + 1 + k - skip;
-    case VY_OP_ENDLOOP:
-        skip = (r->p->insts.data[r->s.partner[id]].flags & VY_FLAG_EXIT) != 0;
-        return k < skip ? 0 : id + 1 + k - skip;
-    default: return 0;
-    }
+    if (!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]) change_use(m, id, by);
 }
 
-static void scan_marker(reverse *r, uint32_t id)
+// What RESULT `id` of an `if` or checkpoint takes over.
+static void change_yields(masks *m, uint32_t id, int by)
 {
-    vy_op op = (vy_op)r->p->insts.data[id].op;
-    uint32_t opener = op == VY_OP_ELSE      ? r->s.partner[r->s.partner[id]]
-                      : op == VY_OP_ENDIF   ? r->s.partner[id]
-                      : op == VY_OP_ENDLOOP ? r->s.partner[id]
-                                            : 0;
-    for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
-        uint32_t a = vy_arg(r->p, id, k), heir = taken_over_by(r, id, k);
-        if (VY_IS_LEAF(a) || !heir || !vy_is_active(r, heir)) continue;
-        // What stands before the arm or the loop counts only if that arm or an iteration runs.
-        if (a < opener) continue;
-        // The yield of an arm, or the next value of a carried one, counts as its RESULT does.
-        if (!r->maskable[heir]) r->maskable[a] = 0;
-    }
-}
-
-// A carried value and the loop's result go together: either may be the use that counts.
-static void scan_loop_end(reverse *r, uint32_t end, const uint8_t *assumed)
-{
-    uint32_t opener = r->s.partner[end], skip = r->p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
-    for (uint32_t k = 0; k + skip < r->p->insts.data[opener].nargs; k++) {
-        uint32_t carry = opener + 1 + k, result = end + 1 + k;
-        bool always = (vy_is_active(r, carry) && !assumed[carry]) ||
-                      (vy_is_active(r, result) && !r->maskable[result]);
-        if (always) r->maskable[carry] = r->maskable[result] = 0;
-    }
-}
-
-static void scan_uses(reverse *r, uint32_t id, const uint8_t *assumed)
-{
-    const vy_inst *i = &r->p->insts.data[id];
-    vy_op op = (vy_op)i->op;
-    if (op == VY_OP_ENDLOOP) scan_loop_end(r, id, assumed);
-    if (vy_op_infos[op].effect == VY_CTRL) {
-        scan_marker(r, id);
+    const vy_program *p = m->r->p;
+    const vy_structure *s = &m->r->s;
+    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux, opener = s->partner[end];
+    uint32_t y = vy_arg(p, end, k);
+    if (p->insts.data[end].op == VY_OP_ENDCHECKPOINT) { // runs always
+        if (!VY_IS_LEAF(y) && (s->parent[y] == opener || s->parent[y] == s->parent[opener]))
+            change_use(m, y, by);
         return;
     }
-    bool active = vy_is_active(r, id);
-    bool effect = vy_op_is_memory(op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-    bool picks = op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK;
-    if (!active && !effect) return; // a use without a derivative
-    for (uint32_t k = 0; k < i->nargs; k++) {
-        bool chosen = picks && !(op == VY_OP_SELECT && k == 0);
-        use(r, id, vy_arg(r->p, id, k), !effect && (r->maskable[id] || chosen));
+    uint32_t middle = opener;
+    opener = s->partner[middle];
+    uint32_t x = vy_arg(p, middle, k);
+    if (!VY_IS_LEAF(x) && x > opener) change_use(m, x, by);
+    if (!VY_IS_LEAF(y) && y > opener) change_use(m, y, by);
+}
+
+// Carried value k of a loop: its initial and next values are used by the CARRY and by the RESULT.
+static void change_carried(masks *m, uint32_t opener, uint32_t k, int by)
+{
+    const vy_program *p = m->r->p;
+    uint32_t end = m->r->s.partner[opener];
+    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
+    uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
+    uint32_t next = vy_arg(p, end, keep + k);
+    change_near(m, opener, vy_arg(p, opener, skip + k), by);
+    if (!VY_IS_LEAF(next) && next > opener) change_use(m, next, by);
+}
+
+static void change_slot(masks *m, uint32_t id, int by)
+{
+    const vy_program *p = m->r->p;
+    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux;
+    vy_op op = (vy_op)p->insts.data[marker].op;
+    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) {
+        change_yields(m, id, by);
+        return;
     }
+    // Both have to count always; the use is entered by the CARRY and taken away by the first to go.
+    uint32_t opener = op == VY_OP_ENDLOOP ? m->r->s.partner[marker] : marker;
+    uint32_t carry = opener + 1 + k, result = m->r->s.partner[opener] + 1 + k;
+    uint32_t other = id == carry ? result : carry;
+    if (!vy_is_active(m->r, other) || m->r->maskable[other] || (by > 0 && id != carry)) return;
+    change_carried(m, opener, k, by);
+}
+
+// Is operand k used only where something holds?
+static bool is_chosen(const reverse *r, uint32_t id, uint32_t k)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_rule_drops(r->p, id, k);
+}
+
+// Enters (by = 1) or takes away (by = −1) the uses that `id` makes if it counts always.
+static void change_uses(masks *m, uint32_t id, int by)
+{
+    const vy_inst *i = &m->r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
+        if (vy_is_active(m->r, id)) change_slot(m, id, by);
+    } else if (vy_op_is_memory(op)) {
+        bool active = (m->r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->maskable[id])
+            change_near(m, id, vy_arg(m->r->p, id, i->nargs - 1), by);
+    } else if (vy_op_infos[op].effect != VY_CTRL && vy_is_active(m->r, id)) {
+        for (uint32_t k = 0; k < i->nargs; k++)
+            if (!is_chosen(m->r, id, k)) change_near(m, id, vy_arg(m->r->p, id, k), by);
+    }
+}
+
+// A store that is not proved in range, or whose element may never be seen, may come to nothing:
+// `maskable` of the store says so.
+static bool find_loose_stores(masks *m, vy_arena *arena)
+{
+    const vy_program *p = m->r->p;
+    uint8_t *proved = vy_arena_alloc(arena, p->insts.count);
+    if (!proved || !vy_prove_ranges(p, &m->r->s, arena, proved)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
+            m->r->maskable[id] = !proved[id] || m->r->buffers[p->insts.data[id].aux].shadowed;
+    }
+    return true;
+}
+
+static bool find_maskable(reverse *r)
+{
+    vy_arena arena = {0};
+    uint32_t n = r->p->insts.count;
+    masks m = {.r = r};
+    m.uses = vy_arena_alloc(&arena, n * sizeof *m.uses);
+    m.stack = vy_arena_alloc(&arena, n * sizeof *m.stack);
+    bool ok = m.uses && m.stack && vy_shadow_choose(r) && find_loose_stores(&m, &arena);
+    for (uint32_t id = 1; ok && id < n; id++) change_uses(&m, id, 1);
+    for (uint32_t id = 1; ok && id < n; id++)
+        if (vy_is_active(r, id) && !m.uses[id]) m.stack[m.count++] = id;
+    while (ok && m.count) {
+        uint32_t id = m.stack[--m.count];
+        change_uses(&m, id, -1);
+        r->maskable[id] = 1;
+    }
+    vy_arena_free(&arena);
+    return ok && vy_shadow_prune(r);
 }
 
 static void need(reverse *r, uint32_t id)
@@ -106,31 +169,9 @@ static void scan_needs(reverse *r, uint32_t id)
     }
 }
 
-// Whether a carried value is maskable depends on uses in the body, which stand before those that depend
-// on it: assume that it is, and look again where that was wrong.
-static void find_maskable(reverse *r, uint8_t *assumed)
-{
-    enum { PATIENCE = 20 };
-    uint32_t n = r->p->insts.count;
-    for (uint32_t id = 1; id < n; id++) assumed[id] = vy_is_active(r, id);
-    for (uint32_t round = 0;; round++) {
-        bool wrong = false;
-        for (uint32_t id = 1; id < n; id++) r->maskable[id] = vy_is_active(r, id);
-        for (uint32_t id = n; id-- > 1;) scan_uses(r, id, assumed);
-        for (uint32_t id = 1; id < n; id++) {
-            if (r->p->insts.data[id].op != VY_OP_CARRY || !assumed[id]) continue;
-            if (r->maskable[id] && round < PATIENCE) continue;
-            wrong |= !r->maskable[id] || round == PATIENCE;
-            assumed[id] = 0;
-        }
-        if (!wrong) return;
-    }
-}
-
 void vy_masks(reverse *r)
 {
-    uint32_t n = r->p->insts.count;
-    for (uint32_t id = 1; id < n; id++) {
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         scan_needs(r, id);
         bool memory =
@@ -139,7 +180,7 @@ void vy_masks(reverse *r)
         for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
             r->busy[up] = 1;
     }
-    // `slot` is scratch of the sweeps, and zero again before they start.
-    find_maskable(r, (uint8_t *)r->slot);
-    for (uint32_t id = 0; id < n; id++) r->slot[id] = 0;
+    if (find_maskable(r)) return;
+    vy_fail_oom(r->out);
+    r->failed = true;
 }

@@ -315,6 +315,20 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
     info->twin = info->twin ? info->twin : info->adjoint;
 }
 
+// Beside an adjoint in memory, what masks its elements: 1 where they have a cotangent, else 0.
+static void declare_shadow(reverse *r, uint32_t i)
+{
+    reverse_buffer *info = &r->buffers[i];
+    const vy_buf *buf = &r->p->buffers.data[i];
+    if (!info->shadowed || info->kind != ADJ_MEMORY) return;
+    const char *name = derived_name(r, "seen", buf->name);
+    info->shadow =
+        buf->cls == VY_LOCAL
+            ? declare(r, name, VY_LOCAL, i)
+            : declare_workspace(r, name, i, info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
+    if (info->shadow) vy_builder_program(r->b)->buffers.data[info->shadow].type = VY_U32;
+}
+
 static void declare_arrays(reverse *r, uint32_t i)
 {
     const vy_buf *buf = &r->p->buffers.data[i];
@@ -324,6 +338,7 @@ static void declare_arrays(reverse *r, uint32_t i)
     if (buf->cls == VY_LOCAL && is_active_buffer(r, i)) {
         info->adjoint = declare(r, derived_name(r, "adj", buf->name), VY_LOCAL, i);
         info->kind = ADJ_MEMORY;
+        declare_shadow(r, i);
     }
 }
 
@@ -353,6 +368,7 @@ static void declare_workspaces(reverse *r)
         }
         if (buf->cls != VY_IN && is_active_buffer(r, i) && !info->wrt)
             declare_adjoint_of_output(r, i);
+        if (buf->cls != VY_IN) declare_shadow(r, i);
         // len() of an output that nothing else shows
         if (!info->twin) info->twin = info->adjoint;
     }

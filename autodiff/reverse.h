@@ -35,6 +35,8 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool shadowed;    // its elements have masks, see shadow.c
+    uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
 } reverse_buffer;
 
@@ -56,7 +58,8 @@ typedef struct reverse {
     uint32_t *home;          // innermost LOOP or WHILE around it
     uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
     uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;       // every use of the value is conditional, see masks.c
+    uint8_t *maskable;       // every use of the value is conditional, see masks.c; of a store: it may
+                             // lie out of range
     uint8_t *busy;           // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
@@ -105,7 +108,7 @@ bool vy_reverse_result(reverse *r, vy_program *p);
 #define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
-bool vy_writes(const vy_program *p, uint32_t buffer);
+bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
 void vy_drop_scalars(vy_program *p, uint32_t first);
@@ -167,6 +170,14 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
+void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
+// ---- shadow.c
+bool vy_shadow_choose(reverse *r); // fills buffers[].shadowed; false: memory
+bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; false: memory
+// `buffer` and `condition` are of the primal and of the result, `index` is of the result.
+uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
+void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition);
 // ---- rules.c
 typedef struct rule {
     vy_builder *b;
@@ -186,6 +197,10 @@ typedef enum rule_kind {
     RULE_HAND,
 } rule_kind;
 rule_kind vy_rule_kind_of(vy_op op);
+// Is the derivative of `id` by operand k zero by convention for some operands?  Then
+// vy_rule_kept says where contribution `d` to it is not: a bool, or 0 for everywhere.
+bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
+uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
 void vy_rule_apply(vy_op op, rule *r);
 
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,

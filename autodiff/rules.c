@@ -122,3 +122,37 @@ rule_kind vy_rule_kind_of(vy_op op)
     if (op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_NEG) return RULE_LINEAR;
     return (rule_kind)kinds[op];
 }
+
+// Zero by convention: abs at 0, hypot and atan2 at the origin, pow at exponent 0 and at negative bases.
+bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k)
+{
+    const vy_scalar *other;
+    switch ((vy_op)p->insts.data[id].op) {
+    case VY_OP_ABS:
+    case VY_OP_HYPOT:
+    case VY_OP_ATAN2: return true;
+    case VY_OP_POW:
+        other = vy_id_const(p, vy_arg(p, id, 1 - k));
+        return !other || (k == 0 ? other->f == 0 : other->f <= 0);
+    default: return false;
+    }
+}
+
+static vy_value kept(vy_builder *b, uint32_t d, uint32_t g, int depth)
+{
+    const vy_program *p = vy_builder_program(b);
+    const vy_scalar *k = vy_id_const(p, d);
+    if (k) return vy_bool(b, k->f != 0);
+    if (d == g || depth == 0 || p->insts.data[d].op != VY_OP_SELECT) return vy_bool(b, true);
+    vy_value c = {vy_arg(p, d, 0)};
+    uint32_t x = vy_arg(p, d, 1), y = vy_arg(p, d, 2);
+    vy_value then = vy_and(b, c, kept(b, x, g, depth - 1));
+    return vy_or(b, then, vy_and(b, vy_not(b, c), kept(b, y, g, depth - 1)));
+}
+
+uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g)
+{
+    vy_value c = kept(b, d, g, 2);
+    const vy_scalar *k = vy_builder_failed(b) ? NULL : vy_id_const(vy_builder_program(b), c.id);
+    return k && k->u ? 0 : c.id;
+}

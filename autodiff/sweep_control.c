@@ -146,7 +146,7 @@ static void clear_local_adjoints(reverse *r, uint32_t home)
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
             r->buffers[i].home == home)
-            vy_emit(r->b, VY_OP_ZERO, VY_VOID, r->buffers[i].adjoint, 0, NULL);
+            vy_clear_adjoint(r, i);
 }
 
 // checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
@@ -203,6 +203,20 @@ static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
     *slot = 1;
 }
 
+// Does an initial or next value ask whether carried value k counts?
+static bool carries_mask(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    return is_maskable(r, vy_arg(r->p, f->opener, f->skip + k)) ||
+           is_maskable(r, vy_arg(r->p, f->end, f->keep + k));
+}
+
+// Whether the value of a CARRY or RESULT counts, as far as the reverse has come.
+static uint32_t counts(reverse *r, uint32_t id)
+{
+    if (!vy_is_active(r, id) || !r->adjoint[id]) return vy_bool(r->b, false).id;
+    return r->maskable[id] ? or_false(r, r->mask[id]) : vy_bool(r->b, true).id;
+}
+
 static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
@@ -211,7 +225,7 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         // last iteration, or the initial value, gave.
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
-        if (!vy_vec_push(list, a) || (is_maskable(r, carry) && !vy_vec_push(list, m))) oom(r);
+        if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -358,8 +372,10 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->captured || a->is_mask) continue;
-        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? carries[i + 1] : 0;
-        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i], mask);
+        uint32_t k = a->id - f->opener - 1;
+        bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
+        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i],
+                      masked ? carries[i + 1] : 0);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->replaying = outer;
@@ -370,8 +386,9 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        nexts[i] =
-            a->is_mask ? or_false(r, r->mask[a->id]) : or_zero(r, *adjoint_slot(r, a->id), a->id);
+        nexts[i] = !a->is_mask   ? or_zero(r, *adjoint_slot(r, a->id), a->id)
+                   : a->captured ? or_false(r, r->mask[a->id])
+                                 : counts(r, a->id);
     }
     vy_end_loop(r->b, 0, list->count, nexts, results);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -390,8 +407,10 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->captured || a->is_mask) continue;
-        uint32_t k = a->id - f->opener - 1, mask = is_maskable(r, a->id) ? results[i + 1] : 0;
-        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i], mask);
+        uint32_t k = a->id - f->opener - 1;
+        bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
+        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i],
+                      masked ? results[i + 1] : 0);
     }
 }
 
@@ -413,7 +432,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
         if (a->is_mask)
-            in[i] = or_false(r, a->captured ? a->before : r->mask[result]);
+            in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }

@@ -106,6 +106,9 @@ static void reverse_load(reverse *r, uint32_t id)
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
     accumulate(r, info->adjoint, index, g, once);
+    if (!info->shadow) return;
+    uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
+    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id);
 }
 
 // The adjoint of the element that `id` writes; for a store it is cleared, for an addition it stays.
@@ -125,8 +128,28 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
     if (info->kind == ADJ_MEMORY && clear) {
         index[rank] = vy_zero(r->b, type).id;
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
+        if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
     return g;
+}
+
+void vy_clear_adjoint(reverse *r, uint32_t buffer)
+{
+    const reverse_buffer *info = &r->buffers[buffer];
+    vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
+    if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
+}
+
+// When the store or addition `id` counts: its element exists, and was seen.  0: always, or nobody asks.
+static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
+{
+    const reverse_buffer *info = &r->buffers[r->p->insts.data[id].aux];
+    uint32_t index[VY_MAX_RANK];
+    if (!r->maskable[id] || VY_IS_LEAF(value) || !r->maskable[value] || info->kind == ADJ_ZERO)
+        return 0;
+    map_index(r, id, index);
+    if (info->shadow) return vy_shadow_read(r, r->p->insts.data[id].aux, index);
+    return vy_in_range(r, info->kind == ADJ_ONES ? info->twin : info->adjoint, index);
 }
 
 static void refuse(reverse *r, uint32_t id)
@@ -161,8 +184,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         // What was in the array before came to nothing.  Where there is one clear only, the adjoint
         // starts from zero anyway: at the beginning of the reverse, or of each iteration.
         const reverse_buffer *info = &r->buffers[i->aux];
-        if (info->clears > 1 && info->kind == ADJ_MEMORY)
-            vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
+        if (info->clears > 1 && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
     uint32_t value = vy_arg(r->p, id, i->nargs - 1);
@@ -172,10 +194,11 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.
-        uint32_t g = element_adjoint(r, id, true);
-        vy_contribute(r, value, g, 0);
+        uint32_t counts = reaches(r, id, value); // before the element is cleared
+        vy_contribute(r, value, element_adjoint(r, id, true), counts);
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
-        if (vy_is_active(r, value)) vy_contribute(r, value, element_adjoint(r, id, false), 0);
+        if (vy_is_active(r, value))
+            vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
     } else if (op == VY_OP_ATOMIC_ADD) {
         vy_reverse_fail(
             r, VY_E_NOT_DIFFERENTIABLE, id, "do not use the old value, or cut it with stop_grad(…)",

@@ -121,6 +121,8 @@ static bool visit(dse *d, uint32_t id)
         forget_between(d, id, vy_closer(d->p, &d->s, id));
     } else if (op == VY_OP_ELSE) {
         d->now = *d->saved[d->s.depth[id]];
+    } else if (op == VY_OP_TEST) {
+        d->now.count = 0; // the body follows, or what stands behind the loop
     } else if (op == VY_OP_BARRIER) {
         forget_between(d, id, id);
     } else if (vy_op_is_memory(op)) {

@@ -12,7 +12,9 @@
 // elements assigned inside.  What that adds needlessly (an array that lives in a loop's body) is what
 // cleanup takes out again.
 //
-// All indices of the array must be constants; out of range, a load is zero and a store nothing.
+// All indices of the array must be constants; out of range, a load is zero and a store nothing.  A
+// while's condition may not assign it (a function that is called there can): the condition runs once more
+// than the body, and its last values are carried nowhere.
 // Needs valid structure; keeps lines.  At most MAX_ELEMENTS per array and MAX_VARS per program.
 #include "pass.h"
 
@@ -71,11 +73,16 @@ static bool choose(scalarise *z)
         const vy_buf *buf = &p->buffers.data[b];
         z->base[b] = buf->cls == VY_LOCAL && elements(p, buf) <= MAX_ELEMENTS;
     }
+    uint32_t conditions = 0; // whiles whose condition this is part of
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t var;
+        conditions += i->op == VY_OP_WHILE;
+        conditions -= i->op == VY_OP_TEST;
+        if (!vy_op_is_memory((vy_op)i->op) || !z->base[i->aux]) continue;
         if (i->op == VY_OP_LOAD || i->op == VY_OP_STORE)
-            if (z->base[i->aux] && !element(z, id, &var)) z->base[i->aux] = 0;
+            if (!element(z, id, &var)) z->base[i->aux] = 0;
+        if (i->op != VY_OP_LOAD && conditions) z->base[i->aux] = 0;
     }
     // Arrays without an access left are none of ours.
     for (uint32_t id = 1; id < p->insts.count; id++) {
