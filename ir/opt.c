@@ -18,6 +18,7 @@ static const struct {
     {"dce",       vy_pass_dce,       1},
     {"forward",   vy_pass_forward,   1},
     {"unroll",    vy_pass_unroll,    2},
+    {"licm",      vy_pass_licm,      2}, // indices that do not change
     {"promote",   vy_pass_promote,   2},
     {"accumulate", vy_pass_accumulate, 2},
     {"scalarise", vy_pass_scalarise, 2},
