@@ -253,7 +253,8 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
 }
 
 // Differentiates the primal, cutting loops into segments as often as asked for.
-static bool differentiate(vy_program *primal, const vy_program *source, reverse *r)
+static bool differentiate(vy_program *primal, const vy_program *source,
+                          const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
@@ -273,6 +274,7 @@ static bool differentiate(vy_program *primal, const vy_program *source, reverse 
         *r = (reverse){.p = primal, .options = r->options, .out = r->out, .failed = !ok};
         if (!ok) break;
     }
+    if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
     free_tables(r);
     vy_free(hints);
@@ -311,7 +313,8 @@ static vy_module *result_module(const vy_module *m)
     return out;
 }
 
-vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag)
 {
     static const vy_grad_options defaults = {0};
     if (!options) options = &defaults;
@@ -327,7 +330,7 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     bool ok = primal && simplify_primal(primal);
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
-        ok = differentiate(primal, source, &r);
+        ok = differentiate(primal, source, observer, &r);
     }
     if (!ok) {
         if (out && !vy_module_ok(out))
@@ -342,4 +345,9 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     vy_program_free(primal);
     vy_module_free(scratch);
     return out;
+}
+
+vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    return vy_grad_observed(m, options, NULL, diag);
 }

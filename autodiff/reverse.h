@@ -54,13 +54,13 @@ typedef struct reverse {
     // ---- facts about the primal, by instruction id
     const uint32_t *hints; // by instruction: upper bound, see bound.h; or NULL
     uint8_t *activity;
-    uint8_t *leaf_activity;  // by leaf
-    uint32_t *home;          // innermost LOOP or WHILE around it
-    uint32_t *scope;         // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
-    uint8_t *needed;         // the reverse sweep may ask for the value outside its own arm
-    uint8_t *maskable;       // every use of the value is conditional, see masks.c; of a store: it may
-                             // lie out of range
-    uint8_t *busy;           // openers: something inside has an adjoint
+    uint8_t *leaf_activity; // by leaf
+    uint32_t *home;         // innermost LOOP or WHILE around it
+    uint32_t *scope;        // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
+    uint8_t *needed;        // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
+                       // lie out of range
+    uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     // ---- the result so far, by instruction id of the primal
     uint32_t *map;      // value
@@ -93,6 +93,15 @@ typedef struct reverse {
     bool failed;
 } reverse;
 
+// ---- grad.c
+// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before parameters
+// that nobody uses are dropped.
+typedef struct reverse_observer {
+    void (*note)(void *user, const reverse *r, const vy_program *result);
+    void *user;
+} reverse_observer;
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag);
 // ---- build.c
 // Each returns a program, simplified, or NULL; the module does not list it yet.
 vy_program *vy_reverse_build(reverse *r); // forward and reverse sweep
@@ -154,6 +163,8 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
 // Adds `g` to the adjoint of `id`; `edge` says when this use counts (0: always).
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge);
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask);
+// Names a carried adjoint after the value it belongs to, for readers: `adj_s`.
+void vy_name_adjoint(reverse *r, uint32_t adjoint, uint32_t of);
 static inline bool vy_is_active(const reverse *r, uint32_t id)
 {
     uint8_t a = VY_IS_LEAF(id) ? r->leaf_activity[VY_LEAF_INDEX(id)] : r->activity[id];

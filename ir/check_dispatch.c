@@ -128,7 +128,7 @@ static bool make_known(known_dims *k, const vy_pipe_step *s, const vy_dim_facts 
         known[i] = v->kind == VY_PIPE_DIM && facts->form[v->dim.id].base == 0;
         if (known[i]) scalars[i] = facts->form[v->dim.id].offset;
     }
-    vy_program_dim_values(p, scalars, known, k->values, k->states);
+    vy_program_dim_values(p, scalars, known, NULL, k->values, k->states);
     return true;
 }
 

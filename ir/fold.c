@@ -130,6 +130,23 @@ static uint32_t divide_by_power(const fold_context *f)
                : 0;
 }
 
+// Exactly one of two bools holds: x and !x, or x == y and x != y.
+static bool complements(const fold_context *f)
+{
+    const vy_program *p = f->b->p;
+    const uint32_t *x = made_by(f, 0, VY_OP_NOT), *y = made_by(f, 1, VY_OP_NOT);
+    if ((x && x[0] == f->args[1]) || (y && y[0] == f->args[0])) return true;
+    const bool first_eq = made_by(f, 0, VY_OP_EQ) != NULL;
+    x = made_by(f, 0, first_eq ? VY_OP_EQ : VY_OP_NE);
+    y = made_by(f, 1, first_eq ? VY_OP_NE : VY_OP_EQ);
+    if (x && y) return x[0] == y[0] && x[1] == y[1];
+    // a < b and b <= a, where no NaN can be
+    const bool first_lt = made_by(f, 0, VY_OP_LT) != NULL;
+    x = made_by(f, 0, first_lt ? VY_OP_LT : VY_OP_LE);
+    y = made_by(f, 1, first_lt ? VY_OP_LE : VY_OP_LT);
+    return x && y && x[0] == y[1] && x[1] == y[0] && !vy_type_is_float(vy_id_type(p, x[0]));
+}
+
 static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_t y)
 {
     return vy_emit(f->b, VY_OP_SELECT, f->type, 0, 3, (uint32_t[]){c, x, y});
@@ -195,8 +212,10 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(ABS,    is_float, EXACT, INNER(0, NEG),                 emit1(f, VY_OP_ABS, INNER(0, NEG)[0])) \
     R(AND,    is_int,   EXACT, IS(1, 0),                      B)                                   \
     R(AND,    is_bool,  EXACT, IS(1, 0),                      B)                                   \
+    R(AND,    is_bool,  EXACT, complements(f),                constant(f, 0))                      \
     R(AND,    is_int,   EXACT, A == B || all_ones(f, 1),      A)                                   \
     R(AND,    is_bool,  EXACT, A == B || all_ones(f, 1),      A)                                   \
+    R(OR,     is_bool,  EXACT, complements(f),                constant(f, 1))                      \
     R(OR,     is_int,   EXACT, A == B || IS(1, 0),            A)                                   \
     R(OR,     is_bool,  EXACT, A == B || IS(1, 0),            A)                                   \
     R(OR,     is_int,   EXACT, all_ones(f, 1),                B)                                   \

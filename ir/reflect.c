@@ -33,7 +33,7 @@ static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t 
 
 // Nodes refer to earlier ones, so one pass does it, however deep an expression is.
 void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
-                           int64_t *values, vy_dim_state *states)
+                           const int64_t *lengths, int64_t *values, vy_dim_state *states)
 {
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *n = &p->dims.data[i];
@@ -41,6 +41,8 @@ void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bo
         states[i] = VY_DIM_IS_KNOWN;
         if (n->op == VY_DIM_CONST)
             values[i] = n->value;
+        else if (n->op == VY_DIM_UNKNOWN && lengths && lengths[n->value] >= 0)
+            values[i] = lengths[n->value];
         else if (n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_STEP)
             states[i] = VY_DIM_IS_OPEN;
         else if (n->op == VY_DIM_SCALAR && known[n->value])

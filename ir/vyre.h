@@ -199,11 +199,12 @@ VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
 // Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer
-// scalars.  OPEN: it needs one for which known[] is false, or is `?`.  BAD: overflow, division by zero.
+// scalars and, by vy_buffer.id, the lengths of the buffers declared `?` (-1: not known; NULL: none is).
+// OPEN: it needs one that is not known.  BAD: overflow, division by zero.
 typedef enum vy_dim_state { VY_DIM_IS_KNOWN, VY_DIM_IS_OPEN, VY_DIM_IS_BAD } vy_dim_state;
 VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the largest id
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
-                                  int64_t *values, vy_dim_state *states);
+                                  const int64_t *lengths, int64_t *values, vy_dim_state *states);
 // Turns that the loops of one invocation take together, at most, given the values of scalars (by index)
 // and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory is out); such
 // a loop counts as one turn.

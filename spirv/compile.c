@@ -57,13 +57,25 @@ static void declare_source(vy_spv *m, const vy_program *p)
     VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
 }
 
-// What is compiled: programs, or the pipeline that dispatches them.
+// What is compiled: programs, or the pipeline that dispatches them.  A pipeline that dispatches none
+// gets a kernel that does nothing, as Vulkan takes no module without an entry point.
 typedef struct job {
     const vy_program *const *programs;
     uint32_t count;
     const vy_pipeline *pipeline;
     vy_pipe_kernels used; // by the pipeline
+    vy_module *idle;      // holds the program that does nothing
 } job;
+
+static bool make_idle(job *j, vy_arena *arena)
+{
+    j->idle = vy_module_new();
+    vy_builder *b = j->idle ? vy_program_begin(j->idle, j->pipeline->name) : NULL;
+    j->used.programs[0] = b ? vy_program_end(b) : NULL;
+    j->used.sliced[0] = vy_arena_alloc(arena, sizeof **j->used.sliced);
+    j->used.count = 1;
+    return j->used.programs[0] && j->used.sliced[0];
+}
 
 static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kernels, vy_plan *plans)
 {
@@ -112,19 +124,16 @@ static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_di
     if (!options) options = &defaults;
     if (j->pipeline) {
         if (!vy_pipe_kernels_make(j->pipeline, &r->arena, &j->used)) return false;
+        if (j->used.count == 0 && !make_idle(j, &r->arena)) return false;
         j->programs = j->used.programs;
         j->count = j->used.count;
     }
     if (j->count == 0) {
-        if (j->pipeline)
-            vy_diag_set(diag, VY_E_API, j->pipeline->line, 0, "dispatch a program in it",
-                        "pipeline %s dispatches no program", j->pipeline->name);
-        else
-            vy_diag_set(diag, VY_E_API, 0, 0, NULL, "vy_compile_module: no program");
+        vy_diag_set(diag, VY_E_API, 0, 0, NULL, "vy_compile_module: no program");
         return false;
     }
-    vy_kernel *kernels = vy_arena_alloc(&r->arena, j->count * sizeof *kernels);
-    vy_plan *plans = vy_arena_alloc(&r->arena, j->count * sizeof *plans);
+    vy_kernel *kernels = vy_arena_alloc(&r->arena, (j->count + 1) * sizeof *kernels);
+    vy_plan *plans = vy_arena_alloc(&r->arena, (j->count + 1) * sizeof *plans);
     if (!kernels || !plans) return false;
     vy_spv m = {.options = options,
                 .version = target_versions[options->target],
@@ -146,7 +155,9 @@ static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag
     memset(diag, 0, sizeof *diag);
     vy_result *r = vy_realloc(NULL, sizeof *r);
     if (r) memset(r, 0, sizeof *r);
-    if (r && compile(r, j, options, diag)) return &r->pub;
+    const bool ok = r && compile(r, j, options, diag);
+    vy_module_free(j->idle);
+    if (ok) return &r->pub;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     if (r) vy_compiled_free(&r->pub);
     return NULL;

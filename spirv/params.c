@@ -55,16 +55,16 @@ static void add_extents(vy_fn *f)
     }
 }
 
-// Bindings are numbered as describe.c lists them.
+// Bindings are numbered as describe.c lists them.  A binding that the code never touches has a field
+// too: whoever binds a slice need not know.
 static void add_offset_fields(vy_fn *f)
 {
     char name[96];
     for (uint32_t b = 1, binding = 0; f->d->sliced && b < f->p->buffers.count; b++) {
         const vy_buf *buf = &f->p->buffers.data[b];
-        const vy_mem_facts *use = &f->facts->buffers[b];
         if (buf->cls > VY_INOUT) continue;
         snprintf(name, sizeof name, "_offset_%.80s", buf->name);
-        if (f->d->sliced[b] && (use->loaded || use->stored))
+        if (f->d->sliced[b])
             f->arrays[b].offset_field =
                 vy_describe_param(f->d, name, VY_PARAM_OFFSET, VY_U32, binding) + 1;
         binding++;

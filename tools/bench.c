@@ -16,13 +16,30 @@ typedef struct lane { // one of the two programs; without buffers: not there
     bool upload; // has `inout` buffers, which every run must find as they were
     double *ms;
     double median, least, most;
-    uint64_t bytes; // of bound buffers: `in` read, `out` written, `inout` both
+    uint64_t bytes;  // of bound buffers: `in` read, `out` written, `inout` both
+    vy_amount flops; // float operations of one run, counted statically (ir/cost.h)
 } lane;
 
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+// What the optimised program does; chunks for drivers that count turns add up to the same.
+static bool lane_count(lane *l, const uint32_t groups[3], vy_diag *d)
+{
+    launch_sizes z;
+    l->flops = (vy_amount){0};
+    if (l->data.what.pipeline) return true; // how often its programs run may depend on data
+    if (!sizes_of(&z, &l->data, groups, d)) return false;
+    vy_cost *cost = vy_program_cost(l->data.program, &z.sizes);
+    if (cost) l->flops = cost->all_flops;
+    l->flops.text = NULL; // the cost's
+    l->flops.atmost |= cost && cost->conditional;
+    vy_cost_free(cost);
+    sizes_free(&z);
+    return cost || fail_memory(d);
 }
 
 static bool lane_prepare(lane *l, command *c, vy_diag *d)
@@ -36,8 +53,8 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
         l->upload |= b->info.cls == VY_INOUT;
     }
     double warm;
-    return runner_prepare(&l->runner, c, &l->data, d) && runner_upload(&l->runner, d) &&
-           runner_run(&l->runner, c, &warm, d);
+    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, l->runner.groups, d) &&
+           runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
 }
 
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
@@ -59,6 +76,12 @@ static double rate(const lane *l)
     return l->median > 0 ? (double)l->bytes / l->median * 1e-6 : -1;
 }
 
+// Negative where the operations depend on data.
+static double flop_rate(const lane *l)
+{
+    return l->median > 0 && l->flops.known ? (double)l->flops.value / l->median * 1e-6 : -1;
+}
+
 static bool lane_json(const lane *l, cJSON *top)
 {
     if (!l->ms) return cJSON_AddNullToObject(top, l->title) != NULL;
@@ -66,7 +89,12 @@ static bool lane_json(const lane *l, cJSON *top)
     return o && json_string(o, "program", runnable_name(l->data.what)) &&
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
            json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
-           json_number(o, "gb_per_s", rate(l), 6);
+           json_number(o, "gb_per_s", rate(l), 6) &&
+           json_integer(o, "workspace_bytes", l->data.kept) &&
+           (l->flops.known ? json_integer(o, "flops", l->flops.value)
+                           : json_string(o, "flops", NULL)) &&
+           cJSON_AddBoolToObject(o, "flops_at_most", l->flops.known && l->flops.atmost) &&
+           json_number(o, "gflop_per_s", flop_rate(l), 6);
 }
 
 static bool has_ratio(const lane lanes[2]) { return lanes[1].ms && lanes[0].median > 0; }
@@ -92,8 +120,16 @@ static bool print_text(const lane lanes[2], command *c, const char *device, vy_d
         const lane *l = &lanes[i];
         text_printf(&c->out, "%-9s %.4g ms", l->title, l->median);
         if (rate(l) >= 0) text_printf(&c->out, ", %.4g GB/s", rate(l));
-        text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes)\n",
+        if (flop_rate(l) >= 0)
+            text_printf(&c->out, ", %s%.4g GFLOP/s", l->flops.atmost ? "at most " : "",
+                        flop_rate(l));
+        text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes",
                     (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
+        if (l->data.kept)
+            text_printf(&c->out, ", workspace %llu", (unsigned long long)l->data.kept);
+        if (l->flops.known)
+            text_printf(&c->out, ", %llu flops", (unsigned long long)l->flops.value);
+        text_puts(&c->out, ")\n");
     }
     if (has_ratio(lanes))
         text_printf(&c->out, "ratio     %.3g\n", lanes[1].median / lanes[0].median);
@@ -115,11 +151,18 @@ static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, v
     bool ok = specs_parse(ct, "--ct", &c->o.ct, d);
     for (uint32_t i = 0; ok && i < ct->count; i++)
         ok = names_add(&seeds, ct->data[i].name) || fail_memory(d);
-    ok = ok && derive(c, what, &seeds, d);
+    while (ok) {
+        ok = derive(c, what, &seeds, d) &&
+             binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
+             binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
+             binding_tape(&lanes[1].data, c->o.tape_limit, d);
+        if (ok || !derive_with_less(c, d)) break;
+        ok = true; // with tapes that are within the limit, perhaps
+        binding_free(&lanes[1].data);
+        lanes[1].data = (binding){0};
+    }
     names_free(&seeds);
-    return ok && binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
-           binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
-           binding_tape(&lanes[1].data, c->o.tape_limit, d);
+    return ok;
 }
 
 static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)

@@ -49,10 +49,13 @@ bool binding_create(binding *b, runnable what, bool f64, vy_diag *d)
     b->values = calloc(scalars + 1, sizeof *b->values);
     b->known = calloc(scalars + 1, sizeof *b->known);
     b->dims = calloc(vy_program_dim_count(p) + 1, sizeof *b->dims);
+    b->lengths = calloc(vy_program_buffer_count(p) + 1, sizeof *b->lengths);
     b->dim_states = calloc(vy_program_dim_count(p) + 1, sizeof *b->dim_states);
-    if (!b->buffers || !b->scalars || !b->values || !b->known || !b->dims || !b->dim_states)
+    if (!b->buffers || !b->scalars || !b->values || !b->known || !b->dims || !b->dim_states ||
+        !b->lengths)
         return fail_memory(d);
     for (uint32_t i = 0; i < scalars; i++) b->scalars[i].info = vy_program_scalar(p, i);
+    for (uint32_t i = 0; i <= buffers; i++) b->lengths[i] = -1;
     for (uint32_t i = 1; i <= buffers; i++) {
         vy_buffer_info info = vy_program_buffer(p, (vy_buffer){i});
         if (info.cls == VY_SHARED || info.cls == VY_LOCAL || info.workspace) continue;
@@ -71,6 +74,7 @@ void binding_free(binding *b)
     free(b->known);
     free(b->dims);
     free(b->dim_states);
+    free(b->lengths);
     *b = (binding){0};
 }
 
@@ -218,7 +222,8 @@ bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
         }
         if (__builtin_add_overflow(total, bytes, &total)) total = UINT64_MAX;
     }
+    b->kept = total;
     return total <= limit ||
-           fail(d, TOOL_SHAPE, TAPE_FIX, "the reverse keeps %llu bytes on tapes; the limit is %llu",
+           fail(d, TOOL_TAPE, NULL, "the reverse keeps %llu bytes on tapes; the limit is %llu",
                 (unsigned long long)total, (unsigned long long)limit);
 }

@@ -7,6 +7,8 @@
 #include "tools/options.h"
 #include "tools/runnable.h"
 
+#include "ir/cost.h"
+
 typedef enum shape_state {
     SHAPE_NONE, // nothing said: it follows from the declaration
     SHAPE_FLAT, // so many elements
@@ -33,6 +35,7 @@ typedef struct binding {
     runnable what;
     const vy_program *program; // its parameters
     uint64_t limit;            // of workspaces, in bytes; 0: none
+    uint64_t kept;             // what they take; 0 for a pipeline
     bool f64;                  // floats are kept in double
     bound_buffer *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
@@ -41,9 +44,18 @@ typedef struct binding {
     spec fallback;   // of binding_specs
     int64_t *values; // of the scalars
     bool *known;
-    int64_t *dims; // of the dimensions, by vy_dim.id
+    int64_t *lengths; // of buffers with one dimension, by vy_buffer.id; -1: not known yet
+    int64_t *dims;    // of the dimensions, by vy_dim.id
     vy_dim_state *dim_states;
 } binding;
+
+// What is known of the launch, for formulas (sizes.c); refers to the binding.
+typedef struct launch_sizes {
+    vy_sizes sizes;
+    uint64_t *lengths;
+} launch_sizes;
+bool sizes_of(launch_sizes *z, const binding *b, const uint32_t groups[3], vy_diag *d);
+void sizes_free(launch_sizes *z);
 
 typedef struct specs {
     spec *data;
@@ -72,6 +84,8 @@ bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d);
 bool binding_fill(binding *b, vy_diag *d);
 
 bool binding_infer(binding *b, vy_diag *d); // the first step of binding_fill (shape.c)
+// The same, leaving open what nothing decides.
+bool binding_infer_some(binding *b, vy_diag *d);
 
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents as `ct` says, else as ones.

@@ -7,6 +7,8 @@
 #include "tools/options.h"
 #include "tools/runnable.h"
 
+#include "autodiff/grad.h"
+
 typedef struct gpu gpu; // gpu.h
 
 typedef struct command {
@@ -14,11 +16,13 @@ typedef struct command {
     text contents;      // of the file
     vy_module *module;  // parsed
     vy_module *derived; // by derive(), if it was
-    text out;           // goes to stdout when everything went well
-    outputs files;      // the same for files
-    gpu *gpu;           // once opened
-    bool color;         // of stderr
-    int status;         // of a run without error; STATUS_CHECK: `check` found a fault
+    uint32_t
+        storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
+    text out;    // goes to stdout when everything went well
+    outputs files; // the same for files
+    gpu *gpu;      // once opened
+    bool color;    // of stderr
+    int status;    // of a run without error; STATUS_CHECK: `check` found a fault
 } command;
 
 // Each returns false with *d.
@@ -26,6 +30,7 @@ bool verb_grad(command *c, vy_diag *d);
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);
 bool verb_run(command *c, vy_diag *d);
+bool verb_explain(command *c, vy_diag *d);
 bool verb_check(command *c, vy_diag *d);
 bool verb_bench(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
@@ -40,6 +45,15 @@ bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_dia
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
 // a buffer: then all cotangents of that order are.
 bool derive(command *c, runnable from, const names *seeds, vy_diag *d);
+// After an error: if it says that tapes are too large, and --checkpoint leaves the choice to us, sets
+// c->storage to the next step, drops c->derived and the error: derive again.
+bool derive_with_less(command *c, vy_diag *d);
+// What derive() asks vy_grad for.  again: of a derivative; `results` takes the names of its outputs.
+bool grad_request(const command *c, runnable from, bool again, bool seeded, names *results,
+                  vy_grad_options *g, vy_diag *d);
+// What optimize() asks vy_optimize for.
+bool optimizer_request(command *c, bool for_eval, const struct binding *data, vy_opt_options *opt,
+                       vy_diag *d);
 // Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
 // be run with; NULL: anything.
 bool optimize(command *c, vy_module *m, bool for_eval, const struct binding *data, vy_diag *d);

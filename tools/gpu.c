@@ -28,7 +28,7 @@ bool gpu_fail(const vkrt_error *e, vy_diag *d)
     case VKRT_UNSET:
     case VKRT_CHECK:
     case VKRT_UNALIGNED: return fail(d, TOOL_SHAPE, e->fix, "%s", e->text);
-    case VKRT_OVER_BUDGET: return fail(d, TOOL_SHAPE, TAPE_FIX, "%s", e->text);
+    case VKRT_OVER_BUDGET: return fail(d, TOOL_TAPE, NULL, "%s", e->text);
     default: return fail(d, TOOL_DEVICE, e->fix, "%s", e->text);
     }
 }

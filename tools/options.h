@@ -28,6 +28,7 @@ typedef enum verb {
 
 typedef enum engine { ENGINE_VULKAN, ENGINE_EVAL } engine;
 enum { SEED_ONES, SEED_BUFFER };
+enum { CHECKPOINT_AUTO, CHECKPOINT_NONE, CHECKPOINT_SQRT };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { EVAL_DECLARED, EVAL_F64 };
 

@@ -128,16 +128,19 @@ static bool derive_for(session *s, command *c, runnable what, vy_diag *d)
     return ok;
 }
 
-static bool bind_data(session *s, command *c, runnable what, vy_diag *d)
+static bool bind_forward(session *s, command *c, runnable what, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
-    if (!binding_create(&s->forward, what, f64, d) || !binding_set(&s->forward, &c->o.set, d) ||
-        !binding_specs(&s->forward, &s->in, NULL, d) || !binding_fill(&s->forward, d))
-        return false;
-    if (!c->derived) return check_out(s, d);
+    return binding_create(&s->forward, what, f64, d) && binding_set(&s->forward, &c->o.set, d) &&
+           binding_specs(&s->forward, &s->in, NULL, d) && binding_fill(&s->forward, d);
+}
+
+static bool bind_backward(session *s, command *c, vy_diag *d)
+{
+    const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->backward, runnable_result(c->derived), f64, d) && check_ct(s, d) &&
            binding_derive(&s->backward, &s->forward, &s->ct, d) &&
-           binding_tape(&s->backward, c->o.tape_limit, d) && check_out(s, d);
+           binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
 // The driver would say nothing.
@@ -169,6 +172,36 @@ static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
     return true;
 }
 
+static void drop_backward(session *s)
+{
+    runner_free(&s->run_backward);
+    binding_free(&s->backward);
+    s->run_backward = (runner){0};
+    s->backward = (binding){0};
+}
+
+// Derives and binds again, keeping less, until the tapes are within the limit.
+static bool prepare_backward(session *s, command *c, runnable what, vy_diag *d)
+{
+    while (!derive_for(s, c, what, d) || !bind_backward(s, c, d)) {
+        if (!derive_with_less(c, d)) return false;
+        drop_backward(s);
+    }
+    return true;
+}
+
+// Some tapes have a length only when the program before has run.
+static bool run_backward(session *s, command *c, runnable what, vy_diag *d)
+{
+    while (!optimize(c, c->derived, c->o.engine == ENGINE_EVAL, &s->backward, d) ||
+           !execute(&s->run_backward, s, c, &s->backward, d)) {
+        if (!derive_with_less(c, d)) return false;
+        drop_backward(s);
+        if (!prepare_backward(s, c, what, d)) return false;
+    }
+    return true;
+}
+
 static bool session_run(session *s, command *c, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
@@ -179,16 +212,16 @@ static bool session_run(session *s, command *c, vy_diag *d)
         !specs_parse(&s->in, "--in", &c->o.in, d) || !specs_parse(&s->ct, "--ct", &c->o.ct, d) ||
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
-    if (c->o.grad && !derive_for(s, c, what, d)) return false;
-    s->compile_ms = now_ms() - start;
-    if (!bind_data(s, c, what, d) || (!eval && !gpu_open_device(c, d))) return false;
-    const double optimised = now_ms(); // for this device
-    if (!optimize(c, c->module, eval, &s->forward, d) ||
-        (c->derived && !optimize(c, c->derived, eval, &s->backward, d)))
+    if (!bind_forward(s, c, what, d) || (c->o.grad && !prepare_backward(s, c, what, d)) ||
+        !check_out(s, d))
         return false;
+    s->compile_ms = now_ms() - start;
+    if (!eval && !gpu_open_device(c, d)) return false;
+    const double optimised = now_ms(); // for this device
+    if (!optimize(c, c->module, eval, &s->forward, d)) return false;
     s->compile_ms += now_ms() - optimised;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
-           (!c->derived || execute(&s->run_backward, s, c, &s->backward, d));
+           (!c->derived || run_backward(s, c, what, d));
 }
 
 // ------------------------------------------------------------------------------------------- results

@@ -87,7 +87,7 @@ static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const
         if (scalars && known[i]) scalars[i] = dims[from->dim.id];
     }
     if (scalars && known && own) {
-        vy_program_dim_values(p, scalars, known, scalars + n, own);
+        vy_program_dim_values(p, scalars, known, NULL, scalars + n, own);
         turns = vy_program_loop_turns(p, scalars, scalars + n, &complete);
     }
     free(scalars);

@@ -33,28 +33,28 @@ bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d)
 }
 
 // --groups X[,Y[,Z]], for a program without `over` and only for it
-static bool take_groups(runner *r, const command *c, vy_diag *d)
+bool groups_parse(const command *c, runnable what, uint32_t groups[3], vy_diag *d)
 {
     const char *at = c->o.groups;
-    const char *name = runnable_name(r->what);
-    const bool own = r->what.pipeline || vy_program_over_count(r->what.program) > 0;
+    const char *name = runnable_name(what);
+    const bool own = what.pipeline || vy_program_over_count(what.program) > 0;
     if (own && at)
         return fail(d, TOOL_USAGE, "leave --groups out",
-                    r->what.pipeline ? "pipeline %s says itself how many workgroups it dispatches"
-                                     : "%s has a domain `over` of its own",
+                    what.pipeline ? "pipeline %s says itself how many workgroups it dispatches"
+                                  : "%s has a domain `over` of its own",
                     name);
     if (own) return true;
     if (!at)
         return fail(d, TOOL_MISSING, "add --groups X,Y,Z", "%s has no `over`: how many workgroups?",
                     name);
-    for (int i = 0; i < 3; i++) r->groups[i] = 1;
+    for (int i = 0; i < 3; i++) groups[i] = 1;
     for (int i = 0;; i++) {
         const size_t n = strcspn(at, ",");
         vy_scalar v;
         if (i == 3 || number_parse(VY_U32, at, n, &v) || v.u == 0)
             return fail(d, TOOL_USAGE, "",
                         "--groups %s: one to three counts from 1 up are expected", c->o.groups);
-        r->groups[i] = (uint32_t)v.u;
+        groups[i] = (uint32_t)v.u;
         if (!at[n]) return true;
         at += n + 1;
     }
@@ -173,7 +173,8 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
     if (!ok && b->limit && d->code && !strcmp(d->code, "E0714")) { // as on the device
         char text[sizeof d->text];
         memcpy(text, d->text, sizeof text);
-        fail(d, TOOL_SHAPE, TAPE_FIX, "%s", text);
+        *d = (vy_diag){0};
+        fail(d, TOOL_TAPE, NULL, "%s", text);
     }
     return ok && tell_report(c, r, &seen, d);
 }
@@ -182,7 +183,7 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
 bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d)
 {
     *r = (runner){.what = b->what, .data = b};
-    if (!take_groups(r, c, d)) return false;
+    if (!groups_parse(c, r->what, r->groups, d)) return false;
     if (c->o.engine == ENGINE_EVAL) return true;
     progress_begin(c, "compiling");
     const bool ok = prepare_vulkan(r, c, d);

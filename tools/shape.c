@@ -50,7 +50,7 @@ static void refresh(binding *b)
         b->known[i] = s->known && vy_type_is_integer(s->info.type);
         b->values[i] = s->value.i;
     }
-    vy_program_dim_values(b->program, b->values, b->known, b->dims, b->dim_states);
+    vy_program_dim_values(b->program, b->values, b->known, b->lengths, b->dims, b->dim_states);
 }
 
 static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)
@@ -86,7 +86,7 @@ static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_di
 }
 
 // What the known shapes and scalars say about the others.
-static bool propagate(binding *b, vy_diag *d)
+bool binding_infer_some(binding *b, vy_diag *d)
 {
     bool changed = true;
     while (changed) {
@@ -120,12 +120,12 @@ static bool awaited(const binding *b, uint32_t scalar)
 bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d)
 {
     for (uint32_t i = 0; i < b->scalar_count; i++) {
-        if (!propagate(b, d)) return false;
+        if (!binding_infer_some(b, d)) return false;
         if (b->scalars[i].known || awaited(b, i)) continue;
         b->scalars[i].value = choose(user, b, i);
         b->scalars[i].known = b->scalars[i].chosen = true;
     }
-    if (!propagate(b, d)) return false;
+    if (!binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         bound_buffer *buf = &b->buffers[i];
         if (buf->state != SHAPE_NONE || buf->info.rank != 1) continue;
@@ -140,7 +140,7 @@ bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d)
 
 bool binding_infer(binding *b, vy_diag *d)
 {
-    if (!propagate(b, d)) return false;
+    if (!binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         if (b->scalars[i].known) continue;
         char fix[200];
@@ -246,6 +246,9 @@ bool binding_fill(binding *b, vy_diag *d)
                         buf->info.name, (unsigned long long)buf->value.count,
                         (unsigned long long)count);
         if (s && !spec_fill(buf->given, buf->info.type, &buf->value, d)) return false;
+        const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
+        if (buf->info.rank == 1) b->lengths[id] = (int64_t)buf->value.shape[0];
     }
+    refresh(b); // dimensions that are as long as a parameter
     return true;
 }

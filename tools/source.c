@@ -5,8 +5,6 @@
 #include "tools/gpu.h"
 #include "tools/runner.h"
 
-#include "autodiff/grad.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,26 +78,36 @@ bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_dia
     return false;
 }
 
-// One differentiation.  Of the second, all results of the first are outputs.
-static vy_module *derive_once(const command *c, const vy_module *m, runnable from, bool again,
-                              bool seeded, vy_diag *d)
+// Of the second derivative, all results of the first are outputs.
+bool grad_request(const command *c, runnable from, bool again, bool seeded, names *results,
+                  vy_grad_options *g, vy_diag *d)
 {
     const vy_program *p = from.program;
     const options *o = &c->o;
-    vy_grad_options g = {.program = runnable_name(from),
-                         .seed_buffer = seeded,
-                         .with_value = o->with_value,
-                         .checkpoint = o->checkpoint == 1};
-    names results = {0};
+    const uint32_t storage = o->checkpoint == CHECKPOINT_SQRT && c->storage < 2 ? 2 : c->storage;
+    *g = (vy_grad_options){.program = runnable_name(from),
+                           .seed_buffer = seeded,
+                           .with_value = o->with_value,
+                           .frugal = storage > 0,
+                           .checkpoint = storage > 1 ? storage - 1 : 0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
         if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
-            ok &= names_add(&results, b.name);
+            ok &= names_add(results, b.name);
     }
-    const names *of = again ? &results : &o->of;
-    if (of->count) g.of = of->data, g.of_count = of->count;
-    if (o->wrt.count) g.wrt = o->wrt.data, g.wrt_count = o->wrt.count;
+    const names *of = again ? results : &o->of;
+    if (of->count) g->of = of->data, g->of_count = of->count;
+    if (o->wrt.count) g->wrt = o->wrt.data, g->wrt_count = o->wrt.count;
+    return ok || fail_memory(d);
+}
+
+static vy_module *derive_once(const command *c, const vy_module *m, runnable from, bool again,
+                              bool seeded, vy_diag *d)
+{
+    vy_grad_options g;
+    names results = {0};
+    bool ok = grad_request(c, from, again, seeded, &results, &g, d);
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) fail_memory(d); // unless it said why
     names_free(&results);
@@ -115,6 +123,22 @@ static bool seeded_by(const names *seeds, const vy_program *p, const options *o)
     for (uint32_t i = 0; seeds && i < seeds->count; i++)
         if (vy_program_find_buffer(p, seeds->data[i]).id) return true;
     return false;
+}
+
+bool derive_with_less(command *c, vy_diag *d)
+{
+    enum { MOST = 4 }; // checkpoints in checkpoints in checkpoints
+    static const char *const codes[] = {"E0714", "E0811"};
+    bool tape = false;
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
+    if (!tape || c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)
+        return false;
+    c->storage++;
+    vy_module_free(c->derived);
+    c->derived = NULL;
+    *d = (vy_diag){0};
+    return true;
 }
 
 bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
@@ -178,7 +202,8 @@ static uint32_t choose_chunk(const vkrt_device_info *device, const binding *data
     return complete && most <= device->loop_turn_limit / 4 ? 0 : 8;
 }
 
-bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_diag *d)
+bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_options *opt,
+                       vy_diag *d)
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
@@ -189,15 +214,22 @@ bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_d
     if (!spirv_options(c, &target, d)) return false;
     const vy_features have =
         for_eval ? 0 : target.enabled | (device ? vkrt_device_features(c->gpu->device) : 0);
-    const vy_opt_options opt = {.level = o->level,
-                                .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
-                                .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
-                                .chunk = choose_chunk(device, data),
-                                .fast_math = o->fast_math && !for_eval,
-                                .unchecked = o->unchecked && !for_eval,
-                                .dump_after = o->dump_after,
-                                .dump = dump,
-                                .user = c};
+    *opt = (vy_opt_options){.level = o->level,
+                            .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                            .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
+                            .chunk = choose_chunk(device, data),
+                            .fast_math = o->fast_math && !for_eval,
+                            .unchecked = o->unchecked && !for_eval,
+                            .dump_after = o->dump_after,
+                            .dump = dump,
+                            .user = c};
+    return true;
+}
+
+bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_diag *d)
+{
+    vy_opt_options opt;
+    if (!optimizer_request(c, for_eval, data, &opt, d)) return false;
     progress_begin(c, "optimising");
     const bool ok = vy_optimize(m, &opt);
     progress_end();

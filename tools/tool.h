@@ -58,6 +58,5 @@ void text_join(text *t, const char *const *items, uint32_t count);
 double now_ms(void); // monotonic
 
 // What to do where --tape-limit is exceeded.
-#define TAPE_FIX "raise --tape-limit, or run fewer invocations or iterations"
 
 #endif

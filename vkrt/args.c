@@ -34,13 +34,10 @@ static vkrt_status bind_one(const vkrt_dispatch *d, uint32_t i, vkrt_error *erro
     const char *name = plan->plan->buffers[arg->buffer].name;
     bool sliced = arg->offset != VY_NO_EXPR;
     uint64_t bytes, offset = 0;
-    vkrt_status status = binding_bytes(d, i, &bytes, error);
-    if (status) return status;
-    if (!buffer->available)
-        return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
-                         "%s: the size of buffer '%s' is not known yet", d->kernel->name, name);
     int64_t first = 0;
-    if (sliced) status = vkrt_plan_value(plan, arg->offset, name, &first, error);
+    vkrt_status status = vkrt_plan_need(plan, arg->buffer, error);
+    if (!status) status = binding_bytes(d, i, &bytes, error);
+    if (!status && sliced) status = vkrt_plan_value(plan, arg->offset, name, &first, error);
     if (status) return status;
     if (first < 0 || __builtin_mul_overflow((uint64_t)first, b->elem_size, &offset) ||
         offset > buffer->bytes || bytes > buffer->bytes - offset)

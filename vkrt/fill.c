@@ -111,19 +111,12 @@ static vkrt_status find_part(const vkrt_plan *plan, uint32_t buffer, uint32_t of
     return VKRT_OK;
 }
 
-static vkrt_status sized(const vkrt_plan *plan, uint32_t buffer, vkrt_error *error)
-{
-    if (plan->buffers[buffer].available) return VKRT_OK;
-    return vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size yet",
-                     plan->plan->buffers[buffer].name);
-}
-
 vkrt_status vkrt_record_fill(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,
                              vkrt_error *error)
 {
     vkrt_plan_buf *b = &plan->buffers[step->buffer];
     uint64_t pattern = step->pattern, offset = 0, bytes = b->bytes;
-    vkrt_status status = sized(plan, step->buffer, error);
+    vkrt_status status = vkrt_plan_need(plan, step->buffer, error);
     if (!status && step->part)
         status = find_part(plan, step->buffer, step->part->offset, step->part->count, &offset,
                            &bytes, error);
@@ -146,8 +139,8 @@ vkrt_status vkrt_record_copy(vkrt_plan *plan, vkrt_segment *segment, const vy_pl
     const vy_plan_part *part = step->part;
     VkBufferCopy region = {0, 0, to->bytes};
     uint64_t bytes = from->bytes;
-    vkrt_status status = sized(plan, step->buffer, error);
-    if (!status) status = sized(plan, step->source, error);
+    vkrt_status status = vkrt_plan_need(plan, step->buffer, error);
+    if (!status) status = vkrt_plan_need(plan, step->source, error);
     if (!status && part)
         status = find_part(plan, step->buffer, part->offset, part->count, &region.dstOffset,
                            &region.size, error);

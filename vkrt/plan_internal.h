@@ -128,6 +128,8 @@ void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments
 // The shape of buffer `b` at the cursor, allocating it if need be.  *known = false: not decidable
 // yet.
 vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
+// VKRT_OK if the buffer has its size and memory, else why not.
+vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error);
 vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error);
 vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt_error *error);
 void vkrt_plan_evaluate(vkrt_plan *plan); // expressions at the cursor

@@ -14,11 +14,8 @@ static vkrt_status read_back(vkrt_plan *plan, vkrt_error *error)
     int64_t index = 0;
     vkrt_plan_evaluate(plan);
     vkrt_status status = vkrt_plan_value(plan, step->expr, "the index to read back", &index, error);
+    if (!status) status = vkrt_plan_need(plan, step->buffer, error);
     if (status) return status;
-    if (!b->available)
-        return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
-                         "cannot read back from buffer '%s': its size is not known",
-                         declared->name);
     uint64_t count = b->bytes / declared->elem_size;
     if (index < 0 || (uint64_t)index >= count)
         return vkrt_fail(error, VKRT_BAD_SHAPE, "check the index",

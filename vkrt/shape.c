@@ -233,25 +233,59 @@ static vkrt_status infer_symbols(vkrt_plan *plan, vkrt_error *error)
 
 // --- Shapes and memory ---------------------------------------------------------------------------
 
+static vkrt_status negative(const vkrt_plan *plan, uint32_t b, uint32_t axis, vkrt_error *error)
+{
+    const uint32_t e = plan->plan->buffers[b].dims[axis];
+    char text[160] = "";
+    expr_text(plan->plan, e, text, sizeof text, 0);
+    return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
+                     "axis %u of buffer '%s' is %s = %lld, which is negative", axis,
+                     plan->plan->buffers[b].name, text, (long long)plan->values[e]);
+}
+
+vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error)
+{
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
+    if (plan->buffers[b].available) return VKRT_OK;
+    for (uint32_t a = 0; a < declared->rank; a++) {
+        const uint32_t e = declared->dims[a];
+        if (plan->value_bad[e]) return bad_value(plan, e, error);
+        if (plan->value_known[e] && plan->values[e] < 0) return negative(plan, b, a, error);
+    }
+    return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
+                     "the size of buffer '%s' is not known yet", declared->name);
+}
+
+// Whether all dimensions have values.  Those of a workspace may be nonsense until it is used.
+static vkrt_status decided(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
+{
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
+    const bool later = declared->role == VY_ROLE_WORKSPACE;
+    *known = true;
+    for (uint32_t a = 0; a < declared->rank; a++) {
+        const uint32_t e = declared->dims[a];
+        const bool bad = plan->value_bad[e], below = plan->value_known[e] && plan->values[e] < 0;
+        *known = *known && plan->value_known[e] && !below;
+        if (!bad && !below) continue;
+        plan->buffers[b].available = false;
+        if (!later) return bad ? bad_value(plan, e, error) : negative(plan, b, a, error);
+    }
+    return VKRT_OK;
+}
+
 // The shape's element count by the declaration; *known = false if a dimension is not decided yet.
-static vkrt_status declared_count(const vkrt_plan *plan, uint32_t b, bool *known, uint64_t *count,
+static vkrt_status declared_count(vkrt_plan *plan, uint32_t b, bool *known, uint64_t *count,
                                   vkrt_error *error)
 {
     const vy_plan_buffer *declared = &plan->plan->buffers[b];
     const vkrt_plan_buf *state = &plan->buffers[b];
+    vkrt_status status = decided(plan, b, known, error);
     *count = 1;
-    for (uint32_t a = 0; a < declared->rank; a++) {
+    for (uint32_t a = 0; !status && *known && a < declared->rank; a++) {
         uint32_t e = declared->dims[a];
-        *known = plan->value_known[e];
-        if (plan->value_bad[e]) return bad_value(plan, e, error);
-        if (!*known) return VKRT_OK;
         int64_t v = plan->values[e];
         char text[160] = "";
         expr_text(plan->plan, e, text, sizeof text, 0);
-        if (v < 0)
-            return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
-                             "axis %u of buffer '%s' is %s = %lld, which is negative", a,
-                             declared->name, text, (long long)v);
         if (state->shaped && state->shape[a] != (uint64_t)v)
             return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
                              "axis %u of buffer '%s' must be %s = %lld, but %llu was given", a,
@@ -261,8 +295,7 @@ static vkrt_status declared_count(const vkrt_plan *plan, uint32_t b, bool *known
             return vkrt_fail(error, VKRT_BAD_SHAPE, "use a smaller shape",
                              "buffer '%s' overflows 64 bits", declared->name);
     }
-    *known = true;
-    return VKRT_OK;
+    return status;
 }
 
 // Whether buffer `b` may take that much, besides the workspaces that have their memory.

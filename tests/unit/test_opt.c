@@ -173,6 +173,32 @@ static void build_accumulate(frame *f)
     vy_end(f->b);
 }
 
+// What every iteration sets alike is no carry.
+static void build_settle(frame *f)
+{
+    vy_var t = vy_var_new(f->b, "t", f32(f->b, 0));
+    vy_for(f->b, "k", f->zero, f->m);
+    atomic1(f->b, "add", f->y, f->i, f32(f->b, 1));
+    vy_set(f->b, t, f32(f->b, 5));
+    vy_end(f->b);
+    atomic1(f->b, "add", f->y, f->i, vy_get(f->b, t));
+}
+
+// load, sin, atomic, store: the first two are for the last.
+static void build_order(frame *f)
+{
+    vy_value x = load1(f->b, f->x, f->i), s = vy_call(f->b, "sin", 1, &x);
+    atomic1(f->b, "add", f->y, f->i, f32(f->b, 1));
+    store1(f->b, f->y, vy_add(f->b, f->i, u32(f->b, 6)), s);
+}
+
+static uint32_t place_of(const vy_program *p, vy_op op)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == op) return id;
+    return 0;
+}
+
 static uint32_t stats(const vy_program *p, int what)
 {
     switch (what) {
@@ -185,6 +211,7 @@ static uint32_t stats(const vy_program *p, int what)
     case 6: return count_flag(p, VY_FLAG_OWNED);
     case 8: return count_op(p, VY_OP_IF);
     case 9: return count_op(p, VY_OP_SG_ADD);
+    case 10: return place_of(p, VY_OP_SIN);
     default: { // order: depths of loads
         vy_structure s;
         uint32_t sum = 0;
@@ -218,6 +245,8 @@ static const struct one {
     {"fuse", build_fuse, 8, 1, 2},
     {"reduce", build_reduce, 9, 3, 0},
     {"accumulate", build_accumulate, 2, 1, 0},
+    {"settle", build_settle, 2, 1, 2},
+    {"order", build_order, 10, 4, 2},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""ACCEPTANCE B13: the reverse of a program of n operations has O(n) instructions and takes O(n) time to make.
+
+Programs of one shape in two sizes, one four times the other: the gradient's text may grow by no more than
+that, with a little slack, and making it by no more than 14 times (a quadratic part of it would take 16).
+"""
+import os
+import subprocess
+import sys
+import time
+
+GRAD = os.environ["VYRE_GRAD"]
+IN = "x: in f32[N], y: out f32[1], N: u32"
+
+
+def program(lines, params=IN, over="i: 1"):
+    return "program p(%s) over(%s)\n{\n%s\n}\n" % (params, over, "\n".join(lines))
+
+
+def chain(n):
+    return program(["var v = x[0];"] + ["v = tanh(v) * x[%d];" % k for k in range(n)] + ["y[0] = v;"])
+
+
+def ifs(n):
+    return program(["var v = x[0];"] + ["if v > x[%d] { v = sin(v); } else { v = v * x[%d]; }" % (k + 1, k)
+                                        for k in range(n)] + ["y[0] = v;"])
+
+
+def loops(n):
+    return program(["var v = x[0];"] + ["for k in 0..N { v = sin(v) * x[k]; }"] * n + ["y[0] = v;"])
+
+
+def carried(n):
+    return program(["var v%d = x[%d];" % (k, k) for k in range(n)] + ["for k in 0..N {"]
+                   + ["v%d = sin(v%d) * v%d;" % (k, k, (k + 1) % n) for k in range(n)] + ["}", "y[0] = v0;"])
+
+
+def rotated(n):
+    return program(["var v%d = x[%d];" % (k, k) for k in range(n)] + ["for k in 0..N {", "let t = v0 * x[k];"]
+                   + ["v%d = v%d;" % (k, k + 1) for k in range(n - 1)]
+                   + ["v%d = t;" % (n - 1), "}", "y[0] = v0 > 0 ? v0 : v1;"])
+
+
+def breaks(n):
+    return program(["var v = x[0];", "for k in 0..N {"]
+                   + ["if v > %d { break; } v = v * x[k];" % (k + 2) for k in range(n)] + ["}", "y[0] = v;"])
+
+
+def returns(n):
+    return program(["var v = x[i];"] + ["if v > %d { y[i] = v * v; return; } v = v * x[%d];" % (k + 2, k)
+                                        for k in range(n)] + ["y[i] = v;"],
+                   "x: in f32[N], y: out f32[N], N: u32", "i: N")
+
+
+def buffers(n):
+    params = "".join("x%d: in f32[N], y%d: out f32[N], " % (k, k) for k in range(n)) + "N: u32"
+    return program(["y%d[i] = sin(x%d[i]) * x%d[i];" % (k, k, (k + 1) % n) for k in range(n)], params, "i: N")
+
+
+def arrays(n):
+    return program(["local a%d: f32[4]; for k in 0..N { a%d[k %% 4] = a%d[(k + 1) %% 4] * x[k] + %s; }"
+                    % (k, k, k, "a%d[k %% 4]" % (k - 1) if k else "1") for k in range(n)]
+                   + ["y[0] = a%d[N %% 4];" % (n - 1)])
+
+
+def overwritten(n):
+    return program(["y[%d] = sqrt(x[%d]); if x[%d] < 0 { y[%d] = 0; }" % (k, k, k, k)
+                    for k in range(n)], "x: in f32[N], y: out f32[N], N: u32")
+
+
+def measure(make, n):
+    with open("p.vyre", "w", encoding="utf-8") as f:
+        f.write(make(n))
+    best = float("inf")
+    for _ in range(3):
+        start = time.monotonic()
+        subprocess.run([GRAD, "grad", "p.vyre", "-O1", "-o", "g.vyre", "--quiet"], check=True)
+        best = min(best, time.monotonic() - start)
+    with open("g.vyre", encoding="utf-8") as f:
+        return sum(1 for line in f if line.strip()), best
+
+
+def main():
+    failed = False
+    for make, n in ((chain, 1000), (ifs, 500), (loops, 50), (carried, 100), (rotated, 100), (breaks, 50),
+                    (returns, 100), (buffers, 50), (arrays, 25), (overwritten, 200)):
+        (small, quick), (large, slow) = measure(make, n), measure(make, 4 * n)
+        good = large <= 4.2 * small + 20 and slow <= 14 * quick + 0.05
+        failed |= not good
+        print("%-12s %5d: %6d lines, %6.1f ms; %5d: %6d lines, %6.1f ms%s"
+              % (make.__name__, n, small, quick * 1e3, 4 * n, large, slow * 1e3, "" if good else "  <<<"))
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
