@@ -23,7 +23,7 @@ const char *vy_adjoint_kind_name(vy_adjoint_kind k)
 }
 const char *vy_work_kind_name(vy_work_kind k)
 {
-    return PICK(k, "tape", "adjoint", "copy", "contents", "other");
+    return PICK(k, "tape", "adjoint", "mask", "copy", "contents", "other");
 }
 const char *vy_kept_why_name(vy_kept_why k)
 {

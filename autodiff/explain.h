@@ -35,6 +35,7 @@ VY_API const char *vy_adjoint_kind_name(vy_adjoint_kind k);
 typedef enum vy_work_kind {
     VY_WORK_TAPE,     // values that the reverse needs again
     VY_WORK_ADJOINT,  // the adjoint of a buffer
+    VY_WORK_MASK,     // which elements' adjoints were reached at all
     VY_WORK_COPY,     // contents of a parameter that the program overwrites
     VY_WORK_CONTENTS, // contents of an output that is read again
     VY_WORK_OTHER,

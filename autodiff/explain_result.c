@@ -44,6 +44,7 @@ void vy_explain_index(explaining *x)
         const note_buffer *b = &n->buffers.data[i];
         bool same = b->copy && strcmp(b->copy, b->name) == 0;
         x->roles[vy_explain_find(x, b->adjoint_name)] = (explain_role){VY_WORK_ADJOINT, b->name, 0};
+        x->roles[vy_explain_find(x, b->mask)] = (explain_role){VY_WORK_MASK, b->name, 0};
         x->roles[vy_explain_find(x, b->copy)] =
             (explain_role){same ? VY_WORK_CONTENTS : VY_WORK_COPY, b->name, 0};
     }

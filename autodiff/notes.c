@@ -74,6 +74,7 @@ static void take_buffers(notes *n, const reverse *r, const vy_program *result)
         bool named = note.adjoint != VY_ADJOINT_NONE && note.adjoint != VY_ADJOINT_ONES &&
                      note.adjoint != VY_ADJOINT_ZERO;
         if (named) note.adjoint_name = copy(n, result->buffers.data[b->adjoint].name);
+        if (b->shadow) note.mask = copy(n, result->buffers.data[b->shadow].name);
         if (b->copy && result->buffers.data[b->copy].workspace)
             note.copy = copy(n, result->buffers.data[b->copy].name);
         if (!vy_vec_push(&n->buffers, note)) n->failed = true;

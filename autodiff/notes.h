@@ -22,6 +22,7 @@ typedef struct note_buffer {
     const char *name;
     vy_adjoint_kind adjoint;
     const char *adjoint_name; // or NULL
+    const char *mask;         // buffer of the result with the masks of its elements, or NULL
     const char *copy; // buffer of the result with its contents, if it is a workspace; or NULL
 } note_buffer;
 VY_VEC_TYPE(note_buffer_vec, note_buffer);

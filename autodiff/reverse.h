@@ -125,6 +125,8 @@ void vy_drop_scalars(vy_program *p, uint32_t first);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
+// ---- order.c
+bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);

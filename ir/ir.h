@@ -260,6 +260,12 @@ void vy_fail_oom(vy_module *m);
 void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+// ----------------------------------------------------------------------------------------- names
+// Length of the UTF-8 sequence at `s` and its character, 0 if it is none.
+size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
+// Can text hold it, in back quotes where need be?
+bool vy_name_printable(const char *name);
+
 // --------------------------------------------------------------------------------------- scalars
 // Value of a PURE operation on constants; `type` is the operands' type (for SELECT the arms', with
 // args[0] the condition; for CAST and BITCAST the operand's, and `result` the result's).  Returns

@@ -30,6 +30,7 @@ static const struct {
     {"settle",    vy_pass_settle,    2},
     {"dse",       vy_pass_dse,       2},
     {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero
+    {"settle",    vy_pass_settle,    2}, // what the first made equal
     {"dce",       vy_pass_dce,       1},
     {"arrays",    vy_pass_arrays,    1},
     {"cleanup",   vy_pass_cleanup,   1},

@@ -8,7 +8,9 @@
 // the loop the variable is the value if there was an iteration, else what it was before; this says so
 // and leaves the slot, now unused, to dce and cleanup.
 //
-// Only counted loops that are not left early, values from before the loop, and variables that the body
+// And what can only become what it was stays it: `v = c` before, `v = c || v` in the loop.
+//
+// The first only for counted loops that are not left early, values from before the loop, and variables that the body
 // does not read (or the first iteration would read another value than the rest).  Needs valid structure;
 // keeps order, lines and names.
 #include "pass.h"
@@ -33,6 +35,20 @@ static bool settled(const settle *x, uint32_t id)
         return false;
     uint32_t next = vy_arg(p, end, k);
     return (VY_IS_LEAF(next) || next < loop) && !x->used[loop + 1 + k];
+}
+
+// CARRY `id` is its initial value for ever: x = c, then x = c || x.
+static bool constant(const settle *x, uint32_t id)
+{
+    const vy_program *p = x->p;
+    uint32_t loop = vy_arg(p, id, 0), k = p->insts.data[id].aux;
+    uint32_t initial = vy_arg(p, loop, vy_init_arg(p, loop) + k);
+    uint32_t next = vy_arg(p, x->s.partner[loop], vy_next_arg(p, loop) + k);
+    if (VY_IS_LEAF(next)) return false;
+    vy_op op = (vy_op)p->insts.data[next].op;
+    if (op != VY_OP_OR && op != VY_OP_AND) return false;
+    uint32_t a = vy_arg(p, next, 0), b = vy_arg(p, next, 1);
+    return (a == initial && b == id) || (a == id && b == initial);
 }
 
 static void find_used(settle *x)
@@ -67,6 +83,10 @@ static bool rebuild(settle *x, vy_program *p)
     for (uint32_t id = 1; b && id < p->insts.count && !vy_builder_failed(b); id++) {
         vy_copy_inst(b, p, id, x->map);
         const vy_inst *i = &p->insts.data[id];
+        if (i->op == VY_OP_CARRY && constant(x, id)) {
+            uint32_t loop = vy_arg(p, id, 0);
+            x->map[id] = vy_map(x->map, vy_arg(p, loop, vy_init_arg(p, loop) + i->aux));
+        }
         if (i->op != VY_OP_RESULT) continue;
         uint32_t end = vy_arg(p, id, 0), count = id - end;
         bool last = id + 1 == p->insts.count || p->insts.data[id + 1].op != VY_OP_RESULT ||
@@ -86,8 +106,11 @@ bool vy_pass_settle(vy_program *p, vy_pass_context *c)
         memset(x.used, 0, p->insts.count);
         memset(x.map, 0, p->insts.count * sizeof *x.map);
         find_used(&x);
-        for (uint32_t id = 1; id < p->insts.count; id++)
-            any |= p->insts.data[id].op == VY_OP_RESULT && x.used[id] && settled(&x, id);
+        for (uint32_t id = 1; id < p->insts.count; id++) {
+            vy_op op = (vy_op)p->insts.data[id].op;
+            any |= op == VY_OP_RESULT && x.used[id] && settled(&x, id);
+            any |= op == VY_OP_CARRY && constant(&x, id);
+        }
         ok = !any || rebuild(&x, p);
         c->changed |= any;
     }

@@ -258,6 +258,8 @@ static void put_workspaces(const vy_explanation *e, text *out)
         text_printf(out, "  %s: ", w->name);
         if (w->kind == VY_WORK_ADJOINT)
             text_printf(out, "the adjoint of %s", w->of);
+        else if (w->kind == VY_WORK_MASK)
+            text_printf(out, "which elements of %s have been reached by a derivative", w->of);
         else if (w->kind == VY_WORK_COPY)
             text_printf(out, "a copy of %s, which the program overwrites", w->of);
         else if (w->kind == VY_WORK_CONTENTS)
