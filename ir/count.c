@@ -77,7 +77,7 @@ static vy_poly *make_dims(walk *w)
     if (!dims) s->failed = true;
     for (uint32_t i = 1; i < w->p->dims.count && vy_poly_ok(s); i++) {
         const vy_dim_node *d = &w->p->dims.data[i];
-        bool leaf = d->op <= VY_DIM_UNKNOWN || d->op == VY_DIM_STEP;
+        bool leaf = d->op < VY_DIM_ADD;
         vy_poly *out = &dims[i], a = dims[leaf ? 0 : d->a], b = dims[leaf ? 0 : d->b];
         char text[40];
         switch (d->op) {
@@ -87,6 +87,12 @@ static vy_poly *make_dims(walk *w)
         case VY_DIM_ADD: *out = vy_poly_add(s, a, b); break;
         case VY_DIM_SUB: *out = vy_poly_sub(s, a, b); break;
         case VY_DIM_MUL: *out = vy_poly_mul(s, a, b); break;
+        case VY_DIM_GROUPS: {
+            uint64_t n = w->sizes->groups[d->value];
+            snprintf(text, sizeof text, "num_groups.%c", "xyz"[d->value]);
+            *out = named(s, text, n != 0, (double)n);
+            break;
+        }
         case VY_DIM_STEP:
             snprintf(text, sizeof text, "step%lld", (long long)d->value);
             *out = named(s, text, false, 0);
