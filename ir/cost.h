@@ -11,7 +11,7 @@ extern "C" {
 
 // A number of things: `5 + 12*K`.
 typedef struct vy_amount {
-    // A formula in the integer parameters, `invocations` for programs without `over`, `len(x)` for
+    // A formula in the integer parameters, `invocations` for programs without `over`, `num_groups.x`, `len(x)` for
     // buffers sized `?`, and `turns(k@12)`: how often the loop `k` at line 12 runs, where the parameters
     // do not give it (`turns(@12)`: a `while`, or another loop without a variable).  `*` and `^` are
     // product and power, `/` is exact; `floor isqrt max min %` appear where dimensions or bounds have
@@ -41,7 +41,8 @@ typedef struct vy_sizes {
     const bool *known;      // … and which of them are
     const uint64_t
         *lengths;         // elements of buffers sized `?`, by vy_buffer.id; UINT64_MAX: not known
-    uint64_t invocations; // of a program without `over`
+    uint64_t invocations; // of a program without `over` …
+    uint64_t groups[3];   // … and its workgroups
 } vy_sizes;
 
 // Static counts: both arms of an `if` count, guarded accesses count as performed, integer work and
