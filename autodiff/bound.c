@@ -149,6 +149,7 @@ static bool is_natural(const vy_program *p, uint32_t dim)
         case VY_DIM_CONST: return d->value >= 0;
         case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
         case VY_DIM_UNKNOWN:
+        case VY_DIM_GROUPS:
         case VY_DIM_SQRT: return true;
         case VY_DIM_MAX:
             return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
@@ -206,7 +207,7 @@ static width width_of(const vy_program *p, uint32_t dim)
     const vy_dim_node *d = &p->dims.data[dim];
     if (d->op == VY_DIM_CONST) return d->value >= 0 && d->value <= UINT32_MAX ? EXACT : MODULO;
     if (d->op == VY_DIM_SCALAR) return p->scalars.data[d->value].type == VY_U32 ? EXACT : MODULO;
-    if (d->op == VY_DIM_UNKNOWN) return EXACT;
+    if (d->op == VY_DIM_UNKNOWN || d->op == VY_DIM_GROUPS) return EXACT;
     width a = width_of(p, d->a), b = width_of(p, d->b);
     if (d->op <= VY_DIM_MUL) return a == WIDE || b == WIDE ? WIDE : MODULO;
     return a == EXACT && b == EXACT && d->op != VY_DIM_SQRT ? EXACT : WIDE;
@@ -223,6 +224,8 @@ static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
         return vy_cast(b, t, (vy_value){leaf});
     }
     if (d.op == VY_DIM_UNKNOWN) return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
+    if (d.op == VY_DIM_GROUPS)
+        return vy_cast(b, t, vy_builtin_value(b, VY_NUM_GROUPS, (uint32_t)d.value));
     vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
     switch (d.op) {
     case VY_DIM_ADD: return vy_add(b, x, y);

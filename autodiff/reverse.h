@@ -86,10 +86,11 @@ typedef struct reverse {
     uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
     uint32_t counters_used;
     const char *base_name;
-    uint32_t base; // buffer: [counters in use, blocks] where the rows of a block begin
-    uint32_t lane; // value: the invocation's place in its block
-    bool probing;  // replays have nothing: what is asked of them shows as poison
-    bool counting; // what is built is the program that counts (pipeline.c)
+    uint32_t base;   // buffer: [counters in use, blocks] where the rows of a block begin
+    uint32_t lane;   // value: the invocation's place in its block
+    uint32_t number; // value: the invocation's number, of a program without a domain
+    bool probing;    // replays have nothing: what is asked of them shows as poison
+    bool counting;   // what is built is the program that counts (pipeline.c)
     bool failed;
 } reverse;
 

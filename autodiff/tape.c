@@ -13,6 +13,9 @@
 //   tape9: inout f32[rows1, T3, 3, 32]           rows1 = Σ over blocks of the largest count in the block
 //
 // and `base`, where the block's rows begin, comes from programs that run before (pipeline.c).
+//
+// A program without `over` runs in as many workgroups as its caller says, so its invocations are one
+// dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
 #include "counter.h"
 #include "reverse.h"
 
@@ -35,16 +38,32 @@ static vy_counter *counter_of(const reverse *r, uint32_t id)
     return NULL;
 }
 
+// An extent that is not negative, as the launch takes it.
+static vy_dim natural(reverse *r, vy_dim e)
+{
+    const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
+    bool is = d->op == VY_DIM_SCALAR ? !vy_type_is_signed(r->p->scalars.data[d->value].type)
+                                     : d->op == VY_DIM_CONST && d->value >= 0;
+    return is ? e : vy_dim_binary(r->b, '>', e, vy_dim_const(r->b, 0));
+}
+
+// num_groups.x * num_groups.y * num_groups.z * W of a program without a domain
+static vy_dim all_groups(reverse *r)
+{
+    const uint32_t *w = r->p->workgroup;
+    vy_dim n = vy_dim_groups(r->b, 0);
+    for (uint32_t axis = 1; axis < 3; axis++)
+        n = vy_dim_binary(r->b, '*', n, vy_dim_groups(r->b, axis));
+    int64_t lanes = (int64_t)w[0] * w[1] * w[2];
+    return lanes == 1 ? n : vy_dim_binary(r->b, '*', n, vy_dim_const(r->b, lanes));
+}
+
 static vy_dim invocations(reverse *r)
 {
-    vy_dim n = vy_dim_const(r->b, 1), zero = vy_dim_const(r->b, 0);
+    if (!r->p->overs.count) return all_groups(r);
+    vy_dim n = vy_dim_const(r->b, 1);
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
-        vy_dim e = r->dims[r->p->overs.data[k].extent.id];
-        const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
-        bool natural =
-            (d->op == VY_DIM_SCALAR && !vy_type_is_signed(r->p->scalars.data[d->value].type)) ||
-            (d->op == VY_DIM_CONST && d->value >= 0);
-        if (!natural) e = vy_dim_binary(r->b, '>', e, zero);
+        vy_dim e = natural(r, r->dims[r->p->overs.data[k].extent.id]);
         n = k ? vy_dim_binary(r->b, '*', n, e) : e;
     }
     return n;
@@ -56,8 +75,21 @@ vy_dim vy_tape_blocks(reverse *r)
     return vy_dim_binary(r->b, '/', n, vy_dim_const(r->b, VY_TAPE_LANES));
 }
 
+// ((wid.z * num_groups.y + wid.y) * num_groups.x + wid.x) * W + lindex
+static vy_value number_in_groups(reverse *r)
+{
+    const uint32_t *w = r->p->workgroup;
+    vy_value n = vy_builtin_value(r->b, VY_WID, 2);
+    for (uint32_t axis = 2; axis-- > 0;)
+        n = vy_add(r->b, vy_mul(r->b, n, vy_builtin_value(r->b, VY_NUM_GROUPS, axis)),
+                   vy_builtin_value(r->b, VY_WID, axis));
+    return vy_add(r->b, vy_mul(r->b, n, vy_int(r->b, VY_U32, (int64_t)w[0] * w[1] * w[2])),
+                  vy_builtin_value(r->b, VY_LINDEX, 0));
+}
+
 vy_value vy_tape_invocation(reverse *r)
 {
+    if (!r->p->overs.count) return number_in_groups(r);
     vy_value n = {0};
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
         vy_value i = {vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0)};
@@ -117,13 +149,16 @@ static void declare_counters(reverse *r)
 }
 
 // -------------------------------------------------------------------------------------------- shapes
+// Of a tape's dimensions, those that number the invocations.
+static uint32_t domain_rank(const reverse *r) { return r->p->overs.count ? r->p->overs.count : 1; }
+
 // Dimensions of the tape of `count` values like `id`.
 static bool tape_shape(reverse *r, uint32_t id, uint32_t count, vy_dim *dims, uint32_t *rank)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
     const vy_counter *c = counter_of(r, id);
     vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->dims, .hints = r->hints};
-    const uint32_t around = c ? c->loop : keeper_of(r, id), fixed = c ? 3 : 1 + r->p->overs.count;
+    const uint32_t around = c ? c->loop : keeper_of(r, id), fixed = c ? 3 : 1 + domain_rank(r);
     for (uint32_t l = r->home[id]; l > around; l = r->home[l]) {
         if (n + fixed >= VY_MAX_RANK) return false;
         loops[n++] = l;
@@ -136,19 +171,14 @@ static bool tape_shape(reverse *r, uint32_t id, uint32_t count, vy_dim *dims, ui
     if (c) dims[(*rank)++] = vy_dim_const(r->b, VY_TAPE_LANES);
     for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
         dims[(*rank)++] = r->dims[r->p->overs.data[k].extent.id];
-    return r->p->overs.count > 0;
+    if (!r->p->overs.count && !c) dims[(*rank)++] = all_groups(r);
+    return true;
 }
 
 static void refuse(reverse *r, uint32_t id)
 {
-    if (r->p->overs.count)
-        vy_reverse_fail(r, VY_E_LIMIT, id, "use fewer domain variables, or fewer nested loops",
-                        "the reverse must remember a value in more than %u dimensions",
-                        VY_MAX_RANK);
-    else
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id, "give the program an `over(…)` domain",
-                        "the reverse must remember a value per invocation, and the number of "
-                        "invocations of a program without `over` is not known from its parameters");
+    vy_reverse_fail(r, VY_E_LIMIT, id, "use fewer domain variables, or fewer nested loops",
+                    "the reverse must remember a value in more than %u dimensions", VY_MAX_RANK);
 }
 
 static vy_type kept_type(const reverse *r, uint32_t id)
@@ -198,7 +228,8 @@ bool vy_tape_declare(reverse *r)
 {
     memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
     if (r->probing) return true;
-    if (r->p->overs.count) declare_counters(r);
+    declare_counters(r);
+    if (!r->p->overs.count) r->number = vy_tape_invocation(r).id;
     for (uint32_t id = 1; id < r->p->insts.count; id++)
         if (r->kept[id] && !r->tape[id] && !declare_group(r, id)) return false;
     return !vy_builder_failed(r->b);
@@ -231,6 +262,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     if (c) index[rank++] = r->lane;
     for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
         index[rank++] = vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0);
+    if (!r->p->overs.count && !c) index[rank++] = r->number;
     return rank;
 }
 

@@ -30,12 +30,12 @@ static int by_value(const void *a, const void *b)
 }
 
 // What the optimised program does; chunks for drivers that count turns add up to the same.
-static bool lane_count(lane *l, const uint32_t groups[3], vy_diag *d)
+static bool lane_count(lane *l, vy_diag *d)
 {
     launch_sizes z;
     l->flops = (vy_amount){0};
     if (l->data.what.pipeline) return true; // how often its programs run may depend on data
-    if (!sizes_of(&z, &l->data, groups, d)) return false;
+    if (!sizes_of(&z, &l->data, d)) return false;
     vy_cost *cost = vy_program_cost(l->data.program, &z.sizes);
     if (cost) l->flops = cost->all_flops;
     l->flops.text = NULL; // the cost's
@@ -57,7 +57,7 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
         l->upload |= b->info.cls == VY_INOUT;
     }
     double warm;
-    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, l->runner.groups, d) &&
+    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, d) &&
            runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
 }
 
@@ -160,8 +160,8 @@ static bool bind_forward(lane *l, specs *in, runnable what, command *c, vy_diag 
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return specs_parse(in, "--in", &c->o.in, d) && binding_create(&l->data, what, f64, d) &&
-           binding_set(&l->data, &c->o.set, d) && binding_specs(&l->data, in, "normal:0:1:1", d) &&
-           binding_fill(&l->data, d);
+           binding_set(&l->data, &c->o.set, d) && binding_groups(&l->data, c->o.groups, d) &&
+           binding_specs(&l->data, in, "normal:0:1:1", d) && binding_fill(&l->data, d);
 }
 
 static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, vy_diag *d)
@@ -199,7 +199,8 @@ static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
     if (!bind_forward(&lanes[0], in, what, c, d)) return false;
     if (count == 2 && !bind_gradient(lanes, ct, what, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
-    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+    if (!optimize(c, c->module, eval, &lanes[0].data, d) ||
+        (c->derived && !optimize(c, c->derived, eval, &lanes[1].data, d)))
         return false;
     for (int k = 0; k < count; k++)
         if (!lane_prepare(&lanes[k], c, d)) return false;
