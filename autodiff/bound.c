@@ -163,6 +163,15 @@ static bool is_natural(const vy_program *p, uint32_t dim)
     }
 }
 
+// A step that is a constant or a parameter, where it may be more than 1.  Below 1 it is an error.
+static vy_dim step_dim(const vy_bounds *r, uint32_t id)
+{
+    const vy_scalar *k = vy_id_const(r->p, id);
+    if (k) return k->i > 1 ? vy_dim_const(r->b, k->i) : none;
+    if (!VY_IS_LEAF(id) || r->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_SCALAR) return none;
+    return vy_dim_binary(r->b, '>', leaf_bound(r, id), vy_dim_const(r->b, 1));
+}
+
 // max(⌈(to − from)/step⌉, 0)
 vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
 {
@@ -170,19 +179,19 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     if (p->insts.data[loop].op != VY_OP_LOOP) return none;
     vy_dim from = lower_bound(r, vy_arg(p, loop, 0));
     vy_dim to = upper_bound(r, vy_arg(p, loop, 1), 0);
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    vy_dim s = step_dim(r, vy_arg(p, loop, 2));
     if (!from.id || !to.id) return none;
-    if (step && step->i > 1 && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
-        vy_dim s = vy_dim_const(r->b, step->i); // to − from may not fit 64 bits
+    if (s.id && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
+        // to − from may not fit 64 bits
         vy_dim n = vy_dim_binary(r->b, '-', vy_dim_binary(r->b, '/', to, s),
                                  vy_dim_binary(r->b, '/', from, s));
         return vy_dim_binary(r->b, '>', vy_dim_binary(r->b, '+', n, vy_dim_const(r->b, 2)),
                              vy_dim_const(r->b, 0));
     }
     vy_dim span = vy_dim_binary(r->b, '-', to, from);
-    if (step && step->i > 1) {
-        span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));
-        span = vy_dim_binary(r->b, '/', span, vy_dim_const(r->b, step->i));
+    if (s.id) {
+        vy_dim less = vy_dim_binary(r->b, '-', s, vy_dim_const(r->b, 1));
+        span = vy_dim_binary(r->b, '/', vy_dim_binary(r->b, '+', span, less), s);
     }
     if (vy_builder_failed(r->b) || is_natural(vy_builder_program(r->b), span.id)) return span;
     return vy_dim_binary(r->b, '>', span, vy_dim_const(r->b, 0));

@@ -9,6 +9,7 @@
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
 #include "segment.h"
+#include "winner.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -229,7 +230,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
-    if (r->failed) return NULL;
+    if (r->failed || !vy_order(r)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
@@ -252,12 +253,38 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
     return any;
 }
 
+static void restart(reverse *r)
+{
+    free_tables(r);
+    *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
+}
+
+// Maxima and minima over iterations whose results have derivatives: see winner.h.
+static bool take_winners(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (!vy_has_winner(primal)) return true;
+    uint8_t *active = NULL;
+    if (make_tables(r)) {
+        vy_reverse_choose(r, source);
+        if (!r->failed) vy_activity(r);
+        active = r->failed ? NULL : zeroed(r, primal->insts.count, 1);
+    }
+    for (uint32_t id = 1; active && id < primal->insts.count; id++)
+        active[id] = vy_is_active(r, id);
+    restart(r);
+    bool ok = active && vy_winner(primal, active);
+    vy_free(active);
+    return ok;
+}
+
 // Differentiates the primal, cutting loops into segments as often as asked for.
-static bool differentiate(vy_program *primal, const vy_program *source, reverse *r)
+static bool differentiate(vy_program *primal, const vy_program *source,
+                          const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    for (uint32_t round = 0;; round++) {
+    bool ready = take_winners(r, primal, source);
+    for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;
         p = attempt(r, source);
@@ -269,10 +296,11 @@ static bool differentiate(vy_program *primal, const vy_program *source, reverse 
         if (!cut && !r->failed) break;
         vy_program_free(p);
         p = NULL;
-        free_tables(r);
-        *r = (reverse){.p = primal, .options = r->options, .out = r->out, .failed = !ok};
+        restart(r);
+        r->failed |= !ok;
         if (!ok) break;
     }
+    if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
     free_tables(r);
     vy_free(hints);
@@ -311,7 +339,8 @@ static vy_module *result_module(const vy_module *m)
     return out;
 }
 
-vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag)
 {
     static const vy_grad_options defaults = {0};
     if (!options) options = &defaults;
@@ -327,7 +356,7 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     bool ok = primal && simplify_primal(primal);
     if (ok) {
         reverse r = {.p = primal, .options = options, .out = out};
-        ok = differentiate(primal, source, &r);
+        ok = differentiate(primal, source, observer, &r);
     }
     if (!ok) {
         if (out && !vy_module_ok(out))
@@ -342,4 +371,9 @@ vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *
     vy_program_free(primal);
     vy_module_free(scratch);
     return out;
+}
+
+vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    return vy_grad_observed(m, options, NULL, diag);
 }

@@ -54,9 +54,7 @@ static void change_yields(masks *m, uint32_t id, int by)
             change_use(m, y, by);
         return;
     }
-    uint32_t middle = opener;
-    opener = s->partner[middle];
-    uint32_t x = vy_arg(p, middle, k);
+    uint32_t x = vy_arg(p, s->partner[opener], k);
     if (!VY_IS_LEAF(x) && x > opener) change_use(m, x, by);
     if (!VY_IS_LEAF(y) && y > opener) change_use(m, y, by);
 }

@@ -250,7 +250,8 @@ static bool plan_region(planner *g, uint32_t region)
 {
     const reverse *r = g->r;
     g->region = region;
-    g->little = r->options->frugal || r->options->checkpoint || r->p->insts.data[region].op == VY_OP_CHECKPOINT;
+    g->little = r->options->frugal || r->options->checkpoint ||
+                r->p->insts.data[region].op == VY_OP_CHECKPOINT;
     g->keeper = r->scope[region];
     while (g->keeper && r->p->insts.data[g->keeper].op != VY_OP_CHECKPOINT)
         g->keeper = r->scope[g->keeper];

@@ -94,6 +94,15 @@ typedef struct reverse {
     bool failed;
 } reverse;
 
+// ---- grad.c
+// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before parameters
+// that nobody uses are dropped.
+typedef struct reverse_observer {
+    void (*note)(void *user, const reverse *r, const vy_program *result);
+    void *user;
+} reverse_observer;
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag);
 // ---- build.c
 // Each returns a program, simplified, or NULL; the module does not list it yet.
 vy_program *vy_reverse_build(reverse *r); // forward and reverse sweep
@@ -117,6 +126,8 @@ void vy_drop_scalars(vy_program *p, uint32_t first);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
+// ---- order.c
+bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
@@ -155,6 +166,8 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
 // Adds `g` to the adjoint of `id`; `edge` says when this use counts (0: always).
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge);
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask);
+// Names a carried adjoint after the value it belongs to, for readers: `adj_s`.
+void vy_name_adjoint(reverse *r, uint32_t adjoint, uint32_t of);
 static inline bool vy_is_active(const reverse *r, uint32_t id)
 {
     uint8_t a = VY_IS_LEAF(id) ? r->leaf_activity[VY_LEAF_INDEX(id)] : r->activity[id];

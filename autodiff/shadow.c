@@ -125,17 +125,18 @@ bool vy_shadow_prune(reverse *r)
 {
     uint32_t n = r->p->insts.count;
     vy_arena arena = {0};
-    uint8_t *asked = vy_arena_alloc(&arena, n + r->p->buffers.count), *used = asked + n;
-    for (uint32_t id = 1; asked && id < n; id++) {
+    uint8_t *asked = vy_arena_alloc(&arena, n), *used = vy_arena_alloc(&arena, r->p->buffers.count);
+    bool ok = asked && used;
+    for (uint32_t id = 1; ok && id < n; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         asked[id] = asks(r, asked, id);
         if (i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) continue;
         uint32_t value = vy_arg(r->p, id, i->nargs - 1);
         if (!VY_IS_LEAF(value) && asked[value]) used[i->aux] = 1;
     }
-    for (uint32_t b = 1; asked && b < r->p->buffers.count; b++) r->buffers[b].shadowed &= used[b];
+    for (uint32_t b = 1; ok && b < r->p->buffers.count; b++) r->buffers[b].shadowed &= used[b];
     vy_arena_free(&arena);
-    return asked != NULL;
+    return ok;
 }
 
 // ------------------------------------------------------------------------------- in the result

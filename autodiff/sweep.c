@@ -2,6 +2,8 @@
 // sweep.c: the reverse sweep over straight-line code, and adjoint bookkeeping.
 #include "reverse.h"
 
+#include <stdio.h>
+
 static uint32_t emit2(reverse *r, vy_op op, vy_type type, uint32_t x, uint32_t y)
 {
     return vy_emit(r->b, op, type, 0, 2, (uint32_t[]){x, y});
@@ -126,6 +128,22 @@ static void reverse_inst(reverse *r, uint32_t id)
         reverse_rule(r, id, g, mask);
 }
 
+void vy_name_adjoint(reverse *r, uint32_t adjoint, uint32_t of)
+{
+    char name[80];
+    const char *own = "";
+    if (VY_IS_LEAF(of)) {
+        const vy_leaf *l = &r->p->leaves.data[VY_LEAF_INDEX(of)];
+        if (l->kind == VY_LEAF_SCALAR) own = r->p->scalars.data[l->index].name;
+    } else {
+        const vy_inst *i = &r->p->insts.data[of];
+        own = vy_string(&r->p->module->names, i->name);
+        if (!*own && i->op == VY_OP_LOAD) own = vy_buffer_name(r, i->aux);
+    }
+    snprintf(name, sizeof name, "adj_%.70s", own);
+    if (*own) vy_name(r->b, (vy_value){adjoint}, name);
+}
+
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
 {
     for (uint32_t id = last; id-- > first && !r->failed && !vy_builder_failed(r->b);) {
@@ -133,6 +151,7 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         vy_at(r->b, i->line, i->column);
         if (vy_op_closes((vy_op)i->op)) {
             uint32_t opener = r->s.partner[id];
+            vy_at(r->b, r->p->insts.data[opener].line, r->p->insts.data[opener].column);
             if (i->op == VY_OP_ENDIF)
                 vy_reverse_if(r, opener);
             else if (i->op == VY_OP_ENDLOOP)

@@ -437,6 +437,8 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
     }
     uint32_t variable = open_reverse(r, &f, n, in, carries);
+    for (uint32_t i = 0; i < n; i++)
+        if (!list.data[i].is_mask) vy_name_adjoint(r, carries[i], list.data[i].id);
     r->arm = 0;
     if (!vy_builder_failed(r->b)) reverse_body(r, &f, variable, &list, carries);
     r->arm = outer_arm;

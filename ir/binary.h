@@ -61,7 +61,8 @@ uint64_t vy_binary_get(vy_binary_reader *r);
 uint64_t vy_binary_get_max(vy_binary_reader *r, uint64_t max);
 // A count of things that take at least `least` bytes each.
 uint32_t vy_binary_get_count(vy_binary_reader *r, uint32_t least);
-const char *vy_binary_get_string(vy_binary_reader *r);
+// A name that text can hold.
+const char *vy_binary_get_name(vy_binary_reader *r);
 vy_program *vy_binary_get_declarations(
     vy_binary_reader *r); // a program without code; NULL: an error
 void vy_binary_get_pipeline(vy_binary_reader *r);

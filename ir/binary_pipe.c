@@ -184,7 +184,7 @@ static void get_dispatch(pipe_reader *q, vy_pipe_step *s)
 
 static void get_repeat(pipe_reader *q, vy_pipe_step *s)
 {
-    s->counter = vy_binary_get_string(q->r);
+    s->counter = vy_binary_get_name(q->r);
     s->from = get_dim(q);
     s->to = get_dim(q);
     s->keep = (vy_keep_states)vy_binary_get_max(q->r, VY_KEEP_REVOLVE);

@@ -52,7 +52,7 @@ uint32_t vy_binary_get_count(reader *r, uint32_t least)
     return (uint32_t)n;
 }
 
-// Bytes of a string; *n its length.  No control characters: names are printed.
+// Bytes of a string; *n its length.
 static const char *get_bytes(reader *r, uint32_t *n)
 {
     *n = vy_binary_get_count(r, 1);
@@ -63,18 +63,24 @@ static const char *get_bytes(reader *r, uint32_t *n)
     }
     const uint8_t *s = r->at;
     r->at += *n;
-    for (uint32_t i = 0; i < *n; i++)
-        if (s[i] < 32 || s[i] == 127) bad(r, "a name has control characters");
+    if (memchr(s, 0, *n)) bad(r, "a string holds a zero byte");
     return (const char *)s;
 }
 
-const char *vy_binary_get_string(reader *r)
+static const char *get_string(reader *r)
 {
     uint32_t n;
     const char *s = get_bytes(r, &n);
     char *copy = vy_arena_strdup(&r->m->arena, s, n);
     if (!copy) r->no_memory = true;
     return copy;
+}
+
+const char *vy_binary_get_name(reader *r)
+{
+    const char *name = get_string(r);
+    if (name && !vy_name_printable(name)) bad(r, "a name cannot be written as text");
+    return name;
 }
 
 static void keep(reader *r, bool pushed)
@@ -93,10 +99,8 @@ static void read_names(reader *r)
     }
     r->name_count = n;
     for (uint32_t i = 1; i <= n && vy_binary_ok(r); i++) {
-        uint32_t length;
-        const char *s = get_bytes(r, &length);
-        if (vy_binary_ok(r) && length == 0) bad(r, "a name is empty");
-        if (vy_binary_ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, length)) != 0);
+        const char *s = vy_binary_get_name(r);
+        if (vy_binary_ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, strlen(s))) != 0);
     }
 }
 
@@ -104,7 +108,7 @@ static void read_scalars(reader *r, vy_program *p)
 {
     uint32_t n = vy_binary_get_count(r, 3);
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
-        vy_scalar_param s = {.name = vy_binary_get_string(r)};
+        vy_scalar_param s = {.name = vy_binary_get_name(r)};
         s.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
         s.line = get32(r);
         keep(r, vy_vec_push(&p->scalars, s));
@@ -128,7 +132,7 @@ static void read_dims(reader *r, vy_program *p)
 
 static void read_buffer(reader *r, vy_program *p)
 {
-    vy_buf b = {.name = vy_binary_get_string(r)};
+    vy_buf b = {.name = vy_binary_get_name(r)};
     b.cls = (vy_buffer_class)vy_binary_get_max(r, VY_LOCAL);
     b.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
     b.rank = (uint32_t)vy_binary_get_max(r, VY_MAX_RANK);
@@ -140,14 +144,14 @@ static void read_buffer(reader *r, vy_program *p)
     b.view_of = get32(r);
     b.workspace = vy_binary_get_max(r, 1) != 0;
     b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
-    if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_string(r);
+    if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_name(r);
     b.line = get32(r);
     keep(r, vy_vec_push(&p->buffers, b));
 }
 
 static void read_declarations(reader *r, vy_program *p)
 {
-    p->name = vy_binary_get_string(r);
+    p->name = vy_binary_get_name(r);
     p->line = get32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = get32(r);
     p->has_workgroup = vy_binary_get_max(r, 1) != 0;
@@ -157,7 +161,7 @@ static void read_declarations(reader *r, vy_program *p)
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_buffer(r, p);
     n = vy_binary_get_count(r, 2);
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
-        vy_over_var v = {.name = vy_binary_get_string(r)};
+        vy_over_var v = {.name = vy_binary_get_name(r)};
         v.extent.id = get32(r);
         keep(r, vy_vec_push(&p->overs, v));
     }
@@ -234,6 +238,10 @@ vy_program *vy_binary_get_declarations(reader *r)
     return NULL;
 }
 
+// A name of one letter, line, workgroup ×3, whose it is; counts of scalars, dimensions, buffers, overs,
+// leaves and instructions.
+enum { LEAST_PROGRAM = 2 + 1 + 3 + 1 + 6 };
+
 static void read_program(reader *r)
 {
     vy_program *p = vy_binary_get_declarations(r);
@@ -248,10 +256,10 @@ static void read_program(reader *r)
 static void read_payload(reader *r)
 {
     r->m->order = get32(r);
-    const char *file = vy_binary_get_string(r);
+    const char *file = get_string(r);
     if (file) r->m->file = file;
     if (vy_binary_ok(r)) read_names(r);
-    uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, 16) : 0;
+    uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, LEAST_PROGRAM) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_program(r);
     n = vy_binary_ok(r) ? vy_binary_get_count(r, 9) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) vy_binary_get_pipeline(r);

@@ -211,7 +211,8 @@ void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags)
 
 void vy_name(vy_builder *b, vy_value v, const char *name)
 {
-    if (b->failed || !v.id || VY_IS_LEAF(v.id) || !name || !*name) return;
+    if (b->failed || !v.id || VY_IS_LEAF(v.id) || !name) return;
+    if (!vy_name_printable(name)) return; // it would be lost in text
     vy_inst *inst = &b->p->insts.data[v.id];
     if (inst->name) return; // the first name stays
     inst->name = vy_intern(&b->m->names, name, strlen(name));

@@ -191,9 +191,31 @@ static int by_key(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
+static bool printable(vy_program *p, const char *name)
+{
+    if (vy_name_printable(name)) return true;
+    vy_fail(p->module, VY_E_API, 0, 0, "use letters, digits and `_`",
+            "a name in program `%s` cannot be written as text: it is empty, or has a back quote, a "
+            "control character or bytes that are no UTF-8",
+            vy_name_printable(p->name) ? p->name : "?");
+    return false;
+}
+
+static bool check_printable(vy_program *p)
+{
+    bool ok = printable(p, p->name);
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++)
+        ok = printable(p, p->buffers.data[i].name);
+    for (uint32_t i = 0; ok && i < p->scalars.count; i++)
+        ok = printable(p, p->scalars.data[i].name);
+    for (uint32_t i = 0; ok && i < p->overs.count; i++) ok = printable(p, p->overs.data[i].name);
+    return ok;
+}
+
 static bool check_names(vy_program *p, entry *list)
 {
     uint32_t n = 0;
+    if (!check_printable(p)) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         // Local arrays may share a name: sibling scopes, functions used twice.

@@ -298,6 +298,19 @@ static bool check_step(check *c, const vy_pipe_step *s)
     }
 }
 
+static bool printable_names(check *c)
+{
+    bool ok = vy_name_printable(c->l->name);
+    for (uint32_t i = 0; ok && i < c->l->steps.count; i++) {
+        const vy_pipe_step *s = &c->l->steps.data[i];
+        ok = s->kind != VY_PIPE_REPEAT || vy_name_printable(s->counter);
+    }
+    if (!ok)
+        vy_fail(c->m, VY_E_API, c->l->line, 0, "use letters, digits and `_`",
+                "the name of a pipeline or of a counter cannot be written as text");
+    return ok;
+}
+
 bool vy_check_pipeline(vy_pipeline *l)
 {
     vy_arena arena = {0};
@@ -309,10 +322,11 @@ bool vy_check_pipeline(vy_pipeline *l)
     c.sizes = vy_arena_alloc(&arena, sig->dims.count * sizeof *c.sizes);
     c.buffers = vy_arena_alloc(&arena, sig->buffers.count * sizeof *c.buffers);
     c.written = vy_arena_alloc(&arena, sig->buffers.count);
-    bool memory =
-        c.until && c.dims && c.buffers && c.written && vy_dim_facts_make(&c.facts, sig, &arena);
+    bool memory = c.until && c.dims && c.sizes && c.buffers && c.written &&
+                  vy_dim_facts_make(&c.facts, sig, &arena);
     if (memory) vy_dim_sizes(sig, c.sizes);
-    if (memory && good_steps(&c) && find_blocks(&c, &arena) && find_buffers(&c) && find_dims(&c))
+    if (memory && good_steps(&c) && find_blocks(&c, &arena) && find_buffers(&c) && find_dims(&c) &&
+        printable_names(&c))
         for (; c.step < l->steps.count; c.step++)
             if (!check_step(&c, &l->steps.data[c.step])) break;
     if (!memory) vy_fail_oom(l->module);

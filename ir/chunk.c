@@ -65,12 +65,20 @@ static void iteration(chunk *c, uint32_t loop, vy_type u, vy_value t, vy_value n
         vy_copy_inst(b, p, id, c->map);
 }
 
+static bool provably_empty(const chunk *c, vy_value from, vy_value to)
+{
+    const vy_program *p = vy_builder_program(c->b);
+    const vy_scalar *low = vy_id_const(p, from.id), *high = vy_id_const(p, to.id);
+    return low && high && low->u >= high->u;
+}
+
 // One loop over iterations from..to (`factor` at a time); values[] are carried through.
 static void emit_loop(chunk *c, uint32_t loop, vy_type u, vy_value from, vy_value to, vy_value n,
                       uint32_t factor, uint32_t *values)
 {
     const vy_program *p = c->old;
     uint32_t slots = p->insts.data[loop].nargs - 3, end = c->s.partner[loop];
+    if (provably_empty(c, from, to)) return;
     uint32_t *carries = vy_realloc(NULL, (slots * 2 + 1) * sizeof *carries);
     if (!carries) {
         vy_fail_oom(p->module);

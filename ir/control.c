@@ -64,7 +64,8 @@ vy_var vy_var_new(vy_builder *b, const char *name, vy_value initial)
         vy_build_fail(b, VY_E_API, "vy_var_new: the initial value is not available here");
         return (vy_var){0};
     }
-    uint32_t offset = name && *name ? vy_intern(&b->m->names, name, strlen(name)) : 0;
+    uint32_t offset =
+        name && vy_name_printable(name) ? vy_intern(&b->m->names, name, strlen(name)) : 0;
     if (offset) vy_name(b, initial, name);
     return (vy_var){vy_variable_new(b, vy_id_type(b->p, initial.id), offset, initial.id)};
 }

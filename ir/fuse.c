@@ -6,12 +6,13 @@
 //                                            store y[i], mul a a
 //                                        }
 //
-// A gradient is full of these: the forward sweep's guard stands right before the reverse sweep's.  Only
-// direct neighbours are taken.  Looking further would mean to prove that what stands between may move,
-// and a value of the first `if` that is used between would have to be handed out anyway.
+// A gradient is full of these: the forward sweep's guard stands right before the reverse sweep's.  A few
+// values may be computed between them (the load of a cotangent): those that can be had before the first
+// `if` as well are moved there.  A value that uses the first `if` keeps the two apart: it would have to
+// be handed out anyway.
 //
 // Inside the fused arms the results of the earlier `if`s are simply their yields.  Needs valid structure;
-// keeps order, lines and names.
+// keeps lines and names, and the order of everything else.
 #include "pass.h"
 
 VY_VEC_TYPE(fuse_ids, uint32_t);
@@ -21,6 +22,7 @@ typedef struct fuse {
     vy_builder *b;
     vy_structure s;
     uint32_t *map;
+    uint32_t *next; // by IF: the one it is fused with, or 0
     bool changed, oom;
 } fuse;
 
@@ -32,13 +34,56 @@ static uint32_t result_count(const fuse *f, uint32_t id)
     return f->old->insts.data[end_of(f, id)].nargs;
 }
 
-// The `if` on the same condition directly behind `id` and its results, or 0.
-static uint32_t next_of(const fuse *f, uint32_t id)
+// Where the `if` and its results end.
+static uint32_t after(const fuse *f, uint32_t id)
 {
-    uint32_t next = end_of(f, id) + 1 + result_count(f, id);
-    if (next >= f->old->insts.count || f->old->insts.data[next].op != VY_OP_IF) return 0;
-    return vy_arg(f->old, next, 0) == vy_arg(f->old, id, 0) ? next : 0;
+    return end_of(f, id) + 1 + result_count(f, id);
 }
+
+// Does `if` number `id` write the buffer that `load` reads, or may anybody while it runs?
+static bool disturbs(const fuse *f, uint32_t id, uint32_t load)
+{
+    const vy_program *p = f->old;
+    uint32_t view = p->buffers.data[p->insts.data[load].aux].view_of;
+    for (uint32_t k = id + 1; k < end_of(f, id); k++) {
+        const vy_inst *i = &p->insts.data[k];
+        vy_effect effect = vy_op_infos[i->op].effect;
+        if (effect == VY_CONV) return true;
+        if (effect != VY_WRITE) continue;
+        if (i->aux == p->insts.data[load].aux || view || p->buffers.data[i->aux].view_of)
+            return true;
+    }
+    return false;
+}
+
+// May instruction `k` behind `if` number `id` be computed before it, and before others on its condition?
+static bool may_move(const fuse *f, uint32_t id, uint32_t k)
+{
+    const vy_program *p = f->old;
+    vy_effect effect = vy_op_infos[p->insts.data[k].op].effect;
+    if (effect != VY_PURE && p->insts.data[k].op != VY_OP_LOAD) return false;
+    for (uint32_t n = 0; n < p->insts.data[k].nargs; n++) {
+        uint32_t a = vy_arg(p, k, n);
+        if (VY_IS_LEAF(a) || p->insts.data[a].op != VY_OP_RESULT) continue;
+        uint32_t end = vy_arg(p, a, 0);
+        if (p->insts.data[end].op != VY_OP_ENDIF) continue;
+        if (vy_arg(p, f->s.partner[end], 0) == vy_arg(p, id, 0)) return false;
+    }
+    return effect == VY_PURE || !disturbs(f, id, k);
+}
+
+// The `if` on the same condition behind `id` and its results, or 0.
+static uint32_t find_next(const fuse *f, uint32_t id)
+{
+    enum { FAR = 16 };
+    const vy_program *p = f->old;
+    uint32_t next = after(f, id);
+    for (uint32_t n = 0; n < FAR && next < p->insts.count && may_move(f, id, next); n++) next++;
+    if (next >= p->insts.count || p->insts.data[next].op != VY_OP_IF) return 0;
+    return vy_arg(p, next, 0) == vy_arg(p, id, 0) ? next : 0;
+}
+
+static uint32_t next_of(const fuse *f, uint32_t id) { return f->next[id]; }
 
 static void copy(fuse *f, uint32_t from, uint32_t to);
 
@@ -58,6 +103,9 @@ static uint32_t fuse_chain(fuse *f, uint32_t first)
 {
     fuse_ids thens = {0}, elses = {0}, results = {0};
     uint32_t last = first;
+    for (uint32_t id = first; next_of(f, id); id = next_of(f, id))
+        for (uint32_t k = after(f, id); k < next_of(f, id) && !vy_builder_failed(f->b); k++)
+            vy_copy_inst(f->b, f->old, k, f->map);
     vy_pass_at(f->b, f->old, first);
     vy_begin_if(f->b, vy_map(f->map, vy_arg(f->old, first, 0)));
     for (uint32_t id = first; id && !f->oom; id = next_of(f, id)) {
@@ -82,7 +130,7 @@ static uint32_t fuse_chain(fuse *f, uint32_t first)
     vy_vec_free(&thens);
     vy_vec_free(&elses);
     vy_vec_free(&results);
-    return end_of(f, last) + result_count(f, last); // the last instruction copied
+    return after(f, last) - 1; // the last instruction copied
 }
 
 // Copies from ≤ id < to.  Recursion is as deep as `if`s nest.
@@ -96,18 +144,22 @@ static void copy(fuse *f, uint32_t from, uint32_t to)
     }
 }
 
-static bool any_chain(const fuse *f)
+static bool find_chains(fuse *f)
 {
-    for (uint32_t id = 1; id < f->old->insts.count; id++)
-        if (f->old->insts.data[id].op == VY_OP_IF && next_of(f, id)) return true;
-    return false;
+    bool any = false;
+    for (uint32_t id = 1; id < f->old->insts.count; id++) {
+        f->next[id] = f->old->insts.data[id].op == VY_OP_IF ? find_next(f, id) : 0;
+        any |= f->next[id] != 0;
+    }
+    return any;
 }
 
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c)
 {
     fuse f = {.old = p};
-    bool ok = vy_structure_make(p, &f.s);
-    if (ok && any_chain(&f)) {
+    f.next = vy_realloc(NULL, p->insts.count * sizeof *f.next);
+    bool ok = f.next && vy_structure_make(p, &f.s);
+    if (ok && find_chains(&f)) {
         f.map = vy_realloc(NULL, p->insts.count * sizeof *f.map);
         f.b = f.map ? vy_rebuild_begin(p) : NULL;
         ok = f.b != NULL;
@@ -123,5 +175,6 @@ bool vy_pass_fuse(vy_program *p, vy_pass_context *c)
     if (!ok) vy_fail_oom(p->module); // unless something else was said before
     vy_structure_free(&f.s);
     vy_free(f.map);
+    vy_free(f.next);
     return ok;
 }

@@ -261,6 +261,12 @@ void vy_fail_oom(vy_module *m);
 void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+// ----------------------------------------------------------------------------------------- names
+// Length of the UTF-8 sequence at `s` and its character, 0 if it is none.
+size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
+// Can text hold it, in back quotes where need be?
+bool vy_name_printable(const char *name);
+
 // --------------------------------------------------------------------------------------- scalars
 // Value of a PURE operation on constants; `type` is the operands' type (for SELECT the arms', with
 // args[0] the condition; for CAST and BITCAST the operand's, and `result` the result's).  Returns
@@ -392,8 +398,10 @@ bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c); // cheap pure arms â†
 bool vy_pass_guards(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_INRANGE
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);   // inexact rules, if fast_math
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
-bool vy_pass_chunk(vy_program *p, vy_pass_context *c);     // options->chunk iterations per turn
-bool vy_pass_owner(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_OWNED
-bool vy_check_program(vy_program *p); // internal consistency and language rules
+bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every iteration sets alike
+bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
+bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
+bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
+bool vy_check_program(vy_program *p);                   // internal consistency and language rules
 
 #endif

@@ -57,22 +57,6 @@ static void lex_error(vy_front *f, vy_code code, const char *at, const char *fix
     vy_front_error(f, code, f->line, column_of(f, at), fix, "%s", text);
 }
 
-// Length of the UTF-8 sequence at `s`, 0 if it is none.
-static size_t utf8_length(const char *s, const char *end, uint32_t *code)
-{
-    const unsigned char *u = (const unsigned char *)s;
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = u[0] < 0x80 ? 1 : u[0] >> 5 == 6 ? 2 : u[0] >> 4 == 14 ? 3 : u[0] >> 3 == 30 ? 4 : 0;
-    if (n == 0 || (size_t)(end - s) < n) return 0;
-    *code = n == 1 ? u[0] : u[0] & (0x7Fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((u[i] & 0xC0) != 0x80) return 0;
-        *code = *code << 6 | (u[i] & 0x3F);
-    }
-    bool surrogate = *code >= 0xD800 && *code < 0xE000;
-    return *code < least[n] || *code > 0x10FFFF || surrogate ? 0 : n;
-}
-
 static void new_line(vy_front *f)
 {
     f->line++;
@@ -88,7 +72,7 @@ static bool comment_char(vy_front *f)
         new_line(f);
         return true;
     }
-    size_t n = (unsigned char)*f->at < 0x80 ? 1 : utf8_length(f->at, f->end, &code);
+    size_t n = (unsigned char)*f->at < 0x80 ? 1 : vy_utf8_length(f->at, f->end, &code);
     if (n == 0) {
         lex_error(f, VY_E_UTF8, f->at, NULL, "this comment is not UTF-8");
         return false;
@@ -254,7 +238,7 @@ static void read_quoted(vy_front *f)
     const char *s = ++f->at;
     uint32_t code;
     while (f->at < f->end && *f->at != '`') {
-        size_t n = utf8_length(f->at, f->end, &code);
+        size_t n = vy_utf8_length(f->at, f->end, &code);
         if (n == 0 || code < 32 || code == 127) break;
         f->at += n;
     }
@@ -273,7 +257,7 @@ static void bad_character(vy_front *f)
 {
     uint32_t code = 0;
     char text[80];
-    if (utf8_length(f->at, f->end, &code) == 0) {
+    if (vy_utf8_length(f->at, f->end, &code) == 0) {
         lex_error(f, VY_E_UTF8, f->at, NULL, "this is not UTF-8 text");
         return;
     }

@@ -25,11 +25,14 @@ static const struct {
     {"ifconvert", vy_pass_ifconvert, 2},
     {"forward",   vy_pass_forward,   2},
     {"licm",      vy_pass_licm,      2},
+    {"settle",    vy_pass_settle,    2},
     {"dse",       vy_pass_dse,       2},
     {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero
+    {"settle",    vy_pass_settle,    2}, // what the first made equal
     {"dce",       vy_pass_dce,       1},
     {"arrays",    vy_pass_arrays,    1},
     {"cleanup",   vy_pass_cleanup,   1},
+    {"order",     vy_pass_order,     1},
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing

@@ -111,7 +111,7 @@ static uint32_t parse_attribute_number(vy_front *f, const char *name)
 {
     vy_expect(f, TK_LPAREN, "behind the attribute");
     uint64_t value = f->tok.value;
-    if (f->tok.kind == TK_INT && value > UINT32_MAX / 2)
+    if (f->tok.kind == TK_INT && value > UINT32_MAX)
         vy_front_error(f, VY_E_LITERAL_RANGE, f->tok.line, f->tok.column, NULL,
                        "the number of @%s is too large", name);
     vy_expect(f, TK_INT, "as the attribute's value");

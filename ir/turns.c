@@ -5,7 +5,7 @@
 // launches a program there can at least say so.  Every integer value gets an interval [low, high] from
 // constants, scalars, extents and loop bounds; what depends on data has none, and a loop bounded by it
 // counts as one turn, so the estimate is an upper one only if *complete stays true.
-#include "ir.h"
+#include "count.h"
 
 typedef struct interval {
     int64_t low, high;
@@ -15,10 +15,16 @@ typedef struct interval {
 typedef struct turns {
     const vy_program *p;
     const int64_t *scalars, *dims;
-    interval *at; // by instruction
+    const bool *scalar_known, *dim_known; // NULL: all are
+    interval *at;                         // by instruction
 } turns;
 
 static interval exactly(int64_t v) { return (interval){v, v, true}; }
+
+static interval extent(const turns *t, vy_dim d)
+{
+    return t->dim_known && !t->dim_known[d.id] ? (interval){0} : exactly(t->dims[d.id]);
+}
 
 static interval leaf(const turns *t, uint32_t id)
 {
@@ -27,11 +33,13 @@ static interval leaf(const turns *t, uint32_t id)
     if (!vy_type_is_integer((vy_type)l->type)) return (interval){0};
     switch (l->kind) {
     case VY_LEAF_CONST: return exactly(l->value.i);
-    case VY_LEAF_SCALAR: return exactly(t->scalars[l->index]);
-    case VY_LEAF_LEN: return exactly(t->dims[p->buffers.data[l->index].dims[l->axis].id]);
+    case VY_LEAF_SCALAR:
+        if (t->scalar_known && !t->scalar_known[l->index]) return (interval){0};
+        return exactly(t->scalars[l->index]);
+    case VY_LEAF_LEN: return extent(t, p->buffers.data[l->index].dims[l->axis]);
     case VY_LEAF_OVER: {
-        int64_t extent = t->dims[p->overs.data[l->index].extent.id];
-        return (interval){0, extent > 0 ? extent - 1 : 0, true};
+        interval n = extent(t, p->overs.data[l->index].extent);
+        return (interval){0, n.high > 0 ? n.high - 1 : 0, n.known};
     }
     default: return (interval){0};
     }
@@ -134,23 +142,27 @@ static uint64_t zero_turns(const turns *t, uint32_t buffer)
     return (uint64_t)n / VY_ZERO_STEP;
 }
 
-uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
-                               const int64_t *dim_values, bool *complete)
+// Walks the program with the values of integers; per_loop[opener], unless NULL, takes the most turns
+// of each loop, −1 where nothing bounds them.  False: memory.
+static bool walk(turns t, int64_t *per_loop, uint64_t *total, bool *complete)
 {
-    turns t = {.p = p, .scalars = scalars, .dims = dim_values};
+    const vy_program *p = t.p;
     t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
     uint64_t *inside = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *inside);
     uint64_t *most = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *most);
     uint32_t depth = 0;
-    *complete = t.at && inside && most;
-    if (*complete) inside[0] = 0;
-    for (uint32_t id = 1; t.at && inside && most && id < p->insts.count; id++) {
+    bool ok = t.at && inside && most;
+    *complete = ok;
+    if (ok) inside[0] = 0;
+    for (uint32_t id = 1; ok && id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         t.at[id] = (interval){0};
         if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
-            if (op == VY_OP_WHILE) *complete = false;
-            most[++depth] = op == VY_OP_LOOP ? (uint64_t)trips(&t, id, complete) : 1;
+            bool bounded = op == VY_OP_LOOP;
+            most[++depth] = bounded ? (uint64_t)trips(&t, id, &bounded) : 1;
             inside[depth] = 0;
+            if (per_loop) per_loop[id] = bounded ? (int64_t)most[depth] : -1;
+            *complete &= bounded;
         } else if (op == VY_OP_ENDLOOP) {
             uint64_t all;
             if (__builtin_mul_overflow(most[depth], inside[depth] + 1, &all)) all = UINT64_MAX / 2;
@@ -163,9 +175,26 @@ uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
             t.at[id] = value(&t, id);
         }
     }
-    uint64_t total = t.at && inside && most ? inside[0] : 0;
+    *total = ok ? inside[0] : 0;
     vy_free(t.at);
     vy_free(inside);
     vy_free(most);
+    return ok;
+}
+
+uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
+                               const int64_t *dim_values, bool *complete)
+{
+    uint64_t total;
+    walk((turns){.p = p, .scalars = scalars, .dims = dim_values}, NULL, &total, complete);
     return total;
+}
+
+bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scalar_known,
+                   const int64_t *dim_values, const bool *dim_known, int64_t *per_loop)
+{
+    uint64_t total;
+    bool complete;
+    return walk((turns){p, scalars, dim_values, scalar_known, dim_known, NULL}, per_loop, &total,
+                &complete);
 }

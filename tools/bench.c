@@ -16,13 +16,30 @@ typedef struct lane { // one of the two programs; without buffers: not there
     bool upload; // has `inout` buffers, which every run must find as they were
     double *ms;
     double median, least, most;
-    uint64_t bytes; // of bound buffers: `in` read, `out` written, `inout` both
+    uint64_t bytes;  // of bound buffers: `in` read, `out` written, `inout` both
+    vy_amount flops; // float operations of one run, counted statically (ir/cost.h)
 } lane;
 
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+// What the optimised program does; chunks for drivers that count turns add up to the same.
+static bool lane_count(lane *l, vy_diag *d)
+{
+    launch_sizes z;
+    l->flops = (vy_amount){0};
+    if (l->data.what.pipeline) return true; // how often its programs run may depend on data
+    if (!sizes_of(&z, &l->data, d)) return false;
+    vy_cost *cost = vy_program_cost(l->data.program, &z.sizes);
+    if (cost) l->flops = cost->all_flops;
+    l->flops.text = NULL; // the cost's
+    l->flops.atmost |= cost && cost->conditional;
+    vy_cost_free(cost);
+    sizes_free(&z);
+    return cost || fail_memory(d);
 }
 
 static bool lane_prepare(lane *l, command *c, vy_diag *d)
@@ -36,8 +53,8 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
         l->upload |= b->info.cls == VY_INOUT;
     }
     double warm;
-    return runner_prepare(&l->runner, c, &l->data, d) && runner_upload(&l->runner, d) &&
-           runner_run(&l->runner, c, &warm, d);
+    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, d) &&
+           runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
 }
 
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
@@ -59,6 +76,12 @@ static double rate(const lane *l)
     return l->median > 0 ? (double)l->bytes / l->median * 1e-6 : -1;
 }
 
+// Negative where the operations depend on data.
+static double flop_rate(const lane *l)
+{
+    return l->median > 0 && l->flops.known ? (double)l->flops.value / l->median * 1e-6 : -1;
+}
+
 static bool lane_json(const lane *l, cJSON *top)
 {
     if (!l->ms) return cJSON_AddNullToObject(top, l->title) != NULL;
@@ -67,7 +90,11 @@ static bool lane_json(const lane *l, cJSON *top)
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
            json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
            json_number(o, "gb_per_s", rate(l), 6) &&
-           json_integer(o, "workspace_bytes", l->data.kept);
+           json_integer(o, "workspace_bytes", l->data.kept) &&
+           (l->flops.known ? json_integer(o, "flops", l->flops.value)
+                           : json_string(o, "flops", NULL)) &&
+           cJSON_AddBoolToObject(o, "flops_at_most", l->flops.known && l->flops.atmost) &&
+           json_number(o, "gflop_per_s", flop_rate(l), 6);
 }
 
 static bool has_ratio(const lane lanes[2]) { return lanes[1].ms && lanes[0].median > 0; }
@@ -93,11 +120,16 @@ static bool print_text(const lane lanes[2], command *c, const char *device, vy_d
         const lane *l = &lanes[i];
         text_printf(&c->out, "%-9s %.4g ms", l->title, l->median);
         if (rate(l) >= 0) text_printf(&c->out, ", %.4g GB/s", rate(l));
+        if (flop_rate(l) >= 0)
+            text_printf(&c->out, ", %s%.4g GFLOP/s", l->flops.atmost ? "at most " : "",
+                        flop_rate(l));
         text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes",
                     (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
         if (l->data.kept)
             text_printf(&c->out, ", workspace %llu", (unsigned long long)l->data.kept);
-        text_printf(&c->out, ")\n");
+        if (l->flops.known)
+            text_printf(&c->out, ", %llu flops", (unsigned long long)l->flops.value);
+        text_puts(&c->out, ")\n");
     }
     if (has_ratio(lanes))
         text_printf(&c->out, "ratio     %.3g\n", lanes[1].median / lanes[0].median);

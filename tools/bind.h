@@ -7,6 +7,8 @@
 #include "tools/options.h"
 #include "tools/runnable.h"
 
+#include "ir/cost.h"
+
 typedef enum shape_state {
     SHAPE_NONE, // nothing said: it follows from the declaration
     SHAPE_FLAT, // so many elements
@@ -48,6 +50,14 @@ typedef struct binding {
     vy_dim_state *dim_states;
 } binding;
 
+// What is known of the launch, for formulas (sizes.c); refers to the binding.
+typedef struct launch_sizes {
+    vy_sizes sizes;
+    uint64_t *lengths;
+} launch_sizes;
+bool sizes_of(launch_sizes *z, const binding *b, vy_diag *d);
+void sizes_free(launch_sizes *z);
+
 typedef struct specs {
     spec *data;
     uint32_t count;
@@ -80,6 +90,8 @@ bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d);
 bool binding_fill(binding *b, vy_diag *d);
 
 bool binding_infer(binding *b, vy_diag *d); // the first step of binding_fill (shape.c)
+// The same, leaving open what nothing decides.
+bool binding_infer_some(binding *b, vy_diag *d);
 
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents as `ct` says, else as ones.

@@ -7,6 +7,8 @@
 #include "tools/options.h"
 #include "tools/runnable.h"
 
+#include "autodiff/grad.h"
+
 typedef struct gpu gpu; // gpu.h
 
 typedef struct command {
@@ -28,6 +30,7 @@ bool verb_grad(command *c, vy_diag *d);
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);
 bool verb_run(command *c, vy_diag *d);
+bool verb_explain(command *c, vy_diag *d);
 bool verb_check(command *c, vy_diag *d);
 bool verb_bench(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
@@ -43,6 +46,11 @@ bool derive(command *c, runnable from, const names *seeds, vy_diag *d);
 // After an error: if it says that tapes are too large, and --checkpoint leaves the choice to us, sets
 // c->storage to the next step, drops c->derived and the error: derive again.
 bool derive_with_less(command *c, vy_diag *d);
+// What derive() asks vy_grad for.  again: of a derivative; `results` takes the names of its outputs.
+bool grad_request(const command *c, runnable from, bool again, bool seeded, names *results,
+                  vy_grad_options *g, vy_diag *d);
+// What optimize() asks vy_optimize for.
+bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d);
 // Runs the optimiser; the interpreter's programs stay exact and guarded.
 bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d);
 

@@ -28,6 +28,7 @@ typedef struct option {
 #define ALL (VERB_BIT(COUNT) - 1)
 #define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options of LANGUAGE.md, section 4
 #define DATA (VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH))
+#define SIZES (DATA | VERB_BIT(EXPLAIN)) // what gives shapes
 #define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES))
 #define AT(field) offsetof(options, field)
 
@@ -57,12 +58,12 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(json),          ALL,   "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
     {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN), "--grad",  NULL,         "run the derivative too"},
     {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run the forward derivative too"},
-    {0,   OPT_LIST,   AT(set),           DATA,  "--set",           "NAME=VALUE", "a scalar"},
-    {0,   OPT_LIST,   AT(in),            DATA,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
+    {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
+    {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
     {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy or FILE.bin"},
     {0,   OPT_LIST,   AT(ct),            DATA,  "--ct",            "O=SPEC",     "cotangent of an output"},
     {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     "tangent of an input"},
-    {0,   OPT_TEXT,   AT(groups),        DATA,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
+    {0,   OPT_TEXT,   AT(groups),        SIZES,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
     {0,   OPT_COUNT,  AT(subgroup_size), DATA,  "--subgroup-size", "N",          "of the interpreter; default 32"},
@@ -310,7 +311,7 @@ void options_help(verb v, text *out)
         if (v == VERB_COUNT ? table[i].verbs == ALL || table[i].verbs == FILES
                             : (table[i].verbs >> v & 1) != 0)
             option_help(&table[i], out);
-    if (v == VERB_COUNT || DATA >> v & 1)
+    if (v == VERB_COUNT || SIZES >> v & 1)
         text_puts(out, "\nSPEC: 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota |\n"
                        "      cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
     text_puts(out, "\nExit status: 0 fine, 1 the program or the command line is wrong,\n"

@@ -87,7 +87,7 @@ static bool infer_flat(binding *b, const bound_buffer *buf, bool *changed, vy_di
 }
 
 // What the known shapes and scalars say about the others.
-static bool propagate(binding *b, vy_diag *d)
+bool binding_infer_some(binding *b, vy_diag *d)
 {
     bool changed = true;
     while (changed) {
@@ -121,12 +121,12 @@ static bool awaited(const binding *b, uint32_t scalar)
 bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d)
 {
     for (uint32_t i = 0; i < b->scalar_count; i++) {
-        if (!propagate(b, d)) return false;
+        if (!binding_infer_some(b, d)) return false;
         if (b->scalars[i].known || awaited(b, i)) continue;
         b->scalars[i].value = choose(user, b, i);
         b->scalars[i].known = b->scalars[i].chosen = true;
     }
-    if (!propagate(b, d)) return false;
+    if (!binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         bound_buffer *buf = &b->buffers[i];
         if (buf->state != SHAPE_NONE || buf->info.rank != 1) continue;
@@ -141,7 +141,7 @@ bool binding_choose(binding *b, choose_scalar choose, void *user, vy_diag *d)
 
 bool binding_infer(binding *b, vy_diag *d)
 {
-    if (!propagate(b, d)) return false;
+    if (!binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         if (b->scalars[i].known) continue;
         char fix[200];

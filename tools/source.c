@@ -4,8 +4,6 @@
 
 #include "tools/gpu.h"
 
-#include "autodiff/grad.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,27 +77,36 @@ bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_dia
     return false;
 }
 
-// One differentiation.  Of the second, all results of the first are outputs.
-static vy_module *derive_once(const command *c, const vy_module *m, runnable from, bool again,
-                              bool seeded, vy_diag *d)
+// Of the second derivative, all results of the first are outputs.
+bool grad_request(const command *c, runnable from, bool again, bool seeded, names *results,
+                  vy_grad_options *g, vy_diag *d)
 {
     const vy_program *p = from.program;
     const options *o = &c->o;
-    vy_grad_options g = {.program = runnable_name(from),
-                         .seed_buffer = seeded,
-                         .with_value = o->with_value,
-                         .frugal = c->storage > 0,
-                         .checkpoint = c->storage > 1 ? c->storage - 1 : 0};
-    names results = {0};
+    const uint32_t storage = o->checkpoint == CHECKPOINT_SQRT && c->storage < 2 ? 2 : c->storage;
+    *g = (vy_grad_options){.program = runnable_name(from),
+                           .seed_buffer = seeded,
+                           .with_value = o->with_value,
+                           .frugal = storage > 0,
+                           .checkpoint = storage > 1 ? storage - 1 : 0};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
         if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
-            ok &= names_add(&results, b.name);
+            ok &= names_add(results, b.name);
     }
-    const names *of = again ? &results : &o->of;
-    if (of->count) g.of = of->data, g.of_count = of->count;
-    if (o->wrt.count) g.wrt = o->wrt.data, g.wrt_count = o->wrt.count;
+    const names *of = again ? results : &o->of;
+    if (of->count) g->of = of->data, g->of_count = of->count;
+    if (o->wrt.count) g->wrt = o->wrt.data, g->wrt_count = o->wrt.count;
+    return ok || fail_memory(d);
+}
+
+static vy_module *derive_once(const command *c, const vy_module *m, runnable from, bool again,
+                              bool seeded, vy_diag *d)
+{
+    vy_grad_options g;
+    names results = {0};
+    bool ok = grad_request(c, from, again, seeded, &results, &g, d);
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) fail_memory(d); // unless it said why
     names_free(&results);
@@ -135,7 +142,6 @@ bool derive_with_less(command *c, vy_diag *d)
 
 bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
 {
-    if (c->o.checkpoint == CHECKPOINT_SQRT) c->storage = 2;
     if (c->o.deterministic)
         return fail(d, TOOL_UNAVAILABLE,
                     "leave it out: gradients that many invocations add up may then differ in their "
@@ -181,20 +187,27 @@ static bool known_pass(const char *name, vy_diag *d)
     return ok;
 }
 
-bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
+bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d)
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
     // A driver that counts the turns of loops gets several iterations per turn (vkrt.h).
     const vkrt_device_info *device =
         c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
-    const vy_opt_options opt = {.level = o->level,
-                                .chunk = device && device->loop_turn_limit ? 8 : 0,
-                                .fast_math = o->fast_math && !for_eval,
-                                .unchecked = o->unchecked && !for_eval,
-                                .dump_after = o->dump_after,
-                                .dump = dump,
-                                .user = c};
+    *opt = (vy_opt_options){.level = o->level,
+                            .chunk = device && device->loop_turn_limit ? 8 : 0,
+                            .fast_math = o->fast_math && !for_eval,
+                            .unchecked = o->unchecked && !for_eval,
+                            .dump_after = o->dump_after,
+                            .dump = dump,
+                            .user = c};
+    return true;
+}
+
+bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
+{
+    vy_opt_options opt;
+    if (!optimizer_request(c, for_eval, &opt, d)) return false;
     progress_begin(c, "optimising");
     const bool ok = vy_optimize(m, &opt);
     progress_end();

@@ -188,6 +188,7 @@ vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_
     if (!status) status = vkrt_bind_args(&d, error);
     if (!status) status = choose_groups(&d, error);
     if (!status) status = check_split(&d, error);
+    if (!status) status = pack_params(&d, (const uint32_t[3]){0}, error); // also where nothing runs
     if (status) return status;
     vkrt_clear_outputs(&d);
     if (d.groups[0] == 0 || d.groups[1] == 0 || d.groups[2] == 0) return VKRT_OK;

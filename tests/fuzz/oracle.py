@@ -15,7 +15,6 @@ their operands or a literal, as long as the same oracle fails.  --keep writes it
 """
 import argparse
 import collections
-import copy
 import json
 import math
 import os
@@ -29,6 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import generate  # noqa: E402
+from shrink import shrink  # noqa: E402
 
 TROUBLE = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", ": runtime error: ", "VUID-",
            "UNASSIGNED-", "SYNC-HAZARD-", "Validation Error", "Assertion")
@@ -74,9 +74,9 @@ class Bench:
         return done.returncode, done.stdout, done.stderr, trouble
 
     # ---- gradcheck_file: (oracle, text) or None per file; ("refused", …) and ("invalid", …) too
-    def gradcheck(self, paths, seeds, first):
+    def gradcheck(self, paths, seeds):
         out = {}
-        argv = [self.check, "--seeds", str(seeds), "--first-seed", str(first)]
+        argv = [self.check, "--seeds", str(seeds)]
         _, text, err, trouble = self.run(argv + paths, 60 + 10 * len(paths))
         for line in text.splitlines():
             path, _, rest = line.partition(": ")
@@ -96,15 +96,15 @@ class Bench:
                 out[paths[0]] = ("crash", trouble or err[-800:] or "no answer")
         elif missing or trouble:
             for p in missing or paths:
-                out.update(self.gradcheck([p], seeds, first))
+                out.update(self.gradcheck([p], seeds))
         return out
 
-    def interpreter(self, programs, seed):
-        """Verdicts of several programs, each in double and as written."""
-        double = [self.write("%d.double.vyre" % n, p.text(double=True)) for n, p in enumerate(programs)]
-        single = [self.write("%d.single.vyre" % n, p.text(tolerance=self.tolerance(p)))
-                  for n, p in enumerate(programs)]
-        a, b = self.gradcheck(double, 2, seed), self.gradcheck(single, 1, seed + 7)
+    def interpreter(self, programs, seeds):
+        """Verdicts of several programs, each in double and as written, on data made from its seed."""
+        both = list(enumerate(zip(programs, seeds)))
+        double = [self.write("%d.double.vyre" % n, self.text(p, "double", s)) for n, (p, s) in both]
+        single = [self.write("%d.single.vyre" % n, self.text(p, "single", s)) for n, (p, s) in both]
+        a, b = self.gradcheck(double, 2), self.gradcheck(single, 1)
         verdicts = []
         for d, s in zip(double, single):
             v = a[d]
@@ -117,6 +117,12 @@ class Bench:
             else:
                 verdicts.append((v[0], v[1], "double") if v else (w[0], w[1], "single") if w else None)
         return verdicts
+
+    def text(self, p, kind, seed):
+        """As the oracles of a kind get it; the data's seed stands in it."""
+        if kind == "double":
+            return p.text(double=True, seed=seed % 1000)
+        return p.text(tolerance=self.tolerance(p), seed=seed % 1000 + 7)
 
     @staticmethod
     def tolerance(p):
@@ -135,10 +141,10 @@ class Bench:
             if not m:
                 continue
             name, _, t, dims = m.groups()
-            if name in p.data:
+            if name == "at" and name in p.data:
                 spec = ",".join(str(p.data[name][k % len(p.data[name])]) for k in range(3 * sets["N"]))
             elif t[0] != "@":
-                spec = "const:%d" % (data_seed % 4)
+                spec = "const:%d" % (data_seed % (2 if t == "bool" else 4))
             elif dims == "?":
                 spec = "0.4,0.7,1.1,1.5,0.9"
             else:
@@ -241,103 +247,6 @@ class Bench:
         return None
 
 
-# ----------------------------------------------------------------------------------------- shrinking
-def lists(p):
-    yield p.functions
-    yield p.body
-    for s in generate.walk(p.trees()):
-        yield from s.blocks
-
-
-def expressions(p):
-    """Every place an expression stands: (list, index)."""
-    def below(kids):
-        for k, e in enumerate(kids):
-            yield kids, k
-            yield from below(e.kids)
-    for s in generate.walk(p.trees()):
-        yield from below(s.exprs)
-
-
-LITERALS = {"@F": "0.5@S", "@G": "0.5@G", "bool": "true", "u32": "1u", "i32": "1i32", "i64": "1i64",
-            "u64": "1u64"}
-
-
-def smaller(e):
-    found = [k for k in e.kids if k.t == e.t]
-    if e.fmt != LITERALS[e.t].replace("@G", ""):
-        if e.op not in ("variable", "literal", "minimal"):
-            for k in e.kids:
-                found += [q for q in k.kids if q.t == e.t]
-        if e.op != "minimal":
-            found.append(generate.E(e.t, "minimal", LITERALS[e.t].replace("0.5@G", "@G(0.5)")))
-            if e.t == "bool":
-                found.append(generate.E(e.t, "minimal", "false"))
-    return found
-
-
-def shrink(p, fails, seconds):
-    """The smallest program found that still fails."""
-    end = time.monotonic() + seconds
-    p = copy.deepcopy(p)
-
-    def attempt(holder, new):
-        if time.monotonic() > end:
-            return False
-        old = list(holder)
-        holder[:] = new
-        if fails(p):
-            return True
-        holder[:] = old
-        return False
-    changed = True
-    while changed and time.monotonic() < end:
-        changed = False
-        for part in (8, 4, 2, 1):  # statements, many at a time first
-            for block in list(lists(p)):
-                k = len(block) - part
-                while k >= 0:
-                    if attempt(block, block[:k] + block[k + part:]):
-                        changed = True
-                    k -= 1
-                    k = min(k, len(block) - part)
-        for block in list(lists(p)):  # a block instead of its construct
-            k = 0
-            while k < len(block):
-                s = block[k]
-                for inside in s.blocks if s.kind != "fn" else []:
-                    if attempt(block, block[:k] + inside + block[k + 1:]):
-                        changed = True
-                        break
-                else:
-                    k += 1
-        for s in list(generate.walk(p.trees())):  # arms
-            while len(s.blocks) > 1:
-                heads, n = list(s.heads), len(s.blocks) - 1
-                s.heads = heads[:n]
-                if not attempt(s.blocks, s.blocks[:n]):
-                    s.heads = heads
-                    break
-                changed = True
-        if attempt(p.params, [q for q in p.params if re.search(
-                r"\b%s\b" % q.split(":")[0], p.text().split("\nprogram", 1)[1].split("over(", 1)[1])
-                or any(q.split(":")[0] in o for o in p.params if o is not q)]):
-            changed = True
-        k = 0
-        while True:  # expressions
-            places = list(expressions(p))
-            if k >= len(places) or time.monotonic() > end:
-                break
-            kids, at = places[k]
-            for e in smaller(kids[at]):
-                if attempt(kids, kids[:at] + [e] + kids[at + 1:]):
-                    changed = True
-                    break
-            else:
-                k += 1
-    return p
-
-
 def mark(text):
     """What must stay the same while a failure is reduced: codes, and what kind of text it was."""
     return tuple(re.findall(r"\bE\d{4}\b|instruction|^program|^gradient| line ", text))
@@ -358,9 +267,8 @@ class Fuzzer:
             elif kind == "command":
                 v = b.commands(p)
             else:
-                text = p.text(double=True) if kind == "double" else p.text(tolerance=b.tolerance(p))
-                v = list(b.gradcheck([b.write("shrink.vyre", text)], 2 if kind == "double" else 1,
-                                     seed if kind == "double" else seed + 7).values())[0]
+                v = list(b.gradcheck([b.write("shrink.vyre", b.text(p, kind, seed))],
+                                     2 if kind == "double" else 1).values())[0]
             return v is not None and (v[0], mark(v[1])) == wanted
         return fails
 
@@ -370,12 +278,13 @@ class Fuzzer:
         self.signatures[signature] += 1
         self.failures.append((program_seed, oracle, text))
         print("\nseed %d: %s (%s): %s" % (program_seed, oracle, kind, text))
+        print("again: tests/fuzz/oracle.py --build %s --seed %d --count 1 --device 1" % (
+            os.path.abspath(self.options.build), program_seed))
         if self.signatures[signature] > self.options.shrink_each:
             sys.stdout.flush()
             return
         small = shrink(p, self.same(oracle, text, kind, seed), self.options.shrink_seconds)
-        shown = small.text(double=kind == "double",
-                           tolerance=self.bench.tolerance(p) if kind == "single" else None)
+        shown = self.bench.text(small, kind, seed) if kind in ("double", "single") else small.text()
         shown = "// seed %d, %s, data %d: %s\n%s" % (program_seed, oracle, seed,
                                                    " ".join(text.split())[:300], shown)
         print(shown)
@@ -389,12 +298,11 @@ class Fuzzer:
     def batch(self, seeds):
         b = self.bench
         programs = [generate.make(s) for s in seeds]
-        data = seeds[0] % 1000
-        for s, p, v in zip(seeds, programs, b.interpreter(programs, data)):
+        for s, p, v in zip(seeds, programs, b.interpreter(programs, seeds)):
             b.counts["programs"] += 1
             if v and v[0] == "refused":
                 b.counts["refused"] += 1
-                b.reasons[re.sub(r"^(E\d+) \S+", r"\1", v[1])[:70]] += 1
+                b.reasons[re.sub(r"`[^`]*`", "…", re.sub(r"^(E\d+) \S+", r"\1", v[1]))[:90]] += 1
                 continue
             if not v and b.devices and (s * 7919 % 1000) < 1000 * self.options.device:
                 w = b.device(p, s % 97)
@@ -404,7 +312,7 @@ class Fuzzer:
                 w = b.commands(p)
                 v = (w[0], w[1], "command") if w and w[0] != "refused" else None
             if v:
-                self.failed(s, p, v, s % 97 if v[2] == "device" else data)
+                self.failed(s, p, v, s % 97 if v[2] == "device" else s)
         return not self.failures
 
     def run(self):
@@ -414,12 +322,15 @@ class Fuzzer:
             n = min(BATCH, o.seed + o.count - seed)
             self.batch(list(range(seed, seed + n)))
             seed += n
+            if (seed - o.seed) // 500 != (seed - n - o.seed) // 500:
+                print("%d programs, %d failed, %.0f s" % (seed - o.seed, len(self.failures),
+                                                          time.monotonic() - start), file=sys.stderr)
             if o.stop and self.failures:
                 break
         b = self.bench
         print("%s; %d failed; %.0f s" % (", ".join("%d %s" % (n, w) for w, n in b.counts.items()),
                                          len(self.failures), time.monotonic() - start))
-        for reason, n in b.reasons.most_common(6):
+        for reason, n in b.reasons.most_common():
             print("  refused %d times: %s" % (n, reason))
         for reason, n in self.signatures.most_common():
             print("  failed %d times: %s" % (n, reason))
@@ -443,7 +354,7 @@ def main(argv=None):
     with tempfile.TemporaryDirectory(prefix="vyre-fuzz-") as temp:
         bench = Bench(os.path.abspath(o.build), temp)
         if o.replay:
-            verdicts = bench.gradcheck([os.path.abspath(f) for f in o.replay], 2, 1)
+            verdicts = bench.gradcheck([os.path.abspath(f) for f in o.replay], 2)
             for f, v in verdicts.items():
                 print("%s: %s" % (f, "ok" if not v else " ".join(v)))
             return 1 if any(v and v[0] not in ("refused",) for v in verdicts.values()) else 0

@@ -53,6 +53,25 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("autodiff/sweep_memory.c", None, "element_adjoint(r, id, true)", "element_adjoint(r, id, false)"),
     ("autodiff/sweep_memory.c", None, "if (!found) return false;", ""),
     ("autodiff/sweep_memory.c", None, "info->sites == 1 &&", ""),
+    # tapes, loops that count, checkpoints
+    ("autodiff/tape.c", None, "return vy_div(r->b, vy_sub(r->b, k, from), step).id;",
+     "return vy_sub(r->b, k, from).id;"),
+    ("autodiff/tape.c", None, "if (r->untested && r->home[id] == r->untested) return;", ""),
+    ("autodiff/tape.c", None, "vy_add(r->b, (vy_value){c->base}, (vy_value){r->map[c->at]}).id",
+     "r->map[c->at]"),
+    ("autodiff/tape.c", None, "count > 1 ? ++slot : 0", "count > 1 ? 1 + slot : 0"),
+    ("autodiff/sweep_control.c", None,
+     "if (o->flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);", ""),
+    ("autodiff/sweep_control.c", None, "flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);",
+     "flags & 0) number = vy_sub(r->b, s.last, number);"),
+    ("autodiff/sweep_control.c", None, "vy_mul(r->b, n, (vy_value){vy_primal(r, c)})",
+     "(vy_value){vy_primal(r, c)}"),
+    ("autodiff/replay.c", None, "if (counts) in[n] = zero(r, VY_U32);",
+     "if (counts) in[n] = vy_int(r->b, VY_U32, 1).id;"),
+    ("autodiff/counter.c", None, "most->id = vy_max(w->b, (vy_value){most->id}, (vy_value){most[-1].id}).id;",
+     ""),
+    ("autodiff/counter.c", None, "context == opener)\n            w->variables.data[v].id = number(w, 0);",
+     "context == opener)\n            w->variables.data[v].id = number(w, 1);"),
 )
 
 
@@ -113,8 +132,8 @@ def main():
                 bench = oracle.Bench(o.build, folder)
                 bench.check = path
                 for seed in range(o.seed, o.seed + o.count, oracle.BATCH):
-                    verdicts = bench.interpreter(
-                        [generate.make(s) for s in range(seed, seed + oracle.BATCH)], seed)
+                    seeds = range(seed, seed + oracle.BATCH)
+                    verdicts = bench.interpreter([generate.make(s) for s in seeds], seeds)
                     bad = [k for k, v in enumerate(verdicts) if v and v[0] not in ("refused", "invalid")]
                     if bad:
                         found = "%s after %d programs" % (verdicts[bad[0]][0], seed - o.seed + bad[0] + 1)

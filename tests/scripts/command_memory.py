@@ -41,6 +41,8 @@ bad = []
 for args in (["grad", "f.vyre", "-o", "o/", "--no-validate"],
              ["print", "f.vyre", "-o", "o.vyb"],
              ["info", "f.vyre"],
+             ["explain", "f.vyre", "--set", "N=3"],
+             ["explain", "f.vyre", "--json"],
              ["check", "f.vyre", "--engine", "eval", "--set", "N=2", "--json"],
              ["run", "f.vyre", "--engine", "eval", "--grad", "--json", "--in", "x=1,2", "--ct", "y=2",
               "--out", "grad_x=@o.npy"],

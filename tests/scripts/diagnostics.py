@@ -33,6 +33,7 @@ UNTEXTED = {
     "E0708": "the command sets no step limit",
     "E0710": "being defined, it is only counted by the command; the API gives the first",
     "E0712": "takes more invocations than a test has time for",
+    "E0714": "the command says E0811",
 }
 # Codes that no test can bring about, and why.
 UNPROVOKED = {

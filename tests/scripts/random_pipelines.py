@@ -32,7 +32,7 @@ program from_copy(x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) { if 
 program count(x: in f32[N], c: inout u32[M], at: u32, N: u32, M: u32) over(i: N)
 {
     if x[i] > 2 { atomic_add(c[at], 1); }
-    if i == 0 { atomic_max(c[at], at); }
+    if i == 0 { atomic_add(c[at], at); }
 }
 program spread(x: in f32[N], y: out f32[S], N: u32, S: u32) over(i: S) { y[i] = x[i % N] + f32(i % 3); }
 program collect(x: in f32[S], y: inout f32[N], S: u32, N: u32) over(i: N)

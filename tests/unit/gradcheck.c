@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BUFFERS = 32 };
+enum { MOST_BUFFERS = 64 };
 
 typedef struct image { // a program's buffers and scalars
     vy_eval_buffer buffers[MOST_BUFFERS];

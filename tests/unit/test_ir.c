@@ -265,6 +265,38 @@ static void end(vy_builder *b, const char *code, uint32_t line)
     expect(m, code, line);
 }
 
+// Names of parameters must print: those that no text can hold are refused, all others are not.
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "a`b", "a\nb", "\x7f", "\xff", "\xc3", "\xed\xa0\x80"};
+    static const char *const good[] = {"for", "1st", "a b", "caf\xc3\xa9", "\xf0\x9f\x98\x80", "{"};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        for (int place = 0; place < 4; place++) {
+            const char *at[4] = {"p", "N", "y", "i"};
+            at[place] = bad[k];
+            vy_builder *b = vy_program_begin(vy_module_new(), at[0]);
+            vy_dim d = vy_dim_value(b, vy_param_scalar(b, at[1], VY_U32));
+            vy_param_buffer(b, at[2], VY_OUT, VY_F32, 1, &d);
+            vy_over(b, at[3], d);
+            end(b, "E0003", 0);
+        }
+    for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
+        vy_module *m = vy_module_new();
+        vy_builder *b = vy_program_begin(m, good[k]);
+        vy_dim d = vy_dim_const(b, 2);
+        vy_param_buffer(b, good[k], VY_OUT, VY_F32, 1, &d);
+        assert_non_null(vy_program_end(b));
+        size_t size;
+        char *text = vy_print(m, &size);
+        vy_module *again = vy_parse(text, size, "");
+        assert_true(vy_module_equal(m, again));
+        vy_module_free(again);
+        vy_module_free(m);
+        free(text);
+    }
+}
+
 static void test_rules(void **state)
 {
     (void)state;
@@ -630,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_read_out_in_loop),
         cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_uniform_return),
         cmocka_unit_test(test_damaged_fields),

@@ -158,6 +158,32 @@ static void build_cleanup(frame *f)
     store1(f->b, f->y, f->i, vy_get(f->b, t));
 }
 
+// What every iteration sets alike is no carry.
+static void build_settle(frame *f)
+{
+    vy_var t = vy_var_new(f->b, "t", f32(f->b, 0));
+    vy_for(f->b, "k", f->zero, f->m);
+    atomic1(f->b, "add", f->y, f->i, f32(f->b, 1));
+    vy_set(f->b, t, f32(f->b, 5));
+    vy_end(f->b);
+    atomic1(f->b, "add", f->y, f->i, vy_get(f->b, t));
+}
+
+// load, sin, atomic, store: the first two are for the last.
+static void build_order(frame *f)
+{
+    vy_value x = load1(f->b, f->x, f->i), s = vy_call(f->b, "sin", 1, &x);
+    atomic1(f->b, "add", f->y, f->i, f32(f->b, 1));
+    store1(f->b, f->y, vy_add(f->b, f->i, u32(f->b, 6)), s);
+}
+
+static uint32_t place_of(const vy_program *p, vy_op op)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == op) return id;
+    return 0;
+}
+
 static uint32_t stats(const vy_program *p, int what)
 {
     switch (what) {
@@ -169,6 +195,7 @@ static uint32_t stats(const vy_program *p, int what)
     case 5: return count_flag(p, VY_FLAG_INRANGE);
     case 6: return count_flag(p, VY_FLAG_OWNED);
     case 8: return count_op(p, VY_OP_IF);
+    case 9: return place_of(p, VY_OP_SIN);
     default: { // order: depths of loads
         vy_structure s;
         uint32_t sum = 0;
@@ -200,6 +227,8 @@ static const struct one {
     {"owner", build_owner, 6, 1, 0},
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
+    {"settle", build_settle, 2, 0, 1},
+    {"order", build_order, 9, 4, 2},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.

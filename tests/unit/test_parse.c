@@ -154,14 +154,16 @@ static void statements(maker *g, int depth);
 
 static void statement(maker *g, int depth)
 {
-    static const char *const names[] = {"",    "a",           "a",  "for", "1st",
-                                        "sin", "dot product", "v3", "gid"};
+    static const char *const names[] = {"", "a", "a", "for", "1st", "sin", "dot product", "v3",
+                                        "gid",
+                                        // names that no text can hold are dropped
+                                        "back`quote", "line\nbreak", "\xff", "caf\xc3\xa9"};
     vy_builder *b = g->b;
     vy_var v = g->vars[pick(g, (uint32_t)g->count)];
     switch (pick(g, depth > 0 ? 13 : 5)) {
     case 0: {
         vy_value initial = value_of(g, 3);
-        if (g->count < 60) g->vars[g->count++] = vy_var_new(b, names[pick(g, 9)], initial);
+        if (g->count < 60) g->vars[g->count++] = vy_var_new(b, names[pick(g, 13)], initial);
         break;
     }
     case 1:
@@ -184,7 +186,7 @@ static void statement(maker *g, int depth)
         break;
     case 7:
     case 8:
-        vy_for_step(b, names[pick(g, 9)], u32(b, pick(g, 3)), g->n, u32(b, 1 + pick(g, 2)),
+        vy_for_step(b, names[pick(g, 13)], u32(b, pick(g, 3)), g->n, u32(b, 1 + pick(g, 2)),
                     pick(g, 2));
         g->loops++;
         statements(g, depth - 1);

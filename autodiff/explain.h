@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// explain.h: what reverse mode made of a program, as plain data: how each gradient is added up, what is
+// stored, what is computed again, what it all costs.
+#ifndef VYRE_EXPLAIN_H
+#define VYRE_EXPLAIN_H
+
+#include "grad.h"
+#include "ir/cost.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// How a gradient buffer is filled.
+typedef enum vy_sum_kind {
+    VY_SUM_ZERO,   // never: it stays as it starts
+    VY_SUM_STORE,  // stored: every element belongs to one invocation, which reaches it once
+    VY_SUM_ADD,    // read, added to, written: every element belongs to one invocation
+    VY_SUM_ATOMIC, // atomic additions: several invocations may reach one element
+} vy_sum_kind;
+VY_API const char *vy_sum_kind_name(vy_sum_kind k); // "zero", "store", "add", "atomic"
+
+// Where the adjoint of a buffer lives.
+typedef enum vy_adjoint_kind {
+    VY_ADJOINT_NONE,      // no derivative passes through it
+    VY_ADJOINT_GRADIENT,  // in its gradient buffer, a result
+    VY_ADJOINT_WORKSPACE, // in a workspace
+    VY_ADJOINT_ARRAY,     // in a local array of each invocation
+    VY_ADJOINT_SEED,      // is the caller's cotangent, read where it is needed
+    VY_ADJOINT_ONES,      // is 1 everywhere: no memory
+    VY_ADJOINT_ZERO,      // is 0 everywhere: an output nobody asked for
+} vy_adjoint_kind;
+VY_API const char *vy_adjoint_kind_name(vy_adjoint_kind k);
+
+typedef enum vy_work_kind {
+    VY_WORK_TAPE,     // values that the reverse needs again
+    VY_WORK_ADJOINT,  // the adjoint of a buffer
+    VY_WORK_MASK,     // which elements' adjoints were reached at all
+    VY_WORK_COPY,     // contents of a parameter that the program overwrites
+    VY_WORK_CONTENTS, // contents of an output that is read again
+    VY_WORK_OTHER,
+} vy_work_kind;
+VY_API const char *vy_work_kind_name(vy_work_kind k);
+
+// Why a value is on a tape.
+typedef enum vy_kept_why {
+    VY_KEPT_CARRIED,     // a loop carries it: the reverse would have to run the loop up to there
+    VY_KEPT_OVERWRITTEN, // it was loaded from memory that is overwritten later
+    VY_KEPT_ONCE,        // only the forward run can have it: atomics, subgroup operations
+    VY_KEPT_COSTLY,      // computing it again would cost more
+} vy_kept_why;
+VY_API const char *vy_kept_why_name(vy_kept_why k);
+
+// How a value that a loop carries is had in the reverse.
+typedef enum vy_had_how {
+    VY_HAD_NOT, // not stored: nothing asks for it, or it is computed again
+    VY_HAD_CLOSED, // an integer that grows by the same amount each turn: initial value + turn · amount
+    VY_HAD_TAPE,
+} vy_had_how;
+VY_API const char *vy_had_how_name(vy_had_how h);
+
+typedef struct vy_explain_gradient {
+    const char *name, *of; // grad_x, x
+    vy_type type;
+    const char *shape; // "K, D"
+    vy_sum_kind sum;
+    uint32_t places;      // instructions that write it
+    const char *start;    // "zero", "ones", or the buffer it starts as a copy of
+    const char *variable; // ATOMIC: no axis of the buffer is this domain variable in every access;
+                          // NULL: the program has no domain
+    uint32_t line;        // … the first access where none is; 0: not known
+} vy_explain_gradient;
+
+typedef struct vy_explain_buffer { // of the forward program
+    const char *name;
+    vy_buffer_class cls;
+    vy_type type;
+    const char *shape;
+    vy_adjoint_kind adjoint;
+    const char *adjoint_name; // GRADIENT, WORKSPACE, ARRAY, SEED; else NULL
+} vy_explain_buffer;
+
+typedef struct vy_explain_workspace {
+    const char *name, *of; // of: buffer of the forward program; NULL for tapes
+    vy_work_kind kind;
+    vy_type type;
+    const char *shape;
+    bool per_invocation; // `each` is given
+    vy_amount each, all; // bytes
+} vy_explain_workspace;
+
+typedef struct vy_explain_value {
+    const char *name; // "" if the source gives it none
+    const char *from; // the buffer it was loaded from, or NULL
+    uint32_t line;
+    vy_type type;
+    const char *tape; // the workspace it is in
+    const char *loop; // innermost loop around it, "" at the top
+    uint32_t loop_line;
+    vy_kept_why why;
+    bool per_invocation; // `each` is given
+    vy_amount each, all; // bytes
+} vy_explain_value;
+
+typedef struct vy_explain_carried {
+    const char *name; // "" if the source gives it none
+    vy_type type;
+    vy_had_how how;
+} vy_explain_carried;
+
+// One loop of the source, in all its copies.  Turns: how often its body runs.
+typedef struct vy_explain_loop {
+    const char *name; // of its variable; "while"
+    uint32_t line, column;
+    uint32_t forward_copies, again_copies, reversed_copies;
+    vy_amount forward_each, forward_all;   // in the forward program
+    vy_amount again_each, again_all;       // in the gradient, in the forward direction
+    vy_amount reversed_each, reversed_all; // in the gradient, backwards
+    const vy_explain_carried *carried;     // values it carries from turn to turn
+    uint32_t carried_count;
+} vy_explain_loop;
+
+typedef struct vy_explanation {
+    const char *program;      // the forward one's name
+    const char *const *steps; // programs of the result, in the order in which they run
+    uint32_t step_count;
+    const vy_explain_gradient *gradients;
+    uint32_t gradient_count;
+    const vy_explain_buffer *buffers;
+    uint32_t buffer_count;
+    const vy_explain_loop *loops;
+    uint32_t loop_count;
+    const vy_explain_value *values; // on tapes
+    uint32_t value_count;
+    const vy_explain_workspace *workspaces; // tapes too
+    uint32_t workspace_count;
+    vy_amount tape_each, tape_all; // bytes of all tapes; `each` of those sized by the domain
+    vy_amount work_all;            // bytes of all workspaces
+    // Of one run; `memory` is NULL.  Of a result in several steps: the steps that run the program's own
+    // code; the sums over blocks between them are not counted.
+    vy_cost forward, gradient;
+    void *memory;
+} vy_explanation;
+
+// Differentiates a program, optimises forward program and result, and says what came out.  `optimize`
+// NULL: level 2.  `sizes` (NULL: none known) are those of the forward program.  The module is not
+// changed.  Errors as vy_grad; NULL then, with *diag filled.  The caller frees the explanation, which
+// refers to nothing else.
+VY_API vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
+                                  const vy_opt_options *optimize, const vy_sizes *sizes,
+                                  vy_diag *diag);
+VY_API void vy_explanation_free(vy_explanation *e); // NULL is fine
+
+#ifdef __cplusplus
+}
+#endif
+#endif

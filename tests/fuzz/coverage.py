@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the programs of generate.py hold: operations, types, conversions, statements, and how often each
+construct stands inside each other one.
+
+  coverage.py [--count N] [--first SEED] [--least K] [--all]
+
+Prints what occurs fewer than K times (default 50) in N programs (default 10,000), --all the whole
+tables; exit 1 if there is anything of that kind.  The operations are read from ir/ops.h, so a new row
+is asked for until the generator makes it.
+"""
+import argparse
+import collections
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import generate  # noqa: E402
+from control import LOOPS, VALUES, WHILES  # noqa: E402
+from generate import INSIDES, OUTSIDES, WILD  # noqa: E402
+from tree import INTS  # noqa: E402
+
+OPS = os.path.join(HERE, "..", "..", "ir", "ops.h")
+# Rows that a program made of independent invocations has no use for.
+PARALLEL = re.compile(r"BARRIER|SG_")
+# Rows without a word of their own, and where to look for them.
+SHAPES = {
+    "NEG": r"\(-[a-z(]", "NOT": r"[(~!]~|\(!", "CAST": r"\b[fiu](?:32|64)\(", "BITCAST": r"\bbitcast_",
+    "LOAD": r"\w\[[^]]*\][^;=]*;", "STORE": r"(?m)^ +\w+\[[^]]*\] [-+*/%&|^<>]*= ",
+    "ZERO": r"local \w+: ", "IF": r"\bif ", "ELSE": r"\} else", "ENDIF": r"\bif ", "LOOP": r"\bfor ",
+    "WHILE": r"\bwhile ", "TEST": r"\bwhile ", "CARRY": r"\b(?:for|while) ", "ENDLOOP": r"\b(?:for|while) ",
+    "CHECKPOINT": r"\bcheckpoint ", "ENDCHECKPOINT": r"\bcheckpoint ", "RESULT": r"\b(?:if|for|while) ",
+    "ATOMIC_CAS": r"\batomic_cas\(",
+}
+INFIX = {"+": r" \+ ", "-": r" - ", "*": r" \* ", "/": r" / ", "%": r" % "}
+BASE = ("@F", "@G", "bool") + INTS
+BOUNDS = {"data loop": {"bound data", "bound float", "bound variable", "bound signed"},
+          "triangular loop": {"bound outer"}}
+OUTER = ("fn",) + OUTSIDES + WILD
+
+
+def operations():
+    """[(row, pattern in a program's text)]"""
+    with open(OPS, encoding="utf-8") as f:
+        rows = re.findall(r'^X\((\w+), +"([^"]*)", +(\w+)', f.read(), re.M)
+    out = []
+    for row, text, form in rows:
+        if PARALLEL.match(row):
+            continue
+        if row in SHAPES:
+            pattern = SHAPES[row]
+        elif form == "INFIX":
+            pattern = INFIX.get(text, r" %s " % re.escape(text))
+        else:
+            pattern = r"\b%s\(" % re.escape(text)
+        out.append((row, re.compile(pattern)))
+    return out
+
+
+class Table:
+    def __init__(self):
+        self.ops, self.rows, self.kinds, self.pairs, self.types = (collections.Counter() for _ in range(5))
+
+    def expression(self, e, above):
+        self.ops[e.op] += 1
+        if e.op in VALUES:
+            for a in above:
+                self.pairs[a, e.op] += 1
+            above = above | {e.op}
+        for k in e.kids:
+            self.expression(k, above)
+
+    def also(self, s):
+        """Kinds that a statement is beside its own."""
+        if s.kind not in LOOPS + WHILES:
+            return set()
+        out = {"leaving loop"} if s.kind != "while true" and leaves(s.blocks[0], False) else set()
+        bounds = {e.op for e in s.exprs[:2]}
+        return out | {k for k, ops in BOUNDS.items() if bounds & ops}
+
+    def statement(self, s, above):
+        kinds = {s.kind} | self.also(s)
+        for k in kinds:
+            self.kinds[k] += 1
+        kinds = {"while" if k in WHILES else k for k in kinds}
+        for k in kinds:
+            for a in above:
+                self.pairs[a, k] += 1
+        inside = above | {k for k in kinds if k in OUTER} if s.blocks else above
+        for e in s.exprs:
+            self.expression(e, above)
+        for b in s.blocks:
+            for k in b:
+                self.statement(k, inside)
+
+    def program(self, p, patterns):
+        for s in p.trees():
+            self.statement(s, frozenset())
+        text = p.text()
+        for row, pattern in patterns:
+            self.rows[row] += bool(pattern.search(text))
+        for cls, t in re.findall(r": (in|out|inout) (\w+)\[", text):
+            self.types[cls + " " + t] += 1
+        for t in re.findall(r"\w: (\w+)[,)]", text.split("program p", 1)[1].split(")\n")[0] + ")"):
+            self.types["scalar " + t] += 1
+
+
+def leaves(block, deeper):
+    for s in block:
+        if s.kind == "return" or not deeper and s.kind in ("break", "continue"):
+            return True
+        if any(leaves(b, deeper or s.kind in LOOPS + WHILES) for b in s.blocks):
+            return True
+    return False
+
+
+def wanted_pairs():
+    for a in OUTER:
+        for b in ("fn",) + INSIDES + WILD:
+            kind = NAMES.get(b, b)
+            if a == "fn" and (b.startswith("atomic") or b == "fn") or b == "fn":
+                continue  # functions see no buffer to add to atomically, and do not nest
+            if kind:
+                yield a, kind
+    for a in VALUES:
+        for b in VALUES:
+            yield a, b
+
+
+# INSIDES that count under another name, or not (made of statements that are counted)
+NAMES = {"alias": None, "scratch": None, "own condition": None, "fill local": None, "zero": "var typed",
+         "clear local": "local again", "whole local": "local undefined"}
+STATEMENTS = ("fn", "carried", "let typed", "var typed", "empty statement", "local again", "local undefined",
+              "bool assign", "atomic counter") + WHILES
+LEAST_OPS = tuple("%s to %s" % (a, b) for a in BASE for b in BASE if a != b)
+TYPES = tuple("%s %s" % (c, t) for c in ("in", "inout") for t in
+              ("f16", "f32", "f64", "i64", "u64", "bool", "i8", "u8", "i16", "u16")) + (
+                  "in i32", "in u32", "inout i32", "inout u32", "out f32", "out i32", "out u32",
+                  "scalar f32", "scalar bool", "scalar i64", "scalar u64", "scalar i32", "scalar u32")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--least", type=int, default=50)
+    parser.add_argument("--all", action="store_true")
+    o = parser.parse_args()
+    t, patterns = Table(), operations()
+    for seed in range(o.first, o.first + o.count):
+        t.program(generate.make(seed), patterns)
+    pairs = list(dict.fromkeys(wanted_pairs()))
+    asked = [("operation of ir/ops.h (programs with it)", t.rows, [r for r, _ in patterns]),
+             ("conversion, expression", t.ops, LEAST_OPS + tuple(sorted(k for k in t.ops if k not in LEAST_OPS))),
+             ("type of a parameter", t.types, TYPES),
+             ("statement", t.kinds, tuple(dict.fromkeys(STATEMENTS + tuple(sorted(t.kinds)))))]
+    rare = []
+    for title, counts, keys in asked:
+        rare += ["%s %s: %d" % (title.split(" (")[0], k, counts[k]) for k in keys if counts[k] < o.least]
+        if o.all:
+            print(title)
+            for k in sorted(keys, key=lambda k: -counts[k]):
+                print("  %8d  %s" % (counts[k], k))
+    rare += ["%s in %s: %d" % (b, a, t.pairs[a, b]) for a, b in pairs if t.pairs[a, b] < o.least]
+    if o.all:
+        print("the first stands somewhere inside the second")
+        for a, b in pairs:
+            print("  %8d  %s in %s" % (t.pairs[a, b], b, a))
+    print("%d programs, %d operations, %d expressions, %d statements, %d pairs" % (
+        o.count, len(patterns), len(asked[1][2]), len(asked[3][2]), len(pairs)))
+    print("\n".join(rare))
+    print("%d occur fewer than %d times" % (len(rare), o.least))
+    return 1 if rare else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Programs as trees, which tests/fuzz/shrink.py edits: `E` an expression, `S` a statement with blocks of
+statements, `Program` the whole.  In its text @F is the main float type (f32; f64 for comparison with
+finite differences), @G a second one (f16 or f64), @S the suffix of float literals.
+"""
+
+INTS = ("u32", "i32", "i64", "u64")
+
+
+class E:
+    __slots__ = ("t", "op", "fmt", "kids")
+
+    def __init__(self, t, op, fmt, *kids):
+        self.t, self.op, self.fmt, self.kids = t, op, fmt, list(kids)
+
+    def text(self):
+        return self.fmt.format(*[k.text() for k in self.kids]) if self.kids else self.fmt
+
+    def literal(self):
+        return self.op == "literal" or bool(self.kids) and all(k.literal() for k in self.kids)
+
+
+class S:
+    """`heads[0] {block 0} heads[1] {block 1} …`, or a simple statement without blocks."""
+    __slots__ = ("kind", "heads", "exprs", "blocks")
+
+    def __init__(self, kind, heads, exprs=(), blocks=()):
+        self.kind, self.exprs, self.blocks = kind, list(exprs), list(blocks)
+        self.heads = [heads] if isinstance(heads, str) else list(heads)
+
+    def lines(self, indent, out):
+        words = [e.text() for e in self.exprs]
+        heads = [h.format(*words) if words else h for h in self.heads]
+        if not self.blocks:
+            out.append(indent + heads[0])
+            return
+        for n, (head, block) in enumerate(zip(heads, self.blocks)):
+            out.append("%s%s%s {" % (indent, "} " if n else "", head) if head else indent + "{")
+            for s in block:
+                s.lines(indent + "    ", out)
+        out.append(indent + "}")
+
+
+class Program:
+    def __init__(self):
+        self.params, self.functions, self.consts = [], [], []
+        self.domain, self.workgroup = "", ""
+        self.body, self.sets, self.data = [], {}, {}
+        self.of, self.wrt = [], []
+        self.second = "f64"
+
+    def text(self, double=False, tolerance=None, seed=None):
+        out = []
+        if self.sets:
+            out.append("// set: " + " ".join("%s=%s" % i for i in self.sets.items()))
+        if self.data:
+            out.append("// data: " + " ".join("%s=%s" % (n, ",".join(map(str, v)))
+                                              for n, v in self.data.items()))
+        if self.of:
+            out.append("// of: " + ",".join(self.of))
+        if self.wrt:
+            out.append("// wrt: " + ",".join(self.wrt))
+        if seed is not None:
+            out.append("// seed: %d" % seed)
+        if tolerance:
+            out.append("// tolerance: %g" % tolerance)
+        out += self.consts
+        for f in self.functions:
+            f.lines("", out)
+        out.append("program p(%s)%s over(%s)" % (", ".join(self.params), self.workgroup, self.domain))
+        out.append("{")
+        for s in self.body:
+            s.lines("    ", out)
+        out.append("}")
+        main, second = ("f64", "f64") if double else ("f32", self.second)
+        return "\n".join(out).replace("@F", main).replace("@G", second).replace("@S", main) + "\n"
+
+    def trees(self):
+        return self.functions + self.body
+
+
+class Buffer:
+    def __init__(self, name, t, cls, prefix, extent, readable, writable):
+        self.name, self.t, self.cls = name, t, cls
+        self.prefix = prefix  # indices of the row this invocation owns, or []
+        self.extent = extent  # text of the last axis' extent, or None: the prefix is all
+        self.readable, self.writable = readable, writable
+
+
+class Scope:
+    """What is visible at a place."""
+
+    def __init__(self, parent=None):
+        self.vars = list(parent.vars) if parent else []  # (name, type, mutable)
+        self.buffers = list(parent.buffers) if parent else []
+        self.next = parent.next if parent else 0
+        self.cost = parent.cost if parent else 1      # how often the place runs, at most
+        self.loops = parent.loops if parent else 0
+        self.depth = parent.depth + 1 if parent else 0
+        self.returns = parent.returns if parent else None  # None: program; else list of types
+        self.guard = parent.guard if parent else 0    # inside reductions: no calls with loops
+
+    def name(self, stem="v"):
+        self.next += 1
+        return "%s%d" % (stem, self.next)
+
+
+
+def walk(statements):
+    for s in statements:
+        yield s
+        for b in s.blocks:
+            yield from walk(b)

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Runs the corpus of tests/fuzz through the harnesses, on every build.  Where libFuzzer's programs are
+# built too (clang with sanitizers), each then goes on from there for VYRE_FUZZ_SECONDS (15) from a seed
+# that is printed; VYRE_SEED gives one.  What is found is kept under BUILD/fuzz/found.
+set -u
+fuzz=$SRC/tests/fuzz
+seconds=${VYRE_FUZZ_SECONDS:-15}
+seed=${VYRE_SEED:-$((RANDOM << 15 | RANDOM))}
+failed=0
+
+for name in text binary npy command; do
+    if ! "$BUILD/tests/fuzz/replay_$name" "$fuzz/corpus/$name" >replay.log 2>&1; then
+        echo "replay_$name fell on the last of these:"
+        tail -n 40 replay.log
+        failed=1
+    fi
+done
+[ -x "$BUILD/tests/fuzz/fuzz_text" ] || exit $failed
+
+found=$BUILD/fuzz/found
+mkdir -p "$found"
+for name in text binary npy command; do
+    mkdir -p "new_$name"
+    options=(-seed="$((seed % 2147483647 + 1))" -max_total_time="$seconds" -timeout=60 -max_len=4096
+             -rss_limit_mb=4096 -artifact_prefix="$found/$name-" -print_final_stats=1)
+    [ $name = text ] && options+=(-dict="$fuzz/text.dict")
+    if ! "$BUILD/tests/fuzz/fuzz_$name" "${options[@]}" "new_$name" "$fuzz/corpus/$name" \
+        >fuzz.log 2>&1; then
+        echo "fuzz_$name, VYRE_SEED=$seed:"
+        grep -aE '^(finding:|SUMMARY:|==.*ERROR)|runtime error|Test unit written' fuzz.log
+        tail -n 60 fuzz.log
+        failed=1
+    else
+        echo "fuzz_$name: $(grep -a number_of_executed_units fuzz.log), VYRE_SEED=$seed"
+    fi
+done
+exit $failed

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+// explain.c: `vyre-grad explain`: what reverse mode made of a program, for people.
+#include "tools/explain.h"
+
+#include "tools/number.h"
+#include "tools/runner.h"
+
+#include <string.h>
+
+// -------------------------------------------------------------------------------------------- words
+// A formula as one writes it by hand: 5 + 12·K·D².
+static void put_formula(const char *s, text *out)
+{
+    static const char *const powers[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    for (; *s; s++)
+        if (*s == '*')
+            text_puts(out, "·");
+        else if (*s == '^')
+            while (s[1] >= '0' && s[1] <= '9') text_puts(out, powers[*++s - '0']);
+        else
+            text_add(out, s, 1);
+}
+
+// … and its value: 4·N·T = 160
+static void put_amount(const vy_amount *a, const char *unit, text *out)
+{
+    const bool constant = strspn(a->text, "0123456789") == strlen(a->text);
+    put_formula(a->text, out);
+    if (a->known && !constant)
+        text_printf(out, " %s %llu", a->atmost ? "≤" : "=", (unsigned long long)a->value);
+    text_puts(out, unit);
+}
+
+static size_t width_of(const char *s, size_t n)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return width;
+}
+
+// Pads what was written since `start` to `width` columns, and two more.
+static void pad(text *out, size_t start, size_t width)
+{
+    if (out->failed || start > out->size) return;
+    size_t have = width_of(out->data + start, out->size - start);
+    if (have > width) width = have;
+    for (; have < width + 2; have++) text_puts(out, " ");
+}
+
+static void put_cell(const char *s, size_t width, text *out)
+{
+    const size_t start = out->size;
+    text_puts(out, s);
+    pad(out, start, width);
+}
+
+static void put_formula_cell(const char *s, size_t width, text *out)
+{
+    const size_t start = out->size;
+    put_formula(s, out);
+    pad(out, start, width);
+}
+
+// Columns are as wide as what they hold, within reason.
+static void widen(size_t *width, const char *formula)
+{
+    text t = {0};
+    put_formula(formula, &t);
+    const size_t n = t.failed || !t.data ? 0 : width_of(t.data, t.size);
+    if (n > *width && n <= 40) *width = n;
+    text_free(&t);
+}
+
+void explain_type(vy_type type, const char *shape, text *out)
+{
+    text_printf(out, "%s[%s]", vy_type_name(type), shape);
+}
+
+double explain_ratio(const vy_explanation *e)
+{
+    const vy_amount *f = &e->forward.all_flops, *g = &e->gradient.all_flops;
+    const bool constants = e->forward.each_flops.known && e->gradient.each_flops.known;
+    if (constants) f = &e->forward.each_flops, g = &e->gradient.each_flops;
+    return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
+}
+
+// ----------------------------------------------------------------------------------------- gradients
+static void put_sum(const vy_explain_gradient *g, text *out)
+{
+    switch (g->sum) {
+    case VY_SUM_ZERO: text_puts(out, "nothing reaches it"); break;
+    case VY_SUM_STORE:
+        text_puts(out, "stored: each element once, by the invocation it belongs to");
+        break;
+    case VY_SUM_ADD:
+        text_puts(out, "read, added to, written: each element belongs to one invocation");
+        break;
+    case VY_SUM_ATOMIC:
+        text_puts(out, "atomic adds: ");
+        if (!g->variable)
+            text_puts(out, "the program has no domain that elements could belong to");
+        else
+            text_printf(out, "no axis is `%s` in every access", g->variable);
+        if (g->line) text_printf(out, ", see line %u", g->line);
+        break;
+    }
+    if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
+    text_puts(out, "\n");
+}
+
+static void put_gradients(const vy_explanation *e, text *out)
+{
+    size_t name = 0, type = 0;
+    text t = {0};
+    for (uint32_t i = 0; i < e->gradient_count; i++) {
+        widen(&name, e->gradients[i].name);
+        t.size = 0;
+        explain_type(e->gradients[i].type, e->gradients[i].shape, &t);
+        if (!t.failed && t.size > type && t.size <= 32) type = t.size;
+    }
+    out->failed |= t.failed;
+    text_free(&t);
+    text_puts(out, "\ngradients\n");
+    for (uint32_t i = 0; i < e->gradient_count; i++) {
+        const vy_explain_gradient *g = &e->gradients[i];
+        text_puts(out, "  ");
+        put_cell(g->name, name, out);
+        const size_t start = out->size;
+        explain_type(g->type, g->shape, out);
+        pad(out, start, type);
+        put_sum(g, out);
+    }
+}
+
+// Adjoints that are not gradients, where there are any.
+static void put_adjoints(const vy_explanation *e, text *out)
+{
+    static const char *const words[] = {
+        [VY_ADJOINT_WORKSPACE] = "in the workspace ",
+        [VY_ADJOINT_ARRAY] = "in the local array ",
+        [VY_ADJOINT_SEED] = "the caller's cotangent, read where it is needed: ",
+        [VY_ADJOINT_ONES] = "1 for every element: takes no memory",
+        [VY_ADJOINT_ZERO] = "0 for every element: the output was not asked for",
+    };
+    size_t width = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < e->buffer_count; i++) widen(&width, e->buffers[i].name);
+    for (uint32_t i = 0; i < e->buffer_count; i++) {
+        const vy_explain_buffer *b = &e->buffers[i];
+        if (b->adjoint == VY_ADJOINT_NONE || b->adjoint == VY_ADJOINT_GRADIENT) continue;
+        if (!any) text_puts(out, "\nadjoints of other buffers\n");
+        any = true;
+        text_puts(out, "  ");
+        put_cell(b->name, width, out);
+        if (b->adjoint == VY_ADJOINT_ARRAY && !b->adjoint_name)
+            text_puts(out, "in values, element by element");
+        else
+            text_puts(out, words[b->adjoint]);
+        if (b->adjoint_name) text_puts(out, b->adjoint_name);
+        text_puts(out, "\n");
+    }
+}
+
+// --------------------------------------------------------------------------------------------- loops
+static void put_place(const char *name, uint32_t line, text *out)
+{
+    text_printf(out, "%s%sline %u", name, *name ? ", " : "", line);
+}
+
+static const char *had_word(vy_had_how how)
+{
+    return how == VY_HAD_TAPE ? "carried, on a tape: " : "carried, in closed form: ";
+}
+
+// Values that the loop carries and the reverse has to fetch.
+static void put_carried(const vy_explain_loop *l, vy_had_how how, text *out)
+{
+    uint32_t count = 0, unnamed = 0;
+    for (uint32_t i = 0; i < l->carried_count; i++) {
+        const vy_explain_carried *c = &l->carried[i];
+        if (c->how != how) continue;
+        unnamed += !*c->name && how == VY_HAD_TAPE; // others are the compiler's own counters
+        if (!*c->name) continue;
+        text_printf(out, "%s%s%s", count ? ", " : "      ", count ? "" : had_word(how), c->name);
+        count++;
+    }
+    if (unnamed)
+        text_printf(out, "%s%s%u without a name", count ? ", " : "      ",
+                    count ? "" : had_word(how), unnamed);
+    if (count || unnamed) text_puts(out, "\n");
+}
+
+static const char *turns(uint32_t copies, const vy_amount *a) { return copies ? a->text : "-"; }
+
+static void put_loops(const vy_explanation *e, text *out)
+{
+    size_t width[3] = {8, 8, 10}, name = 0;
+    for (uint32_t i = 0; i < e->loop_count; i++) {
+        const vy_explain_loop *l = &e->loops[i];
+        text t = {0};
+        put_place(l->name, l->line, &t);
+        if (t.size > name && t.size <= 30) name = t.size;
+        out->failed |= t.failed;
+        text_free(&t);
+        widen(&width[0], turns(l->forward_copies, &l->forward_each));
+        widen(&width[1], turns(l->again_copies, &l->again_each));
+        widen(&width[2], turns(l->reversed_copies, &l->reversed_each));
+    }
+    if (!e->loop_count) return;
+    static const char title[] = "loops, turns per invocation";
+    if (name + 2 < sizeof title - 1) name = sizeof title - 3;
+    text_puts(out, "\n");
+    put_cell(title, name + 2, out);
+    put_cell("forward", width[0], out);
+    put_cell("run again", width[1], out);
+    text_puts(out, "reversed\n");
+    for (uint32_t i = 0; i < e->loop_count; i++) {
+        const vy_explain_loop *l = &e->loops[i];
+        text_puts(out, "  ");
+        const size_t start = out->size;
+        put_place(l->name, l->line, out);
+        pad(out, start, name);
+        put_formula_cell(turns(l->forward_copies, &l->forward_each), width[0], out);
+        put_formula_cell(turns(l->again_copies, &l->again_each), width[1], out);
+        put_formula(turns(l->reversed_copies, &l->reversed_each), out);
+        text_puts(out, "\n");
+        put_carried(l, VY_HAD_TAPE, out);
+        put_carried(l, VY_HAD_CLOSED, out);
+    }
+}
+
+// ------------------------------------------------------------------------------------------- storage
+static void put_values(const vy_explanation *e, text *out)
+{
+    static const char *const why[] = {
+        [VY_KEPT_CARRIED] = "the loop carries it",
+        [VY_KEPT_OVERWRITTEN] = "the memory it was loaded from is overwritten",
+        [VY_KEPT_ONCE] = "only the forward run can have it",
+        [VY_KEPT_COSTLY] = "cheaper than to compute it again",
+    };
+    for (uint32_t i = 0; i < e->value_count; i++) {
+        const vy_explain_value *v = &e->values[i];
+        const char *what = *v->name ? v->name : v->from ? "an element of " : "a value";
+        text_printf(out, "  %s%s, %s, line %u", what, *v->name || !v->from ? "" : v->from,
+                    vy_type_name(v->type), v->line);
+        if (v->loop_line) text_puts(out, ", in loop "), put_place(v->loop, v->loop_line, out);
+        text_printf(out, ": %s\n      in %s, ", why[v->why], v->tape);
+        if (v->per_invocation) put_amount(&v->each, " bytes per invocation, ", out);
+        put_amount(&v->all, " bytes in all\n", out);
+    }
+}
+
+static void put_workspaces(const vy_explanation *e, text *out)
+{
+    for (uint32_t i = 0; i < e->workspace_count; i++) {
+        const vy_explain_workspace *w = &e->workspaces[i];
+        if (w->kind == VY_WORK_TAPE) continue;
+        text_printf(out, "  %s: ", w->name);
+        if (w->kind == VY_WORK_ADJOINT)
+            text_printf(out, "the adjoint of %s", w->of);
+        else if (w->kind == VY_WORK_MASK)
+            text_printf(out, "which elements of %s have been reached by a derivative", w->of);
+        else if (w->kind == VY_WORK_COPY)
+            text_printf(out, "a copy of %s, which the program overwrites", w->of);
+        else if (w->kind == VY_WORK_CONTENTS)
+            text_puts(out, "its contents, which are read again");
+        else
+            text_puts(out, "a workspace");
+        text_puts(out, ", ");
+        put_amount(&w->all, " bytes\n", out);
+    }
+}
+
+static void put_storage(const vy_explanation *e, text *out)
+{
+    text_puts(out, "\nstored\n");
+    if (!e->workspace_count) {
+        text_puts(out, "  nothing: no tape, no workspace\n");
+        return;
+    }
+    put_values(e, out);
+    put_workspaces(e, out);
+    text_puts(out, "  tapes ");
+    put_amount(&e->tape_all, " bytes, all workspaces ", out);
+    put_amount(&e->work_all, " bytes\n", out);
+}
+
+// ---------------------------------------------------------------------------------------- operations
+static bool is_zero(const vy_amount *a) { return strcmp(a->text, "0") == 0; }
+
+static void put_number(const vy_amount *a, text *out)
+{
+    char number[NUMBER_TEXT + 8] = "?";
+    if (a->known) {
+        size_t n = 0;
+        if (a->atmost) strcpy(number, "≤"), n = strlen(number);
+        number_text(VY_U64, (vy_scalar){.u = a->value}, number + n);
+    }
+    text_puts(out, number);
+}
+
+typedef struct operation {
+    const char *name;
+    const vy_amount *each[2], *all[2]; // forward, gradient
+} operation;
+
+// What occurs at all, the sum of the float operations last.
+static uint32_t list_operations(const vy_explanation *e, operation list[VY_COST_COUNT + 1])
+{
+    const vy_cost *f = &e->forward, *g = &e->gradient;
+    uint32_t n = 0;
+    for (int k = 0; k < VY_COST_COUNT; k++)
+        if (!is_zero(&f->each[k]) || !is_zero(&g->each[k]))
+            list[n++] = (operation){vy_cost_class_name((vy_cost_class)k),
+                                    {&f->each[k], &g->each[k]},
+                                    {&f->all[k], &g->all[k]}};
+    list[n++] =
+        (operation){"flops", {&f->each_flops, &g->each_flops}, {&f->all_flops, &g->all_flops}};
+    return n;
+}
+
+// In two columns, or one below the other where formulas are long.
+static void put_formulas(const operation *list, uint32_t n, text *out)
+{
+    size_t width = 8;
+    bool fit = true;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t here = 0;
+        widen(&here, list[i].each[0]->text);
+        fit &= here > 0;
+        if (here > width) width = here;
+    }
+    text_puts(out, "\noperations per invocation\n");
+    if (fit) {
+        put_cell("", 8, out), put_cell("forward", width, out);
+        text_puts(out, "gradient\n");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        text_puts(out, "  ");
+        put_cell(list[i].name, 6, out);
+        if (!fit) text_puts(out, "forward   ");
+        if (fit)
+            put_formula_cell(list[i].each[0]->text, width, out);
+        else
+            put_formula(list[i].each[0]->text, out);
+        if (!fit) text_puts(out, "\n          gradient  ");
+        put_formula(list[i].each[1]->text, out);
+        text_puts(out, "\n");
+    }
+}
+
+static void put_totals(const operation *list, uint32_t n, text *out)
+{
+    text_puts(out, "\noperations in all\n");
+    put_cell("", 8, out), put_cell("forward", 14, out);
+    text_puts(out, "gradient\n");
+    for (uint32_t i = 0; i < n; i++) {
+        text_puts(out, "  ");
+        put_cell(list[i].name, 6, out);
+        const size_t start = out->size;
+        put_number(list[i].all[0], out);
+        pad(out, start, 14);
+        put_number(list[i].all[1], out);
+        text_puts(out, "\n");
+    }
+}
+
+static void put_operations(const vy_explanation *e, text *out)
+{
+    operation list[VY_COST_COUNT + 1];
+    const uint32_t n = list_operations(e, list);
+    put_formulas(list, n, out);
+    if (e->forward.invocations.known) put_totals(list, n, out);
+    const double ratio = explain_ratio(e);
+    if (ratio >= 0) text_printf(out, "  ratio   %.3g\n", ratio);
+    if (e->forward.conditional || e->gradient.conditional)
+        text_puts(out, "  at most: both arms of every `if` are counted\n");
+}
+
+void explain_text(const vy_explanation *e, text *out)
+{
+    text_printf(out, "%s, reverse mode: %u kernel%s", e->program, e->step_count,
+                e->step_count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < e->step_count; i++)
+        text_printf(out, "%s%s", i ? ", " : " ", e->steps[i]);
+    const vy_amount *n = &e->forward.invocations;
+    text_puts(out, "; invocations: ");
+    if (strcmp(n->text, "invocations") != 0)
+        put_amount(n, "\n", out);
+    else if (n->known)
+        text_printf(out, "%llu\n", (unsigned long long)n->value);
+    else
+        text_puts(out, "as --groups says\n");
+    put_gradients(e, out);
+    put_adjoints(e, out);
+    put_loops(e, out);
+    put_storage(e, out);
+    put_operations(e, out);
+}
+
+// ------------------------------------------------------------------------------------------ the verb
+static bool explain(command *c, const vy_module *m, runnable from, binding *b, specs *in,
+                    vy_diag *d)
+{
+    const bool again = m != c->module;
+    names results = {0};
+    vy_grad_options g;
+    vy_opt_options opt;
+    launch_sizes z = {0};
+    bool ok = binding_create(b, from, false, d) && binding_set(b, &c->o.set, d) &&
+              binding_specs(b, in, "normal:0:1:1", d) && binding_infer_some(b, d) &&
+              (!c->o.groups || binding_groups(b, c->o.groups, d)) && sizes_of(&z, b, d) &&
+              grad_request(c, from, again, c->o.seed == SEED_BUFFER, &results, &g, d) &&
+              optimizer_request(c, false, &opt, d);
+    progress_begin(c, "differentiating");
+    vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
+    progress_end();
+    ok = e || fail_memory(d); // unless it said why
+    if (ok && c->o.json)
+        ok = explain_json(e, &c->out) || fail_memory(d);
+    else if (ok)
+        explain_text(e, &c->out);
+    vy_explanation_free(e);
+    sizes_free(&z);
+    names_free(&results);
+    return ok;
+}
+
+bool verb_explain(command *c, vy_diag *d)
+{
+    binding b = {0};
+    specs in = {0};
+    runnable from;
+    bool ok = load_module(c, d) && select_runnable(c, c->module, &from, d);
+    const vy_module *m = c->module;
+    if (ok && c->o.order == 2) { // what is explained is the second derivative
+        c->o.order = 1;
+        ok = derive(c, from, NULL, d);
+        m = c->derived;
+        if (ok) from = runnable_result(m);
+    }
+    ok = ok && specs_parse(&in, "--in", &c->o.in, d) && explain(c, m, from, &b, &in, d);
+    binding_free(&b);
+    specs_free(&in);
+    return ok;
+}

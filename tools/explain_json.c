@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// explain_json.c: `explain --json`; the fields are listed in docs/language.md.
+#include "tools/explain.h"
+
+static bool put_bool(cJSON *o, const char *key, bool value)
+{
+    return cJSON_AddBoolToObject(o, key, value) != NULL;
+}
+
+static bool put_amount(cJSON *o, const char *key, const vy_amount *a)
+{
+    cJSON *x = cJSON_AddObjectToObject(o, key);
+    if (!x || !json_string(x, "formula", a->text)) return false;
+    return (a->known ? json_integer(x, "value", a->value) : json_string(x, "value", NULL)) &&
+           put_bool(x, "at_most", a->known && a->atmost);
+}
+
+static bool put_pair(cJSON *o, const char *key, const vy_amount *each, const vy_amount *all)
+{
+    cJSON *x = cJSON_AddObjectToObject(o, key);
+    return x && put_amount(x, "each", each) && put_amount(x, "all", all);
+}
+
+// `each` is null where nothing belongs to one invocation.
+static bool put_bytes(cJSON *o, bool per_invocation, const vy_amount *each, const vy_amount *all)
+{
+    cJSON *x = cJSON_AddObjectToObject(o, "bytes");
+    return x && (per_invocation ? put_amount(x, "each", each) : json_string(x, "each", NULL)) &&
+           put_amount(x, "all", all);
+}
+
+static bool put_line(cJSON *o, const char *key, uint32_t line)
+{
+    return line ? json_integer(o, key, line) : json_string(o, key, NULL);
+}
+
+// A new object at the end of a list.
+static cJSON *item_of(cJSON *list)
+{
+    cJSON *o = list ? cJSON_CreateObject() : NULL;
+    if (!o || cJSON_AddItemToArray(list, o)) return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+static bool put_gradients(const vy_explanation *e, cJSON *list)
+{
+    for (uint32_t i = 0; i < e->gradient_count; i++) {
+        const vy_explain_gradient *g = &e->gradients[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", g->name) || !json_string(o, "of", g->of) ||
+            !json_string(o, "type", vy_type_name(g->type)) || !json_string(o, "shape", g->shape) ||
+            !json_string(o, "sum", vy_sum_kind_name(g->sum)) ||
+            !json_integer(o, "places", g->places) || !json_string(o, "start", g->start) ||
+            !json_string(o, "variable", g->variable) || !put_line(o, "line", g->line))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_buffers(const vy_explanation *e, cJSON *list)
+{
+    static const char *const access[] = {"in", "out", "inout", "shared", "local"};
+    for (uint32_t i = 0; i < e->buffer_count; i++) {
+        const vy_explain_buffer *b = &e->buffers[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", b->name) || !json_string(o, "access", access[b->cls]) ||
+            !json_string(o, "type", vy_type_name(b->type)) || !json_string(o, "shape", b->shape) ||
+            !json_string(o, "adjoint", vy_adjoint_kind_name(b->adjoint)) ||
+            !json_string(o, "adjoint_name", b->adjoint_name))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_copies(cJSON *o, const char *key, uint32_t copies, const vy_amount *each,
+                       const vy_amount *all)
+{
+    cJSON *x = cJSON_AddObjectToObject(o, key);
+    return x && json_integer(x, "copies", copies) && put_amount(x, "each", each) &&
+           put_amount(x, "all", all);
+}
+
+static bool put_carried(const vy_explain_loop *l, cJSON *list)
+{
+    for (uint32_t i = 0; i < l->carried_count; i++) {
+        const vy_explain_carried *c = &l->carried[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", c->name) ||
+            !json_string(o, "type", vy_type_name(c->type)) ||
+            !json_string(o, "how", vy_had_how_name(c->how)))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_loops(const vy_explanation *e, cJSON *list)
+{
+    for (uint32_t i = 0; i < e->loop_count; i++) {
+        const vy_explain_loop *l = &e->loops[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", l->name) || !put_line(o, "line", l->line) ||
+            !put_line(o, "column", l->column) ||
+            !put_copies(o, "forward", l->forward_copies, &l->forward_each, &l->forward_all) ||
+            !put_copies(o, "again", l->again_copies, &l->again_each, &l->again_all) ||
+            !put_copies(o, "reversed", l->reversed_copies, &l->reversed_each, &l->reversed_all) ||
+            !put_carried(l, cJSON_AddArrayToObject(o, "carried")))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_values(const vy_explanation *e, cJSON *list)
+{
+    for (uint32_t i = 0; i < e->value_count; i++) {
+        const vy_explain_value *v = &e->values[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", v->name) || !json_string(o, "from", v->from) ||
+            !put_line(o, "line", v->line) || !json_string(o, "type", vy_type_name(v->type)) ||
+            !json_string(o, "tape", v->tape) || !json_string(o, "loop", v->loop) ||
+            !put_line(o, "loop_line", v->loop_line) ||
+            !json_string(o, "why", vy_kept_why_name(v->why)) ||
+            !put_bytes(o, v->per_invocation, &v->each, &v->all))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_workspaces(const vy_explanation *e, cJSON *list)
+{
+    for (uint32_t i = 0; i < e->workspace_count; i++) {
+        const vy_explain_workspace *w = &e->workspaces[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "name", w->name) || !json_string(o, "of", w->of) ||
+            !json_string(o, "kind", vy_work_kind_name(w->kind)) ||
+            !json_string(o, "type", vy_type_name(w->type)) || !json_string(o, "shape", w->shape) ||
+            !put_bytes(o, w->per_invocation, &w->each, &w->all))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_operations(const vy_explanation *e, cJSON *o)
+{
+    const vy_cost *f = &e->forward, *g = &e->gradient;
+    for (int k = 0; o && k < VY_COST_COUNT; k++) {
+        cJSON *x = cJSON_AddObjectToObject(o, vy_cost_class_name((vy_cost_class)k));
+        if (!x || !put_pair(x, "forward", &f->each[k], &f->all[k]) ||
+            !put_pair(x, "gradient", &g->each[k], &g->all[k]))
+            return false;
+    }
+    cJSON *x = o ? cJSON_AddObjectToObject(o, "flops") : NULL;
+    return x && put_pair(x, "forward", &f->each_flops, &f->all_flops) &&
+           put_pair(x, "gradient", &g->each_flops, &g->all_flops);
+}
+
+bool explain_json(const vy_explanation *e, text *out)
+{
+    cJSON *top = cJSON_CreateObject();
+    cJSON *steps = top ? cJSON_CreateStringArray(e->steps, (int)e->step_count) : NULL;
+    bool ok = steps && json_string(top, "program", e->program);
+    if (ok)
+        ok = cJSON_AddItemToObject(top, "steps", steps);
+    else
+        cJSON_Delete(steps);
+    ok = ok && put_amount(top, "invocations", &e->forward.invocations) &&
+         put_gradients(e, cJSON_AddArrayToObject(top, "gradients")) &&
+         put_buffers(e, cJSON_AddArrayToObject(top, "buffers")) &&
+         put_loops(e, cJSON_AddArrayToObject(top, "loops")) &&
+         put_values(e, cJSON_AddArrayToObject(top, "values")) &&
+         put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
+         put_pair(top, "tape_bytes", &e->tape_each, &e->tape_all) &&
+         put_amount(top, "workspace_bytes", &e->work_all) &&
+         put_operations(e, cJSON_AddObjectToObject(top, "operations")) &&
+         put_bool(top, "conditional", e->forward.conditional || e->gradient.conditional) &&
+         json_number(top, "ratio", explain_ratio(e), 4);
+    if (ok) return json_finish(top, out);
+    cJSON_Delete(top);
+    return false;
+}
