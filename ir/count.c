@@ -70,6 +70,13 @@ static vy_poly length(const walk *w, uint32_t buffer)
     return named(&w->c->space, text, n != UINT64_MAX, (double)n);
 }
 
+static vy_poly group_count(const walk *w, uint32_t axis)
+{
+    static const char *const names[] = {"num_groups.x", "num_groups.y", "num_groups.z"};
+    const uint32_t n = w->sizes->groups[axis];
+    return named(&w->c->space, names[axis], n != 0, n);
+}
+
 static vy_poly *make_dims(walk *w)
 {
     vy_poly_space *s = &w->c->space;
@@ -87,12 +94,7 @@ static vy_poly *make_dims(walk *w)
         case VY_DIM_ADD: *out = vy_poly_add(s, a, b); break;
         case VY_DIM_SUB: *out = vy_poly_sub(s, a, b); break;
         case VY_DIM_MUL: *out = vy_poly_mul(s, a, b); break;
-        case VY_DIM_GROUPS: {
-            uint64_t n = w->sizes->groups[d->value];
-            snprintf(text, sizeof text, "num_groups.%c", "xyz"[d->value]);
-            *out = named(s, text, n != 0, (double)n);
-            break;
-        }
+        case VY_DIM_GROUPS: *out = group_count(w, (uint32_t)d->value); break;
         case VY_DIM_STEP:
             snprintf(text, sizeof text, "step%lld", (long long)d->value);
             *out = named(s, text, false, 0);
@@ -114,6 +116,10 @@ static bool leaf_value(const walk *w, uint32_t id, vy_poly *out)
     case VY_LEAF_SCALAR: *out = scalar(w, l->index); return true;
     case VY_LEAF_OVER: *out = vy_poly_of(s, w->c->over[l->index]); return true;
     case VY_LEAF_LEN: *out = w->c->dims[w->p->buffers.data[l->index].dims[l->axis].id]; return true;
+    case VY_LEAF_BUILTIN:
+        if (l->index != VY_NUM_GROUPS || w->p->overs.count) return false;
+        *out = group_count(w, l->axis);
+        return true;
     default: return false;
     }
 }
