@@ -397,10 +397,12 @@ VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {
-    int level;      // 0 … 3
-    bool fast_math; // rules that give up exactness
-    bool unchecked; // drop range guards
-    uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    int level;         // 0 … 3
+    bool fast_math;    // rules that give up exactness
+    bool unchecked;    // drop range guards
+    uint32_t chunk;    // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    bool subgroup_add; // the device has subgroup arithmetic: sums may use it
+    bool subgroup_types;    // … on f16 and 64-bit integers too
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;

@@ -128,6 +128,7 @@ typedef struct vy_frame {   // an open construct
     uint32_t first_end;     // block where the first arm ended, or where the loop's test leaves
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
     // LOOP: the phi that counts, its place, type and, if known early, its next value
+    uint32_t count, skip; // of a LOOP: iterations where they are counted, label behind its guard
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
     const uint32_t *inits; // loops, while they begin

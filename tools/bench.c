@@ -179,7 +179,8 @@ static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
     if (!bind_forward(&lanes[0], in, what, c, d)) return false;
     if (count == 2 && !bind_gradient(lanes, ct, what, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
-    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+    if (!optimize(c, c->module, eval, &lanes[0].data, d) ||
+        (c->derived && !optimize(c, c->derived, eval, &lanes[1].data, d)))
         return false;
     for (int k = 0; k < count; k++)
         if (!lane_prepare(&lanes[k], c, d)) return false;

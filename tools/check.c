@@ -48,7 +48,7 @@ static bool optimize_all(checking *k, command *c, vy_diag *d)
     vy_module *const modules[] = {c->module, k->first.module, k->gradient.module, k->valued.module,
                                   k->seeded.module};
     for (size_t i = 0; i < COUNT_OF(modules); i++)
-        if (modules[i] && !optimize(c, modules[i], true, d)) return false;
+        if (modules[i] && !optimize(c, modules[i], true, NULL, d)) return false;
     return true;
 }
 

@@ -131,7 +131,7 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     runner r = {0};
     double ms;
     bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
-              optimize(c, g.module, false, d) && binding_create(&data, g.what, false, d) &&
+              optimize(c, g.module, false, NULL, d) && binding_create(&data, g.what, false, d) &&
               binding_derive(&data, &k->start, &k->ct, d) &&
               binding_create(&first, g.what, false, d) &&
               binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&

@@ -411,7 +411,7 @@ static bool explain(command *c, const vy_module *m, runnable from, binding *b, s
               binding_specs(b, in, "normal:0:1:1", d) && binding_infer_some(b, d) &&
               (!c->o.groups || binding_groups(b, c->o.groups, d)) && sizes_of(&z, b, d) &&
               grad_request(c, from, again, c->o.seed == SEED_BUFFER, &results, &g, d) &&
-              optimizer_request(c, false, &opt, d);
+              optimizer_request(c, false, NULL, &opt, d);
     progress_begin(c, "differentiating");
     vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
     progress_end();

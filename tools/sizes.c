@@ -6,6 +6,8 @@
 
 bool sizes_of(launch_sizes *z, const binding *b, vy_diag *d)
 {
+    uint32_t groups[3] = {0};
+    binding_has_groups(b, groups);
     const uint32_t buffers = vy_program_buffer_count(b->program);
     uint32_t local[3];
     vy_program_workgroup(b->program, local);
