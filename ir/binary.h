@@ -25,7 +25,7 @@
 
 #include "ir.h"
 
-#define VY_BINARY_VERSION 2u
+#define VY_BINARY_VERSION 3u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 

@@ -110,8 +110,9 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
 // Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,
-// `len(x)` (the elements bound to x) and the "symbol" of repeats and readbacks, evaluated in signed 64
-// bits where they are reached.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
+// `len(x)` (the elements bound to x), `num_groups.x`, `.y`, `.z` (the workgroups that the caller chooses)
+// and the "symbol" of repeats and readbacks, evaluated in signed 64 bits where they are reached.  In a
+// kernel, num_groups is that of its dispatch.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
 // ….  A readback waits for what came before and sets its symbol to that element.  A check ends the run
 // with "error" unless value = equals, or 0 ≤ value < below.  Offsets and elements count in elements of
 // the buffer.  Every `out` binding with "clear" is filled with zero, in its part of the buffer, before
