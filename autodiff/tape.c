@@ -343,6 +343,8 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
 {
     uint32_t root = r->replaying;
     if (!r->kept[id] || !root || !vy_encloses(r, keeper_of(r, id), root)) return 0;
+    // A loop that runs again asks its condition once more than there are iterations.
+    if (r->untested && r->home[id] == r->untested) return 0;
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);
