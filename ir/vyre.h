@@ -207,6 +207,8 @@ VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the 
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
                                   const int64_t *lengths, const int64_t *groups, int64_t *values,
                                   vy_dim_state *states);
+// Is a row of its workgroup a multiple of `lanes`?
+VY_API bool vy_program_row_fills(const vy_program *p, uint32_t lanes);
 // Turns that the loops of one invocation take together, at most, given the values of scalars (by index)
 // and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory is out); such
 // a loop counts as one turn.
@@ -397,11 +399,13 @@ VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {
-    int level;         // 0 … 3
-    bool fast_math;    // rules that give up exactness
-    bool unchecked;    // drop range guards
-    uint32_t chunk;    // iterations per turn of innermost loops, for drivers that count turns; 0: 1
-    bool subgroup_add; // the device has subgroup arithmetic: sums may use it
+    int level;      // 0 … 3
+    bool fast_math; // rules that give up exactness
+    bool unchecked; // drop range guards
+    uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
+                    // drivers that run lanes beyond the row; 0: leave them
+    bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
