@@ -11,7 +11,7 @@
 //
 // Payload: numbers as LEB128, signed ones in zigzag, strings as length and bytes, in this order:
 //   order, file; names (debug names, by first use); programs:
-//     name, line, workgroup ×3, written by the user?
+//     name, line, workgroup ×3, flags (1: it was written by the user, 2: @exact)
 //     scalars (name, type, line)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
@@ -25,7 +25,7 @@
 
 #include "ir.h"
 
-#define VY_BINARY_VERSION 2u
+#define VY_BINARY_VERSION 3u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 
