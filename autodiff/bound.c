@@ -149,6 +149,7 @@ static bool is_natural(const vy_program *p, uint32_t dim)
         case VY_DIM_CONST: return d->value >= 0;
         case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
         case VY_DIM_UNKNOWN:
+        case VY_DIM_GROUPS:
         case VY_DIM_SQRT: return true;
         case VY_DIM_MAX:
             return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
@@ -162,6 +163,15 @@ static bool is_natural(const vy_program *p, uint32_t dim)
     }
 }
 
+// A step that is a constant or a parameter, where it may be more than 1.  Below 1 it is an error.
+static vy_dim step_dim(const vy_bounds *r, uint32_t id)
+{
+    const vy_scalar *k = vy_id_const(r->p, id);
+    if (k) return k->i > 1 ? vy_dim_const(r->b, k->i) : none;
+    if (!VY_IS_LEAF(id) || r->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_SCALAR) return none;
+    return vy_dim_binary(r->b, '>', leaf_bound(r, id), vy_dim_const(r->b, 1));
+}
+
 // max(⌈(to − from)/step⌉, 0)
 vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
 {
@@ -169,19 +179,19 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     if (p->insts.data[loop].op != VY_OP_LOOP) return none;
     vy_dim from = lower_bound(r, vy_arg(p, loop, 0));
     vy_dim to = upper_bound(r, vy_arg(p, loop, 1), 0);
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    vy_dim s = step_dim(r, vy_arg(p, loop, 2));
     if (!from.id || !to.id) return none;
-    if (step && step->i > 1 && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
-        vy_dim s = vy_dim_const(r->b, step->i); // to − from may not fit 64 bits
+    if (s.id && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
+        // to − from may not fit 64 bits
         vy_dim n = vy_dim_binary(r->b, '-', vy_dim_binary(r->b, '/', to, s),
                                  vy_dim_binary(r->b, '/', from, s));
         return vy_dim_binary(r->b, '>', vy_dim_binary(r->b, '+', n, vy_dim_const(r->b, 2)),
                              vy_dim_const(r->b, 0));
     }
     vy_dim span = vy_dim_binary(r->b, '-', to, from);
-    if (step && step->i > 1) {
-        span = vy_dim_binary(r->b, '+', span, vy_dim_const(r->b, step->i - 1));
-        span = vy_dim_binary(r->b, '/', span, vy_dim_const(r->b, step->i));
+    if (s.id) {
+        vy_dim less = vy_dim_binary(r->b, '-', s, vy_dim_const(r->b, 1));
+        span = vy_dim_binary(r->b, '/', vy_dim_binary(r->b, '+', span, less), s);
     }
     if (vy_builder_failed(r->b) || is_natural(vy_builder_program(r->b), span.id)) return span;
     return vy_dim_binary(r->b, '>', span, vy_dim_const(r->b, 0));
@@ -197,7 +207,7 @@ static width width_of(const vy_program *p, uint32_t dim)
     const vy_dim_node *d = &p->dims.data[dim];
     if (d->op == VY_DIM_CONST) return d->value >= 0 && d->value <= UINT32_MAX ? EXACT : MODULO;
     if (d->op == VY_DIM_SCALAR) return p->scalars.data[d->value].type == VY_U32 ? EXACT : MODULO;
-    if (d->op == VY_DIM_UNKNOWN) return EXACT;
+    if (d->op == VY_DIM_UNKNOWN || d->op == VY_DIM_GROUPS) return EXACT;
     width a = width_of(p, d->a), b = width_of(p, d->b);
     if (d->op <= VY_DIM_MUL) return a == WIDE || b == WIDE ? WIDE : MODULO;
     return a == EXACT && b == EXACT && d->op != VY_DIM_SQRT ? EXACT : WIDE;
@@ -214,6 +224,8 @@ static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
         return vy_cast(b, t, (vy_value){leaf});
     }
     if (d.op == VY_DIM_UNKNOWN) return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
+    if (d.op == VY_DIM_GROUPS)
+        return vy_cast(b, t, vy_builtin_value(b, VY_NUM_GROUPS, (uint32_t)d.value));
     vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
     switch (d.op) {
     case VY_DIM_ADD: return vy_add(b, x, y);

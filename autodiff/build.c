@@ -50,7 +50,9 @@ static void copy_workgroup(reverse *r, vy_program *p)
     p->exact = r->p->exact || r->counting;
     p->line = r->p->line;
     // A derivative needs more registers than its primal, and 128 invocations per group are all that
-    // every device has.  A program that sees its workgroup keeps the size.
+    // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller
+    // counts in workgroups.
+    if (!r->p->overs.count) return;
     for (uint32_t id = 1; id < r->p->insts.count; id++)
         if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
     for (uint32_t k = 0; k < r->p->leaves.count; k++)

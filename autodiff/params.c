@@ -156,6 +156,8 @@ static bool copy_dims(reverse *r)
             r->dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
             continue;
+        else if (d->op == VY_DIM_GROUPS)
+            r->dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
         else if (d->op == VY_DIM_SCALAR) {
             uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
                                           (uint32_t)d->value, 0);

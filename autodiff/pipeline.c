@@ -101,6 +101,8 @@ static vy_dim dim_of(assembly *a, vy_dim d)
             a->dims[i] = vy_dim_value(a->b, (vy_value){leaf});
         } else if (n->op == VY_DIM_SCALAR) {
             a->dims[i] = a->rows[n->value];
+        } else if (n->op == VY_DIM_GROUPS) {
+            a->dims[i] = vy_dim_groups(a->b, (uint32_t)n->value);
         } else if (n->op == VY_DIM_UNKNOWN) {
             if (i == d.id) a->dims[i] = vy_dim_unknown(a->b);
         } else if (a->dims[n->a].id && a->dims[n->b].id) {
@@ -171,7 +173,10 @@ static void dispatch(assembly *a, const vy_program *p, vy_buffer count, vy_pipe_
         vy_buffer own = vy_program_find_buffer(a->p, b->name);
         args[n++] = (vy_pipe_arg){.buffer = own.id ? a->buffers[own.id] : count};
     }
-    vy_pipeline_dispatch(a->q, p, n, args, scalars_for(a, p, scalars), scalars, NULL);
+    vy_dim groups[3]; // without a domain: as many as the caller asks for
+    for (uint32_t k = 0; k < 3 && !p->overs.count; k++) groups[k] = vy_dim_groups(a->b, k);
+    vy_pipeline_dispatch(a->q, p, n, args, scalars_for(a, p, scalars), scalars,
+                         p->overs.count ? NULL : groups);
 }
 
 static void declare_tapes(assembly *a, vy_buffer total)

@@ -86,10 +86,11 @@ typedef struct reverse {
     uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
     uint32_t counters_used;
     const char *base_name;
-    uint32_t base; // buffer: [counters in use, blocks] where the rows of a block begin
-    uint32_t lane; // value: the invocation's place in its block
-    bool probing;  // replays have nothing: what is asked of them shows as poison
-    bool counting; // what is built is the program that counts (pipeline.c)
+    uint32_t base;   // buffer: [counters in use, blocks] where the rows of a block begin
+    uint32_t lane;   // value: the invocation's place in its block
+    uint32_t number; // value: the invocation's number, of a program without a domain
+    bool probing;    // replays have nothing: what is asked of them shows as poison
+    bool counting;   // what is built is the program that counts (pipeline.c)
     bool failed;
 } reverse;
 
@@ -179,6 +180,11 @@ void vy_reverse_checkpoint(reverse *r, uint32_t opener);
 // Does carry k of a loop follow from the iteration's number?  Its initial value.
 bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
+// ---- invert.c
+// Can the step of carry k of a loop be undone?  Then vy_invert makes the value in an iteration from the
+// one after it (of the result).
+bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.

@@ -13,6 +13,9 @@
 //   tape9: inout f32[rows1, T3, 3, 32]           rows1 = Σ over blocks of the largest count in the block
 //
 // and `base`, where the block's rows begin, comes from programs that run before (pipeline.c).
+//
+// A program without `over` runs in as many workgroups as its caller says, so its invocations are one
+// dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
 #include "counter.h"
 #include "reverse.h"
 
@@ -35,16 +38,32 @@ static vy_counter *counter_of(const reverse *r, uint32_t id)
     return NULL;
 }
 
+// An extent that is not negative, as the launch takes it.
+static vy_dim natural(reverse *r, vy_dim e)
+{
+    const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
+    bool is = d->op == VY_DIM_SCALAR ? !vy_type_is_signed(r->p->scalars.data[d->value].type)
+                                     : d->op == VY_DIM_CONST && d->value >= 0;
+    return is ? e : vy_dim_binary(r->b, '>', e, vy_dim_const(r->b, 0));
+}
+
+// num_groups.x * num_groups.y * num_groups.z * W of a program without a domain
+static vy_dim all_groups(reverse *r)
+{
+    const uint32_t *w = r->p->workgroup;
+    vy_dim n = vy_dim_groups(r->b, 0);
+    for (uint32_t axis = 1; axis < 3; axis++)
+        n = vy_dim_binary(r->b, '*', n, vy_dim_groups(r->b, axis));
+    int64_t lanes = (int64_t)w[0] * w[1] * w[2];
+    return lanes == 1 ? n : vy_dim_binary(r->b, '*', n, vy_dim_const(r->b, lanes));
+}
+
 static vy_dim invocations(reverse *r)
 {
-    vy_dim n = vy_dim_const(r->b, 1), zero = vy_dim_const(r->b, 0);
+    if (!r->p->overs.count) return all_groups(r);
+    vy_dim n = vy_dim_const(r->b, 1);
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
-        vy_dim e = r->dims[r->p->overs.data[k].extent.id];
-        const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
-        bool natural =
-            (d->op == VY_DIM_SCALAR && !vy_type_is_signed(r->p->scalars.data[d->value].type)) ||
-            (d->op == VY_DIM_CONST && d->value >= 0);
-        if (!natural) e = vy_dim_binary(r->b, '>', e, zero);
+        vy_dim e = natural(r, r->dims[r->p->overs.data[k].extent.id]);
         n = k ? vy_dim_binary(r->b, '*', n, e) : e;
     }
     return n;
@@ -56,8 +75,21 @@ vy_dim vy_tape_blocks(reverse *r)
     return vy_dim_binary(r->b, '/', n, vy_dim_const(r->b, VY_TAPE_LANES));
 }
 
+// ((wid.z * num_groups.y + wid.y) * num_groups.x + wid.x) * W + lindex
+static vy_value number_in_groups(reverse *r)
+{
+    const uint32_t *w = r->p->workgroup;
+    vy_value n = vy_builtin_value(r->b, VY_WID, 2);
+    for (uint32_t axis = 2; axis-- > 0;)
+        n = vy_add(r->b, vy_mul(r->b, n, vy_builtin_value(r->b, VY_NUM_GROUPS, axis)),
+                   vy_builtin_value(r->b, VY_WID, axis));
+    return vy_add(r->b, vy_mul(r->b, n, vy_int(r->b, VY_U32, (int64_t)w[0] * w[1] * w[2])),
+                  vy_builtin_value(r->b, VY_LINDEX, 0));
+}
+
 vy_value vy_tape_invocation(reverse *r)
 {
+    if (!r->p->overs.count) return number_in_groups(r);
     vy_value n = {0};
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
         vy_value i = {vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0)};
@@ -118,38 +150,57 @@ static void declare_counters(reverse *r)
 }
 
 // -------------------------------------------------------------------------------------------- shapes
-// Dimensions of the tape of `count` values like `id`.
-static bool tape_shape(reverse *r, uint32_t id, uint32_t count, vy_dim *dims, uint32_t *rank)
+// Of a tape's dimensions, those that number the invocations.
+static uint32_t domain_rank(const reverse *r) { return r->p->overs.count ? r->p->overs.count : 1; }
+
+// Values that share a tape: of one type, with the same dimensions.
+typedef struct tape_group {
+    const vy_counter *counter; // or NULL
+    vy_type type;
+    uint32_t first, count; // values
+    uint32_t rank;         // trip counts of the loops that are dimensions
+    vy_dim loops[VY_MAX_RANK];
+    uint32_t buffer;
+} tape_group;
+VY_VEC_TYPE(tape_group_vec, tape_group);
+
+// The dimensions of the tape of `id`; false: too many.
+static bool tape_loops(reverse *r, uint32_t id, tape_group *g)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
-    const vy_counter *c = counter_of(r, id);
     vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->dims, .hints = r->hints};
-    const uint32_t around = c ? c->loop : keeper_of(r, id), fixed = c ? 3 : 1 + r->p->overs.count;
+    g->counter = counter_of(r, id);
+    const uint32_t around = g->counter ? g->counter->loop : keeper_of(r, id);
+    const uint32_t fixed = g->counter ? 3 : 1 + domain_rank(r);
     for (uint32_t l = r->home[id]; l > around; l = r->home[l]) {
         if (n + fixed >= VY_MAX_RANK) return false;
         loops[n++] = l;
     }
-    *rank = 0;
-    if (c) dims[(*rank)++] = c->rows;
-    if (!c && count > 1) dims[(*rank)++] = vy_dim_const(r->b, count);
-    while (n-- > 0) dims[(*rank)++] = vy_trip_bound(&bound, loops[n]);
-    if (c && count > 1) dims[(*rank)++] = vy_dim_const(r->b, count);
-    if (c) dims[(*rank)++] = vy_dim_const(r->b, VY_TAPE_LANES);
-    for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
-        dims[(*rank)++] = r->dims[r->p->overs.data[k].extent.id];
-    return r->p->overs.count > 0;
+    g->rank = 0;
+    while (n-- > 0) g->loops[g->rank++] = vy_trip_bound(&bound, loops[n]);
+    return true;
+}
+
+// All dimensions of a tape, once it is known how many values share it.
+static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
+{
+    const bool counted = g->counter != NULL;
+    uint32_t rank = 0;
+    if (counted) dims[rank++] = g->counter->rows;
+    if (!counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
+    for (uint32_t k = 0; k < g->rank; k++) dims[rank++] = g->loops[k];
+    if (counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
+    if (counted) dims[rank++] = vy_dim_const(r->b, VY_TAPE_LANES);
+    for (uint32_t k = 0; k < r->p->overs.count && !counted; k++)
+        dims[rank++] = r->dims[r->p->overs.data[k].extent.id];
+    if (!r->p->overs.count && !counted) dims[rank++] = all_groups(r);
+    return rank;
 }
 
 static void refuse(reverse *r, uint32_t id)
 {
-    if (r->p->overs.count)
-        vy_reverse_fail(r, VY_E_LIMIT, id, "use fewer domain variables, or fewer nested loops",
-                        "the reverse must remember a value in more than %u dimensions",
-                        VY_MAX_RANK);
-    else
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id, "give the program an `over(…)` domain",
-                        "the reverse must remember a value per invocation, and the number of "
-                        "invocations of a program without `over` is not known from its parameters");
+    vy_reverse_fail(r, VY_E_LIMIT, id, "use fewer domain variables, or fewer nested loops",
+                    "the reverse must remember a value in more than %u dimensions", VY_MAX_RANK);
 }
 
 static vy_type kept_type(const reverse *r, uint32_t id)
@@ -170,39 +221,81 @@ static uint32_t end_of_group(const reverse *r, uint32_t first)
     return r->home[first] ? r->s.partner[r->home[first]] : r->p->insts.count;
 }
 
-// Declares the tape that `first` and all later values like it share.
-static bool declare_group(reverse *r, uint32_t first)
+// Equal by their form; some that are equal are not seen to be.
+static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, uint32_t depth)
 {
-    vy_dim dims[VY_MAX_RANK + 1];
-    uint32_t rank, count = 0;
-    for (uint32_t id = first; id < end_of_group(r, first); id++) count += same_tape(r, first, id);
-    if (!tape_shape(r, first, count, dims, &rank)) {
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (a == b) return true;
+    if (x->op != y->op || depth == 8) return false;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return same_dim(p, x->a, y->a, depth + 1) && same_dim(p, x->b, y->b, depth + 1);
+}
+
+static bool same_group(const vy_program *p, const tape_group *x, const tape_group *y)
+{
+    if (x->type != y->type || x->counter != y->counter || x->rank != y->rank) return false;
+    for (uint32_t k = 0; k < x->rank; k++)
+        if (!same_dim(p, x->loops[k].id, y->loops[k].id, 0)) return false;
+    return true;
+}
+
+// Puts `first` and all later values of its loop like it in a group; false after an error.
+static bool place(reverse *r, uint32_t first, tape_group_vec *groups)
+{
+    enum { LOOK_BACK = 64 }; // groups that are compared: the work stays linear
+    tape_group g = {.type = kept_type(r, first), .first = first};
+    if (!tape_loops(r, first, &g)) {
         refuse(r, first);
         return false;
     }
-    char name[96];
-    const char *hint = vy_string(&r->p->module->names, r->p->insts.data[first].name);
-    if (count > 1) hint = "";
-    snprintf(name, sizeof name, "tape%u%s%.60s", first, *hint ? "_" : "", hint);
-    vy_buffer t = vy_param_buffer(r->b, name, VY_INOUT, kept_type(r, first), rank, dims);
-    vy_buffer_workspace(r->b, t);
-    uint32_t slot = 0;
+    if (vy_builder_failed(r->b)) return false;
+    uint32_t at = groups->count;
+    for (uint32_t k = groups->count; k-- > 0 && groups->count - k <= LOOK_BACK;)
+        if (same_group(vy_builder_program(r->b), &groups->data[k], &g)) at = k;
+    if (at == groups->count && !vy_vec_push(groups, g)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
     for (uint32_t id = first; id < end_of_group(r, first); id++) {
         if (!same_tape(r, first, id)) continue;
-        r->tape[id] = t.id;
-        r->tape_slot[id] = count > 1 ? ++slot : 0;
+        r->tape[id] = at + 1;
+        r->tape_slot[id] = ++groups->data[at].count;
     }
     return true;
 }
 
+static void declare(reverse *r, tape_group *g)
+{
+    char name[96];
+    vy_dim dims[VY_MAX_RANK + 1];
+    const uint32_t rank = tape_shape(r, g, dims);
+    const char *hint = vy_string(&r->p->module->names, r->p->insts.data[g->first].name);
+    if (g->count > 1) hint = "";
+    snprintf(name, sizeof name, "tape%u%s%.60s", g->first, *hint ? "_" : "", hint);
+    g->buffer = vy_param_buffer(r->b, name, VY_INOUT, g->type, rank, dims).id;
+    vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
+}
+
 bool vy_tape_declare(reverse *r)
 {
+    tape_group_vec groups = {0};
     memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
     if (r->probing) return true;
-    if (r->p->overs.count) declare_counters(r);
-    for (uint32_t id = 1; id < r->p->insts.count; id++)
-        if (r->kept[id] && !r->tape[id] && !declare_group(r, id)) return false;
-    return !vy_builder_failed(r->b);
+    declare_counters(r);
+    if (!r->p->overs.count) r->number = vy_tape_invocation(r).id;
+    bool ok = true;
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
+        if (r->kept[id] && !r->tape[id]) ok = place(r, id, &groups);
+    for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
+        if (!r->tape[id]) continue;
+        const tape_group *g = &groups.data[r->tape[id] - 1];
+        r->tape[id] = g->buffer;
+        if (g->count == 1) r->tape_slot[id] = 0;
+    }
+    vy_vec_free(&groups);
+    return ok && !vy_builder_failed(r->b);
 }
 
 // The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may be beyond
@@ -232,6 +325,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     if (c) index[rank++] = r->lane;
     for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
         index[rank++] = vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0);
+    if (!r->p->overs.count && !c) index[rank++] = r->number;
     return rank;
 }
 

@@ -240,6 +240,10 @@ vy_program *vy_binary_get_declarations(reader *r)
     return NULL;
 }
 
+// A name of one letter, line, workgroup ×3, whose it is; counts of scalars, dimensions, buffers, overs,
+// leaves and instructions.
+enum { LEAST_PROGRAM = 2 + 1 + 3 + 1 + 6 };
+
 static void read_program(reader *r)
 {
     vy_program *p = vy_binary_get_declarations(r);
@@ -257,7 +261,7 @@ static void read_payload(reader *r)
     const char *file = get_string(r);
     if (file) r->m->file = file;
     if (vy_binary_ok(r)) read_names(r);
-    uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, 16) : 0;
+    uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, LEAST_PROGRAM) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_program(r);
     n = vy_binary_ok(r) ? vy_binary_get_count(r, 9) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) vy_binary_get_pipeline(r);

@@ -15,9 +15,7 @@ static bool word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Column of what is declared as `name` on that line: declarations keep their line only.  0 without
-// source text.
-static uint32_t column_of(const vy_module *m, uint32_t line, const char *name)
+uint32_t vy_check_column(const vy_module *m, uint32_t line, const char *name)
 {
     const char *at = m->source, *end = at ? at + m->source_size : NULL;
     if (!at || !line) return 0;
@@ -43,21 +41,6 @@ static bool fail_table(const vy_program *p, const char *what)
 }
 
 // ----------------------------------------------------------------------------------------- tables
-static bool good_dims(const vy_program *p)
-{
-    if (p->dims.count == 0) return false;
-    for (uint32_t i = 1; i < p->dims.count; i++) {
-        const vy_dim_node *d = &p->dims.data[i];
-        if ((unsigned)d->op > VY_DIM_SQRT) return false;
-        if (d->op == VY_DIM_SCALAR && (d->value < 0 || d->value >= p->scalars.count)) return false;
-        if (d->op == VY_DIM_UNKNOWN && (d->value < 0 || d->value >= p->buffers.count)) return false;
-        if (d->op == VY_DIM_STEP && !p->signature) return false;
-        if (d->op < VY_DIM_ADD) continue;
-        if (!d->a || d->a >= i || !d->b || d->b >= i) return false;
-    }
-    return true;
-}
-
 static bool good_leaf(const vy_program *p, const vy_leaf *l)
 {
     vy_type t = (vy_type)l->type;
@@ -99,7 +82,7 @@ static bool good_tables(const vy_program *p)
     for (uint32_t i = 0; i < p->scalars.count; i++)
         if (!p->scalars.data[i].name || (unsigned)p->scalars.data[i].type >= VY_TYPE_COUNT)
             return fail_table(p, "a scalar is malformed");
-    if (!good_dims(p)) return fail_table(p, "a dimension is malformed");
+    if (!vy_check_dim_table(p)) return fail_table(p, "a dimension is malformed");
     if (p->buffers.count == 0) return fail_table(p, "the buffers are malformed");
     for (uint32_t i = 1; i < p->buffers.count; i++)
         if (!good_buffer(p, &p->buffers.data[i])) return fail_table(p, "a buffer is malformed");
@@ -119,8 +102,8 @@ static bool check_scalars(vy_program *p)
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         const vy_scalar_param *s = &p->scalars.data[i];
         if (vy_type_computes(s->type)) continue;
-        vy_fail(p->module, VY_E_STORAGE_TYPE, s->line, column_of(p->module, s->line, s->name), NULL,
-                "scalar `%s` cannot be of type %s", s->name, vy_type_name(s->type));
+        vy_fail(p->module, VY_E_STORAGE_TYPE, s->line, vy_check_column(p->module, s->line, s->name),
+                NULL, "scalar `%s` cannot be of type %s", s->name, vy_type_name(s->type));
         return false;
     }
     for (uint32_t i = 1; i < p->dims.count; i++) {
@@ -128,89 +111,28 @@ static bool check_scalars(vy_program *p)
         if (d->op != VY_DIM_SCALAR) continue;
         const vy_scalar_param *s = &p->scalars.data[d->value];
         if (vy_type_is_integer(s->type)) continue;
-        vy_fail(p->module, VY_E_DIM_SCALAR, s->line, column_of(p->module, s->line, s->name), NULL,
-                "a dimension uses `%s`, which is of type %s", s->name, vy_type_name(s->type));
+        vy_fail(p->module, VY_E_DIM_SCALAR, s->line, vy_check_column(p->module, s->line, s->name),
+                NULL, "a dimension uses `%s`, which is of type %s", s->name, vy_type_name(s->type));
         return false;
     }
     return true;
-}
-
-// unknown[node]: does it contain `?`?
-static void find_unknown(const vy_program *p, uint8_t *unknown)
-{
-    for (uint32_t i = 1; i < p->dims.count; i++) {
-        const vy_dim_node *d = &p->dims.data[i];
-        unknown[i] =
-            d->op == VY_DIM_UNKNOWN || (d->op >= VY_DIM_ADD && (unknown[d->a] || unknown[d->b]));
-    }
-}
-
-static bool check_unknown(vy_program *p, const uint8_t *unknown)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (p->signature && b->workspace)
-            continue; // may be as long as a parameter: check_pipeline.c
-        for (uint32_t k = 0; k < b->rank; k++) {
-            if (!unknown[b->dims[k].id]) continue;
-            bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
-            if (whole && b->rank == 1 && b->cls <= VY_INOUT) continue;
-            if (!whole && b->workspace) continue; // as long as a parameter
-            vy_fail(p->module, VY_E_DIM_SCALAR, b->line, column_of(p->module, b->line, b->name),
-                    "write `?` alone, for a parameter with one dimension",
-                    "`%s`: `?` cannot stand there", b->name);
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < p->overs.count; i++) {
-        if (!unknown[p->overs.data[i].extent.id]) continue;
-        vy_fail(p->module, VY_E_DIM_SCALAR, p->line, column_of(p->module, p->line, p->name),
-                "use len(…) in the body or a scalar", "the extent of `%s` is unknown",
-                p->overs.data[i].name);
-        return false;
-    }
-    return true;
-}
-
-void vy_dim_sizes(const vy_program *p, uint32_t *size)
-{
-    for (uint32_t i = 1; i < p->dims.count; i++) {
-        const vy_dim_node *d = &p->dims.data[i];
-        size[i] = 1;
-        if (d->op >= VY_DIM_ADD) size[i] += size[d->a] + size[d->b];
-        if (size[i] > VY_MAX_DIM_NODES) size[i] = VY_MAX_DIM_NODES + 1;
-    }
-}
-
-static bool check_sizes(vy_program *p, const uint32_t *size)
-{
-    uint64_t total = 0;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
-            total += size[p->buffers.data[i].dims[k].id];
-    for (uint32_t i = 0; i < p->overs.count; i++) total += size[p->overs.data[i].extent.id];
-    if (total <= VY_MAX_DIM_NODES) return true;
-    vy_fail(p->module, VY_E_LIMIT, p->line, column_of(p->module, p->line, p->name),
-            "pass the size as a scalar",
-            "the dimensions of `%s`, written out, have more than %u parts", p->name,
-            VY_MAX_DIM_NODES);
-    return false;
 }
 
 // Shared and local arrays: constant positive extents; *total grows by the size in bytes.
 static bool check_array(vy_program *p, const vy_buf *b, uint64_t *total, uint64_t limit)
 {
     if (!vy_type_computes(b->type)) {
-        vy_fail(p->module, VY_E_STORAGE_TYPE, b->line, column_of(p->module, b->line, b->name), NULL,
-                "array `%s` cannot be of type %s", b->name, vy_type_name(b->type));
+        vy_fail(p->module, VY_E_STORAGE_TYPE, b->line, vy_check_column(p->module, b->line, b->name),
+                NULL, "array `%s` cannot be of type %s", b->name, vy_type_name(b->type));
         return false;
     }
     uint64_t bytes = vy_type_size(b->type);
     for (uint32_t k = 0; k < b->rank; k++) {
         const vy_dim_node *d = &p->dims.data[b->dims[k].id];
         if (d->op != VY_DIM_CONST || d->value <= 0) {
-            vy_fail(p->module, VY_E_ARRAY_EXTENT, b->line, column_of(p->module, b->line, b->name),
-                    NULL, "extent %u of array `%s` is not a positive constant", k, b->name);
+            vy_fail(p->module, VY_E_ARRAY_EXTENT, b->line,
+                    vy_check_column(p->module, b->line, b->name), NULL,
+                    "extent %u of array `%s` is not a positive constant", k, b->name);
             return false;
         }
         // Saturates: both factors stay far below 2^64.
@@ -219,7 +141,7 @@ static bool check_array(vy_program *p, const vy_buf *b, uint64_t *total, uint64_
     }
     *total += bytes;
     if (*total <= limit) return true;
-    vy_fail(p->module, VY_E_LIMIT, b->line, column_of(p->module, b->line, b->name),
+    vy_fail(p->module, VY_E_LIMIT, b->line, vy_check_column(p->module, b->line, b->name),
             "make the arrays smaller or use a buffer",
             "with `%s` the %s arrays take more than %u bytes", b->name,
             b->cls == VY_SHARED ? "shared" : "local", (unsigned)limit);
@@ -243,8 +165,8 @@ static bool check_workgroup(vy_program *p)
     uint64_t product = 1;
     for (int k = 0; k < 3; k++) product = w[k] > VY_MAX_WORKGROUP ? 1 << 20 : product * w[k];
     if (product >= 1 && product <= VY_MAX_WORKGROUP) return true;
-    vy_fail(p->module, VY_E_WORKGROUP_SIZE, p->line, column_of(p->module, p->line, p->name), NULL,
-            "`%s`: a workgroup of %u × %u × %u invocations", p->name, w[0], w[1], w[2]);
+    vy_fail(p->module, VY_E_WORKGROUP_SIZE, p->line, vy_check_column(p->module, p->line, p->name),
+            NULL, "`%s`: a workgroup of %u × %u × %u invocations", p->name, w[0], w[1], w[2]);
     return false;
 }
 
@@ -307,8 +229,8 @@ static bool check_names(vy_program *p, entry *list)
     for (uint32_t i = 1; i < n; i++) {
         if (strcmp(list[i - 1].name, list[i].name) != 0) continue;
         vy_fail(p->module, VY_E_DUPLICATE_NAME, list[i].line,
-                column_of(p->module, list[i].line, list[i].name), NULL, "`%s` is declared twice",
-                list[i].name);
+                vy_check_column(p->module, list[i].line, list[i].name), NULL,
+                "`%s` is declared twice", list[i].name);
         return false;
     }
     return true;
@@ -326,7 +248,7 @@ static bool check_bindings(vy_program *p, entry *list)
     for (uint32_t i = 1; i < n; i++) {
         if (list[i - 1].key != list[i].key) continue;
         vy_fail(p->module, VY_E_BINDING_CLASH, list[i].line,
-                column_of(p->module, list[i].line, list[i].name), NULL,
+                vy_check_column(p->module, list[i].line, list[i].name), NULL,
                 "`%s` and `%s` both use set %u, binding %u", list[i - 1].name, list[i].name,
                 (unsigned)(list[i].key >> 32), (unsigned)list[i].key);
         return false;
@@ -341,17 +263,8 @@ bool vy_check_declarations(vy_program *p)
     size_t n = (size_t)p->buffers.count + p->scalars.count + p->overs.count;
     vy_arena arena = {0};
     entry *list = vy_arena_alloc(&arena, n * sizeof *list);
-    uint8_t *unknown = vy_arena_alloc(&arena, p->dims.count);
-    uint32_t *size = vy_arena_alloc(&arena, p->dims.count * sizeof *size);
-    bool ok = list && unknown && size;
-    if (ok) {
-        find_unknown(p, unknown);
-        vy_dim_sizes(p, size);
-        ok = check_sizes(p, size) && check_unknown(p, unknown) && check_names(p, list) &&
-             check_bindings(p, list);
-    } else {
-        vy_fail_oom(p->module);
-    }
+    bool ok = list && vy_check_dims(p, &arena) && check_names(p, list) && check_bindings(p, list);
+    if (!list) vy_fail_oom(p->module);
     vy_arena_free(&arena);
     return ok;
 }
@@ -390,8 +303,9 @@ static bool check_program_names(vy_module *m)
     bool ok = true;
     for (uint32_t i = 1; i < n && ok; i++) {
         if (strcmp(list[i - 1].name, list[i].name) != 0) continue;
-        vy_fail(m, VY_E_DUPLICATE_NAME, list[i].line, column_of(m, list[i].line, list[i].name),
-                NULL, "two programs or pipelines are named `%s`", list[i].name);
+        vy_fail(m, VY_E_DUPLICATE_NAME, list[i].line,
+                vy_check_column(m, list[i].line, list[i].name), NULL,
+                "two programs or pipelines are named `%s`", list[i].name);
         ok = false;
     }
     vy_free(list);

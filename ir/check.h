@@ -2,6 +2,7 @@
 // check.h: the inside of the checker.
 //
 //   check.c          vy_check_program, vy_module_check; declarations
+//   check_dims.c     dimensions
 //   check_code.c     the code's structure, visibility and types
 //   check_rules.c    rules of the language about single instructions and their order
 //   check_pipeline.c, check_dispatch.c  pipelines (pipe.h)
@@ -21,9 +22,14 @@
 // size[node] becomes how many nodes it has written out, which may be exponential in what there is:
 // len(x) * len(x).  At most VY_MAX_DIM_NODES + 1.
 void vy_dim_sizes(const vy_program *p, uint32_t *size);
+// Column of what is declared as `name` on that line: declarations keep their line only.  0 without
+// source text.
+uint32_t vy_check_column(const vy_module *m, uint32_t line, const char *name);
 // Each reports the first error in the module's diag and returns false.
-bool vy_check_declarations(vy_program *p); // also whether tables refer to what exists
-bool vy_check_code(vy_program *p);         // internal consistency: a failure is a fault of ours
+bool vy_check_dim_table(const vy_program *p);       // refers to what exists? reports nothing
+bool vy_check_dims(vy_program *p, vy_arena *arena); // of a good table
+bool vy_check_declarations(vy_program *p);          // also whether tables refer to what exists
+bool vy_check_code(vy_program *p); // internal consistency: a failure is a fault of ours
 bool vy_check_rules(vy_program *p, const vy_structure *s);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
 // Declarations' consistency and vy_check_code: what passes must keep.

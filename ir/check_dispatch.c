@@ -120,6 +120,7 @@ static bool make_known(known_dims *k, const vy_pipe_step *s, const vy_dim_facts 
     const vy_program *p = k->p;
     int64_t *scalars = vy_arena_alloc(arena, p->scalars.count * sizeof *scalars + 1);
     bool *known = vy_arena_alloc(arena, p->scalars.count * sizeof *known + 1);
+    int64_t groups[3] = {-1, -1, -1};
     k->values = vy_arena_alloc(arena, p->dims.count * sizeof *k->values);
     k->states = vy_arena_alloc(arena, p->dims.count * sizeof *k->states);
     if (!scalars || !known || !k->values || !k->states) return false;
@@ -128,7 +129,11 @@ static bool make_known(known_dims *k, const vy_pipe_step *s, const vy_dim_facts 
         known[i] = v->kind == VY_PIPE_DIM && facts->form[v->dim.id].base == 0;
         if (known[i]) scalars[i] = facts->form[v->dim.id].offset;
     }
-    vy_program_dim_values(p, scalars, known, NULL, k->values, k->states);
+    for (int axis = 0; s->groups && axis < 3; axis++) {
+        vy_extent e = facts->form[s->groups[axis].id];
+        groups[axis] = e.base ? -1 : e.offset;
+    }
+    vy_program_dim_values(p, scalars, known, NULL, groups, k->values, k->states);
     return true;
 }
 

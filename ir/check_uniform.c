@@ -13,6 +13,8 @@
 //
 // A construct that differs makes all inside it reached by some only.  Same rules as WGSL's uniformity
 // analysis, with `in` buffers as read-only storage.  Needs valid code; changes nothing.
+//
+// vy_differences gives passes the same knowledge.
 #include "check.h"
 
 #include <stdio.h>
@@ -27,11 +29,12 @@ typedef struct spread {
     uint32_t *start; // by instruction: its uses are uses[start[id]] … uses[start[id+1]-1]
     use *uses;
     uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
+    const uint32_t *all; // NULL, or the origins by all sources, where those of `data` are asked for
     uint32_t *stack;
     uint32_t count;
 } spread;
 
-static bool leaf_differs(const vy_program *p, uint32_t id)
+bool vy_leaf_differs(const vy_program *p, uint32_t id)
 {
     const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
     if (l->kind == VY_LEAF_OVER) return true;
@@ -39,10 +42,17 @@ static bool leaf_differs(const vy_program *p, uint32_t id)
            l->index != VY_SUBGROUP_SIZE;
 }
 
-static bool inst_differs(const vy_program *p, const vy_inst *i)
+static bool leaf_is_source(const spread *d, uint32_t id)
 {
+    if (!vy_leaf_differs(d->p, id)) return false;
+    return !d->all || d->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER;
+}
+
+static bool inst_is_source(const spread *d, uint32_t id)
+{
+    const vy_inst *i = &d->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if (op == VY_OP_LOAD) return p->buffers.data[i->aux].cls != VY_IN;
+    if (op == VY_OP_LOAD) return d->all ? d->all[id] : d->p->buffers.data[i->aux].cls != VY_IN;
     return vy_op_is_atomic(op) || vy_op_is_subgroup(op);
 }
 
@@ -143,13 +153,22 @@ static void propagate(spread *d)
     const vy_program *p = d->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (inst_differs(p, i)) differ(d, id, id);
+        if (inst_is_source(d, id)) differ(d, id, id);
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t v = vy_arg(p, id, k);
-            if (VY_IS_LEAF(v) && leaf_differs(p, v)) follow(d, id, k, v);
+            if (VY_IS_LEAF(v) && leaf_is_source(d, v)) follow(d, id, k, v);
         }
         drain(d);
     }
+}
+
+const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const uint32_t *all,
+                               vy_arena *arena)
+{
+    spread d = {.p = p, .s = s, .all = all};
+    if (!prepare(&d, arena)) return NULL;
+    propagate(&d);
+    return d.origin;
 }
 
 static const char *describe(const vy_program *p, uint32_t id, const char **name)

@@ -50,6 +50,7 @@ X(ARRAY_EXTENT,      "E0308", PROGRAM, "shared and local arrays need constant po
 X(DIM_SCALAR,        "E0309", PROGRAM, "compute dimensions from constants and integer scalar parameters")
 X(ATOMIC_USE,        "E0310", PROGRAM, "use 32- or 64-bit elements in a buffer or shared array, and and/or/xor on integers only")
 X(STORAGE_TYPE,      "E0311", PROGRAM, "use i32 or u32; 8- and 16-bit integers are element types of buffers only")
+X(DIM_GROUPS,        "E0312", PROGRAM, "use num_groups in sizes of programs without `over` and of pipelines, where the caller says how many workgroups run")
 /* E032x pipelines */
 X(PIPE_ARGUMENTS,    "E0321", PROGRAM, "pass one buffer for each buffer parameter, in its order and of its type and rank")
 X(PIPE_SCALAR,       "E0322", PROGRAM, "give the scalar with name=value")

@@ -75,7 +75,7 @@ static void find_least(vy_dim_facts *f, const vy_program *p)
     for (uint32_t i = 0; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         bool natural =
-            d->op == VY_DIM_UNKNOWN ||
+            d->op == VY_DIM_UNKNOWN || d->op == VY_DIM_GROUPS ||
             (d->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[d->value].type));
         f->least[i] = i == 0 || natural ? 0 : INT64_MIN / 2;
         if (i && d->op == VY_DIM_SCALAR) f->scalar[d->value] = f->form[i].base;

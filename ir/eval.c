@@ -104,7 +104,10 @@ static vy_scalar leaf_value(const vy_machine *m, const vy_leaf *leaf, uint32_t l
     case VY_LEAF_CONST: return leaf->value;
     case VY_LEAF_SCALAR: return m->scalars[leaf->index];
     case VY_LEAF_LEN: v.u = m->bounds[leaf->index].dims[leaf->axis]; break;
-    case VY_LEAF_OVER: v.u = over_value(m, leaf->index, m->gids + 3 * (size_t)lane); break;
+    case VY_LEAF_OVER:
+        v.u = over_value(m, leaf->index, m->gids + 3 * (size_t)lane);
+        if (m->padding[lane] && v.u >= m->extents[leaf->index]) v.u = m->extents[leaf->index] - 1;
+        break;
     case VY_LEAF_BUILTIN: v = builtin_value(m, leaf, lane); break;
     default: break;
     }

@@ -85,6 +85,13 @@ static vy_dim_result divide_node(vy_dim_op op, int64_t a, int64_t b, int64_t *ou
     return VY_DIM_FINE;
 }
 
+// What the caller gives a launch without a domain.
+static uint32_t group_count(const vy_machine *m, uint32_t axis)
+{
+    const uint32_t n = m->options.groups[axis];
+    return n || m->hooks->exact_groups ? n : 1;
+}
+
 static vy_dim_result evaluate_node(const vy_machine *m, const vy_eval_buffer *const *given,
                                    const vy_dim_node *n, int64_t *out)
 {
@@ -97,6 +104,7 @@ static vy_dim_result evaluate_node(const vy_machine *m, const vy_eval_buffer *co
         *out = (int64_t)b->shape[0];
         return *out < 0 ? VY_DIM_OVERFLOWS : VY_DIM_FINE;
     }
+    case VY_DIM_GROUPS: *out = group_count(m, (uint32_t)n->value); return VY_DIM_FINE;
     case VY_DIM_STEP:
         if (!m->step_known || !m->step_known[n->value]) return VY_DIM_MISSING;
         *out = m->step_values[n->value];
@@ -230,9 +238,7 @@ static bool domain(vy_machine *m)
         overflow |= __builtin_mul_overflow(*size, m->extents[k], size);
     }
     for (uint32_t k = 0; k < 3 && !rank; k++) // u32 × 20 bits: no overflow
-        m->size[k] =
-            (uint64_t)(m->options.groups[k] || m->hooks->exact_groups ? m->options.groups[k] : 1) *
-            m->workgroup[k];
+        m->size[k] = (uint64_t)group_count(m, k) * m->workgroup[k];
     if (empty) {
         m->size[0] = m->size[1] = m->size[2] = 0;
     } else if (overflow) {

@@ -89,6 +89,7 @@ typedef enum vy_dim_op {
     VY_DIM_SCALAR,  // value = scalar parameter index
     VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
     VY_DIM_STEP,    // pipelines only: value = index of the VALUE or REPEAT step that gives it
+    VY_DIM_GROUPS,  // num_groups: value = axis; of programs without a domain, and of pipelines
     VY_DIM_ADD,
     VY_DIM_SUB,
     VY_DIM_MUL,
@@ -402,6 +403,7 @@ bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every it
 bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
 bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
+bool vy_pass_reduce(vy_program *p, vy_pass_context *c); // one atomic addition per subgroup
 bool vy_check_program(vy_program *p);                   // internal consistency and language rules
 
 #endif

@@ -78,5 +78,7 @@ uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis)
         return vy_leaf_const(b, VY_U32, (vy_scalar){.u = (uint64_t)d->value});
     if (d->op == VY_DIM_SCALAR && b->p->scalars.data[d->value].type == VY_U32)
         return vy_leaf_other(b, VY_LEAF_SCALAR, VY_U32, (uint32_t)d->value, 0);
+    if (d->op == VY_DIM_GROUPS)
+        return vy_leaf_other(b, VY_LEAF_BUILTIN, VY_U32, VY_NUM_GROUPS, (uint32_t)d->value);
     return vy_leaf_other(b, VY_LEAF_LEN, VY_U32, buffer, axis);
 }

@@ -77,6 +77,7 @@ vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e)
     case EX_NAME:
         if (!e->u.ref.name) return vy_dim_unknown(l->b);
         return dim_name(l, e);
+    case EX_BUILTIN: return vy_dim_groups(l->b, e->count);
     case EX_UNARY:
         x = vy_lower_dim(l, e->u.sub.a);
         return vy_dim_binary(l->b, '-', vy_dim_const(l->b, 0), x);

@@ -120,6 +120,15 @@ vy_dim vy_dim_step(vy_builder *b, uint32_t step)
     return dim_node(b, (vy_dim_node){.op = VY_DIM_STEP, .value = step});
 }
 
+vy_dim vy_dim_groups(vy_builder *b, uint32_t axis)
+{
+    if (!vy_builder_failed(b) && axis > 2) {
+        vy_build_fail(b, VY_E_API, "vy_dim_groups: axis %u", axis);
+        return (vy_dim){0};
+    }
+    return dim_node(b, (vy_dim_node){.op = VY_DIM_GROUPS, .value = axis});
+}
+
 vy_dim vy_dim_unknown(vy_builder *b) { return dim_node(b, (vy_dim_node){.op = VY_DIM_UNKNOWN}); }
 
 vy_dim vy_dim_value(vy_builder *b, vy_value v)

@@ -18,7 +18,9 @@ static const struct {
     {"dce",       vy_pass_dce,       1},
     {"forward",   vy_pass_forward,   1},
     {"unroll",    vy_pass_unroll,    2},
+    {"licm",      vy_pass_licm,      2}, // indices that do not change
     {"promote",   vy_pass_promote,   2},
+    {"accumulate", vy_pass_accumulate, 2},
     {"scalarise", vy_pass_scalarise, 2},
     {"cleanup",   vy_pass_cleanup,   2},
     {"fuse",      vy_pass_fuse,      1},
@@ -36,6 +38,7 @@ static const struct {
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
+    {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
 };
 // clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };

@@ -28,9 +28,18 @@ bool vy_sweep_mark(vy_sweep *w, bool keep_all);
 // loops that never run removed.  *changed is set when there was anything to do.
 bool vy_sweep_run(vy_sweep *w, vy_program *p, bool *changed);
 
-bool vy_pass_promote(vy_program *p, vy_pass_context *c);   // memory that a loop updates
-bool vy_pass_scalarise(vy_program *p, vy_pass_context *c); // local arrays → values
-bool vy_pass_arrays(vy_program *p, vy_pass_context *c);    // arrays nobody uses
+bool vy_pass_promote(vy_program *p, vy_pass_context *c);    // memory that a loop updates
+bool vy_pass_accumulate(vy_program *p, vy_pass_context *c); // elements that a loop adds to
+bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);  // local arrays → values
+bool vy_pass_arrays(vy_program *p, vy_pass_context *c);     // arrays nobody uses
+
+// check_uniform.c: by instruction, 0 where the value is the same in all invocations of a workgroup that
+// reach it (of an IF, LOOP or WHILE: where all of them go the same way), else what makes it differ.
+// With `all`, an earlier answer, only differences that come from data or built-ins count, not those
+// that come from the domain variables alone.  NULL: memory.
+const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const uint32_t *all,
+                               vy_arena *arena);
+bool vy_leaf_differs(const vy_program *p, uint32_t id);
 
 // Number of carried or yielded values of an opening marker (IF, LOOP, WHILE, CHECKPOINT).
 uint32_t vy_slot_count(const vy_program *p, const vy_structure *s, uint32_t opener);

@@ -36,6 +36,13 @@ vy_pipeline *vy_module_find_pipeline(const vy_module *m, const char *name)
 const char *vy_pipeline_name(const vy_pipeline *p) { return p->name; }
 vy_module *vy_pipeline_module(const vy_pipeline *p) { return p->module; }
 const vy_program *vy_pipeline_signature(const vy_pipeline *p) { return p->signature; }
+bool vy_pipeline_takes_groups(const vy_pipeline *p)
+{
+    for (uint32_t i = 1; i < p->signature->dims.count; i++)
+        if (p->signature->dims.data[i].op == VY_DIM_GROUPS) return true;
+    return false;
+}
+
 uint32_t vy_pipeline_step_count(const vy_pipeline *p) { return p->steps.count; }
 
 const vy_pipe_step *vy_pipeline_step(const vy_pipeline *p, uint32_t index)

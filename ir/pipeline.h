@@ -5,7 +5,8 @@
 // parameters of a program (reflection, shape inference, binding of data) works on a pipeline.  The
 // intermediates (`buffer h: f32[B, H];`) are workspace buffers of the signature, of class VY_INOUT;
 // dimensions, slice positions and counts are dimension expressions of the signature (vy_dim), in which
-// a VY_DIM_STEP node stands for a number that is known only while the pipeline runs.  An intermediate
+// a VY_DIM_STEP node stands for a number that is known only while the pipeline runs, and num_groups
+// (vy_dim_groups) for what the caller of the pipeline gives.  An intermediate
 // begins as zeros, or as vy_buffer_init of it says; its name is no other buffer's.
 //
 //   vy_pipe     *q = vy_pipeline_begin(m, "mlp");
@@ -88,6 +89,8 @@ VY_API const char *vy_pipeline_name(const vy_pipeline *p);
 VY_API vy_module *vy_pipeline_module(const vy_pipeline *p);
 // The parameters, as a program without code.
 VY_API const vy_program *vy_pipeline_signature(const vy_pipeline *p);
+// True: it names num_groups, so whoever runs it says how many workgroups that is.
+VY_API bool vy_pipeline_takes_groups(const vy_pipeline *p);
 VY_API uint32_t vy_pipeline_step_count(const vy_pipeline *p);
 VY_API const vy_pipe_step *vy_pipeline_step(const vy_pipeline *p, uint32_t index);
 
@@ -121,7 +124,7 @@ VY_API void vy_pipeline_abandon(vy_pipe *q); // appends nothing, frees q
 // ------------------------------------------------------------------------------------ interpreter
 // Runs all steps in the reference interpreter, as vy_eval runs one program, which says what the
 // arguments are: `buffers` are the parameters of the pipeline (not its intermediates), options->groups
-// is not used, options->max_steps counts the steps of all dispatches, and one for each step of the
+// is what num_groups stands for, options->max_steps counts the steps of all dispatches, and one for each step of the
 // pipeline.  `out` parameters are cleared first, and before every dispatch that takes them as `out`.
 // Returns false with *diag filled on error: what vy_eval reports, at the place of the dispatch; a
 // slice or value out of range; a size that is negative or overflows; overlapping memory.

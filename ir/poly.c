@@ -382,6 +382,7 @@ VY_VEC_TYPE(poly_text, char);
 static bool put(poly_text *t, const char *s)
 {
     size_t n = strlen(s);
+    if (!n) return true;
     if (!vy_vec_reserve(t, n)) return false;
     memcpy(t->data + t->count, s, n);
     t->count += (uint32_t)n;

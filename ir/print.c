@@ -73,6 +73,10 @@ static void print_dim_leaf(printer *o, const vy_dim_node *n, uint32_t depth)
         print_identifier(o, o->p->buffers.data[n->value].name);
         print_str(o, ")");
         return;
+    case VY_DIM_GROUPS:
+        snprintf(text, sizeof text, "num_groups.%c", "xyz"[n->value]);
+        print_str(o, text);
+        return;
     case VY_DIM_STEP: print_number(o, n->value, depth); return;
     default:
         print_str(o, n->op == VY_DIM_MIN ? "min(" : n->op == VY_DIM_MAX ? "max(" : "isqrt(");

@@ -33,7 +33,8 @@ static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t 
 
 // Nodes refer to earlier ones, so one pass does it, however deep an expression is.
 void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
-                           const int64_t *lengths, int64_t *values, vy_dim_state *states)
+                           const int64_t *lengths, const int64_t *groups, int64_t *values,
+                           vy_dim_state *states)
 {
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *n = &p->dims.data[i];
@@ -43,11 +44,11 @@ void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bo
             values[i] = n->value;
         else if (n->op == VY_DIM_UNKNOWN && lengths && lengths[n->value] >= 0)
             values[i] = lengths[n->value];
-        else if (n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_STEP)
-            states[i] = VY_DIM_IS_OPEN;
+        else if (n->op == VY_DIM_GROUPS && groups && groups[n->value] >= 0)
+            values[i] = groups[n->value];
         else if (n->op == VY_DIM_SCALAR && known[n->value])
             values[i] = scalars[n->value];
-        else if (n->op == VY_DIM_SCALAR)
+        else if (n->op < VY_DIM_ADD)
             states[i] = VY_DIM_IS_OPEN;
         else if (states[n->a] || states[n->b])
             states[i] = states[n->a] > states[n->b] ? states[n->a] : states[n->b];

@@ -111,6 +111,10 @@ void vy_sema_dim(vy_front *f, vy_expr *e)
     case EX_INT: return;
     case EX_NAME: sema_dim_name(f, e); return;
     case EX_CALL: sema_dim_call(f, e); return;
+    case EX_MEMBER: // check_dims.c knows where it may stand
+        vy_synth(f, e);
+        if (f->failed || (e->kind == EX_BUILTIN && e->op == VY_NUM_GROUPS)) return;
+        break;
     case EX_UNARY:
         if (e->op != TK_SUB) break;
         vy_sema_dim(f, e->u.sub.a);

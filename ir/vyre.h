@@ -200,12 +200,14 @@ VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
 VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
 // Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer
-// scalars and, by vy_buffer.id, the lengths of the buffers declared `?` (-1: not known; NULL: none is).
+// scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what num_groups stands
+// for (-1: not known; NULL: none is).
 // OPEN: it needs one that is not known.  BAD: overflow, division by zero.
 typedef enum vy_dim_state { VY_DIM_IS_KNOWN, VY_DIM_IS_OPEN, VY_DIM_IS_BAD } vy_dim_state;
 VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the largest id
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
-                                  const int64_t *lengths, int64_t *values, vy_dim_state *states);
+                                  const int64_t *lengths, const int64_t *groups, int64_t *values,
+                                  vy_dim_state *states);
 // Turns that the loops of one invocation take together, at most, given the values of scalars (by index)
 // and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory is out); such
 // a loop counts as one turn.
@@ -246,6 +248,9 @@ VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
 VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
 // op: '+' '-' '*' '/' '%', '<' (min), '>' (max), 'r' (isqrt(x), the root rounded down; y is x again).
 VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y);
+// num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain and of a pipeline: the workgroups
+// that the caller runs it in.
+VY_API vy_dim vy_dim_groups(vy_builder *b, uint32_t axis);
 VY_API vy_dim vy_dim_unknown(vy_builder *b); // `?`: rank 1 only
 
 // Parameters; dims outermost first.  Bindings default to the order of declaration in set 0.
@@ -398,10 +403,12 @@ VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {
-    int level;      // 0 … 3
-    bool fast_math; // rules that give up exactness
-    bool unchecked; // drop range guards
-    uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    int level;         // 0 … 3
+    bool fast_math;    // rules that give up exactness
+    bool unchecked;    // drop range guards
+    uint32_t chunk;    // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    bool subgroup_add; // the device has subgroup arithmetic: sums may use it
+    bool subgroup_types;    // … on f16 and 64-bit integers too
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;

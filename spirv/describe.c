@@ -87,6 +87,7 @@ static uint32_t dim_expr(vy_describe *d, const vy_dim_node *n)
         return vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = n->value});
     case VY_DIM_SCALAR: return (uint32_t)n->value; // symbols come first
     case VY_DIM_UNKNOWN: return d->extent_sym[n->value] ? d->extent_sym[n->value] - 1 : 0;
+    case VY_DIM_GROUPS: return d->group_sym[n->value] ? d->group_sym[n->value] - 1 : 0;
     case VY_DIM_STEP: return step_expr(d, (uint32_t)n->value);
     default:
         return vy_describe_binary(d, expr_ops[n->op], d->dim_exprs[n->a] - 1,
@@ -140,6 +141,20 @@ static void add_extent_symbols(vy_describe *d)
     }
 }
 
+// Where there is a domain, nothing that is used names them (ir/check_dims.c).
+static void add_group_symbols(vy_describe *d)
+{
+    static const char *const names[] = {"num_groups.x", "num_groups.y", "num_groups.z"};
+    bool used[3] = {0};
+    for (uint32_t i = 1; i < d->p->dims.count && !d->p->overs.count; i++)
+        if (d->p->dims.data[i].op == VY_DIM_GROUPS) used[d->p->dims.data[i].value] = true;
+    for (uint32_t axis = 0; axis < 3 && !d->oom; axis++) {
+        if (!used[axis]) continue;
+        d->group_sym[axis] = d->symbols.count + 1;
+        vy_describe_symbol(d, (vy_symbol){names[axis], VY_SYMBOL_GROUPS, "u32", 0, axis});
+    }
+}
+
 bool vy_describe_symbols(vy_describe *d, const vy_program *p, vy_arena *arena)
 {
     *d = (vy_describe){.p = p, .arena = arena};
@@ -153,6 +168,7 @@ bool vy_describe_symbols(vy_describe *d, const vy_program *p, vy_arena *arena)
                                           0, 0});
     }
     if (!d->oom) add_extent_symbols(d);
+    if (!d->oom) add_group_symbols(d);
     return !d->oom;
 }
 

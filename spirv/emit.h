@@ -58,9 +58,10 @@ typedef struct vy_describe {
     uint32_t *dim_exprs;          // by dimension node: expression + 1
     const vy_pipeline *pipeline;  // when p is its signature
     const uint32_t *step_symbols; // by step of it: symbol that VY_DIM_STEP nodes name
-    const bool *sliced;   // by buffer id: slices of other buffers are bound to it; NULL: none
-    uint32_t *extent_sym; // by buffer id: symbol + 1, for `?`
-    uint32_t *domain;     // by over variable: expression, at least 0
+    const bool *sliced;    // by buffer id: slices of other buffers are bound to it; NULL: none
+    uint32_t *extent_sym;  // by buffer id: symbol + 1, for `?`
+    uint32_t group_sym[3]; // by axis: symbol + 1, for num_groups
+    uint32_t *domain;      // by over variable: expression, at least 0
     uint32_t param_bytes;
     bool oom;
 } vy_describe;
@@ -127,6 +128,7 @@ typedef struct vy_frame {   // an open construct
     uint32_t first_end;     // block where the first arm ended, or where the loop's test leaves
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
     // LOOP: the phi that counts, its place, type and, if known early, its next value
+    uint32_t count, skip; // of a LOOP: iterations where they are counted, label behind its guard
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
     const uint32_t *inits; // loops, while they begin

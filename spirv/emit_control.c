@@ -3,14 +3,18 @@
 //
 //   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the
 //                            merge block.  Empty arms have no block; two empty arms become selects.
-//   LOOP, step 1             header: i = phi(from, i+1); i < to ?        never wraps: i+1 ≤ to
-//     reversed               header: j = phi(max(from, to), i); j > from ?   i = j − 1
+//   LOOP, step 1             if from < to: header: i = phi(from, i+1) … i+1 < to ?   never wraps: i+1 ≤ to
+//     reversed               if from < to: header: j = phi(to, i); i = j − 1 … i > from ?
 //     other constant step    the same, where `to` is a constant so small that i + step cannot wrap
 //   LOOP, other steps        counts t = 0 … n with n = ⌈(to − from)/step⌉ computed before the loop:
 //                            i + step may wrap past the end, t does not
 //   WHILE                    header, condition region, TEST leaves
 //
-// Loops continue in a block of their own, which steps and, with EXIT, leaves: then results are phis
+// Counted loops are tested at the end and guarded as a whole, unless they surely run: where lanes that
+// have left wait for the others (all of them on lavapipe), a test at the top would take all through the
+// body once more.  Then results are phis of the initial values and the next values.
+//
+// Loops continue in a block of their own, which steps and tests; of a WHILE with EXIT, results are phis
 // of the carries (left by the test) and the next values (left by keep).  Phis of a header name
 // values that do not exist yet, so their words are patched at the end of the loop.
 #include "spirv/emit.h"
@@ -215,6 +219,14 @@ static void loop_merge(vy_fn *f, const vy_frame *frame)
     VY_PUT(f->m, &f->code, SpvOpLoopMerge, frame->merge, frame->other, SpvLoopControlMaskNone);
 }
 
+static bool surely_runs(vy_fn *f, uint32_t i)
+{
+    const vy_scalar *from = vy_id_const(f->p, vy_arg(f->p, i, 0));
+    const vy_scalar *to = vy_id_const(f->p, vy_arg(f->p, i, 1));
+    if (!from || !to || !is_simple(f, i)) return false;
+    return vy_type_is_signed((vy_type)inst(f, i)->type) ? from->i < to->i : from->u < to->u;
+}
+
 static bool begin_loop(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
@@ -226,17 +238,24 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
     if (!reserve_inits(f, i, 3, &frame)) return false;
     uint32_t before = f->block, body = vy_spv_id(m);
-    vy_branch(f, frame.header);
+    frame.count = c.count;
+    frame.first_end = before;
+    if (surely_runs(f, i)) {
+        vy_branch(f, frame.header);
+    } else {
+        frame.skip = vy_spv_id(m);
+        uint32_t some = loop_test(f, &c, initial);
+        VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.skip, SpvSelectionControlMaskNone);
+        vy_branch_if(f, some, frame.header, frame.skip);
+    }
     vy_label(f, frame.header);
     frame.counter_phi = header_phi(f, c.count ? c.ut : c.t, phi, initial, before, frame.other);
     frame.counter = phi;
     frame.counter_type = c.count ? c.unsigned_type : c.type;
     frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
     carry_phis(f, i, &frame, before, 3);
-    uint32_t test = loop_test(f, &c, phi);
     loop_merge(f, &frame);
-    vy_branch_if(f, test, body, frame.merge);
-    frame.first_end = frame.header;
+    vy_branch(f, body);
     vy_label(f, body);
     f->ids[i] = loop_variable(f, &c, phi, &frame.counter_next);
     return push(f, frame);
@@ -269,6 +288,17 @@ static void loop_leave_test(vy_fn *f, uint32_t i)
     vy_label(f, body);
 }
 
+// Steps the counter of a LOOP; returns the condition to go on.
+static uint32_t count_on(vy_fn *f, const vy_frame *frame)
+{
+    counted c = counted_loop(f, frame->opener);
+    uint32_t next = frame->counter_next, t = vy_spv_type(f->m, frame->counter_type);
+    c.count = frame->count;
+    if (!next) next = VY_DO(f, SpvOpIAdd, t, frame->counter, frame->counter_step);
+    patch(f, frame->counter_phi, next);
+    return loop_test(f, &c, next);
+}
+
 static void end_loop(vy_fn *f, uint32_t i)
 {
     vy_frame frame = f->frames.data[--f->frames.count];
@@ -278,27 +308,32 @@ static void end_loop(vy_fn *f, uint32_t i)
     uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : 0;
     vy_branch(f, frame.other);
     vy_label(f, frame.other);
-    if (frame.counter) {
-        uint32_t next = frame.counter_next, t = vy_spv_type(f->m, frame.counter_type);
-        if (!next) next = VY_DO(f, SpvOpIAdd, t, frame.counter, frame.counter_step);
-        patch(f, frame.counter_phi, next);
-    }
-    if (leaves)
+    if (frame.counter) keep = vy_and_bool(f, keep, count_on(f, &frame));
+    if (keep)
         vy_branch_if(f, keep, frame.header, frame.merge);
     else
         vy_branch(f, frame.header);
     vy_label(f, frame.merge);
-    f->closed = frame;
     f->closed_end = frame.other;
+    if (frame.skip) {
+        f->closed_end = frame.merge;
+        vy_branch(f, frame.skip);
+        vy_label(f, frame.skip);
+    }
+    f->closed = frame;
 }
 
 static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 {
-    uint32_t carry = f->ids[f->closed.opener + 1 + k];
-    if (!(inst(f, f->closed.opener)->flags & VY_FLAG_EXIT)) return carry;
+    const vy_frame *frame = &f->closed;
+    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    uint32_t otherwise = f->ids[frame->opener + 1 + k]; // the carry
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
-    uint32_t next = vy_val(f, vy_arg(f->p, end, k + 1));
-    return VY_DO(f, SpvOpPhi, type, carry, f->closed.first_end, next, f->closed_end);
+    uint32_t next = vy_val(f, vy_arg(f->p, end, k + leaves));
+    if (frame->counter && !frame->skip) return next;
+    if (!frame->counter && !leaves) return otherwise;
+    if (frame->counter) otherwise = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
+    return VY_DO(f, SpvOpPhi, type, otherwise, frame->first_end, next, f->closed_end);
 }
 
 static uint32_t result(vy_fn *f, uint32_t i)

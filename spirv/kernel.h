@@ -76,14 +76,16 @@ typedef enum vy_symbol_kind {
     VY_SYMBOL_SCALAR,   // a scalar parameter of the program
     VY_SYMBOL_EXTENT,   // extent of axis `axis` of buffer `buffer`, where the program wrote `?`
     VY_SYMBOL_REPEAT,   // the counter of an enclosing repeat step (plans only)
+    VY_SYMBOL_GROUPS,   // workgroups on axis `axis`: of a plan, those that the caller gives
     VY_SYMBOL_READBACK, // an element read back by a step (plans only)
 } vy_symbol_kind;
 
 typedef struct vy_symbol {
-    const char *name; // the scalar's name; `len(x)` for an extent
+    const char *name; // the scalar's name; `len(x)` for an extent; `num_groups.x` for groups
     vy_symbol_kind kind;
-    const char *type; // "u32", "f32", …: how a scalar is packed; "u32" of extents, "i64" of others
-    uint32_t buffer;  // EXTENT: index into the binding (kernel) or buffer (plan) array
+    const char *
+        type; // "u32", "f32", …: how a scalar is packed; "u32" of extents and groups, "i64" of others
+    uint32_t buffer; // EXTENT: index into the binding (kernel) or buffer (plan) array
     uint32_t axis;
 } vy_symbol;
 

@@ -131,6 +131,16 @@ static void unfold_z(vy_fn *f)
     f->over_ids[0] = rest;
 }
 
+// Padding lanes that run the body do as their nearest neighbour inside, so that their loops take no
+// longer: the bound `n − 1 − i` of a last lane's loop must not wrap.
+static void clamp_over(vy_fn *f, uint32_t v)
+{
+    uint32_t u32 = vy_spv_type(f->m, VY_U32);
+    uint32_t extent = vy_extent_id(f, &f->over_extents[v], VY_EXTENT_U32);
+    uint32_t most = VY_DO(f, SpvOpISub, u32, extent, vy_spv_u32(f->m, 1));
+    f->over_ids[v] = VY_EXT(f, GLSLstd450UMin, u32, f->over_ids[v], most);
+}
+
 uint32_t vy_domain_check(vy_fn *f)
 {
     uint32_t n = f->p->overs.count, inside = 0;
@@ -152,6 +162,7 @@ uint32_t vy_domain_check(vy_fn *f)
         uint32_t in = VY_DO(f, SpvOpULessThan, vy_bool_type(f), f->over_ids[v],
                             vy_extent_id(f, e, VY_EXTENT_U32));
         inside = vy_and_bool(f, inside, in);
+        if (f->facts->barrier || f->facts->subgroup) clamp_over(f, v);
     }
     f->out = &f->code;
     return inside;

@@ -10,8 +10,7 @@ bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b)
 {
     if (a.id == b.id) return true;
     const vy_dim_node *x = &p->dims.data[a.id], *y = &p->dims.data[b.id];
-    bool leaf = x->op == VY_DIM_CONST || x->op == VY_DIM_SCALAR || x->op == VY_DIM_UNKNOWN;
-    return x->op == y->op && leaf && x->value == y->value;
+    return x->op == y->op && x->op < VY_DIM_ADD && x->value == y->value;
 }
 
 // A store at top level whose indices are all the over variables, each on an axis of its extent.

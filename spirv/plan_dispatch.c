@@ -63,6 +63,10 @@ static void find_symbols(vy_planner *w, dispatch *d)
             d->symbols[i] = scalar_expr(w, d, i);
             continue;
         }
+        if (s->kind == VY_SYMBOL_GROUPS) { // no domain: the step says how many
+            d->symbols[i] = vy_describe_dim(&w->d, d->s->groups[s->axis]);
+            continue;
+        }
         const vy_plan_buffer *b = &w->buffers.data[d->args[s->buffer].buffer];
         d->symbols[i] = b->dims[d->ranks[s->buffer] + s->axis];
     }

@@ -8,7 +8,7 @@
 //   repeat      repeat, of the difference of its bounds
 //   checkpoint  nothing
 //
-// The plan's symbols are the signature's scalars and `?` extents, then one per repeat and value.  Its
+// The plan's symbols are the signature's scalars, `?` extents and group counts, then one per repeat and value.  Its
 // buffers are the signature's, then the workspaces of the programs dispatched: dispatches of one
 // program with the same scalars share them.
 #include "spirv/planner.h"

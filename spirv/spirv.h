@@ -75,6 +75,10 @@ VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_
 // the pipeline to a plan.  The pipeline must come from a checked module.
 VY_API vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
                                         vy_diag *diag);
+// Compiles what a derivative's module stands for: its last pipeline, or its only program.  plans[0] of
+// the result is the whole run.
+VY_API vy_compiled *vy_compile_result(const vy_module *m, const vy_spirv_options *options,
+                                      vy_diag *diag);
 VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
 
 // Runs libspirv's validator for the target.  False with *diag (code INVALID_SPIRV) if it objects.
@@ -110,8 +114,9 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
 // Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,
-// `len(x)` (the elements bound to x) and the "symbol" of repeats and readbacks, evaluated in signed 64
-// bits where they are reached.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
+// `len(x)` (the elements bound to x), `num_groups.x`, `.y`, `.z` (the workgroups that the caller chooses)
+// and the "symbol" of repeats and readbacks, evaluated in signed 64 bits where they are reached.  In a
+// kernel, num_groups is that of its dispatch.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
 // ….  A readback waits for what came before and sets its symbol to that element.  A check ends the run
 // with "error" unless value = equals, or 0 ≤ value < below.  Offsets and elements count in elements of
 // the buffer.  Every `out` binding with "clear" is filled with zero, in its part of the buffer, before

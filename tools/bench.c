@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct lane { // one of the two programs; without buffers: not there
     const char *title;
@@ -15,7 +16,9 @@ typedef struct lane { // one of the two programs; without buffers: not there
     runner runner;
     bool upload; // has `inout` buffers, which every run must find as they were
     double *ms;
-    double median, least, most;
+    double *
+        cpu; // CPU time of this process meanwhile, in ms: what a device made of software really takes
+    double median, least, most, cpu_median;
     uint64_t bytes;  // of bound buffers: `in` read, `out` written, `inout` both
     vy_amount flops; // float operations of one run, counted statically (ir/cost.h)
 } lane;
@@ -27,12 +30,12 @@ static int by_value(const void *a, const void *b)
 }
 
 // What the optimised program does; chunks for drivers that count turns add up to the same.
-static bool lane_count(lane *l, const uint32_t groups[3], vy_diag *d)
+static bool lane_count(lane *l, vy_diag *d)
 {
     launch_sizes z;
     l->flops = (vy_amount){0};
     if (l->data.what.pipeline) return true; // how often its programs run may depend on data
-    if (!sizes_of(&z, &l->data, groups, d)) return false;
+    if (!sizes_of(&z, &l->data, d)) return false;
     vy_cost *cost = vy_program_cost(l->data.program, &z.sizes);
     if (cost) l->flops = cost->all_flops;
     l->flops.text = NULL; // the cost's
@@ -45,7 +48,8 @@ static bool lane_count(lane *l, const uint32_t groups[3], vy_diag *d)
 static bool lane_prepare(lane *l, command *c, vy_diag *d)
 {
     l->ms = calloc(c->o.runs, sizeof *l->ms);
-    if (!l->ms) return fail_memory(d);
+    l->cpu = calloc(c->o.runs, sizeof *l->cpu);
+    if (!l->ms || !l->cpu) return fail_memory(d);
     for (uint32_t i = 0; i < l->data.buffer_count; i++) {
         const bound_buffer *b = &l->data.buffers[i];
         const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
@@ -53,22 +57,38 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
         l->upload |= b->info.cls == VY_INOUT;
     }
     double warm;
-    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, l->runner.groups, d) &&
+    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, d) &&
            runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
+}
+
+static double cpu_ms(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
 {
     if (l->upload && !runner_upload(&l->runner, d)) return false;
-    return runner_run(&l->runner, c, &l->ms[i], d);
+    const double before = cpu_ms();
+    const bool ok = runner_run(&l->runner, c, &l->ms[i], d);
+    l->cpu[i] = cpu_ms() - before;
+    return ok;
+}
+
+static double median(double *ms, uint64_t runs) // sorts
+{
+    qsort(ms, runs, sizeof *ms, by_value);
+    return runs % 2 ? ms[runs / 2] : (ms[runs / 2 - 1] + ms[runs / 2]) / 2;
 }
 
 static void lane_finish(lane *l, uint64_t runs)
 {
-    qsort(l->ms, runs, sizeof *l->ms, by_value);
+    l->median = median(l->ms, runs);
     l->least = l->ms[0];
     l->most = l->ms[runs - 1];
-    l->median = runs % 2 ? l->ms[runs / 2] : (l->ms[runs / 2 - 1] + l->ms[runs / 2]) / 2;
+    l->cpu_median = median(l->cpu, runs);
 }
 
 static double rate(const lane *l)
@@ -88,8 +108,8 @@ static bool lane_json(const lane *l, cJSON *top)
     cJSON *o = cJSON_AddObjectToObject(top, l->title);
     return o && json_string(o, "program", runnable_name(l->data.what)) &&
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
-           json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
-           json_number(o, "gb_per_s", rate(l), 6) &&
+           json_number(o, "max_ms", l->most, 6) && json_number(o, "cpu_ms", l->cpu_median, 6) &&
+           json_integer(o, "bytes", l->bytes) && json_number(o, "gb_per_s", rate(l), 6) &&
            json_integer(o, "workspace_bytes", l->data.kept) &&
            (l->flops.known ? json_integer(o, "flops", l->flops.value)
                            : json_string(o, "flops", NULL)) &&
@@ -140,8 +160,8 @@ static bool bind_forward(lane *l, specs *in, runnable what, command *c, vy_diag 
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return specs_parse(in, "--in", &c->o.in, d) && binding_create(&l->data, what, f64, d) &&
-           binding_set(&l->data, &c->o.set, d) && binding_specs(&l->data, in, "normal:0:1:1", d) &&
-           binding_fill(&l->data, d);
+           binding_set(&l->data, &c->o.set, d) && binding_groups(&l->data, c->o.groups, d) &&
+           binding_specs(&l->data, in, "normal:0:1:1", d) && binding_fill(&l->data, d);
 }
 
 static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, vy_diag *d)
@@ -179,7 +199,8 @@ static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
     if (!bind_forward(&lanes[0], in, what, c, d)) return false;
     if (count == 2 && !bind_gradient(lanes, ct, what, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
-    if (!optimize(c, c->module, eval, d) || (c->derived && !optimize(c, c->derived, eval, d)))
+    if (!optimize(c, c->module, eval, &lanes[0].data, d) ||
+        (c->derived && !optimize(c, c->derived, eval, &lanes[1].data, d)))
         return false;
     for (int k = 0; k < count; k++)
         if (!lane_prepare(&lanes[k], c, d)) return false;
@@ -203,6 +224,7 @@ bool verb_bench(command *c, vy_diag *d)
         runner_free(&lanes[i].runner);
         binding_free(&lanes[i].data);
         free(lanes[i].ms);
+        free(lanes[i].cpu);
     }
     specs_free(&in);
     specs_free(&ct);

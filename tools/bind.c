@@ -43,7 +43,8 @@ bool binding_create(binding *b, runnable what, bool f64, vy_diag *d)
 {
     const vy_program *p = what.program;
     const uint32_t buffers = vy_program_buffer_count(p), scalars = vy_program_scalar_count(p);
-    *b = (binding){.what = what, .program = p, .f64 = f64, .scalar_count = scalars};
+    *b = (binding){
+        .what = what, .program = p, .f64 = f64, .scalar_count = scalars, .groups = {-1, -1, -1}};
     b->buffers = calloc(buffers + 1, sizeof *b->buffers);
     b->scalars = calloc(scalars + 1, sizeof *b->scalars);
     b->values = calloc(scalars + 1, sizeof *b->values);

@@ -36,6 +36,7 @@ typedef struct binding {
     const vy_program *program; // its parameters
     uint64_t limit;            // of workspaces, in bytes; 0: none
     uint64_t kept;             // what they take; 0 for a pipeline
+    int64_t groups[3];         // what the caller says num_groups is; -1: it does not
     bool f64;                  // floats are kept in double
     bound_buffer *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
@@ -54,7 +55,7 @@ typedef struct launch_sizes {
     vy_sizes sizes;
     uint64_t *lengths;
 } launch_sizes;
-bool sizes_of(launch_sizes *z, const binding *b, const uint32_t groups[3], vy_diag *d);
+bool sizes_of(launch_sizes *z, const binding *b, vy_diag *d);
 void sizes_free(launch_sizes *z);
 
 typedef struct specs {
@@ -72,6 +73,11 @@ bound_buffer *binding_find(const binding *b, const char *name);
 
 // --set NAME=VALUE
 bool binding_set(binding *b, const names *assignments, vy_diag *d);
+// --groups X[,Y[,Z]] (NULL: not given), for a program without `over`, a pipeline that names num_groups, and
+// only for them (groups.c).
+bool binding_groups(binding *b, const char *option, vy_diag *d);
+// What it took, in 32 bits; false: nothing, and `groups` is left alone.
+bool binding_has_groups(const binding *b, uint32_t groups[3]);
 // Takes the SPECs.  `fallback`: what float buffers without one get ("normal:0:1:1"; others: zeros), or
 // NULL: that is an error.
 bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d);

@@ -48,7 +48,7 @@ static bool optimize_all(checking *k, command *c, vy_diag *d)
     vy_module *const modules[] = {c->module, k->first.module, k->gradient.module, k->valued.module,
                                   k->seeded.module};
     for (size_t i = 0; i < COUNT_OF(modules); i++)
-        if (modules[i] && !optimize(c, modules[i], true, d)) return false;
+        if (modules[i] && !optimize(c, modules[i], true, NULL, d)) return false;
     return true;
 }
 
@@ -56,7 +56,9 @@ static bool optimize_all(checking *k, command *c, vy_diag *d)
 static bool bind_data(checking *k, command *c, vy_diag *d)
 {
     binding *b = &k->start;
-    if (!binding_create(b, k->source, false, d) || !binding_set(b, &c->o.set, d)) return false;
+    if (!binding_create(b, k->source, false, d) || !binding_set(b, &c->o.set, d) ||
+        !binding_groups(b, c->o.groups, d))
+        return false;
     k->chosen_data = k->in.count;
     if (!default_data(&k->in, b, d) || !binding_specs(b, &k->in, NULL, d) ||
         !default_scalars(b, d) || !binding_fill(b, d))
@@ -119,15 +121,10 @@ static bool run_check(checking *k, command *c, vy_diag *d)
 {
     const binding *data = checked_data(k);
     names of = {0};
-    runner launch = {0}; // for --groups
-    const int engine = c->o.engine;
-    c->o.engine = ENGINE_EVAL;
-    bool ok = runner_prepare(&launch, c, (binding *)data, d);
-    c->o.engine = engine;
-    vy_eval_buffer *buffers = ok ? eval_buffers(data, d) : NULL;
+    vy_eval_buffer *buffers = eval_buffers(data, d);
     vy_eval_buffer *cotangents = buffers ? eval_buffers(&k->cotangents, d) : NULL;
     vy_eval_scalar *scalars = calloc(data->scalar_count + 1, sizeof *scalars);
-    ok = ok && cotangents && (scalars || fail_memory(d)) && outputs_of(k, c, &of, d);
+    bool ok = cotangents && (scalars || fail_memory(d)) && outputs_of(k, c, &of, d);
     for (uint32_t i = 0; ok && i < data->scalar_count; i++)
         scalars[i] = (vy_eval_scalar){data->scalars[i].info.name, data->scalars[i].value};
     vy_check_request q = {.primal = subject(checked_program(k)),
@@ -144,7 +141,7 @@ static bool run_check(checking *k, command *c, vy_diag *d)
                           .cotangent_count = k->cotangents.buffer_count,
                           .subgroup_size = (uint32_t)c->o.subgroup_size,
                           .samples = c->o.samples};
-    memcpy(q.groups, launch.groups, sizeof q.groups);
+    binding_has_groups(data, q.groups);
     progress_begin(c, "checking");
     if (ok) k->result = vy_grad_check(&q, d);
     progress_end();
@@ -152,7 +149,6 @@ static bool run_check(checking *k, command *c, vy_diag *d)
     free(buffers);
     free(cotangents);
     free(scalars);
-    runner_free(&launch);
     return k->result != NULL;
 }
 

@@ -35,8 +35,8 @@ static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *
     bool ok = true;
     if (f64) { // the same numbers, kept in double
         ok = binding_create(&start, k->source, true, d) && binding_set(&start, &c->o.set, d) &&
-             binding_specs(&start, &k->in, NULL, d) && default_scalars(&start, d) &&
-             binding_fill(&start, d);
+             binding_groups(&start, c->o.groups, d) && binding_specs(&start, &k->in, NULL, d) &&
+             default_scalars(&start, d) && binding_fill(&start, d);
         from = &start;
     }
     c->o.engine = ENGINE_EVAL;
@@ -131,7 +131,7 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     runner r = {0};
     double ms;
     bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
-              optimize(c, g.module, false, d) && binding_create(&data, g.what, false, d) &&
+              optimize(c, g.module, false, NULL, d) && binding_create(&data, g.what, false, d) &&
               binding_derive(&data, &k->start, &k->ct, d) &&
               binding_create(&first, g.what, false, d) &&
               binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&

@@ -38,6 +38,8 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
+struct binding;                           // bind.h
+
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
@@ -50,9 +52,11 @@ bool derive_with_less(command *c, vy_diag *d);
 bool grad_request(const command *c, runnable from, bool again, bool seeded, names *results,
                   vy_grad_options *g, vy_diag *d);
 // What optimize() asks vy_optimize for.
-bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d);
-// Runs the optimiser; the interpreter's programs stay exact and guarded.
-bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d);
+bool optimizer_request(command *c, bool for_eval, const struct binding *data, vy_opt_options *opt,
+                       vy_diag *d);
+// Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
+// be run with; NULL: anything.
+bool optimize(command *c, vy_module *m, bool for_eval, const struct binding *data, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

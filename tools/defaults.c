@@ -52,7 +52,7 @@ static uint32_t open_dims(const binding *b, uint32_t without)
         b->values[i] = b->scalars[i].known ? b->scalars[i].value.i : 8;
         b->known[i] = i != without && vy_type_is_integer(b->scalars[i].info.type);
     }
-    vy_program_dim_values(b->program, b->values, b->known, NULL, b->dims, b->dim_states);
+    vy_program_dim_values(b->program, b->values, b->known, NULL, b->groups, b->dims, b->dim_states);
     for (uint32_t i = 0; i < count; i++) open += b->dim_states[i] == VY_DIM_IS_OPEN;
     return open;
 }

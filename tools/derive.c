@@ -73,6 +73,7 @@ bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d)
     spec ones = {.kind = SPEC_CONST, .text = strdup("1")};
     bool ok = ones.text || fail_memory(d);
     take_scalars(b, forward);
+    memcpy(b->groups, forward->groups, sizeof b->groups);
     for (uint32_t i = 0; ok && i < b->buffer_count; i++) {
         bound_buffer *buf = &b->buffers[i];
         const bound_buffer *same = binding_find(forward, buf->info.name);

@@ -166,7 +166,7 @@ bool verb_grad(command *c, vy_diag *d)
     runnable p;
     const double start = now_ms();
     if (!select_runnable(c, c->module, &p, d) || !derive(c, p, NULL, d) ||
-        !optimize(c, c->derived, false, d))
+        !optimize(c, c->derived, false, NULL, d))
         return false;
     product result = {.c = c, .module = c->derived, .what = runnable_result(c->derived)};
     verbose(c, "%s: differentiated and optimised in %.1f ms, %u instructions", runnable_name(p),
@@ -182,7 +182,8 @@ bool verb_compile(command *c, vy_diag *d)
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
     runnable p;
-    if (!select_runnable(c, c->module, &p, d) || !optimize(c, c->module, false, d)) return false;
+    if (!select_runnable(c, c->module, &p, d) || !optimize(c, c->module, false, NULL, d))
+        return false;
     product result = {.c = c, .module = c->module, .what = p};
     bool ok = write_product(&result, FORM_ASSEMBLY, d);
     vy_compiled_free(result.compiled);

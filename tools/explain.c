@@ -403,16 +403,15 @@ static bool explain(command *c, const vy_module *m, runnable from, binding *b, s
                     vy_diag *d)
 {
     const bool again = m != c->module;
-    uint32_t groups[3] = {0};
     names results = {0};
     vy_grad_options g;
     vy_opt_options opt;
     launch_sizes z = {0};
     bool ok = binding_create(b, from, false, d) && binding_set(b, &c->o.set, d) &&
               binding_specs(b, in, "normal:0:1:1", d) && binding_infer_some(b, d) &&
-              (!c->o.groups || groups_parse(c, from, groups, d)) && sizes_of(&z, b, groups, d) &&
+              (!c->o.groups || binding_groups(b, c->o.groups, d)) && sizes_of(&z, b, d) &&
               grad_request(c, from, again, c->o.seed == SEED_BUFFER, &results, &g, d) &&
-              optimizer_request(c, false, &opt, d);
+              optimizer_request(c, false, NULL, &opt, d);
     progress_begin(c, "differentiating");
     vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
     progress_end();

@@ -267,7 +267,7 @@ bool verb_info(command *c, vy_diag *d)
     runnable what = {0};
     const bool one = c->o.program || !vy_module_program_count(c->module);
     if (one && !select_runnable(c, c->module, &what, d)) return false;
-    if (!optimize(c, c->module, false, d)) return false;
+    if (!optimize(c, c->module, false, NULL, d)) return false;
     const bool has_pipelines =
         one ? what.pipeline != NULL : vy_module_pipeline_count(c->module) > 0;
     cJSON *top = c->o.json ? cJSON_CreateObject() : NULL;

@@ -132,6 +132,7 @@ static bool bind_forward(session *s, command *c, runnable what, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->forward, what, f64, d) && binding_set(&s->forward, &c->o.set, d) &&
+           binding_groups(&s->forward, c->o.groups, d) &&
            binding_specs(&s->forward, &s->in, NULL, d) && binding_fill(&s->forward, d);
 }
 
@@ -149,8 +150,10 @@ static void warn_of_turns(const command *c, const binding *b)
     const vkrt_device_info *device =
         c->o.engine == ENGINE_EVAL ? NULL : vkrt_device_get_info(c->gpu->device);
     const vy_program *worst;
+    bool complete;
     if (!device || !device->loop_turn_limit) return;
-    const uint64_t n = runnable_turns(b->what, b->values, b->dims, b->dim_states, &worst);
+    const uint64_t n =
+        runnable_turns(b->what, b->values, b->dims, b->dim_states, &worst, &complete);
     if (n > device->loop_turn_limit)
         note(c,
              "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
@@ -191,7 +194,7 @@ static bool prepare_backward(session *s, command *c, runnable what, vy_diag *d)
 // Some tapes have a length only when the program before has run.
 static bool run_backward(session *s, command *c, runnable what, vy_diag *d)
 {
-    while (!optimize(c, c->derived, c->o.engine == ENGINE_EVAL, d) ||
+    while (!optimize(c, c->derived, c->o.engine == ENGINE_EVAL, &s->backward, d) ||
            !execute(&s->run_backward, s, c, &s->backward, d)) {
         if (!derive_with_less(c, d)) return false;
         drop_backward(s);
@@ -216,7 +219,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
     s->compile_ms = now_ms() - start;
     if (!eval && !gpu_open_device(c, d)) return false;
     const double optimised = now_ms(); // for this device
-    if (!optimize(c, c->module, eval, d)) return false;
+    if (!optimize(c, c->module, eval, &s->forward, d)) return false;
     s->compile_ms += now_ms() - optimised;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
            (!c->derived || run_backward(s, c, what, d));

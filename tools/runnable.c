@@ -87,7 +87,7 @@ static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const
         if (scalars && known[i]) scalars[i] = dims[from->dim.id];
     }
     if (scalars && known && own) {
-        vy_program_dim_values(p, scalars, known, NULL, scalars + n, own);
+        vy_program_dim_values(p, scalars, known, NULL, NULL, scalars + n, own);
         turns = vy_program_loop_turns(p, scalars, scalars + n, &complete);
     }
     free(scalars);
@@ -97,12 +97,12 @@ static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const
 }
 
 uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
-                        const vy_dim_state *states, const vy_program **worst)
+                        const vy_dim_state *states, const vy_program **worst, bool *complete)
 {
-    bool complete;
     uint64_t most = 0;
     *worst = r.program;
-    if (!r.pipeline) return vy_program_loop_turns(r.program, scalars, dims, &complete);
+    if (!r.pipeline) return vy_program_loop_turns(r.program, scalars, dims, complete);
+    *complete = false; // what decides a later dispatch may come from an earlier one
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         const vy_program *p = dispatched(r, i);
         const uint64_t turns =

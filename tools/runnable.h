@@ -24,9 +24,9 @@ uint32_t runnable_instructions(runnable r);
 // Whether a float buffer parameter is an output where --of names none.
 bool runnable_default_of(runnable r, vy_buffer b);
 // Turns that the loops of one invocation take together, at most, in the program that takes the most of
-// them (*worst); loops that depend on data count as one.  Values of the parameters' scalars and
+// them (*worst); loops that depend on data count as one, and *complete is then false.  Values of the parameters' scalars and
 // dimensions as vy_program_dim_values gives them.
 uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
-                        const vy_dim_state *states, const vy_program **worst);
+                        const vy_dim_state *states, const vy_program **worst, bool *complete);
 
 #endif

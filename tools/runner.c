@@ -32,34 +32,6 @@ bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d)
     return true;
 }
 
-// --groups X[,Y[,Z]], for a program without `over` and only for it
-bool groups_parse(const command *c, runnable what, uint32_t groups[3], vy_diag *d)
-{
-    const char *at = c->o.groups;
-    const char *name = runnable_name(what);
-    const bool own = what.pipeline || vy_program_over_count(what.program) > 0;
-    if (own && at)
-        return fail(d, TOOL_USAGE, "leave --groups out",
-                    what.pipeline ? "pipeline %s says itself how many workgroups it dispatches"
-                                  : "%s has a domain `over` of its own",
-                    name);
-    if (own) return true;
-    if (!at)
-        return fail(d, TOOL_MISSING, "add --groups X,Y,Z", "%s has no `over`: how many workgroups?",
-                    name);
-    for (int i = 0; i < 3; i++) groups[i] = 1;
-    for (int i = 0;; i++) {
-        const size_t n = strcspn(at, ",");
-        vy_scalar v;
-        if (i == 3 || number_parse(VY_U32, at, n, &v) || v.u == 0)
-            return fail(d, TOOL_USAGE, "",
-                        "--groups %s: one to three counts from 1 up are expected", c->o.groups);
-        groups[i] = (uint32_t)v.u;
-        if (!at[n]) return true;
-        at += n + 1;
-    }
-}
-
 // ------------------------------------------------------------------------------------------- vulkan
 static const vy_symbol *find_symbol(const vy_plan *plan, const char *name)
 {
@@ -110,7 +82,9 @@ static bool prepare_vulkan(runner *r, command *c, vy_diag *d)
         const vkrt_cache cache = vkrt_plan_kernel_cache(r->plan, i, &name, &ns);
         verbose(c, "%s: pipeline %s, %.1f ms", name, from[cache], (double)ns * 1e-6);
     }
-    if (r->groups[0] && vkrt_plan_set_groups(r->plan, r->groups, &e)) return gpu_fail(&e, d);
+    uint32_t groups[3];
+    if (binding_has_groups(r->data, groups) && vkrt_plan_set_groups(r->plan, groups, &e))
+        return gpu_fail(&e, d);
     return set_scalars(r, d);
 }
 
@@ -158,7 +132,7 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
                          .report_out_of_range = c->o.report,
                          .report_uninitialised = c->o.report,
                          .max_workspace_bytes = b->limit};
-    memcpy(o.groups, r->groups, sizeof o.groups);
+    binding_has_groups(b, o.groups);
     vy_eval_report seen = {0};
     const double start = now_ms();
     if (ok && r->what.pipeline)
@@ -183,7 +157,6 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
 bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d)
 {
     *r = (runner){.what = b->what, .data = b};
-    if (!groups_parse(c, r->what, r->groups, d)) return false;
     if (c->o.engine == ENGINE_EVAL) return true;
     progress_begin(c, "compiling");
     const bool ok = prepare_vulkan(r, c, d);

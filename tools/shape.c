@@ -50,7 +50,8 @@ static void refresh(binding *b)
         b->known[i] = s->known && vy_type_is_integer(s->info.type);
         b->values[i] = s->value.i;
     }
-    vy_program_dim_values(b->program, b->values, b->known, b->lengths, b->dims, b->dim_states);
+    vy_program_dim_values(b->program, b->values, b->known, b->lengths, b->groups, b->dims,
+                          b->dim_states);
 }
 
 static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)

@@ -3,6 +3,7 @@
 #include "tools/command.h"
 
 #include "tools/gpu.h"
+#include "tools/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,15 +188,36 @@ static bool known_pass(const char *name, vy_diag *d)
     return ok;
 }
 
-bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *d)
+// How many iterations a turn of an innermost loop gets, for a driver that counts turns (vkrt.h).  It costs
+// twice the time where loops are short, so not where the data stays far below the limit.
+static uint32_t choose_chunk(const vkrt_device_info *device, const binding *data)
+{
+    const vy_program *worst;
+    bool complete = false;
+    if (!device || !device->loop_turn_limit) return 0;
+    const uint64_t most = data ? runnable_turns(data->what, data->values, data->dims,
+                                                data->dim_states, &worst, &complete)
+                               : 0;
+    // The last, failing test of a loop counts too, and loops may run no iteration at all.
+    return complete && most <= device->loop_turn_limit / 4 ? 0 : 8;
+}
+
+bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_options *opt,
+                       vy_diag *d)
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
-    // A driver that counts the turns of loops gets several iterations per turn (vkrt.h).
     const vkrt_device_info *device =
         c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
+    // Subgroup arithmetic: what was enabled, and what the device that will run it has.
+    vy_spirv_options target;
+    if (!spirv_options(c, &target, d)) return false;
+    const vy_features have =
+        for_eval ? 0 : target.enabled | (device ? vkrt_device_features(c->gpu->device) : 0);
     *opt = (vy_opt_options){.level = o->level,
-                            .chunk = device && device->loop_turn_limit ? 8 : 0,
+                            .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                            .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
+                            .chunk = choose_chunk(device, data),
                             .fast_math = o->fast_math && !for_eval,
                             .unchecked = o->unchecked && !for_eval,
                             .dump_after = o->dump_after,
@@ -204,10 +226,10 @@ bool optimizer_request(command *c, bool for_eval, vy_opt_options *opt, vy_diag *
     return true;
 }
 
-bool optimize(command *c, vy_module *m, bool for_eval, vy_diag *d)
+bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_diag *d)
 {
     vy_opt_options opt;
-    if (!optimizer_request(c, for_eval, &opt, d)) return false;
+    if (!optimizer_request(c, for_eval, data, &opt, d)) return false;
     progress_begin(c, "optimising");
     const bool ok = vy_optimize(m, &opt);
     progress_end();

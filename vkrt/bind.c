@@ -92,6 +92,7 @@ vkrt_status vkrt_plan_set_groups(vkrt_plan *plan, const uint32_t groups[3], vkrt
     if (status) return status;
     memcpy(plan->groups, groups, sizeof plan->groups);
     plan->has_groups = true;
+    plan->prepared = false;     // shapes may depend on them
     vkrt_plan_invalidate(plan); // the cursor does not know them
     return VKRT_OK;
 }

@@ -43,6 +43,8 @@ static vkrt_status check_symbols(const char *who, const vy_symbol *symbols, uint
         REQUIRE(s->name, "%s: symbol %u has no name", who, i);
         if (s->kind == VY_SYMBOL_SCALAR)
             REQUIRE(vkrt_type_size(s->type), "%s: scalar '%s' has an unknown type", who, s->name);
+        if (s->kind == VY_SYMBOL_GROUPS)
+            REQUIRE(s->axis < 3, "%s: '%s' counts groups on no axis", who, s->name);
         if (s->kind == VY_SYMBOL_EXTENT)
             REQUIRE(s->buffer < buffers, "%s: '%s' is the extent of no buffer", who, s->name);
     }

@@ -45,15 +45,19 @@ static vkrt_status domain_groups(vkrt_dispatch *d, vkrt_error *error)
     return VKRT_OK;
 }
 
+vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error)
+{
+    return vkrt_fail(error, VKRT_UNSET, "give --groups X,Y,Z (vkrt_plan_set_groups)",
+                     "%s has no domain, so it needs group counts", name);
+}
+
 static vkrt_status choose_groups(vkrt_dispatch *d, vkrt_error *error)
 {
     vkrt_plan *plan = d->plan;
     if (d->kernel->domain_rank > 0) return domain_groups(d, error);
     if (!d->step->groups) {
         memcpy(d->groups, plan->groups, sizeof d->groups);
-        if (plan->has_groups) return VKRT_OK;
-        return vkrt_fail(error, VKRT_UNSET, "give --groups X,Y,Z (vkrt_plan_set_groups)",
-                         "%s has no domain, so it needs group counts", d->kernel->name);
+        return plan->has_groups ? VKRT_OK : vkrt_fail_groups(d->kernel->name, error);
     }
     for (int i = 0; i < 3; i++) {
         uint32_t e = d->step->groups[i];

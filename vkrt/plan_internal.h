@@ -183,6 +183,7 @@ void vkrt_order_accesses(const vkrt_dispatch *d);
 bool vkrt_parts_overlap(const vkrt_dispatch *d);
 
 // --- dispatch.c, descriptor.c --------------------------------------------------------------------
+vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error); // nobody gave group counts
 vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,
                                  vkrt_error *error);
 // The sets that bind plan->infos (with the newest parameter chunk last), in plan->step_sets[step].

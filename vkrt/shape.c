@@ -208,12 +208,25 @@ static vkrt_status infer_from_counts(vkrt_plan *plan, bool *found, vkrt_error *e
     return status;
 }
 
+static vkrt_status infer_groups(vkrt_plan *plan, vkrt_error *error)
+{
+    for (uint32_t s = 0; s < plan->plan->symbol_count; s++) {
+        const vy_symbol *symbol = &plan->plan->symbols[s];
+        if (symbol->kind != VY_SYMBOL_GROUPS) continue;
+        if (!plan->has_groups) return vkrt_fail_groups(plan->plan->name, error);
+        plan->symbols[s] = plan->groups[symbol->axis];
+        plan->sources[s] = VKRT_SOURCE_INFERRED;
+    }
+    return VKRT_OK;
+}
+
 static vkrt_status infer_symbols(vkrt_plan *plan, vkrt_error *error)
 {
     const vy_plan *p = plan->plan;
     for (uint32_t s = 0; s < p->symbol_count; s++)
         if (plan->sources[s] == VKRT_SOURCE_INFERRED) plan->sources[s] = VKRT_SOURCE_NONE;
-    vkrt_status status = infer_from_shapes(plan, error);
+    vkrt_status status = infer_groups(plan, error);
+    if (!status) status = infer_from_shapes(plan, error);
     bool found = true;
     while (!status && found) status = infer_from_counts(plan, &found, error);
     for (uint32_t s = 0; !status && s < p->symbol_count; s++) {

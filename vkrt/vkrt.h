@@ -235,7 +235,7 @@ VKRT_API vkrt_status vkrt_plan_set_flat(vkrt_plan *plan, const char *name, uint6
 // Gives a shape alone, for an OUT buffer whose size nothing else decides.
 VKRT_API vkrt_status vkrt_plan_set_shape(vkrt_plan *plan, const char *name, uint32_t rank,
                                          const uint64_t *shape, vkrt_error *error);
-// Workgroup counts of kernels without a domain of their own.
+// Workgroup counts of kernels without a domain of their own: what num_groups stands for in shapes.
 VKRT_API vkrt_status vkrt_plan_set_groups(vkrt_plan *plan, const uint32_t groups[3],
                                           vkrt_error *error);
 

@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ELEMENTS = 4096, MOST_BUFFERS = 16, MOST_SCALARS = 32, MOST_STEPS = 60000 };
+enum {
+    MOST_ELEMENTS = 4096,
+    MOST_BUFFERS = 16,
+    MOST_SCALARS = 32,
+    MOST_STEPS = 60000,
+    UNKNOWN = 5
+}; // elements of a buffer declared `?`
 
 typedef struct dispatch {
     vy_eval_buffer buffers[MOST_BUFFERS];
@@ -35,7 +41,12 @@ static bool dims_of(const vy_program *p, int64_t *values, vy_dim_state *states)
         known[k] = vy_type_is_integer(vy_program_scalar(p, k).type);
         scalars[k] = 3;
     }
-    vy_program_dim_values(p, scalars, known, NULL, values, states);
+    int64_t *lengths = calloc((size_t)vy_program_buffer_count(p) + 1, sizeof *lengths);
+    require(lengths != NULL, "memory");
+    const int64_t groups[3] = {2, 1, 1}; // as dispatch_run
+    for (uint32_t k = 0; k <= vy_program_buffer_count(p); k++) lengths[k] = UNKNOWN;
+    vy_program_dim_values(p, scalars, known, lengths, groups, values, states);
+    free(lengths);
     uint64_t invocations = 1;
     for (uint32_t k = 0; k < vy_program_over_count(p); k++) {
         vy_dim d = vy_program_over(p, k).extent;
@@ -57,7 +68,7 @@ static bool add_buffer(dispatch *d, const vy_program *p, uint32_t id, const int6
     uint64_t count = 1;
     for (uint32_t k = 0; k < b.rank; k++) {
         vy_dim_state state = states[b.dims[k].id];
-        int64_t n = state == VY_DIM_IS_OPEN ? 5 : values[b.dims[k].id];
+        int64_t n = state == VY_DIM_IS_OPEN ? UNKNOWN : values[b.dims[k].id];
         if (state == VY_DIM_IS_BAD || n < 0 || n > MOST_ELEMENTS) return false;
         d->shapes[d->count][k] = (uint64_t)n;
         if ((count *= (uint64_t)n) > MOST_ELEMENTS) return false;

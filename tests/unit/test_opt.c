@@ -9,7 +9,7 @@
 
 static void optimize(vy_module *m, int level, const char *skip)
 {
-    vy_opt_options o = {.level = level, .skip = skip};
+    vy_opt_options o = {.level = level, .skip = skip, .subgroup_add = true};
     if (!vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
 }
 
@@ -158,6 +158,21 @@ static void build_cleanup(frame *f)
     store1(f->b, f->y, f->i, vy_get(f->b, t));
 }
 
+static void build_reduce(frame *f)
+{
+    vy_for(f->b, "k", f->zero, u32(f->b, 3));
+    vy_value x = load1(f->b, f->x, f->i);
+    atomic1(f->b, "add", f->y, f->m, x);
+    vy_end(f->b);
+}
+
+static void build_accumulate(frame *f)
+{
+    vy_for(f->b, "k", f->zero, f->m);
+    atomic1(f->b, "add", f->y, vy_rem(f->b, f->i, u32(f->b, 2)), load1(f->b, f->x, f->i));
+    vy_end(f->b);
+}
+
 // What every iteration sets alike is no carry.
 static void build_settle(frame *f)
 {
@@ -195,7 +210,8 @@ static uint32_t stats(const vy_program *p, int what)
     case 5: return count_flag(p, VY_FLAG_INRANGE);
     case 6: return count_flag(p, VY_FLAG_OWNED);
     case 8: return count_op(p, VY_OP_IF);
-    case 9: return place_of(p, VY_OP_SIN);
+    case 9: return count_op(p, VY_OP_SG_ADD);
+    case 10: return place_of(p, VY_OP_SIN);
     default: { // order: depths of loads
         vy_structure s;
         uint32_t sum = 0;
@@ -227,8 +243,10 @@ static const struct one {
     {"owner", build_owner, 6, 1, 0},
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
-    {"settle", build_settle, 2, 0, 1},
-    {"order", build_order, 9, 4, 2},
+    {"reduce", build_reduce, 9, 3, 0},
+    {"accumulate", build_accumulate, 2, 1, 0},
+    {"settle", build_settle, 2, 1, 2},
+    {"order", build_order, 10, 4, 2},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -894,7 +912,11 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
                          const data *want)
 {
     test_program t = random_program(seed);
-    vy_opt_options o = {.level = level, .skip = skip, .chunk = chunk};
+    vy_opt_options o = {.level = level,
+                        .skip = skip,
+                        .chunk = chunk,
+                        .subgroup_add = chunk || skip,
+                        .subgroup_types = chunk != 0};
     if (!vy_optimize(t.m, &o)) fail_msg("%s", vy_module_diag(t.m)->text);
     data got;
     fill(&got);
@@ -926,9 +948,10 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,        "cleanup",   "dce",     "forward", "unroll",
-                                         "scalarise", "ifconvert", "licm",    "dse",     "arrays",
-                                         "guards",    "owner",     "promote", "fuse"};
+    static const char *const passes[] = {NULL,      "cleanup",   "dce",       "forward",
+                                         "unroll",  "scalarise", "ifconvert", "licm",
+                                         "dse",     "arrays",    "guards",    "owner",
+                                         "promote", "fuse",      "accumulate"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;

@@ -136,8 +136,8 @@ static void test_build(void **state)
     int64_t values[32], scalars[2] = {5, 7};
     vy_dim_state states[32];
     assert_true(vy_program_dim_count(vy_pipeline_signature(l)) < 32);
-    vy_program_dim_values(vy_pipeline_signature(l), scalars, (bool[]){true, true}, NULL, values,
-                          states);
+    vy_program_dim_values(vy_pipeline_signature(l), scalars, (bool[]){true, true}, NULL, NULL,
+                          values, states);
     assert_int_equal(states[k.id], VY_DIM_IS_OPEN);
     assert_int_equal(values[t.t.id], 7);
     assert_true(vy_module_check(t.m));

@@ -343,6 +343,77 @@ static void several_programs_make_one_module(void **state)
     vy_module_free(m);
 }
 
+static const vy_symbol *symbol_named(const vy_symbol *list, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+// num_groups in dimensions: of a program what its caller gives, of a dispatched one what the step says.
+static void group_counts_as_sizes(void **state)
+{
+    (void)state;
+    vy_module *m;
+    vy_compiled *c =
+        compile_text("program t(part: out f32[num_groups.x, num_groups.z + 1]) workgroup(4)\n"
+                     "{ part[wid.x, 0] = f32(len(part, 1)); }",
+                     NULL, &m);
+    const vy_kernel *k = c->kernels;
+    const vy_symbol *x = symbol_named(k->symbols, k->symbol_count, "num_groups.x");
+    const vy_symbol *z = symbol_named(k->symbols, k->symbol_count, "num_groups.z");
+    assert_int_equal(k->symbol_count, 2);
+    assert_int_equal(x->kind, VY_SYMBOL_GROUPS);
+    assert_int_equal(x->axis, 0);
+    assert_int_equal(z->kind, VY_SYMBOL_GROUPS);
+    assert_int_equal(z->axis, 2);
+    assert_string_equal(z->type, "u32");
+    char *json = vy_manifest(c->plans, NULL);
+    assert_non_null(strstr(json, "\"shape\": [\"num_groups.x\", \"num_groups.z+1\"]"));
+    assert_non_null(strstr(json, "\"scalars\": []"));
+    free(json);
+    vy_compiled_free(c);
+    vy_module_free(m);
+
+    const char *text =
+        "program t(part: out f32[num_groups.x]) { part[wid.x] = 1; }\n"
+        "pipeline p(y: out f32[2 * num_groups.y]) { @groups(num_groups.y * 2) t(y); }";
+    vy_diag diag;
+    m = vy_parse(text, strlen(text), NULL);
+    assert_true(vy_module_ok(m));
+    assert_true(vy_pipeline_takes_groups(vy_module_pipeline(m, 0)));
+    c = vy_compile_pipeline(vy_module_pipeline(m, 0), NULL, &diag);
+    assert_non_null(c);
+    const vy_plan *p = c->plans;
+    assert_int_equal(p->symbol_count, 1);
+    assert_int_equal(p->symbols[0].kind, VY_SYMBOL_GROUPS);
+    assert_int_equal(p->symbols[0].axis, 1);
+    int64_t counts[] = {7}, values[64];
+    assert_true(p->expr_count <= 64 &&
+                vy_expr_eval(p->exprs, p->expr_count, counts, NULL, values, NULL, NULL));
+    const vy_plan_step *s = &p->steps[p->step_count - 1];
+    assert_int_equal(s->kind, VY_STEP_DISPATCH);
+    assert_int_equal(values[s->groups[0]], 14);
+    assert_int_equal(values[s->symbols[0]], 14); // the kernel's num_groups.x
+    assert_int_equal(values[p->buffers[0].dims[0]], 14);
+    json = vy_manifest(p, NULL);
+    assert_non_null(strstr(json, "\"symbols\": {\"num_groups.x\": \"num_groups.y*2\"}"));
+    free(json);
+    vy_compiled_free(c);
+    vy_module_free(m);
+}
+
+static void group_count_axis(void **state)
+{
+    (void)state;
+    vy_module *m = vy_module_new();
+    vy_builder *b = vy_program_begin(m, "f");
+    assert_int_equal(vy_dim_groups(b, 3).id, 0);
+    assert_true(vy_builder_failed(b));
+    vy_program_abandon(b);
+    vy_module_free(m);
+}
+
 static void manifest_and_header(void **state)
 {
     (void)state;
@@ -450,6 +521,8 @@ int main(void)
         cmocka_unit_test(parameters_beyond_the_limit_go_to_a_buffer),
         cmocka_unit_test(compiler_made_buffers_are_prepared),
         cmocka_unit_test(several_programs_make_one_module),
+        cmocka_unit_test(group_counts_as_sizes),
+        cmocka_unit_test(group_count_axis),
         cmocka_unit_test(manifest_and_header),
         cmocka_unit_test(names_and_lines_are_kept_unless_stripped),
         cmocka_unit_test(lack_of_memory_is_an_error),

@@ -217,6 +217,43 @@ static void test_given_groups(void **state)
     vkrt_plan_destroy(plan);
 }
 
+// A shape that names the group counts follows them from run to run.
+static void test_groups_as_sizes(void **state)
+{
+    needs_device(state);
+    const vy_expr exprs[] = {{VY_EXPR_SYMBOL, 0, 0, 0},
+                             {VY_EXPR_CONST, 0, 0, 3},
+                             {VY_EXPR_MUL, 0, 1, 0}};
+    vy_symbol symbols[] = {{"num_groups.y", VY_SYMBOL_GROUPS, "u32", 0, 1}};
+    const uint32_t dims[] = {2};
+    const vy_plan_buffer buffers[] = {{"y", VY_ROLE_OUT, "u32", 4, 1, dims}};
+    const vy_plan_step steps[] = {{.kind = VY_STEP_FILL, .buffer = 0, .pattern = 9}};
+    const vy_plan p = {.name = "sized",
+                       .buffers = buffers,
+                       .buffer_count = 1,
+                       .symbols = symbols,
+                       .symbol_count = 1,
+                       .exprs = exprs,
+                       .expr_count = 3,
+                       .steps = steps,
+                       .step_count = 1};
+    vkrt_plan *plan;
+    ok(vkrt_plan_create(device, &p, NULL, &plan, &error));
+    fails(vkrt_plan_run(plan, &error), VKRT_UNSET, "group counts", "sized");
+    for (uint32_t n = 1; n <= 3; n++) {
+        uint32_t y[9];
+        ok(vkrt_plan_set_groups(plan, (uint32_t[]){50, n, 50}, &error));
+        ok(vkrt_plan_run(plan, &error));
+        assert_int_equal(vkrt_plan_buffer(plan, 0).count, 3 * n);
+        ok(vkrt_plan_read(plan, "y", y, 12 * n, &error));
+        for (uint32_t i = 0; i < 3 * n; i++) assert_int_equal(y[i], 9);
+    }
+    vkrt_plan_destroy(plan);
+    symbols[0].axis = 3;
+    fails(vkrt_plan_create(device, &p, NULL, &plan, &error), VKRT_BAD_KERNEL, "num_groups.y",
+          "no axis");
+}
+
 static void test_staging(void **state)
 {
     needs_device(state);
@@ -1080,14 +1117,31 @@ int main(void)
     if (getenv("VKRT_TEST_CACHE")) return cache_child(getenv("VKRT_TEST_CACHE"));
 #define TEST(name) cmocka_unit_test_teardown(name, after_each)
     const struct CMUnitTest tests[] = {
-        TEST(test_one_dimension),  TEST(test_empty_buffers),     TEST(test_split_1d),
-        TEST(test_two_dimensions), TEST(test_folded_dimensions), TEST(test_given_groups),
-        TEST(test_staging),        TEST(test_param_block),       TEST(test_plan),
-        TEST(test_slices),         TEST(test_inference),         TEST(test_open_extent),
-        TEST(test_scalars),        TEST(test_malformed),         TEST(test_submit_and_wait),
-        TEST(test_two_devices),    TEST(test_device_choice),     TEST(test_missing_feature),
-        TEST(test_no_vulkan),      TEST(test_validation_speaks), TEST(test_faults),
-        TEST(test_wrapped_device), TEST(test_long_repeat),       TEST(test_cache),
+        TEST(test_one_dimension),
+        TEST(test_empty_buffers),
+        TEST(test_split_1d),
+        TEST(test_two_dimensions),
+        TEST(test_folded_dimensions),
+        TEST(test_given_groups),
+        TEST(test_groups_as_sizes),
+        TEST(test_staging),
+        TEST(test_param_block),
+        TEST(test_plan),
+        TEST(test_slices),
+        TEST(test_inference),
+        TEST(test_open_extent),
+        TEST(test_scalars),
+        TEST(test_malformed),
+        TEST(test_submit_and_wait),
+        TEST(test_two_devices),
+        TEST(test_device_choice),
+        TEST(test_missing_feature),
+        TEST(test_no_vulkan),
+        TEST(test_validation_speaks),
+        TEST(test_faults),
+        TEST(test_wrapped_device),
+        TEST(test_long_repeat),
+        TEST(test_cache),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
