@@ -126,6 +126,7 @@ static void declare_counters(reverse *r)
     }
     r->counters_used = used;
     if (!used) return;
+    vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
     vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
     r->base = vy_param_buffer(r->b, free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
     if (!r->base) return;

@@ -197,6 +197,7 @@ VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
 VY_API uint32_t vy_program_over_count(const vy_program *p);
 VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
+VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
 // Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer
 // scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what num_groups stands
@@ -264,6 +265,11 @@ VY_API void vy_buffer_workspace(vy_builder *b, vy_buffer buf);
 // What an `out` or workspace buffer starts with (from: for VY_INIT_COPY, else NULL).
 VY_API void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from);
 VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
+// Floats of this program are computed as written, in every float mode (text: `@exact program`): nothing
+// is contracted or reassociated, f32 functions are the library's and not the device's, and the builder
+// computes only what every device rounds alike.  So two programs that share a computation get the same
+// bits.  To be called before the first instruction; not for pipelines (E0003).
+VY_API void vy_exact(vy_builder *b);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
 VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
