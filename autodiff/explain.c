@@ -89,7 +89,10 @@ static bool map_sizes(explaining *x, const vy_program *r, const vy_sizes *from, 
     int64_t *scalars = vy_explain_array(x, r->scalars.count + 1, sizeof *scalars);
     bool *known = vy_explain_array(x, r->scalars.count + 1, sizeof *known);
     uint64_t *lengths = vy_explain_array(x, r->buffers.count + 1, sizeof *lengths);
-    *to = (vy_sizes){scalars, known, lengths, from->invocations};
+    *to = *from;
+    to->scalars = scalars;
+    to->known = known;
+    to->lengths = lengths;
     if (x->failed) return false;
     for (uint32_t i = 0; i < r->scalars.count; i++)
         for (uint32_t k = 0; k < f->scalars.count && from->scalars && from->known; k++) {

@@ -91,8 +91,8 @@ static void join(explaining *x, tally *into, const tally *from)
 static void take_carried(explaining *x, const note_loop *note, vy_explain_loop *out)
 {
     const notes *n = &x->notes;
-    const note_loop *end = n->loops.data + n->loops.count;
     if (!note || !note->count) return;
+    const note_loop *end = n->loops.data + n->loops.count;
     vy_explain_carried *c = vy_explain_array(x, note->count, sizeof *c);
     if (!c) return;
     memcpy(c, n->carried.data + note->first, note->count * sizeof *c);

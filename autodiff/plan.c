@@ -163,7 +163,8 @@ static void add_operation(planner *g, uint32_t id)
     const vy_program *p = g->r->p;
     const vy_inst *i = &p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool never = op == VY_OP_CARRY ? !vy_has_closed_form(g->r, g->region, id - g->region - 1)
+    bool never = op == VY_OP_CARRY ? !vy_has_closed_form(g->r, g->region, id - g->region - 1) &&
+                                         !vy_is_invertible(g->r, g->region, id - g->region - 1)
                                    : !vy_can_repeat(g->r, id, g->region);
     add_value(g, id, never ? VY_CUT_NEVER : scaled(g, cost_of_operation(op)), bytes_of(g->r, id));
     for (uint32_t k = 0; k < i->nargs && !g->cut.oom && op != VY_OP_CARRY; k++)
@@ -233,9 +234,10 @@ static void read_plan(planner *g)
             if (!vy_cut_at_source(&g->cut, array_node(g, id))) ask_outside(g, id);
         } else if (recomputed(g, id)) {
             ask_outside(g, id);
-            if (op == VY_OP_CARRY) { // closed form: initial value and step
+            if (op == VY_OP_CARRY) { // from the initial value, or from the last one
                 uint32_t k = id - g->region - 1;
-                ask(g, vy_carry_init(r, g->region, k));
+                bool closed = vy_has_closed_form(r, g->region, k);
+                ask(g, closed ? vy_carry_init(r, g->region, k) : end + 1 + k);
             }
         }
     }

@@ -180,6 +180,11 @@ void vy_reverse_checkpoint(reverse *r, uint32_t opener);
 // Does carry k of a loop follow from the iteration's number?  Its initial value.
 bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
+// ---- invert.c
+// Can the step of carry k of a loop be undone?  Then vy_invert makes the value in an iteration from the
+// one after it (of the result).
+bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.

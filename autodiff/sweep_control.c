@@ -185,10 +185,25 @@ static loop_facts facts_of(const reverse *r, uint32_t opener)
     return f;
 }
 
+// The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
+static uint32_t induction_step(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
+    vy_type type = vy_id_type(r->p, carry);
+    if (next == carry) return carry;
+    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
+        type > VY_U64)
+        return 0;
+    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+    uint32_t c = x == carry ? y : y == carry ? x : 0;
+    return c && (VY_IS_LEAF(c) || c < f->opener) ? c : 0;
+}
+
 // Adjoints that the reverse loop carries: of carried values (k < carried) and of captured ones.
 typedef struct loop_adjoint {
     uint32_t id; // CARRY, or captured value
     bool captured, is_mask;
+    bool inverted;   // no adjoint: an integer carried value, made from the one after it
     uint32_t before; // captured: its state outside the loop
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
@@ -226,6 +241,13 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
         if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
+    }
+    for (uint32_t k = 0; k < f->carried && !r->probing; k++) {
+        uint32_t carry = f->opener + 1 + k;
+        if (r->kept[carry] || induction_step(r, f, k) || !vy_is_invertible(r, f->opener, k))
+            continue;
+        loop_adjoint a = {.id = carry, .inverted = true};
+        if (!vy_vec_push(list, a)) oom(r);
     }
     for (uint32_t id = f->opener + 1; id <= f->end; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -277,20 +299,6 @@ static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
     return vy_cast(r->b, (vy_type)o->type, vy_add(r->b, s.from, vy_mul(r->b, number, s.step))).id;
 }
 
-// The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
-static uint32_t induction_step(const reverse *r, const loop_facts *f, uint32_t k)
-{
-    uint32_t carry = f->opener + 1 + k, next = vy_arg(r->p, f->end, f->keep + k);
-    vy_type type = vy_id_type(r->p, carry);
-    if (next == carry) return carry;
-    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
-        type > VY_U64)
-        return 0;
-    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
-    uint32_t c = x == carry ? y : y == carry ? x : 0;
-    return c && (VY_IS_LEAF(c) || c < f->opener) ? c : 0;
-}
-
 bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
 {
     loop_facts f = facts_of(r, opener);
@@ -317,10 +325,15 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
 
 // Carried values of the iteration being reversed: from the closed form, the tape (whose index may be one
 // of the former), or poison.
-static void set_carried(reverse *r, const loop_facts *f, uint32_t counter)
+static void set_carried(reverse *r, const loop_facts *f, uint32_t counter,
+                        const loop_adjoint_vec *list, const uint32_t *carries)
 {
     uint32_t first = f->opener + 1;
     for (uint32_t k = 0; k < f->carried; k++) r->map[first + k] = closed_form(r, f, k, counter);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const loop_adjoint *a = &list->data[i];
+        if (a->inverted) r->map[a->id] = vy_invert(r, f->opener, a->id - first, carries[i]);
+    }
     for (uint32_t k = 0; k < f->carried; k++) {
         uint32_t carry = first + k;
         if (r->map[carry]) continue;
@@ -357,11 +370,12 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     const vy_inst *o = &r->p->insts.data[f->opener];
     if (o->name)
         vy_name(r->b, (vy_value){r->map[f->opener]}, vy_string(&r->p->module->names, o->name));
-    set_carried(r, f, variable);
+    set_carried(r, f, variable, list, carries);
     vy_replay(r, f->opener + 1 + f->carried, f->end);
     clear_local_adjoints(r, f->opener);
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
+        if (a->inverted) continue;
         if (!a->captured)
             r->adjoint[a->id] = r->mask[a->id] = 0;
         else if (a->is_mask)
@@ -371,7 +385,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured || a->is_mask) continue;
+        if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;
         bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
         vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i],
@@ -386,6 +400,10 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
+        if (a->inverted) {
+            nexts[i] = r->map[a->id];
+            continue;
+        }
         nexts[i] = !a->is_mask   ? or_zero(r, *adjoint_slot(r, a->id), a->id)
                    : a->captured ? or_false(r, r->mask[a->id])
                                  : counts(r, a->id);
@@ -406,7 +424,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->captured || a->is_mask) continue;
+        if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;
         bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
         vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i],
@@ -431,7 +449,9 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
     for (uint32_t i = 0; i < n; i++) {
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
-        if (a->is_mask)
+        if (a->inverted)
+            in[i] = vy_primal(r, result);
+        else if (a->is_mask)
             in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);

@@ -12,7 +12,7 @@ extern "C" {
 // A number of things: `5 + 12*K`.
 typedef struct vy_amount {
     // A formula in the integer parameters, `invocations` for programs without `over`, `len(x)` for
-    // buffers sized `?`, and `turns(k@12)`: how often the loop `k` at line 12 runs, where the parameters
+    // buffers sized `?`, `num_groups.x`, and `turns(k@12)`: how often the loop `k` at line 12 runs, where the parameters
     // do not give it (`turns(@12)`: a `while`, or another loop without a variable).  `*` and `^` are
     // product and power, `/` is exact; `floor isqrt max min %` appear where dimensions or bounds have
     // them.  It assumes that no loop's end lies before its start.
@@ -42,6 +42,7 @@ typedef struct vy_sizes {
     const uint64_t
         *lengths;         // elements of buffers sized `?`, by vy_buffer.id; UINT64_MAX: not known
     uint64_t invocations; // of a program without `over`
+    uint32_t groups[3];   // the same: what num_groups is
 } vy_sizes;
 
 // Static counts: both arms of an `if` count, guarded accesses count as performed, integer work and

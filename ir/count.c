@@ -44,89 +44,6 @@ typedef struct walk {
 } walk;
 
 // -------------------------------------------------------------------------------------- dimensions
-// A sum in a division gets parentheses.
-static const char *operand(vy_poly_space *s, vy_dim_op op, vy_poly x)
-{
-    const char *text = vy_poly_text(s, x);
-    if (x.count < 2 || (op != VY_DIM_DIV && op != VY_DIM_REM)) return text;
-    size_t n = strlen(text) + 3;
-    char *wrapped = vy_arena_alloc(&s->arena, n);
-    if (wrapped)
-        snprintf(wrapped, n, "(%s)", text);
-    else
-        s->failed = true;
-    return wrapped ? wrapped : "";
-}
-
-// `floor(D / 8)`, `max(D - 1, 0)`
-static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
-{
-    const char *before = op == VY_DIM_MIN    ? "min("
-                         : op == VY_DIM_MAX  ? "max("
-                         : op == VY_DIM_SQRT ? "isqrt("
-                         : op == VY_DIM_DIV  ? "floor("
-                                             : "(";
-    const char *between = op == VY_DIM_DIV ? " / " : op == VY_DIM_REM ? " % " : ", ";
-    const char *x = operand(s, op, a), *y = operand(s, op, b);
-    if (op == VY_DIM_SQRT) between = y = "";
-    size_t n = strlen(before) + strlen(x) + strlen(between) + strlen(y) + 2;
-    char *text = vy_arena_alloc(&s->arena, n);
-    if (!text) {
-        s->failed = true;
-        return "";
-    }
-    snprintf(text, n, "%s%s%s%s)", before, x, between, y);
-    return text;
-}
-
-// The value of a dimension operation on known numbers.
-static bool apply(vy_dim_op op, double a, double b, double *out)
-{
-    bool divides = op == VY_DIM_DIV || op == VY_DIM_REM;
-    if ((divides && b == 0) || a > 9e15 || a < -9e15) return false;
-    switch (op) {
-    case VY_DIM_DIV: *out = (double)((int64_t)a / (int64_t)b); return true;
-    case VY_DIM_REM: *out = (double)((int64_t)a % (int64_t)b); return true;
-    case VY_DIM_MIN: *out = a < b ? a : b; return true;
-    case VY_DIM_MAX: *out = a > b ? a : b; return true;
-    case VY_DIM_SQRT: *out = (double)vy_isqrt((int64_t)a); return true;
-    default: return false;
-    }
-}
-
-// a = c·q + r with an integer polynomial q and a number 0 ≤ r < c: a/c is q.
-static bool divides_but_rest(vy_poly_space *s, vy_poly a, int64_t c, vy_poly *q)
-{
-    int64_t rest = 0;
-    for (uint32_t i = 0; i < a.count; i++)
-        if (!a.terms[i].count && a.terms[i].den == 1) rest = a.terms[i].num;
-    if (c <= 0) return false;
-    rest = (rest % c + c) % c;
-    vy_poly whole = vy_poly_sub(s, a, vy_poly_const(s, rest));
-    if (!vy_poly_divides(s, whole, c)) return false;
-    *q = vy_poly_scale(s, whole, 1, c);
-    return true;
-}
-
-// A division, remainder, minimum, maximum or root: a polynomial by luck, else a variable.
-static vy_poly special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
-{
-    int64_t x, y;
-    double value;
-    bool ca = vy_poly_is_const(a, &x), cb = vy_poly_is_const(b, &y);
-    if (ca && cb && apply(op, (double)x, (double)y, &value))
-        return vy_poly_const(s, (int64_t)value);
-    vy_poly q;
-    if (op == VY_DIM_DIV && cb && divides_but_rest(s, a, y, &q)) return q;
-    uint32_t var = vy_poly_name(s, special_text(s, op, a, b));
-    double va, vb;
-    bool atmost = false;
-    if (s->failed) return (vy_poly){0};
-    vy_poly_var *v = &s->vars.data[var];
-    v->known = vy_poly_value(s, a, &va, &atmost) && vy_poly_value(s, b, &vb, &atmost) &&
-               apply(op, va, vb, &v->value);
-    return vy_poly_of(s, var);
-}
 
 static vy_poly named(vy_poly_space *s, const char *text, bool known, double value)
 {
@@ -153,6 +70,13 @@ static vy_poly length(const walk *w, uint32_t buffer)
     return named(&w->c->space, text, n != UINT64_MAX, (double)n);
 }
 
+static vy_poly group_count(const walk *w, uint32_t axis)
+{
+    static const char *const names[] = {"num_groups.x", "num_groups.y", "num_groups.z"};
+    const uint32_t n = w->sizes->groups[axis];
+    return named(&w->c->space, names[axis], n != 0, n);
+}
+
 static vy_poly *make_dims(walk *w)
 {
     vy_poly_space *s = &w->c->space;
@@ -160,7 +84,7 @@ static vy_poly *make_dims(walk *w)
     if (!dims) s->failed = true;
     for (uint32_t i = 1; i < w->p->dims.count && vy_poly_ok(s); i++) {
         const vy_dim_node *d = &w->p->dims.data[i];
-        bool leaf = d->op <= VY_DIM_UNKNOWN || d->op == VY_DIM_STEP;
+        bool leaf = d->op < VY_DIM_ADD;
         vy_poly *out = &dims[i], a = dims[leaf ? 0 : d->a], b = dims[leaf ? 0 : d->b];
         char text[40];
         switch (d->op) {
@@ -170,11 +94,12 @@ static vy_poly *make_dims(walk *w)
         case VY_DIM_ADD: *out = vy_poly_add(s, a, b); break;
         case VY_DIM_SUB: *out = vy_poly_sub(s, a, b); break;
         case VY_DIM_MUL: *out = vy_poly_mul(s, a, b); break;
+        case VY_DIM_GROUPS: *out = group_count(w, (uint32_t)d->value); break;
         case VY_DIM_STEP:
             snprintf(text, sizeof text, "step%lld", (long long)d->value);
             *out = named(s, text, false, 0);
             break;
-        default: *out = special(s, d->op, a, b);
+        default: *out = vy_poly_special(s, d->op, a, b);
         }
     }
     return dims;
@@ -191,6 +116,10 @@ static bool leaf_value(const walk *w, uint32_t id, vy_poly *out)
     case VY_LEAF_SCALAR: *out = scalar(w, l->index); return true;
     case VY_LEAF_OVER: *out = vy_poly_of(s, w->c->over[l->index]); return true;
     case VY_LEAF_LEN: *out = w->c->dims[w->p->buffers.data[l->index].dims[l->axis].id]; return true;
+    case VY_LEAF_BUILTIN:
+        if (l->index != VY_NUM_GROUPS || w->p->overs.count) return false;
+        *out = group_count(w, l->axis);
+        return true;
     default: return false;
     }
 }
@@ -243,11 +172,11 @@ static void note_value(walk *w, uint32_t id)
         r = vy_poly_mul(s, a, b);
     } else {
         if (vy_poly_has_bound(s, a) || vy_poly_has_bound(s, b)) return;
-        r = special(s,
-                    i->op == VY_OP_DIV   ? VY_DIM_DIV
-                    : i->op == VY_OP_MIN ? VY_DIM_MIN
-                                         : VY_DIM_MAX,
-                    a, b);
+        r = vy_poly_special(s,
+                            i->op == VY_OP_DIV   ? VY_DIM_DIV
+                            : i->op == VY_OP_MIN ? VY_DIM_MIN
+                                                 : VY_DIM_MAX,
+                            a, b);
     }
     w->has[id] = !s->overflow; // a constant beyond 64 bits is no size
     s->overflow = overflow;
@@ -328,7 +257,7 @@ static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
     if (vy_poly_has_bound(s, span)) return;
     span = vy_poly_add(s, span, vy_poly_const(s, step->i - 1));
     l->from = vy_poly_const(s, 0);
-    l->to = special(s, VY_DIM_DIV, span, vy_poly_const(s, step->i));
+    l->to = vy_poly_special(s, VY_DIM_DIV, span, vy_poly_const(s, step->i));
     l->closed = true;
 }
 

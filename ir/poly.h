@@ -69,6 +69,9 @@ vy_poly vy_poly_total(vy_poly_space *s, const vy_poly *list, uint32_t count);
 // Σ of `body` over var = from, …, to − 1.
 vy_poly vy_poly_sum(vy_poly_space *s, vy_poly body, uint32_t var, vy_poly from, vy_poly to);
 
+// VY_DIM_DIV, REM, MIN, MAX, SQRT: a polynomial by luck, else a variable with a text of its own.
+vy_poly vy_poly_special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b);
+
 bool vy_poly_is_const(vy_poly x, int64_t *value); // an integer
 bool vy_poly_has_bound(const vy_poly_space *s, vy_poly x);
 // x/c, if it is an integer for all integer values of the variables.

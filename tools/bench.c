@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct lane { // one of the two programs; without buffers: not there
     const char *title;
@@ -15,7 +16,9 @@ typedef struct lane { // one of the two programs; without buffers: not there
     runner runner;
     bool upload; // has `inout` buffers, which every run must find as they were
     double *ms;
-    double median, least, most;
+    double *
+        cpu; // CPU time of this process meanwhile, in ms: what a device made of software really takes
+    double median, least, most, cpu_median;
     uint64_t bytes;  // of bound buffers: `in` read, `out` written, `inout` both
     vy_amount flops; // float operations of one run, counted statically (ir/cost.h)
 } lane;
@@ -45,7 +48,8 @@ static bool lane_count(lane *l, vy_diag *d)
 static bool lane_prepare(lane *l, command *c, vy_diag *d)
 {
     l->ms = calloc(c->o.runs, sizeof *l->ms);
-    if (!l->ms) return fail_memory(d);
+    l->cpu = calloc(c->o.runs, sizeof *l->cpu);
+    if (!l->ms || !l->cpu) return fail_memory(d);
     for (uint32_t i = 0; i < l->data.buffer_count; i++) {
         const bound_buffer *b = &l->data.buffers[i];
         const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
@@ -57,18 +61,34 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
            runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
 }
 
+static double cpu_ms(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
 {
     if (l->upload && !runner_upload(&l->runner, d)) return false;
-    return runner_run(&l->runner, c, &l->ms[i], d);
+    const double before = cpu_ms();
+    const bool ok = runner_run(&l->runner, c, &l->ms[i], d);
+    l->cpu[i] = cpu_ms() - before;
+    return ok;
+}
+
+static double median(double *ms, uint64_t runs) // sorts
+{
+    qsort(ms, runs, sizeof *ms, by_value);
+    return runs % 2 ? ms[runs / 2] : (ms[runs / 2 - 1] + ms[runs / 2]) / 2;
 }
 
 static void lane_finish(lane *l, uint64_t runs)
 {
-    qsort(l->ms, runs, sizeof *l->ms, by_value);
+    l->median = median(l->ms, runs);
     l->least = l->ms[0];
     l->most = l->ms[runs - 1];
-    l->median = runs % 2 ? l->ms[runs / 2] : (l->ms[runs / 2 - 1] + l->ms[runs / 2]) / 2;
+    l->cpu_median = median(l->cpu, runs);
 }
 
 static double rate(const lane *l)
@@ -88,8 +108,8 @@ static bool lane_json(const lane *l, cJSON *top)
     cJSON *o = cJSON_AddObjectToObject(top, l->title);
     return o && json_string(o, "program", runnable_name(l->data.what)) &&
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
-           json_number(o, "max_ms", l->most, 6) && json_integer(o, "bytes", l->bytes) &&
-           json_number(o, "gb_per_s", rate(l), 6) &&
+           json_number(o, "max_ms", l->most, 6) && json_number(o, "cpu_ms", l->cpu_median, 6) &&
+           json_integer(o, "bytes", l->bytes) && json_number(o, "gb_per_s", rate(l), 6) &&
            json_integer(o, "workspace_bytes", l->data.kept) &&
            (l->flops.known ? json_integer(o, "flops", l->flops.value)
                            : json_string(o, "flops", NULL)) &&
@@ -204,6 +224,7 @@ bool verb_bench(command *c, vy_diag *d)
         runner_free(&lanes[i].runner);
         binding_free(&lanes[i].data);
         free(lanes[i].ms);
+        free(lanes[i].cpu);
     }
     specs_free(&in);
     specs_free(&ct);

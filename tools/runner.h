@@ -17,7 +17,6 @@ typedef struct runner {
 
 // How written or run SPIR-V is made, from the options; false: an unknown --enable.
 bool spirv_options(const command *c, vy_spirv_options *o, vy_diag *d);
-// Reads --groups, which programs without `over` need and others may not have.
 // Compiles (c->gpu's device is open for vulkan).  runner_free in every case, before binding_free.
 bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d);
 // Gives the engine the contents of the binding's buffers.

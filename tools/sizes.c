@@ -19,11 +19,11 @@ bool sizes_of(launch_sizes *z, const binding *b, vy_diag *d)
         if (buf->state == SHAPE_FULL && buf->info.rank == 1)
             z->lengths[vy_program_find_buffer(b->program, buf->info.name).id] = buf->value.shape[0];
     }
-    z->sizes = (vy_sizes){b->values, b->known, z->lengths, 0};
-    if (vy_program_over_count(b->program) || !groups[0]) return true;
+    z->sizes = (vy_sizes){.scalars = b->values, .known = b->known, .lengths = z->lengths};
+    if (!binding_has_groups(b, z->sizes.groups)) return true;
     z->sizes.invocations = 1;
     for (int i = 0; i < 3; i++) {
-        const uint64_t n = (uint64_t)groups[i] * local[i]; // below 2^64
+        const uint64_t n = (uint64_t)z->sizes.groups[i] * local[i]; // below 2^64
         if (__builtin_mul_overflow(z->sizes.invocations, n, &z->sizes.invocations))
             z->sizes.invocations = 0;
     }

@@ -43,8 +43,9 @@ static bool dims_of(const vy_program *p, int64_t *values, vy_dim_state *states)
     }
     int64_t *lengths = calloc((size_t)vy_program_buffer_count(p) + 1, sizeof *lengths);
     require(lengths != NULL, "memory");
+    const int64_t groups[3] = {2, 1, 1}; // as dispatch_run
     for (uint32_t k = 0; k <= vy_program_buffer_count(p); k++) lengths[k] = UNKNOWN;
-    vy_program_dim_values(p, scalars, known, lengths, NULL, values, states);
+    vy_program_dim_values(p, scalars, known, lengths, groups, values, states);
     free(lengths);
     uint64_t invocations = 1;
     for (uint32_t k = 0; k < vy_program_over_count(p); k++) {

@@ -32,6 +32,7 @@ from shrink import shrink  # noqa: E402
 
 TROUBLE = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", ": runtime error: ", "VUID-",
            "UNASSIGNED-", "SYNC-HAZARD-", "Validation Error", "Assertion")
+NO_DERIVATIVE = ("old value of atomic", "through a bitcast")  # refused rightly (E0502)
 BATCH = 20
 
 
@@ -164,7 +165,7 @@ class Bench:
         if trouble:
             return None, ("crash", trouble)
         if status:
-            if "E0503" in out or "old value of atomic" in out:
+            if "E0503" in out or any(w in out for w in NO_DERIVATIVE):
                 return None, ("refused", out)
             if "E0601" in out or "E0602" in out:
                 return None, ("refused", out)
@@ -238,7 +239,8 @@ class Bench:
             if trouble:
                 return "crash", "grad: " + trouble
             if status:
-                return ("refused" if "E0503" in err or "old value of atomic" in err else "command"), err
+                refused = "E0503" in err or any(w in err for w in NO_DERIVATIVE)
+                return "refused" if refused else "command", err
             status, again, err, _ = self.run([self.command, "print", out, "-O0"])
             with open(out, encoding="utf-8") as f:
                 text = f.read()

@@ -39,11 +39,13 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
     ("autodiff/sweep.c", None, "emit2(r, VY_OP_ADD, vy_id_type(r->p, id), have, g)", "g"),
     ("autodiff/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
-    ("autodiff/masks.c", None, "if (a < opener) continue;", ""),
-    ("autodiff/masks.c", None, "if (!conditional) r->maskable[id] = 0;", "r->maskable[id] = 0;"),
+    ("autodiff/masks.c", None, "!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]",
+     "!VY_IS_LEAF(id)"),
+    ("autodiff/masks.c", None, "op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_rule_drops(r->p, id, k)",
+     "op == VY_OP_SELECT"),
     ("autodiff/sweep_control.c", None, "^ VY_FLAG_REVERSE;", ";"),
     ("autodiff/sweep_control.c", None, "clear_local_adjoints(r, f->opener);", ""),
-    ("autodiff/sweep_control.c", None, "vy_emit(r->b, VY_OP_ZERO", "if (0) vy_emit(r->b, VY_OP_ZERO"),
+    ("autodiff/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);", ""),
     ("autodiff/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
      "elses[n++] = or_zero(r, base ? base : t->adjoint[1]"),
     ("autodiff/replay.c", None, "return info->last_write < (outermost ? outermost : id);",
@@ -88,13 +90,11 @@ def build(folder, plant, o):
     if compiled:
         with open(os.path.join(ROOT, compiled), encoding="utf-8") as f:
             sources.append((compiled, f.read()))
-        with open(os.path.join(ROOT, "autodiff", "reverse.h"), encoding="utf-8") as f:
-            sources.append(("autodiff/reverse.h", f.read()))
-        for name in ("ir.h", "vyre.h", "mem.h", "diag_codes.h"):
-            with open(os.path.join(ROOT, "ir", name), encoding="utf-8") as f:
-                sources.append(("ir/" + name, f.read()))
-        with open(os.path.join(ROOT, "autodiff", "grad.h"), encoding="utf-8") as f:
-            sources.append(("autodiff/grad.h", f.read()))
+        for name in ("ir", "autodiff"):  # the copy's own folder is where its headers are looked for
+            for header in os.listdir(os.path.join(ROOT, name)):
+                if header.endswith(".h") and name + "/" + header != changed:
+                    with open(os.path.join(ROOT, name, header), encoding="utf-8") as f:
+                        sources.append((name + "/" + header, f.read()))
     for name, content in sources:
         with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
             f.write(content)

@@ -117,6 +117,8 @@ def cases_of(path):
         if re.search(r"^// STATUS: 1", run.split("\nprogram")[0], re.M) or name not in programs:
             unchecked.discard(name)
             continue
+        if "--grad" in options and "--groups" in options:
+            unchecked.discard(name)
         if "--grad" not in options or "--groups" in options:
             continue
         found = case(parts, programs[name], options)

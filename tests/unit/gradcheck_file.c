@@ -509,8 +509,9 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     vy_module *gm = ok ? derive(j, m, false, &d) : NULL;
     if (ok && !gm) {
         snprintf(message, sizeof message, "%s %u:%u %s", d.code, d.line, d.column, d.text);
-        // An atomic's old value has no derivative, nor has what it decides.
-        bool refused = strcmp(d.code, "E0503") == 0 || strstr(d.text, "old value of atomic");
+        // An atomic's old value has no derivative, nor has what it decides; nor bits made of floats.
+        bool refused = strcmp(d.code, "E0503") == 0 || strstr(d.text, "old value of atomic") ||
+                       strstr(d.text, "through a bitcast");
         ok = fail(j, refused ? "refused" : "grad");
     }
     if (ok && gradient_of(j, gm, &x, &g, "gradient")) {
