@@ -98,7 +98,8 @@ class Control:
             n = self.r.choice(whole)
             return [S("carried", "%s *= 0.9 + sin(@F(%s %% 5) * 0.4) * 0.3;" % (v, n)),
                     S("induction", "%s += %d;" % (n, self.r.randrange(1, 4)))]
-        form = self.r.choice(("%s = tanh(%s * 1.1 + {0});", "%s = sin({0} + %s * 1.3);",
+        # of slopes below 1 or so: a chaotic map makes rounding errors large
+        form = self.r.choice(("%s = tanh(%s * 0.9 + sin({0}) * 0.4);", "%s = sin(cos({0}) * 0.4 + %s * 0.9);",
                               "%s = 0.4 - %s * %s / (1 + %s * %s) + sin({0}) * 0.2;", "%s *= 0.8 + sin(%s) * 0.3;",
                               "%s = %s / (1.2 + %s * %s);"))
         return [S("carried", form % ((v,) * form.count("%s")), [self.number(c, "@F", 1)])]
