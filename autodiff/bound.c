@@ -56,23 +56,110 @@ static bool is_domain_extent(const vy_bounds *r, uint32_t id)
     return false;
 }
 
-// x − y of unsigned parameters, as it wraps: `0..N-1` with N = 0 runs four thousand million times.
+static bool fits(vy_type type, int64_t v)
+{
+    return vy_type_size(type) == 8 || (v >= INT32_MIN && v <= INT32_MAX);
+}
+
+static int64_t least_of_type(vy_type type)
+{
+    if (!vy_type_is_signed(type)) return 0;
+    return vy_type_size(type) == 8 ? INT64_MIN : INT32_MIN;
+}
+
+static int64_t least(const vy_program *p, uint32_t id, uint32_t depth);
+
+static int64_t least_of_operation(const vy_program *p, uint32_t id, uint32_t depth)
+{
+    const vy_inst *i = &p->insts.data[id];
+    const vy_type type = (vy_type)i->type;
+    const uint32_t n = i->nargs;
+    int64_t sum;
+    if (i->op == VY_OP_LOOP) return least(p, vy_arg(p, id, 0), depth);
+    const int64_t x = n > 0 ? least(p, vy_arg(p, id, 0), depth) : 0;
+    const int64_t y = n > 1 ? least(p, vy_arg(p, id, 1), depth) : 0;
+    const vy_scalar *k = n > 1 ? vy_id_const(p, vy_arg(p, id, 1)) : NULL;
+    switch (i->op) {
+    case VY_OP_CAST: {
+        // A length or number of an invocation that is 2³¹ at least has no memory to go with.
+        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
+        bool small = VY_IS_LEAF(vy_arg(p, id, 0)) && from == VY_U32 &&
+                     p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].kind != VY_LEAF_SCALAR;
+        bool wider = vy_type_size(type) > vy_type_size(from) && vy_type_is_integer(from);
+        return small || wider ? x : least_of_type(type);
+    }
+    case VY_OP_ADD:
+        if (__builtin_add_overflow(x, y, &sum) || !fits(type, sum)) break;
+        return sum;
+    case VY_OP_DIV: return k && k->i > 0 ? x / k->i : least_of_type(type);
+    case VY_OP_MAX: return x > y ? x : y;
+    case VY_OP_MIN: return x < y ? x : y;
+    case VY_OP_SELECT: {
+        const int64_t z = least(p, vy_arg(p, id, 2), depth);
+        return y < z ? y : z;
+    }
+    default: break;
+    }
+    return least_of_type(type);
+}
+
+// A number that the integer `id` reaches at least.
+static int64_t least(const vy_program *p, uint32_t id, uint32_t depth)
+{
+    const vy_type type = vy_id_type(p, id);
+    const vy_scalar *k = vy_id_const(p, id);
+    if (k) return k->i;
+    if (!vy_type_is_signed(type)) return 0;
+    return VY_IS_LEAF(id) || depth == MAX_DEPTH ? least_of_type(type)
+                                                : least_of_operation(p, id, depth + 1);
+}
+
+// Is the value of `id` that of its dimension, not only below?
+static bool is_exact(const vy_program *p, uint32_t id)
+{
+    return VY_IS_LEAF(id) && p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER;
+}
+
+// A sum or difference of two numbers of 32 bits as it wraps: `0..N-1` with N = 0 runs four thousand
+// million times.
+static vy_dim wrapped(const vy_bounds *r, vy_dim sum, vy_type type)
+{
+    if (!sum.id) return none;
+    vy_dim wrap = vy_dim_const(r->b, (int64_t)1 << 32), half = vy_dim_const(r->b, (int64_t)1 << 31);
+    if (!vy_type_is_signed(type))
+        return vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', sum, wrap), wrap);
+    vy_dim up = vy_dim_const(r->b, (int64_t)3 << 31);
+    sum = vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', sum, up), wrap);
+    return vy_dim_binary(r->b, '-', sum, half);
+}
+
+static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
+{
+    int64_t sum;
+    vy_dim bound = join(r, '+', upper_bound(r, x, depth), upper_bound(r, y, depth));
+    // One that would be less than the least is huge instead.  In 64 bits the dimension does not fit.
+    if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
+    bool down = __builtin_add_overflow(least(r->p, x, depth), least(r->p, y, depth), &sum) ||
+                !fits(type, sum);
+    if (!down) return bound;
+    return is_exact(r->p, x) && is_exact(r->p, y) ? wrapped(r, bound, type) : none;
+}
+
 static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
 {
-    if (vy_type_is_signed(type)) {
-        const vy_scalar *k = vy_id_const(r->p, y);
-        vy_dim bound = k && k->i >= 0 ? upper_bound(r, x, depth) : none;
-        return bound.id ? vy_dim_binary(r->b, '-', bound, vy_dim_const(r->b, k->i)) : none;
-    }
-    bool exact = type == VY_U32 && VY_IS_LEAF(x) && VY_IS_LEAF(y) &&
-                 r->p->leaves.data[VY_LEAF_INDEX(x)].kind != VY_LEAF_OVER &&
-                 r->p->leaves.data[VY_LEAF_INDEX(y)].kind != VY_LEAF_OVER;
-    if (!exact) return none;
-    vy_dim span = join(r, '-', leaf_bound(r, x), leaf_bound(r, y));
     const vy_scalar *k = vy_id_const(r->p, y);
-    if (k && k->u <= 1 && is_domain_extent(r, x)) return span;
-    vy_dim wrap = vy_dim_const(r->b, (int64_t)1 << 32);
-    return span.id ? vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', span, wrap), wrap) : none;
+    const bool one = k && (k->i == 0 || k->i == 1) && is_domain_extent(r, x);
+    const bool exact = is_exact(r->p, x) && is_exact(r->p, y) && vy_type_size(type) == 4;
+    if (exact) {
+        vy_dim span = join(r, '-', leaf_bound(r, x), leaf_bound(r, y));
+        return one ? span : wrapped(r, span, type);
+    }
+    int64_t low;
+    vy_dim bound = vy_type_is_signed(type) && k && k->i >= 0 ? upper_bound(r, x, depth) : none;
+    if (!bound.id) return none;
+    bool down = __builtin_sub_overflow(least(r->p, x, depth), k->i, &low) || !fits(type, low);
+    if (down && vy_type_size(type) == 4) return none;
+    return vy_dim_binary(r->b, '-', bound, vy_dim_const(r->b, k->i));
 }
 
 static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth)
@@ -86,7 +173,7 @@ static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth
     const vy_scalar *k = vy_id_const(p, b);
     vy_dim x, y;
     switch (i->op) {
-    case VY_OP_ADD: return join(r, '+', upper_bound(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_ADD: return addition(r, a, b, (vy_type)i->type, depth);
     case VY_OP_SUB: return difference(r, a, b, (vy_type)i->type, depth);
     case VY_OP_MUL:
         return natural ? join(r, '*', upper_bound(r, a, depth), upper_bound(r, b, depth)) : none;
@@ -122,6 +209,9 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
         vy_type from = vy_id_type(p, vy_arg(p, id, 0));
         bool keeps = vy_type_is_integer(from) &&
                      (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
+        // Cut down to 32 bits, a negative one may be anything.
+        if (keeps && vy_type_is_signed(from) && vy_type_size((vy_type)i->type) < vy_type_size(from))
+            keeps = least(p, vy_arg(p, id, 0), depth) >= INT32_MIN;
         return keeps ? upper_bound(r, vy_arg(p, id, 0), depth + 1) : none;
     }
     return bound_of_operation(r, id, depth + 1);

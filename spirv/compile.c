@@ -180,6 +180,14 @@ vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options, vy
     return vy_compile_module(&p, 1, options, diag);
 }
 
+vy_compiled *vy_compile_result(const vy_module *m, const vy_spirv_options *options, vy_diag *diag)
+{
+    uint32_t n = vy_module_pipeline_count(m);
+    if (n) return vy_compile_pipeline(vy_module_pipeline(m, n - 1), options, diag);
+    const vy_program *p = vy_module_program(m, 0);
+    return vy_compile_module(&p, p ? 1 : 0, options, diag);
+}
+
 void vy_compiled_free(vy_compiled *c)
 {
     if (!c) return;

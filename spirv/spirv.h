@@ -75,6 +75,10 @@ VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_
 // the pipeline to a plan.  The pipeline must come from a checked module.
 VY_API vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
                                         vy_diag *diag);
+// Compiles what a derivative's module stands for: its last pipeline, or its only program.  plans[0] of
+// the result is the whole run.
+VY_API vy_compiled *vy_compile_result(const vy_module *m, const vy_spirv_options *options,
+                                      vy_diag *diag);
 VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
 
 // Runs libspirv's validator for the target.  False with *diag (code INVALID_SPIRV) if it objects.

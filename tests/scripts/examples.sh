@@ -58,6 +58,24 @@ both() {
     compare out.$1 want.json "$3"
 }
 both f32 "$SRC/examples/gmm.vyre" 2e-6
+
+# A derivative of several kernels: the length of its tape depends on data.
+cat >turns.vyre <<'VYRE'
+program turns(x: in f32[N], y: out f32[N], N: u32) over(i: N)
+{
+    var s = x[i];
+    while s > 0.5 { s = s * sin(s); }
+    y[i] = s;
+}
+VYRE
+"$VYRE_GRAD" run turns.vyre --grad --json --engine eval --in x=0.6,1.2 >want.json ||
+    wrong "the interpreter on turns.vyre"
+"$bin/dozen_lines" turns.vyre x=0.6,1.2 >out.turns || wrong "dozen_lines turns.vyre"
+compare out.turns want.json 2e-6
+"$VYRE_GRAD" grad turns.vyre --with-value -o turns/ || wrong "grad -o turns/"
+"$bin/vulkan_only" turns/turns_grad.spv turns/turns_grad.json N=2 x=0.6,1.2 >out.turns ||
+    wrong "vulkan_only turns"
+compare out.turns want.json 2e-6
 "$VYRE_GRAD" devices | grep -q shader_float64 && both f64 gmm64.vyre 1e-12
 
 # fills, copies, workspaces through the manifest; a `?` output is given with its size

@@ -16,16 +16,15 @@ import subprocess
 import sys
 
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
-# Programs without `over`, those whose derivative is not that of the value (stop_grad), and bounds that a
-# double does not hold.
-LEFT_OUT = {"groups", "long", "no_domain", "stopped"}
+# Programs without `over`, and those whose derivative is not that of the value (stop_grad).
+LEFT_OUT = {"groups", "no_domain", "stopped"}
 
 
 def blocks(text):
     """Top-level declarations: (kind, name, text)."""
     bare = re.sub(r"//[^\n]*", lambda m: " " * len(m.group()), text)
     found, depth, start = [], 0, None
-    for m in re.finditer(r"[{}]|^(?:program|fn|const)\b", bare, re.M):
+    for m in re.finditer(r"[{}]|^(?:program|pipeline|fn|const)\b", bare, re.M):
         if m.group() == "{":
             depth += 1
         elif m.group() == "}":
@@ -100,7 +99,7 @@ def case(blocks_, program, options):
     for key in ("of", "wrt"):
         if "--" + key in options:
             lines.append("// %s: %s" % (key, options["--" + key][0]))
-    others = [b for b in blocks_ if not name_of(b)]
+    others = [b for b in blocks_ if not re.match(r"program|pipeline", b)]
     return "\n".join(lines + others + [program]) + "\n"
 
 
@@ -113,18 +112,19 @@ def cases_of(path):
     for run in re.split(r"^// RUN: ", text, flags=re.M)[1:]:
         line = run.split("\n")[0]
         options = options_of(line)
-        name = options.get("-p", [list(programs)[0]])[0]
-        if re.search(r"^// STATUS: 1", run.split("\nprogram")[0], re.M) or name not in programs:
-            unchecked.discard(name)
-            continue
-        if "--grad" in options and "--groups" in options:
-            unchecked.discard(name)
-        if "--grad" not in options or "--groups" in options:
-            continue
-        found = case(parts, programs[name], options)
-        if found and name not in LEFT_OUT:
-            unchecked.discard(name)
-            yield name, found
+        for name in options.get("-p", [list(programs)[0]])[0].strip("{}").split(","):
+            if re.search(r"^// STATUS: 1", run.split("\nprogram")[0], re.M) or name not in programs:
+                unchecked.discard(name)
+                continue
+            derived = "--grad" in options or line.startswith("vyre-grad check ")
+            if derived and "--groups" in options:
+                unchecked.discard(name)
+            if not derived or "--groups" in options:
+                continue
+            found = case(parts, programs[name], options)
+            if found and name not in LEFT_OUT:
+                unchecked.discard(name)
+                yield name, found
     for name in sorted(unchecked - LEFT_OUT):
         print("%s: no RUN line checks program %s" % (path, name))
         sys.exit(1)

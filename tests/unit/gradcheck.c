@@ -26,6 +26,13 @@ static uint64_t next_random(uint64_t *s)
     return z ^ (z >> 31);
 }
 
+static int64_t integer_of(const gradcheck_scalar *s)
+{
+    if (s->whole) return s->whole;
+    if (!(fabs(s->value) < 0x1p63)) return s->value > 0 ? INT64_MAX : INT64_MIN;
+    return (int64_t)s->value;
+}
+
 static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
 {
     const vy_dim_node *d = &p->dims.data[id];
@@ -34,7 +41,7 @@ static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
     if (d->op == VY_DIM_SCALAR) {
         for (int i = 0; i < 8 && c->scalars[i].name; i++)
             if (strcmp(c->scalars[i].name, p->scalars.data[d->value].name) == 0)
-                return (int64_t)c->scalars[i].value;
+                return integer_of(&c->scalars[i]);
         return 0;
     }
     int64_t a = dim_value(c, p, d->a), b = dim_value(c, p, d->b);
@@ -76,7 +83,7 @@ static void make_image(const gradcheck *c, const vy_program *p, image *m)
             if (vy_type_is_float(p->scalars.data[i].type))
                 v.f = c->scalars[k].value;
             else
-                v.i = (int64_t)c->scalars[k].value;
+                v.i = integer_of(&c->scalars[k]);
         }
         m->scalars[m->scalar_count++] = (vy_eval_scalar){p->scalars.data[i].name, v};
     }

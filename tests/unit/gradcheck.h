@@ -12,6 +12,7 @@
 typedef struct gradcheck_scalar {
     const char *name;
     double value;
+    int64_t whole; // an integer that a double does not hold; 0: value
 } gradcheck_scalar;
 
 typedef struct gradcheck_data { // contents of one buffer; others are random in [0.3, 1.6]

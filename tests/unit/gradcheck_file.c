@@ -60,7 +60,9 @@ static void read_directives(job *j, uint32_t *first)
         char *is = strchr(w, '=');
         if (!is) break;
         *is = 0;
-        c->scalars[n] = (gradcheck_scalar){w, strtod(is + 1, NULL)};
+        char *end;
+        const int64_t whole = strtoll(is + 1, &end, 10);
+        c->scalars[n] = (gradcheck_scalar){w, strtod(is + 1, NULL), *end ? 0 : whole};
     }
     n = 0;
     for (char *w = (s = directive(j, "data")) ? strtok_r(s, " ", &save) : NULL; w && n < 8;
