@@ -47,6 +47,7 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth);
 // is 1 at least.
 static bool is_domain_extent(const vy_bounds *r, uint32_t id)
 {
+    if (!VY_IS_LEAF(id)) return false;
     const vy_leaf *l = &r->p->leaves.data[VY_LEAF_INDEX(id)];
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
         const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[k].extent.id];
