@@ -36,7 +36,7 @@ INSIDES = OUTSIDES + VALUES + (
 WEIGHT = dict.fromkeys(("for rev step", "for signed", "for rev signed", "triangular loop", "atomic_add",
                         "atomic_sub", "tuple", "call buffer", "integer assign", "clear local", "zero", "bool",
                         "whole local", "return", "for step", "overwrite", "masked if", "scope"), 2)
-WEIGHT.update({"atomic integer": 3, "atomic counter": 4, "while": 3, "data loop": 2, "tuple": 3,
+WEIGHT.update({"atomic integer": 3, "atomic counter": 6, "while": 3, "data loop": 2, "tuple": 3,
                "call buffer": 3, "integer assign": 3})
 
 

@@ -73,8 +73,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
      "if (counts) in[n] = vy_int(r->b, VY_U32, 1).id;"),
     ("autodiff/counter.c", None, "most->id = vy_max(w->b, (vy_value){most->id}, (vy_value){most[-1].id}).id;",
      ""),
-    ("autodiff/counter.c", None, "context == opener)\n            w->variables.data[v].id = number(w, 0);",
-     "context == opener)\n            w->variables.data[v].id = number(w, 1);"),
+    ("autodiff/sweep_control.c", None, "clear_local_adjoints(r, opener);", ""),
 )
 
 
@@ -116,7 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.environ.get("BUILD") or os.path.join(ROOT, "build"))
-    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
     o = parser.parse_args()

@@ -75,10 +75,10 @@ class Statements:
     def s_bool(self, c):
         found = [v[0] for v in c.vars if v[1] == "bool" and v[2]]
         e = self.condition(c, 2)
-        if found and self.chance(0.5):
+        if found and self.chance(0.7):
             return [S("bool assign", self.r.choice(("%s = {0};", "%s &= {0};", "%s |= {0};", "%s ^= {0};"))
                       % self.r.choice(found), [e])]
-        name, mutable = c.name("b"), self.chance(0.5)
+        name, mutable = c.name("b"), self.chance(0.8)
         c.vars.append((name, "bool", mutable))
         return [S("bool", "%s %s = {0};" % ("var" if mutable else "let", name), [e])]
 
