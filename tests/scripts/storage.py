@@ -120,7 +120,7 @@ def main():
             ways += n or 0
     print("\n".join(bad))
     print("%d commands, %d keep something, %d other ways" % (len(seen), kept, ways))
-    return 1 if bad or kept < 25 or ways < 2 * kept else 0
+    return 1 if bad or kept < 25 or ways < kept + 40 else 0
 
 
 if __name__ == "__main__":
