@@ -46,6 +46,8 @@ static void copy_workgroup(reverse *r, vy_program *p)
     memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
     p->has_workgroup = r->p->has_workgroup;
     p->fast_math = r->p->fast_math;
+    // What counts and what then fills as many rows must decide alike; of those that fill, tape.c knows.
+    p->exact = r->p->exact || r->counting;
     p->line = r->p->line;
     // A derivative needs more registers than its primal, and 128 invocations per group are all that
     // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller

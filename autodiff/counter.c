@@ -81,20 +81,20 @@ static void add_counters(rewriter *w)
     }
 }
 
-// What is more than an expression: it writes, or has loops or conditional loads, whose values could go
-// on a tape for an iteration that never is.
-static void find_busy_conditions(rewriter *w)
+// What is more than an expression of carried values and of memory that stays: its values could go on a
+// tape for an iteration that never is.
+static void find_busy_conditions(rewriter *w, const uint8_t *written)
 {
     for (uint32_t id = 1; id < w->p->insts.count; id++) {
         if (w->p->insts.data[id].op != VY_OP_TEST) continue;
         uint32_t opener = w->s.partner[id];
         for (uint32_t k = opener + 1; k < id && !w->busy[opener]; k++) {
-            vy_op op = (vy_op)w->p->insts.data[k].op;
-            vy_effect effect = vy_op_infos[op].effect;
-            bool nested = w->s.parent[k] != opener && op != VY_OP_CARRY;
-            w->busy[opener] =
-                effect == VY_WRITE || (nested && effect != VY_PURE && effect != VY_CTRL);
-            w->busy[opener] |= op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+            const vy_inst *i = &w->p->insts.data[k];
+            vy_effect effect = vy_op_infos[i->op].effect;
+            bool fixed = effect == VY_READ && !written[i->aux];
+            bool simple =
+                effect == VY_PURE || fixed || i->op == VY_OP_CARRY || i->op == VY_OP_RESULT;
+            w->busy[opener] = !simple;
         }
     }
 }
@@ -361,10 +361,16 @@ bool vy_count_loops(vy_program *p, uint32_t **hints, vy_counter_vec *counters)
     w.map = zeroed(&w, sizeof *w.map);
     w.first = zeroed(&w, sizeof *w.first);
     w.busy = zeroed(&w, sizeof *w.busy);
+    uint8_t *written = vy_realloc(NULL, p->buffers.count);
+    if (!written) w.oom = true;
+    for (uint32_t i = 0; written && i < p->buffers.count; i++) written[i] = 0;
+    for (uint32_t id = 1; written && id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
+            written[p->insts.data[id].aux] = 1;
     if (!w.oom && !vy_structure_make(p, &w.s)) w.oom = true;
     vy_program *fresh = NULL;
     if (!w.oom && (w.b = vy_rebuild_begin(p))) {
-        find_busy_conditions(&w);
+        find_busy_conditions(&w, written);
         add_counters(&w);
         fresh = rewrite(&w);
     }
@@ -380,6 +386,7 @@ bool vy_count_loops(vy_program *p, uint32_t **hints, vy_counter_vec *counters)
     vy_free(w.map);
     vy_free(w.first);
     vy_free(w.busy);
+    vy_free(written);
     vy_vec_free(&w.variables);
     vy_vec_free(&w.threads);
     return fresh != NULL;

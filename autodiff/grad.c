@@ -92,6 +92,7 @@ static uint32_t recorder(const reverse *r, uint32_t root)
 bool vy_reverse_poison(reverse *r, const vy_program *p)
 {
     bool found = false;
+    uint32_t stuck = 0;
     for (uint32_t id = 1; id < p->insts.count && !r->failed; id++) {
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
@@ -110,11 +111,17 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
             }
             // The copy that records it is the next one out that may have the value.
             uint32_t keeper = recorder(r, l->axis);
-            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) continue;
+            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) {
+                stuck = l->index;
+                continue;
+            }
             r->kept[l->index] = keeper + 1;
             found = true;
         }
     }
+    if (stuck && !found && !r->failed)
+        vy_reverse_fail(r, VY_E_INTERNAL, stuck, NULL,
+                        "a kept value cannot be had where it is needed");
     return found;
 }
 

@@ -114,6 +114,15 @@ static uint32_t common_scope(const reverse *r, uint32_t a, uint32_t b)
     return a;
 }
 
+// An array that is used before it is cleared, or outside the loop that clears it (`local a: f32[3]
+// undefined;`), counts as cleared at the beginning, or around both, too.
+static void meet_access(const reverse *r, reverse_buffer *info, uint32_t scope)
+{
+    uint32_t home = info->clears ? common_scope(r, info->home, scope) : 0;
+    info->clears += !info->clears || home != info->home;
+    info->home = home;
+}
+
 static void scan_buffers(reverse *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
@@ -122,6 +131,8 @@ static void scan_buffers(reverse *r)
         reverse_buffer *info = &r->buffers[i->aux];
         if (i->op == VY_OP_ZERO) // unrolling has made several out of one
             info->home = info->clears++ ? common_scope(r, info->home, r->scope[id]) : r->scope[id];
+        else if (r->p->buffers.data[i->aux].cls == VY_LOCAL)
+            meet_access(r, info, r->scope[id]);
         if (i->op == VY_OP_LOAD) {
             info->loaded = true;
             info->sites += vy_is_active(r, id);

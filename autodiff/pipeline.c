@@ -275,7 +275,10 @@ static bool make_pipeline(reverse *r, vy_program *p)
 bool vy_reverse_result(reverse *r, vy_program *p)
 {
     if (!vy_reverse_finish(r, p)) return false;
-    if (!r->counters_used || !vy_program_find_buffer(p, r->base_name).id) return true;
+    if (!r->counters_used || !vy_program_find_buffer(p, r->base_name).id) {
+        p->exact = r->p->exact; // nothing else counts for it
+        return true;
+    }
     r->out->programs.count--; // it comes last
     p->name = suffixed(r, "reverse");
     if (p->name) return make_pipeline(r, p);

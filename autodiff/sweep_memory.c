@@ -181,8 +181,8 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     vy_op op = (vy_op)i->op;
     if ((r->buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
     if (op == VY_OP_ZERO) {
-        // What was in the array before came to nothing.  Where there is one clear only, the adjoint
-        // starts from zero anyway: at the beginning of the reverse, or of each iteration.
+        // What was in the array before came to nothing.  Where there is one clear only (`clears`
+        // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
         const reverse_buffer *info = &r->buffers[i->aux];
         if (info->clears > 1 && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;

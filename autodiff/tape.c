@@ -126,6 +126,7 @@ static void declare_counters(reverse *r)
     }
     r->counters_used = used;
     if (!used) return;
+    vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
     vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
     r->base = vy_param_buffer(r->b, free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
     if (!r->base) return;
@@ -343,6 +344,8 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
 {
     uint32_t root = r->replaying;
     if (!r->kept[id] || !root || !vy_encloses(r, keeper_of(r, id), root)) return 0;
+    // A loop that runs again asks its condition once more than there are iterations.
+    if (r->untested && r->home[id] == r->untested) return 0;
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);

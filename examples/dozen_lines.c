@@ -37,8 +37,9 @@ static vy_compiled *differentiate(const char *file, const char *text, size_t siz
     else
         d = *vy_module_diag(module);
     if (gradient && vy_optimize(gradient, &(vy_opt_options){.level = 2}))
-        compiled = vy_compile_result(
-            gradient, &(vy_spirv_options){.enabled = features, .validate = true}, &d);
+        compiled =
+            vy_compile_result(gradient, &(vy_spirv_options){.enabled = features, .validate = true},
+                              &d);
     if (!compiled) show(&d, file, text, size);
     vy_module_free(gradient);
     vy_module_free(module);

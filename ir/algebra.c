@@ -10,7 +10,7 @@
 
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c)
 {
-    if (!p->fast_math) return true;
+    if (!p->fast_math || p->exact) return true;
     uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
     vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
     if (!map) vy_fail_oom(p->module);

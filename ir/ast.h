@@ -255,6 +255,7 @@ struct vy_func { // function, program or pipeline
     uint8_t results[VY_MAX_RANK];
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
+    bool exact;                   // `@exact program`
     vy_stmt *last;                // of the body
     vy_callee *callees;
     uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done

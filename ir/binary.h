@@ -11,7 +11,7 @@
 //
 // Payload: numbers as LEB128, signed ones in zigzag, strings as length and bytes, in this order:
 //   order, file; names (debug names, by first use); programs:
-//     name, line, workgroup ×3, written by the user?
+//     name, line, workgroup ×3, flags (1: it was written by the user, 2: @exact)
 //     scalars (name, type, line)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)

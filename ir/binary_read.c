@@ -154,7 +154,9 @@ static void read_declarations(reader *r, vy_program *p)
     p->name = vy_binary_get_name(r);
     p->line = get32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = get32(r);
-    p->has_workgroup = vy_binary_get_max(r, 1) != 0;
+    uint64_t flags = vy_binary_get_max(r, 3);
+    p->has_workgroup = flags & 1;
+    p->exact = flags >> 1 != 0;
     read_scalars(r, p);
     read_dims(r, p);
     uint32_t n = vy_binary_get_count(r, 10);

@@ -128,7 +128,7 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     vy_binary_put_string(w, p->name);
     vy_binary_put(w, p->line);
     for (int k = 0; k < 3; k++) vy_binary_put(w, p->workgroup[k]);
-    vy_binary_put(w, p->has_workgroup);
+    vy_binary_put(w, p->has_workgroup | p->exact << 1);
     vy_binary_put(w, p->scalars.count);
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         vy_binary_put_string(w, p->scalars.data[i].name);

@@ -133,6 +133,7 @@ static bool find_buffers(check *c)
     bool intermediates = false;
     if (!sig->signature || sig->overs.count || sig->has_workgroup || w[0] * w[1] * w[2] != 1)
         return malformed(c, "it has a domain");
+    if (sig->exact) return malformed(c, "it is @exact, as only programs are");
     for (uint32_t id = 1; id < sig->buffers.count; id++) {
         const vy_buf *b = &sig->buffers.data[id];
         if (b->cls > VY_INOUT || (b->workspace && b->cls != VY_INOUT) || b->view_of)

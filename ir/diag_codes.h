@@ -15,7 +15,7 @@ X(UTF8,              "E0102", PROGRAM, "save the file as UTF-8 text")
 X(COMMENT,           "E0103", PROGRAM, "close the comment with `*/`")
 X(NUMBER,            "E0104", PROGRAM, "write numbers like 12, 0x1F, 3u, 1.5, 1e-6, 2.5f64")
 X(SYNTAX,            "E0105", PROGRAM, "see docs/language.md")
-X(ATTRIBUTE,         "E0106", PROGRAM, "attributes are @set(n), @binding(n), @workspace, @init(ones), @init(NAME) before a buffer parameter, @order(n) in a module")
+X(ATTRIBUTE,         "E0106", PROGRAM, "attributes are @set(n), @binding(n), @workspace, @init(ones), @init(NAME) before a buffer parameter, @exact before `program`, @order(n) in a module")
 X(NOT_YET,           "E0107", PROGRAM, "leave it out for now")
 X(KEYWORD,           "E0108", PROGRAM, "choose another name")
 /* E02xx types and names */

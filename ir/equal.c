@@ -125,7 +125,8 @@ static uint32_t next_fixed(const vy_program *p, uint32_t id)
 static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
-    if (!same_name(a->name, b->name) || memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
+    if (!same_name(a->name, b->name) || a->exact != b->exact ||
+        memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;
     for (uint32_t i = 0; i < a->scalars.count; i++)

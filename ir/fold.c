@@ -159,9 +159,10 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
 #define INNER(n, OP) made_by(f, n, VY_OP_##OP)
 #define CHAIN(OP) (f->k[1] && const_second(f, 0, VY_OP_##OP))
 #define EXACT true
-#define NSZ f->b->p->fast_math
-#define NNAN f->b->p->fast_math
-#define ASSOC f->b->p->fast_math
+#define FAST (f->b->p->fast_math && !f->b->p->exact)
+#define NSZ FAST
+#define NNAN FAST
+#define ASSOC FAST
 
 // clang-format off
 //    op      operands  needs  when                           then
@@ -281,6 +282,15 @@ static uint32_t apply_rules(const fold_context *f)
     return 0;
 }
 
+// Does every device compute it with the bits that vy_scalar_eval gives?  Functions and quotients have a
+// few ULP on a device, and an fma may round twice.
+static bool rounds_alike(vy_op op, vy_type in)
+{
+    _Static_assert(VY_OP_HYPOT + 1 == VY_OP_LOAD, "functions stand together, before memory");
+    if (!vy_type_is_float(in)) return true;
+    return op != VY_OP_DIV && op != VY_OP_FMA && (op < VY_OP_SQRT || op > VY_OP_HYPOT);
+}
+
 uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args)
 {
@@ -295,6 +305,7 @@ uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
         else
             all = false;
     }
+    if (b->p->exact && !rounds_alike(op, f.in)) all = false;
     vy_scalar v;
     // stop_grad of a constant is the constant: nothing flows into either.
     if (all && vy_scalar_eval(op, f.in, type, f.values, aux, false, &v))

@@ -153,6 +153,7 @@ struct vy_program {
     vy_scalar_vec scalars;
     vy_over_vec overs;
     bool fast_math; // how builders of derived code may fold
+    bool exact;     // `@exact`: overrides fast_math, see vy_exact
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
 };
 

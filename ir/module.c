@@ -97,6 +97,8 @@ void vy_program_workgroup(const vy_program *p, uint32_t xyz[3])
     memcpy(xyz, p->workgroup, sizeof p->workgroup);
 }
 
+bool vy_program_exact(const vy_program *p) { return p->exact; }
+
 // -------------------------------------------------------------------------------------- dimensions
 static vy_dim dim_node(vy_builder *b, vy_dim_node node)
 {
@@ -302,6 +304,14 @@ void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z)
     if (vy_builder_failed(b)) return;
     b->p->has_workgroup = true;
     b->p->workgroup[0] = x, b->p->workgroup[1] = y, b->p->workgroup[2] = z;
+}
+
+void vy_exact(vy_builder *b)
+{
+    if (vy_builder_failed(b)) return;
+    if (b->p->signature || b->p->insts.count > 1)
+        vy_build_fail(b, VY_E_API, "vy_exact: call it for a program, before its first instruction");
+    b->p->exact = true;
 }
 
 vy_value vy_over(vy_builder *b, const char *name, vy_dim extent)

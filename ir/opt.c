@@ -88,7 +88,10 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
     static const vy_opt_options defaults = {.level = 2};
     const vy_opt_options *o = options ? options : &defaults;
     if (!vy_module_ok(m)) return false;
-    for (uint32_t i = 0; i < m->programs.count; i++) m->programs.data[i]->fast_math |= o->fast_math;
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        m->programs.data[i]->fast_math |= o->fast_math;
+        vy_reshape(m->programs.data[i], o->lanes);
+    }
     for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
         if (o->level < pipeline[pass].level &&
             !(o->unchecked && pipeline[pass].run == vy_pass_guards))

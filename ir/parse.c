@@ -346,11 +346,34 @@ static void parse_constant(vy_front *f)
     f->consts_tail = &d->next;
 }
 
+// The list a declaration goes into.
+static void append(vy_func *fn, vy_func ***tail)
+{
+    **tail = fn;
+    *tail = &fn->next;
+}
+
+static void parse_exact(vy_front *f)
+{
+    vy_token at = f->tok;
+    vy_advance(f);
+    if (!vy_accept(f, TK_PROGRAM)) {
+        vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it right before `program`",
+                       "attribute `exact` does not stand before a program");
+        return;
+    }
+    vy_func *fn = parse_program(f);
+    fn->exact = true;
+    append(fn, &f->funcs_tail);
+}
+
 static void parse_module_attribute(vy_front *f)
 {
     vy_token at = f->tok;
     vy_advance(f);
-    if (vy_at_word(f, "order")) {
+    if (vy_at_word(f, "exact")) {
+        parse_exact(f);
+    } else if (vy_at_word(f, "order")) {
         vy_advance(f);
         if (f->has_order)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
@@ -366,13 +389,6 @@ static void parse_module_attribute(vy_front *f)
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
                        "there is no attribute %s of a declaration", vy_token_text(&f->tok, text));
     }
-}
-
-// The list a declaration goes into.
-static void append(vy_func *fn, vy_func ***tail)
-{
-    **tail = fn;
-    *tail = &fn->next;
 }
 
 bool vy_parse_text(vy_front *f)

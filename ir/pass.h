@@ -77,4 +77,7 @@ bool vy_loop_never(vy_type t, const vy_scalar *from, const vy_scalar *to);
 // Integer constant as a signed 64-bit number; false if `id` is none or it does not fit.
 bool vy_id_int(const vy_program *p, uint32_t id, int64_t *out);
 
+// Workgroups whose rows fill `lanes`, where the program cannot tell (reshape.c).
+void vy_reshape(vy_program *p, uint32_t lanes);
+
 #endif

@@ -214,6 +214,7 @@ enum { LINE = 100 };
 void print_head(printer *o)
 {
     uint32_t start = o->out.count;
+    if (o->p->exact) print_str(o, "@exact ");
     print_str(o, o->p->signature ? "pipeline " : "program ");
     print_identifier(o, o->p->name);
     print_str(o, "(");

@@ -168,6 +168,15 @@ static bool is_logic(const printer *o, uint32_t id)
            is_cheap(o, vy_arg(o->p, id, 1), &budget);
 }
 
+// Do the operands from `first` on show their type, or are they all literals?
+static bool shows_type(const printer *o, uint32_t id, uint32_t first)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    for (uint32_t k = first; k < i->nargs; k++)
+        if (!vy_id_const(o->p, vy_arg(o->p, id, k))) return true;
+    return false;
+}
+
 static void print_infix(printer *o, uint32_t id, int outer)
 {
     const vy_inst *i = &o->p->insts.data[id];
@@ -184,9 +193,9 @@ static void print_infix(printer *o, uint32_t id, int outer)
         text = i->op == VY_OP_OR ? "||" : "&&";
     }
     // Comparisons of comparisons, and | beside &, get brackets: C readers stumble over them.
-    bool brackets = mine < outer;
+    bool brackets = mine < outer, typed = shows_type(o, id, 0);
     if (brackets) print_str(o, "(");
-    print_expr(o, a, mine >= 3 && mine <= 7 ? mine + 1 : mine, true);
+    print_expr(o, a, mine >= 3 && mine <= 7 ? mine + 1 : mine, typed);
     print_str(o, " ");
     print_str(o, text);
     print_str(o, " ");
@@ -238,15 +247,6 @@ void print_atomic(printer *o, uint32_t id)
         print_expr(o, vy_arg(o->p, id, k), ANY, true);
     }
     print_str(o, ")");
-}
-
-// Do the operands from `first` on show their type, or are they all literals?
-static bool shows_type(const printer *o, uint32_t id, uint32_t first)
-{
-    const vy_inst *i = &o->p->insts.data[id];
-    for (uint32_t k = first; k < i->nargs; k++)
-        if (!vy_id_const(o->p, vy_arg(o->p, id, k))) return true;
-    return false;
 }
 
 static void print_call(printer *o, uint32_t id)

@@ -87,6 +87,9 @@ typedef struct marker {
     vy_sweep *w;
     uint32_t *stack; // every instruction is pushed at most once
     uint32_t count;
+    uint8_t *read;    // by buffer: a load of it is needed, or somebody outside sees it
+    uint32_t *writes; // by instruction: the write to the same buffer before it
+    uint32_t *last;   // by buffer: its last write
 } marker;
 
 static void need(marker *m, uint32_t id)
@@ -131,6 +134,14 @@ static void need_slot(marker *m, uint32_t opener, uint32_t k)
     need(m, vy_arg(p, end, k));
 }
 
+// An access is needed: so is whatever else writes the buffer.
+static void need_writes(marker *m, uint32_t buffer)
+{
+    if (m->read[buffer]) return;
+    m->read[buffer] = 1;
+    for (uint32_t id = m->last[buffer]; id; id = m->writes[id]) need(m, id);
+}
+
 static void visit(marker *m, uint32_t id)
 {
     const vy_program *p = m->w->old;
@@ -145,20 +156,46 @@ static void visit(marker *m, uint32_t id)
         need_slot(m, m->w->s.partner[vy_arg(p, id, 0)], inst->aux);
     else
         need_args(m, id, 0, inst->nargs);
+    if (vy_op_is_memory(op)) need_writes(m, inst->aux);
+}
+
+// Memory that nobody outside sees: writes to it are needed where a read is.
+static bool is_private(const vy_program *p, uint32_t buffer)
+{
+    const vy_buf *b = &p->buffers.data[buffer];
+    return b->cls == VY_LOCAL || b->cls == VY_SHARED || b->workspace;
+}
+
+static bool marker_begin(marker *m, vy_sweep *w)
+{
+    const vy_program *p = w->old;
+    *m = (marker){.w = w};
+    m->stack = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m->stack);
+    m->writes = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m->writes);
+    m->last = vy_arena_alloc(&w->arena, (size_t)p->buffers.count * sizeof *m->last);
+    m->read = vy_arena_alloc(&w->arena, p->buffers.count);
+    if (!m->stack || !m->writes || !m->last || !m->read) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_infos[i->op].effect != VY_WRITE) continue;
+        m->writes[id] = m->last[i->aux];
+        m->last[i->aux] = id;
+    }
+    return true;
 }
 
 bool vy_sweep_mark(vy_sweep *w, bool keep_all)
 {
     const vy_program *p = w->old;
-    marker m = {.w = w};
-    m.stack = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m.stack);
-    if (!m.stack) {
-        vy_fail_oom(p->module);
-        return false;
-    }
+    marker m;
+    if (!marker_begin(&m, w)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        bool root = vy_op_infos[op].effect == VY_WRITE || op == VY_OP_BARRIER;
+        bool write = vy_op_infos[op].effect == VY_WRITE;
+        bool root = (write && !is_private(p, p->insts.data[id].aux)) || op == VY_OP_BARRIER;
         if (!root && !(keep_all && !vy_is_marker(op))) continue;
         if (!w->live[id]) {
             w->live[id] = 1;

@@ -197,6 +197,7 @@ VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
 VY_API uint32_t vy_program_over_count(const vy_program *p);
 VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
+VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
 // Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer
 // scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what num_groups stands
@@ -207,6 +208,8 @@ VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the 
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
                                   const int64_t *lengths, const int64_t *groups, int64_t *values,
                                   vy_dim_state *states);
+// Is a row of its workgroup a multiple of `lanes`?
+VY_API bool vy_program_row_fills(const vy_program *p, uint32_t lanes);
 // Turns that the loops of one invocation take together, at most, given the values of scalars (by index)
 // and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory is out); such
 // a loop counts as one turn.
@@ -262,6 +265,11 @@ VY_API void vy_buffer_workspace(vy_builder *b, vy_buffer buf);
 // What an `out` or workspace buffer starts with (from: for VY_INIT_COPY, else NULL).
 VY_API void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from);
 VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
+// Floats of this program are computed as written, in every float mode (text: `@exact program`): nothing
+// is contracted or reassociated, f32 functions are the library's and not the device's, and the builder
+// computes only what every device rounds alike.  So two programs that share a computation get the same
+// bits.  To be called before the first instruction; not for pipelines (E0003).
+VY_API void vy_exact(vy_builder *b);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
 VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
@@ -397,11 +405,13 @@ VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {
-    int level;         // 0 … 3
-    bool fast_math;    // rules that give up exactness
-    bool unchecked;    // drop range guards
-    uint32_t chunk;    // iterations per turn of innermost loops, for drivers that count turns; 0: 1
-    bool subgroup_add; // the device has subgroup arithmetic: sums may use it
+    int level;      // 0 … 3
+    bool fast_math; // rules that give up exactness
+    bool unchecked; // drop range guards
+    uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
+                    // drivers that run lanes beyond the row; 0: leave them
+    bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);

@@ -204,7 +204,7 @@ static void declare_entry(vy_fn *f, uint32_t function, const char *entry)
     vy_spv_name(m, function, entry);
 }
 
-// --precise: keep −0, inf and nan, round to nearest even, as far as the device was said to.
+// --precise and @exact: keep −0, inf and nan, round to nearest even, as far as the device was said to.
 static void float_controls(vy_fn *f, uint32_t function)
 {
     static const struct {
@@ -216,7 +216,7 @@ static void float_controls(vy_fn *f, uint32_t function)
         {VY_F64, VY_FEATURE_BIT(SIGNED_ZERO_INF_NAN_64), VY_FEATURE_BIT(ROUNDING_RTE_64)},
     };
     vy_spv *m = f->m;
-    if (!m->options->precise) return;
+    if (!f->exact) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!m->types[rows[i].type]) continue;
         vy_features have = m->options->enabled & (rows[i].keep | rows[i].round);
@@ -264,7 +264,7 @@ bool vy_emit_kernel(vy_spv *m, const vy_program *p, const char *entry, vy_descri
         f.facts = &facts;
         f.d = d;
         f.block = label;
-        f.exact = m->options->precise;
+        f.exact = m->options->precise || p->exact;
         f.lines = m->file != 0;
         f.names = !m->options->strip;
         ok = emit_all(&f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // emit_math.c: elementary functions: the device's (GLSL.std.450) or our own (library.c).
 //
-//             default            --precise
+//             default            --precise, @exact
 //   f32       MATH native,       ours
 //             LIB ours
 //   f64       ours: GLSL.std.450 has none of them for f64
@@ -111,7 +111,7 @@ uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t code)
     for (uint32_t k = 0; k < in->nargs && k < 2; k++)
         x[k] = vy_cast_id(f, work, t, vy_val(f, vy_arg(f->p, i, k)));
     bool has_native = code || op == VY_OP_POW || op == VY_OP_ATAN2;
-    bool use_native = work == VY_F32 && has_native && !f->m->options->precise && !f->library;
+    bool use_native = work == VY_F32 && has_native && !f->exact;
     const vy_scalar *y = op == VY_OP_POW ? vy_id_const(f->p, vy_arg(f->p, i, 1)) : NULL;
     if (y) r = pow_constant(f, work, x[0], y->f, use_native);
     if (r) return vy_cast_id(f, t, work, r);

@@ -159,6 +159,13 @@ static void warn_of_turns(const command *c, const binding *b)
              "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
              "%u without a word: the results may be wrong; use another device or --engine eval",
              vy_program_name(worst), (unsigned long long)n, device->name, device->loop_turn_limit);
+    else if (!complete && !runnable_rows_fill(b->what, device->subgroup_size))
+        note(
+            c,
+            "warning: %s: a loop whose length depends on data, and rows of workgroups that are no "
+            "multiple of %u: %s runs the lanes beyond them too, and may leave the loop early without "
+            "a word; use `workgroup(64)`, another device or --engine eval",
+            runnable_name(b->what), device->subgroup_size, device->name);
 }
 
 static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)

@@ -111,3 +111,12 @@ uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
     }
     return most;
 }
+
+bool runnable_rows_fill(runnable r, uint32_t lanes)
+{
+    if (!r.pipeline) return vy_program_row_fills(r.program, lanes);
+    const vy_module *m = vy_pipeline_module(r.pipeline);
+    for (uint32_t i = 0; i < vy_module_program_count(m); i++)
+        if (!vy_program_row_fills(vy_module_program(m, i), lanes)) return false;
+    return true;
+}

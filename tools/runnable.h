@@ -29,4 +29,7 @@ bool runnable_default_of(runnable r, vy_buffer b);
 uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
                         const vy_dim_state *states, const vy_program **worst, bool *complete);
 
+// Do the rows of all workgroups that it dispatches fill `lanes`?
+bool runnable_rows_fill(runnable r, uint32_t lanes);
+
 #endif

@@ -93,7 +93,13 @@ class Control:
         v = self.named(c, "@F", True)
         if not v or not self.chance(chance):
             return []
-        form = self.r.choice(("%s = tanh(%s * 1.1 + {0});", "%s = sin({0} + %s * 1.3);",
+        whole = [w[0] for w in c.vars if w[1] == "i32" and w[2]]
+        if whole and self.chance(0.4):  # an induction, which the reverse needs but must not keep
+            n = self.r.choice(whole)
+            return [S("carried", "%s *= 0.9 + sin(@F(%s %% 5) * 0.4) * 0.3;" % (v, n)),
+                    S("induction", "%s += %d;" % (n, self.r.randrange(1, 4)))]
+        # of slopes below 1 or so: a chaotic map makes rounding errors large
+        form = self.r.choice(("%s = tanh(%s * 0.9 + sin({0}) * 0.4);", "%s = sin(cos({0}) * 0.4 + %s * 0.9);",
                               "%s = 0.4 - %s * %s / (1 + %s * %s) + sin({0}) * 0.2;", "%s *= 0.8 + sin(%s) * 0.3;",
                               "%s = %s / (1.2 + %s * %s);"))
         return [S("carried", form % ((v,) * form.count("%s")), [self.number(c, "@F", 1)])]

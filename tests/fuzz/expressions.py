@@ -267,6 +267,7 @@ class Expressions:
         kind = wanted or self.pick([
             (4, "*"), (4, "+"), (3, "-"), (6, "unary"), (4, "binary"), (1, "fma"), (1, "clamp"),
             (0.8, "mix"), (2, "select"), (2, "?:"), (1.4, "masked select"), (1, "masked ?:"),
+            (0.6, "masked pick"),
             ((4 if c.guard else 2.2) if c.cost <= 24 and c.guard < 2 else 0, "reduce"), (2, "call"), (0.5, "of integer"),
             (1.2 if self.p.has_second else 0, "of second"), (0.3, "stop_grad"), (0.2, "bitcast"),
             (1, "tied"), (0.3, "len"), (0.2, "of bool"), (0.15, "kept")])
@@ -293,6 +294,8 @@ class Expressions:
             return E("@F", kind, "select({0}, {1}, {2})", self.condition(c, 1), n(), n())
         if kind == "?:":
             return E("@F", kind, "({0} ? {1} : {2})", self.condition(c, 1), n(), n())
+        if kind == "masked pick":  # where the first is no number the second is taken
+            return E("@F", kind, r.choice(("max(%s, 0.2)", "min(%s, 0.9)")) % r.choice(MASKED)[1], n(2))
         if kind.startswith("masked"):
             cond, value = r.choice(MASKED)
             form = "select(%s, %s, {1})" if kind == "masked select" else "(%s ? %s : {1})"

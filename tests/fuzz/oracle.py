@@ -58,7 +58,7 @@ class Bench:
             f.write(text)
         return self.path(name)
 
-    def run(self, argv, timeout=120):
+    def run(self, argv, timeout=300):
         """(status, stdout, stderr, trouble)"""
         try:
             done = subprocess.run(argv, capture_output=True, text=True, env=self.env, cwd=self.temp,

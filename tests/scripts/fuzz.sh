@@ -20,6 +20,11 @@ done
 
 found=$BUILD/fuzz/found
 mkdir -p "$found"
+# The binary form follows the table of operations, so seeds of today are made of the texts.
+for file in "$fuzz"/corpus/text/*.vyre; do
+    mkdir -p new_binary
+    "$VYRE_GRAD" print "$file" --quiet -o "new_binary/$(basename "$file" .vyre).vyb" 2>/dev/null
+done
 for name in text binary npy command; do
     mkdir -p "new_$name"
     options=(-seed="$((seed % 2147483647 + 1))" -max_total_time="$seconds" -timeout=60 -max_len=4096

@@ -51,6 +51,51 @@ static vy_module *rich(bool other_order)
     return m;
 }
 
+// ------------------------------------------------------------------------------------------- exact
+static vy_module *exact_module(bool exact, bool late)
+{
+    vy_module *m = vy_module_new();
+    vy_builder *b = vy_program_begin(m, "p");
+    if (exact && !late) vy_exact(b);
+    vy_value n = vy_param_scalar(b, "N", VY_U32);
+    vy_dim d = vy_dim_value(b, n);
+    vy_buffer x = vy_param_buffer(b, "x", VY_IN, VY_F32, 1, &d);
+    vy_buffer y = vy_param_buffer(b, "y", VY_OUT, VY_F32, 1, &d);
+    vy_value i = vy_over(b, "i", d);
+    store1(b, y, i, load1(b, x, i));
+    if (exact && late) vy_exact(b);
+    vy_program_end(b);
+    return m;
+}
+
+static void test_exact(void **state)
+{
+    (void)state;
+    vy_module *plain = exact_module(false, false), *exact = exact_module(true, false),
+              *late = exact_module(true, true), *pipes = vy_module_new();
+    assert_false(vy_program_exact(vy_module_program(plain, 0)));
+    assert_true(vy_program_exact(vy_module_program(exact, 0)));
+    assert_false(vy_module_equal(plain, exact));
+    size_t size;
+    void *block = vy_binary_write(exact, &size);
+    vy_module *read = vy_binary_read(block, size);
+    assert_true(vy_module_ok(read) && vy_module_equal(read, exact));
+    char *text = vy_print(exact, &size);
+    assert_memory_equal(text, "@exact program p(", 17);
+    vy_module *again = vy_parse(text, size, "again");
+    assert_true(vy_module_ok(again) && vy_module_equal(again, exact));
+    // Folding before it differs from folding after it, and a pipeline has no floats of its own.
+    assert_string_equal(vy_module_diag(late)->code, "E0003");
+    vy_pipe *q = vy_pipeline_begin(pipes, "q");
+    vy_exact(vy_pipeline_params(q));
+    assert_null(vy_pipeline_end(q));
+    assert_string_equal(vy_module_diag(pipes)->code, "E0003");
+    vy_free(block);
+    vy_free(text);
+    vy_module *all[] = {plain, exact, late, pipes, read, again};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) vy_module_free(all[k]);
+}
+
 // --------------------------------------------------------------------------------------- structure
 static void test_structure(void **state)
 {
@@ -653,6 +698,7 @@ static void test_damaged_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_sha256),

@@ -372,7 +372,7 @@ static void winner_gradients(void **unused)
                      "program p(x: in f32[8], y: out f32[8], a: u32) over(i: 1) %s",
                      strstr(contests[k], "main") + 4);
             gradcheck c = {.text = text, .seed = seed, .seeded = seed % 2};
-            c.scalars[0] = (gradcheck_scalar){"a", k % 2 ? 5 : 0};
+            c.scalars[0] = (gradcheck_scalar){.name = "a", .value = k % 2 ? 5 : 0};
             c.step = 1e-5;
             const char *wrong = gradcheck_run(&c);
             if (wrong) fail_msg("%s\n%s", wrong, text);

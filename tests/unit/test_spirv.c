@@ -174,6 +174,50 @@ static void features_are_used_only_when_enabled(void **state)
     drop(c, m);
 }
 
+// Text of the SPIR-V after --fast-math or without, or NULL; free() it.
+static char *spirv_text(const char *text, const vy_spirv_options *o)
+{
+    vy_module *m = parse(text);
+    vy_opt_options opt = {.level = 2, .fast_math = o->fast_math};
+    assert_true(vy_optimize(m, &opt));
+    vy_compiled *c = compile(m, o);
+    char *got = vy_spirv_disassemble(c->words, c->word_count, false, NULL);
+    drop(c, m);
+    return got;
+}
+
+static uint32_t occurrences(const char *text, const char *what)
+{
+    uint32_t n = 0;
+    for (; (text = strstr(text, what)); text += strlen(what)) n++;
+    return n;
+}
+
+static void float_modes_do_not_change_exact_programs(void **state)
+{
+    (void)state;
+#define BODY                                                                                       \
+    "program t(x: in f32[N], o: out f32[N], N: u32) over(i: N) {\n"                                \
+    "  var s = x[i]; while s * s - 4.0 < exp(s) / 3.0 { s = s * 2.5 * 4.0 + 0.0; } o[i] = s; }"
+    const vy_spirv_options plain = {.validate = true}, fast = {.validate = true, .fast_math = true},
+                           precise = {.validate = true, .precise = true};
+    char *a = spirv_text("@exact " BODY, &plain), *b = spirv_text("@exact " BODY, &fast),
+         *c = spirv_text(BODY, &precise), *d = spirv_text(BODY, &plain),
+         *e = spirv_text(BODY, &fast);
+#undef BODY
+    assert_string_equal(a, b); // so --fast-math does nothing to it,
+    assert_string_equal(a, c); // --precise has nothing to add,
+    assert_string_not_equal(d, e);
+    uint32_t arithmetic = occurrences(a, " = OpFMul ") + occurrences(a, " = OpFAdd ") +
+                          occurrences(a, " = OpFSub ") + occurrences(a, " = OpFDiv ");
+    assert_true(arithmetic > 6); // those of exp among them
+    assert_int_equal(occurrences(a, " NoContraction"), arithmetic);
+    assert_int_equal(occurrences(a, " Exp "), 0);
+    assert_int_equal(occurrences(d, " NoContraction"), 0);
+    assert_int_equal(occurrences(d, " Exp "), 1);
+    free(a), free(b), free(c), free(d), free(e);
+}
+
 static void what_no_device_has_is_refused(void **state)
 {
     (void)state;
@@ -471,6 +515,7 @@ int main(void)
         cmocka_unit_test(valid_for_every_target_and_mode),
         cmocka_unit_test(same_input_same_bytes),
         cmocka_unit_test(features_are_used_only_when_enabled),
+        cmocka_unit_test(float_modes_do_not_change_exact_programs),
         cmocka_unit_test(what_no_device_has_is_refused),
         cmocka_unit_test(clears_are_dropped_where_all_is_written),
         cmocka_unit_test(parameters_beyond_the_limit_go_to_a_buffer),
