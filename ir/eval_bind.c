@@ -166,7 +166,8 @@ static bool check_limit(vy_machine *m)
         const uint64_t most = m->options.max_workspace_bytes;
         const uint64_t others = most > limit ? most - limit : 0; // intermediates of a pipeline
         vy_eval_fail(m, VY_E_EVAL_LIMIT, m->p->line, 0,
-                     "workspaces need %" PRIu64 " bytes; the limit is %" PRIu64, bytes + others,
+                     "%s need %" PRIu64 " bytes; the limit is %" PRIu64,
+                     others ? "workspaces and intermediates" : "workspaces", bytes + others,
                      limit + others);
         return false;
     }
