@@ -149,10 +149,10 @@ static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type,
 static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
 {
     const vy_scalar *k = vy_id_const(r->p, y);
-    const bool one = k && (k->i == 0 || k->i == 1) && is_domain_extent(r, x);
     const bool exact = is_exact(r->p, x) && is_exact(r->p, y) && vy_type_size(type) == 4;
     if (exact) {
         vy_dim span = join(r, '-', leaf_bound(r, x), leaf_bound(r, y));
+        const bool one = k && (k->i == 0 || k->i == 1) && is_domain_extent(r, x);
         return one ? span : wrapped(r, span, type);
     }
     int64_t low;

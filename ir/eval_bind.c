@@ -162,11 +162,14 @@ static bool check_limit(vy_machine *m)
         const vy_buf *b = &m->p->buffers.data[id];
         if (b->workspace && !m->bounds[id].given) // no overflow: counts are below 2^60
             bytes += m->bounds[id].count * vy_type_size(b->type);
-        if (bytes > limit) {
-            vy_eval_fail(m, VY_E_EVAL_LIMIT, m->p->line, 0,
-                         "workspaces need %" PRIu64 " bytes; the limit is %" PRIu64, bytes, limit);
-            return false;
-        }
+        if (bytes <= limit) continue;
+        const uint64_t most = m->options.max_workspace_bytes;
+        const uint64_t others = most > limit ? most - limit : 0; // intermediates of a pipeline
+        vy_eval_fail(m, VY_E_EVAL_LIMIT, m->p->line, 0,
+                     "%s need %" PRIu64 " bytes; the limit is %" PRIu64,
+                     others ? "workspaces and intermediates" : "workspaces", bytes + others,
+                     limit + others);
+        return false;
     }
     return true;
 }

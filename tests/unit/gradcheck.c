@@ -26,11 +26,12 @@ static uint64_t next_random(uint64_t *s)
     return z ^ (z >> 31);
 }
 
-static int64_t integer_of(const gradcheck_scalar *s)
+static int64_t integer_of(const gradcheck *c, int scalar)
 {
-    if (s->whole) return s->whole;
-    if (!(fabs(s->value) < 0x1p63)) return s->value > 0 ? INT64_MAX : INT64_MIN;
-    return (int64_t)s->value;
+    const double value = c->scalars[scalar].value;
+    if (c->whole[scalar]) return c->whole[scalar];
+    if (!(fabs(value) < 0x1p63)) return value > 0 ? INT64_MAX : INT64_MIN;
+    return (int64_t)value;
 }
 
 static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
@@ -41,7 +42,7 @@ static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
     if (d->op == VY_DIM_SCALAR) {
         for (int i = 0; i < 8 && c->scalars[i].name; i++)
             if (strcmp(c->scalars[i].name, p->scalars.data[d->value].name) == 0)
-                return integer_of(&c->scalars[i]);
+                return integer_of(c, i);
         return 0;
     }
     int64_t a = dim_value(c, p, d->a), b = dim_value(c, p, d->b);
@@ -83,7 +84,7 @@ static void make_image(const gradcheck *c, const vy_program *p, image *m)
             if (vy_type_is_float(p->scalars.data[i].type))
                 v.f = c->scalars[k].value;
             else
-                v.i = integer_of(&c->scalars[k]);
+                v.i = integer_of(c, k);
         }
         m->scalars[m->scalar_count++] = (vy_eval_scalar){p->scalars.data[i].name, v};
     }

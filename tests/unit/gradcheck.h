@@ -12,7 +12,6 @@
 typedef struct gradcheck_scalar {
     const char *name;
     double value;
-    int64_t whole; // an integer that a double does not hold; 0: value
 } gradcheck_scalar;
 
 typedef struct gradcheck_data { // contents of one buffer; others are random in [0.3, 1.6]
@@ -24,6 +23,7 @@ typedef struct gradcheck_data { // contents of one buffer; others are random in 
 typedef struct gradcheck {
     const char *text; // program text; the program is the module's last
     gradcheck_scalar scalars[8];
+    int64_t whole[8]; // of a scalar, an integer that a double does not hold; 0: its value
     gradcheck_data data[8];
     const char *of[4], *wrt[4]; // NULL: defaults
     uint64_t unknown;           // length of `?` buffers; 0: 5

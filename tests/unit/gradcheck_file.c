@@ -62,7 +62,8 @@ static void read_directives(job *j, uint32_t *first)
         *is = 0;
         char *end;
         const int64_t whole = strtoll(is + 1, &end, 10);
-        c->scalars[n] = (gradcheck_scalar){w, strtod(is + 1, NULL), *end ? 0 : whole};
+        c->scalars[n] = (gradcheck_scalar){w, strtod(is + 1, NULL)};
+        c->whole[n] = *end ? 0 : whole;
     }
     n = 0;
     for (char *w = (s = directive(j, "data")) ? strtok_r(s, " ", &save) : NULL; w && n < 8;

@@ -142,7 +142,7 @@ static void test_eval_limit(void **state)
     // c 16, from 20, t 28 (1 + 2 + 0 + 4 elements), w of fill 16
     assert_true(eval_tape(p, tape_x, y, 4, &(vy_eval_options){.max_workspace_bytes = 80}, &f.diag));
     const vy_eval_options less = {.max_workspace_bytes = 79}, none = {.max_workspace_bytes = 63};
-    expect_fail(eval_tape(p, tape_x, y, 4, &less, &f.diag), &f.diag, "E0714", "16 bytes");
+    expect_fail(eval_tape(p, tape_x, y, 4, &less, &f.diag), &f.diag, "E0714", "80 bytes");
     expect_fail(eval_tape(p, tape_x, y, 4, &none, &f.diag), &f.diag, "E0714", "64 bytes");
     assert_int_equal(f.diag.line, 15);
     drop(&f);

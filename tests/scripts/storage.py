@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""However a derivative stores what it needs, its result is the same: bit by bit, but for a few last places where
+what is computed again meets its adjoint in one loop and is simplified with it.
+
+Every program of tests/text/grad that a RUN line differentiates and that keeps anything, in the interpreter with
+doubles: all on tapes; as little as can be, then segments of √n iterations, then segments in segments (what
+--tape-limit steps through); --checkpoint sqrt.  And tapes are as large as explain says, to the byte.
+"""
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+SRC, GRAD = os.environ["SRC"], os.environ["VYRE_GRAD"]
+bad, rounded = [], 0  # rounded: results that differ in last places
+
+
+def commands(path):
+    """Programs and their data: arguments that run, check and explain share."""
+    with open(path, encoding="utf-8") as f:
+        lines = re.findall(r"^// RUN: (vyre-grad (?:run|check) .*)\n(?!// STATUS: 1|// ERROR)", f.read(), re.M)
+    for line in lines:
+        words = shlex.split(re.split(r" [>|] ?", line)[0])[2:]
+        at = {w: k for k, w in enumerate(words)}
+        for option in ("--engine", "--checkpoint", "--tape-limit", "--eval-type", "--out", "--order"):
+            if option in at:
+                words[at[option]] = words[at[option] + 1] = None
+        words = [w for w in words if w not in (None, "--grad", "--verbose", "--report")]
+        program = words[words.index("-p") + 1] if "-p" in words else None
+        names = program.strip("{}").split(",") if program else [None]
+        if any(re.search(r"[{}]", w) for w in words if w != program):
+            continue
+        for name in names:
+            yield [path if w == "%s" else name if w == program else w for w in words]
+
+
+def vyre(*arguments):
+    return subprocess.run([GRAD, *arguments], capture_output=True, text=True, check=False)
+
+
+def gradient(arguments, *options):
+    """Outputs by name, or the bytes that the tapes would need, or None where it is refused."""
+    done = vyre("run", *arguments, "--grad", "--engine", "eval", "--eval-type", "f64", "--json", *options)
+    if done.returncode == 0:
+        return json.loads(done.stdout)["outputs"]
+    m = re.search(r"(?:keeps|need) (\d+) bytes", done.stdout + done.stderr)
+    if not m and not re.search(r"E0[58]\d\d", done.stdout + done.stderr):
+        bad.append("%s %s: %s" % (arguments, options, done.stderr or done.stdout))
+    return int(m.group(1)) if m else None
+
+
+def close(u, v):
+    numbers = isinstance(u, float) and isinstance(v, float)
+    return numbers and abs(u - v) <= 1e-14 * max(abs(u), abs(v))
+
+
+def differs(a, b):
+    """A difference that matters, or None."""
+    global rounded
+    if a.keys() != b.keys():
+        return "outputs %s and %s" % (list(a), list(b))
+    same = True
+    for name in a:
+        x, y = a[name]["data"], b[name]["data"]
+        for k, (u, v) in enumerate(zip(x, y)):
+            if repr(u) != repr(v) and not close(u, v):
+                return "%s[%d] is %r and %r" % (name, k, u, v)
+            same &= repr(u) == repr(v)
+    rounded += not same
+    return None
+
+
+def explained(arguments, *options):
+    words = list(arguments)
+    while "--ct" in words:
+        k = words.index("--ct")
+        words[k:k + 2] = []
+        options += ("--seed", "buffer")
+    done = vyre("explain", *words, "--json", *options)
+    if done.returncode:
+        bad.append("explain %s: %s" % (arguments, done.stderr))
+        return None
+    return json.loads(done.stdout)["workspace_bytes"]["value"]
+
+
+def compare(arguments):
+    """How many other ways gave the result of all on tapes; None: nothing is kept."""
+    what = " ".join(os.path.basename(w) for w in arguments)
+    size, want = 1, gradient(arguments, "--checkpoint", "none", "--tape-limit", "1")
+    while isinstance(want, int):  # a pipeline meets its intermediates one by one
+        if want <= size:
+            bad.append("%s: needs %d bytes, has %d" % (what, want, size))
+            return None
+        size, want = want, gradient(arguments, "--checkpoint", "none", "--tape-limit", str(want))
+    if want is None or size == 1:
+        return None
+    if gradient(arguments, "--checkpoint", "none", "--tape-limit", str(size - 1)) != size and size > 1:
+        bad.append("%s: fits %d bytes, but %d were asked for" % (what, size - 1, size))
+    said = explained(arguments, "--checkpoint", "none")
+    if said is not None and said != size:
+        bad.append("%s: explain says %d bytes, %d were asked for" % (what, said, size))
+    others = [("sqrt", gradient(arguments, "--checkpoint", "sqrt"))]
+    limit = size - 1
+    while limit > 1:
+        got = gradient(arguments, "--tape-limit", str(limit))
+        if not isinstance(got, dict):
+            break
+        others.append(("%d bytes" % limit, got))
+        limit //= 2
+    for how, got in others:
+        wrong = differs(want, got) if isinstance(got, dict) else got
+        if wrong or not isinstance(got, dict):
+            bad.append("%s with %s: %s" % (what, how, wrong))
+    return len(others)
+
+
+def main():
+    kept, ways, seen = 0, 0, set()
+    for path in sorted(glob.glob(os.path.join(SRC, "tests/text/grad/**/*.vyre"), recursive=True)):
+        for arguments in commands(path):
+            if tuple(arguments) in seen:
+                continue
+            seen.add(tuple(arguments))
+            n = compare(arguments)
+            kept += n is not None
+            ways += n or 0
+    print("\n".join(bad))
+    print("%d commands, %d keep something, %d other ways, %d rounded" % (len(seen), kept, ways, rounded))
+    return 1 if bad or rounded > 3 or kept < 25 or ways < kept + 40 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// test_grad_memory.c: vy_grad when memory runs out, at every allocation that it makes.
+#include "autodiff/grad.h"
+#include "ir/ir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define P "program f(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
+
+static const struct {
+    const char *text;
+    uint32_t most; // checkpoint levels to try
+    bool pipeline; // the result is several programs
+} programs[] = {
+    // a tape of a length that the parameters say, cut into segments
+    {P "{ var v = x[i]; for k in 0..N { v = sin(v) * x[k]; } y[i] = v; }", 3, false},
+    // of one that the data say: three programs and a pipeline; a condition that writes
+    {"fn next(m: inout f32[2], x: f32) -> f32 { m[0] = m[0] * x + x; return m[0]; } " P
+     "{ local m: f32[2]; var v = x[i]; while next(m, v) < 9 { v = v * v + 1; if v > 50 { break; } } "
+     "y[i] = v * m[0]; }",
+     1, true},
+    {P
+     "{ var v = x[i]; for j in 0..N { while v > 1 { v = v / (1 + x[j]); } v = v * v + 2; } y[i] = v; }",
+     2, true},
+    // checkpoints
+    {P
+     "{ var v = x[i]; for j in 0..N { checkpoint { var w = v; for k in 0..4 { w = sin(w) * x[k]; } "
+     "v = w * v; } } y[i] = v; }",
+     1, false},
+    // a maximum over iterations
+    {P "{ var v = x[i]; for k in 0..N { v = max(v, x[k] * x[k]); } y[i] = v; }", 0, false},
+    // shadows: a root that is overwritten
+    {P "{ y[i] = sqrt(x[i]); if x[i] <= 0 { y[i] = 0; } }", 0, false},
+    // lengths left open; no domain; an array in a loop
+    {"program f(x: in f32[?], y: out f32[1]) over(i: 1) { var v = 1.0; "
+     "for k in 0..len(x) { v = v * x[k] + x[k]; } y[0] = v; }",
+     1, false},
+    {"program f(x: in f32[N], y: out f32[N], N: u32, T: u32) workgroup(4) { let i = gid.x; "
+     "if i < N { local t: f32[3]; t[1] = x[i]; for k in 0..T { t[k % 3] = t[1] * t[2] + sin(t[0]); } "
+     "y[i] = t[0]; } }",
+     1, false},
+};
+
+// Returns how many allocations there are.
+static long check(const char *text, const vy_grad_options *o, bool pipeline)
+{
+    vy_module *m = vy_parse(text, strlen(text), "memory"), *g = NULL;
+    assert_non_null(m);
+    if (!vy_module_ok(m)) fail_msg("%s\n%s", vy_module_diag(m)->text, text);
+    vy_diag d = {0};
+    g = vy_grad(m, o, &d);
+    if (!g) fail_msg("%s\n%s", d.text, text);
+    assert_true((vy_module_pipeline_count(g) == 1) == pipeline);
+    char *want = vy_print(g, NULL);
+    assert_non_null(want);
+    vy_module_free(g);
+    g = NULL;
+    long n = 0;
+    for (; !g && n < 100000; n++) {
+        vy_test_fail_after(n);
+        g = vy_grad(m, o, &d);
+        vy_test_fail_after(-1);
+        if (!g && strcmp(d.code, "E0001") != 0) fail_msg("%ld: %s %s\n%s", n, d.code, d.text, text);
+        assert_true(vy_module_ok(m));
+    }
+    assert_non_null(g);
+    char *got = vy_print(g, NULL); // failures left nothing behind
+    assert_non_null(got);
+    assert_string_equal(got, want);
+    vy_free(got);
+    vy_free(want);
+    vy_module_free(g);
+    vy_module_free(m);
+    return n;
+}
+
+static void every_allocation(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < sizeof programs / sizeof *programs; k++)
+        for (uint32_t level = 0; level <= programs[k].most; level++) {
+            const vy_grad_options o = {.checkpoint = level,
+                                       .frugal = level || k % 2,
+                                       .seed_buffer = k % 3 == 0,
+                                       .with_value = k % 3 == 1};
+            long n = check(programs[k].text, &o, programs[k].pipeline);
+            assert_true(n > 50);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
