@@ -175,8 +175,9 @@ static inline bool vy_is_active(const reverse *r, uint32_t id)
 }
 // ---- sweep_control.c
 void vy_reverse_if(reverse *r, uint32_t opener);
-void vy_reverse_loop(reverse *r, uint32_t opener);
 void vy_reverse_checkpoint(reverse *r, uint32_t opener);
+// ---- sweep_loop.c
+void vy_reverse_loop(reverse *r, uint32_t opener);
 // Does carry k of a loop follow from the iteration's number?  Its initial value.
 bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
