@@ -201,7 +201,7 @@ class Maker(Expressions, Statements, Control, Memory):
             extent = r.choice(("K", "5", "1"))
             rest.append("acc: %s @F[%s]" % (cls, extent))
             self.atomics.append(Buffer("acc", "@F", "acc", [], extent, False, False))
-        if self.chance(0.5):
+        if self.chance(0.65):
             t = r.choice(("u32", "i32"))
             rest.append("cnt: inout %s[%s]" % (t, shape))
             self.atomics.append(Buffer("cnt", t, "counter", list(over), None, False, False))
