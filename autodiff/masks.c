@@ -160,6 +160,9 @@ static void scan_needs(reverse *r, uint32_t id)
     bool uses_values =
         memory || vy_op_opens(op) || (vy_is_active(r, id) && vy_rule_kind_of(op) != RULE_LINEAR);
     if (uses_values) need(r, id);
+    // A carried integer that is made backwards starts from what the loop left.
+    if (op == VY_OP_CARRY && vy_is_invertible(r, vy_arg(r->p, id, 0), i->aux))
+        need(r, r->s.partner[vy_arg(r->p, id, 0)] + 1 + i->aux);
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(r->p, id, k);
         // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.
