@@ -173,6 +173,8 @@ class Bench:
                 return None, ("refused", out)
             if "E0601" in out or "E0602" in out:
                 return None, ("refused", out)
+            if "E0903" in out + err and "storage buffers, but" in out + err:  # the device's limit
+                return None, ("refused", out + err)
             return None, ("device", (out + err)[-700:])
         values = {}
         for n, o in json.loads(out)["outputs"].items():
@@ -315,6 +317,8 @@ class Fuzzer:
             if not v and b.devices and (s * 7919 % 1000) < 1000 * self.options.device:
                 w = b.device(p, s % 97)
                 b.counts["on the device"] += 1
+                if w and w[0] == "refused":
+                    b.reasons["by the device: " + re.sub(r"\d+", "#", w[1])[:80].strip()] += 1
                 v = (w[0], w[1], "device") if w and w[0] != "refused" else None
             if v is None and s % 10 == 3:
                 w = b.commands(p)
