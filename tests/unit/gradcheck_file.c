@@ -332,7 +332,9 @@ static bool element(job *j, const vy_program *p, image *x, const bool *of, doubl
             r = difference(j, p, x, of, at, h, centre, &other);
             if (r == PROBE_FAILED) return fail(j, "fd");
             // NaN in the differences: the objective itself is no number
-            if (r == PROBE_FINE && !(fabs(fd - other) < 0.1 * error)) {
+            // Nor can those of a chaotic one: they change with the step.
+            if (r == PROBE_FINE && (!(fabs(fd - other) < 0.1 * error) ||
+                                    fabs(fd - other) > 0.05 * fmax(fabs(fd), fabs(other)))) {
                 j->unreliable++;
                 return true;
             }
