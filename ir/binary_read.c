@@ -141,7 +141,7 @@ static void read_buffer(reader *r, vy_program *p)
     for (uint32_t k = 0; k < b.rank && vy_binary_ok(r); k++) b.dims[k].id = get32(r);
     b.set = get32(r);
     b.binding = get32(r);
-    b.view_of = get32(r);
+    b.view_of = vy_binary_get_max(r, 0); // no front end makes views yet, and no text has them
     b.workspace = vy_binary_get_max(r, 1) != 0;
     b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
     if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_name(r);
