@@ -403,7 +403,8 @@ bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every it
 bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
 bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
-bool vy_pass_reduce(vy_program *p, vy_pass_context *c); // one atomic addition per subgroup
-bool vy_check_program(vy_program *p);                   // internal consistency and language rules
+bool vy_pass_scalarise(vy_program *p, vy_pass_context *c); // local arrays → values
+bool vy_pass_reduce(vy_program *p, vy_pass_context *c);    // one atomic addition per subgroup
+bool vy_check_program(vy_program *p); // internal consistency and language rules
 
 #endif

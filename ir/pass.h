@@ -30,7 +30,6 @@ bool vy_sweep_run(vy_sweep *w, vy_program *p, bool *changed);
 
 bool vy_pass_promote(vy_program *p, vy_pass_context *c);    // memory that a loop updates
 bool vy_pass_accumulate(vy_program *p, vy_pass_context *c); // elements that a loop adds to
-bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);  // local arrays → values
 bool vy_pass_arrays(vy_program *p, vy_pass_context *c);     // arrays nobody uses
 
 // check_uniform.c: by instruction, 0 where the value is the same in all invocations of a workgroup that
