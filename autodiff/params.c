@@ -67,7 +67,7 @@ static bool apart(const reverse *r, uint32_t x, uint32_t y)
 }
 
 // Every loop around the store is an axis of its index: no element is stored twice by it.
-static bool stores_once(const reverse *r, uint32_t id)
+bool vy_stores_once(const reverse *r, uint32_t id)
 {
     uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
     for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
@@ -95,7 +95,7 @@ static bool is_simple(const reverse *r, uint32_t buffer)
             adds = true;
             continue;
         }
-        if (i->op != VY_OP_STORE || n == MOST || !stores_once(r, id)) return false;
+        if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(r, id)) return false;
         for (uint32_t k = 0; k < n; k++)
             if (!exclusive(r, stores[k], id) && !apart(r, stores[k], id)) return false;
         stores[n++] = id;

@@ -131,6 +131,7 @@ bool vy_order(reverse *r); // refuses what the old values of atomics decide; nee
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
+bool vy_stores_once(const reverse *r, uint32_t id); // every loop around the store moves its index
 // Does `outer` (0: everything) enclose instruction `id`?
 static inline bool vy_encloses(const reverse *r, uint32_t outer, uint32_t id)
 {

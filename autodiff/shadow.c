@@ -55,22 +55,10 @@ static bool is_exclusive(const reverse *r, uint32_t x, uint32_t y)
     return false;
 }
 
-// Does every loop around the store give it another element?
-static bool moves(const reverse *r, uint32_t id)
-{
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
-    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
-        bool found = false;
-        for (uint32_t k = 0; k < rank; k++) found |= vy_arg(r->p, id, k) == loop;
-        if (!found) return false;
-    }
-    return true;
-}
-
 // May a later write of the buffer's `n` writes destroy what `store` wrote?
 static bool may_be_lost(const reverse *r, uint32_t store, const uint32_t *writes, uint32_t n)
 {
-    if (n > MOST || !moves(r, store)) return true;
+    if (n > MOST || !vy_stores_once(r, store)) return true;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t w = writes[k];
         if (w == store || r->p->insts.data[w].op == VY_OP_ATOMIC_ADD) continue;
