@@ -12,10 +12,11 @@
 static const char whole[] =
     "program f_grad(" PARAMETERS ") over(i: N) { out[i] = 2 * sqrt(x[i] * x[i] + y[i] * y[i]); }\n";
 static const char stages[] =
-    "program f_squares(x: in f32[N], y: in f32[?], @workspace own: inout f32[N], @workspace sum: inout f32[N, 2],"
-    " N: u32) over(i: N) { own[i] = x[i]; sum[i, 1] = own[i] * x[i] + y[i] * y[i]; }\n"
-    "program f_root(@workspace sum: inout f32[N, 2], out: out f32[N], N: u32) over(i: N)"
-    " { out[i] = sqrt(sum[i, 1]); }\n"
+    "program f_squares(x: in f32[N], y: in f32[?], @workspace own: inout f32[N],\n"
+    "    @workspace @init(x) begun: inout f32[N], @workspace sum: inout f32[N, 2], N: u32) over(i: N) {\n"
+    "    own[i] = y[i]; sum[i, 1] = own[i] * y[i]; begun[i] *= x[i]; }\n"
+    "program f_root(@workspace sum: inout f32[N, 2], @workspace begun: inout f32[N],\n"
+    "    out: out f32[N], N: u32) over(i: N) { out[i] = sqrt(sum[i, 1] + begun[i]); }\n"
     "program f_double(out: inout f32[N], N: u32) over(i: N) { out[i] = 2 * out[i]; }\n";
 
 static vy_module *parse(const char *text)
@@ -79,9 +80,10 @@ static void test_alone(void **state)
     assert_true(replace(m, stages));
     assert_null(vy_module_find(m, "f_grad"));
     expect_text(m, "pipeline f_grad(x: in f32[N], y: in f32[?], out: out f32[N], N: u32) {\n"
+                   "    @init(x) buffer begun: f32[N];\n"
                    "    buffer sum: f32[N, 2];\n"
-                   "    f_squares(x, y, sum);\n"
-                   "    f_root(sum, out);\n"
+                   "    f_squares(x, y, begun, sum);\n"
+                   "    f_root(sum, begun, out);\n"
                    "    f_double(out);\n"
                    "}\n");
     check_values(m, "f_grad");
@@ -108,8 +110,9 @@ static void test_in_pipelines(void **state)
     snprintf(text, sizeof text, "%s%s", whole, rest);
     vy_module *m = parse(text);
     assert_true(replace(m, stages));
-    expect_text(m, "        buffer sum3: f32[M, 2];\n"
-                   "        f_squares(x, y, sum3);\n");
+    expect_text(m, "        @init(x) buffer begun2: f32[M];\n"
+                   "        buffer sum3: f32[M, 2];\n"
+                   "        f_squares(x, y, begun2, sum3);\n");
     expect_text(m, "    buffer result: f32[value(sum[0]) / 2];\n");
     check_values(m, "twice");
     vy_module_free(m);
