@@ -131,6 +131,16 @@ void vy_masks(reverse *r); // fills maskable, needed, busy
 bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
 // ---- exclusive.c
 bool vy_exclusive(reverse *r); // fills buffers[].exclusive; false: memory
+// Does the reverse of instruction `id` add to the adjoint of a buffer that other invocations see?
+static inline bool vy_adds_outside(const reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    return i->op == VY_OP_LOAD && (r->activity[id] & ACTIVE) == ACTIVE &&
+           vy_type_is_float((vy_type)i->type) && r->p->buffers.data[i->aux].cls <= VY_INOUT;
+}
+// ---- injective.c
+bool vy_injective(
+    reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
