@@ -183,7 +183,7 @@ static void lower_array(vy_lower *l, const vy_stmt *s)
     const vy_decl *d = s->decl;
     vy_dim dims[VY_MAX_RANK];
     vy_lower_at(l, s->line, s->column);
-    if (s->op) { // `local v;`
+    if (s->op) { // `local v;`, `shared v;`
         vy_emit(l->b, VY_OP_ZERO, VY_VOID, l->frame[d->slot], 0, NULL);
         return;
     }
@@ -209,7 +209,7 @@ static void lower_stmt(vy_lower *l, const vy_stmt *s)
     case ST_WHILE: lower_while(l, s); break;
     case ST_RETURN: lower_return(l, s); break;
     case ST_ARRAY:
-        if (s->decl->kind != DK_SHARED) lower_array(l, s);
+        if (s->decl->kind != DK_SHARED || s->op) lower_array(l, s);
         break;
     case ST_BLOCK: vy_lower_block(l, s); break;
     case ST_BREAK:
