@@ -86,16 +86,26 @@ static vy_program *end(reverse *r)
     return NULL;
 }
 
+// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to shared
+// arrays, from what other invocations still do in the forward sweep.
+static void begin_reverse(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        vy_buffer_class cls = r->p->buffers.data[i].cls;
+        if (r->buffers[i].kind == ADJ_MEMORY &&
+            (cls == VY_SHARED || (cls == VY_LOCAL && !r->buffers[i].home)))
+            vy_clear_adjoint(r, i);
+    }
+    if (r->phased) vy_barrier(r->b);
+}
+
 vy_program *vy_reverse_build(reverse *r)
 {
     r->counting = false;
     if (!begin(r, "grad")) return NULL;
     if (vy_reverse_params(r) && vy_tape_declare(r)) {
         vy_replay(r, 1, r->p->insts.count);
-        for (uint32_t i = 1; i < r->p->buffers.count; i++)
-            if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
-                !r->buffers[i].home)
-                vy_clear_adjoint(r, i);
+        begin_reverse(r);
         vy_reverse_range(r, 1, r->p->insts.count);
         finish_scalars(r);
     }

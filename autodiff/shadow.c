@@ -37,8 +37,10 @@ static bool is_apart(const reverse *r, uint32_t x, uint32_t y)
     const vy_program *p = r->p;
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[x].aux].rank; k++) {
         uint32_t a = vy_arg(p, x, k), b = vy_arg(p, y, k);
+        // Behind a barrier i + 1 is another invocation's i.
         bool constant = vy_id_const(p, a) && vy_id_const(p, b);
-        if ((constant || !shares_loop(r, x, y)) && vy_values_differ(p, a, b)) return true;
+        bool known = constant || !(r->phased || shares_loop(r, x, y));
+        if (known && vy_values_differ(p, a, b)) return true;
     }
     return false;
 }
@@ -72,7 +74,7 @@ static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writ
 {
     const vy_buf *b = &r->p->buffers.data[buffer];
     const reverse_buffer *info = &r->buffers[buffer];
-    if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->cls == VY_SHARED || b->view_of)
+    if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of)
         return false;
     for (uint32_t k = 0; k < n; k++) {
         const vy_inst *i = &r->p->insts.data[writes[k]];

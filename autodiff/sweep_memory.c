@@ -156,14 +156,7 @@ static void refuse(reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
-    if (r->p->buffers.data[r->p->insts.data[id].aux].cls == VY_SHARED)
-        vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id,
-            "keep values that depend on the inputs out of shared memory for now",
-            "shared array `%s` holds values that depend on the inputs, and reverse mode "
-            "does not handle shared memory yet",
-            name);
-    else if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
+    if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
         vy_reverse_fail(
             r, VY_E_GRAD_UNSUPPORTED, id, "reduce with max(k in a..b: e) in one invocation",
             "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
@@ -184,13 +177,12 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
         const reverse_buffer *info = &r->buffers[i->aux];
-        if (info->clears > 1 && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
+        bool again = info->clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
     uint32_t value = vy_arg(r->p, id, i->nargs - 1);
-    if (r->p->buffers.data[i->aux].cls == VY_SHARED) {
-        refuse(r, id);
-    } else if (op == VY_OP_LOAD) {
+    if (op == VY_OP_LOAD) {
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.

@@ -244,6 +244,6 @@ void vy_lower_body(vy_lower *l, const vy_func *fn)
     // Shared arrays come first: where they are declared does not matter, their numbers do.
     if (fn->is_program)
         for (const vy_stmt *s = fn->body->body; s && !vy_lower_stopped(l); s = s->next)
-            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED) lower_array(l, s);
+            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED && !s->op) lower_array(l, s);
     lower_list(l, fn->body->body);
 }
