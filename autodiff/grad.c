@@ -41,7 +41,7 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 // clang-format off
 #define TABLES(T)                                                                                  \
     T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
+    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(together, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -90,6 +90,18 @@ static uint32_t recorder(const reverse *r, uint32_t root)
     return up;
 }
 
+static void refuse_together(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const char *name = vy_string(&r->p->module->names, i->name);
+    if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
+    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
+                    "compute it from loop counters, scalars, wid or `in` buffers",
+                    "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+                    "reverse cannot have in all invocations alike",
+                    *name ? "`" : "a value", name, *name ? "`" : "");
+}
+
 // Values behind poison that is still used: true if there are new ones to tape.
 bool vy_reverse_poison(reverse *r, const vy_program *p)
 {
@@ -109,6 +121,10 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
                     "the reverse needs the old value of %s, which depends on the order of "
                     "invocations",
                     vy_op_infos[made->op].text);
+                return false;
+            }
+            if (r->together[l->index]) {
+                refuse_together(r, l->index);
                 return false;
             }
             // The copy that records it is the next one out that may have the value.
@@ -229,7 +245,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
-    if (r->failed || !vy_order(r) || !vy_restage(r)) return NULL;
+    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 

@@ -74,6 +74,7 @@ typedef struct reverse {
     uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     bool phased;             // the reverse has the primal's barriers
+    uint8_t *together;       // decides about barriers: may not be kept, see together.c
     uint32_t *stage;         // by load of a shared array: see restage.c
     uint32_t *staged_at;     // by loop or checkpoint: + 1, the first of its stages
     reverse_stage_vec stages;
@@ -177,6 +178,8 @@ void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t lik
 // Leaves out what nobody loads from in `p`, just built: true if it must be built again.
 bool vy_restage_settle(reverse *r, const vy_program *p);
 void vy_restage_merge(const reverse *r, vy_program *p);
+// ---- together.c
+bool vy_together(reverse *r); // fills together; false after an error
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
 // to keep: fills `kept` as reverse.kept.
