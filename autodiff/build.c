@@ -24,6 +24,7 @@ static void reset(reverse *r)
         *b = (reverse_buffer){.activity = b->activity,
                               .of = b->of,
                               .wrt = b->wrt,
+                              .spilled = b->spilled,
                               .shadowed = b->shadowed};
     }
     r->log.count = r->replaying = r->arm = r->untested = 0;
@@ -53,6 +54,8 @@ static void copy_workgroup(reverse *r, vy_program *p)
     // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller
     // counts in workgroups.
     if (!r->p->overs.count) return;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->p->buffers.data[i].cls == VY_SHARED) return;
     for (uint32_t id = 1; id < r->p->insts.count; id++)
         if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
     for (uint32_t k = 0; k < r->p->leaves.count; k++)
@@ -93,7 +96,7 @@ static void begin_reverse(reverse *r)
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         vy_buffer_class cls = r->p->buffers.data[i].cls;
         if (r->buffers[i].kind == ADJ_MEMORY &&
-            (cls == VY_SHARED || (cls == VY_LOCAL && !r->buffers[i].home)))
+            ((cls == VY_SHARED && !r->buffers[i].spilled) || (cls == VY_LOCAL && !r->buffers[i].home)))
             vy_clear_adjoint(r, i);
     }
     if (r->phased) vy_barrier(r->b);

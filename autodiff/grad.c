@@ -168,21 +168,22 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
+// Nothing is missing, nothing is stored for nobody, and there is room for it.
+static bool is_final(reverse *r, vy_program *p)
+{
+    if (vy_reverse_poison(r, p) || r->failed || vy_restage_settle(r, p)) return false;
+    vy_restage_merge(r, p);
+    return !vy_spill(r, p) && !r->failed;
+}
+
 // Builds until no poison is left: each time, what it stands for is kept.
 static vy_program *build_with_tapes(reverse *r)
 {
     for (;;) {
         vy_program *p = vy_reverse_build(r);
-        if (!p) return NULL;
-        if (!vy_reverse_poison(r, p) && (r->failed || !vy_restage_settle(r, p))) {
-            if (!r->failed) {
-                vy_restage_merge(r, p);
-                return p;
-            }
-            vy_program_free(p);
-            return NULL;
-        }
+        if (!p || is_final(r, p)) return p;
         vy_program_free(p);
+        if (r->failed) return NULL;
     }
 }
 

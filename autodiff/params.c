@@ -336,7 +336,8 @@ static void declare_shadow(reverse *r, uint32_t i)
     if (!info->shadowed || info->kind != ADJ_MEMORY) return;
     const char *name = derived_name(r, "seen", buf->name);
     info->shadow =
-        buf->cls >= VY_SHARED
+        info->spilled ? vy_spill_declare(r, name, VY_U32, i)
+        : buf->cls >= VY_SHARED
             ? declare(r, name, buf->cls, i)
             : declare_workspace(r, name, i, info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
     if (info->shadow) vy_builder_program(r->b)->buffers.data[info->shadow].type = VY_U32;
@@ -349,7 +350,9 @@ static void declare_arrays(reverse *r, uint32_t i)
     info->copy = info->twin = declare(r, buf->name, buf->cls, i);
     info->stores = true;
     if (is_active_buffer(r, i)) {
-        info->adjoint = declare(r, derived_name(r, "adj", buf->name), buf->cls, i);
+        const char *name = derived_name(r, "adj", buf->name);
+        info->adjoint = info->spilled ? vy_spill_declare(r, name, buf->type, i)
+                                      : declare(r, name, buf->cls, i);
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
     }

@@ -36,6 +36,7 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool spilled;     // its adjoint is in a workspace, see spill.c
     bool shadowed;    // its elements have masks, see shadow.c
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
@@ -178,6 +179,12 @@ void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t lik
 // Leaves out what nobody loads from in `p`, just built: true if it must be built again.
 bool vy_restage_settle(reverse *r, const vy_program *p);
 void vy_restage_merge(const reverse *r, vy_program *p);
+// ---- spill.c
+// Has `p`, just built, no room for its shared arrays?  True: it must be built again with adjoints elsewhere.
+bool vy_spill(reverse *r, const vy_program *p);
+uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like);
+// Writes what stands before the index of an element of the adjoint; how many.
+uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
 // ---- plan.c

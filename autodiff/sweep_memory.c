@@ -10,10 +10,13 @@
 // plain additions.
 #include "reverse.h"
 
-static void map_index(reverse *r, uint32_t id, uint32_t *index)
+// Index of the element's adjoint; how many numbers it takes.
+static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
 {
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
-    for (uint32_t k = 0; k < rank; k++) index[k] = vy_primal(r, vy_arg(r->p, id, k));
+    uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
+    uint32_t before = vy_spill_index(r, buffer, index);
+    for (uint32_t k = 0; k < rank; k++) index[before + k] = vy_primal(r, vy_arg(r->p, id, k));
+    return before + rank;
 }
 
 // Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
@@ -116,9 +119,8 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
 {
     const vy_inst *i = &r->p->insts.data[id];
     const reverse_buffer *info = &r->buffers[i->aux];
-    uint32_t index[VY_MAX_RANK + 1], rank = r->p->buffers.data[i->aux].rank;
+    uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
     vy_type type = r->p->buffers.data[i->aux].type;
-    map_index(r, id, index);
     if (info->kind == ADJ_ZERO) return 0;
     if (info->kind == ADJ_ONES) {
         vy_value c = {vy_in_range(r, info->twin, index)};
