@@ -15,7 +15,7 @@
 // rather than made a third time.  What recomputation takes from around the loop is asked for there.
 // (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
 #include "cut.h"
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <string.h>
 
@@ -30,6 +30,7 @@ enum {
 typedef struct planner {
     reverse *r;
     uint8_t *need;    // by instruction (ENDLOOP: how often the loop ran)
+    uint8_t *steers;  // by instruction, see steer.c
     uint32_t *node;   // by instruction: its v_in; v_out = v_in + 1; 0: none
     uint32_t *kept;   // the plan
     vy_id_vec memory; // by buffer: node of a local array that the body makes anew; 0: none
@@ -45,6 +46,7 @@ static int32_t cost_of_operation(vy_op op)
     if (info->effect == VY_CTRL) return 0;
     if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
     if (info->effect == VY_READ) return 4;
+    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
     bool simple =
         op == VY_OP_FMA || op == VY_OP_STOP_GRAD || (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
     return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …
@@ -113,7 +115,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    vy_cut_add(&g->cut, in, out, (int32_t)bytes * BYTE_COST);
+    bool never = g->steers[id] && again != VY_CUT_NEVER;
+    vy_cut_add(&g->cut, in, out, never ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
 
@@ -277,7 +280,9 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
     planner g = {.r = r, .node = r->slot, .kept = kept};
     if (too_much(r)) return true;
     g.need = vy_realloc(NULL, r->p->insts.count);
-    bool ok = g.need != NULL;
+    g.steers = vy_realloc(NULL, r->p->insts.count);
+    bool ok = g.need && g.steers;
+    if (ok) vy_steer(r->p, &r->s, g.steers);
     if (ok) memcpy(g.need, asked, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {
@@ -286,6 +291,7 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
             ok = plan_region(&g, id);
     }
     vy_free(g.need);
+    vy_free(g.steers);
     vy_cut_free(&g.cut);
     vy_vec_free(&g.memory);
     if (!ok) {
