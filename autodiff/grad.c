@@ -9,6 +9,7 @@
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
 #include "segment.h"
+#include "subgroup.h"
 #include "winner.h"
 
 #include <stdarg.h>
@@ -276,10 +277,10 @@ static void restart(reverse *r)
     *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
 }
 
-// Maxima and minima over iterations whose results have derivatives: see winner.h.
-static bool take_winners(reverse *r, vy_program *primal, const vy_program *source)
+// A pass over the primal that is told which values have derivatives.
+static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
+                    bool (*pass)(vy_program *p, const uint8_t *active))
 {
-    if (!vy_has_winner(primal)) return true;
     uint8_t *active = NULL;
     if (make_tables(r)) {
         vy_reverse_choose(r, source);
@@ -289,7 +290,7 @@ static bool take_winners(reverse *r, vy_program *primal, const vy_program *sourc
     for (uint32_t id = 1; active && id < primal->insts.count; id++)
         active[id] = vy_is_active(r, id);
     restart(r);
-    bool ok = active && vy_winner(primal, active);
+    bool ok = active && pass(primal, active);
     vy_free(active);
     return ok;
 }
@@ -300,7 +301,8 @@ static bool differentiate(vy_program *primal, const vy_program *source,
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = take_winners(r, primal, source);
+    bool ready = !vy_has_subgroup(primal) || rewrite(r, primal, source, vy_subgroup_prepare);
+    ready = ready && (!vy_has_winner(primal) || rewrite(r, primal, source, vy_winner));
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;

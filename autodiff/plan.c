@@ -15,7 +15,7 @@
 // rather than made a third time.  What recomputation takes from around the loop is asked for there.
 // (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
 #include "cut.h"
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <string.h>
 
@@ -45,6 +45,7 @@ static int32_t cost_of_operation(vy_op op)
     if (info->effect == VY_CTRL) return 0;
     if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
     if (info->effect == VY_READ) return 4;
+    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
     bool simple =
         op == VY_OP_FMA || op == VY_OP_STOP_GRAD || (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
     return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …

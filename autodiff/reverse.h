@@ -200,6 +200,8 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
+// After the check of a derived program failed: was it for that?  Says it of the primal then.
+void vy_together_explain(reverse *r);
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
 // to keep: fills `kept` as reverse.kept.
