@@ -235,7 +235,6 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
     return r->p->buffers.data[buffer].name;
 }
 
-
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
 bool vy_order_sums(vy_module *m);
 
