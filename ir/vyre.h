@@ -383,7 +383,9 @@ typedef struct vy_eval_options {
     bool report_races;
     bool report_out_of_range;
     bool report_uninitialised; // shared arrays and `out` buffers read before written
-    uint64_t shuffle_seed;     // 0: workgroups in order; else in a pseudo-random order
+    // 0: workgroups, and the invocations of each, in order; else in a pseudo-random order (the invocations
+    // of a program with subgroup operations stay in order).
+    uint64_t shuffle_seed;
     uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
     // Bytes that compiler-made buffers and a pipeline's intermediates may take together (in their
     // own types, also with f64) before it is an error; 0: no limit.
