@@ -320,7 +320,7 @@ static bool differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p);
+    bool ok = p && vy_reverse_result(r, p) && (!r->options->deterministic || vy_order_sums(r->out));
     free_tables(r);
     vy_free(hints);
     return ok;

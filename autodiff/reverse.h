@@ -141,6 +141,9 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
+// Drops all buffers and scalars of a program that neither its code nor a shape needs.  Scratch: map by
+// buffer, used by dimension.
+void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used);
 void vy_drop_scalars(vy_program *p, uint32_t first);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
@@ -286,5 +289,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 {
     return r->p->buffers.data[buffer].name;
 }
+
+// deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
+bool vy_order_sums(vy_module *m);
 
 #endif
