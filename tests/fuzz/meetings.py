@@ -9,6 +9,13 @@ as few as possible and each one matters.
 from tree import E, S, Scope
 
 BARRIER = "barrier();"
+# (weight, meeting); the tree wants a power of two of lanes
+MEETINGS = ((3, "exchange"), (1.5, "rounds"), (2, "tree"), (1.6, "scan"), (1.5, "tiles"), (1.2, "ping pong"),
+            (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"), (1.2, "integer exchange"), (1.2, "segment"),
+            (0.8, "one for all"), (0.9, "shared extreme"))
+SUBGROUPS = ((3, "add"), (1, "min"), (1, "max"), (0.8, "mul"), (1.3, "inclusive_add"), (1.3, "exclusive_add"),
+             (1, "any"), (1, "all"), (1, "bits"), (1, "loop"), (1, "first lane adds"))
+SHUFFLES = ((1.2, "broadcast"), (1.2, "shuffle"), (1.2, "shuffle_xor"))
 
 
 class Array:
@@ -127,9 +134,7 @@ class Meetings:
         power = self.lanes & (self.lanes - 1) == 0 and self.lanes > 1
         if self.style == "subgroup" and self.chance(0.75):
             return self.m_subgroup(c)
-        kind = self.pick([(3, "exchange"), (1.5, "rounds"), (2 if power else 0.3, "tree"), (1.6, "scan"), (1.5, "tiles"),
-                          (1.2, "ping pong"), (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"),
-                          (1.2, "integer exchange"), (1.2, "segment"), (0.8, "one for all"), (0.9, "shared extreme")])
+        kind = self.pick([(0.2 if k == "tree" and not power else w, k) for w, k in MEETINGS])
         return getattr(self, "m_" + kind.replace(" ", "_"))(c)
 
     def stored(self, c, a=None, d=2):
@@ -383,17 +388,17 @@ class Meetings:
     # ---- subgroups
     def m_subgroup(self, c):
         inside = self.free or self.rank == 1 and not self.padded
-        kinds = [(3, "add"), (1, "min"), (1, "max"), (0.8, "mul"), (1.3, "inclusive_add"), (1.3, "exclusive_add"),
-                 (1, "any"), (1, "all"), (1, "loop"), (1, "first lane adds")]
-        if inside:
-            kinds += [(1.2, "broadcast"), (1.2, "shuffle"), (1.2, "shuffle_xor")]
-        kind = self.pick(kinds)
+        kind = self.pick(SUBGROUPS + (SHUFFLES if inside else ()))
         e = self.squash(self.number(c, "@F", 2))
         self.seen("subgroup " + kind, [])
         if kind in ("any", "all"):
-            name = c.name("b")
+            e, name = self.condition(c, 1), c.name("b")
             c.vars.append((name, "bool", False))
-            return [S("subgroup_" + kind, "let %s = subgroup_%s({0});" % (name, kind), [self.condition(c, 1)])]
+            return [S("subgroup_" + kind, "let %s = subgroup_%s({0});" % (name, kind), [e])]
+        if kind == "bits":
+            e, name, op = self.integer(c, "u32", 1), c.name("n"), self.r.choice(("and", "or", "xor"))
+            c.vars.append((name, "u32", False))
+            return [S("subgroup_" + op, "let %s = subgroup_%s({0});" % (name, op), [e])]
         if kind == "loop":
             v, k = c.name(), c.name("k")
             c.vars.append((v, "@F", True))

@@ -23,7 +23,7 @@ class Several(Maps, Meetings, Maker):
     def make(self):
         r, p = self.r, self.p
         self.style = self.pick([(5, "plain"), (3.5, "barrier"), (1.5, "subgroup")])
-        nd = self.rank = self.pick([(6, 1), (3, 2), (1 if self.style == "plain" else 0.4, 3)])
+        nd = self.rank = self.pick([(6, 1), (3, 2), (1.3 if self.style == "plain" else 0.5, 3)])
         self.extents, self.over = ["N", "M", "L"][:nd], ["i", "j", "l"][:nd]
         self.const_k = r.choice((2, 3, 4))
         self.wild = 0.8 if self.chance(0.3) else 0
@@ -74,6 +74,7 @@ class Several(Maps, Meetings, Maker):
         for sizes in (small, second, odd, device, device, device):
             self.p.launches.append(self.launch({e: min(r.choice(sizes[e]), 150) for e in self.extents}, along))
         p.sets = p.launches[0]["sets"]
+        self.name_shapes(along)
         p.domain = "" if self.free else ", ".join("%s: %s" % (v, e) for v, e in zip(self.over, self.extents))
         if self.padded:
             p.domain = p.domain.replace("i: N", r.choice(("i: N + 3", "i: (N + 7) / 8 * 8")), 1)
@@ -81,6 +82,27 @@ class Several(Maps, Meetings, Maker):
         self.guarded = self.free and not self.meets and self.chance(0.6)
         self.inside = not self.padded and (not self.free or self.guarded)
         self.permutation = "i" if self.inside and self.chance(0.5) else None
+
+    def name_shapes(self, along):
+        """What coverage.py counts of the launches."""
+        shapes = self.p.shapes
+        shapes.add("%d dimensions %s" % (self.rank, "without over" if self.free else "over"))
+        for launch in self.p.launches:
+            sets = launch["sets"]
+            if 0 in sets.values():
+                shapes.add("an empty domain")
+            if all(n == 1 for n in sets.values()):
+                shapes.add("one invocation")
+            shapes.add("off the workgroup" if any(sets[e] % along[e] for e in along) else "whole workgroups")
+            if self.free:
+                need = [max(-(-sets[e] // along[e]), 1) for e in self.extents][::-1]
+                more = [g - n for g, n in zip(launch["groups"], need)]
+                shapes |= {"a group too many"} if max(more) > 0 else set()
+                shapes |= {"too few groups"} if min(more) < 0 else set()
+        if not self.p.workgroup:
+            shapes.add("default workgroup")
+        if self.padded:
+            shapes.add("domain larger than the arrays")
 
     def launch(self, sets, along):
         """Sizes, and as many groups as they need, one more, or (rarely) one less."""
@@ -191,7 +213,7 @@ class Several(Maps, Meetings, Maker):
                 b = Buffer(name, "@F", "acc", [], None, False, False)
                 b.axes = [(n, variable.get(n)) for n in shape]
                 self.atomics.append(b)
-        if self.chance(0.15):
+        if self.chance(0.2):
             t, shape = r.choice(("u32", "i32")), r.choice(shapes[:4])
             self.rest.append("hist: inout %s[%s]" % (t, shape[0]))
             b = Buffer("hist", t, "hist", [], None, False, False)
@@ -208,11 +230,12 @@ class Several(Maps, Meetings, Maker):
     def statement(self, c):
         if c.returns is not None or getattr(self, "in_function", False) or not self.chance(0.4):
             return super().statement(c)
+        small = c.cost <= 8
         kind = self.pick([
             (2, "stencil"), (1.5, "everybody"), (2.5 if self.atomics else 0, "scatter"),
-            (1.5 if self.atomics and c.cost <= 8 else 0, "scatter loop"), (1.2 if self.integers else 0, "histogram"),
-            (2.5 if self.extremes else 0, "extreme"), (1.5 if c.cost <= 8 else 0, "matrix"),
-            (1.2 if c.cost <= 6 and not c.loops else 0, "all pairs"), (1 if c.cost <= 8 else 0, "rows")])
+            (1.5 if self.atomics and small else 0, "scatter loop"), (2.5 if self.integers else 0, "histogram"),
+            (2.5 if self.extremes else 0, "extreme"), (1.5 if small else 0, "matrix"),
+            (1.2 if c.cost <= 6 and not c.loops else 0, "all pairs"), (1 if small else 0, "rows")])
         return getattr(self, "s_" + kind.replace(" ", "_"))(c)
 
     def tables(self, c, rank=None):

@@ -53,7 +53,7 @@ class Program:
         # Programs of several invocations: sizes (and numbers of groups) to run it at.  The first is
         # `sets`; then one for the types as written, an odd one, and those of the device.
         self.launches = []
-        self.features, self.kinds = set(), []
+        self.features, self.kinds, self.shapes = set(), [], set()  # for features.py, coverage.py
 
     def several(self):
         return bool(self.launches)
