@@ -35,6 +35,7 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool exclusive;   // every element that is loaded is one invocation's, see exclusive.c
     bool shadowed;    // its elements have masks, see shadow.c
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
@@ -128,6 +129,8 @@ bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activi
 void vy_masks(reverse *r); // fills maskable, needed, busy
 // ---- order.c
 bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
+// ---- exclusive.c
+bool vy_exclusive(reverse *r); // fills buffers[].exclusive; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
