@@ -47,7 +47,7 @@ class Maps:
                 return b.flat, [E("u32", "u32 of " + e.t, "u32({0})", e) if e.t != "u32" else e for e in exprs]
             return ", ".join("{%d}" % k for k in range(len(exprs))), exprs
         if getattr(b, "flat", None):  # of one's own row: beyond it stands the next invocation's
-            return b.flat, [E("u32", "own i*K+k", "({0} % K)", self.index_u32(c))]
+            return b.flat, [E("u32", "own i*K+k", "(({0}) % K)", self.index_u32(c))]
         return super().indices(c, b)
 
     def index_u32(self, c):

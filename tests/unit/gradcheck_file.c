@@ -14,8 +14,10 @@
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
-//   clear    out buffers that the program is said to write whole, so that no runtime clears them, are
-//            written whole: what was in them before does not show
+//   proofs   in every run: accesses proved in range are in range; additions proved exclusive, which are
+//            no atomics on a device, do not race
+//   clear    in every run: out buffers that no runtime clears, since the program is said to write them
+//            whole, start as NaN, and that does not show
 //
 // Comment lines of a file set the data: `// set: N=5 s=0.7`, `// data: at=1,-2,9` (used cyclically),
 // `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`, `// seed: 7` (of made-up data; beats --first-seed),
@@ -153,7 +155,10 @@ typedef enum report { NOTHING, RACES, EVERYTHING } report; // which reports are 
 static bool run_with(const vy_program *p, image *m, const vy_eval_options *o, report reports,
                      uint64_t *path)
 {
-    vy_eval_hooks hooks = {.path_hash = path, .uncleared = vy_fully_written};
+    uint32_t disproved = 0;
+    vy_eval_hooks hooks = {.path_hash = path,
+                           .uncleared = vy_fully_written,
+                           .disproved = &disproved};
     vy_eval_report report = {0};
     vy_diag d = {0};
     const vy_pipeline *steps = NULL;
@@ -164,6 +169,11 @@ static bool run_with(const vy_program *p, image *m, const vy_eval_options *o, re
                                               o, &hooks, &report, &d)
                     : vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, o, &hooks,
                                      &report, &d);
+    if (disproved && ok) {
+        snprintf(message, sizeof message, "%s: line %u: proved in range, and is not",
+                 vy_program_name(p), disproved);
+        return false;
+    }
     if (ok && !(reports && report.races) && !(reports == EVERYTHING && report.uninitialised))
         return true;
     snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
