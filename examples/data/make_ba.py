@@ -5,7 +5,7 @@
   make_ba.py tiny DIR                  examples/data/ba_tiny.json, with its exact Jacobian
   make_ba.py random DIR [N M P]        N cameras at the origin look along z at M points, P observations; default 4 9 36
 
-Writes DIR/f32 and DIR/f64, each with cams X w feat obs .npy and, as what is expected, e ew and the Jacobian
+Writes DIR/f32 and DIR/f64, each with cams X w feat camera point .npy and, as what is expected, e ew and the Jacobian
 (grad_d: the 2×15 block of each observation, grad_t: ∂ew/∂w); `random` also f = ½ Σ|e|² and its grad_cams grad_X
 grad_w.  Those are computed here, in double and derived by hand: they share nothing with Vyre.  Same arguments,
 same bytes (but for the last bits of libm).  All inputs of `random` are f32 numbers.  Standard library only.
@@ -71,12 +71,13 @@ def random_case(N=4, M=9, P=36):
     cams[0][:3] = [0.0] * 3
     X = scaled(2, [1.0, 1.0, 0.5], 0.0, 0.0, 8.0)
     d = {"cams": rounded(cams), "X": rounded(X), "w": draw(3, uniform, P),
-         "obs": [[i % N, i % M] for i in range(P)]}
+         "camera": [i % N for i in range(P)], "point": [i % M for i in range(P)]}
     d["feat"] = rounded([[q + 10.0 * x for q, x in zip(observation(d["cams"][c], d["X"][j], 1.0, (0.0, 0.0))[0], noise)]
-                         for (c, j), noise in zip(d["obs"], draw(4, normal, P, 2))])
-    rows = [observation(d["cams"][c], d["X"][j], w, feat) for (c, j), w, feat in zip(d["obs"], d["w"], d["feat"])]
+                         for (c, j), noise in zip(zip(d["camera"], d["point"]), draw(4, normal, P, 2))])
+    rows = [observation(d["cams"][c], d["X"][j], w, feat)
+            for c, j, w, feat in zip(d["camera"], d["point"], d["w"], d["feat"])]
     grad = {"grad_" + n: zeros_like(d[n]) for n in ("cams", "X", "w")}
-    for i, ((c, j), (e, block)) in enumerate(zip(d["obs"], rows)):
+    for i, (c, j, (e, block)) in enumerate(zip(d["camera"], d["point"], rows)):
         g = [sum(a * row[k] for a, row in zip(e, block)) for k in range(15)]  # Jᵀe of this observation
         for k in range(11):
             grad["grad_cams"][c][k] += g[k]
@@ -98,7 +99,8 @@ def tiny_case():
         t = json.load(f)
     given, P = t["input"], t["input"]["p"]
     d = {"cams": [given["cam"]] * given["n"], "X": [given["x"]] * given["m"], "w": [given["w"]] * P,
-         "feat": [given["feat"]] * P, "obs": [[i % given["n"], i % given["m"]] for i in range(P)]}
+         "feat": [given["feat"]] * P, "camera": [i % given["n"] for i in range(P)],
+         "point": [i % given["m"] for i in range(P)]}
     J = t["jacobian31"]["vals"]
     return d, {"e": [t["objective"]["reproj_error"]["elements"]] * P, "ew": [t["objective"]["w_err"]["element"]] * P,
                "grad_d": [[J[:15], J[15:30]]] * P, "grad_t": J[30:] * P}
