@@ -113,7 +113,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    vy_cut_add(&g->cut, in, out, (int32_t)bytes * BYTE_COST);
+    int32_t keep = g->r->together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
 
@@ -243,7 +244,8 @@ static void read_plan(planner *g)
     }
     for (uint32_t id = g->region + 1; id < end; id++) {
         uint32_t in = g->node[id];
-        if (in && vy_cut_at_source(&g->cut, in) && !vy_cut_at_source(&g->cut, in + 1))
+        if (in && !r->together[id] && vy_cut_at_source(&g->cut, in) &&
+            !vy_cut_at_source(&g->cut, in + 1))
             g->kept[id] = g->keeper + 1;
     }
 }

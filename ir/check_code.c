@@ -123,7 +123,7 @@ static bool memory(checker *c, uint32_t id)
     const vy_buf *buf = &c->p->buffers.data[i->aux];
     vy_type element = vy_type_loaded(buf->type);
     if (op == VY_OP_ZERO)
-        return (buf->cls == VY_LOCAL && !i->nargs && !i->type) || bad(c, "only local arrays clear");
+        return (buf->cls >= VY_SHARED && !i->nargs && !i->type) || bad(c, "only arrays clear");
     uint32_t extra = op == VY_OP_LOAD ? 0 : op == VY_OP_ATOMIC_CAS ? 2 : 1;
     if (i->nargs != buf->rank + extra) return bad(c, "wrong number of indices");
     for (uint32_t k = 0; k < buf->rank; k++)
