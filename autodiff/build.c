@@ -24,6 +24,7 @@ static void reset(reverse *r)
         *b = (reverse_buffer){.activity = b->activity,
                               .of = b->of,
                               .wrt = b->wrt,
+                              .exclusive = b->exclusive,
                               .spilled = b->spilled,
                               .shadowed = b->shadowed};
     }

@@ -246,7 +246,8 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
-    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r)) return NULL;
+    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_exclusive(r))
+        return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 

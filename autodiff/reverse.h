@@ -36,6 +36,7 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool exclusive;   // every element that is loaded is one invocation's, see exclusive.c
     bool spilled;     // its adjoint is in a workspace, see spill.c
     bool shadowed;    // its elements have masks, see shadow.c
     uint32_t shadow;  // buffer of the result that holds them, or 0
@@ -147,6 +148,18 @@ bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activi
 void vy_masks(reverse *r); // fills maskable, needed, busy
 // ---- order.c
 bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
+// ---- exclusive.c
+bool vy_exclusive(reverse *r); // fills buffers[].exclusive; false: memory
+// Does the reverse of instruction `id` add to the adjoint of a buffer that other invocations see?
+static inline bool vy_adds_outside(const reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    return i->op == VY_OP_LOAD && (r->activity[id] & ACTIVE) == ACTIVE &&
+           vy_type_is_float((vy_type)i->type) && r->p->buffers.data[i->aux].cls <= VY_INOUT;
+}
+// ---- injective.c
+bool vy_injective(
+    reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);

@@ -56,7 +56,9 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
     return all.id;
 }
 
-static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool once)
+// alone: no other invocation touches the element.  once: nor does this one touch it again.
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool alone,
+                       bool once)
 {
     uint32_t args[VY_MAX_RANK + 1];
     const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
@@ -64,7 +66,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
     vy_type type = info->type;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = g;
-    if (!once && info->cls == VY_LOCAL) {
+    if (!once && (alone || info->cls == VY_LOCAL)) {
         uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
         args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
         once = true;
@@ -80,6 +82,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
 static bool touches_once(const reverse *r, uint32_t id)
 {
     const vy_program *p = r->p;
+    if (r->buffers[p->insts.data[id].aux].exclusive && !r->home[id]) return true;
     uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
     for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
         bool found = false;
@@ -108,7 +111,7 @@ static void reverse_load(reverse *r, uint32_t id)
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
-    accumulate(r, info->adjoint, index, g, once);
+    accumulate(r, info->adjoint, index, g, info->exclusive, once);
     if (!info->shadow) return;
     uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
     vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id);
