@@ -160,6 +160,7 @@ struct vy_machine {
     uint32_t reg_count, max_depth;
     uint32_t max_moves;   // of an instruction with `clash`
     uint64_t local_bytes; // of one lane's local arrays
+    bool subgroups;       // subgroup operations
     bool cooperative;     // barriers, shared arrays or subgroup operations
 
     // the running chunk

@@ -107,10 +107,22 @@ static void run_store(vy_machine *m, const vy_xinst *x)
     }
 }
 
+// A shared array is cleared by the whole workgroup, padding lanes too: element k by invocation k, and on.
+static void zero_shared(vy_machine *m, const vy_xinst *x, const vy_bound *b)
+{
+    memset(b->data, 0, b->count * b->size);
+    if (!m->report || !(b->touches || b->written)) return;
+    for (uint64_t place = 0; place < b->count; place++)
+        vy_shadow_access(m, x, (uint32_t)(place % m->lanes), place, VY_TOUCH_WRITE);
+}
+
 static void run_zero(vy_machine *m, const vy_xinst *x)
 {
     const vy_bound *b = &m->bounds[x->aux];
-    if (b->lane_stride) VY_EACH_ACTIVE(m, l, memset(element(b, l, 0), 0, b->lane_stride);)
+    if (b->cls == VY_SHARED)
+        zero_shared(m, x, b);
+    else if (b->lane_stride)
+        VY_EACH_ACTIVE(m, l, memset(element(b, l, 0), 0, b->lane_stride);)
 }
 
 // ----------------------------------------------------------------------------------------- atomics
