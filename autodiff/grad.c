@@ -7,6 +7,7 @@
 //   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
+#include "gather.h"
 #include "reverse.h"
 #include "segment.h"
 #include "winner.h"
@@ -310,6 +311,8 @@ static bool differentiate(vy_program *primal, const vy_program *source,
     }
     if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
+    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], NULL);
     free_tables(r);
     vy_free(hints);
     return ok;

@@ -122,6 +122,7 @@ bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
 void vy_drop_scalars(vy_program *p, uint32_t first);
+bool vy_drop_unused_scalars(vy_program *p); // false: memory
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
