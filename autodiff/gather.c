@@ -183,12 +183,12 @@ static void free_stages(vy_program **stages, uint32_t count)
 }
 
 // The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
-static bool make_stages(gather *g, vy_program **stages, uint32_t *count, bool whole)
+static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
 {
     *count = 0;
     for (uint32_t k = 0; k < g->program_count; k++) {
         if (!g->programs[k].sites) continue;
-        vy_program *p = gather_make(g, k, whole);
+        vy_program *p = gather_make(g, k);
         if (p) {
             stages[(*count)++] = p;
             continue;
@@ -223,6 +223,14 @@ static void forget_kept(gather *g)
     }
 }
 
+static bool trim(gather *g, vy_program **stages, bool whole)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < g->program_count; k++)
+        if (g->programs[k].sites && !gather_trim(g, k, stages[n++], whole)) return false;
+    return true;
+}
+
 static bool replace(gather *g, vy_program **stages, uint32_t count)
 {
     bool empty;
@@ -232,19 +240,26 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         free_stages(stages + 1, count);
         return false;
     }
-    if (!empty) {
+    // One program may be all there is: it has the parameters of the whole.
+    bool whole = empty && count == 1 && !g->m->pipelines.count;
+    bool ok = trim(g, stages + 1, whole);
+    if (!empty && ok) {
         bool last = g->m->pipelines.count > 0; // it has taken the name already
         rest->name = last ? g->r->name : vy_stage_name(g->m, g->r->name, "reverse");
-        stages[0] = rest;
-        return rest->name && vy_stages_replace(g->m, g->r, stages, count + 1);
+        ok = rest->name != NULL;
     }
-    vy_program_free(rest);
-    if (count > 1 || g->m->pipelines.count) return vy_stages_replace(g->m, g->r, stages + 1, count);
-    // One program is all there is: it has the parameters of the whole.
-    free_stages(stages + 1, count);
-    if (!make_stages(g, stages, &count, true) || count != 1) return false;
-    vy_program_replace(g->r, stages[0]);
-    return true;
+    if (empty || !ok) vy_program_free(rest);
+    if (!ok) {
+        free_stages(stages + 1, count);
+        return false;
+    }
+    if (whole) {
+        vy_program_replace(g->r, stages[1]);
+        return true;
+    }
+    if (empty) return vy_stages_replace(g->m, g->r, stages + 1, count);
+    stages[0] = rest;
+    return vy_stages_replace(g->m, g->r, stages, count + 1);
 }
 
 static bool take_apart(gather *g)
@@ -257,7 +272,7 @@ static bool take_apart(gather *g)
     do {
         if (g->failed || !make_programs(g)) return false;
         if (!any_gathered(g)) return true;
-    } while (!make_stages(g, stages + 1, &count, false));
+    } while (!make_stages(g, stages + 1, &count));
     return replace(g, stages, count);
 }
 

@@ -94,8 +94,11 @@ uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_make.c
-// Program k; whole: it takes the place of the reverse program, with all its parameters.  NULL: refused, or memory.
-vy_program *gather_make(gather *g, uint32_t k, bool whole);
+// Program k, still with all parameters of the reverse program; NULL: refused, or memory.
+vy_program *gather_make(gather *g, uint32_t k);
+// Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program and keeps all
+// of them.  False: m's diag.
+bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole);
 // ---- gather_rest.c
 // The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left to do in it.
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);

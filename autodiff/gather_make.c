@@ -26,6 +26,7 @@ typedef struct making {
     vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
     uint32_t axes[VY_MAX_AXES], n; // which axes
     isl_id *ids[VY_MAX_AXES];
+    uint32_t used;       // dimensions of the nest that have given an axis its name
     vy_var *sum;         // by buffer: of single sites; id 0: none
     gather_site **group; // that share a walk
     uint32_t count;
@@ -43,20 +44,37 @@ static bool is_free(const vy_program *p, const char *name, uint32_t overs)
     return !vy_program_find_buffer(p, name).id;
 }
 
-// The dimension of the nest that the axis mostly is; -1: none.
-static int variable_of(const gather_site *site, uint32_t axis)
+// The first of the nest's dimensions in an index that gives no other axis its name; -1: none.
+static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
 {
-    const vy_nest *n = &site->access.nest;
-    for (uint32_t k = 0; k < n->count; k++)
-        if (isl_pw_aff_involves_dims(site->access.index[axis], isl_dim_in, k, 1) == isl_bool_true)
-            return (int)k;
+    int k = vy_nest_dim(n, id);
+    if (k >= 0 && k < 32 && !(used >> k & 1)) return k;
+    if (VY_IS_LEAF(id) || depth == 0 || vy_op_infos[n->a->p->insts.data[id].op].effect != VY_PURE)
+        return -1;
+    for (uint32_t j = 0; j < n->a->p->insts.data[id].nargs; j++) {
+        k = variable_in(n, vy_arg(n->a->p, id, j), used, depth - 1);
+        if (k >= 0) return k;
+    }
     return -1;
 }
 
-static void name_axis(const making *w, const gather_site *site, uint32_t axis, char text[64])
+static int variable_of(making *w, const gather_site *site, uint32_t axis)
+{
+    const vy_nest *n = &site->access.nest;
+    int k = -1;
+    if (site->access.value[axis]) k = variable_in(n, site->access.value[axis], w->used, 8);
+    for (uint32_t j = 0; j < n->count && j < 32 && !site->access.value[axis] && k < 0; j++)
+        if (!(w->used >> j & 1) &&
+            isl_pw_aff_involves_dims(site->access.index[axis], isl_dim_in, j, 1) == isl_bool_true)
+            k = (int)j;
+    if (k >= 0) w->used |= 1u << k;
+    return k;
+}
+
+static void name_axis(making *w, const gather_site *site, uint32_t axis, char text[64])
 {
     static const char *const plain[] = {"e", "f", "g", "h"};
-    int k = variable_of(site, axis);
+    int k = variable_of(w, site, axis);
     const char *name =
         k >= 0 ? isl_space_get_dim_name(site->access.nest.space, isl_dim_set, (unsigned)k)
                : plain[axis % 4];
@@ -156,7 +174,10 @@ static void add_at(void *user, gather_site *site, vy_value value)
         return;
     }
     vy_var sum = w->sum[site->access.buffer];
-    vy_set(w->b, sum, vy_add(w->b, vy_get(w->b, sum), value));
+    vy_value have = vy_get(w->b, sum);
+    const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
+    // Nothing is there yet: 0 + x would be x but for −0.
+    vy_set(w->b, sum, k && k->f == 0 ? value : vy_add(w->b, have, value));
 }
 
 static void point(void *user, const vy_value *index)
@@ -292,28 +313,56 @@ static void take_as_inout(making *w)
     }
 }
 
-static vy_program *finish(making *w, bool ok, bool whole)
+// What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier stages fill
+// what was scratch memory of the whole.
+static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
 {
-    gather *g = w->g;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        bool own = b->workspace && i < g->r->buffers.count && !g->last_write[i];
+        if (b->cls > VY_INOUT || own || (whole && !b->workspace)) continue;
+        b->workspace = false;
+        b->cls = VY_IN;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_infos[i->op].effect != VY_WRITE || p->buffers.data[i->aux].cls != VY_IN) continue;
+        const vy_buf *old = &g->r->buffers.data[i->aux];
+        p->buffers.data[i->aux].cls = g->programs[k].adds ? VY_INOUT : old->cls;
+    }
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls == VY_IN) p->buffers.data[i].init = VY_INIT_NONE;
+}
+
+bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
+{
+    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
+    if (!map) {
+        vy_fail_oom(g->m);
+        return false;
+    }
+    take_as_in(g, k, p, whole);
+    vy_drop_unused(p, !whole, map);
+    vy_free(map);
+    p->name = whole ? g->r->name : g->programs[k].name;
+    return (whole || vy_drop_unused_scalars(p)) && vy_check_program(p);
+}
+
+static vy_program *finish(making *w, bool ok)
+{
     if (!ok || vy_builder_failed(w->b)) {
         vy_program_abandon(w->b);
         return NULL;
     }
     vy_program *p = vy_rebuild_end(w->b);
     vy_pass_context c = {0};
-    uint32_t *map = p ? vy_realloc(NULL, p->buffers.count * sizeof *map) : NULL;
-    if (!map) vy_fail_oom(g->m);
-    ok = map && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c);
-    if (ok) vy_drop_unused(p, !whole, map);
-    if (ok && !whole) ok = vy_drop_unused_scalars(p);
-    vy_free(map);
-    if (ok && vy_check_program(p)) return p;
+    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
     vy_program_free(p);
-    g->failed = true;
+    w->g->failed = true;
     return NULL;
 }
 
-vy_program *gather_make(gather *g, uint32_t k, bool whole)
+vy_program *gather_make(gather *g, uint32_t k)
 {
     making w = {.g = g, .index = k};
     vy_affine_reset(&g->a);
@@ -325,13 +374,11 @@ vy_program *gather_make(gather *g, uint32_t k, bool whole)
         g->failed = true;
         return NULL;
     }
-    vy_program *p = vy_builder_program(w.b);
-    p->name = whole ? g->r->name : g->programs[k].name;
     take_as_inout(&w);
     make_domain(&w, &g->sites[g->programs[k].first]);
     begin_sums(&w);
     bool ok = make_walks(&w);
     end_sums(&w);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
-    return finish(&w, ok, whole);
+    return finish(&w, ok);
 }

@@ -57,11 +57,21 @@ static vy_program *copy(gather *g, uint32_t *map)
     return vy_rebuild_end(b);
 }
 
-// Buffers that other stages read are results here, not scratch memory whose stores nobody sees.
-static bool is_read(vy_program *const *stages, uint32_t count, const char *name)
+static bool uses(const vy_program *p, uint32_t buffer)
 {
-    for (uint32_t k = 0; k < count; k++)
-        if (vy_program_find_buffer(stages[k], name).id) return true;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && p->insts.data[id].aux == buffer)
+            return true;
+    return false;
+}
+
+// Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
+static bool is_used(vy_program *const *stages, uint32_t count, const char *name)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t own = vy_program_find_buffer(stages[k], name).id;
+        if (own && uses(stages[k], own)) return true;
+    }
     return false;
 }
 
@@ -79,7 +89,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         if (b->cls > VY_INOUT) continue;
-        bool read = is_read(stages, count, b->name);
+        bool read = is_used(stages, count, b->name);
         if (b->workspace && read) b->workspace = false;
     }
     bool ok =
@@ -91,7 +101,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     bool begins = false;
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_read(stages, count, b->name);
+        begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_used(stages, count, b->name);
     }
     *empty &= !begins;
     if (ok) vy_drop_unused(p, !begins, map);
