@@ -7,8 +7,9 @@
 //   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
-#include "reverse.h"
+#include "gather.h"
 #include "rescale.h"
+#include "reverse.h"
 #include "segment.h"
 #include "subgroup.h"
 #include "winner.h"
@@ -328,7 +329,10 @@ static bool differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p) && (!r->options->deterministic || vy_order_sums(r->out));
+    bool ok = p && vy_reverse_result(r, p);
+    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], NULL);
+    ok = ok && (!r->options->deterministic || vy_order_sums(r->out));
     free_tables(r);
     vy_free(hints);
     return ok;

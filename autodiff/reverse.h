@@ -141,10 +141,10 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
-// Drops all buffers and scalars of a program that neither its code nor a shape needs.  Scratch: map by
-// buffer, used by dimension.
-void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used);
-void vy_drop_scalars(vy_program *p, uint32_t first);
+void vy_drop_scalars(vy_program *p,
+                     uint32_t first); // from `first` on, that are no extent of a buffer
+// Those that neither code nor a shape nor the domain needs.  False: memory.
+bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
