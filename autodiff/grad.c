@@ -8,6 +8,7 @@
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
+#include "extremum.h"
 #include "segment.h"
 #include "subgroup.h"
 #include "winner.h"
@@ -278,8 +279,13 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
         if (!r->failed) vy_activity(r);
         active = r->failed ? NULL : zeroed(r, primal->insts.count, 1);
     }
-    for (uint32_t id = 1; active && id < primal->insts.count; id++)
+    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
+        const vy_inst *i = &primal->insts.data[id];
         active[id] = vy_is_active(r, id);
+        if (vy_op_is_atomic((vy_op)i->op)) // its memory has
+            active[id] = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                         vy_type_is_float(primal->buffers.data[i->aux].type);
+    }
     restart(r);
     bool ok = active && pass(primal, active);
     vy_free(active);
@@ -293,6 +299,7 @@ static bool differentiate(vy_program *primal, const vy_program *source,
     uint32_t *hints = NULL;
     vy_program *p = NULL;
     bool ready = !vy_has_subgroup(primal) || rewrite(r, primal, source, vy_subgroup_prepare);
+    ready = ready && (!vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare));
     ready = ready && (!vy_has_winner(primal) || rewrite(r, primal, source, vy_winner));
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
