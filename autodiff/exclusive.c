@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// exclusive.c: buffers whose loads are each one invocation's own affair, with the primal as the proof.
+// exclusive.c: buffers whose loads are each one invocation's own affair, so that what is added to their
+// adjoints needs no atomics.  Proofs: their index maps (injective.c), or that the primal has no race:
 //
 //   out[p[i]] = x[p[i]] * w;         grad_x[p[i]] += grad_out[p[i]] * w;     // a plain addition, no atomic
 //
 // No analysis of p[i] could tell that two invocations never meet there, but the program says so: if they
 // did, both would store one element of `out`, and a program with a race is wrong (LANGUAGE 1.5).  So
 // a load of x is exclusive if wherever it is executed the same invocation also stores, plainly and with
-// the very same index values, into one buffer that all the loads of x have in common.
-//
-// What else the proof needs, and what goes wrong without it:
+// the very same index values, into one buffer that all the loads of x have in common.  What else this
+// needs, and what goes wrong without it:
 // - no barrier in the program: invocations may store one element in turn, in different phases;
 // - the store is in range, or both buffers have the same shape: a store out of range does nothing, so
 //   two of them are no race, and x may be longer;
 // - the buffers of the stores have no views: two parameters of one memory are not compared here.
-// It excludes other invocations only.  One that comes to an element twice reads, adds and writes.
+//
+// Both proofs exclude other invocations only.  One that comes to an element twice reads, adds and writes.
 #include "reverse.h"
 
 #include "ir/pass.h"
@@ -120,19 +121,19 @@ static void list_stores(proof *f)
     }
 }
 
-static bool applies(const reverse *r)
+static bool no_phases(const vy_program *p)
 {
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->p->buffers.data[i].view_of) return false;
-    for (uint32_t id = 1; id < r->p->insts.count; id++)
-        if (r->p->insts.data[id].op == VY_OP_BARRIER) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].view_of) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_BARRIER) return false;
     return true;
 }
 
-bool vy_exclusive(reverse *r)
+static bool prove_by_stores(reverse *r)
 {
     const vy_program *p = r->p;
-    if (!applies(r)) return true;
+    if (!no_phases(p)) return true;
     vy_arena arena = {0};
     uint32_t n = p->insts.count;
     uint8_t *inside = vy_arena_alloc(&arena, n);
@@ -145,15 +146,17 @@ bool vy_exclusive(reverse *r)
     bool ok = f.same && inside && f.first && f.next && f.found &&
               vy_prove_ranges(p, &r->s, &arena, inside);
     if (ok) list_stores(&f);
-    for (uint32_t id = 1; ok && id < n; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (i->op == VY_OP_LOAD && vy_is_active(r, id) && p->buffers.data[i->aux].cls <= VY_INOUT)
-            meet(&f, id);
-    }
+    for (uint32_t id = 1; ok && id < n; id++)
+        if (vy_adds_outside(r, id)) meet(&f, id);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++)
         r->buffers[i].exclusive = f.found[i].count > 0;
     vy_arena_free(&arena);
-    if (ok) return true;
+    return ok;
+}
+
+bool vy_exclusive(reverse *r)
+{
+    if (prove_by_stores(r) && vy_injective(r)) return true;
     vy_fail_oom(r->out);
     r->failed = true;
     return false;

@@ -180,7 +180,8 @@ void vy_masks(reverse *r)
         scan_needs(r, id);
         bool memory =
             vy_op_is_memory((vy_op)i->op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-        if (!vy_is_active(r, id) && !memory) continue;
+        bool barrier = r->phased && i->op == VY_OP_BARRIER;
+        if (!vy_is_active(r, id) && !memory && !barrier) continue;
         for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
             r->busy[up] = 1;
     }

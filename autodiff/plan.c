@@ -30,7 +30,6 @@ enum {
 typedef struct planner {
     reverse *r;
     uint8_t *need;    // by instruction (ENDLOOP: how often the loop ran)
-    uint8_t *steers;  // by instruction, see steer.c
     uint32_t *node;   // by instruction: its v_in; v_out = v_in + 1; 0: none
     uint32_t *kept;   // the plan
     vy_id_vec memory; // by buffer: node of a local array that the body makes anew; 0: none
@@ -115,8 +114,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    bool never = g->steers[id] && again != VY_CUT_NEVER;
-    vy_cut_add(&g->cut, in, out, never ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST);
+    int32_t keep = g->r->together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
 
@@ -246,7 +245,8 @@ static void read_plan(planner *g)
     }
     for (uint32_t id = g->region + 1; id < end; id++) {
         uint32_t in = g->node[id];
-        if (in && vy_cut_at_source(&g->cut, in) && !vy_cut_at_source(&g->cut, in + 1))
+        if (in && !r->together[id] && vy_cut_at_source(&g->cut, in) &&
+            !vy_cut_at_source(&g->cut, in + 1))
             g->kept[id] = g->keeper + 1;
     }
 }
@@ -280,9 +280,7 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
     planner g = {.r = r, .node = r->slot, .kept = kept};
     if (too_much(r)) return true;
     g.need = vy_realloc(NULL, r->p->insts.count);
-    g.steers = vy_realloc(NULL, r->p->insts.count);
-    bool ok = g.need && g.steers;
-    if (ok) vy_steer(r->p, &r->s, g.steers);
+    bool ok = g.need != NULL;
     if (ok) memcpy(g.need, asked, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {
@@ -291,7 +289,6 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
             ok = plan_region(&g, id);
     }
     vy_free(g.need);
-    vy_free(g.steers);
     vy_cut_free(&g.cut);
     vy_vec_free(&g.memory);
     if (!ok) {

@@ -18,11 +18,4 @@ bool vy_subgroup_chooses(vy_op op);
 // May a replay execute it again, and get the same?
 bool vy_subgroup_repeats(const reverse *r, uint32_t id);
 
-// steer.c: marks, by instruction, the values that decide about the way to a barrier or an operation among
-// lanes.  Such a decision must be seen to be the same in a whole workgroup, and what comes from a tape is not:
-// these values are computed again.
-void vy_steer(const vy_program *p, const vy_structure *s, uint8_t *steers);
-// After the check of a derived program failed: was it for that?  Says it of the primal then.
-void vy_steer_explain(reverse *r);
-
 #endif

@@ -104,6 +104,7 @@ static void reverse_inst(reverse *r, uint32_t id)
         vy_reverse_memory(r, id);
         return;
     }
+    if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);
     if (i->type == VY_VOID || !vy_is_active(r, id)) return;
     rule_kind kind = vy_rule_kind_of(op);
     if (op == VY_OP_BITCAST) {

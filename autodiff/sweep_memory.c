@@ -10,10 +10,13 @@
 // plain additions.
 #include "extremum.h"
 
-static void map_index(reverse *r, uint32_t id, uint32_t *index)
+// Index of the element's adjoint; how many numbers it takes.
+static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
 {
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
-    for (uint32_t k = 0; k < rank; k++) index[k] = vy_primal(r, vy_arg(r->p, id, k));
+    uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
+    uint32_t before = vy_spill_index(r, buffer, index);
+    for (uint32_t k = 0; k < rank; k++) index[before + k] = vy_primal(r, vy_arg(r->p, id, k));
+    return before + rank;
 }
 
 // Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
@@ -119,9 +122,8 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
 {
     const vy_inst *i = &r->p->insts.data[id];
     const reverse_buffer *info = &r->buffers[i->aux];
-    uint32_t index[VY_MAX_RANK + 1], rank = r->p->buffers.data[i->aux].rank;
+    uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
     vy_type type = r->p->buffers.data[i->aux].type;
-    map_index(r, id, index);
     if (info->kind == ADJ_ZERO) return 0;
     if (info->kind == ADJ_ONES) {
         vy_value c = {vy_in_range(r, info->twin, index)};
@@ -159,13 +161,13 @@ static void refuse(reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
-    if (r->p->buffers.data[r->p->insts.data[id].aux].cls == VY_SHARED)
+    if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
         vy_reverse_fail(
             r, VY_E_GRAD_UNSUPPORTED, id,
-            "keep values that depend on the inputs out of shared memory for now",
-            "shared array `%s` holds values that depend on the inputs, and reverse mode "
-            "does not handle shared memory yet",
-            name);
+            "find it with subgroup operations, or on a buffer",
+            "%s on shared array `%s` of values that depend on the inputs cannot be differentiated "
+            "yet",
+            vy_op_infos[op].text, name);
     else
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
                         "write with `=` or atomic_add, or cut the dependence with stop_grad(…)",
@@ -181,16 +183,15 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     if (op == VY_OP_ZERO) {
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
-        if (r->buffers[i->aux].clears > 1 && r->buffers[i->aux].kind == ADJ_MEMORY)
-            vy_clear_adjoint(r, i->aux);
+        bool again =
+            r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && r->buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
     const reverse_buffer *info = &r->buffers[i->aux];
     uint32_t rank = r->p->buffers.data[i->aux].rank;
     uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
-    if (r->p->buffers.data[i->aux].cls == VY_SHARED) {
-        refuse(r, id);
-    } else if (op == VY_OP_LOAD) {
+    if (op == VY_OP_LOAD) {
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.

@@ -236,6 +236,13 @@ static inline bool vy_op_is_atomic(vy_op op)
 }
 static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= VY_OP_ATOMIC_CAS; }
 static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
+// A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must be
+// reached by all of it.
+static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_ZERO && p->buffers.data[i->aux].cls == VY_SHARED;
+}
 static inline bool vy_op_opens(vy_op op)
 {
     return op == VY_OP_IF || op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
