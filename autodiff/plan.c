@@ -51,6 +51,13 @@ static int32_t cost_of_operation(vy_op op)
     return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …
 }
 
+// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256 step 64`.
+static bool is_place(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    return l && l->kind == VY_LEAF_BUILTIN && (l->index == VY_LINDEX || l->index == VY_LID);
+}
+
 static int32_t trips(const reverse *r, uint32_t opener)
 {
     const vy_program *p = r->p;
@@ -59,8 +66,9 @@ static int32_t trips(const reverse *r, uint32_t opener)
     const vy_scalar *from = vy_id_const(p, vy_arg(p, opener, 0));
     const vy_scalar *to = vy_id_const(p, vy_arg(p, opener, 1));
     const vy_scalar *step = vy_id_const(p, vy_arg(p, opener, 2));
-    if (!from || !to || !step || step->i <= 0) return UNKNOWN_TRIPS;
-    int64_t n = (to->i - from->i + step->i - 1) / step->i;
+    if ((!from && !is_place(p, vy_arg(p, opener, 0))) || !to || !step || step->i <= 0)
+        return UNKNOWN_TRIPS;
+    int64_t n = (to->i - (from ? from->i : 0) + step->i - 1) / step->i;
     return n < 1 ? 1 : n > MOST_COST ? MOST_COST : (int32_t)n;
 }
 

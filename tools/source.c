@@ -5,6 +5,8 @@
 #include "tools/gpu.h"
 #include "tools/runner.h"
 
+#include "autodiff/deterministic.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +161,14 @@ bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
     progress_end();
     c->derived = last;
     return last != NULL;
+}
+
+bool order_sums(command *c, runnable *what, vy_diag *d)
+{
+    if (!c->o.deterministic) return true;
+    const char *name = runnable_name(*what);
+    c->ordered = vy_deterministic(c->module, name, d);
+    return c->ordered && find_runnable(c->ordered, name, what);
 }
 
 // -------------------------------------------------------------------------------------- optimiser

@@ -103,6 +103,7 @@ static void read_directives(job *j, uint32_t *first)
     launch = (vy_eval_options){.max_steps = 200000000};
     if ((s = directive(j, "groups")))
         sscanf(s, "%u,%u,%u", &launch.groups[0], &launch.groups[1], &launch.groups[2]);
+    memcpy(c->groups, launch.groups, sizeof c->groups);
     if ((s = directive(j, "subgroup"))) launch.subgroup_size = (uint32_t)atoi(s);
     if ((s = directive(j, "seed"))) *first = (uint32_t)atoi(s);
     c->tolerance = (s = directive(j, "tolerance")) ? strtod(s, NULL) : 0;
