@@ -172,8 +172,7 @@ static void refuse(reverse *r, uint32_t id)
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
     if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
         vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id,
-            "find it with subgroup operations, or on a buffer",
+            r, VY_E_GRAD_UNSUPPORTED, id, "find it with subgroup operations, or on a buffer",
             "%s on shared array `%s` of values that depend on the inputs cannot be differentiated "
             "yet",
             vy_op_infos[op].text, name);
@@ -192,8 +191,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     if (op == VY_OP_ZERO) {
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
-        bool again =
-            r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        bool again = r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
         if (again && r->buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
