@@ -9,6 +9,7 @@
 //   5. drop parameters that the compiler made and nothing uses
 #include "reverse.h"
 #include "extremum.h"
+#include "rescale.h"
 #include "segment.h"
 #include "subgroup.h"
 #include "winner.h"
@@ -301,15 +302,22 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
     return ok;
 }
 
+// What has a better derivative in another form: see subgroup.h, rescale.h, winner.h, extremum.h.
+static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
+    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
+    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
+}
+
 // Differentiates the primal, cutting loops into segments as often as asked for.
 static bool differentiate(vy_program *primal, const vy_program *source,
                           const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = !vy_has_subgroup(primal) || rewrite(r, primal, source, vy_subgroup_prepare);
-    ready = ready && (!vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare));
-    ready = ready && (!vy_has_winner(primal) || rewrite(r, primal, source, vy_winner));
+    bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;

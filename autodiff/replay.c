@@ -147,6 +147,10 @@ static void replay_plain(reverse *r, uint32_t id)
         if (i->type != VY_VOID) r->map[id] = poison(r, id);
         return;
     }
+    if (op == VY_OP_STRAIGHT_THROUGH) { // the other operand has given its derivative
+        r->map[id] = vy_primal(r, vy_arg(r->p, id, 0));
+        return;
+    }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
     if (!args) return;
     r->map[id] = vy_emit(r->b, op, (vy_type)i->type, i->aux, i->nargs, args);
