@@ -41,6 +41,10 @@ typedef struct reverse_buffer {
     bool shadowed;    // its elements have masks, see shadow.c
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
+    // ---- memory that only one of atomic_min and atomic_max changes, see extremum.c
+    bool extremum, events;        // events: they are numbered
+    uint32_t final, winner, last; // buffers of the result
+    const char *winner_name, *last_name;
 } reverse_buffer;
 
 // A shared array that replays of `root` store to again, see restage.c.
@@ -57,6 +61,9 @@ typedef struct reverse_undo {
     uint32_t value, adjoint, mask;
 } reverse_undo;
 VY_VEC_TYPE(reverse_undo_vec, reverse_undo);
+
+// What the forward sweep being built does in place of atomic_min and atomic_max, see sweep_extremum.c.
+typedef enum vy_finding { VY_FIND_NOTHING, VY_FIND_FINAL, VY_FIND_WINNER, VY_FIND_LAST } vy_finding;
 
 typedef struct reverse {
     const vy_program *p; // the primal
@@ -110,7 +117,8 @@ typedef struct reverse {
     uint32_t lane;   // value: the invocation's place in its block
     uint32_t number; // value: the invocation's number, of a program without a domain
     bool probing;    // replays have nothing: what is asked of them shows as poison
-    bool counting;   // what is built is the program that counts (pipeline.c)
+    bool counting;   // what is built is the program that counts (pipeline.c), or one that finds
+    vy_finding finding;
     bool failed;
 } reverse;
 
@@ -165,6 +173,9 @@ bool vy_injective(
     reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
+// Declares workspace `prefix_NAME` of the shape of primal buffer `like`.
+uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
+                              const char *from);
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
 bool vy_stores_once(const reverse *r, uint32_t id); // every loop around the store moves its index
 // Does `outer` (0: everything) enclose instruction `id`?
@@ -219,6 +230,7 @@ bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
+vy_dim vy_tape_invocations(reverse *r);  // how many invocations
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
