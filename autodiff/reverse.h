@@ -206,6 +206,8 @@ void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t lik
 // Leaves out what nobody loads from in `p`, just built: true if it must be built again.
 bool vy_restage_settle(reverse *r, const vy_program *p);
 void vy_restage_merge(const reverse *r, vy_program *p);
+// ---- barriers.c
+bool vy_reverse_barriers(const reverse *r, vy_program *p); // drops those that part nothing
 // ---- spill.c
 // Has `p`, just built, no room for its shared arrays?  True: it must be built again with adjoints elsewhere.
 bool vy_spill(reverse *r, const vy_program *p);
