@@ -96,8 +96,8 @@ static void begin_reverse(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         vy_buffer_class cls = r->p->buffers.data[i].cls;
-        if (r->buffers[i].kind == ADJ_MEMORY &&
-            ((cls == VY_SHARED && !r->buffers[i].spilled) || (cls == VY_LOCAL && !r->buffers[i].home)))
+        if (r->buffers[i].kind == ADJ_MEMORY && ((cls == VY_SHARED && !r->buffers[i].spilled) ||
+                                                 (cls == VY_LOCAL && !r->buffers[i].home)))
             vy_clear_adjoint(r, i);
     }
     if (r->phased) vy_barrier(r->b);

@@ -95,11 +95,11 @@ static void refuse_together(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const char *name = vy_string(&r->p->module->names, i->name);
     if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                    "compute it from loop counters, scalars, wid or `in` buffers",
-                    "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
-                    "reverse cannot have in all invocations alike",
-                    *name ? "`" : "a value", name, *name ? "`" : "");
+    vy_reverse_fail(
+        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
+        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+        "reverse cannot have in all invocations alike",
+        *name ? "`" : "a value", name, *name ? "`" : "");
 }
 
 // Values behind poison that is still used: true if there are new ones to tape.
@@ -318,7 +318,8 @@ static bool differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p) && (!r->options->deterministic || vy_order_sums(r->out));
+    bool ok = p && vy_reverse_result(r, p) &&
+              (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);
     vy_free(hints);
     return ok;

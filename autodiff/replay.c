@@ -86,7 +86,8 @@ static bool performs_write(const reverse *r, uint32_t id)
 static uint32_t place_of(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED) return r->buffers[i->aux].copy;
+    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
+        return r->buffers[i->aux].copy;
     return i->op == VY_OP_LOAD ? vy_restage_load(r, id) : vy_restage_store(r, id);
 }
 
