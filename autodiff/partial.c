@@ -11,10 +11,12 @@
 // program order, parts are every B-th term, so that neighbours read neighbouring ones, and B makes parts
 // of 256 terms, of √n where there are more than 65,536 of them.
 //
-// Suits a buffer if its indices are the same in all invocations that add there: constants, scalars, and
-// what depends on loops alone.  Axes where the index never changes are left out.  An element then takes as
-// many terms as there are invocations, which is too much for large buffers; how large nobody knows before
-// the sizes are, so callers with a limit ask for accumulators instead when they hit it (`lean`).
+// Suits a buffer if all places that add to it do so at indices that are the same in all invocations:
+// constants, scalars, and what depends on loops alone.  (Each invocation has its own terms for all
+// elements, so the others could have any index; that was slower than accumulators.)  Axes where no index
+// ever changes are left out.  That is as many terms as elements times invocations, too much for large
+// buffers; how large nobody knows before the sizes are, so callers with a limit ask for accumulators
+// instead when they hit it (`lean`).
 //
 // Sums of f16 are terms of f32, rounded once.
 #include "ordering.h"
@@ -101,26 +103,32 @@ static bool reached_once(const choosing *c, uint32_t site)
     return true;
 }
 
-// First what is fixed, then what suits.
-static void look_at_sites(choosing *c, bool last)
+static void note_fixed(choosing *c, uint32_t site)
 {
-    const vy_program *p = c->o->p;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!vy_adds_floats(p, id) || i->flags & VY_FLAG_OWNED) continue;
-        vy_partial *q = &c->o->partials[i->aux];
-        bool first = !last && c->sites[i->aux]++ == 0;
-        c->site[i->aux] = id;
-        for (uint32_t k = 0; k + 1 < i->nargs; k++) {
-            uint32_t index = vy_arg(p, id, k);
-            if (last)
-                q->on &= axis_suits(c, i->aux, k, index);
-            else if (first)
-                q->fixed[k] = can_fix(p, index) ? index : 0;
-            else if (q->fixed[k] != index)
-                q->fixed[k] = 0;
-        }
+    const vy_inst *i = &c->o->p->insts.data[site];
+    uint32_t *fixed = c->o->partials[i->aux].fixed;
+    bool first = c->sites[i->aux]++ == 0;
+    c->site[i->aux] = site;
+    for (uint32_t k = 0; k + 1 < i->nargs; k++) {
+        uint32_t index = vy_arg(c->o->p, site, k);
+        if (first)
+            fixed[k] = can_fix(c->o->p, index) ? index : 0;
+        else if (fixed[k] != index)
+            fixed[k] = 0;
     }
+}
+
+static bool site_suits(const choosing *c, uint32_t site)
+{
+    const vy_inst *i = &c->o->p->insts.data[site];
+    for (uint32_t k = 0; k + 1 < i->nargs; k++)
+        if (!axis_suits(c, i->aux, k, vy_arg(c->o->p, site, k))) return false;
+    return true;
+}
+
+static bool is_site(const vy_program *p, uint32_t id)
+{
+    return vy_adds_floats(p, id) && !(p->insts.data[id].flags & VY_FLAG_OWNED);
 }
 
 bool vy_partial_choose(vy_ordering *o)
@@ -135,10 +143,11 @@ bool vy_partial_choose(vy_ordering *o)
     c.differs = vy_differences(p, &o->s, NULL, &o->arena);
     if (!c.differs) return false;
     find_loops(&c);
-    look_at_sites(&c, false);
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        o->partials[i].on = o->use[i] == VY_USE_ADDED && p->buffers.data[i].rank < VY_MAX_RANK;
-    look_at_sites(&c, true);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_site(p, id)) note_fixed(&c, id);
+    for (uint32_t i = 1; i < p->buffers.count; i++) o->partials[i].on = o->use[i] == VY_USE_ADDED;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_site(p, id)) o->partials[p->insts.data[id].aux].on &= site_suits(&c, id);
     for (uint32_t i = 1; i < p->buffers.count; i++)
         o->partials[i].once = o->partials[i].on && c.sites[i] == 1 && reached_once(&c, c.site[i]);
     return true;
