@@ -203,10 +203,16 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
+// After the check of a derived program failed: was it for that?  Says it of the primal then.
+void vy_together_explain(reverse *r);
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
 // to keep: fills `kept` as reverse.kept.
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
+// ---- valued.c
+// Marks the instructions that the forward run computes for their values, and the buffers it loads from;
+// both tables begin as zeros.
+void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays);
 // ---- tape.c
 // Which kept values does `p`, the program just built, read?  Marks by instruction.
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);

@@ -19,6 +19,16 @@ static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
     return before + rank;
 }
 
+// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps are counted.
+static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
+{
+    if (a == b) return true;
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (x->op != y->op || --*steps < 0) return false;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
+}
+
 // Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
 static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
 {
@@ -27,10 +37,9 @@ static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
     if (VY_IS_LEAF(index)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(index)];
         if (l->kind != VY_LEAF_OVER) return false;
-        const vy_dim_node *d = &p->dims.data[p->overs.data[l->index].extent.id];
-        const vy_dim_node *e = &p->dims.data[p->buffers.data[buffer].dims[axis].id];
-        return d == e || ((d->op == VY_DIM_SCALAR || d->op == VY_DIM_CONST) && d->op == e->op &&
-                          d->value == e->value);
+        int steps = 64;
+        return same_dim(p, p->overs.data[l->index].extent.id, p->buffers.data[buffer].dims[axis].id,
+                        &steps);
     }
     const vy_inst *i = &p->insts.data[index];
     return i->op == VY_OP_LOOP && !vy_type_is_signed((vy_type)i->type) &&
