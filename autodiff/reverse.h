@@ -309,6 +309,6 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 }
 
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
-bool vy_order_sums(vy_module *m);
+bool vy_order_sums(vy_module *m, bool lean);
 
 #endif
