@@ -4,7 +4,7 @@
 // The reverse program is parameters, forward sweep, reverse sweep.  The counting program, which the
 // lengths of some tapes need, is the forward sweep alone: dead-code removal leaves the slice of the
 // primal that decides how often its loops run.
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,8 +96,8 @@ static void begin_reverse(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         vy_buffer_class cls = r->p->buffers.data[i].cls;
-        if (r->buffers[i].kind == ADJ_MEMORY &&
-            ((cls == VY_SHARED && !r->buffers[i].spilled) || (cls == VY_LOCAL && !r->buffers[i].home)))
+        if (r->buffers[i].kind == ADJ_MEMORY && ((cls == VY_SHARED && !r->buffers[i].spilled) ||
+                                                 (cls == VY_LOCAL && !r->buffers[i].home)))
             vy_clear_adjoint(r, i);
     }
     if (r->phased) vy_barrier(r->b);
@@ -172,6 +172,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
     if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
     vy_free(map);
     if (!ok || !vy_check_program(p)) {
+        vy_together_explain(r);
         vy_program_free(p);
         return false;
     }

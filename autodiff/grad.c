@@ -7,8 +7,11 @@
 //   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
+#include "gather.h"
+#include "rescale.h"
 #include "reverse.h"
 #include "segment.h"
+#include "subgroup.h"
 #include "winner.h"
 
 #include <stdarg.h>
@@ -95,11 +98,11 @@ static void refuse_together(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const char *name = vy_string(&r->p->module->names, i->name);
     if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                    "compute it from loop counters, scalars, wid or `in` buffers",
-                    "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
-                    "reverse cannot have in all invocations alike",
-                    *name ? "`" : "a value", name, *name ? "`" : "");
+    vy_reverse_fail(
+        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
+        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+        "reverse cannot have in all invocations alike",
+        *name ? "`" : "a value", name, *name ? "`" : "");
 }
 
 // Values behind poison that is still used: true if there are new ones to tape.
@@ -276,10 +279,10 @@ static void restart(reverse *r)
     *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
 }
 
-// Maxima and minima over iterations whose results have derivatives: see winner.h.
-static bool take_winners(reverse *r, vy_program *primal, const vy_program *source)
+// A pass over the primal that is told which values have derivatives.
+static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
+                    bool (*pass)(vy_program *p, const uint8_t *active))
 {
-    if (!vy_has_winner(primal)) return true;
     uint8_t *active = NULL;
     if (make_tables(r)) {
         vy_reverse_choose(r, source);
@@ -289,9 +292,17 @@ static bool take_winners(reverse *r, vy_program *primal, const vy_program *sourc
     for (uint32_t id = 1; active && id < primal->insts.count; id++)
         active[id] = vy_is_active(r, id);
     restart(r);
-    bool ok = active && vy_winner(primal, active);
+    bool ok = active && pass(primal, active);
     vy_free(active);
     return ok;
+}
+
+// What has a better derivative in another form: see subgroup.h, rescale.h, winner.h.
+static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
+    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    return !vy_has_winner(primal) || rewrite(r, primal, source, vy_winner);
 }
 
 // Differentiates the primal, cutting loops into segments as often as asked for.
@@ -300,7 +311,7 @@ static bool differentiate(vy_program *primal, const vy_program *source,
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = take_winners(r, primal, source);
+    bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;
@@ -319,6 +330,9 @@ static bool differentiate(vy_program *primal, const vy_program *source,
     }
     if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
+    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], NULL);
+    ok = ok && (!r->options->deterministic || vy_order_sums(r->out));
     free_tables(r);
     vy_free(hints);
     return ok;

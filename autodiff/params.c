@@ -351,8 +351,8 @@ static void declare_arrays(reverse *r, uint32_t i)
     info->stores = true;
     if (is_active_buffer(r, i)) {
         const char *name = derived_name(r, "adj", buf->name);
-        info->adjoint = info->spilled ? vy_spill_declare(r, name, buf->type, i)
-                                      : declare(r, name, buf->cls, i);
+        info->adjoint =
+            info->spilled ? vy_spill_declare(r, name, buf->type, i) : declare(r, name, buf->cls, i);
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
     }

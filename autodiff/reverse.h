@@ -141,7 +141,10 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
-void vy_drop_scalars(vy_program *p, uint32_t first);
+void vy_drop_scalars(vy_program *p,
+                     uint32_t first); // from `first` on, that are no extent of a buffer
+// Those that neither code nor a shape nor the domain needs.  False: memory.
+bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
@@ -200,10 +203,16 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
+// After the check of a derived program failed: was it for that?  Says it of the primal then.
+void vy_together_explain(reverse *r);
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
 // to keep: fills `kept` as reverse.kept.
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
+// ---- valued.c
+// Marks the instructions that the forward run computes for their values, and the buffers it loads from;
+// both tables begin as zeros.
+void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays);
 // ---- tape.c
 // Which kept values does `p`, the program just built, read?  Marks by instruction.
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
@@ -284,5 +293,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 {
     return r->p->buffers.data[buffer].name;
 }
+
+// deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
+bool vy_order_sums(vy_module *m);
 
 #endif

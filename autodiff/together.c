@@ -13,6 +13,8 @@
 // would it have to be kept; so those are marked of the loops around the construct, not of others.
 #include "reverse.h"
 
+#include <string.h>
+
 enum { MOST_WORK = 1 << 26 }; // beyond, what is kept after all is refused by the checker
 
 typedef struct slicer {
@@ -30,10 +32,12 @@ static void visit(slicer *s, uint32_t construct, uint32_t id)
     s->failed = !vy_vec_push(&s->stack, id);
 }
 
-static void visit_args(slicer *s, uint32_t construct, uint32_t id, uint32_t first)
+// Of a loop, whose value is its variable, the bounds: what it carries is another matter.
+static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 {
-    for (uint32_t k = first; k < s->r->p->insts.data[id].nargs; k++)
-        visit(s, construct, vy_arg(s->r->p, id, k));
+    const vy_inst *i = &s->r->p->insts.data[id];
+    uint32_t n = i->op == VY_OP_LOOP ? 3 : i->nargs;
+    for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->r->p, id, k));
 }
 
 // What decides how often a loop runs, or which arm.
@@ -83,7 +87,7 @@ static void drain(slicer *s, uint32_t construct)
         if (carry || op == VY_OP_RESULT)
             visit_slot(s, construct, id);
         else
-            visit_args(s, construct, id, 0);
+            visit_args(s, construct, id);
     }
 }
 
@@ -118,4 +122,16 @@ bool vy_together(reverse *r)
     vy_fail_oom(r->out);
     r->failed = true;
     return false;
+}
+
+void vy_together_explain(reverse *r)
+{
+    vy_diag *d = &r->out->diag;
+    if (!d->code || strcmp(d->code, "E0302") != 0) return;
+    uint32_t line = d->line, column = d->column;
+    *d = (vy_diag){0};
+    vy_fail(r->out, VY_E_GRAD_UNSUPPORTED, line, column,
+            "compute the condition or bound from parameters and loop variables",
+            "the way to this operation among invocations depends on a value that the reverse has "
+            "only from memory, where it cannot be seen to be the same in the whole workgroup");
 }
