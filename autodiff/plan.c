@@ -15,7 +15,7 @@
 // rather than made a third time.  What recomputation takes from around the loop is asked for there.
 // (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
 #include "cut.h"
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <string.h>
 
@@ -45,6 +45,7 @@ static int32_t cost_of_operation(vy_op op)
     if (info->effect == VY_CTRL) return 0;
     if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
     if (info->effect == VY_READ) return 4;
+    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
     bool simple =
         op == VY_OP_FMA || op == VY_OP_STOP_GRAD || (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
     return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …
@@ -113,7 +114,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    vy_cut_add(&g->cut, in, out, (int32_t)bytes * BYTE_COST);
+    int32_t keep = g->r->together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
 
@@ -243,7 +245,8 @@ static void read_plan(planner *g)
     }
     for (uint32_t id = g->region + 1; id < end; id++) {
         uint32_t in = g->node[id];
-        if (in && vy_cut_at_source(&g->cut, in) && !vy_cut_at_source(&g->cut, in + 1))
+        if (in && !r->together[id] && vy_cut_at_source(&g->cut, in) &&
+            !vy_cut_at_source(&g->cut, in + 1))
             g->kept[id] = g->keeper + 1;
     }
 }

@@ -61,7 +61,6 @@ static bool is_extent(const vy_program *p, uint32_t scalar)
     return false;
 }
 
-// Renumbers the scalars without number s.
 static void drop_scalar(vy_program *p, uint32_t s)
 {
     for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
@@ -88,36 +87,38 @@ void vy_drop_scalars(vy_program *p, uint32_t first)
         if (!is_extent(p, s)) drop_scalar(p, s);
 }
 
-static void use_dim(const vy_program *p, uint32_t dim, bool *used)
+static bool in_code(const vy_program *p, uint32_t scalar)
 {
-    const vy_dim_node *d = &p->dims.data[dim];
-    if (d->op == VY_DIM_SCALAR) used[d->value] = true;
-    if (d->op < VY_DIM_ADD) return;
-    use_dim(p, d->a, used);
-    use_dim(p, d->b, used);
-}
-
-// Removes the scalars that neither code nor shapes nor the domain name.  False: memory.
-bool vy_drop_unused_scalars(vy_program *p)
-{
-    bool *used = vy_realloc(NULL, p->scalars.count + 1);
-    if (!used) {
-        vy_fail_oom(p->module);
-        return false;
-    }
-    memset(used, 0, p->scalars.count + 1);
-    for (uint32_t i = 0; i < p->overs.count; i++) use_dim(p, p->overs.data[i].extent.id, used);
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
-            use_dim(p, p->buffers.data[i].dims[k].id, used);
     for (uint32_t id = 1; id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
             const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-            if (l && l->kind == VY_LEAF_SCALAR) used[l->index] = true;
+            if (l && l->kind == VY_LEAF_SCALAR && l->index == scalar) return true;
         }
+    return false;
+}
+
+static bool in_dims(const vy_program *p, uint32_t scalar, const uint8_t *used)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (used[i] && p->dims.data[i].op == VY_DIM_SCALAR && p->dims.data[i].value == scalar)
+            return true;
+    return false;
+}
+
+void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used)
+{
+    vy_drop_unused(p, true, map);
+    memset(used, 0, p->dims.count);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            used[p->buffers.data[i].dims[k].id] = 1;
+    for (uint32_t k = 0; k < p->overs.count; k++) used[p->overs.data[k].extent.id] = 1;
+    for (uint32_t i = p->dims.count; i-- > 1;) { // operands come before their users
+        const vy_dim_node *d = &p->dims.data[i];
+        if (!used[i] || d->op < VY_DIM_ADD) continue;
+        used[d->a] = used[d->b] = 1;
+    }
     for (uint32_t s = p->scalars.count; s-- > 0;)
-        if (!used[s]) drop_scalar(p, s);
-    vy_free(used);
-    return true;
+        if (!in_dims(p, s, used) && !in_code(p, s)) drop_scalar(p, s);
 }

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: MIT
 // bench.c: `vyre-grad bench`: forward and derivative, timed side by side in one process.
 //
-// The two take turns, so that a machine that slows down slows both; medians are compared.  A pipeline
-// is timed alone, as it has no derivative yet.
-#include "tools/json_out.h"
-#include "tools/runner.h"
+// They take turns, so that a machine that slows down slows all; medians are compared.  With --against a
+// gradient written by hand is a third.  A pipeline is timed alone, as it has no derivative yet.
+#include "tools/bench.h"
 
-#include <stdio.h>
+#include "tools/number.h"
+
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-
-typedef struct lane { // one of the two programs; without buffers: not there
-    const char *title;
-    binding data;
-    runner runner;
-    bool upload; // has `inout` buffers, which every run must find as they were
-    double *ms;
-    double *
-        cpu; // CPU time of this process meanwhile, in ms: what a device made of software really takes
-    double median, least, most, cpu_median;
-    uint64_t bytes;  // of bound buffers: `in` read, `out` written, `inout` both
-    vy_amount flops; // float operations of one run, counted statically (ir/cost.h)
-} lane;
 
 static int by_value(const void *a, const void *b)
 {
@@ -45,7 +33,7 @@ static bool lane_count(lane *l, vy_diag *d)
     return cost || fail_memory(d);
 }
 
-static bool lane_prepare(lane *l, command *c, vy_diag *d)
+static bool lane_begin(lane *l, command *c, vy_diag *d)
 {
     l->ms = calloc(c->o.runs, sizeof *l->ms);
     l->cpu = calloc(c->o.runs, sizeof *l->cpu);
@@ -56,9 +44,36 @@ static bool lane_prepare(lane *l, command *c, vy_diag *d)
         l->bytes += b->info.cls == VY_INOUT ? 2 * bytes : bytes;
         l->upload |= b->info.cls == VY_INOUT;
     }
+    return true;
+}
+
+static bool lane_warm(lane *l, command *c, vy_diag *d)
+{
     double warm;
-    return runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, d) &&
-           runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
+    return runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
+}
+
+static bool lane_prepare(lane *l, command *c, vy_diag *d)
+{
+    return lane_begin(l, c, d) && runner_prepare(&l->runner, c, &l->data, d) && lane_count(l, d) &&
+           lane_warm(l, c, d);
+}
+
+// The gradient by hand; its operations and bytes are what its plan says, where it does.
+static bool against_prepare(benchmark *b, command *c, vy_diag *d)
+{
+    lane *l = &b->lanes[LANE_AGAINST];
+    if (!c->o.against) return true;
+    if (!against_bind(b, c, d) || !lane_begin(l, c, d) ||
+        !runner_prepare_steps(&l->runner, c, &l->data, &b->hand.plan, d))
+        return false;
+    const double bytes = yardstick_amount(&b->hand, &l->data, "bytes");
+    const double flops = yardstick_amount(&b->hand, &l->data, "operations");
+    b->stated_bytes = bytes >= 0;
+    b->stated_flops = flops >= 0;
+    if (b->stated_bytes) l->bytes = (uint64_t)bytes;
+    l->flops = (vy_amount){.known = flops >= 0, .value = flops >= 0 ? (uint64_t)flops : 0};
+    return lane_warm(l, c, d) && against_compare(b, d);
 }
 
 static double cpu_ms(void)
@@ -91,71 +106,6 @@ static void lane_finish(lane *l, uint64_t runs)
     l->cpu_median = median(l->cpu, runs);
 }
 
-static double rate(const lane *l)
-{
-    return l->median > 0 ? (double)l->bytes / l->median * 1e-6 : -1;
-}
-
-// Negative where the operations depend on data.
-static double flop_rate(const lane *l)
-{
-    return l->median > 0 && l->flops.known ? (double)l->flops.value / l->median * 1e-6 : -1;
-}
-
-static bool lane_json(const lane *l, cJSON *top)
-{
-    if (!l->ms) return cJSON_AddNullToObject(top, l->title) != NULL;
-    cJSON *o = cJSON_AddObjectToObject(top, l->title);
-    return o && json_string(o, "program", runnable_name(l->data.what)) &&
-           json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
-           json_number(o, "max_ms", l->most, 6) && json_number(o, "cpu_ms", l->cpu_median, 6) &&
-           json_integer(o, "bytes", l->bytes) && json_number(o, "gb_per_s", rate(l), 6) &&
-           json_integer(o, "workspace_bytes", l->data.kept) &&
-           (l->flops.known ? json_integer(o, "flops", l->flops.value)
-                           : json_string(o, "flops", NULL)) &&
-           cJSON_AddBoolToObject(o, "flops_at_most", l->flops.known && l->flops.atmost) &&
-           json_number(o, "gflop_per_s", flop_rate(l), 6);
-}
-
-static bool has_ratio(const lane lanes[2]) { return lanes[1].ms && lanes[0].median > 0; }
-
-static bool print_json(const lane lanes[2], command *c, const char *device, vy_diag *d)
-{
-    cJSON *top = cJSON_CreateObject();
-    bool ok =
-        top && json_string(top, "program", runnable_name(lanes[0].data.what)) &&
-        json_string(top, "engine", c->o.engine == ENGINE_EVAL ? "eval" : "vulkan") &&
-        json_string(top, "device", device) && json_integer(top, "runs", c->o.runs) &&
-        lane_json(&lanes[0], top) && lane_json(&lanes[1], top) &&
-        json_number(top, "ratio", has_ratio(lanes) ? lanes[1].median / lanes[0].median : -1, 4);
-    if (ok) return json_finish(top, &c->out) || fail_memory(d);
-    cJSON_Delete(top);
-    return fail_memory(d);
-}
-
-static bool print_text(const lane lanes[2], command *c, const char *device, vy_diag *d)
-{
-    text_printf(&c->out, "device    %s\n", device);
-    for (int i = 0; i < 2 && lanes[i].ms; i++) {
-        const lane *l = &lanes[i];
-        text_printf(&c->out, "%-9s %.4g ms", l->title, l->median);
-        if (rate(l) >= 0) text_printf(&c->out, ", %.4g GB/s", rate(l));
-        if (flop_rate(l) >= 0)
-            text_printf(&c->out, ", %s%.4g GFLOP/s", l->flops.atmost ? "at most " : "",
-                        flop_rate(l));
-        text_printf(&c->out, " (median of %llu, %.4g to %.4g ms, %llu bytes",
-                    (unsigned long long)c->o.runs, l->least, l->most, (unsigned long long)l->bytes);
-        if (l->data.kept)
-            text_printf(&c->out, ", workspace %llu", (unsigned long long)l->data.kept);
-        if (l->flops.known)
-            text_printf(&c->out, ", %llu flops", (unsigned long long)l->flops.value);
-        text_puts(&c->out, ")\n");
-    }
-    if (has_ratio(lanes))
-        text_printf(&c->out, "ratio     %.3g\n", lanes[1].median / lanes[0].median);
-    return !c->out.failed || fail_memory(d);
-}
-
 static bool bind_forward(lane *l, specs *in, runnable what, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
@@ -185,48 +135,79 @@ static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, v
     return ok;
 }
 
-static bool bench(lane lanes[2], specs *in, specs *ct, command *c, vy_diag *d)
+// What is timed: the forward program and its derivative; a pipeline alone.
+static bool bind(benchmark *b, uint32_t *count, command *c, vy_diag *d)
 {
-    const bool eval = c->o.engine == ENGINE_EVAL;
     runnable what;
     if (!load_module(c, d) || !select_runnable(c, c->module, &what, d)) return false;
-    const int count = what.pipeline ? 1 : 2;
-    if (count == 1)
+    *count = what.pipeline ? 1 : 2;
+    if (what.pipeline)
         note(c, "pipeline %s: timed without its derivative, which does not exist yet",
              runnable_name(what));
-    if (count == 1 && (c->o.ct.count || c->o.of.count || c->o.wrt.count))
+    if (what.pipeline && (c->o.ct.count || c->o.of.count || c->o.wrt.count || c->o.against))
         return derive(c, what, NULL, d); // which says why not
-    if (!bind_forward(&lanes[0], in, what, c, d)) return false;
-    if (count == 2 && !bind_gradient(lanes, ct, what, c, d)) return false;
-    if (!eval && !gpu_open_device(c, d)) return false;
-    if (!optimize(c, c->module, eval, &lanes[0].data, d) ||
-        (c->derived && !optimize(c, c->derived, eval, &lanes[1].data, d)))
-        return false;
-    for (int k = 0; k < count; k++)
-        if (!lane_prepare(&lanes[k], c, d)) return false;
+    return bind_forward(&b->lanes[0], &b->in, what, c, d) &&
+           (what.pipeline || bind_gradient(b->lanes, &b->ct, what, c, d));
+}
+
+static bool time_all(benchmark *b, command *c, vy_diag *d)
+{
     for (uint64_t i = 0; i < c->o.runs; i++)
-        for (int k = 0; k < count; k++)
-            if (!lane_run(&lanes[k], c, i, d)) return false;
-    for (int k = 0; k < count; k++) lane_finish(&lanes[k], c->o.runs);
-    const char *device =
-        eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name;
-    return c->o.json ? print_json(lanes, c, device, d) : print_text(lanes, c, device, d);
+        for (uint32_t k = 0; k < LANE_COUNT; k++)
+            if (b->lanes[k].ms && !lane_run(&b->lanes[k], c, i, d)) return false;
+    for (uint32_t k = 0; k < LANE_COUNT; k++)
+        if (b->lanes[k].ms) lane_finish(&b->lanes[k], c->o.runs);
+    return true;
+}
+
+static bool bench(benchmark *b, command *c, vy_diag *d)
+{
+    const bool eval = c->o.engine == ENGINE_EVAL;
+    uint32_t count = 0;
+    if (c->o.file && !bind(b, &count, c, d)) return false;
+    if (!eval && !gpu_open_device(c, d)) return false;
+    if (c->o.peak && !peak_measure(&b->peak, c, d)) return false;
+    if (count && (!optimize(c, c->module, eval, &b->lanes[0].data, d) ||
+                  (c->derived && !optimize(c, c->derived, eval, &b->lanes[1].data, d))))
+        return false;
+    for (uint32_t k = 0; k < count; k++)
+        if (!lane_prepare(&b->lanes[k], c, d)) return false;
+    if (!against_prepare(b, c, d) || !time_all(b, c, d)) return false;
+    return bench_print(b, c,
+                       eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name,
+                       d);
+}
+
+static bool usable(const command *c, benchmark *b, vy_diag *d)
+{
+    const options *o = &c->o;
+    vy_scalar v = {.f = 1e-4};
+    if (o->dot.count || o->out.count)
+        return fail(d, TOOL_USAGE, "leave it out", "bench takes neither --out nor --dot");
+    if (o->engine == ENGINE_EVAL && (o->against || o->peak))
+        return fail(d, TOOL_USAGE, "leave out --engine eval", "--against and --peak need a device");
+    if (o->tolerance && !o->against)
+        return fail(d, TOOL_USAGE, "add --against PLAN", "--tolerance is of --against");
+    if (o->tolerance &&
+        (number_parse(VY_F64, o->tolerance, strlen(o->tolerance), &v) || !(v.f >= 0)))
+        return fail(d, TOOL_USAGE, "",
+                    "--tolerance %.40s: a number that is not negative is expected", o->tolerance);
+    b->tolerance = v.f;
+    return true;
 }
 
 bool verb_bench(command *c, vy_diag *d)
 {
-    lane lanes[2] = {{.title = "forward"}, {.title = "gradient"}};
-    specs in = {0}, ct = {0};
-    bool ok = c->o.dot.count || c->o.out.count
-                  ? fail(d, TOOL_USAGE, "leave it out", "bench takes neither --out nor --dot")
-                  : bench(lanes, &in, &ct, c, d);
-    for (int i = 0; i < 2; i++) {
-        runner_free(&lanes[i].runner);
-        binding_free(&lanes[i].data);
-        free(lanes[i].ms);
-        free(lanes[i].cpu);
+    benchmark b = {.lanes = {{.title = "forward"}, {.title = "gradient"}, {.title = "by hand"}}};
+    const bool ok = usable(c, &b, d) && bench(&b, c, d);
+    for (uint32_t i = 0; i < LANE_COUNT; i++) {
+        runner_free(&b.lanes[i].runner);
+        binding_free(&b.lanes[i].data);
+        free(b.lanes[i].ms);
+        free(b.lanes[i].cpu);
     }
-    specs_free(&in);
-    specs_free(&ct);
+    yardstick_free(&b.hand);
+    specs_free(&b.in);
+    specs_free(&b.ct);
     return ok;
 }

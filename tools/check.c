@@ -166,6 +166,7 @@ static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
     if (!refuse(c, d) || !load_module(c, d)) return false;
+    check_lanes(c);
     if (!select_runnable(c, c->module, &k->source, d) ||
         !specs_parse(&k->in, "--in", &c->o.in, d) || !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
         !derive_all(k, c, d) || !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) ||

@@ -19,10 +19,11 @@ typedef struct command {
     uint32_t
         storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
     text out;    // goes to stdout when everything went well
-    outputs files; // the same for files
-    gpu *gpu;      // once opened
-    bool color;    // of stderr
-    int status;    // of a run without error; STATUS_CHECK: `check` found a fault
+    outputs files;     // the same for files
+    gpu *gpu;          // once opened
+    bool color;        // of stderr
+    const char *about; // the file that `contents` and places are of, where it is not o.file
+    int status;        // of a run without error; STATUS_CHECK: `check` found a fault
 } command;
 
 // Each returns false with *d.

@@ -67,10 +67,14 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
     {0,   OPT_COUNT,  AT(subgroup_size), DATA,  "--subgroup-size", "N",          "of the interpreter; default 32"},
+    {0,   OPT_COUNT,  AT(shuffle),       DATA,  "--shuffle",       "SEED",       "the interpreter runs workgroups and invocations in another order"},
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
+    {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
+    {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH), "--tolerance", "X",    "by which that may differ from ours; default 1e-4"},
+    {0,   OPT_FLAG,   AT(peak),          VERB_BIT(BENCH), "--peak", NULL,        "measure the device: copy bandwidth, multiply-adds; FILE may be left out"},
     {'h', OPT_FLAG,   AT(help),          ALL,   "--help",          NULL,         "this text"},
     {0,   OPT_FLAG,   AT(version),       ALL,   "--version",       NULL,         "the version"},
 };
@@ -224,7 +228,7 @@ static bool read_verb(options *o, const char *word, vy_diag *d)
 static bool consistent(const options *o, vy_diag *d)
 {
     if (o->help || o->version) return true;
-    if (verbs[o->verb].file && !o->file)
+    if (verbs[o->verb].file && !o->file && !o->peak)
         return fail(d, TOOL_USAGE, NULL, "`%s` needs a FILE", verb_name(o->verb));
     if (o->precise && o->fast_math)
         return fail(d, TOOL_USAGE, "give one of them", "--precise and --fast-math contradict");
@@ -238,6 +242,8 @@ static bool consistent(const options *o, vy_diag *d)
         return fail(d, TOOL_USAGE, "", "--subgroup-size is a power of two, at most 128");
     if (o->report && o->engine != ENGINE_EVAL)
         return fail(d, TOOL_USAGE, "add --engine eval", "--report is for the interpreter");
+    if (o->shuffle && o->engine != ENGINE_EVAL)
+        return fail(d, TOOL_USAGE, "add --engine eval", "--shuffle is for the interpreter");
     if (o->eval_type == EVAL_F64 && o->engine != ENGINE_EVAL)
         return fail(
             d, TOOL_USAGE, "add --engine eval",

@@ -35,13 +35,13 @@ enum { EVAL_DECLARED, EVAL_F64 };
 typedef struct options {
     verb verb;
     const char *file;
-    const char *program, *output, *dump_after, *device, *groups;
+    const char *program, *output, *dump_after, *device, *groups, *against, *tolerance;
     names of, wrt, enable;       // split at commas
     names set, in, out, ct, dot; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
-    bool quiet, verbose, json, grad, jvp, report, help, version;
+    bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, checkpoint, color, engine, eval_type, level, target;
-    uint64_t tape_limit, order, subgroup_size, runs, samples;
+    uint64_t tape_limit, order, subgroup_size, shuffle, runs, samples;
     names owned; // strings of ours among the above
 } options;
 

@@ -14,6 +14,7 @@ static const char *place_of(const command *c, const vy_diag *d)
     const bool ours = !d->code || !strcmp(d->code, "E0001") || !strncmp(d->code, "E08", 3) ||
                       !strncmp(d->code, "E09", 3);
     if (d->line == 0 && ours) return TOOL_NAME;
+    if (d->line && c->about) return c->about;
     return !c->o.file ? TOOL_NAME : strcmp(c->o.file, "-") ? c->o.file : "stdin";
 }
 

@@ -47,7 +47,7 @@ static bool set_scalars(runner *r, vy_diag *d)
         const bound_scalar *s = &r->data->scalars[i];
         vkrt_error e = {0};
         vkrt_status status;
-        if (!find_symbol(r->compiled->plans, s->info.name)) continue; // nothing uses it
+        if (!find_symbol(r->steps, s->info.name)) continue; // nothing uses it
         if (vy_type_is_float(s->info.type))
             status = vkrt_plan_set_float(r->plan, s->info.name, s->value.f, &e);
         else if (s->info.type == VY_U64 && s->value.u > INT64_MAX)
@@ -59,12 +59,12 @@ static bool set_scalars(runner *r, vy_diag *d)
     return true;
 }
 
-static bool prepare_vulkan(runner *r, command *c, vy_diag *d)
+static bool compile(runner *r, command *c, vy_diag *d)
 {
-    vkrt_error e = {0};
     vy_spirv_options o;
     if (!spirv_options(c, &o, d)) return false;
     o.enabled |= vkrt_device_features(c->gpu->device);
+    o.test_first = vkrt_device_get_info(c->gpu->device)->loops_lose_values;
     double start = now_ms();
     r->compiled = runnable_compile(r->what, &o, d);
     if (!r->compiled) return fail_memory(d); // unless it said why
@@ -72,10 +72,17 @@ static bool prepare_vulkan(runner *r, command *c, vy_diag *d)
     verbose(c, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s", name,
             runnable_instructions(r->what), r->compiled->word_count, now_ms() - start,
             o.validate ? ", validated" : "");
+    r->steps = r->compiled->plans;
+    return true;
+}
+
+static bool prepare_vulkan(runner *r, command *c, vy_diag *d)
+{
+    vkrt_error e = {0};
+    const char *name;
     const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit};
-    if (vkrt_plan_create(c->gpu->device, r->compiled->plans, &desc, &r->plan, &e))
-        return gpu_fail(&e, d);
-    for (uint32_t i = 0; i < r->compiled->plans->kernel_count; i++) {
+    if (vkrt_plan_create(c->gpu->device, r->steps, &desc, &r->plan, &e)) return gpu_fail(&e, d);
+    for (uint32_t i = 0; i < r->steps->kernel_count; i++) {
         static const char *const from[] = {"compiled now", "compiled before in this process",
                                            "from the cache on disk"};
         uint64_t ns;
@@ -128,6 +135,7 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
         scalars[i] = (vy_eval_scalar){b->scalars[i].info.name, b->scalars[i].value};
     vy_eval_options o = {.f64 = b->f64,
                          .subgroup_size = (uint32_t)c->o.subgroup_size,
+                         .shuffle_seed = c->o.shuffle,
                          .report_races = c->o.report,
                          .report_out_of_range = c->o.report,
                          .report_uninitialised = c->o.report,
@@ -158,6 +166,15 @@ bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d)
 {
     *r = (runner){.what = b->what, .data = b};
     if (c->o.engine == ENGINE_EVAL) return true;
+    progress_begin(c, "compiling");
+    const bool ok = compile(r, c, d) && prepare_vulkan(r, c, d);
+    progress_end();
+    return ok;
+}
+
+bool runner_prepare_steps(runner *r, command *c, binding *b, const vy_plan *steps, vy_diag *d)
+{
+    *r = (runner){.what = b->what, .data = b, .steps = steps};
     progress_begin(c, "compiling");
     const bool ok = prepare_vulkan(r, c, d);
     progress_end();

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`bench --against`: plans and shaders that do not fit are refused with place and fix (E0812), gradients that
+are not ours are noticed (E0813), and what a plan may hold works: clears, intermediates, repeats, slices,
+outputs of the forward program.
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+
+VYRE = os.environ["VYRE_GRAD"]
+PROGRAM = """program square(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i] * x[i]; }
+"""
+SHADER = """#version 450
+layout(local_size_x = 64) in;
+layout(push_constant) uniform P { uint N; };
+layout(std430, binding = 0) readonly buffer X { float x[]; };
+layout(std430, binding = 1) readonly buffer Y { float grad_y[]; };
+layout(std430, binding = 2) buffer G { float grad_x[]; };
+void main() { uint i = gl_GlobalInvocationID.x; if (i < N) grad_x[i] = 2.0 * x[i] * grad_y[i]; }
+"""
+HAND = """program hand(x: in f32[N], grad_y: in f32[N], grad_x: inout f32[N], N: u32) workgroup(64) over(i: N) {}
+"""
+PIPE = """pipeline p(x: in f32[N], grad_y: in f32[N], grad_x: out f32[N], N: u32)
+{
+    hand(x, grad_y, grad_x);
+}
+"""
+PLAN = HAND + PIPE
+EXTENSION = "#version 450\n#extension %s : require"
+
+# name, shader, plan, options, what stderr must hold (with the place in the plan)
+REFUSED = [
+    ("no_text", SHADER, "", [], ["E0812", "holds no pipeline"]),
+    ("no_pipeline", SHADER, HAND, [], ["E0812", "holds no pipeline"]),
+    ("syntax", SHADER, PLAN.replace("hand(x, grad_y", "hand(x; grad_y"), [], ["x.plan:4:11: error", "hand(x; grad_y"]),
+    ("arguments", SHADER, PLAN.replace("hand(x, grad_y, ", "hand(x, "), [], ["x.plan:4:5: error"]),
+    ("unknown_name", SHADER, PLAN.replace("    hand(", "    hands("), [], ["x.plan:4:5: error", "hands"]),
+    ("no_shader", SHADER, PLAN.replace("hand(", "land("), [], ["x.plan:4:5: error", "no land.spv", "E0812"]),
+    ("nothing", SHADER, HAND + PIPE.replace("    hand(x, grad_y, grad_x);\n", ""), [], ["dispatches nothing", "E0812"]),
+    ("code", SHADER, PLAN.replace("{}", "{ grad_x[i] = x[i]; }"), [], ["x.plan:4:5: error", "has code", "E0812"]),
+    ("workgroup", SHADER, PLAN.replace("workgroup(64)", "workgroup(32)"), [],
+     ["x.plan:4:5: error", "workgroup 32×1×1 here, 64×1×1 in hand.spv", "E0812"]),
+    ("binding", SHADER.replace("binding = 2", "binding = 3"), PLAN, [],
+     ["x.plan:4:5: error", "set 0 binding 3", "E0812"]),
+    ("set", SHADER.replace("binding = 2", "set = 1, binding = 2"), PLAN, [], ["set 1 binding 2", "E0812"]),
+    ("writable", SHADER.replace("readonly buffer X", "buffer X"), PLAN, [],
+     ["x.plan:1:1: error", "may write binding 0, which is `in x`", "E0812"]),
+    ("push_type", SHADER.replace("uint N", "float N").replace("i < N", "i < uint(N)"), PLAN, [],
+     ["x.plan:4:5: error", "4 bytes (float) at offset 0, where the plan has u32 N", "E0812"]),
+    ("push_count", SHADER.replace("uint N;", "uint N, M;"), PLAN, [], ["at offset 4, where the plan has nothing", "E0812"]),
+    ("push_vector", SHADER.replace("uint N;", "uvec2 v;").replace("i < N", "i < v.x"), PLAN, [],
+     ["no scalar as push constant 0", "E0812"]),
+    ("image", SHADER.replace("void main", "layout(binding = 3, r32f) uniform image2D t;\nvoid main").replace(
+        "2.0 *", "imageLoad(t, ivec2(0)).x *"), PLAN, [], ["E0812", "a resource of storage class 0"]),
+    ("specialised", SHADER.replace("local_size_x = 64", "local_size_x_id = 0"), PLAN, [],
+     ["specialisation constant", "E0812"]),
+    ("capability", SHADER.replace("#version 450", EXTENSION % "GL_KHR_shader_subgroup_clustered").replace(
+        "2.0 *", "subgroupClusteredAdd(2.0, 1) *"), PLAN, [], ["capability 67", "E0812"]),
+    ("inout", SHADER, PLAN.replace("grad_x: out", "grad_x: inout"), [], ["is `inout`", "E0812"]),
+    ("other_buffer", SHADER, PLAN.replace("p(x: in", "p(z: in").replace("hand(x, grad_y,", "hand(z, grad_y,"), [],
+     ["z of pipeline p is no buffer of square", "E0812"]),
+    ("no_gradient", SHADER, HAND + PIPE.replace("grad_x: out f32[N]", "y: out f32[N]").replace("grad_y, grad_x", "grad_y, y"),
+     [], ["does not write grad_x", "E0812"]),
+    ("shape", SHADER, PLAN.replace("grad_x: out f32[N]", "grad_x: out f32[N + 1]").replace("inout f32[N]", "inout f32[N + 1]"),
+     [], ["grad_x", "7", "6"]),
+    ("groups", SHADER, PLAN.replace(" over(i: N)", "").replace("    hand", "    @groups(N - 100) hand"), [], ["group count"]),
+    ("too_many_groups", SHADER, PLAN.replace(" over(i: N)", "").replace("    hand", "    @groups(N * 100000) hand"), [],
+     ["no group base for splitting", "E0903"]),
+    ("wrong", SHADER.replace("2.0 *", "2.001 *"), PLAN, [], ["E0813", "grad_x[", "tolerance 0.0001"]),
+    ("one_wrong", SHADER.replace("2.0 *", "(i == 3 ? 2.1 : 2.0) *"), PLAN, [], ["E0813", "grad_x[3]"]),
+    ("nan", SHADER.replace("2.0 *", "(i == 1 ? 0.0 / (x[0] - x[0]) : 2.0) *"), PLAN, [], ["E0813", "grad_x[1]"]),
+    ("unwritten", SHADER.replace("if (i < N)", "if (i < N && i != 5)"), PLAN, [], ["E0813", "grad_x[5]"]),
+    ("tolerance", SHADER, PLAN, ["--tolerance", "-1"], ["E0801", "--tolerance"]),
+    ("tolerance_text", SHADER, PLAN, ["--tolerance", "big"], ["E0801", "--tolerance"]),
+    ("interpreter", SHADER, PLAN, ["--engine", "eval"], ["E0801", "need a device"]),
+]
+
+ATOMIC = """#version 450
+layout(local_size_x = 64) in;
+layout(push_constant) uniform P { uint N; };
+layout(std430, binding = 0) readonly buffer X { float x[]; };
+layout(std430, binding = 1) readonly buffer Y { float grad_y[]; };
+layout(std430, binding = 2) buffer G { uint grad_x[]; };
+void main()
+{
+    const uint i = gl_GlobalInvocationID.x; // adds to what must be zero, so as bits
+    if (i < N) atomicAdd(grad_x[i], floatBitsToUint(2.0 * x[i] * grad_y[i]));
+}
+"""
+# Steps through a history by slices: h[t + 1] = h[t] + x grad_y / 2, four times, then h[4].
+HISTORY = """#version 450
+layout(local_size_x = 64) in;
+layout(push_constant) uniform P { uint N; };
+layout(std430, binding = 0) readonly buffer X { float x[]; };
+layout(std430, binding = 1) readonly buffer Y { float grad_y[]; };
+layout(std430, binding = 2) readonly buffer H { float h[]; };
+layout(std430, binding = 3) buffer G { float next[]; };
+void main() { uint i = gl_GlobalInvocationID.x; if (i < N) next[i] = h[i] + 0.5 * x[i] * grad_y[i]; }
+"""
+HISTORY_PLAN = """program hand(x: in f32[N], grad_y: in f32[N], h: in f32[N], next: inout f32[N], N: u32)
+    workgroup(64) over(i: N) {}
+program clear(h: out f32[N], N: u32) workgroup(64) over(i: N) {}
+pipeline p(x: in f32[N], grad_y: in f32[N], grad_x: out f32[N], N: u32)
+{
+    buffer h: f32[4, 64];
+    clear64(h[0]);
+    repeat t in 0..3 { hand64(x, grad_y, h[t], h[t + 1]); }
+    hand64(x, grad_y, h[3], grad_x);
+}
+""".replace("clear64", "clear").replace("hand64", "hand")
+CLEAR = "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {}\n"
+FORWARD = SHADER.replace("2.0 * x[i] * grad_y[i]", "2.0 * sign(x[i]) * sqrt(y[i]) * grad_y[i]").replace(
+    "void main", "layout(std430, binding = 3) readonly buffer F { float y[]; };\nvoid main")
+FORWARD_PLAN = PLAN.replace("grad_x: inout f32[N],", "grad_x: inout f32[N], y: in f32[N],").replace(
+    "p(x: in f32[N],", "p(x: in f32[N], y: in f32[N],").replace("grad_y, grad_x)", "grad_y, grad_x, y)")
+AMOUNTS = "program bytes(N: u32) over(n: 12 * N) {}\nprogram operations(N: u32) over(n: N, two: 2) {}\n"
+
+# name, {shader: text}, plan, N
+ACCEPTED = [
+    ("plain", {"hand": SHADER}, PLAN, 6),
+    ("amounts", {"hand": SHADER}, AMOUNTS + PLAN, 6),
+    ("empty", {"hand": SHADER}, PLAN, 0),
+    ("explicit_groups", {"hand": SHADER}, PLAN.replace(" over(i: N)", "").replace("    hand", "    @groups((N + 63) / 64) hand"), 130),
+    ("cleared", {"hand": ATOMIC}, PLAN.replace("grad_x: inout", "grad_x: out"), 100),
+    ("history", {"hand": HISTORY, "clear": CLEAR}, HISTORY_PLAN, 64),
+    ("forward_output", {"hand": FORWARD}, FORWARD_PLAN, 33),
+]
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def compiled(shaders):
+    for name in ("hand", "clear"):
+        if os.path.exists(name + ".spv"):
+            os.remove(name + ".spv")
+    for name, text in shaders.items():
+        write(name + ".comp", text)
+        subprocess.run(["glslangValidator", "-V", "--target-env", "vulkan1.1", "--quiet", "-o", name + ".spv",
+                        name + ".comp"], check=True, stdout=subprocess.DEVNULL)
+
+
+def bench(plan, n, *options):
+    write("x.plan", plan)
+    return subprocess.run([VYRE, "bench", "x.vyre", "--in", "x[%d]=normal:0:1:1" % n, "--ct", "y=normal:0:1:2",
+                           "--against", "x.plan", "--runs", "3", *options], capture_output=True, text=True, errors="replace")
+
+
+def damaged():
+    """Modules cut short, or with overwritten words in front of the first function: refused, or run.  (A
+    function that was overwritten may be valid and index anywhere: that is the shader's business.)"""
+    compiled({"hand": SHADER})
+    with open("hand.spv", "rb") as f:
+        good = f.read()
+    words, at = struct.unpack("<%dI" % (len(good) // 4), good), 5
+    while words[at] & 0xffff != 54:  # OpFunction
+        at += words[at] >> 16
+    places = [*range(0, 24, 4), *range(24, 4 * at, 84)]
+    cases = [good[:k] for k in range(0, len(good), 411)] + [
+        good[:k] + bad + good[k + 4:] for k in places for bad in (b"\xff\xff\xff\xff", b"\0\0\0\0")]
+    wrong = []
+    for i, bad in enumerate(cases):
+        with open("hand.spv", "wb") as f:
+            f.write(bad)
+        done = bench(PLAN, 6)
+        if done.returncode not in (0, 1, 2) or (done.returncode and "error" not in done.stderr):
+            wrong.append("damaged module %d: status %d\n%s" % (i, done.returncode, done.stderr))
+    return wrong
+
+
+def main():
+    if subprocess.run([VYRE, "devices"], capture_output=True).returncode:
+        print("no Vulkan device")
+        return 77
+    write("x.vyre", PROGRAM)
+    wrong = []
+    for name, shader, plan, options, expected in REFUSED:
+        compiled({"hand": shader})
+        done = bench(plan, 6, *options)
+        missing = [e for e in expected if e not in done.stderr]
+        if done.returncode != (2 if "E0903" in expected else 1) or missing or done.stdout:
+            wrong.append("%s: status %d, without %s:\n%s" % (name, done.returncode, missing, done.stderr))
+    for name, shaders, plan, n in ACCEPTED:
+        compiled(shaders)
+        done = bench(plan, n, "--json")
+        if done.returncode:
+            wrong.append("%s: %s" % (name, done.stderr))
+            continue
+        against = json.loads(done.stdout)["against"]
+        if name == "amounts" and (against["bytes"], against["flops"]) != (72, 12):
+            wrong.append("amounts: %s" % against)
+    wrong += damaged()
+    print("\n".join(wrong))
+    print("%d refused, %d accepted" % (len(REFUSED), len(ACCEPTED)))
+    return 1 if wrong else 0
+
+
+sys.exit(main())

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.
+
+The comparison is the command's own (tests/text/cmd/against.test has wrong gradients, which it must refuse).
+The runner looks for messages of the validation layers; every module passes spirv-val and is named by a plan.
+"""
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+SRC, BUILD, VYRE = (os.environ[k] for k in ("SRC", "BUILD", "VYRE_GRAD"))
+
+
+def directives(path, word):
+    with open(path, encoding="utf-8") as f:
+        return re.findall(r"^// %s\b[^:\n]*: *(.*)$" % word, f.read(), re.M)
+
+
+def bench(plan, program, options):
+    argv = [VYRE, "bench", os.path.join(SRC, program[0]), *program[1:], "--against", plan, "--runs", "1",
+            "--json", *options]
+    return subprocess.run(argv, capture_output=True, text=True)
+
+
+def check(plan):
+    """Tests run; or raises what is wrong."""
+    programs, tests = directives(plan, "PROGRAM"), directives(plan, "TEST")
+    if len(programs) != 1 or not tests or not directives(plan, "BENCH"):
+        raise AssertionError("needs one PROGRAM, and at least one TEST and one BENCH")
+    for test in tests:
+        done = bench(plan, shlex.split(programs[0]), shlex.split(test))
+        if done.returncode:
+            raise AssertionError("%s\n%s" % (test, done.stderr))
+        against = json.loads(done.stdout)["against"]
+        print("%s: %s: difference %.2g" % (os.path.basename(plan), test, against["difference"]))
+    return len(tests)
+
+
+def unlisted():
+    """Shaders that no plan dispatches, and invalid ones."""
+    text = "".join(open(p, encoding="utf-8").read() for p in glob.glob(SRC + "/shaders/*.plan"))
+    wrong = []
+    for path in sorted(glob.glob(SRC + "/shaders/*.comp")):
+        name = os.path.basename(path)[:-len(".comp")]
+        if not re.search(r"^program %s\(" % name, text, re.M):
+            wrong.append(name + ".comp: no plan has a program of this name")
+        module = os.path.join(BUILD, "shaders", name + ".spv")
+        if not os.path.exists(module):
+            wrong.append(name + ".comp: shaders/meson.build does not list it")
+        elif subprocess.run(["spirv-val", "--target-env", "vulkan1.3", module]).returncode:
+            wrong.append(module + ": invalid")
+    return wrong
+
+
+def main():
+    devices = subprocess.run([VYRE, "devices", "--json"], capture_output=True, text=True)
+    if devices.returncode:
+        print("no Vulkan device: " + devices.stderr.strip())
+        return 77
+    wrong, count = unlisted(), 0
+    plans = sorted(glob.glob(SRC + "/shaders/*.plan"))
+    for plan in plans:
+        try:
+            count += check(plan)
+        except AssertionError as e:
+            wrong.append("%s: %s" % (os.path.basename(plan), e))
+    for line in wrong:
+        print(line)
+    print("%d plans, %d tests" % (len(plans), count))
+    return 1 if wrong or not count else 0
+
+
+sys.exit(main())
