@@ -97,11 +97,11 @@ static void refuse_together(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const char *name = vy_string(&r->p->module->names, i->name);
     if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                    "compute it from loop counters, scalars, wid or `in` buffers",
-                    "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
-                    "reverse cannot have in all invocations alike",
-                    *name ? "`" : "a value", name, *name ? "`" : "");
+    vy_reverse_fail(
+        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
+        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+        "reverse cannot have in all invocations alike",
+        *name ? "`" : "a value", name, *name ? "`" : "");
 }
 
 // Values behind poison that is still used: true if there are new ones to tape.
@@ -323,7 +323,8 @@ static bool differentiate(vy_program *primal, const vy_program *source,
     if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
     if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
-        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], NULL);
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1],
+                       observer ? observer->gathers : NULL);
     ok = ok && (!r->options->deterministic || vy_order_sums(r->out));
     free_tables(r);
     vy_free(hints);
