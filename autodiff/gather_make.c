@@ -337,18 +337,15 @@ static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
 bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
 {
     uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
-    uint8_t *used = vy_realloc(NULL, p->dims.count);
-    bool ok = map && used;
-    if (!ok) vy_fail_oom(g->m);
-    if (ok) take_as_in(g, k, p, whole);
-    if (ok && whole)
-        vy_drop_unused(p, false, map);
-    else if (ok)
-        vy_drop_parameters(p, map, used);
+    if (!map) {
+        vy_fail_oom(g->m);
+        return false;
+    }
+    take_as_in(g, k, p, whole);
+    vy_drop_unused(p, !whole, map);
     vy_free(map);
-    vy_free(used);
     p->name = whole ? g->r->name : g->programs[k].name;
-    return ok && vy_check_program(p);
+    return (whole || vy_drop_unused_scalars(p)) && vy_check_program(p);
 }
 
 static vy_program *finish(making *w, bool ok)

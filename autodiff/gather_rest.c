@@ -104,12 +104,8 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
         begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_used(stages, count, b->name);
     }
     *empty &= !begins;
-    uint8_t *used = vy_arena_alloc(&g->arena, p->dims.count);
-    ok = ok && used;
-    if (ok && begins)
-        vy_drop_unused(p, false, map);
-    else if (ok)
-        vy_drop_parameters(p, map, used);
+    if (ok) vy_drop_unused(p, !begins, map);
+    ok = ok && vy_drop_unused_scalars(p);
     if (ok && vy_check_program(p)) return p;
     g->failed = true;
     vy_program_free(p);

@@ -26,7 +26,9 @@ typedef struct vy_grad_options {
     bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
     bool with_value;    // also write the forward outputs
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h
-    bool frugal;        // keep only what cannot be computed again, however long that takes
+    bool
+        lean_sums; // deterministic: accumulators only, where terms of all invocations take too much
+    bool frugal;   // keep only what cannot be computed again, however long that takes
     // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1: long
     // loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the same again
     // inside and across the segments (fourth roots, eighth roots); implies frugal.  Any number is fine;
