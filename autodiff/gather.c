@@ -254,6 +254,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         return false;
     }
     if (whole) {
+        for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].name = g->r->name;
         vy_program_replace(g->r, stages[1]);
         return true;
     }
@@ -277,6 +278,12 @@ static bool take_apart(gather *g)
 }
 
 // ------------------------------------------------------------------------------------------- the notes
+static const char *name_of(const gather *g, const gather_site *site, vy_arena *arena)
+{
+    const char *name = g->programs[site->program - 1].name;
+    return vy_arena_strdup(arena, name, strlen(name));
+}
+
 static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
 {
     for (uint32_t k = 0; k < g->site_count; k++) {
@@ -293,6 +300,7 @@ static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
         n->sites++;
         n->gathered += site->gathered;
         if (!n->map && site->map) n->map = vy_access_text(&site->access, notes->arena);
+        if (!n->program && site->gathered) n->program = name_of(g, site, notes->arena);
         if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
     }
     return true;

@@ -9,7 +9,7 @@
 typedef struct vy_gather_note {
     const char *buffer;
     uint32_t sites, gathered; // places that add to it; of those, how many were gathered
-    const char *over;         // axes that the new program runs over: "i, k"; NULL: none
+    const char *program;      // that sums; NULL: none
     const char *map;          // the first place's access, as isl prints it; NULL: not affine
     const char *why; // of the first place that was not gathered: completes "the index …"; or NULL
     uint32_t line;   // … its line

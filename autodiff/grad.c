@@ -338,7 +338,8 @@ static bool differentiate(vy_program *primal, const vy_program *source,
     if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
     if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
-        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], NULL);
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1],
+                       observer ? observer->gathers : NULL);
     ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);
     vy_free(hints);

@@ -128,6 +128,7 @@ typedef struct reverse {
 typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
+    struct vy_gather_notes *gathers; // or NULL
 } reverse_observer;
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
