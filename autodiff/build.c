@@ -4,7 +4,7 @@
 // The reverse program is parameters, forward sweep, reverse sweep.  The counting program, which the
 // lengths of some tapes need, is the forward sweep alone: dead-code removal leaves the slice of the
 // primal that decides how often its loops run.
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +24,8 @@ static void reset(reverse *r)
         *b = (reverse_buffer){.activity = b->activity,
                               .of = b->of,
                               .wrt = b->wrt,
+                              .exclusive = b->exclusive,
+                              .spilled = b->spilled,
                               .shadowed = b->shadowed};
     }
     r->log.count = r->replaying = r->arm = r->untested = 0;
@@ -53,6 +55,8 @@ static void copy_workgroup(reverse *r, vy_program *p)
     // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller
     // counts in workgroups.
     if (!r->p->overs.count) return;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->p->buffers.data[i].cls == VY_SHARED) return;
     for (uint32_t id = 1; id < r->p->insts.count; id++)
         if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
     for (uint32_t k = 0; k < r->p->leaves.count; k++)
@@ -86,16 +90,26 @@ static vy_program *end(reverse *r)
     return NULL;
 }
 
+// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to shared
+// arrays, from what other invocations still do in the forward sweep.
+static void begin_reverse(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        vy_buffer_class cls = r->p->buffers.data[i].cls;
+        if (r->buffers[i].kind == ADJ_MEMORY && ((cls == VY_SHARED && !r->buffers[i].spilled) ||
+                                                 (cls == VY_LOCAL && !r->buffers[i].home)))
+            vy_clear_adjoint(r, i);
+    }
+    if (r->phased) vy_barrier(r->b);
+}
+
 vy_program *vy_reverse_build(reverse *r)
 {
     r->counting = false;
     if (!begin(r, "grad")) return NULL;
     if (vy_reverse_params(r) && vy_tape_declare(r)) {
         vy_replay(r, 1, r->p->insts.count);
-        for (uint32_t i = 1; i < r->p->buffers.count; i++)
-            if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
-                !r->buffers[i].home)
-                vy_clear_adjoint(r, i);
+        begin_reverse(r);
         vy_reverse_range(r, 1, r->p->insts.count);
         finish_scalars(r);
     }
@@ -158,6 +172,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
     if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
     vy_free(map);
     if (!ok || !vy_check_program(p)) {
+        vy_together_explain(r);
         vy_program_free(p);
         return false;
     }

@@ -10,6 +10,7 @@
 #include "reverse.h"
 #include "rescale.h"
 #include "segment.h"
+#include "subgroup.h"
 #include "winner.h"
 
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 // clang-format off
 #define TABLES(T)                                                                                  \
     T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(leaf_activity, leaves)            \
+    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(together, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -77,6 +78,8 @@ static void free_tables(reverse *r)
     TABLES(T)
 #undef T
     vy_vec_free(&r->log);
+    vy_vec_free(&r->stages);
+    vy_arena_free(&r->arena);
     vy_vec_free(&r->counters);
     vy_structure_free(&r->s);
 }
@@ -87,6 +90,18 @@ static uint32_t recorder(const reverse *r, uint32_t root)
     uint32_t up = r->scope[root];
     while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->scope[up];
     return up;
+}
+
+static void refuse_together(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const char *name = vy_string(&r->p->module->names, i->name);
+    if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
+    vy_reverse_fail(
+        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
+        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+        "reverse cannot have in all invocations alike",
+        *name ? "`" : "a value", name, *name ? "`" : "");
 }
 
 // Values behind poison that is still used: true if there are new ones to tape.
@@ -108,6 +123,10 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
                     "the reverse needs the old value of %s, which depends on the order of "
                     "invocations",
                     vy_op_infos[made->op].text);
+                return false;
+            }
+            if (r->together[l->index]) {
+                refuse_together(r, l->index);
                 return false;
             }
             // The copy that records it is the next one out that may have the value.
@@ -149,21 +168,14 @@ static void refuse_unsupported(reverse *r)
                         b->name);
         return;
     }
-    uint32_t barrier = 0;
-    for (uint32_t id = 1; id < r->p->insts.count && !barrier; id++)
-        if (r->p->insts.data[id].op == VY_OP_BARRIER) barrier = id;
-    for (uint32_t id = 1; barrier && id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        if (i->op != VY_OP_LOAD || !vy_is_active(r, id) || !vy_is_written(r->p, i->aux)) continue;
-        vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
-        if (cls != VY_OUT && cls != VY_INOUT) continue;
-        vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id, "split the program at the barrier",
-            "`%s` is written and read in a program with barriers; its reverse would have to "
-            "order the invocations, which reverse mode cannot do yet",
-            vy_buffer_name(r, i->aux));
-        return;
-    }
+}
+
+// Nothing is missing, nothing is stored for nobody, and there is room for it.
+static bool is_final(reverse *r, vy_program *p)
+{
+    if (vy_reverse_poison(r, p) || r->failed || vy_restage_settle(r, p)) return false;
+    vy_restage_merge(r, p);
+    return !vy_spill(r, p) && !r->failed;
 }
 
 // Builds until no poison is left: each time, what it stands for is kept.
@@ -171,13 +183,9 @@ static vy_program *build_with_tapes(reverse *r)
 {
     for (;;) {
         vy_program *p = vy_reverse_build(r);
-        if (!p) return NULL;
-        if (!vy_reverse_poison(r, p)) {
-            if (!r->failed) return p;
-            vy_program_free(p);
-            return NULL;
-        }
+        if (!p || is_final(r, p)) return p;
         vy_program_free(p);
+        if (r->failed) return NULL;
     }
 }
 
@@ -236,10 +244,12 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     vy_reverse_choose(r, source);
     if (r->failed) return NULL;
     vy_activity(r);
+    vy_phases(r);
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
-    if (r->failed || !vy_order(r)) return NULL;
+    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_exclusive(r))
+        return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
@@ -268,9 +278,9 @@ static void restart(reverse *r)
     *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
 }
 
-// Rewrites the primal, knowing what has derivatives.
+// A pass over the primal that is told which values have derivatives.
 static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
-                    bool (*change)(vy_program *p, const uint8_t *active))
+                    bool (*pass)(vy_program *p, const uint8_t *active))
 {
     uint8_t *active = NULL;
     if (make_tables(r)) {
@@ -281,16 +291,9 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
     for (uint32_t id = 1; active && id < primal->insts.count; id++)
         active[id] = vy_is_active(r, id);
     restart(r);
-    bool ok = active && change(primal, active);
+    bool ok = active && pass(primal, active);
     vy_free(active);
     return ok;
-}
-
-// Loops that have a better derivative than their own: see rescale.h, winner.h.
-static bool rewrite_loops(reverse *r, vy_program *primal, const vy_program *source)
-{
-    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
-    return !vy_has_winner(primal) || rewrite(r, primal, source, vy_winner);
 }
 
 // Differentiates the primal, cutting loops into segments as often as asked for.
@@ -299,7 +302,9 @@ static bool differentiate(vy_program *primal, const vy_program *source,
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = rewrite_loops(r, primal, source);
+    bool ready = !vy_has_subgroup(primal) || rewrite(r, primal, source, vy_subgroup_prepare);
+    ready = ready && (!vy_has_rescaling(primal) || rewrite(r, primal, source, vy_rescale));
+    ready = ready && (!vy_has_winner(primal) || rewrite(r, primal, source, vy_winner));
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;
@@ -317,7 +322,7 @@ static bool differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p);
+    bool ok = p && vy_reverse_result(r, p) && (!r->options->deterministic || vy_order_sums(r->out));
     free_tables(r);
     vy_free(hints);
     return ok;

@@ -16,9 +16,10 @@ typedef struct vy_grad_options {
     uint32_t of_count;
     const char *const *wrt; // inputs; NULL: all float `in` and `inout` buffers
     uint32_t wrt_count;
-    bool seed_buffer; // the cotangents are buffers grad_o (ct_x for inout x); else all ones
-    bool with_value;  // also write the forward outputs
-    bool frugal;      // keep only what cannot be computed again, however long that takes
+    bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
+    bool with_value;    // also write the forward outputs
+    bool deterministic; // no sum depends on the order of invocations; see deterministic.h
+    bool frugal;        // keep only what cannot be computed again, however long that takes
     // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1: long
     // loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the same again
     // inside and across the segments (fourth roots, eighth roots); implies frugal.  Any number is fine;

@@ -20,7 +20,7 @@
 // so counting is by assumption: all values count always until every use that made them do so is gone.
 // Each use is taken away once, hence linear.
 #include "ir/range.h"
-#include "reverse.h"
+#include "subgroup.h"
 
 typedef struct masks {
     reverse *r;
@@ -93,7 +93,8 @@ static bool is_chosen(const reverse *r, uint32_t id, uint32_t k)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     if (op == VY_OP_STRAIGHT_THROUGH) return k == 0; // never
-    return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_rule_drops(r->p, id, k);
+    return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_subgroup_chooses(op) ||
+           vy_rule_drops(r->p, id, k);
 }
 
 // Enters (by = 1) or takes away (by = −1) the uses that `id` makes if it counts always.
@@ -178,7 +179,8 @@ void vy_masks(reverse *r)
         scan_needs(r, id);
         bool memory =
             vy_op_is_memory((vy_op)i->op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-        if (!vy_is_active(r, id) && !memory) continue;
+        bool barrier = r->phased && i->op == VY_OP_BARRIER;
+        if (!vy_is_active(r, id) && !memory && !barrier) continue;
         for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
             r->busy[up] = 1;
     }

@@ -12,7 +12,7 @@
 //   inout           @init(ct_x | ones) grad_x: out, starting as the cotangent of the final contents
 //   out             if each element is stored at most once and never read: the cotangent itself
 //                   (nothing at all when it is 1); else  @workspace @init(grad_x | ones) adj_x: inout
-//   local           adj_x, an array again
+//   local, shared   adj_x, an array again
 #include "reverse.h"
 
 #include <stdio.h>
@@ -336,8 +336,9 @@ static void declare_shadow(reverse *r, uint32_t i)
     if (!info->shadowed || info->kind != ADJ_MEMORY) return;
     const char *name = derived_name(r, "seen", buf->name);
     info->shadow =
-        buf->cls == VY_LOCAL
-            ? declare(r, name, VY_LOCAL, i)
+        info->spilled ? vy_spill_declare(r, name, VY_U32, i)
+        : buf->cls >= VY_SHARED
+            ? declare(r, name, buf->cls, i)
             : declare_workspace(r, name, i, info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
     if (info->shadow) vy_builder_program(r->b)->buffers.data[info->shadow].type = VY_U32;
 }
@@ -348,11 +349,18 @@ static void declare_arrays(reverse *r, uint32_t i)
     reverse_buffer *info = &r->buffers[i];
     info->copy = info->twin = declare(r, buf->name, buf->cls, i);
     info->stores = true;
-    if (buf->cls == VY_LOCAL && is_active_buffer(r, i)) {
-        info->adjoint = declare(r, derived_name(r, "adj", buf->name), VY_LOCAL, i);
+    if (is_active_buffer(r, i)) {
+        const char *name = derived_name(r, "adj", buf->name);
+        info->adjoint =
+            info->spilled ? vy_spill_declare(r, name, buf->type, i) : declare(r, name, buf->cls, i);
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
     }
+}
+
+static uint32_t declare_twin(reverse *r, uint32_t like)
+{
+    return declare(r, vy_buffer_name(r, like), VY_SHARED, like);
 }
 
 static void declare_workspaces(reverse *r)
@@ -421,6 +429,7 @@ bool vy_reverse_params(reverse *r)
         declare_gradients(r);
     }
     declare_workspaces(r);
+    vy_restage_declare(r, declare_twin);
     declare_for_lengths(r);
     return !r->failed && !vy_builder_failed(r->b) && copy_dims(r);
 }

@@ -15,7 +15,7 @@
 // rather than made a third time.  What recomputation takes from around the loop is asked for there.
 // (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
 #include "cut.h"
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <string.h>
 
@@ -46,9 +46,17 @@ static int32_t cost_of_operation(vy_op op)
     if (info->effect == VY_CTRL) return 0;
     if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
     if (info->effect == VY_READ) return 4;
+    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
     bool simple = op == VY_OP_FMA || op == VY_OP_STOP_GRAD || op == VY_OP_STRAIGHT_THROUGH ||
                   (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
     return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …
+}
+
+// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256 step 64`.
+static bool is_place(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    return l && l->kind == VY_LEAF_BUILTIN && (l->index == VY_LINDEX || l->index == VY_LID);
 }
 
 static int32_t trips(const reverse *r, uint32_t opener)
@@ -59,8 +67,9 @@ static int32_t trips(const reverse *r, uint32_t opener)
     const vy_scalar *from = vy_id_const(p, vy_arg(p, opener, 0));
     const vy_scalar *to = vy_id_const(p, vy_arg(p, opener, 1));
     const vy_scalar *step = vy_id_const(p, vy_arg(p, opener, 2));
-    if (!from || !to || !step || step->i <= 0) return UNKNOWN_TRIPS;
-    int64_t n = (to->i - from->i + step->i - 1) / step->i;
+    if ((!from && !is_place(p, vy_arg(p, opener, 0))) || !to || !step || step->i <= 0)
+        return UNKNOWN_TRIPS;
+    int64_t n = (to->i - (from ? from->i : 0) + step->i - 1) / step->i;
     return n < 1 ? 1 : n > MOST_COST ? MOST_COST : (int32_t)n;
 }
 
@@ -121,7 +130,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    vy_cut_add(&g->cut, in, out, (int32_t)bytes * BYTE_COST);
+    int32_t keep = g->r->together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
 
@@ -251,7 +261,8 @@ static void read_plan(planner *g)
     }
     for (uint32_t id = g->region + 1; id < end; id++) {
         uint32_t in = g->node[id];
-        if (in && vy_cut_at_source(&g->cut, in) && !vy_cut_at_source(&g->cut, in + 1))
+        if (in && !r->together[id] && vy_cut_at_source(&g->cut, in) &&
+            !vy_cut_at_source(&g->cut, in + 1))
             g->kept[id] = g->keeper + 1;
     }
 }

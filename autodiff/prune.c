@@ -61,26 +61,64 @@ static bool is_extent(const vy_program *p, uint32_t scalar)
     return false;
 }
 
+static void drop_scalar(vy_program *p, uint32_t s)
+{
+    for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
+    p->scalars.count--;
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
+        if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
+        if (l->index == s)
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
+        else
+            l->index--;
+    }
+}
+
 // Removes the scalars from number `first` on that are no extent of a buffer.
 void vy_drop_scalars(vy_program *p, uint32_t first)
 {
-    for (uint32_t s = p->scalars.count; s-- > first;) {
-        if (is_extent(p, s)) continue;
-        for (uint32_t k = s + 1; k < p->scalars.count; k++)
-            p->scalars.data[k - 1] = p->scalars.data[k];
-        p->scalars.count--;
-        for (uint32_t i = 1; i < p->dims.count; i++) {
-            vy_dim_node *d = &p->dims.data[i];
-            if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
-            if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
+    for (uint32_t s = p->scalars.count; s-- > first;)
+        if (!is_extent(p, s)) drop_scalar(p, s);
+}
+
+static bool in_code(const vy_program *p, uint32_t scalar)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_SCALAR && l->index == scalar) return true;
         }
-        for (uint32_t k = 0; k < p->leaves.count; k++) {
-            vy_leaf *l = &p->leaves.data[k];
-            if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
-            if (l->index == s)
-                *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
-            else
-                l->index--;
-        }
+    return false;
+}
+
+static bool in_dims(const vy_program *p, uint32_t scalar, const uint8_t *used)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (used[i] && p->dims.data[i].op == VY_DIM_SCALAR && p->dims.data[i].value == scalar)
+            return true;
+    return false;
+}
+
+void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used)
+{
+    vy_drop_unused(p, true, map);
+    memset(used, 0, p->dims.count);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            used[p->buffers.data[i].dims[k].id] = 1;
+    for (uint32_t k = 0; k < p->overs.count; k++) used[p->overs.data[k].extent.id] = 1;
+    for (uint32_t i = p->dims.count; i-- > 1;) { // operands come before their users
+        const vy_dim_node *d = &p->dims.data[i];
+        if (!used[i] || d->op < VY_DIM_ADD) continue;
+        used[d->a] = used[d->b] = 1;
     }
+    for (uint32_t s = p->scalars.count; s-- > 0;)
+        if (!in_dims(p, s, used) && !in_code(p, s)) drop_scalar(p, s);
 }

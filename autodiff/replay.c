@@ -10,7 +10,7 @@
 //
 // An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
-#include "reverse.h"
+#include "subgroup.h"
 
 static void replay_block(reverse *r, uint32_t first, uint32_t last);
 
@@ -48,7 +48,9 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
 bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 {
     uint32_t home = r->buffers[buffer].home;
-    if (r->p->buffers.data[buffer].cls != VY_LOCAL || !home) return false;
+    vy_buffer_class cls = r->p->buffers.data[buffer].cls;
+    if (cls == VY_SHARED) return vy_restages(r, root, buffer);
+    if (cls != VY_LOCAL || !home) return false;
     return home == root || vy_encloses(r, root, home);
 }
 
@@ -60,7 +62,7 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     uint32_t buffer = r->p->insts.data[id].aux;
     const reverse_buffer *info = &r->buffers[buffer];
     vy_buffer_class cls = r->p->buffers.data[buffer].cls;
-    if (cls == VY_SHARED) return false;
+    if (cls == VY_SHARED) return vy_restage_finds(r, id, root);
     if (!info->stores) return true; // still as before the program
     if (vy_is_remade(r, buffer, root)) return true;
     uint32_t outermost = 0;
@@ -69,18 +71,31 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
 }
 
 // Writes are performed by the forward sweep on the result's own copy, and by replays on local arrays
-// declared inside the replayed body.
-static bool performs_write(const reverse *r, uint32_t buffer)
+// declared inside the replayed body and on shared arrays that it makes anew.
+static bool performs_write(const reverse *r, uint32_t id)
 {
+    uint32_t buffer = r->p->insts.data[id].aux;
     const reverse_buffer *info = &r->buffers[buffer];
     if (!info->copy || !info->stores) return false;
-    return !r->replaying || vy_is_remade(r, buffer, r->replaying);
+    if (!r->replaying) return true;
+    if (r->p->buffers.data[buffer].cls == VY_SHARED) return vy_restage_store(r, id) != 0;
+    return vy_is_remade(r, buffer, r->replaying);
+}
+
+// The buffer of the result that stands for the one that `id` accesses.
+static uint32_t place_of(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
+        return r->buffers[i->aux].copy;
+    return i->op == VY_OP_LOAD ? vy_restage_load(r, id) : vy_restage_store(r, id);
 }
 
 bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     if (op == VY_OP_LOAD) return load_is_stable(r, id, root);
+    if (vy_op_is_subgroup(op)) return vy_subgroup_repeats(r, id);
     return !vy_op_is_atomic(op) && vy_op_infos[op].effect != VY_CONV;
 }
 
@@ -102,7 +117,7 @@ static void replay_memory(reverse *r, uint32_t id)
         r->map[id] = poison(r, id);
         return;
     }
-    if (i->op != VY_OP_LOAD && !performs_write(r, i->aux)) {
+    if (i->op != VY_OP_LOAD && !performs_write(r, id)) {
         if (i->type != VY_VOID) r->map[id] = poison(r, id);
         return;
     }
@@ -112,7 +127,7 @@ static void replay_memory(reverse *r, uint32_t id)
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
     if (!args) return;
-    r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, info->copy, i->nargs, args);
+    r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place_of(r, id), i->nargs, args);
     RELEASE(args, small);
 }
 
@@ -121,8 +136,9 @@ static void replay_plain(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     uint32_t small[SMALL];
-    if (vy_op_infos[op].effect == VY_CONV && r->replaying) {
-        // Convergent operations ran in the forward sweep.
+    bool barrier = op == VY_OP_BARRIER && r->replaying && vy_restages(r, r->replaying, 0);
+    if (vy_op_infos[op].effect == VY_CONV && r->replaying && !barrier &&
+        !vy_can_repeat(r, id, r->replaying)) {
         if (i->type != VY_VOID) r->map[id] = poison(r, id);
         return;
     }
@@ -314,8 +330,11 @@ static void probe_block(reverse *r, uint32_t first, uint32_t last)
 
 void vy_replay(reverse *r, uint32_t first, uint32_t last)
 {
-    if (r->probing && r->replaying)
+    if (r->probing && r->replaying) {
         probe_block(r, first, last);
-    else
-        replay_block(r, first, last);
+        return;
+    }
+    // What it stores again others may have loaded since the last barrier.
+    if (r->replaying && vy_restages(r, r->replaying, 0)) vy_barrier(r->b);
+    replay_block(r, first, last);
 }

@@ -9,6 +9,7 @@
 #include "counter.h"
 #include "grad.h"
 #include "ir/ir.h"
+#include "ir/memdep.h"
 
 enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
 
@@ -35,10 +36,22 @@ typedef struct reverse_buffer {
     bool stores;     // the forward sweep performs its stores (on `copy`)
     adjoint_kind kind;
     uint32_t adjoint; // buffer of the result
+    bool exclusive;   // every element that is loaded is one invocation's, see exclusive.c
+    bool spilled;     // its adjoint is in a workspace, see spill.c
     bool shadowed;    // its elements have masks, see shadow.c
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
 } reverse_buffer;
+
+// A shared array that replays of `root` store to again, see restage.c.
+typedef struct reverse_stage {
+    uint32_t buffer, root;
+    uint32_t next; // of the same root; + 1
+    uint32_t twin; // buffer of the result
+    bool quiet;    // nobody loads: replays do without
+    bool loaded, settled;
+} reverse_stage;
+VY_VEC_TYPE(reverse_stage_vec, reverse_stage);
 
 typedef struct reverse_undo {
     uint32_t value, adjoint, mask;
@@ -62,6 +75,13 @@ typedef struct reverse {
                        // lie out of range
     uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
+    bool phased;             // the reverse has the primal's barriers
+    uint8_t *together;       // decides about barriers: may not be kept, see together.c
+    uint32_t *stage;         // by load of a shared array: see restage.c
+    uint32_t *staged_at;     // by loop or checkpoint: + 1, the first of its stages
+    reverse_stage_vec stages;
+    vy_writes writes; // of shared arrays, where there are any
+    vy_arena arena;
     // ---- the result so far, by instruction id of the primal
     uint32_t *map;      // value
     uint32_t *count;    // loops that leave early: how many iterations ran
@@ -121,6 +141,9 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
+// Drops all buffers and scalars of a program that neither its code nor a shape needs.  Scratch: map by
+// buffer, used by dimension.
+void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used);
 void vy_drop_scalars(vy_program *p, uint32_t first);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
@@ -128,6 +151,18 @@ bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activi
 void vy_masks(reverse *r); // fills maskable, needed, busy
 // ---- order.c
 bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
+// ---- exclusive.c
+bool vy_exclusive(reverse *r); // fills buffers[].exclusive; false: memory
+// Does the reverse of instruction `id` add to the adjoint of a buffer that other invocations see?
+static inline bool vy_adds_outside(const reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    return i->op == VY_OP_LOAD && (r->activity[id] & ACTIVE) == ACTIVE &&
+           vy_type_is_float((vy_type)i->type) && r->p->buffers.data[i->aux].cls <= VY_INOUT;
+}
+// ---- injective.c
+bool vy_injective(
+    reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
@@ -147,6 +182,29 @@ static inline uint32_t vy_primal(reverse *r, uint32_t id)
 bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root);
 // Can a replay of `root` compute the value (not a carried one) again?
 bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
+// ---- restage.c
+void vy_phases(reverse *r);  // fills phased
+bool vy_restage(reverse *r); // finds the stages of loads; false after an error
+// Can a replay of `root` load what `load` (of a shared array) saw?
+bool vy_restage_finds(const reverse *r, uint32_t load, uint32_t root);
+// In the replay at hand: the array of the result to load from, or to write to; 0: not to be had, not done.
+uint32_t vy_restage_load(reverse *r, uint32_t load);
+uint32_t vy_restage_store(const reverse *r, uint32_t id);
+bool vy_restages(const reverse *r, uint32_t root, uint32_t buffer); // buffer 0: any
+void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t like));
+// Leaves out what nobody loads from in `p`, just built: true if it must be built again.
+bool vy_restage_settle(reverse *r, const vy_program *p);
+void vy_restage_merge(const reverse *r, vy_program *p);
+// ---- spill.c
+// Has `p`, just built, no room for its shared arrays?  True: it must be built again with adjoints elsewhere.
+bool vy_spill(reverse *r, const vy_program *p);
+uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like);
+// Writes what stands before the index of an element of the adjoint; how many.
+uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
+// ---- together.c
+bool vy_together(reverse *r); // fills together; false after an error
+// After the check of a derived program failed: was it for that?  Says it of the primal then.
+void vy_together_explain(reverse *r);
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
 // to keep: fills `kept` as reverse.kept.
@@ -235,5 +293,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 {
     return r->p->buffers.data[buffer].name;
 }
+
+// deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
+bool vy_order_sums(vy_module *m);
 
 #endif

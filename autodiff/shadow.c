@@ -37,8 +37,10 @@ static bool is_apart(const reverse *r, uint32_t x, uint32_t y)
     const vy_program *p = r->p;
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[x].aux].rank; k++) {
         uint32_t a = vy_arg(p, x, k), b = vy_arg(p, y, k);
+        // Behind a barrier i + 1 is another invocation's i.
         bool constant = vy_id_const(p, a) && vy_id_const(p, b);
-        if ((constant || !shares_loop(r, x, y)) && vy_values_differ(p, a, b)) return true;
+        bool known = constant || !(r->phased || shares_loop(r, x, y));
+        if (known && vy_values_differ(p, a, b)) return true;
     }
     return false;
 }
@@ -72,8 +74,7 @@ static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writ
 {
     const vy_buf *b = &r->p->buffers.data[buffer];
     const reverse_buffer *info = &r->buffers[buffer];
-    if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->cls == VY_SHARED || b->view_of)
-        return false;
+    if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of) return false;
     for (uint32_t k = 0; k < n; k++) {
         const vy_inst *i = &r->p->insts.data[writes[k]];
         if (i->op != VY_OP_STORE || !vy_is_active(r, vy_arg(r->p, writes[k], i->nargs - 1)))
@@ -101,7 +102,7 @@ static bool asks(const reverse *r, const uint8_t *asked, uint32_t id)
     if (!vy_is_active(r, id) || !r->maskable[id]) return false;
     if (i->op == VY_OP_LOAD) return r->buffers[i->aux].shadowed;
     if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) return true;
-    bool any = vy_rule_kind_of((vy_op)i->op) == RULE_PARTIAL;
+    bool any = vy_rule_kind_of((vy_op)i->op) == RULE_PARTIAL || i->op == VY_OP_SG_MUL;
     for (uint32_t k = 0; k < i->nargs && !any; k++) {
         uint32_t a = vy_arg(r->p, id, k);
         any = !VY_IS_LEAF(a) && asked[a];
@@ -134,16 +135,21 @@ static uint32_t as_bit(reverse *r, uint32_t condition)
     return vy_cast(r->b, VY_U32, (vy_value){condition}).id;
 }
 
+static uint32_t rank_of(const reverse *r, uint32_t shadow)
+{
+    return vy_builder_program(r->b)->buffers.data[shadow].rank;
+}
+
 uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index)
 {
-    uint32_t shadow = r->buffers[buffer].shadow, rank = r->p->buffers.data[buffer].rank;
+    uint32_t shadow = r->buffers[buffer].shadow, rank = rank_of(r, shadow);
     vy_value seen = {vy_emit(r->b, VY_OP_LOAD, VY_U32, shadow, rank, index)};
     return vy_ne(r->b, seen, vy_zero(r->b, VY_U32)).id;
 }
 
 void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index)
 {
-    uint32_t args[VY_MAX_RANK + 1], rank = r->p->buffers.data[buffer].rank;
+    uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, r->buffers[buffer].shadow);
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = vy_zero(r->b, VY_U32).id;
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->buffers[buffer].shadow, rank + 1, args);
@@ -152,8 +158,8 @@ void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index)
 // Invocations that read one element of a buffer all mark it: atomically, unless it is their own array.
 void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition)
 {
-    uint32_t args[VY_MAX_RANK + 1], rank = r->p->buffers.data[buffer].rank;
     uint32_t shadow = r->buffers[buffer].shadow;
+    uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, shadow);
     const vy_scalar *k = vy_id_const(vy_builder_program(r->b), condition);
     if (k && !k->u) return;
     for (uint32_t d = 0; d < rank; d++) args[d] = index[d];

@@ -10,10 +10,23 @@
 // plain additions.
 #include "reverse.h"
 
-static void map_index(reverse *r, uint32_t id, uint32_t *index)
+// Index of the element's adjoint; how many numbers it takes.
+static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
 {
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
-    for (uint32_t k = 0; k < rank; k++) index[k] = vy_primal(r, vy_arg(r->p, id, k));
+    uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
+    uint32_t before = vy_spill_index(r, buffer, index);
+    for (uint32_t k = 0; k < rank; k++) index[before + k] = vy_primal(r, vy_arg(r->p, id, k));
+    return before + rank;
+}
+
+// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps are counted.
+static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
+{
+    if (a == b) return true;
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (x->op != y->op || --*steps < 0) return false;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
 }
 
 // Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
@@ -24,10 +37,9 @@ static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
     if (VY_IS_LEAF(index)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(index)];
         if (l->kind != VY_LEAF_OVER) return false;
-        const vy_dim_node *d = &p->dims.data[p->overs.data[l->index].extent.id];
-        const vy_dim_node *e = &p->dims.data[p->buffers.data[buffer].dims[axis].id];
-        return d == e || ((d->op == VY_DIM_SCALAR || d->op == VY_DIM_CONST) && d->op == e->op &&
-                          d->value == e->value);
+        int steps = 64;
+        return same_dim(p, p->overs.data[l->index].extent.id, p->buffers.data[buffer].dims[axis].id,
+                        &steps);
     }
     const vy_inst *i = &p->insts.data[index];
     return i->op == VY_OP_LOOP && !vy_type_is_signed((vy_type)i->type) &&
@@ -53,7 +65,9 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
     return all.id;
 }
 
-static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool once)
+// alone: no other invocation touches the element.  once: nor does this one touch it again.
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool alone,
+                       bool once)
 {
     uint32_t args[VY_MAX_RANK + 1];
     const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
@@ -61,7 +75,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
     vy_type type = info->type;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = g;
-    if (!once && info->cls == VY_LOCAL) {
+    if (!once && (alone || info->cls == VY_LOCAL)) {
         uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
         args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
         once = true;
@@ -77,6 +91,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
 static bool touches_once(const reverse *r, uint32_t id)
 {
     const vy_program *p = r->p;
+    if (r->buffers[p->insts.data[id].aux].exclusive && !r->home[id]) return true;
     uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
     for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
         bool found = false;
@@ -105,7 +120,7 @@ static void reverse_load(reverse *r, uint32_t id)
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
-    accumulate(r, info->adjoint, index, g, once);
+    accumulate(r, info->adjoint, index, g, info->exclusive, once);
     if (!info->shadow) return;
     uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
     vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id);
@@ -116,9 +131,8 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
 {
     const vy_inst *i = &r->p->insts.data[id];
     const reverse_buffer *info = &r->buffers[i->aux];
-    uint32_t index[VY_MAX_RANK + 1], rank = r->p->buffers.data[i->aux].rank;
+    uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
     vy_type type = r->p->buffers.data[i->aux].type;
-    map_index(r, id, index);
     if (info->kind == ADJ_ZERO) return 0;
     if (info->kind == ADJ_ONES) {
         vy_value c = {vy_in_range(r, info->twin, index)};
@@ -156,14 +170,7 @@ static void refuse(reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
-    if (r->p->buffers.data[r->p->insts.data[id].aux].cls == VY_SHARED)
-        vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id,
-            "keep values that depend on the inputs out of shared memory for now",
-            "shared array `%s` holds values that depend on the inputs, and reverse mode "
-            "does not handle shared memory yet",
-            name);
-    else if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
+    if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
         vy_reverse_fail(
             r, VY_E_GRAD_UNSUPPORTED, id, "reduce with max(k in a..b: e) in one invocation",
             "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
@@ -184,13 +191,12 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
         const reverse_buffer *info = &r->buffers[i->aux];
-        if (info->clears > 1 && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
+        bool again = info->clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
     uint32_t value = vy_arg(r->p, id, i->nargs - 1);
-    if (r->p->buffers.data[i->aux].cls == VY_SHARED) {
-        refuse(r, id);
-    } else if (op == VY_OP_LOAD) {
+    if (op == VY_OP_LOAD) {
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.

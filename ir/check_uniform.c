@@ -194,11 +194,15 @@ static bool report(const spread *d, uint32_t id, uint32_t construct)
     const vy_program *p = d->p;
     const vy_inst *i = &p->insts.data[id], *c = &p->insts.data[construct];
     const char *name, *what = describe(p, d->origin[construct], &name);
-    char line[32] = "";
+    char line[32] = "", act[96];
     if (c->line) snprintf(line, sizeof line, " of line %u", c->line);
+    if (i->op == VY_OP_ZERO)
+        snprintf(act, sizeof act, "clearing `%.60s`", p->buffers.data[i->aux].name);
+    else
+        snprintf(act, sizeof act, "%s()", vy_op_infos[i->op].text);
     vy_fail(p->module, VY_E_NONUNIFORM, i->line, i->column, NULL,
-            "%s() is not reached by all invocations of a workgroup: the `%s`%s depends on %s`%s`",
-            vy_op_infos[i->op].text, vy_op_infos[c->op].text, line, what, name);
+            "%s is not reached by all invocations of a workgroup: the `%s`%s depends on %s`%s`",
+            act, vy_op_infos[c->op].text, line, what, name);
     return false;
 }
 
@@ -211,7 +215,7 @@ static bool check_places(const spread *d, uint32_t *reached)
         uint32_t parent = d->s->parent[id];
         uint32_t construct = parent ? reached[parent] : 0;
         if (vy_op_opens(op)) reached[id] = construct ? construct : d->origin[id] ? id : 0;
-        bool whole = op == VY_OP_BARRIER || vy_op_is_subgroup(op);
+        bool whole = op == VY_OP_BARRIER || vy_op_is_subgroup(op) || vy_clears_shared(p, id);
         if (whole && construct) return report(d, id, construct);
     }
     return true;
@@ -220,7 +224,8 @@ static bool check_places(const spread *d, uint32_t *reached)
 static bool has_convergent(const vy_program *p)
 {
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return true;
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV || vy_clears_shared(p, id))
+            return true;
     return false;
 }
 

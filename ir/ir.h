@@ -236,6 +236,13 @@ static inline bool vy_op_is_atomic(vy_op op)
 }
 static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= VY_OP_ATOMIC_CAS; }
 static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
+// A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must be
+// reached by all of it.
+static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_ZERO && p->buffers.data[i->aux].cls == VY_SHARED;
+}
 static inline bool vy_op_opens(vy_op op)
 {
     return op == VY_OP_IF || op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
@@ -332,6 +339,9 @@ void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32
 // by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
 // instruction in order copies the program.
 void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map);
+// The same with these operands, of the program being built, in place of the mapped ones.
+void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
+                  uint32_t *map);
 static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
 {
     return VY_IS_LEAF(id) ? id : map[id];

@@ -183,7 +183,7 @@ static void lower_array(vy_lower *l, const vy_stmt *s)
     const vy_decl *d = s->decl;
     vy_dim dims[VY_MAX_RANK];
     vy_lower_at(l, s->line, s->column);
-    if (s->op) { // `local v;`
+    if (s->op) { // `local v;`, `shared v;`
         vy_emit(l->b, VY_OP_ZERO, VY_VOID, l->frame[d->slot], 0, NULL);
         return;
     }
@@ -209,7 +209,7 @@ static void lower_stmt(vy_lower *l, const vy_stmt *s)
     case ST_WHILE: lower_while(l, s); break;
     case ST_RETURN: lower_return(l, s); break;
     case ST_ARRAY:
-        if (s->decl->kind != DK_SHARED) lower_array(l, s);
+        if (s->decl->kind != DK_SHARED || s->op) lower_array(l, s);
         break;
     case ST_BLOCK: vy_lower_block(l, s); break;
     case ST_BREAK:
@@ -244,6 +244,6 @@ void vy_lower_body(vy_lower *l, const vy_func *fn)
     // Shared arrays come first: where they are declared does not matter, their numbers do.
     if (fn->is_program)
         for (const vy_stmt *s = fn->body->body; s && !vy_lower_stopped(l); s = s->next)
-            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED) lower_array(l, s);
+            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED && !s->op) lower_array(l, s);
     lower_list(l, fn->body->body);
 }

@@ -126,7 +126,7 @@ X(HYPOT, "hypot", CALL(2), F, PURE, FOLD(hypot(a, b), NA, NA),                  
 /* memory: aux is the buffer; operands are the indices, then the values */                                            \
 X(LOAD,  "load",  SPECIAL(0), S, READ,  BYHAND, DHAND, EMIT)                                                           \
 X(STORE, "store", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                           \
-X(ZERO,  "local", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT) /* a local array's declaration clears it */               \
+X(ZERO,  "local", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT) /* clears a local or shared array */                      \
 X(ATOMIC_ADD, "atomic_add", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
 X(ATOMIC_MIN, "atomic_min", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \
 X(ATOMIC_MAX, "atomic_max", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                 \

@@ -78,7 +78,7 @@ static vy_stmt *parse_array(vy_front *f, vy_decl_kind kind)
     vy_advance(f);
     vy_decl *d = s->decl = vy_parse_decl(f, kind);
     d->cls = kind == DK_SHARED ? VY_SHARED : VY_LOCAL;
-    if (kind == DK_LOCAL && vy_accept(f, TK_SEMICOLON)) return s; // clears it once more
+    if (vy_accept(f, TK_SEMICOLON)) return s; // clears it
     vy_expect(f, TK_COLON, "behind the array's name");
     d->type = f->tok.type;
     vy_expect(f, TK_TYPE, "of the array's elements");

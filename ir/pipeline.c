@@ -4,19 +4,10 @@
 // Steps are a flat list with paired markers, as a program's code is.  What they point to (arguments,
 // indices, scalars) is copied into the module's arena.  The signature is built by an ordinary builder
 // whose code is thrown away.
-#include "build.h"
 #include "pipe.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct vy_pipe {
-    vy_module *m;
-    vy_builder *b; // of the signature
-    vy_pipe_step_vec steps;
-    vy_id_vec open; // steps that are not closed yet
-    uint32_t last;  // program dispatched last: the search for the next one starts there
-};
 
 // ------------------------------------------------------------------------------------- reflection
 uint32_t vy_module_pipeline_count(const vy_module *m) { return m->pipelines.count; }

@@ -272,7 +272,7 @@ static void print_zero(printer *o, uint32_t id)
         print_array_declaration(o, buffer, "local ", ";\n");
         return;
     }
-    line(o, "local ");
+    line(o, o->p->buffers.data[buffer].cls == VY_SHARED ? "shared " : "local ");
     print_name_of(o, o->array_name[buffer]);
     print_str(o, ";\n");
 }

@@ -270,12 +270,14 @@ static void sema_return(vy_front *f, vy_stmt *s)
 static void sema_array(vy_front *f, vy_stmt *s)
 {
     vy_decl *d = s->decl;
-    if (!d->rank) { // `local v;` clears it again
+    if (!d->rank) { // `local v;`, `shared v;` clear it
         vy_decl *old = d->name->local;
-        if (!old || old->kind != DK_LOCAL)
+        bool local = d->kind == DK_LOCAL;
+        if (!old || old->kind != d->kind)
             vy_front_error(f, VY_E_NAME_UNKNOWN, d->line, d->column,
-                           "declare it: `local v: f32[8];`", "`%s` is no local array",
-                           d->name->text);
+                           local ? "declare it: `local v: f32[8];`"
+                                 : "declare it: `shared v: f32[8];`",
+                           "`%s` is no %s array", d->name->text, local ? "local" : "shared");
         s->decl = old;
         s->op = 1; // clears only
         return;

@@ -139,6 +139,10 @@ static uint64_t zero_turns(const turns *t, uint32_t buffer)
     const vy_buf *b = &t->p->buffers.data[buffer];
     int64_t n = 1; // the checker bounds arrays to 64 KiB
     for (uint32_t k = 0; k < b->rank; k++) n *= t->dims[b->dims[k].id];
+    if (b->cls == VY_SHARED) {
+        const uint32_t *w = t->p->workgroup;
+        return (uint64_t)n / (w[0] * w[1] * w[2]);
+    }
     return (uint64_t)n / VY_ZERO_STEP;
 }
 

@@ -238,6 +238,7 @@ uint32_t vy_param_id(vy_fn *f, uint32_t field);
 uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf); // leaves.c: leaf index
 uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);
+uint32_t vy_lindex(vy_fn *f); // of the invocation in its workgroup
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;
 uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form);
 uint32_t vy_domain_check(vy_fn *f); // makes the over variables; bool: inside the domain, or 0

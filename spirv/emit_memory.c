@@ -192,14 +192,42 @@ static bool in_loop(const vy_fn *f)
     return false;
 }
 
+static void clear_element(vy_fn *f, const vy_array *a, uint32_t at)
+{
+    uint32_t zero = vy_spv_intern(f->m, SpvOpConstantNull, a->elem, 0, NULL);
+    VY_PUT(f->m, f->out, SpvOpStore, VY_DO(f, SpvOpAccessChain, a->pointer, a->var, at), zero);
+}
+
 static void clear_elements(vy_fn *f, const vy_array *a, uint32_t first, uint32_t count)
 {
+    for (uint32_t k = 0; k < count; k++)
+        clear_element(f, a, vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(f->m, k)));
+}
+
+// Element k is cleared by invocation k, k + W, …, whether in the domain or not: those outside have no
+// other part in the memory, and what they cleared would be missing.
+static void clear_shared(vy_fn *f, const vy_array *a)
+{
     vy_spv *m = f->m;
-    uint32_t zero = vy_spv_intern(m, SpvOpConstantNull, a->elem, 0, NULL);
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t at = vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(m, k));
-        VY_PUT(m, f->out, SpvOpStore, VY_DO(f, SpvOpAccessChain, a->pointer, a->var, at), zero);
+    const uint32_t *w = f->p->workgroup;
+    const uint32_t lanes = w[0] * w[1] * w[2], whole = a->length / lanes, left = a->length % lanes;
+    const uint32_t first = vy_lindex(f), u32 = vy_spv_type(m, VY_U32);
+    if (whole > VY_ZERO_STEP && !in_loop(f)) {
+        vy_spin spin;
+        uint32_t at = vy_spin_begin(f, &spin, u32, first);
+        clear_element(f, a, at);
+        uint32_t next = VY_DO(f, SpvOpIAdd, u32, at, vy_spv_u32(m, lanes));
+        uint32_t end = vy_spv_u32(m, whole * lanes);
+        vy_spin_end(f, &spin, VY_DO(f, SpvOpULessThanEqual, vy_bool_type(f), end, next), next);
+    } else {
+        for (uint32_t k = 0; k < whole; k++)
+            clear_element(f, a, vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(m, k * lanes)));
     }
+    if (!left) return;
+    uint32_t some = VY_DO(f, SpvOpULessThan, vy_bool_type(f), first, vy_spv_u32(m, left));
+    vy_guard g = vy_guard_begin(f, some);
+    clear_element(f, a, vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(m, whole * lanes)));
+    vy_guard_end(f, g, 0, 0, 0);
 }
 
 // A store of the whole array would be shorter, but drivers split it into its elements, and the time that
@@ -210,6 +238,10 @@ void vy_emit_zero(vy_fn *f, uint32_t i)
     vy_spv *m = f->m;
     const vy_array *a = &f->arrays[f->p->insts.data[i].aux];
     if (!a->var) return; // never accessed
+    if (a->cls == SpvStorageClassWorkgroup) {
+        clear_shared(f, a);
+        return;
+    }
     if (a->length <= 2 * VY_ZERO_STEP || in_loop(f)) {
         uint32_t zero = vy_spv_intern(m, SpvOpConstantNull, a->array_type, 0, NULL);
         VY_PUT(m, f->out, SpvOpStore, a->var, zero);

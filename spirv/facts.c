@@ -50,7 +50,7 @@ static bool scan(vy_facts *f, const vy_program *p)
         for (uint32_t k = 0; k < in->nargs; k++)
             if (VY_IS_LEAF(args[k])) f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
         if (vy_op_is_memory(op)) note_memory(f, p, in);
-        if (op == VY_OP_BARRIER) f->barrier = true;
+        if (op == VY_OP_BARRIER || vy_clears_shared(p, i)) f->barrier = true;
         if (vy_op_is_subgroup(op)) f->subgroup = true;
         if (vy_op_opens(op)) ok = vy_vec_push(&open, i);
         if ((op == VY_OP_ELSE || vy_op_closes(op)) && open.count) {

@@ -80,6 +80,8 @@ uint32_t vy_subgroup_size(vy_fn *f)
 
 uint32_t vy_lane(vy_fn *f) { return scalar_input(f, VY_INPUT_LANE); }
 
+uint32_t vy_lindex(vy_fn *f) { return scalar_input(f, VY_INPUT_LINDEX); }
+
 static uint32_t builtin(vy_fn *f, const vy_leaf *l)
 {
     switch ((vy_builtin)l->index) {
@@ -87,7 +89,7 @@ static uint32_t builtin(vy_fn *f, const vy_leaf *l)
     case VY_LID: return input_value(f, VY_INPUT_LOCAL_ID, l->axis);
     case VY_WID: return based(f, input_value(f, VY_INPUT_GROUP_ID, l->axis), l->axis, 1);
     case VY_NUM_GROUPS: return vy_param_id(f, f->count_field[l->axis] - 1);
-    case VY_LINDEX: return scalar_input(f, VY_INPUT_LINDEX);
+    case VY_LINDEX: return vy_lindex(f);
     case VY_LANE: return vy_lane(f);
     case VY_SUBGROUP_SIZE: return vy_subgroup_size(f);
     }

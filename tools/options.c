@@ -67,6 +67,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
     {0,   OPT_COUNT,  AT(subgroup_size), DATA,  "--subgroup-size", "N",          "of the interpreter; default 32"},
+    {0,   OPT_COUNT,  AT(shuffle),       DATA,  "--shuffle",       "SEED",       "the interpreter runs workgroups and invocations in another order"},
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
@@ -241,6 +242,8 @@ static bool consistent(const options *o, vy_diag *d)
         return fail(d, TOOL_USAGE, "", "--subgroup-size is a power of two, at most 128");
     if (o->report && o->engine != ENGINE_EVAL)
         return fail(d, TOOL_USAGE, "add --engine eval", "--report is for the interpreter");
+    if (o->shuffle && o->engine != ENGINE_EVAL)
+        return fail(d, TOOL_USAGE, "add --engine eval", "--shuffle is for the interpreter");
     if (o->eval_type == EVAL_F64 && o->engine != ENGINE_EVAL)
         return fail(
             d, TOOL_USAGE, "add --engine eval",

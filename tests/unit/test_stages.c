@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// test_stages.c: one program of a result becomes several (autodiff/stages.c): what the pipeline looks like, and
+// that it computes what its steps say.
+#include "autodiff/stages.h"
+#include "eval_util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// Twice the square root of the sum of two squares, in one program and in two that hand `sum` on.
+#define PARAMETERS "x: in f32[N], y: in f32[?], out: out f32[N], N: u32"
+static const char whole[] =
+    "program f_grad(" PARAMETERS ") over(i: N) { out[i] = 2 * sqrt(x[i] * x[i] + y[i] * y[i]); }\n";
+static const char stages[] =
+    "program f_squares(x: in f32[N], y: in f32[?], @workspace own: inout f32[N],\n"
+    "    @workspace @init(x) begun: inout f32[N], @workspace sum: inout f32[N, 2], N: u32) over(i: N) {\n"
+    "    own[i] = y[i]; sum[i, 1] = own[i] * y[i]; begun[i] *= x[i]; }\n"
+    "program f_root(@workspace sum: inout f32[N, 2], @workspace begun: inout f32[N],\n"
+    "    out: out f32[N], N: u32) over(i: N) { out[i] = sqrt(sum[i, 1] + begun[i]); }\n"
+    "program f_double(out: inout f32[N], N: u32) over(i: N) { out[i] = 2 * out[i]; }\n";
+
+static vy_module *parse(const char *text)
+{
+    vy_module *m = vy_parse(text, strlen(text), "stages");
+    assert_non_null(m);
+    if (!vy_module_ok(m)) fail_msg("%s\n%s", vy_module_diag(m)->text, text);
+    return m;
+}
+
+// Replaces program f_grad of `m` by the programs of `text`.
+static bool replace(vy_module *m, const char *text)
+{
+    vy_program *list[3];
+    vy_module *from = parse(text);
+    uint32_t n = vy_module_program_count(from);
+    assert_true(n <= COUNT(list));
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = vy_program_clone(vy_module_program(from, i), m);
+        assert_non_null(list[i]);
+    }
+    vy_module_free(from);
+    return vy_stages_replace(m, vy_module_find(m, "f_grad"), list, n);
+}
+
+static void run(const vy_module *m, const char *pipeline, float *x, float *y, float *out)
+{
+    static const uint64_t three = 3;
+    const vy_eval_buffer buffers[] = {{"x", x, &three, 1},
+                                      {"y", y, &three, 1},
+                                      {"out", out, &three, 1}};
+    const vy_eval_options options = {.max_steps = 100000};
+    vy_diag d;
+    const vy_pipeline *l = vy_module_find_pipeline(m, pipeline);
+    assert_non_null(l);
+    if (!vy_eval_pipeline(l, buffers, 3, NULL, 0, &options, NULL, &d))
+        fail_msg("%s [%s]", d.text, d.code);
+}
+
+static void expect_text(const vy_module *m, const char *part)
+{
+    char *text = vy_print(m, NULL);
+    assert_non_null(text);
+    if (!strstr(text, part)) fail_msg("no\n%s\nin\n%s", part, text);
+    vy_module *again = parse(text); // and it is a legal text
+    vy_module_free(again);
+    free(text);
+}
+
+static void check_values(const vy_module *m, const char *pipeline)
+{
+    float x[3] = {3, 5, 8}, y[3] = {4, 12, 15}, out[3] = {7, 7, 7};
+    run(m, pipeline, x, y, out);
+    assert_true(out[0] == 10 && out[1] == 26 && out[2] == 34);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    vy_module *m = parse(whole);
+    assert_true(replace(m, stages));
+    assert_null(vy_module_find(m, "f_grad"));
+    expect_text(m, "pipeline f_grad(x: in f32[N], y: in f32[?], out: out f32[N], N: u32) {\n"
+                   "    @init(x) buffer begun: f32[N];\n"
+                   "    buffer sum: f32[N, 2];\n"
+                   "    f_squares(x, y, begun, sum);\n"
+                   "    f_root(sum, begun, out);\n"
+                   "    f_double(out);\n"
+                   "}\n");
+    check_values(m, "f_grad");
+    vy_module_free(m);
+}
+
+// In pipelines: twice, in a repeat, with a value read behind it, beside a buffer that is called `sum`.
+static void test_in_pipelines(void **state)
+{
+    (void)state;
+    static const char rest[] =
+        "program count(n: inout u32[1], x: in f32[N], N: u32) over(i: N) { atomic_add(n[0], 1); }\n"
+        "program copy(x: in f32[K], out: out f32[K], K: u32) over(i: K) { out[i] = x[i]; }\n"
+        "pipeline twice(x: in f32[M], y: in f32[?], out: out f32[M], M: u32) {\n"
+        "    buffer sum: u32[1];\n"
+        "    buffer part: f32[M];\n"
+        "    f_grad(x, y, part);\n"
+        "    repeat t in 0..2 { f_grad(x, y, part); count(sum, part); }\n"
+        "    buffer result: f32[value(sum[0]) / 2];\n"
+        "    f_grad(x, y, result);\n"
+        "    copy(result, out);\n"
+        "}\n";
+    char text[2000];
+    snprintf(text, sizeof text, "%s%s", whole, rest);
+    vy_module *m = parse(text);
+    assert_true(replace(m, stages));
+    expect_text(m, "        @init(x) buffer begun2: f32[M];\n"
+                   "        buffer sum3: f32[M, 2];\n"
+                   "        f_squares(x, y, begun2, sum3);\n");
+    expect_text(m, "    buffer result: f32[value(sum[0]) / 2];\n");
+    check_values(m, "twice");
+    vy_module_free(m);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    vy_module *m = parse(whole);
+    assert_string_equal(vy_stage_name(m, "f_grad", "gather_x"), "f_gather_x");
+    assert_string_equal(vy_stage_name(m, "f_reverse", "grad"), "f_grad2");
+    assert_string_equal(vy_stage_name(m, "_grad", "sum"), "_grad_sum");
+    vy_module_free(m);
+}
+
+// A stage that asks for what nobody has is refused, not run on something else.
+static void test_unknown_scalar(void **state)
+{
+    (void)state;
+    vy_module *m = parse(whole);
+    assert_false(replace(
+        m, "program f_other(out: out f32[N], @workspace w: inout f32[K], N: u32, K: u32) over(i: N)"
+           " { w[0] = 1; out[i] = w[0]; }\n"));
+    assert_string_equal(vy_module_diag(m)->code, "E0322");
+    vy_module_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_in_pipelines),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_unknown_scalar),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
