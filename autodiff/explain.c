@@ -29,6 +29,7 @@ const char *vy_kept_why_name(vy_kept_why k)
 {
     return PICK(k, "carried", "overwritten", "once", "costly");
 }
+const char *vy_access_kind_name(vy_access_kind k) { return PICK(k, "load", "store", "atomic"); }
 const char *vy_had_how_name(vy_had_how h) { return PICK(h, "not stored", "closed form", "tape"); }
 
 // ------------------------------------------------------------------------------------------ helpers
@@ -137,6 +138,7 @@ static void put_together(explaining *x, const vy_module *derived)
     if (x->failed) return;
     vy_explain_gradients(x);
     vy_explain_buffers(x);
+    vy_explain_accesses(x);
     vy_explain_storage(x);
     vy_explain_loops(x);
     e->forward = cost_of(&x->memory->forward);

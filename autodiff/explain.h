@@ -80,6 +80,19 @@ typedef struct vy_explain_buffer { // of the forward program
     const char *adjoint_name; // GRADIENT, WORKSPACE, ARRAY, SEED; else NULL
 } vy_explain_buffer;
 
+typedef enum vy_access_kind { VY_ACCESS_LOAD, VY_ACCESS_STORE, VY_ACCESS_ATOMIC } vy_access_kind;
+VY_API const char *vy_access_kind_name(vy_access_kind k);
+
+typedef struct vy_explain_access { // of a float buffer, in the forward program
+    const char *buffer;
+    vy_access_kind kind;
+    uint32_t line;
+    const char *relation; // { domain variables, loop counters → elements }, as isl prints it; NULL:
+    uint32_t axis;        // … this axis of the index is not affine,
+    const char *why;      // … because it `why`
+    bool exact;           // false: some of these places may not be reached
+} vy_explain_access;
+
 typedef struct vy_explain_workspace {
     const char *name, *of; // of: buffer of the forward program; NULL for tapes
     vy_work_kind kind;
@@ -128,6 +141,8 @@ typedef struct vy_explanation {
     uint32_t gradient_count;
     const vy_explain_buffer *buffers;
     uint32_t buffer_count;
+    const vy_explain_access *accesses; // of large programs the first ones
+    uint32_t access_count, accesses_left_out;
     const vy_explain_loop *loops;
     uint32_t loop_count;
     const vy_explain_value *values; // on tapes

@@ -45,6 +45,7 @@ uint32_t vy_explain_find(const explaining *x, const char *name);
 void vy_explain_gradients(explaining *x); // explain_result.c
 void vy_explain_buffers(explaining *x);
 void vy_explain_storage(explaining *x);
-void vy_explain_loops(explaining *x); // explain_loops.c
+void vy_explain_loops(explaining *x);    // explain_loops.c
+void vy_explain_accesses(explaining *x); // explain_access.c
 
 #endif

@@ -7,6 +7,9 @@
 //   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
+#include "extremum.h"
+#include "gather.h"
+#include "rescale.h"
 #include "reverse.h"
 #include "segment.h"
 #include "subgroup.h"
@@ -96,11 +99,11 @@ static void refuse_together(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const char *name = vy_string(&r->p->module->names, i->name);
     if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                    "compute it from loop counters, scalars, wid or `in` buffers",
-                    "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
-                    "reverse cannot have in all invocations alike",
-                    *name ? "`" : "a value", name, *name ? "`" : "");
+    vy_reverse_fail(
+        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
+        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+        "reverse cannot have in all invocations alike",
+        *name ? "`" : "a value", name, *name ? "`" : "");
 }
 
 // Values behind poison that is still used: true if there are new ones to tape.
@@ -287,12 +290,26 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
         if (!r->failed) vy_activity(r);
         active = r->failed ? NULL : zeroed(r, primal->insts.count, 1);
     }
-    for (uint32_t id = 1; active && id < primal->insts.count; id++)
+    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
+        const vy_inst *i = &primal->insts.data[id];
         active[id] = vy_is_active(r, id);
+        if (vy_op_is_atomic((vy_op)i->op)) // its memory has
+            active[id] = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                         vy_type_is_float(primal->buffers.data[i->aux].type);
+    }
     restart(r);
     bool ok = active && pass(primal, active);
     vy_free(active);
     return ok;
+}
+
+// What has a better derivative in another form: see subgroup.h, rescale.h, winner.h, extremum.h.
+static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
+    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
+    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
 }
 
 // Differentiates the primal, cutting loops into segments as often as asked for.
@@ -301,8 +318,7 @@ static bool differentiate(vy_program *primal, const vy_program *source,
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = !vy_has_subgroup(primal) || rewrite(r, primal, source, vy_subgroup_prepare);
-    ready = ready && (!vy_has_winner(primal) || rewrite(r, primal, source, vy_winner));
+    bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;
@@ -320,7 +336,10 @@ static bool differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p) && (!r->options->deterministic || vy_order_sums(r->out));
+    bool ok = p && vy_reverse_result(r, p);
+    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], NULL);
+    ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);
     vy_free(hints);
     return ok;

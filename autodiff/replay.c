@@ -10,6 +10,7 @@
 //
 // An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
+#include "extremum.h"
 #include "subgroup.h"
 
 static void replay_block(reverse *r, uint32_t first, uint32_t last);
@@ -86,7 +87,8 @@ static bool performs_write(const reverse *r, uint32_t id)
 static uint32_t place_of(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED) return r->buffers[i->aux].copy;
+    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
+        return r->buffers[i->aux].copy;
     return i->op == VY_OP_LOAD ? vy_restage_load(r, id) : vy_restage_store(r, id);
 }
 
@@ -116,6 +118,10 @@ static void replay_memory(reverse *r, uint32_t id)
         r->map[id] = poison(r, id);
         return;
     }
+    if (info->extremum && i->op != VY_OP_LOAD) {
+        vy_extremum_replay(r, id, performs_write(r, id));
+        return;
+    }
     if (i->op != VY_OP_LOAD && !performs_write(r, id)) {
         if (i->type != VY_VOID) r->map[id] = poison(r, id);
         return;
@@ -139,6 +145,10 @@ static void replay_plain(reverse *r, uint32_t id)
     if (vy_op_infos[op].effect == VY_CONV && r->replaying && !barrier &&
         !vy_can_repeat(r, id, r->replaying)) {
         if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        return;
+    }
+    if (op == VY_OP_STRAIGHT_THROUGH) { // the other operand has given its derivative
+        r->map[id] = vy_primal(r, vy_arg(r->p, id, 0));
         return;
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);

@@ -329,7 +329,8 @@ bool vy_restage_settle(reverse *r, const vy_program *p)
     bool changed = false;
     for (uint32_t k = 0; k < r->stages.count; k++) r->stages.data[k].loaded = false;
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (p->insts.data[id].op == VY_OP_LOAD && p->buffers.data[p->insts.data[id].aux].cls == VY_SHARED)
+        if (p->insts.data[id].op == VY_OP_LOAD &&
+            p->buffers.data[p->insts.data[id].aux].cls == VY_SHARED)
             for (uint32_t k = 0; k < r->stages.count; k++)
                 r->stages.data[k].loaded |= r->stages.data[k].twin == p->insts.data[id].aux;
     for (uint32_t k = 0; k < r->stages.count; k++) {

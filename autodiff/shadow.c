@@ -74,8 +74,7 @@ static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writ
 {
     const vy_buf *b = &r->p->buffers.data[buffer];
     const reverse_buffer *info = &r->buffers[buffer];
-    if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of)
-        return false;
+    if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of) return false;
     for (uint32_t k = 0; k < n; k++) {
         const vy_inst *i = &r->p->insts.data[writes[k]];
         if (i->op != VY_OP_STORE || !vy_is_active(r, vy_arg(r->p, writes[k], i->nargs - 1)))

@@ -47,7 +47,8 @@ static uint32_t choose(const reverse *r)
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *b = &r->p->buffers.data[i];
         const reverse_buffer *info = &r->buffers[i];
-        if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || info->spilled || info->clears) continue;
+        if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || info->spilled || info->clears)
+            continue;
         uint64_t bytes = bytes_of(r->p, b);
         if (bytes > most) best = i, most = bytes;
     }

@@ -32,10 +32,12 @@ static void visit(slicer *s, uint32_t construct, uint32_t id)
     s->failed = !vy_vec_push(&s->stack, id);
 }
 
-static void visit_args(slicer *s, uint32_t construct, uint32_t id, uint32_t first)
+// Of a loop, whose value is its variable, the bounds: what it carries is another matter.
+static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 {
-    for (uint32_t k = first; k < s->r->p->insts.data[id].nargs; k++)
-        visit(s, construct, vy_arg(s->r->p, id, k));
+    const vy_inst *i = &s->r->p->insts.data[id];
+    uint32_t n = i->op == VY_OP_LOOP ? 3 : i->nargs;
+    for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->r->p, id, k));
 }
 
 // What decides how often a loop runs, or which arm.
@@ -85,7 +87,7 @@ static void drain(slicer *s, uint32_t construct)
         if (carry || op == VY_OP_RESULT)
             visit_slot(s, construct, id);
         else
-            visit_args(s, construct, id, 0);
+            visit_args(s, construct, id);
     }
 }
 

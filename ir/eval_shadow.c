@@ -14,9 +14,9 @@
 
 static bool wanted_races(const vy_bound *b) { return b->cls != VY_LOCAL && b->cls != VY_IN; }
 
-static bool wanted_first_writes(const vy_bound *b)
+static bool wanted_first_writes(const vy_bound *b, vy_init init)
 {
-    return b->cls == VY_OUT || b->cls == VY_SHARED;
+    return (b->cls == VY_OUT && init == VY_INIT_NONE) || b->cls == VY_SHARED;
 }
 
 bool vy_shadow_make(vy_machine *m)
@@ -33,7 +33,8 @@ bool vy_shadow_make(vy_machine *m)
         if (m->options.report_races && wanted_races(b) &&
             !(b->touches = vy_eval_alloc(m, b->count, VY_TOUCH_CLASSES * sizeof *b->touches)))
             return false;
-        if (m->options.report_uninitialised && wanted_first_writes(b) &&
+        if (m->options.report_uninitialised &&
+            wanted_first_writes(b, m->p->buffers.data[id].init) &&
             !(b->written = vy_eval_alloc(m, b->count, sizeof *b->written)))
             return false;
     }

@@ -35,11 +35,16 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
 // no longer what was differentiated, so only as asked for.
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
-    const bool twice = c->o.order > 1;
-    if (!check_derive(k, c, false, false, c->o.order, &k->gradient, d)) return false;
-    if (twice) return check_derive(k, c, false, false, 1, &k->first, d);
-    return check_derive(k, c, true, false, 1, &k->valued, d) &&
-           check_derive(k, c, false, true, 1, &k->seeded, d);
+    const bool twice = c->o.order > 1, deterministic = c->o.deterministic;
+    // Accumulators hold floats of the declared type; differences need double.  The device runs those.
+    c->o.deterministic = false;
+    bool ok = check_derive(k, c, false, false, c->o.order, &k->gradient, d);
+    if (twice) ok = ok && check_derive(k, c, false, false, 1, &k->first, d);
+    if (!twice)
+        ok = ok && check_derive(k, c, true, false, 1, &k->valued, d) &&
+             check_derive(k, c, false, true, 1, &k->seeded, d);
+    c->o.deterministic = deterministic;
+    return ok;
 }
 
 // As `run --engine eval` would run them.

@@ -161,6 +161,28 @@ static void put_adjoints(const vy_explanation *e, text *out)
     }
 }
 
+// ------------------------------------------------------------------------------------------ accesses
+static void put_accesses(const vy_explanation *e, text *out)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < e->access_count; i++) widen(&width, e->accesses[i].buffer);
+    if (e->access_count) text_puts(out, "\naccesses of the forward program\n");
+    for (uint32_t i = 0; i < e->access_count; i++) {
+        const vy_explain_access *a = &e->accesses[i];
+        const size_t start = out->size;
+        text_printf(out, "  line %u", a->line);
+        pad(out, start, 10);
+        put_cell(vy_access_kind_name(a->kind), 6, out);
+        put_cell(a->buffer, width, out);
+        if (a->relation)
+            text_printf(out, "%s%s", a->relation, a->exact ? "" : "  or fewer");
+        else
+            text_printf(out, "axis %u %s", a->axis, a->why);
+        text_puts(out, "\n");
+    }
+    if (e->accesses_left_out) text_printf(out, "  … and %u more\n", e->accesses_left_out);
+}
+
 // --------------------------------------------------------------------------------------------- loops
 static void put_place(const char *name, uint32_t line, text *out)
 {
@@ -393,6 +415,7 @@ void explain_text(const vy_explanation *e, text *out)
         text_puts(out, "as --groups says\n");
     put_gradients(e, out);
     put_adjoints(e, out);
+    put_accesses(e, out);
     put_loops(e, out);
     put_storage(e, out);
     put_operations(e, out);

@@ -5,6 +5,8 @@
 #include "tools/gpu.h"
 #include "tools/runner.h"
 
+#include "autodiff/deterministic.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +91,7 @@ bool grad_request(const command *c, runnable from, bool again, bool seeded, name
                            .seed_buffer = seeded,
                            .with_value = o->with_value,
                            .deterministic = o->deterministic,
+                           .lean_sums = c->lean,
                            .frugal = storage > 0,
                            .checkpoint = storage > 1 ? storage - 1 : 0};
     bool ok = true;
@@ -134,9 +137,14 @@ bool derive_with_less(command *c, vy_diag *d)
     bool tape = false;
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
-    if (!tape || c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)
+    const bool terms = c->o.deterministic && !c->lean;
+    if (!tape ||
+        (!terms && (c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)))
         return false;
-    c->storage++;
+    if (terms)
+        c->lean = true;
+    else
+        c->storage++;
     vy_module_free(c->derived);
     c->derived = NULL;
     *d = (vy_diag){0};
@@ -159,6 +167,14 @@ bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
     progress_end();
     c->derived = last;
     return last != NULL;
+}
+
+bool order_sums(command *c, runnable *what, vy_diag *d)
+{
+    if (!c->o.deterministic) return true;
+    const char *name = runnable_name(*what);
+    c->ordered = vy_deterministic(c->module, name, d);
+    return c->ordered && find_runnable(c->ordered, name, what);
 }
 
 // -------------------------------------------------------------------------------------- optimiser

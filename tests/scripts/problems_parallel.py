@@ -62,9 +62,9 @@ CASES = [
     Case("conv2d", "conv2d", "conv2d", ["x", "w", "bias"], [], ["y"], 5e-6, 1e-14, ["S=2", "P=1"], ct=True),
     Case("conv2d", "conv2d", "conv2d_full", ["x", "w", "bias"], [], ["y"], 5e-6, 1e-14, ["S=1", "P=2"], ct=True),
     Case("softmax", "softmax", "softmax", ["x"], [], ["y"], 1e-5, 4e-14, ct=True),
-    Case("softmax", "softmax_group", "softmax", [], ["x"], ["y"], 5e-6, 1e-14),
+    Case("softmax", "softmax_group", "softmax", ["x"], [], ["y"], 5e-6, 1e-14, ct=True),
     Case("layernorm", "layernorm", "layernorm", ["x", "gain", "bias"], [], ["y"], 5e-6, 1e-14, NORM, ct=True),
-    Case("layernorm", "layernorm_group", "layernorm", [], ["x", "gain", "bias"], ["y"], 5e-6, 1e-14, NORM),
+    Case("layernorm", "layernorm_group", "layernorm", ["x", "gain", "bias"], [], ["y"], 5e-6, 1e-14, NORM, ct=True),
 ]
 DATA = {"ba": ["make_ba.py", "random"], "ba_tiny": ["make_ba.py", "tiny"], "nbody": ["make_layers.py", "nbody"],
         "conv2d": ["make_layers.py", "conv2d"], "softmax": ["make_layers.py", "softmax"],
