@@ -80,7 +80,8 @@ double explain_ratio(const vy_explanation *e)
 {
     const vy_amount *f = &e->forward.all_flops, *g = &e->gradient.all_flops;
     const bool constants = e->forward.each_flops.known && e->gradient.each_flops.known;
-    if (constants) f = &e->forward.each_flops, g = &e->gradient.each_flops;
+    if (constants && !(f->known && g->known))
+        f = &e->forward.each_flops, g = &e->gradient.each_flops;
     return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
 }
 
