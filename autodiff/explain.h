@@ -17,8 +17,11 @@ typedef enum vy_sum_kind {
     VY_SUM_STORE,  // stored: every element belongs to one invocation, which reaches it once
     VY_SUM_ADD,    // read, added to, written: every element belongs to one invocation
     VY_SUM_ATOMIC, // atomic additions: several invocations may reach one element
+    VY_SUM_TERMS,  // deterministic: each invocation keeps a term, programs of their own add them up
+    VY_SUM_EXACT,  // deterministic: exact accumulators of integers, rounded by a program of its own
 } vy_sum_kind;
-VY_API const char *vy_sum_kind_name(vy_sum_kind k); // "zero", "store", "add", "atomic"
+// "zero", "store", "add", "atomic", "terms", "exact"
+VY_API const char *vy_sum_kind_name(vy_sum_kind k);
 
 // Where the adjoint of a buffer lives.
 typedef enum vy_adjoint_kind {

@@ -103,6 +103,12 @@ static void put_sum(const vy_explain_gradient *g, text *out)
             text_printf(out, "no axis is `%s` in every access", g->variable);
         if (g->line) text_printf(out, ", see line %u", g->line);
         break;
+    case VY_SUM_TERMS:
+        text_puts(out, "a term from each invocation, added up in a fixed order by other programs");
+        break;
+    case VY_SUM_EXACT:
+        text_puts(out, "exact accumulators of integers, rounded once by another program");
+        break;
     }
     if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
     text_puts(out, "\n");
