@@ -179,7 +179,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
         return false;
     }
     vy_pass_context c = {0};
-    bool ok = vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
+    bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
     if (ok) vy_drop_unused(p, r->counting, map);
     if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
     vy_free(map);

@@ -103,6 +103,17 @@ static void put_sum(const vy_explain_gradient *g, text *out)
             text_printf(out, "no axis is `%s` in every access", g->variable);
         if (g->line) text_printf(out, ", see line %u", g->line);
         break;
+    case VY_SUM_GATHER:
+        text_printf(out, "gathered: %s sums what reaches each element", g->program);
+        break;
+    case VY_SUM_BOTH:
+        text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
+        break;
+    }
+    if (g->map) text_printf(out, ", of %s", g->map);
+    if (g->why) {
+        text_printf(out, "; not gathered: the access %s", g->why);
+        if (g->why_line) text_printf(out, " (line %u)", g->why_line);
     }
     if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
     text_puts(out, "\n");
