@@ -36,6 +36,7 @@ static bool passes(const reverse *r, uint32_t id, uint32_t k)
     bool float_from = vy_type_is_float(from), float_to = vy_type_is_float(to);
     switch (i->op) {
     case VY_OP_SELECT: return k > 0;
+    case VY_OP_STRAIGHT_THROUGH: return k == 1;
     case VY_OP_CAST: return float_from == float_to && from != VY_BOOL && to != VY_BOOL;
     case VY_OP_BITCAST: return true;
     default: break;

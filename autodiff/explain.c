@@ -16,7 +16,10 @@ static const char *pick(const char *const *names, size_t n, unsigned k)
     pick((const char *const[]){__VA_ARGS__},                                                       \
          sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (unsigned)(k))
 
-const char *vy_sum_kind_name(vy_sum_kind k) { return PICK(k, "zero", "store", "add", "atomic"); }
+const char *vy_sum_kind_name(vy_sum_kind k)
+{
+    return PICK(k, "zero", "store", "add", "atomic", "gather", "both");
+}
 const char *vy_adjoint_kind_name(vy_adjoint_kind k)
 {
     return PICK(k, "none", "gradient", "workspace", "array", "seed", "ones", "zero");
@@ -29,6 +32,7 @@ const char *vy_kept_why_name(vy_kept_why k)
 {
     return PICK(k, "carried", "overwritten", "once", "costly");
 }
+const char *vy_access_kind_name(vy_access_kind k) { return PICK(k, "load", "store", "atomic"); }
 const char *vy_had_how_name(vy_had_how h) { return PICK(h, "not stored", "closed form", "tape"); }
 
 // ------------------------------------------------------------------------------------------ helpers
@@ -137,6 +141,7 @@ static void put_together(explaining *x, const vy_module *derived)
     if (x->failed) return;
     vy_explain_gradients(x);
     vy_explain_buffers(x);
+    vy_explain_accesses(x);
     vy_explain_storage(x);
     vy_explain_loops(x);
     e->forward = cost_of(&x->memory->forward);
@@ -144,16 +149,40 @@ static void put_together(explaining *x, const vy_module *derived)
     x->failed |= x->memory->forward.space.failed || x->memory->gradient.space.failed;
 }
 
-// A step of the result that runs the program's own code: it has its domain and parameters.
+// A step of the result that runs in the program's own domain.
 static bool is_copy(const explaining *x, const vy_program *p)
 {
     const vy_program *f = x->forward;
-    if (p->overs.count != f->overs.count || p->scalars.count < f->scalars.count) return false;
+    if (p->overs.count != f->overs.count) return false;
     for (uint32_t k = 0; k < f->overs.count; k++)
         if (strcmp(p->overs.data[k].name, f->overs.data[k].name) != 0) return false;
-    for (uint32_t k = 0; k < f->scalars.count; k++)
-        if (strcmp(p->scalars.data[k].name, f->scalars.data[k].name) != 0) return false;
     return true;
+}
+
+// A step that runs none of the program's code: sums over blocks.
+static bool is_between(const explaining *x, const vy_program *p)
+{
+    for (uint32_t k = 0; k < x->gathers.notes.count; k++) {
+        const char *name = x->gathers.notes.data[k].program;
+        if (name && strcmp(name, p->name) == 0) return false;
+    }
+    return !is_copy(x, p);
+}
+
+// The step that reverses: not one that only sums.
+static const vy_program *reversing(const explaining *x)
+{
+    const vy_program *last = NULL;
+    for (uint32_t i = 0; i < x->derived->programs.count; i++) {
+        const vy_program *p = x->derived->programs.data[i];
+        bool sums = false;
+        for (uint32_t k = 0; k < x->gathers.notes.count && !sums; k++) {
+            const char *name = x->gathers.notes.data[k].program;
+            sums = name && strcmp(name, p->name) == 0;
+        }
+        if (!sums || !last || i + 1 == x->derived->programs.count) last = sums && last ? last : p;
+    }
+    return last;
 }
 
 static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *sizes)
@@ -163,10 +192,13 @@ static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *
     vy_sizes mapped;
     if (!sizes) sizes = &unknown;
     if (!vy_count_make(&x->memory->forward, x->forward, sizes)) return false;
-    for (uint32_t i = 0; i + 1 < derived->programs.count; i++) {
+    // Steps of other domains have other invocations: what one of those does is that of `result`.
+    for (uint32_t i = 0; i < derived->programs.count; i++) {
         const vy_program *p = derived->programs.data[i];
-        if (!is_copy(x, p)) continue;
+        if (p == x->result || is_between(x, p)) continue;
+        if (!is_copy(x, p)) memset(g->each, 0, sizeof g->each);
         if (!map_sizes(x, p, sizes, &mapped) || !vy_count_add(g, p, &mapped)) return false;
+        if (!is_copy(x, p)) memset(g->each, 0, sizeof g->each);
     }
     if (x->signature) {
         if (!map_sizes(x, x->signature, sizes, &mapped)) return false;
@@ -186,8 +218,8 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     explaining x = {.e = e, .memory = memory, .failed = !e || !memory};
     vy_module *derived = NULL, *forward = NULL;
     if (!x.failed) {
-        x.notes.arena = &memory->arena;
-        reverse_observer observer = {vy_notes_take, &x.notes};
+        x.notes.arena = x.gathers.arena = &memory->arena;
+        reverse_observer observer = {vy_notes_take, &x.notes, &x.gathers};
         derived = vy_grad_observed(m, options, &observer, diag);
         if (derived && !vy_optimize(derived, optimize)) *diag = derived->diag;
         if (derived && vy_module_ok(derived))
@@ -195,7 +227,8 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     }
     if (forward && !x.notes.failed) {
         x.forward = forward->programs.data[0];
-        x.result = derived->programs.data[derived->programs.count - 1];
+        x.derived = derived;
+        x.result = reversing(&x);
         if (derived->pipelines.count) x.signature = derived->pipelines.data[0]->signature;
         if (count_both(&x, derived, sizes))
             put_together(&x, derived);
@@ -204,6 +237,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     }
     x.failed |= x.notes.failed;
     vy_notes_free(&x.notes);
+    vy_vec_free(&x.gathers.notes);
     vy_module_free(derived);
     vy_module_free(forward);
     if (forward && !x.failed) return e;

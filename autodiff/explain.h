@@ -17,6 +17,8 @@ typedef enum vy_sum_kind {
     VY_SUM_STORE,  // stored: every element belongs to one invocation, which reaches it once
     VY_SUM_ADD,    // read, added to, written: every element belongs to one invocation
     VY_SUM_ATOMIC, // atomic additions: several invocations may reach one element
+    VY_SUM_GATHER, // a program over its elements sums what reaches them
+    VY_SUM_BOTH,   // of what reaches it some is added atomically, then such a program adds the rest
 } vy_sum_kind;
 VY_API const char *vy_sum_kind_name(vy_sum_kind k); // "zero", "store", "add", "atomic"
 
@@ -69,6 +71,13 @@ typedef struct vy_explain_gradient {
     const char *variable; // ATOMIC: no axis of the buffer is this domain variable in every access;
                           // NULL: the program has no domain
     uint32_t line;        // … the first access where none is; 0: not known
+    // GATHER, BOTH, ATOMIC where several invocations may reach one element:
+    const char *program; // that sums; NULL: none
+    const char
+        *map; // the first place that is summed: { domain and loops → element }, by isl; or NULL
+    const char
+        *why; // why the first place that is not summed so is not: completes "the access …"; or NULL
+    uint32_t why_line; // … its line
 } vy_explain_gradient;
 
 typedef struct vy_explain_buffer { // of the forward program
@@ -79,6 +88,19 @@ typedef struct vy_explain_buffer { // of the forward program
     vy_adjoint_kind adjoint;
     const char *adjoint_name; // GRADIENT, WORKSPACE, ARRAY, SEED; else NULL
 } vy_explain_buffer;
+
+typedef enum vy_access_kind { VY_ACCESS_LOAD, VY_ACCESS_STORE, VY_ACCESS_ATOMIC } vy_access_kind;
+VY_API const char *vy_access_kind_name(vy_access_kind k);
+
+typedef struct vy_explain_access { // of a float buffer, in the forward program
+    const char *buffer;
+    vy_access_kind kind;
+    uint32_t line;
+    const char *relation; // { domain variables, loop counters → elements }, as isl prints it; NULL:
+    uint32_t axis;        // … this axis of the index is not affine,
+    const char *why;      // … because it `why`
+    bool exact;           // false: some of these places may not be reached
+} vy_explain_access;
 
 typedef struct vy_explain_workspace {
     const char *name, *of; // of: buffer of the forward program; NULL for tapes
@@ -128,6 +150,8 @@ typedef struct vy_explanation {
     uint32_t gradient_count;
     const vy_explain_buffer *buffers;
     uint32_t buffer_count;
+    const vy_explain_access *accesses; // of large programs the first ones
+    uint32_t access_count, accesses_left_out;
     const vy_explain_loop *loops;
     uint32_t loop_count;
     const vy_explain_value *values; // on tapes

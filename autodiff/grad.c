@@ -7,8 +7,12 @@
 //   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
+#include "extremum.h"
+#include "gather.h"
+#include "rescale.h"
 #include "reverse.h"
 #include "segment.h"
+#include "subgroup.h"
 #include "winner.h"
 
 #include <stdarg.h>
@@ -277,22 +281,36 @@ static void restart(reverse *r)
     *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
 }
 
-// Maxima and minima over iterations whose results have derivatives: see winner.h.
-static bool take_winners(reverse *r, vy_program *primal, const vy_program *source)
+// A pass over the primal that is told which values have derivatives.
+static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
+                    bool (*pass)(vy_program *p, const uint8_t *active))
 {
-    if (!vy_has_winner(primal)) return true;
     uint8_t *active = NULL;
     if (make_tables(r)) {
         vy_reverse_choose(r, source);
         if (!r->failed) vy_activity(r);
         active = r->failed ? NULL : zeroed(r, primal->insts.count, 1);
     }
-    for (uint32_t id = 1; active && id < primal->insts.count; id++)
+    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
+        const vy_inst *i = &primal->insts.data[id];
         active[id] = vy_is_active(r, id);
+        if (vy_op_is_atomic((vy_op)i->op)) // its memory has
+            active[id] = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                         vy_type_is_float(primal->buffers.data[i->aux].type);
+    }
     restart(r);
-    bool ok = active && vy_winner(primal, active);
+    bool ok = active && pass(primal, active);
     vy_free(active);
     return ok;
+}
+
+// What has a better derivative in another form: see subgroup.h, rescale.h, winner.h, extremum.h.
+static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
+    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
+    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
 }
 
 // Differentiates the primal, cutting loops into segments as often as asked for.
@@ -301,7 +319,7 @@ static bool differentiate(vy_program *primal, const vy_program *source,
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = take_winners(r, primal, source);
+    bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;
@@ -320,6 +338,10 @@ static bool differentiate(vy_program *primal, const vy_program *source,
     }
     if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
+    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1],
+                       observer ? observer->gathers : NULL);
+    ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);
     vy_free(hints);
     return ok;

@@ -15,7 +15,7 @@
 // rather than made a third time.  What recomputation takes from around the loop is asked for there.
 // (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
 #include "cut.h"
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <string.h>
 
@@ -35,7 +35,8 @@ typedef struct planner {
     vy_id_vec memory; // by buffer: node of a local array that the body makes anew; 0: none
     vy_cut cut;
     uint32_t region, keeper;
-    bool little; // recomputation costs nothing
+    bool little;   // recomputation costs nothing
+    uint8_t *live; // by instruction: the forward run needs it (valued.c); NULL: everything
 } planner;
 
 // --------------------------------------------------------------------------------------------- costs
@@ -45,8 +46,9 @@ static int32_t cost_of_operation(vy_op op)
     if (info->effect == VY_CTRL) return 0;
     if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
     if (info->effect == VY_READ) return 4;
-    bool simple =
-        op == VY_OP_FMA || op == VY_OP_STOP_GRAD || (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
+    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
+    bool simple = op == VY_OP_FMA || op == VY_OP_STOP_GRAD || op == VY_OP_STRAIGHT_THROUGH ||
+                  (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
     return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …
 }
 
@@ -96,6 +98,13 @@ static void ask(planner *g, uint32_t id)
     if (!VY_IS_LEAF(id)) g->need[id] = 1;
 }
 
+// Operands that computing `id` again takes.
+static uint32_t operands(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_STRAIGHT_THROUGH ? 1 : i->nargs;
+}
+
 // An edge from `from` (an operand) to node `to`, if it is a value of this body.
 static void depends(planner *g, uint32_t to, uint32_t from)
 {
@@ -140,7 +149,7 @@ static void add_nested(planner *g, uint32_t opener)
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, all, scaled(g, cost_of_region(g->r, opener)));
     for (uint32_t id = opener; id <= end && !g->cut.oom; id++) {
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) depends(g, all, vy_arg(p, id, k));
+        for (uint32_t k = 0; k < operands(p, id); k++) depends(g, all, vy_arg(p, id, k));
         uint32_t array = array_node(g, id);
         if (array && p->insts.data[id].op == VY_OP_LOAD)
             vy_cut_add(&g->cut, array, all, VY_CUT_NEVER);
@@ -176,7 +185,7 @@ static void add_operation(planner *g, uint32_t id)
                                          !vy_is_invertible(g->r, g->region, id - g->region - 1)
                                    : !vy_can_repeat(g->r, id, g->region);
     add_value(g, id, never ? VY_CUT_NEVER : scaled(g, cost_of_operation(op)), bytes_of(g->r, id));
-    for (uint32_t k = 0; k < i->nargs && !g->cut.oom && op != VY_OP_CARRY; k++)
+    for (uint32_t k = 0; k < operands(p, id) && !g->cut.oom && op != VY_OP_CARRY; k++)
         depends(g, g->node[id], vy_arg(p, id, k));
 }
 
@@ -218,7 +227,7 @@ static bool recomputed(const planner *g, uint32_t id)
 static void ask_outside(planner *g, uint32_t id)
 {
     const vy_program *p = g->r->p;
-    for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+    for (uint32_t k = 0; k < operands(p, id); k++) {
         uint32_t a = vy_arg(p, id, k);
         if (!VY_IS_LEAF(a) && a < g->region) ask(g, a);
     }
@@ -263,7 +272,7 @@ static bool plan_region(planner *g, uint32_t region)
     const reverse *r = g->r;
     g->region = region;
     g->little = r->options->frugal || r->options->checkpoint ||
-                r->p->insts.data[region].op == VY_OP_CHECKPOINT;
+                r->p->insts.data[region].op == VY_OP_CHECKPOINT || (g->live && !g->live[region]);
     g->keeper = r->scope[region];
     while (g->keeper && r->p->insts.data[g->keeper].op != VY_OP_CHECKPOINT)
         g->keeper = r->scope[g->keeper];
@@ -282,12 +291,27 @@ static bool too_much(const reverse *r)
     return work > MOST_WORK;
 }
 
+// Fills `live` if the program has a derivative beside a value.
+static bool find_live(planner *g, vy_arena *arena)
+{
+    const vy_program *p = g->r->p;
+    bool any = false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        any |= p->insts.data[id].op == VY_OP_STRAIGHT_THROUGH;
+    if (!any) return true;
+    uint8_t *arrays = vy_arena_alloc(arena, p->buffers.count);
+    g->live = vy_arena_alloc(arena, p->insts.count);
+    if (arrays && g->live) vy_valued(g->r, g->live, arrays);
+    return arrays && g->live;
+}
+
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
 {
     planner g = {.r = r, .node = r->slot, .kept = kept};
+    vy_arena arena = {0};
     if (too_much(r)) return true;
-    g.need = vy_realloc(NULL, r->p->insts.count);
-    bool ok = g.need != NULL;
+    g.need = vy_arena_alloc(&arena, r->p->insts.count);
+    bool ok = g.need && find_live(&g, &arena);
     if (ok) memcpy(g.need, asked, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {
@@ -295,7 +319,7 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
         if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT)
             ok = plan_region(&g, id);
     }
-    vy_free(g.need);
+    vy_arena_free(&arena);
     vy_cut_free(&g.cut);
     vy_vec_free(&g.memory);
     if (!ok) {

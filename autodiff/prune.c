@@ -61,26 +61,65 @@ static bool is_extent(const vy_program *p, uint32_t scalar)
     return false;
 }
 
-// Removes the scalars from number `first` on that are no extent of a buffer.
+// Renumbers the scalars without number s.
+static void drop_scalar(vy_program *p, uint32_t s)
+{
+    for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
+    p->scalars.count--;
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
+        if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
+        if (l->index == s)
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
+        else
+            l->index--;
+    }
+}
+
 void vy_drop_scalars(vy_program *p, uint32_t first)
 {
-    for (uint32_t s = p->scalars.count; s-- > first;) {
-        if (is_extent(p, s)) continue;
-        for (uint32_t k = s + 1; k < p->scalars.count; k++)
-            p->scalars.data[k - 1] = p->scalars.data[k];
-        p->scalars.count--;
-        for (uint32_t i = 1; i < p->dims.count; i++) {
-            vy_dim_node *d = &p->dims.data[i];
-            if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
-            if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
-        }
-        for (uint32_t k = 0; k < p->leaves.count; k++) {
-            vy_leaf *l = &p->leaves.data[k];
-            if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
-            if (l->index == s)
-                *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
-            else
-                l->index--;
-        }
+    for (uint32_t s = p->scalars.count; s-- > first;)
+        if (!is_extent(p, s)) drop_scalar(p, s);
+}
+
+// Marks the scalars that the dimensions in use are made of; dims: scratch, one per dimension.
+static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            dims[p->buffers.data[i].dims[k].id] = 1;
+    for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    for (uint32_t i = p->dims.count; i-- > 1;) { // operands come before their users
+        const vy_dim_node *d = &p->dims.data[i];
+        if (!dims[i]) continue;
+        if (d->op == VY_DIM_SCALAR) scalars[d->value] = 1;
+        if (d->op >= VY_DIM_ADD) dims[d->a] = dims[d->b] = 1;
     }
+}
+
+bool vy_drop_unused_scalars(vy_program *p)
+{
+    size_t n = (size_t)p->dims.count + p->scalars.count;
+    uint8_t *dims = vy_realloc(NULL, n + 1), *scalars = dims + p->dims.count;
+    if (!dims) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(dims, 0, n + 1);
+    use_dims(p, dims, scalars);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_SCALAR) scalars[l->index] = 1;
+        }
+    for (uint32_t s = p->scalars.count; s-- > 0;)
+        if (!scalars[s]) drop_scalar(p, s);
+    vy_free(dims);
+    return true;
 }

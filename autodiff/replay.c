@@ -10,7 +10,8 @@
 //
 // An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
-#include "reverse.h"
+#include "extremum.h"
+#include "subgroup.h"
 
 static void replay_block(reverse *r, uint32_t first, uint32_t last);
 
@@ -95,6 +96,7 @@ bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     if (op == VY_OP_LOAD) return load_is_stable(r, id, root);
+    if (vy_op_is_subgroup(op)) return vy_subgroup_repeats(r, id);
     return !vy_op_is_atomic(op) && vy_op_infos[op].effect != VY_CONV;
 }
 
@@ -114,6 +116,10 @@ static void replay_memory(reverse *r, uint32_t id)
     uint32_t small[SMALL];
     if (i->op == VY_OP_LOAD && r->replaying && !load_is_stable(r, id, r->replaying)) {
         r->map[id] = poison(r, id);
+        return;
+    }
+    if (info->extremum && i->op != VY_OP_LOAD) {
+        vy_extremum_replay(r, id, performs_write(r, id));
         return;
     }
     if (i->op != VY_OP_LOAD && !performs_write(r, id)) {
@@ -136,9 +142,13 @@ static void replay_plain(reverse *r, uint32_t id)
     vy_op op = (vy_op)i->op;
     uint32_t small[SMALL];
     bool barrier = op == VY_OP_BARRIER && r->replaying && vy_restages(r, r->replaying, 0);
-    if (vy_op_infos[op].effect == VY_CONV && r->replaying && !barrier) {
-        // Convergent operations ran in the forward sweep.
+    if (vy_op_infos[op].effect == VY_CONV && r->replaying && !barrier &&
+        !vy_can_repeat(r, id, r->replaying)) {
         if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        return;
+    }
+    if (op == VY_OP_STRAIGHT_THROUGH) { // the other operand has given its derivative
+        r->map[id] = vy_primal(r, vy_arg(r->p, id, 0));
         return;
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);

@@ -41,6 +41,10 @@ typedef struct reverse_buffer {
     bool shadowed;    // its elements have masks, see shadow.c
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
+    // ---- memory that only one of atomic_min and atomic_max changes, see extremum.c
+    bool extremum, events;        // events: they are numbered
+    uint32_t final, winner, last; // buffers of the result
+    const char *winner_name, *last_name;
 } reverse_buffer;
 
 // A shared array that replays of `root` store to again, see restage.c.
@@ -57,6 +61,9 @@ typedef struct reverse_undo {
     uint32_t value, adjoint, mask;
 } reverse_undo;
 VY_VEC_TYPE(reverse_undo_vec, reverse_undo);
+
+// What the forward sweep being built does in place of atomic_min and atomic_max, see sweep_extremum.c.
+typedef enum vy_finding { VY_FIND_NOTHING, VY_FIND_FINAL, VY_FIND_WINNER, VY_FIND_LAST } vy_finding;
 
 typedef struct reverse {
     const vy_program *p; // the primal
@@ -111,7 +118,8 @@ typedef struct reverse {
     uint32_t lane;   // value: the invocation's place in its block
     uint32_t number; // value: the invocation's number, of a program without a domain
     bool probing;    // replays have nothing: what is asked of them shows as poison
-    bool counting;   // what is built is the program that counts (pipeline.c)
+    bool counting;   // what is built is the program that counts (pipeline.c), or one that finds
+    vy_finding finding;
     bool failed;
 } reverse;
 
@@ -121,6 +129,7 @@ typedef struct reverse {
 typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
+    struct vy_gather_notes *gathers; // or NULL
 } reverse_observer;
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
@@ -142,7 +151,10 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
-void vy_drop_scalars(vy_program *p, uint32_t first);
+void vy_drop_scalars(vy_program *p,
+                     uint32_t first); // from `first` on, that are no extent of a buffer
+// Those that neither code nor a shape nor the domain needs.  False: memory.
+bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
@@ -163,6 +175,9 @@ bool vy_injective(
     reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
+// Declares workspace `prefix_NAME` of the shape of primal buffer `like`.
+uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
+                              const char *from);
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
 bool vy_stores_once(const reverse *r, uint32_t id); // every loop around the store moves its index
 // Does `outer` (0: everything) enclose instruction `id`?
@@ -205,16 +220,23 @@ uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 bool vy_own(reverse *r); // fills own; false after an error
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
+// After the check of a derived program failed: was it for that?  Says it of the primal then.
+void vy_together_explain(reverse *r);
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
 // to keep: fills `kept` as reverse.kept.
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
+// ---- valued.c
+// Marks the instructions that the forward run computes for their values, and the buffers it loads from;
+// both tables begin as zeros.
+void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays);
 // ---- tape.c
 // Which kept values does `p`, the program just built, read?  Marks by instruction.
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
+vy_dim vy_tape_invocations(reverse *r);  // how many invocations
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
@@ -297,5 +319,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 {
     return r->p->buffers.data[buffer].name;
 }
+
+// deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
+bool vy_order_sums(vy_module *m, bool lean);
 
 #endif

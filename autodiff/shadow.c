@@ -102,7 +102,7 @@ static bool asks(const reverse *r, const uint8_t *asked, uint32_t id)
     if (!vy_is_active(r, id) || !r->maskable[id]) return false;
     if (i->op == VY_OP_LOAD) return r->buffers[i->aux].shadowed;
     if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) return true;
-    bool any = vy_rule_kind_of((vy_op)i->op) == RULE_PARTIAL;
+    bool any = vy_rule_kind_of((vy_op)i->op) == RULE_PARTIAL || i->op == VY_OP_SG_MUL;
     for (uint32_t k = 0; k < i->nargs && !any; k++) {
         uint32_t a = vy_arg(r->p, id, k);
         any = !VY_IS_LEAF(a) && asked[a];

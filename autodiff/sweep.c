@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sweep.c: the reverse sweep over straight-line code, and adjoint bookkeeping.
-#include "reverse.h"
+#include "subgroup.h"
 
 #include <stdio.h>
 
@@ -88,19 +88,12 @@ static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     }
 }
 
-static void refuse(reverse *r, uint32_t id)
+static void refuse_bitcast(reverse *r, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    if (i->op == VY_OP_BITCAST)
-        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
-                        "write the computation with float operations, or cut it with stop_grad(…)",
-                        "a float that depends on the inputs returns to float through a bitcast, "
-                        "which has no derivative");
-    else
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                        "compute the value per invocation, or cut it with stop_grad(…)",
-                        "`%s` of a value that depends on the inputs cannot be differentiated yet",
-                        vy_op_infos[i->op].text);
+    vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                    "write the computation with float operations, or cut it with stop_grad(…)",
+                    "a float that depends on the inputs returns to float through a bitcast, "
+                    "which has no derivative");
 }
 
 static void reverse_inst(reverse *r, uint32_t id)
@@ -114,14 +107,18 @@ static void reverse_inst(reverse *r, uint32_t id)
     if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);
     if (i->type == VY_VOID || !vy_is_active(r, id)) return;
     rule_kind kind = vy_rule_kind_of(op);
-    if (op == VY_OP_BITCAST || vy_op_is_subgroup(op)) {
-        refuse(r, id);
+    if (op == VY_OP_BITCAST) {
+        refuse_bitcast(r, id);
         return;
     }
     uint32_t g = r->adjoint[id], mask = r->maskable[id] ? r->mask[id] : 0;
     if (!g) return;
     if (op == VY_OP_SELECT)
         reverse_select(r, id, g, mask);
+    else if (vy_op_is_subgroup(op))
+        vy_reverse_subgroup(r, id, g, mask);
+    else if (op == VY_OP_STRAIGHT_THROUGH) // ȳ of straight_through(x, y) alone
+        vy_contribute(r, vy_arg(r->p, id, 1), g, mask);
     else if (op == VY_OP_CAST) // float to float: x̄ += ḡ in x's type
         vy_contribute(r, vy_arg(r->p, id, 0),
                       vy_cast(r->b, vy_id_type(r->p, vy_arg(r->p, id, 0)), (vy_value){g}).id, mask);

@@ -8,7 +8,7 @@
 // All loads of one parameter add atomically, or none does (a plain store needs the proof that the
 // element is touched once); the optimiser turns atomics on elements that an invocation owns into
 // plain additions.
-#include "reverse.h"
+#include "extremum.h"
 
 // Index of the element's adjoint; how many numbers it takes.
 static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
@@ -19,6 +19,16 @@ static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
     return before + rank;
 }
 
+// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps are counted.
+static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
+{
+    if (a == b) return true;
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (x->op != y->op || --*steps < 0) return false;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
+}
+
 // Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
 static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
 {
@@ -27,10 +37,9 @@ static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
     if (VY_IS_LEAF(index)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(index)];
         if (l->kind != VY_LEAF_OVER) return false;
-        const vy_dim_node *d = &p->dims.data[p->overs.data[l->index].extent.id];
-        const vy_dim_node *e = &p->dims.data[p->buffers.data[buffer].dims[axis].id];
-        return d == e || ((d->op == VY_DIM_SCALAR || d->op == VY_DIM_CONST) && d->op == e->op &&
-                          d->value == e->value);
+        int steps = 64;
+        return same_dim(p, p->overs.data[l->index].extent.id, p->buffers.data[buffer].dims[axis].id,
+                        &steps);
     }
     const vy_inst *i = &p->insts.data[index];
     return i->op == VY_OP_LOOP && !vy_type_is_signed((vy_type)i->type) &&
@@ -164,8 +173,9 @@ static void refuse(reverse *r, uint32_t id)
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
     if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
         vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id, "reduce with max(k in a..b: e) in one invocation",
-            "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
+            r, VY_E_GRAD_UNSUPPORTED, id, "find it with subgroup operations, or on a buffer",
+            "%s on shared array `%s` of values that depend on the inputs cannot be differentiated "
+            "yet",
             vy_op_infos[op].text, name);
     else
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
@@ -182,12 +192,13 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     if (op == VY_OP_ZERO) {
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
-        const reverse_buffer *info = &r->buffers[i->aux];
-        bool again = info->clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
-        if (again && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
+        bool again = r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && r->buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
-    uint32_t value = vy_arg(r->p, id, i->nargs - 1);
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t rank = r->p->buffers.data[i->aux].rank;
+    uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
     if (op == VY_OP_LOAD) {
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
@@ -197,12 +208,14 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
         if (vy_is_active(r, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
-    } else if (op == VY_OP_ATOMIC_ADD) {
-        vy_reverse_fail(
-            r, VY_E_NOT_DIFFERENTIABLE, id, "do not use the old value, or cut it with stop_grad(…)",
-            "the old value of atomic_add on `%s` depends on the order of invocations and "
-            "has no derivative",
-            vy_buffer_name(r, i->aux));
+    } else if (info->extremum && !vy_is_active(r, id)) {
+        vy_extremum_reverse(r, id);
+    } else if (op == VY_OP_ATOMIC_ADD || info->extremum) {
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                        "do not use the old value, or cut it with stop_grad(…)",
+                        "the old value of %s on `%s` depends on the order of invocations and "
+                        "has no derivative",
+                        vy_op_infos[op].text, vy_buffer_name(r, i->aux));
     } else {
         refuse(r, id);
     }

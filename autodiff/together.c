@@ -13,6 +13,8 @@
 // would it have to be kept; so those are marked of the loops around the construct, not of others.
 #include "reverse.h"
 
+#include <string.h>
+
 enum { MOST_WORK = 1 << 26 }; // beyond, what is kept after all is refused by the checker
 
 typedef struct slicer {
@@ -120,4 +122,16 @@ bool vy_together(reverse *r)
     vy_fail_oom(r->out);
     r->failed = true;
     return false;
+}
+
+void vy_together_explain(reverse *r)
+{
+    vy_diag *d = &r->out->diag;
+    if (!d->code || strcmp(d->code, "E0302") != 0) return;
+    uint32_t line = d->line, column = d->column;
+    *d = (vy_diag){0};
+    vy_fail(r->out, VY_E_GRAD_UNSUPPORTED, line, column,
+            "compute the condition or bound from parameters and loop variables",
+            "the way to this operation among invocations depends on a value that the reverse has "
+            "only from memory, where it cannot be seen to be the same in the whole workgroup");
 }

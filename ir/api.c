@@ -149,8 +149,11 @@ vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x)
 {
     if (!usable(b, "bitcast", 1, &x)) return none;
     vy_type from = vy_id_type(b->p, x.id);
-    if (vy_type_size(to) != 4 || vy_type_size(from) != 4 || to == VY_BOOL || from == VY_BOOL) {
-        vy_build_fail(b, VY_E_API, "bitcast is for f32, i32 and u32, not from %s to %s",
+    uint32_t size = vy_type_size(to);
+    if ((size != 4 && size != 8) || vy_type_size(from) != size || to == VY_BOOL ||
+        from == VY_BOOL) {
+        vy_build_fail(b, VY_E_API,
+                      "bitcast is between f32, i32 and u32 or f64, i64 and u64, not from %s to %s",
                       vy_type_name(from), vy_type_name(to));
         return none;
     }

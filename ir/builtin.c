@@ -30,6 +30,9 @@ static const vy_builtin_info specials[] = {
     {"bitcast_f32", BF_BITCAST, 1, VY_RULE_S, VY_F32},
     {"bitcast_u32", BF_BITCAST, 1, VY_RULE_S, VY_U32},
     {"bitcast_i32", BF_BITCAST, 1, VY_RULE_S, VY_I32},
+    {"bitcast_f64", BF_BITCAST, 1, VY_RULE_S, VY_F64},
+    {"bitcast_u64", BF_BITCAST, 1, VY_RULE_S, VY_U64},
+    {"bitcast_i64", BF_BITCAST, 1, VY_RULE_S, VY_I64},
     {"sum", BF_REDUCE, 0, VY_RULE_N, VY_OP_ADD},
     {"prod", BF_REDUCE, 0, VY_RULE_N, VY_OP_MUL},
 };

@@ -86,7 +86,7 @@ static bool ruled(checker *c, uint32_t id)
     return (result != VY_VOID && result == i->type) || bad(c, "the operation is not for this type");
 }
 
-static bool bits32(vy_type t) { return t == VY_I32 || t == VY_U32 || t == VY_F32; }
+static uint32_t bits(vy_type t) { return t == VY_BOOL ? 0 : vy_type_size(t); }
 
 static bool special(checker *c, uint32_t id)
 {
@@ -102,8 +102,9 @@ static bool special(checker *c, uint32_t id)
                arg_is(c, id, 2, (vy_type)i->type);
     case VY_OP_CAST: return true;
     case VY_OP_BITCAST:
-        return (bits32(arg_type(c, id, 0)) && bits32((vy_type)i->type)) ||
-               bad(c, "a bitcast needs 32-bit types");
+        return (bits((vy_type)i->type) >= 4 &&
+                bits(arg_type(c, id, 0)) == bits((vy_type)i->type)) ||
+               bad(c, "a bitcast needs 32- or 64-bit types of one size");
     case VY_OP_SG_BROADCAST:
     case VY_OP_SG_SHUFFLE:
     case VY_OP_SG_SHUFFLE_XOR:

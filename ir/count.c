@@ -188,8 +188,9 @@ static bool is_function(vy_op op)
 {
     const vy_op_info *o = &vy_op_infos[op];
     return o->effect == VY_PURE && (o->form == VY_FORM_CALL || op == VY_OP_POLYGAMMA) &&
-           o->rule == VY_RULE_F && op != VY_OP_FMA && op != VY_OP_STOP_GRAD && op != VY_OP_FLOOR &&
-           op != VY_OP_CEIL && op != VY_OP_TRUNC && op != VY_OP_ROUND;
+           o->rule == VY_RULE_F && op != VY_OP_FMA && op != VY_OP_STOP_GRAD &&
+           op != VY_OP_STRAIGHT_THROUGH && op != VY_OP_FLOOR && op != VY_OP_CEIL &&
+           op != VY_OP_TRUNC && op != VY_OP_ROUND;
 }
 
 static void count_inst(const walk *w, const vy_inst *i, int64_t *plain)

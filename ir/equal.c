@@ -114,18 +114,18 @@ static bool pair(compare *c, uint32_t x, uint32_t y)
     return same_buffer(c, &c->a->buffers.data[x], &c->b->buffers.data[y]);
 }
 
-// Next buffer after `id` that is no local array, or 0.
-// The next parameter, or shared array: a derivative declares some parameters behind its arrays.
+// Next shared array, or next buffer that is neither shared nor local, after `id`; 0: there is none.
 static uint32_t next_fixed(const vy_program *p, uint32_t id, bool shared)
 {
     for (id++; id < p->buffers.count; id++) {
-        vy_buffer_class cls = p->buffers.data[id].cls;
+        const vy_buffer_class cls = p->buffers.data[id].cls;
         if (cls != VY_LOCAL && (cls == VY_SHARED) == shared) return id;
     }
     return 0;
 }
 
-static bool pair_fixed(compare *c, bool shared)
+// In order; between the parameters shared arrays may stand anywhere: the text has them behind.
+static bool same_fixed(compare *c, bool shared)
 {
     uint32_t x = next_fixed(c->a, 0, shared), y = next_fixed(c->b, 0, shared);
     for (; x && y; x = next_fixed(c->a, x, shared), y = next_fixed(c->b, y, shared))
@@ -148,7 +148,7 @@ static bool same_declarations(compare *c)
         if (!same_name(a->overs.data[i].name, b->overs.data[i].name) ||
             c->dims_a[a->overs.data[i].extent.id] != c->dims_b[b->overs.data[i].extent.id])
             return false;
-    if (!pair_fixed(c, false) || !pair_fixed(c, true)) return false;
+    if (!same_fixed(c, false) || !same_fixed(c, true)) return false;
     for (uint32_t i = 1; i < a->buffers.count; i++) {
         uint32_t of = a->buffers.data[i].view_of, partner = c->to_b[i];
         if (of && partner && c->to_b[of] != b->buffers.data[partner].view_of) return false;

@@ -161,29 +161,6 @@ static void run_chunk(vy_machine *m)
                      m->options.max_steps);
 }
 
-static void run_group(vy_machine *m)
-{
-    const uint32_t lanes = m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
-    group_position(m, m->group, m->group_id);
-    m->epoch = 0;
-    for (uint32_t id = 1; id < m->p->buffers.count; id++) {
-        vy_bound *b = &m->bounds[id];
-        if (b->cls == VY_SHARED) memset(b->data, 0, b->count * b->size);
-    }
-    m->lanes = 0;
-    for (uint32_t i = 0; i < lanes && !m->failed; i++) {
-        const bool inside = locate(m, m->group_id, i, m->gids + 3 * (size_t)m->lanes);
-        if (inside || m->cooperative) {
-            m->padding[m->lanes] = !inside;
-            m->linear[m->lanes++] = i;
-        }
-        if (m->lanes == m->lane_capacity || (m->lanes && i + 1 == lanes)) {
-            run_chunk(m);
-            m->lanes = 0;
-        }
-    }
-}
-
 // A pseudo-random bijection of [0, n): a Feistel network on the least even number of bits that
 // holds n, repeated until it lands inside (at most four times on average).
 static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t seed)
@@ -203,6 +180,39 @@ static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t seed)
         i = left << half | right;
     } while (i >= n);
     return i;
+}
+
+// The place in its workgroup of the invocation that is the i-th to run.  Subgroup operations know lanes by
+// their order, so programs that have them keep it.
+static uint32_t place_of(const vy_machine *m, uint32_t i, uint32_t lanes)
+{
+    const uint64_t seed = m->options.shuffle_seed;
+    if (!seed || m->subgroups) return i;
+    return (uint32_t)shuffled(i, lanes, seed ^ (m->group + 1) * 0x9e3779b97f4a7c15ull);
+}
+
+static void run_group(vy_machine *m)
+{
+    const uint32_t lanes = m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
+    group_position(m, m->group, m->group_id);
+    m->epoch = 0;
+    for (uint32_t id = 1; id < m->p->buffers.count; id++) {
+        vy_bound *b = &m->bounds[id];
+        if (b->cls == VY_SHARED) memset(b->data, 0, b->count * b->size);
+    }
+    m->lanes = 0;
+    for (uint32_t i = 0; i < lanes && !m->failed; i++) {
+        const uint32_t place = place_of(m, i, lanes);
+        const bool inside = locate(m, m->group_id, place, m->gids + 3 * (size_t)m->lanes);
+        if (inside || m->cooperative) {
+            m->padding[m->lanes] = !inside;
+            m->linear[m->lanes++] = place;
+        }
+        if (m->lanes == m->lane_capacity || (m->lanes && i + 1 == lanes)) {
+            run_chunk(m);
+            m->lanes = 0;
+        }
+    }
 }
 
 // ------------------------------------------------------------------------------------------ memory

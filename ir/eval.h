@@ -37,6 +37,12 @@ typedef struct vy_eval_hooks {
     // When not NULL: bytes that workspaces may take, in place of options.max_workspace_bytes.
     const uint64_t *workspace_left;
     bool exact_groups; // options.groups may be 0: then nothing runs
+    // When not NULL: whether a runtime leaves an `out` buffer as it is before a dispatch, since the
+    // program is known to write all of it.  It starts as NaN (integers: −1) then instead of as zero.
+    bool (*uncleared)(const vy_program *p, uint32_t buffer);
+    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access that is out of
+    // range although a pass has proved it in range.
+    uint32_t *disproved;
 } vy_eval_hooks;
 typedef struct vy_eval_trace {
     uint32_t nan, inf; // first instruction that made one out of finite operands; 0: none did
@@ -154,6 +160,7 @@ struct vy_machine {
     uint32_t reg_count, max_depth;
     uint32_t max_moves;   // of an instruction with `clash`
     uint64_t local_bytes; // of one lane's local arrays
+    bool subgroups;       // subgroup operations
     bool cooperative;     // barriers, shared arrays or subgroup operations
 
     // the running chunk

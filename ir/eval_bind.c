@@ -174,13 +174,20 @@ static bool check_limit(vy_machine *m)
     return true;
 }
 
+// What each byte of a given `out` buffer starts as.
+static int start_of_output(const vy_machine *m, uint32_t id)
+{
+    return m->hooks->uncleared && !m->pipeline && m->hooks->uncleared(m->p, id) ? 0xFF : 0;
+}
+
 // Local arrays come with the lanes (eval.c).  Everything cleared or allocated first, copies last.
 static bool make_memory(vy_machine *m)
 {
     if (!check_limit(m)) return false;
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
-        if (b->cls == VY_OUT && b->given && b->count) memset(b->data, 0, b->count * b->size);
+        if (b->cls == VY_OUT && b->given && b->count)
+            memset(b->data, start_of_output(m, id), b->count * b->size);
         if (b->given || b->cls == VY_LOCAL || m->pipeline) continue;
         b->data = vy_eval_alloc(m, b->count, b->size);
         b->owned = b->data != NULL;

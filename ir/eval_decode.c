@@ -227,6 +227,7 @@ static void decode_inst(decoder *d, vy_xinst *x, uint32_t id)
     else
         x->run = vy_eval_pure(op, (vy_type)x->operand_type, (vy_type)x->type, m->options.f64);
     if (op == VY_OP_BARRIER || vy_op_is_subgroup(op)) m->cooperative = true;
+    m->subgroups |= vy_op_is_subgroup(op);
 }
 
 static bool decode_all(decoder *d)

@@ -39,8 +39,19 @@ static void note(vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t l
         vy_shadow_access(m, x, lane, (uint64_t)off, what);
 }
 
+// Devices do not look where a pass has proved that an access is in range.
+static void check_proof(const vy_machine *m, const vy_xinst *x)
+{
+    uint32_t *line = m->hooks->disproved;
+    VY_EACH_ACTIVE(m, l,
+                   if (m->offsets[l] == OUTSIDE && !*line) *line =
+                       m->p->insts.data[x->inst].line ? m->p->insts.data[x->inst].line
+                                                      : UINT32_MAX;)
+}
+
 static void note_all(vy_machine *m, const vy_xinst *x, const vy_bound *b, vy_touch_class what)
 {
+    if (x->flags & VY_FLAG_INRANGE && m->hooks->disproved) check_proof(m, x);
     if (!m->report || !(b->touches || b->written || m->options.report_out_of_range)) return;
     VY_EACH_ACTIVE(m, l, note(m, x, b, l, what);)
 }
@@ -150,7 +161,8 @@ static void run_atomic(vy_machine *m, const vy_xinst *x)
     vy_scalar *d = x->type == VY_VOID ? m->scratch : vy_reg(m, x->dst);
     const bool ordered = x->op == VY_OP_ATOMIC_MIN || x->op == VY_OP_ATOMIC_MAX;
     find_offsets(m, x, b);
-    note_all(m, x, b, VY_TOUCH_ATOMIC);
+    // One that was proved to be its invocation's own is no atomic on a device.
+    note_all(m, x, b, x->flags & VY_FLAG_OWNED ? VY_TOUCH_WRITE : VY_TOUCH_ATOMIC);
     for (uint32_t k = 0; k < m->nact; k++) {
         const uint32_t l = m->act[k];
         vy_scalar old = {.u = 0};

@@ -235,6 +235,8 @@ static bool dispatch(runner *r, const vy_pipe_step *s)
     const vy_eval_hooks hooks = {
         .path_hash = r->hooks->path_hash,
         .trace = r->hooks->trace,
+        .uncleared = r->hooks->uncleared,
+        .disproved = r->hooks->disproved,
         .steps = &r->steps,
         .workspace_left = options.max_workspace_bytes ? &r->workspace_left : NULL,
         .exact_groups = true,

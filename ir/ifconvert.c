@@ -55,6 +55,7 @@ static uint32_t cost(vy_op op)
     case VY_OP_CAST:
     case VY_OP_BITCAST:
     case VY_OP_STOP_GRAD:
+    case VY_OP_STRAIGHT_THROUGH:
     case VY_OP_FLOOR:
     case VY_OP_CEIL:
     case VY_OP_TRUNC:

@@ -339,6 +339,9 @@ void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32
 // by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
 // instruction in order copies the program.
 void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map);
+// The same with these operands, of the program being built, in place of the mapped ones.
+void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
+                  uint32_t *map);
 static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
 {
     return VY_IS_LEAF(id) ? id : map[id];

@@ -231,6 +231,28 @@ static void copy_marker(vy_builder *b, vy_op op, const vy_inst *old, uint32_t n,
     if (op == VY_OP_TEST) innermost(b)->middle = *made;
 }
 
+void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
+                  uint32_t *map)
+{
+    const vy_inst *inst = &old->insts.data[id];
+    vy_op op = (vy_op)inst->op;
+    if (b->failed) return;
+    b->line = inst->line;
+    b->column = inst->column;
+    if (vy_op_infos[op].effect == VY_CTRL) {
+        copy_marker(b, op, inst, inst->nargs, args, &map[id]);
+    } else {
+        uint32_t before = b->p->insts.count;
+        map[id] = vy_emit(b, op, (vy_type)inst->type, inst->aux, inst->nargs, args);
+        if (b->p->insts.count > before) {
+            if (!map[id]) map[id] = b->p->insts.count - 1; // VOID operations
+            if (map[id] == b->p->insts.count - 1) b->p->insts.data[map[id]].flags = inst->flags;
+        }
+    }
+    if (!b->failed && inst->name && !VY_IS_LEAF(map[id]) && !b->p->insts.data[map[id]].name)
+        b->p->insts.data[map[id]].name = inst->name;
+}
+
 void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map)
 {
     if (b->failed) return;
@@ -249,19 +271,5 @@ void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *m
         args[k] = vy_map(map, vy_arg(old, id, k));
         assert(args[k] && "operand was not copied");
     }
-    b->line = inst->line;
-    b->column = inst->column;
-    vy_op op = (vy_op)inst->op;
-    if (vy_op_infos[op].effect == VY_CTRL) {
-        copy_marker(b, op, inst, inst->nargs, args, &map[id]);
-    } else {
-        uint32_t before = b->p->insts.count;
-        map[id] = vy_emit(b, op, (vy_type)inst->type, inst->aux, inst->nargs, args);
-        if (b->p->insts.count > before) {
-            if (!map[id]) map[id] = b->p->insts.count - 1; // VOID operations
-            if (map[id] == b->p->insts.count - 1) b->p->insts.data[map[id]].flags = inst->flags;
-        }
-    }
-    if (!b->failed && inst->name && !VY_IS_LEAF(map[id]) && !b->p->insts.data[map[id]].name)
-        b->p->insts.data[map[id]].name = inst->name;
+    vy_copy_with(b, old, id, args, map);
 }

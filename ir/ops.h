@@ -70,6 +70,8 @@ X(SELECT, "select", CALL(3), S, PURE, BYHAND,                           DHAND,  
 X(CAST,   "cast",    SPECIAL(1), S, PURE, BYHAND,                       DHAND,      EMIT)                              \
 X(BITCAST, "bitcast", SPECIAL(1), S, PURE, BYHAND,                      DHAND,      EMIT)                              \
 X(STOP_GRAD, "stop_grad", CALL(1), F, PURE, FOLD(a, NA, NA),            D0,         EMIT)                              \
+/* a, with the derivative of b */                                                                                     \
+X(STRAIGHT_THROUGH, "straight_through", CALL(2), F, PURE, FOLD(a, NA, NA), DHAND,   EMIT)                              \
 /* functions */                                                                                                       \
 X(FLOOR, "floor", CALL(1), F, PURE, FOLD(floor(a), NA, NA),             D0,                                   EXT(Floor, NA, NA)) \
 X(CEIL,  "ceil",  CALL(1), F, PURE, FOLD(ceil(a), NA, NA),              D0,                                   EXT(Ceil, NA, NA)) \

@@ -187,7 +187,8 @@ static uint8_t synth_bitcast(vy_front *f, vy_expr *e, const vy_builtin_info *b)
 {
     vy_expr *a = e->u.ref.list;
     uint8_t t = vy_check_value(f, a);
-    if (!f->failed && t != VY_F32 && t != VY_I32 && t != VY_U32) rule_error(f, e, b->text, t);
+    if (!f->failed && (t == VY_BOOL || vy_type_size((vy_type)t) != vy_type_size((vy_type)b->op)))
+        rule_error(f, e, b->text, t);
     return e->type = b->op;
 }
 

@@ -318,7 +318,7 @@ VY_API vy_value vy_lt(vy_builder *b, vy_value x, vy_value y);
 VY_API vy_value vy_le(vy_builder *b, vy_value x, vy_value y);
 VY_API vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y);
 VY_API vy_value vy_cast(vy_builder *b, vy_type to, vy_value x);
-VY_API vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x); // 32-bit types
+VY_API vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x); // 32- or 64-bit types
 VY_API vy_value vy_stop_grad(vy_builder *b, vy_value x);
 // Functions by name: abs sign sqrt rsqrt cbrt exp … (LANGUAGE 1.4), and those defined by others:
 // recip relu fract log10 mod step clamp mix smoothstep digamma.  Unknown names and wrong arities are
@@ -383,7 +383,9 @@ typedef struct vy_eval_options {
     bool report_races;
     bool report_out_of_range;
     bool report_uninitialised; // shared arrays and `out` buffers read before written
-    uint64_t shuffle_seed;     // 0: workgroups in order; else in a pseudo-random order
+    // 0: workgroups, and the invocations of each, in order; else in a pseudo-random order (the invocations
+    // of a program with subgroup operations stay in order).
+    uint64_t shuffle_seed;
     uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
     // Bytes that compiler-made buffers and a pipeline's intermediates may take together (in their
     // own types, also with f64) before it is an error; 0: no limit.

@@ -240,7 +240,7 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     uint32_t before = f->block, body = vy_spv_id(m);
     frame.count = c.count;
     frame.first_end = before;
-    if (surely_runs(f, i)) {
+    if (m->options->test_first || surely_runs(f, i)) {
         vy_branch(f, frame.header);
     } else {
         frame.skip = vy_spv_id(m);
@@ -255,7 +255,15 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
     carry_phis(f, i, &frame, before, 3);
     loop_merge(f, &frame);
-    vy_branch(f, body);
+    if (m->options->test_first) {
+        uint32_t test = vy_spv_id(m);
+        vy_branch(f, test);
+        vy_label(f, test);
+        frame.first_end = test;
+        vy_branch_if(f, loop_test(f, &c, phi), body, frame.merge);
+    } else {
+        vy_branch(f, body);
+    }
     vy_label(f, body);
     f->ids[i] = loop_variable(f, &c, phi, &frame.counter_next);
     return push(f, frame);
@@ -288,7 +296,7 @@ static void loop_leave_test(vy_fn *f, uint32_t i)
     vy_label(f, body);
 }
 
-// Steps the counter of a LOOP; returns the condition to go on.
+// Steps the counter of a LOOP; returns the condition to go on, 0 if it is tested elsewhere.
 static uint32_t count_on(vy_fn *f, const vy_frame *frame)
 {
     counted c = counted_loop(f, frame->opener);
@@ -296,7 +304,7 @@ static uint32_t count_on(vy_fn *f, const vy_frame *frame)
     c.count = frame->count;
     if (!next) next = VY_DO(f, SpvOpIAdd, t, frame->counter, frame->counter_step);
     patch(f, frame->counter_phi, next);
-    return loop_test(f, &c, next);
+    return f->m->options->test_first ? 0 : loop_test(f, &c, next);
 }
 
 static void end_loop(vy_fn *f, uint32_t i)
@@ -330,9 +338,10 @@ static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
     uint32_t otherwise = f->ids[frame->opener + 1 + k]; // the carry
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
     uint32_t next = vy_val(f, vy_arg(f->p, end, k + leaves));
-    if (frame->counter && !frame->skip) return next;
-    if (!frame->counter && !leaves) return otherwise;
-    if (frame->counter) otherwise = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
+    bool tested_last = frame->counter && !f->m->options->test_first;
+    if (tested_last && !frame->skip) return next;
+    if (!tested_last && !leaves) return otherwise;
+    if (tested_last) otherwise = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
     return VY_DO(f, SpvOpPhi, type, otherwise, frame->first_end, next, f->closed_end);
 }
 

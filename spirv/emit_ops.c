@@ -139,7 +139,8 @@ static uint32_t emit_by_hand(vy_fn *f, uint32_t i)
     case VY_OP_CAST:
         return vy_cast_id(f, (vy_type)in->type, vy_id_type(f->p, vy_arg(f->p, i, 0)), arg(f, i, 0));
     case VY_OP_BITCAST: return emit_bitcast(f, i);
-    case VY_OP_STOP_GRAD: return arg(f, i, 0);
+    case VY_OP_STOP_GRAD:
+    case VY_OP_STRAIGHT_THROUGH: return arg(f, i, 0);
     case VY_OP_POW:
     case VY_OP_ATAN2: return vy_emit_function(f, i, 0);
     default: return 0;

@@ -146,7 +146,8 @@ static bool bind(benchmark *b, uint32_t *count, command *c, vy_diag *d)
              runnable_name(what));
     if (what.pipeline && (c->o.ct.count || c->o.of.count || c->o.wrt.count || c->o.against))
         return derive(c, what, NULL, d); // which says why not
-    return bind_forward(&b->lanes[0], &b->in, what, c, d) &&
+    runnable forward = what;
+    return order_sums(c, &forward, d) && bind_forward(&b->lanes[0], &b->in, forward, c, d) &&
            (what.pipeline || bind_gradient(b->lanes, &b->ct, what, c, d));
 }
 
@@ -167,7 +168,7 @@ static bool bench(benchmark *b, command *c, vy_diag *d)
     if (c->o.file && !bind(b, &count, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
     if (c->o.peak && !peak_measure(&b->peak, c, d)) return false;
-    if (count && (!optimize(c, c->module, eval, &b->lanes[0].data, d) ||
+    if (count && (!optimize(c, forward_module(c), eval, &b->lanes[0].data, d) ||
                   (c->derived && !optimize(c, c->derived, eval, &b->lanes[1].data, d))))
         return false;
     for (uint32_t k = 0; k < count; k++)

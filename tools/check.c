@@ -35,11 +35,16 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
 // no longer what was differentiated, so only as asked for.
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
-    const bool twice = c->o.order > 1;
-    if (!check_derive(k, c, false, false, c->o.order, &k->gradient, d)) return false;
-    if (twice) return check_derive(k, c, false, false, 1, &k->first, d);
-    return check_derive(k, c, true, false, 1, &k->valued, d) &&
-           check_derive(k, c, false, true, 1, &k->seeded, d);
+    const bool twice = c->o.order > 1, deterministic = c->o.deterministic;
+    // Accumulators hold floats of the declared type; differences need double.  The device runs those.
+    c->o.deterministic = false;
+    bool ok = check_derive(k, c, false, false, c->o.order, &k->gradient, d);
+    if (twice) ok = ok && check_derive(k, c, false, false, 1, &k->first, d);
+    if (!twice)
+        ok = ok && check_derive(k, c, true, false, 1, &k->valued, d) &&
+             check_derive(k, c, false, true, 1, &k->seeded, d);
+    c->o.deterministic = deterministic;
+    return ok;
 }
 
 // As `run --engine eval` would run them.
@@ -166,6 +171,7 @@ static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
     if (!refuse(c, d) || !load_module(c, d)) return false;
+    check_lanes(c);
     if (!select_runnable(c, c->module, &k->source, d) ||
         !specs_parse(&k->in, "--in", &c->o.in, d) || !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
         !derive_all(k, c, d) || !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) ||

@@ -43,6 +43,8 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
 
 // check_device.c: rows that compare the gradient on the device with the interpreter's, or say why not
 bool check_device(checking *k, command *c, vy_diag *d);
+// The interpreter's subgroups become as large as the device's, unless the user said how large they are.
+void check_lanes(command *c);
 
 // check_print.c
 void check_print(const checking *k, command *c);

@@ -151,6 +151,13 @@ static bool skip(checking *k, const char *why, vy_diag *d)
     return vy_check_skip(k->result, VY_CHECK_DEVICE, "", why) != NULL || fail_memory(d);
 }
 
+void check_lanes(command *c)
+{
+    vy_diag unused = {0};
+    if (c->o.subgroup_size || c->o.engine == ENGINE_EVAL || !gpu_open_device(c, &unused)) return;
+    c->o.subgroup_size = vkrt_device_get_info(c->gpu->device)->subgroup_size;
+}
+
 bool check_device(checking *k, command *c, vy_diag *d)
 {
     const char *named = getenv("VYRE_DEVICE");

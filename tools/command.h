@@ -16,6 +16,8 @@ typedef struct command {
     text contents;      // of the file
     vy_module *module;  // parsed
     vy_module *derived; // by derive(), if it was
+    vy_module *ordered; // by order_sums(), if it was
+    bool lean; // --deterministic: terms of all invocations take more than the tape limit
     uint32_t
         storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
     text out;    // goes to stdout when everything went well
@@ -46,6 +48,13 @@ bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_dia
 // Differentiates into c->derived as the options say (--order too).  `seeds`: names whose cotangent is
 // a buffer: then all cotangents of that order are.
 bool derive(command *c, runnable from, const names *seeds, vy_diag *d);
+// With --deterministic: *what becomes the same in c->ordered, where no sum depends on the order of
+// invocations.  The module to optimise and run is then forward_module.
+bool order_sums(command *c, runnable *what, vy_diag *d);
+static inline vy_module *forward_module(const command *c)
+{
+    return c->ordered ? c->ordered : c->module;
+}
 // After an error: if it says that tapes are too large, and --checkpoint leaves the choice to us, sets
 // c->storage to the next step, drops c->derived and the error: derive again.
 bool derive_with_less(command *c, vy_diag *d);

@@ -182,9 +182,10 @@ bool verb_compile(command *c, vy_diag *d)
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
     runnable p;
-    if (!select_runnable(c, c->module, &p, d) || !optimize(c, c->module, false, NULL, d))
+    if (!select_runnable(c, c->module, &p, d) || !order_sums(c, &p, d) ||
+        !optimize(c, forward_module(c), false, NULL, d))
         return false;
-    product result = {.c = c, .module = c->module, .what = p};
+    product result = {.c = c, .module = forward_module(c), .what = p};
     bool ok = write_product(&result, FORM_ASSEMBLY, d);
     vy_compiled_free(result.compiled);
     return ok;

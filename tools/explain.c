@@ -103,6 +103,17 @@ static void put_sum(const vy_explain_gradient *g, text *out)
             text_printf(out, "no axis is `%s` in every access", g->variable);
         if (g->line) text_printf(out, ", see line %u", g->line);
         break;
+    case VY_SUM_GATHER:
+        text_printf(out, "gathered: %s sums what reaches each element", g->program);
+        break;
+    case VY_SUM_BOTH:
+        text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
+        break;
+    }
+    if (g->map) text_printf(out, ", of %s", g->map);
+    if (g->why) {
+        text_printf(out, "; not gathered: the access %s", g->why);
+        if (g->why_line) text_printf(out, " (line %u)", g->why_line);
     }
     if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
     text_puts(out, "\n");
@@ -159,6 +170,28 @@ static void put_adjoints(const vy_explanation *e, text *out)
         if (b->adjoint_name) text_puts(out, b->adjoint_name);
         text_puts(out, "\n");
     }
+}
+
+// ------------------------------------------------------------------------------------------ accesses
+static void put_accesses(const vy_explanation *e, text *out)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < e->access_count; i++) widen(&width, e->accesses[i].buffer);
+    if (e->access_count) text_puts(out, "\naccesses of the forward program\n");
+    for (uint32_t i = 0; i < e->access_count; i++) {
+        const vy_explain_access *a = &e->accesses[i];
+        const size_t start = out->size;
+        text_printf(out, "  line %u", a->line);
+        pad(out, start, 10);
+        put_cell(vy_access_kind_name(a->kind), 6, out);
+        put_cell(a->buffer, width, out);
+        if (a->relation)
+            text_printf(out, "%s%s", a->relation, a->exact ? "" : "  or fewer");
+        else
+            text_printf(out, "axis %u %s", a->axis, a->why);
+        text_puts(out, "\n");
+    }
+    if (e->accesses_left_out) text_printf(out, "  … and %u more\n", e->accesses_left_out);
 }
 
 // --------------------------------------------------------------------------------------------- loops
@@ -393,6 +426,7 @@ void explain_text(const vy_explanation *e, text *out)
         text_puts(out, "as --groups says\n");
     put_gradients(e, out);
     put_adjoints(e, out);
+    put_accesses(e, out);
     put_loops(e, out);
     put_storage(e, out);
     put_operations(e, out);

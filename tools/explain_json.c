@@ -52,7 +52,9 @@ static bool put_gradients(const vy_explanation *e, cJSON *list)
             !json_string(o, "type", vy_type_name(g->type)) || !json_string(o, "shape", g->shape) ||
             !json_string(o, "sum", vy_sum_kind_name(g->sum)) ||
             !json_integer(o, "places", g->places) || !json_string(o, "start", g->start) ||
-            !json_string(o, "variable", g->variable) || !put_line(o, "line", g->line))
+            !json_string(o, "variable", g->variable) || !put_line(o, "line", g->line) ||
+            !json_string(o, "program", g->program) || !json_string(o, "map", g->map) ||
+            !json_string(o, "why", g->why) || !put_line(o, "why_line", g->why_line))
             return false;
     }
     return list != NULL;
@@ -68,6 +70,22 @@ static bool put_buffers(const vy_explanation *e, cJSON *list)
             !json_string(o, "type", vy_type_name(b->type)) || !json_string(o, "shape", b->shape) ||
             !json_string(o, "adjoint", vy_adjoint_kind_name(b->adjoint)) ||
             !json_string(o, "adjoint_name", b->adjoint_name))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool put_accesses(const vy_explanation *e, cJSON *list)
+{
+    for (uint32_t i = 0; i < e->access_count; i++) {
+        const vy_explain_access *a = &e->accesses[i];
+        cJSON *o = item_of(list);
+        if (!o || !json_string(o, "buffer", a->buffer) ||
+            !json_string(o, "kind", vy_access_kind_name(a->kind)) ||
+            !put_line(o, "line", a->line) || !json_string(o, "relation", a->relation))
+            return false;
+        if (a->relation ? !put_bool(o, "exact", a->exact)
+                        : !json_integer(o, "axis", a->axis) || !json_string(o, "why", a->why))
             return false;
     }
     return list != NULL;
@@ -166,6 +184,8 @@ bool explain_json(const vy_explanation *e, text *out)
     ok = ok && put_amount(top, "invocations", &e->forward.invocations) &&
          put_gradients(e, cJSON_AddArrayToObject(top, "gradients")) &&
          put_buffers(e, cJSON_AddArrayToObject(top, "buffers")) &&
+         put_accesses(e, cJSON_AddArrayToObject(top, "accesses")) &&
+         json_integer(top, "accesses_left_out", e->accesses_left_out) &&
          put_loops(e, cJSON_AddArrayToObject(top, "loops")) &&
          put_values(e, cJSON_AddArrayToObject(top, "values")) &&
          put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&

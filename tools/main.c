@@ -87,6 +87,7 @@ int main(int argc, char **argv)
     text_free(&c.out);
     text_free(&c.contents);
     vy_module_free(c.derived);
+    vy_module_free(c.ordered);
     vy_module_free(c.module);
     options_free(&c.o);
     if (ok) return c.status;

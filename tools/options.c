@@ -41,6 +41,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(seed),          FILES, "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
     {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
+    {0,   OPT_CHOICE, AT(accumulate),    FILES, "--accumulate",    "auto|atomic", "auto: programs over a gradient's elements sum what reaches them; atomic: atomic additions"},
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: what the tape limit asks for"},
     {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "run, check, bench: most that tapes and copies may take; default 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
@@ -67,6 +68,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
     {0,   OPT_COUNT,  AT(subgroup_size), DATA,  "--subgroup-size", "N",          "of the interpreter; default 32"},
+    {0,   OPT_COUNT,  AT(shuffle),       DATA,  "--shuffle",       "SEED",       "the interpreter runs workgroups and invocations in another order"},
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
@@ -241,6 +243,8 @@ static bool consistent(const options *o, vy_diag *d)
         return fail(d, TOOL_USAGE, "", "--subgroup-size is a power of two, at most 128");
     if (o->report && o->engine != ENGINE_EVAL)
         return fail(d, TOOL_USAGE, "add --engine eval", "--report is for the interpreter");
+    if (o->shuffle && o->engine != ENGINE_EVAL)
+        return fail(d, TOOL_USAGE, "add --engine eval", "--shuffle is for the interpreter");
     if (o->eval_type == EVAL_F64 && o->engine != ENGINE_EVAL)
         return fail(
             d, TOOL_USAGE, "add --engine eval",

@@ -220,13 +220,14 @@ static bool session_run(session *s, command *c, vy_diag *d)
         !specs_parse(&s->in, "--in", &c->o.in, d) || !specs_parse(&s->ct, "--ct", &c->o.ct, d) ||
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
-    if (!bind_forward(s, c, what, d) || (c->o.grad && !prepare_backward(s, c, what, d)) ||
-        !check_out(s, d))
+    runnable forward = what;
+    if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, d) ||
+        (c->o.grad && !prepare_backward(s, c, what, d)) || !check_out(s, d))
         return false;
     s->compile_ms = now_ms() - start;
     if (!eval && !gpu_open_device(c, d)) return false;
     const double optimised = now_ms(); // for this device
-    if (!optimize(c, c->module, eval, &s->forward, d)) return false;
+    if (!optimize(c, forward_module(c), eval, &s->forward, d)) return false;
     s->compile_ms += now_ms() - optimised;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
            (!c->derived || run_backward(s, c, what, d));

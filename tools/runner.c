@@ -64,6 +64,7 @@ static bool compile(runner *r, command *c, vy_diag *d)
     vy_spirv_options o;
     if (!spirv_options(c, &o, d)) return false;
     o.enabled |= vkrt_device_features(c->gpu->device);
+    o.test_first = vkrt_device_get_info(c->gpu->device)->loops_lose_values;
     double start = now_ms();
     r->compiled = runnable_compile(r->what, &o, d);
     if (!r->compiled) return fail_memory(d); // unless it said why
@@ -134,6 +135,7 @@ static bool run_eval(runner *r, command *c, double *ms, vy_diag *d)
         scalars[i] = (vy_eval_scalar){b->scalars[i].info.name, b->scalars[i].value};
     vy_eval_options o = {.f64 = b->f64,
                          .subgroup_size = (uint32_t)c->o.subgroup_size,
+                         .shuffle_seed = c->o.shuffle,
                          .report_races = c->o.report,
                          .report_out_of_range = c->o.report,
                          .report_uninitialised = c->o.report,

@@ -5,6 +5,8 @@
 #include "tools/gpu.h"
 #include "tools/runner.h"
 
+#include "autodiff/deterministic.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +90,11 @@ bool grad_request(const command *c, runnable from, bool again, bool seeded, name
     *g = (vy_grad_options){.program = runnable_name(from),
                            .seed_buffer = seeded,
                            .with_value = o->with_value,
+                           .deterministic = o->deterministic,
+                           .lean_sums = c->lean,
                            .frugal = storage > 0,
-                           .checkpoint = storage > 1 ? storage - 1 : 0};
+                           .checkpoint = storage > 1 ? storage - 1 : 0,
+                           .accumulate = (vy_accumulate)o->accumulate};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
@@ -102,12 +107,14 @@ bool grad_request(const command *c, runnable from, bool again, bool seeded, name
     return ok || fail_memory(d);
 }
 
-static vy_module *derive_once(const command *c, const vy_module *m, runnable from, bool again,
+static vy_module *derive_once(const command *c, const vy_module *m, runnable from, uint64_t done,
                               bool seeded, vy_diag *d)
 {
     vy_grad_options g;
     names results = {0};
-    bool ok = grad_request(c, from, again, seeded, &results, &g, d);
+    bool ok = grad_request(c, from, done > 0, seeded, &results, &g, d);
+    g.deterministic &= done + 1 == c->o.order; // what is derived again adds by atomics
+    if (done + 1 < c->o.order) g.accumulate = VY_ACCUMULATE_ATOMIC;
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) fail_memory(d); // unless it said why
     names_free(&results);
@@ -132,9 +139,14 @@ bool derive_with_less(command *c, vy_diag *d)
     bool tape = false;
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
-    if (!tape || c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)
+    const bool terms = c->o.deterministic && !c->lean;
+    if (!tape ||
+        (!terms && (c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)))
         return false;
-    c->storage++;
+    if (terms)
+        c->lean = true;
+    else
+        c->storage++;
     vy_module_free(c->derived);
     c->derived = NULL;
     *d = (vy_diag){0};
@@ -143,16 +155,11 @@ bool derive_with_less(command *c, vy_diag *d)
 
 bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
 {
-    if (c->o.deterministic)
-        return fail(d, TOOL_UNAVAILABLE,
-                    "leave it out: gradients that many invocations add up may then differ in their "
-                    "last bits from run to run",
-                    "--deterministic is not available yet in this version");
     progress_begin(c, "differentiating");
     const vy_module *from = c->module;
     vy_module *last = NULL, *next = NULL;
     for (uint64_t i = 0; i < c->o.order; i++) {
-        next = derive_once(c, from, r, i > 0, seeded_by(seeds, r.program, &c->o), d);
+        next = derive_once(c, from, r, i, seeded_by(seeds, r.program, &c->o), d);
         vy_module_free(last);
         last = next;
         if (!next) break;
@@ -162,6 +169,14 @@ bool derive(command *c, runnable r, const names *seeds, vy_diag *d)
     progress_end();
     c->derived = last;
     return last != NULL;
+}
+
+bool order_sums(command *c, runnable *what, vy_diag *d)
+{
+    if (!c->o.deterministic) return true;
+    const char *name = runnable_name(*what);
+    c->ordered = vy_deterministic(c->module, name, d);
+    return c->ordered && find_runnable(c->ordered, name, what);
 }
 
 // -------------------------------------------------------------------------------------- optimiser

@@ -122,8 +122,8 @@ def tiny_case():
 
 
 def save(path, values, shape, code):
-    head = "{'descr': '<f%d', 'fortran_order': False, 'shape': %r, }" % (
-        struct.calcsize(code), tuple(shape))
+    head = "{'descr': '<%s%d', 'fortran_order': False, 'shape': %r, }" % (
+        "u" if code == "I" else "f", struct.calcsize(code), tuple(shape))
     head += " " * (-(len(head) + 11) % 64) + "\n"
     with open(path, "wb") as f:
         f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode("ascii"))

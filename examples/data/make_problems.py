@@ -169,6 +169,19 @@ def lstm(L=2, T=12, S=3):
     return d, {"loss": [math.fsum(loss)], **{"grad_" + name: g for name, g in grad.items()}}
 
 
+def write(folder, inputs, expected):
+    """Every array into f32 and f64; those of integers are u32 in both."""
+    for kind, code in (("f32", "f"), ("f64", "d")):
+        place = os.path.join(folder, kind)
+        os.makedirs(place, exist_ok=True)
+        for name, value in {**inputs, **expected}.items():
+            shape, inner = [], value
+            while isinstance(inner, list):
+                shape.append(len(inner))
+                inner = inner[0]
+            save(os.path.join(place, name + ".npy"), flat(value), shape, "I" if isinstance(inner, int) else code)
+
+
 PROBLEMS = {"det": det, "kmeans": kmeans, "llsq": llsq, "lse": log_sum_exp, "lstm": lstm}
 
 
@@ -177,16 +190,7 @@ def main(argv):
     sizes = [int(a) for a in argv[3:]]
     if not make or len(sizes) not in (0, make.__code__.co_argcount) or min(sizes, default=2) < 1:
         sys.exit(__doc__)
-    inputs, expected = make(*sizes)
-    for folder, code in (("f32", "f"), ("f64", "d")):
-        place = os.path.join(argv[2], folder)
-        os.makedirs(place, exist_ok=True)
-        for name, value in {**inputs, **expected}.items():
-            shape, inner = [], value
-            while isinstance(inner, list):
-                shape.append(len(inner))
-                inner = inner[0]
-            save(os.path.join(place, name + ".npy"), flat(value), shape, code)
+    write(argv[2], *make(*sizes))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the programs of generate.py hold: operations, types, conversions, statements, and how often each
-construct stands inside each other one.
+"""What random programs hold.  Those of independent invocations (generate.py): operations, types,
+conversions, statements, and how often each construct stands inside each other one.  Those of several
+(several.py): index maps, ways to meet, atomics, launches.
 
   coverage.py [--count N] [--first SEED] [--least K] [--all]
 
-Prints what occurs fewer than K times (default 50) in N programs (default 10,000), --all the whole
+Prints what occurs fewer than K times (default 50) in N programs (default 10,000) of a kind, --all the whole
 tables; exit 1 if there is anything of that kind.  The operations are read from ir/ops.h, so a new row
 is asked for until the generator makes it.
 """
@@ -18,13 +19,17 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
+import features  # noqa: E402
 import generate  # noqa: E402
+import several  # noqa: E402
 from control import LOOPS, VALUES, WHILES  # noqa: E402
 from generate import INSIDES, OUTSIDES, WILD  # noqa: E402
-from tree import INTS  # noqa: E402
+from maps import INSIDE, PERMUTED, READS, READS_IN_LOOPS, SAFE  # noqa: E402
+from meetings import MEETINGS, SHUFFLES, SUBGROUPS  # noqa: E402
+from tree import INTS, walk  # noqa: E402
 
 OPS = os.path.join(HERE, "..", "..", "ir", "ops.h")
-# Rows that a program made of independent invocations has no use for.
+# Rows for programs of several invocations only.
 PARALLEL = re.compile(r"BARRIER|SG_")
 # Rows without a word of their own, and where to look for them.
 SHAPES = {
@@ -42,13 +47,13 @@ BOUNDS = {"data loop": {"bound data", "bound float", "bound variable", "bound si
 OUTER = ("fn",) + OUTSIDES + WILD
 
 
-def operations():
-    """[(row, pattern in a program's text)]"""
+def operations(parallel):
+    """[(row, pattern in a program's text)]; parallel: of those that only several invocations need"""
     with open(OPS, encoding="utf-8") as f:
         rows = re.findall(r'^X\((\w+), +"([^"]*)", +(\w+)', f.read(), re.M)
     out = []
     for row, text, form in rows:
-        if PARALLEL.match(row):
+        if bool(PARALLEL.match(row)) != parallel:
             continue
         if row in SHAPES:
             pattern = SHAPES[row]
@@ -108,6 +113,46 @@ class Table:
             self.types["scalar " + t] += 1
 
 
+class Meetings:
+    """What programs of several invocations hold: in how many of them each occurs."""
+    STATEMENTS = tuple("stencil %s %dd" % (b, n) for b in ("zero", "clamped", "wrapped") for n in (1, 2, 3)) + (
+        "everybody reads", "matrix product", "windowed sum", "all pairs", "row", "scatter loop", "atomic_add",
+        "atomic_sub", "atomic_min", "atomic_max", "shared atomic_add", "shared atomic_sub", "shared atomic_min",
+        "shared atomic_max", "barrier loop", "barrier while", "shared compound", "shared integer store",
+        "segment store", "sum of shared", "map at[i]", "map at[i]+c") + tuple(
+            "histogram " + op for op in ("add", "sub", "min", "max", "and", "or", "xor"))
+    KINDS = ("own [j, i]", "own i*K+k", "own row", "conditional shared store", "ping pong arrays", "own lane",
+             "own last lane first", "own lane+c", "own lane^1", "own 3*lane") + tuple(
+                 "lane read " + k for k in ("shift", "mirror", "literal", "before", "half", "data", "k", "own"))
+    LAUNCHES = tuple("%d dimensions %s" % (n, s) for n in (1, 2, 3) for s in ("over", "without over")) + (
+        "an empty domain", "one invocation", "off the workgroup", "whole workgroups", "default workgroup",
+        "domain larger than the arrays", "too few groups", "a group too many")
+
+    def __init__(self):
+        self.counts = collections.Counter()
+        self.patterns = operations(True)
+
+    def wanted(self):
+        return tuple(r for r, _ in self.patterns) + self.STATEMENTS + self.KINDS + self.LAUNCHES + tuple(
+            features.PROBES) + tuple("map " + row[1] for row in READS + READS_IN_LOOPS) + tuple(
+                row[1] for row in SAFE + INSIDE + (PERMUTED,)) + tuple("meeting " + k for _, k in MEETINGS) + tuple(
+                    "meeting subgroup " + k for _, k in SUBGROUPS + SHUFFLES)
+
+    def program(self, p):
+        text, found = p.text(), set(p.kinds) | p.features | set(p.shapes)
+        for s in walk(p.trees()):
+            found.add(s.kind)
+            for e in s.exprs:
+                self.expression(e, found)
+        found |= {row for row, pattern in self.patterns if pattern.search(text)}
+        self.counts.update(found)
+
+    def expression(self, e, found):
+        found.add(e.op)
+        for k in e.kids:
+            self.expression(k, found)
+
+
 def leaves(block, deeper):
     for s in block:
         if s.kind == "return" or not deeper and s.kind in ("break", "continue"):
@@ -150,14 +195,16 @@ def main():
     parser.add_argument("--least", type=int, default=50)
     parser.add_argument("--all", action="store_true")
     o = parser.parse_args()
-    t, patterns = Table(), operations()
+    t, patterns, u = Table(), operations(False), Meetings()
     for seed in range(o.first, o.first + o.count):
         t.program(generate.make(seed), patterns)
+        u.program(several.make(seed))
     pairs = list(dict.fromkeys(wanted_pairs()))
     asked = [("operation of ir/ops.h (programs with it)", t.rows, [r for r, _ in patterns]),
              ("conversion, expression", t.ops, LEAST_OPS + tuple(sorted(k for k in t.ops if k not in LEAST_OPS))),
              ("type of a parameter", t.types, TYPES),
              ("statement", t.kinds, tuple(dict.fromkeys(STATEMENTS + tuple(sorted(t.kinds)))))]
+    asked += [("of several invocations:", u.counts, u.wanted())]
     rare = []
     for title, counts, keys in asked:
         rare += ["%s %s: %d" % (title.split(" (")[0], k, counts[k]) for k in keys if counts[k] < o.least]
@@ -170,8 +217,8 @@ def main():
         print("the first stands somewhere inside the second")
         for a, b in pairs:
             print("  %8d  %s in %s" % (t.pairs[a, b], b, a))
-    print("%d programs, %d operations, %d expressions, %d statements, %d pairs" % (
-        o.count, len(patterns), len(asked[1][2]), len(asked[3][2]), len(pairs)))
+    print("%d programs of each kind, %d operations, %d expressions, %d statements, %d pairs, %d ways to meet" % (
+        o.count, len(patterns), len(asked[1][2]), len(asked[3][2]), len(pairs), len(asked[4][2])))
     print("\n".join(rare))
     print("%d occur fewer than %d times" % (len(rare), o.least))
     return 1 if rare else 0

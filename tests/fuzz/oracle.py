@@ -18,6 +18,7 @@ import collections
 import json
 import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -27,8 +28,10 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
-import generate  # noqa: E402
+import features  # noqa: E402
+from programs import make  # noqa: E402
 from shrink import shrink  # noqa: E402
+from tree import walk  # noqa: E402
 
 TROUBLE = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", ": runtime error: ", "VUID-",
            "UNASSIGNED-", "SYNC-HAZARD-", "Validation Error", "Assertion")
@@ -52,7 +55,15 @@ class Bench:
         self.reasons = collections.Counter()
         listed = self.run([self.command, "devices"])[1]
         self.devices = "features:" in listed
-        self.features = listed
+        size = re.search(r"subgroups of (\d+)", listed)
+        self.subgroup = size.group(1) if size else "32"
+        self.features = features.Features(self.differentiates)
+
+    def differentiates(self, text):
+        status, _, err, trouble = self.run([self.command, "grad", self.write("probe.vyre", text)])
+        if status not in (0, 1) or trouble or (status and "E0503" not in err):
+            raise RuntimeError("a probe of features.py fails: " + (trouble or err))
+        return status == 0, err.split("\n")[0].split("error: ")[-1]
 
     def path(self, name):
         return os.path.join(self.temp, name)
@@ -105,49 +116,56 @@ class Bench:
         return out
 
     def interpreter(self, programs, seeds):
-        """Verdicts of several programs, each in double and as written, on data made from its seed."""
-        both = list(enumerate(zip(programs, seeds)))
-        double = [self.write("%d.double.vyre" % n, self.text(p, "double", s)) for n, (p, s) in both]
-        single = [self.write("%d.single.vyre" % n, self.text(p, "single", s)) for n, (p, s) in both]
-        a, b = self.gradcheck(double, 2), self.gradcheck(single, 1)
-        verdicts = []
-        for d, s in zip(double, single):
-            v = a[d]
-            if v and v[0] not in ("refused", "invalid"):
-                verdicts.append((v[0], v[1], "double"))
-                continue
-            w = b[s]
-            if w and w[0] not in ("refused", "invalid"):
-                verdicts.append((w[0], w[1], "single"))
-            else:
-                verdicts.append((v[0], v[1], "double") if v else (w[0], w[1], "single") if w else None)
+        """Verdicts of several programs, each in double and as written, on data made from its seed; those
+        of several invocations at three sizes."""
+        verdicts = [None] * len(programs)
+        for kind, data_seeds in (("double", 2), ("single", 1), ("odd", 1)):
+            found = [n for n, p in enumerate(programs)
+                     if (verdicts[n] is None) and (kind != "odd" or p.several())]
+            paths = {n: self.write("%d.%s.vyre" % (n, kind), self.text(programs[n], kind, seeds[n])) for n in found}
+            answers = self.gradcheck(list(paths.values()), data_seeds) if paths else {}
+            for n, path in paths.items():
+                if answers[path]:
+                    verdicts[n] = answers[path] + (kind,)
         return verdicts
 
     def text(self, p, kind, seed):
         """As the oracles of a kind get it; the data's seed stands in it."""
         if kind == "double":
             return p.text(double=True, seed=seed % 1000)
-        return p.text(tolerance=self.tolerance(p), seed=seed % 1000 + 7)
+        if kind == "odd":
+            return p.text(double=True, seed=seed % 1000 + 3, launch=2)
+        return p.text(tolerance=self.tolerance(p), seed=seed % 1000 + 7, launch=1)
 
     @staticmethod
     def tolerance(p):
         return 4e-3 if p.has_second and p.second == "f16" else 2e-4
 
     # ---- device against interpreter
+    @staticmethod
+    def launch(p, data_seed):
+        """(scalars, groups or None) of a run on the device."""
+        if p.several():
+            return p.settings(2 + data_seed % (len(p.launches) - 2))
+        return dict(p.sets, N=(5, 37, 67, 130)[data_seed % 4]), None
+
     def arguments(self, p, data_seed):
-        sets = dict(p.sets)
-        sets["N"] = (5, 37, 67, 130)[data_seed % 4]
+        sets, groups = self.launch(p, data_seed)
         argv = []
         for n, v in sets.items():
             if any(re.match(r"%s:" % n, q) for q in p.params):
                 argv += ["--set", "%s=%s" % (n, v)]
+        if groups:
+            argv += ["--groups", ",".join(map(str, groups))]
         for n, q in enumerate(p.params):
             m = re.match(r"(\w+): (in|inout) (@?\w+)\[(.*)\]", q)
             if not m:
                 continue
             name, _, t, dims = m.groups()
-            if name == "at" and name in p.data:
-                spec = ",".join(str(p.data[name][k % len(p.data[name])]) for k in range(3 * sets["N"]))
+            if name in p.permutations:
+                spec = ",".join(map(str, random.Random(data_seed).sample(range(sets["N"]), sets["N"]))) or "zeros"
+            elif name == "at" and name in p.data:
+                spec = ",".join(str(p.data[name][k % len(p.data[name])]) for k in range((1 if p.several() else 3) * sets["N"])) or "zeros"
             elif t[0] != "@":
                 spec = "const:%d" % (data_seed % (2 if t == "bool" else 4))
             elif dims == "?":
@@ -164,8 +182,7 @@ class Bench:
         return argv
 
     def outputs(self, path, argv, engine):
-        status, out, err, trouble = self.run([self.command, "run", path, "--grad", "--json"] + argv
-                                             + engine)
+        status, out, err, trouble = self.run([self.command, "run", path, "--json"] + argv + engine)
         if trouble:
             return None, ("crash", trouble)
         if status:
@@ -181,9 +198,15 @@ class Bench:
             values[n] = (o["type"], [float(v) for v in o["data"]])
         return values, None
 
-    def device_once(self, p, path, data_seed, precise):
+    def device_once(self, p, path, data_seed, precise, forward):
         argv = self.arguments(p, data_seed) + (["--precise"] if precise else [])
-        a, v = self.outputs(path, argv, ["--engine", "eval"])
+        if forward:
+            argv = [w for n, w in enumerate(argv) if "--ct" not in argv[max(n - 1, 0):n + 1] and
+                    "--wrt" not in argv[max(n - 1, 0):n + 1]]
+        else:
+            argv.append("--grad")
+        lanes = ["--subgroup-size", self.subgroup]
+        a, v = self.outputs(path, argv, ["--engine", "eval"] + lanes)
         if v:
             return v
         b, v = self.outputs(path, argv, ["--engine", "vulkan"])
@@ -204,7 +227,7 @@ class Bench:
         if not worst:
             return None
         # Sums cancel and chaos amplifies: how much does rounding matter here at all?
-        c, v = self.outputs(path, argv, ["--engine", "eval", "--eval-type", "f64"])
+        c, v = self.outputs(path, argv, ["--engine", "eval", "--eval-type", "f64"] + lanes)
         if v:
             return v
         name, k, q, r, scale = worst
@@ -216,15 +239,16 @@ class Bench:
         return "device", "%s[%d] is %.9g in the interpreter, %.9g on the device (scale %.3g, data %d%s)" % (
             name, k, q, r, scale, data_seed, ", precise" if precise else "")
 
-    def device(self, p, seed, name="device"):
+    def device(self, p, seed, name="device", forward=False):
+        """Both engines; forward: the program alone, of one that is refused."""
         path = self.write(name + ".vyre", p.text())
-        if any("masked pick" in ops(e) for s in generate.walk(p.trees()) for e in s.exprs):
+        if any("masked pick" in ops(e) for s in walk(p.trees()) for e in s.exprs):
             seed -= seed % 2  # a device keeps what is no number under --precise only
-        v = self.device_once(p, path, seed, seed % 2 == 0)
+        v = self.device_once(p, path, seed, seed % 2 == 0, forward)
         if not v or v[0] != "device" or "is " not in v[1]:
             return v
         # A rounding may take another branch with some data, but not with most.
-        again = [self.device_once(p, path, seed + k, seed % 2 == 0) for k in (2, 4, 6)]
+        again = [self.device_once(p, path, seed + k, seed % 2 == 0, forward) for k in (2, 4, 6)]
         if any(w and w[0] == "device" for w in again):
             return v
         self.counts["took another branch"] += 1
@@ -272,8 +296,8 @@ class Fuzzer:
         b, wanted = self.bench, (oracle, mark(text))
 
         def fails(p):
-            if kind == "device":
-                v = b.device(p, seed, "shrink") if b.devices else None
+            if kind in ("device", "forward"):
+                v = b.device(p, seed, "shrink", kind == "forward") if b.devices else None
             elif kind == "command":
                 v = b.commands(p)
             else:
@@ -294,7 +318,7 @@ class Fuzzer:
             sys.stdout.flush()
             return
         small = shrink(p, self.same(oracle, text, kind, seed), self.options.shrink_seconds)
-        shown = self.bench.text(small, kind, seed) if kind in ("double", "single") else small.text()
+        shown = self.bench.text(small, kind, seed) if kind in ("double", "single", "odd") else small.text()
         shown = "// seed %d, %s, data %d: %s\n%s" % (program_seed, oracle, seed,
                                                    " ".join(text.split())[:300], shown)
         print(shown)
@@ -307,11 +331,17 @@ class Fuzzer:
 
     def batch(self, seeds):
         b = self.bench
-        programs = [generate.make(s) for s in seeds]
+        programs = [make(s) for s in seeds]
         for s, p, v in zip(seeds, programs, b.interpreter(programs, seeds)):
             b.counts["programs"] += 1
+            b.features.count(p, bool(v and v[0] == "refused"))
             if v and v[0] == "refused":
                 b.counts["refused"] += 1
+                if b.devices and (s * 7919 % 1000) < 1000 * self.options.device:
+                    w = b.device(p, s % 97, forward=True)
+                    b.counts["forward on the device"] += 1
+                    if w and w[0] != "refused":
+                        self.failed(s, p, (w[0], w[1], "forward"), s % 97)
                 b.reasons[re.sub(r"`[^`]*`", "…", re.sub(r"^(E\d+) \S+", r"\1", v[1]))[:90]] += 1
                 continue
             if not v and b.devices and (s * 7919 % 1000) < 1000 * self.options.device:
@@ -346,7 +376,9 @@ class Fuzzer:
             print("  refused %d times: %s" % (n, reason))
         for reason, n in self.signatures.most_common():
             print("  failed %d times: %s" % (n, reason))
-        return 1 if self.failures else 0
+        lines, well = b.features.report()
+        print("\n".join("  " + line for line in lines))
+        return 1 if self.failures or not well else 0
 
 
 def main(argv=None):

@@ -18,8 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
-import generate  # noqa: E402
 import oracle  # noqa: E402
+from programs import make  # noqa: E402
 
 OPS = ("ir/ops.h", "autodiff/rules.c")
 PLANTS = (  # what is changed, what is compiled, old, new
@@ -133,7 +133,7 @@ def main():
                 bench.check = path
                 for seed in range(o.seed, o.seed + o.count, oracle.BATCH):
                     seeds = range(seed, seed + oracle.BATCH)
-                    verdicts = bench.interpreter([generate.make(s) for s in seeds], seeds)
+                    verdicts = bench.interpreter([make(s) for s in seeds], seeds)
                     bad = [k for k, v in enumerate(verdicts) if v and v[0] not in ("refused", "invalid")]
                     if bad:
                         found = "%s after %d programs" % (verdicts[bad[0]][0], seed - o.seed + bad[0] + 1)

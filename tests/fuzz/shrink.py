@@ -86,7 +86,7 @@ def shrink(p, fails, seconds):
                     break
                 changed = True
         if attempt(p.params, [q for q in p.params if re.search(
-                r"\b%s\b" % q.split(":")[0], p.text().split("\nprogram", 1)[1].split("over(", 1)[1])
+                r"\b%s\b" % q.split(":")[0], p.text().split("\nprogram", 1)[1].split("\n{\n", 1)[1] + p.domain)
                 or any(q.split(":")[0] in o for o in p.params if o is not q)]):
             changed = True
         k = 0

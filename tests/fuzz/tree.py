@@ -47,12 +47,35 @@ class Program:
         self.domain, self.workgroup = "", ""
         self.body, self.sets, self.data = [], {}, {}
         self.of, self.wrt = [], []
-        self.second = "f64"
+        self.second, self.has_second = "f64", False
+        self.scalars = {}       # values of the scalars that are no sizes
+        self.permutations = []  # integer buffers that hold one
+        # Programs of several invocations: sizes (and numbers of groups) to run it at.  The first is
+        # `sets`; then one for the types as written, an odd one, and those of the device.
+        self.launches = []
+        self.features, self.kinds, self.shapes = set(), [], set()  # for features.py, coverage.py
 
-    def text(self, double=False, tolerance=None, seed=None):
+    def several(self):
+        return bool(self.launches)
+
+    def settings(self, launch=0):
+        """(scalars, groups or None) of a launch."""
+        if not self.launches:
+            return self.sets, None
+        chosen = self.launches[launch % len(self.launches)]
+        return dict(chosen["sets"], **self.scalars), chosen.get("groups")
+
+    def text(self, double=False, tolerance=None, seed=None, launch=0):
         out = []
-        if self.sets:
-            out.append("// set: " + " ".join("%s=%s" % i for i in self.sets.items()))
+        sets, groups = self.settings(launch)
+        if sets:
+            out.append("// set: " + " ".join("%s=%s" % i for i in sets.items()))
+        if groups:
+            out.append("// groups: " + ",".join(map(str, groups)))
+        if "subgroup" in self.features:
+            out.append("// subgroup: 8")
+        if self.permutations:
+            out.append("// permutation: " + ",".join(self.permutations))
         if self.data:
             out.append("// data: " + " ".join("%s=%s" % (n, ",".join(map(str, v)))
                                               for n, v in self.data.items()))
@@ -67,7 +90,8 @@ class Program:
         out += self.consts
         for f in self.functions:
             f.lines("", out)
-        out.append("program p(%s)%s over(%s)" % (", ".join(self.params), self.workgroup, self.domain))
+        over = " over(%s)" % self.domain if self.domain else ""
+        out.append("program p(%s)%s%s" % (", ".join(self.params), self.workgroup, over))
         out.append("{")
         for s in self.body:
             s.lines("    ", out)

@@ -154,5 +154,6 @@ def main():
         compare("kmeans Hessian %s %s" % (kind, engine), second, "kmeans", {"grad2_C": "grad2_C"}, 0)
 
 
-main()
-sys.exit(bad)
+if __name__ == "__main__":  # problems_parallel.py uses the functions
+    main()
+    sys.exit(bad)

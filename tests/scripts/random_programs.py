@@ -3,7 +3,7 @@
 """Random programs past every oracle (tests/fuzz).
 
 First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first line
-prints; VYRE_SEED and VYRE_COUNT override.  A failing program comes out reduced, with the command that
+prints, half of them of independent invocations and half of invocations that meet; VYRE_SEED and VYRE_COUNT override.  A failing program comes out reduced, with the command that
 makes it again.
 """
 import json

@@ -4,9 +4,8 @@
 
 Each RUN line there with --grad says which program, data, outputs and inputs; this script hands the same to
 gradcheck_file, which compares the gradient with finite differences in double (kinks are told by the path
-taken and left out), at every level, from its text, and twice.  What the interpreter cannot difference
-(programs without `over`) or what is meant to be refused is left out; a program that no RUN line checks
-is a failure, so that none is forgotten.
+taken and left out), at every level, from its text, twice, and with poisoned buffers.  What is meant to be refused is left out, and large sizes of a program that
+has others; a program that no RUN line checks is a failure, so that none is forgotten.
 """
 import glob
 import os
@@ -16,8 +15,8 @@ import subprocess
 import sys
 
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
-# Programs without `over`, and those whose derivative is not that of the value (stop_grad).
-LEFT_OUT = {"groups", "no_domain", "stopped"}
+LEFT_OUT = {"stopped"}  # its derivative is not that of the value (stop_grad)
+LARGE = 1000            # sizes above it take long
 
 
 def blocks(text):
@@ -80,7 +79,8 @@ def scalars_of(program, options):
 
 
 def case(blocks_, program, options):
-    """The text of one program with its data, for gradcheck_file; None where it cannot be told."""
+    """Texts of one program with its data, for gradcheck_file, one for each --groups; none where it cannot
+    be told."""
     sets = scalars_of(program, options)
     lines = ["// set: " + " ".join("%s=%s" % s for s in sets.items())] if sets else []
     data = []
@@ -91,7 +91,7 @@ def case(blocks_, program, options):
             count *= int(n or 1)
         values = values_of(m.group(3), count if m.group(2) else int(sets.get("N", 1)))
         if values is None:
-            return None
+            return []
         if values:
             data.append("%s=%s" % (m.group(1), ",".join(repr(v) for v in values)))
     if data:
@@ -100,7 +100,18 @@ def case(blocks_, program, options):
         if "--" + key in options:
             lines.append("// %s: %s" % (key, options["--" + key][0]))
     others = [b for b in blocks_ if not re.match(r"program|pipeline", b)]
-    return "\n".join(lines + others + [program]) + "\n"
+    groups = re.findall(r"\d+(?:,\d+)*", " ".join(choices(options.get("--groups", [""])[0])))
+    return ["\n".join((["// groups: " + g] if g else []) + lines + others + [program]) + "\n" for g in groups or [""]]
+
+
+def choices(word):
+    """What `{a,b}` stands for."""
+    return word.strip("{}").split(",") if word.startswith("{") else [word]
+
+
+def large(text):
+    numbers = re.findall(r"=(\d+)\b", "".join(re.findall(r"// set: .*", text)))
+    return any(int(n) > LARGE for n in numbers)
 
 
 def cases_of(path):
@@ -108,7 +119,7 @@ def cases_of(path):
         text = f.read()
     parts = blocks(text)
     programs = {name_of(b): b for b in parts if name_of(b)}
-    unchecked = set(programs)
+    unchecked, cases = set(programs), []
     for run in re.split(r"^// RUN: ", text, flags=re.M)[1:]:
         line = run.split("\n")[0]
         options = options_of(line)
@@ -117,14 +128,13 @@ def cases_of(path):
                 unchecked.discard(name)
                 continue
             derived = "--grad" in options or line.startswith("vyre-grad check ")
-            if derived and "--groups" in options:
-                unchecked.discard(name)
-            if not derived or "--groups" in options:
+            if not derived:
                 continue
-            found = case(parts, programs[name], options)
-            if found and name not in LEFT_OUT:
+            for found in case(parts, programs[name], options) if name not in LEFT_OUT else ():
                 unchecked.discard(name)
-                yield name, found
+                cases.append((name, found))
+    small = {name for name, found in cases if not large(found)}
+    yield from [(name, found) for name, found in cases if name not in small or not large(found)]
     for name in sorted(unchecked - LEFT_OUT):
         print("%s: no RUN line checks program %s" % (path, name))
         sys.exit(1)
@@ -133,7 +143,8 @@ def cases_of(path):
 def main():
     files, seen = [], set()
     folder = os.path.join(SRC, "tests/text/grad")
-    for path in sorted(glob.glob(folder + "/*.vyre") + glob.glob(folder + "/rows/*.vyre")):
+    for path in sorted(glob.glob(folder + "/*.vyre") + glob.glob(folder + "/rows/*.vyre")
+                       + glob.glob(folder + "/launch/*.vyre")):
         for name, text in cases_of(path):
             if text in seen:
                 continue

@@ -39,6 +39,7 @@ static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
     const vy_dim_node *d = &p->dims.data[id];
     if (d->op == VY_DIM_CONST) return d->value;
     if (d->op == VY_DIM_UNKNOWN) return c->unknown ? (int64_t)c->unknown : 5;
+    if (d->op == VY_DIM_GROUPS) return c->groups[d->value] ? c->groups[d->value] : 1;
     if (d->op == VY_DIM_SCALAR) {
         for (int i = 0; i < 8 && c->scalars[i].name; i++)
             if (strcmp(c->scalars[i].name, p->scalars.data[d->value].name) == 0)
@@ -137,9 +138,10 @@ static bool evaluate(const vy_program *p, image *m, const vy_eval_options *o,
     return vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
 }
 
-static bool run(const vy_program *p, image *m)
+static bool run(const gradcheck *c, const vy_program *p, image *m)
 {
     vy_eval_options o = {.f64 = true, .report_races = true};
+    memcpy(o.groups, c->groups, sizeof o.groups);
     vy_eval_report report = {0};
     vy_diag d = {0};
     if (!evaluate(p, m, &o, &report, &d)) {
@@ -172,7 +174,7 @@ static bool objective(const gradcheck *c, const vy_program *p, const image *star
         memcpy(m.buffers[i].data, start->buffers[i].data, m.counts[i] * 8);
         m.buffers[i].shape = m.shapes[i];
     }
-    bool ok = run(p, &m);
+    bool ok = run(c, p, &m);
     *out = 0;
     for (uint32_t i = 0; ok && i < m.n; i++)
         for (uint64_t e = 0; of[i] && e < m.counts[i]; e++)
@@ -274,7 +276,7 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
         of[i] = chosen(c->of, x.buffers[i].name, vy_grad_default_of(p, b));
     }
     start_gradient(c, gp, &x, &g);
-    bool ok = run(gp, &g) && compare(c, p, &x, &g, of);
+    bool ok = run(c, gp, &g) && compare(c, p, &x, &g, of);
     image_free(&x);
     image_free(&g);
     return ok;

@@ -30,8 +30,9 @@ typedef struct gradcheck {
     double step;                // 0: 1e-4
     double tolerance;           // 0: 1e-6, times max(1, |g|, |fd|)
     uint32_t seed;
-    bool seeded;    // random cotangents
-    bool optimised; // optimise the gradient first
+    uint32_t groups[3]; // of programs without `over`; 0: 1
+    bool seeded;        // random cotangents
+    bool optimised;     // optimise the gradient first
 } gradcheck;
 
 // NULL when everything agrees, else what does not (static buffer).

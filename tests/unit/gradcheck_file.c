@@ -10,15 +10,25 @@
 //   primal   levels 0 … 3 give the same bits
 //   fd       the gradient against finite differences, all floats in double; inputs whose probes take
 //            another path than the centre are kinks and not compared
-//   levels   the gradient at levels 1 … 3 is that at 0, to rounding
+//   levels   the gradient at levels 1 … 3 is that at 0, to rounding; also with what devices ask for:
+//            loops in chunks, rows of workgroups made to fill lanes, sums by subgroups
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
+//   order    workgroups in another order give the same, to rounding, primal and gradient
+//   proofs   in every run: accesses proved in range are in range; additions proved exclusive, which are
+//            no atomics on a device, do not race
+//   clear    in every run: out buffers that no runtime clears, since the program is said to write them
+//            whole, start as NaN, and that does not show
 //
 // Comment lines of a file set the data: `// set: N=5 s=0.7`, `// data: at=1,-2,9` (used cyclically),
-// `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`, `// seed: 7` (of made-up data; beats --first-seed).
+// `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`, `// seed: 7` (of made-up data; beats --first-seed),
+// `// groups: 2,1,1` (programs without `over`), `// subgroup: 8` (lanes), `// permutation: p,q` (integer
+// buffers that hold one of 0 … count−1).
 #include "gradcheck.c" // its images and data
 
 #include "ir/eval.h"
+bool vy_fully_written(const vy_program *p,
+                      uint32_t buffer); // spirv/emit.h has types of the same names
 
 enum { MOST_ELEMENTS = 40 }; // inputs tried per buffer and seed
 
@@ -26,10 +36,13 @@ typedef struct job {
     gradcheck c;
     char *text, *words; // `words` holds what c points to
     double values[8][64];
+    const char *permutations[4];
     const char *oracle; // what failed
     double loose;       // bound of comparisons between levels
     uint32_t compared, kinks, unreliable;
 } job;
+
+static vy_eval_options launch; // groups, lanes of a subgroup: of the file that is checked
 
 static bool fail(job *j, const char *oracle) // `message` is set
 {
@@ -84,6 +97,15 @@ static void read_directives(job *j, uint32_t *first)
     for (char *w = (s = directive(j, "wrt")) ? strtok_r(s, ",", &save) : NULL; w && n < 4;
          w = strtok_r(NULL, ",", &save))
         c->wrt[n++] = w;
+    n = 0;
+    for (char *w = (s = directive(j, "permutation")) ? strtok_r(s, ",", &save) : NULL; w && n < 4;
+         w = strtok_r(NULL, ",", &save))
+        j->permutations[n++] = w;
+    launch = (vy_eval_options){.max_steps = 200000000};
+    if ((s = directive(j, "groups")))
+        sscanf(s, "%u,%u,%u", &launch.groups[0], &launch.groups[1], &launch.groups[2]);
+    memcpy(c->groups, launch.groups, sizeof c->groups);
+    if ((s = directive(j, "subgroup"))) launch.subgroup_size = (uint32_t)atoi(s);
     if ((s = directive(j, "seed"))) *first = (uint32_t)atoi(s);
     c->tolerance = (s = directive(j, "tolerance")) ? strtod(s, NULL) : 0;
     j->loose = c->tolerance ? c->tolerance : 1e-8;
@@ -111,24 +133,63 @@ static void copy_image(const vy_program *p, const image *from, bool typed, image
     }
 }
 
+// Made-up data, and permutations where the file asks for them.
+static void fill_job(const job *j, const vy_program *p, image *x)
+{
+    fill(&j->c, p, x);
+    for (int n = 0; n < 4 && j->permutations[n]; n++) {
+        int at = find(x, j->permutations[n]);
+        if (at < 0) continue;
+        vy_type type = p->buffers.data[vy_program_find_buffer(p, j->permutations[n]).id].type;
+        uint64_t s = j->c.seed * 7919u + 3;
+        char *data = x->buffers[at].data;
+        const uint32_t size = vy_type_size(type);
+        for (uint64_t e = 0; e < x->counts[at]; e++) { // inside out
+            uint64_t k = next_random(&s) % (e + 1);
+            vy_scalar_write(type, vy_scalar_read(type, data + k * size), data + e * size);
+            vy_scalar_write(type, (vy_scalar){.i = (int64_t)e}, data + k * size);
+        }
+    }
+}
+
 typedef enum report { NOTHING, RACES, EVERYTHING } report; // which reports are failures
 
-static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint64_t *path)
+static bool run_with(const vy_program *p, image *m, const vy_eval_options *o, report reports,
+                     uint64_t *path)
 {
-    vy_eval_options o = {.f64 = f64,
-                         .report_races = reports >= RACES,
-                         .report_uninitialised = reports == EVERYTHING,
-                         .max_steps = 200000000};
-    vy_eval_hooks hooks = {.path_hash = path};
+    uint32_t disproved = 0;
+    vy_eval_hooks hooks = {.path_hash = path,
+                           .uncleared = vy_fully_written,
+                           .disproved = &disproved};
     vy_eval_report report = {0};
     vy_diag d = {0};
-    bool ok = path ? vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, &o, &hooks,
-                                    &report, &d)
-                   : evaluate(p, m, &o, &report, &d);
-    if (ok && !report.races && !report.uninitialised) return true;
+    const vy_pipeline *steps = NULL;
+    for (uint32_t i = 0; i < vy_module_pipeline_count(p->module); i++)
+        if (vy_module_pipeline(p->module, i)->signature == p)
+            steps = vy_module_pipeline(p->module, i);
+    bool ok = steps ? vy_eval_pipeline_hooked(steps, m->buffers, m->n, m->scalars, m->scalar_count,
+                                              o, &hooks, &report, &d)
+                    : vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, o, &hooks,
+                                     &report, &d);
+    if (disproved && ok) {
+        snprintf(message, sizeof message, "%s: line %u: proved in range, and is not",
+                 vy_program_name(p), disproved);
+        return false;
+    }
+    if (ok && !(reports && report.races) && !(reports == EVERYTHING && report.uninitialised))
+        return true;
     snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
              ok ? report.first.text : d.text);
     return false;
+}
+
+static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint64_t *path)
+{
+    vy_eval_options o = launch;
+    o.f64 = f64;
+    o.report_races = reports >= RACES;
+    o.report_uninitialised = reports == EVERYTHING;
+    return run_with(p, m, &o, reports, path);
 }
 
 // The first difference between what two runs left, or NULL.  tolerance 0: the bits.
@@ -173,9 +234,13 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
-static bool optimised(vy_module *m, int level)
+// as_run: with what `run` asks for beside the level, on one device or another.
+static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level};
+    if (as_run && level == 1) o.chunk = 3;
+    if (as_run && level == 2) o.lanes = 8;
+    if (as_run && level == 3) o.subgroup_add = o.subgroup_types = true;
     if (vy_optimize(m, &o) && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,
              vy_module_diag(m)->code);
@@ -253,7 +318,8 @@ static bool check_primal(job *j, const image *x, bool typed)
     bool ok = true;
     for (int level = 0; ok && level <= 3; level++) {
         vy_module *m = parsed(j->text, "parse");
-        ok = optimised(m, level) && (level % 2 || typed || round_trip(j, m, "program", NULL));
+        ok =
+            optimised(m, level, false) && (level % 2 || typed || round_trip(j, m, "program", NULL));
         if (!ok && !j->oracle) fail(j, "optimise");
         image *run = level ? &got : &want;
         if (ok) {
@@ -397,6 +463,26 @@ static bool gradient_of(job *j, const vy_module *gm, const image *x, image *g, c
     return fail(j, oracle);
 }
 
+// Workgroups in another order: what several add up may differ in the last bits, and nothing else.
+static bool check_order(job *j, const vy_program *p, const image *start, const image *want,
+                        const char *what)
+{
+    image m;
+    copy_image(p, start, false, &m);
+    vy_eval_options o = launch;
+    o.f64 = true;
+    o.shuffle_seed = j->c.seed * 2654435761u + 12345;
+    bool ok = run_with(p, &m, &o, NOTHING, NULL) || fail(j, "order");
+    const char *how = ok ? differs(p, want, &m, false, fmax(j->loose, 1e-9)) : NULL;
+    if (how) {
+        snprintf(message, sizeof message, "%s: %s with workgroups in order and shuffled", what,
+                 how);
+        ok = fail(j, "order");
+    }
+    image_free(&m);
+    return ok;
+}
+
 static bool check_again(job *j, const vy_module *gm, const image *x, image *g)
 {
     const vy_program *gp = result_of(gm);
@@ -418,7 +504,7 @@ static bool check_again(job *j, const vy_module *gm, const image *x, image *g)
         ok = fail(j, "twice");
     }
     image_free(&second);
-    return ok;
+    return ok && check_order(j, gp, g, g, "the gradient");
 }
 
 static bool same_gradient(job *j, const vy_module *gm, const image *x, const image *g,
@@ -455,7 +541,7 @@ static bool check_levels(job *j, const vy_module *m, const image *x, const image
         char which[40];
         snprintf(which, sizeof which, "-O%d", level);
         vy_module *gm = derive(j, m, false, &d), *again = NULL;
-        ok = optimised(gm, level) || fail(j, "optimise");
+        ok = optimised(gm, level, true) || fail(j, "optimise");
         ok = ok && (!level || same_gradient(j, gm, x, g, j->loose, "levels", which));
         if (ok && level % 2 == 0) {
             image mine;
@@ -502,19 +588,41 @@ static bool check_value(job *j, const vy_module *m, const image *x)
     return ok;
 }
 
+// An old value may depend on the order: what the program makes of it is its own affair.
+static bool asks_for_old_values(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_atomic((vy_op)p->insts.data[id].op) && p->insts.data[id].type != VY_VOID)
+            return true;
+    return false;
+}
+
+static bool check_primal_order(job *j, const vy_program *p, const image *x)
+{
+    image m;
+    if (asks_for_old_values(p)) return true;
+    copy_image(p, x, false, &m);
+    bool ok = run_on(p, &m, true, NOTHING, NULL) || fail(j, "primal");
+    ok = ok && check_order(j, p, x, &m, "the program");
+    image_free(&m);
+    return ok;
+}
+
 static bool check_seed(job *j, const vy_module *m, bool first)
 {
     const vy_program *p = last_program(m);
     image x, g;
     bool of[MOST_BUFFERS] = {false};
     make_image(&j->c, p, &x);
-    fill(&j->c, p, &x);
+    fill_job(j, p, &x);
     for (uint32_t i = 0; i < x.n; i++) {
         vy_buffer b = vy_program_find_buffer(p, x.buffers[i].name);
         of[i] = chosen(j->c.of, x.buffers[i].name, vy_grad_default_of(p, b));
     }
     bool ok = true;
-    if (first) ok = check_primal(j, &x, false) && check_primal(j, &x, true);
+    if (first)
+        ok =
+            check_primal(j, &x, false) && check_primal(j, &x, true) && check_primal_order(j, p, &x);
     vy_diag d;
     vy_module *gm = ok ? derive(j, m, false, &d) : NULL;
     if (ok && !gm) {
@@ -541,7 +649,7 @@ static bool valid(job *j, const vy_module *m) // and does not race, nor read wha
     image x;
     const vy_program *p = last_program(m);
     make_image(&j->c, p, &x);
-    fill(&j->c, p, &x);
+    fill_job(j, p, &x);
     bool ok = run_on(p, &x, true, EVERYTHING, NULL);
     image_free(&x);
     return ok;

@@ -82,6 +82,7 @@ static void test_float_arithmetic(void **state)
     CHECK_F(SQRT, VY_F32, -1, 0, NAN_);
     CHECK_F(SQRT, VY_F32, -0.0, 0, -0.0);
     CHECK_F(STOP_GRAD, VY_F32, 1.5, 0, 1.5);
+    CHECK_F(STRAIGHT_THROUGH, VY_F32, 1.5, 2.5, 1.5);
 }
 
 // min is a<b ? a : b and max a>b ? a : b, bit for bit: a tie and a NaN give the second operand.

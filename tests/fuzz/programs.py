@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""The programs of a seed: even seeds make one of independent invocations (generate.py), odd ones one whose
+invocations meet (several.py).
+
+  programs.py SEED [LAUNCH]    prints one
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import generate  # noqa: E402
+import several  # noqa: E402
+
+
+def make(seed):
+    return several.make(seed // 2) if seed % 2 else generate.make(seed // 2)
+
+
+def main():
+    if len(sys.argv) in (2, 3) and all(a.isdigit() for a in sys.argv[1:]):
+        sys.stdout.write(make(int(sys.argv[1])).text(launch=int((sys.argv[2:] or [0])[0])))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""The examples attention, bilinear, bilateral, hashgrid, compositing and sph against make_render.py and
+make_pairs.py: value and gradient (by hand, in double, of a random cotangent), on both engines, f32 and f64; in
+f64 also against finite differences along a random direction in each input.
+
+The error of an array is its greatest |got − expected| / greatest |expected|.  Tolerances are some five
+times what was measured on lavapipe; what is reached is printed.
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+
+SRC, VYRE = os.environ["SRC"], os.environ["VYRE_GRAD"]
+EXAMPLES = os.path.join(SRC, "examples")
+sys.dont_write_bytecode = True  # the sources are left alone
+sys.path.insert(0, os.path.join(EXAMPLES, "data"))
+import make_gmm  # noqa: E402
+import make_pairs  # noqa: E402
+
+# of finite differences: error about STEP² times the third derivative (of hashgrid: cells cubed)
+STEP = {"hashgrid": 1e-6, "compositing": 1e-6}
+SCALARS = {"compositing": ["--set", "H=20", "--set", "W=24"]}  # make_render.py's
+# problem: generator, wrt, other inputs, value, tolerances in f32 and f64
+PROBLEMS = {
+    "attention": ("make_pairs", ["q", "k", "v"], [], "o", 5e-6, 5e-15),
+    "bilinear": ("make_render", ["image", "at"], [], "sampled", 5e-6, 5e-15),
+    "bilateral": ("make_render", ["grid", "guide", "image"], [], "mapped", 5e-6, 5e-15),
+    "hashgrid": ("make_render", ["x", "table"], ["cells"], "features", 5e-6, 5e-15),
+    "compositing": ("make_render", ["mean", "conic", "opacity", "colour", "background"],
+                    ["first", "order"], "image", 5e-6, 5e-15),
+    "sph": ("make_pairs", ["x", "v"], ["near", "count"], "acceleration", 5e-6, 5e-15),
+}
+bad = 0
+
+
+def npy(path):
+    """Values and shape."""
+    with open(path, "rb") as f:
+        data = f.read()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    head = data[10:start].decode("ascii")
+    code = "d" if "'<f8'" in head else "f"
+    shape = [int(n) for n in head.partition("(")[2].partition(")")[0].split(",") if n.strip()]
+    return list(struct.unpack("<%d%s" % ((len(data) - start) // struct.calcsize(code), code),
+                              data[start:])), shape
+
+
+def run(example, kind, engine, inputs, *options):
+    """Outputs of `run` on inputs {name: file}; what goes wrong fails the test."""
+    argv = [VYRE, "run", "%s.%s.vyre" % (example, kind), "--json", "--engine", engine, *options]
+    for name, file in inputs.items():
+        argv += ["--in", "%s=@%s" % (name, file)]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit("%s\n%s" % (" ".join(argv), done.stderr))
+    return {n: o["data"] for n, o in json.loads(done.stdout)["outputs"].items()}
+
+
+def files(problem, kind, names, **others):
+    return {n: "%s/%s/%s.npy" % (problem, kind, n) for n in names} | others
+
+
+def sph_step(program, *scalars):
+    return ["-p", program] + [w for n in scalars for w in ("--set", "%s=%r" % (n, make_pairs.SPH[n]))]
+
+
+DENSITIES = sph_step("densities", "h", "mass")
+FORCES = sph_step("forces", *make_pairs.SPH)
+LISTS = ["near", "count"]
+
+
+def value(problem, kind, engine, inputs):
+    """The output alone."""
+    if problem != "sph":
+        return run(problem, kind, engine, inputs, *SCALARS.get(problem, []))[PROBLEMS[problem][3]]
+    run("sph", kind, engine, {n: inputs[n] for n in ["x"] + LISTS}, *DENSITIES, "--out", "density=@density.npy")
+    return run("sph", kind, engine, inputs | {"density": "density.npy"}, *FORCES)["acceleration"]
+
+
+def solve_sph(kind, engine):
+    """Forwards densities, forces; backwards forces, densities, chained by the cotangent of the densities."""
+    both = files("sph", kind, ["x"] + LISTS)
+    got = run("sph", kind, engine, both, *DENSITIES, "--out", "density=@density.npy")
+    got |= run("sph", kind, engine, both | files("sph", kind, ["v"], density="density.npy"), *FORCES, "--grad",
+               "--wrt", "x,v,density", "--ct", "acceleration=@sph/%s/ct_acceleration.npy" % kind, "--out",
+               "grad_density=@grad_density.npy")
+    through = run("sph", kind, engine, both, *DENSITIES, "--grad", "--wrt", "x", "--ct",
+                  "density=@grad_density.npy")
+    got["grad_x"] = [a + b for a, b in zip(got["grad_x"], through["grad_x"])]
+    return got
+
+
+def solve(problem, kind, engine):
+    """Value and gradients."""
+    if problem == "sph":
+        return solve_sph(kind, engine)
+    _, wrt, rest, out, _, _ = PROBLEMS[problem]
+    return run(problem, kind, engine, files(problem, kind, wrt + rest), "--grad", "--wrt", ",".join(wrt), "--ct",
+               "%s=@%s/%s/ct_%s.npy" % (out, problem, kind, out), *SCALARS.get(problem, []))
+
+
+def compare(problem, kind, engine, got, names, tolerance):
+    global bad
+    errors = []
+    for name in names:
+        a, b = got[name], npy("%s/f64/%s.npy" % (problem, name))[0]
+        error = max(abs(x - y) for x, y in zip(a, b)) / max(map(abs, b))
+        errors.append("%s %.1e" % (name, error))
+        if len(a) != len(b) or not error <= tolerance:  # NaN fails too
+            bad = 1
+            errors[-1] += " WRONG"
+    print("%-24s (below %g)  %s" % ("%s %s %s" % (problem, kind, engine), tolerance, ", ".join(errors)))
+
+
+def differences(problem, got):
+    """Σ ct · value along a random direction in each input, two-sided, against grad · direction."""
+    global bad
+    _, wrt, rest, out, _, _ = PROBLEMS[problem]
+    ct, step = npy("%s/f64/ct_%s.npy" % (problem, out))[0], STEP.get(problem, 1e-5)
+    for seed, name in enumerate(wrt):
+        at, shape = npy("%s/f64/%s.npy" % (problem, name))
+        along = make_gmm.normal((7 + seed) << 32, len(at))
+        sides = []
+        for sign in (1, -1):
+            make_gmm.save("moved.npy", [a + sign * step * u for a, u in zip(at, along)], shape, "d")
+            moved = value(problem, "f64", "eval", files(problem, "f64", wrt + rest) | {name: "moved.npy"})
+            sides.append(sum(c * v for c, v in zip(ct, moved)))
+        slope = (sides[0] - sides[1]) / (2 * step)
+        expected = sum(g * u for g, u in zip(got["grad_" + name], along))
+        error = abs(slope - expected) / abs(expected)
+        print("%-24s (below 1e-07)  %s %.1e" % (problem + " f64 differences", name, error))
+        if not error <= 1e-7:
+            bad = 1
+            print("WRONG: %r, the gradient says %r" % (slope, expected))
+
+
+def main():
+    listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
+    runs = [("f32", "eval"), ("f64", "eval")]
+    if "features:" in listed:
+        runs.append(("f32", "vulkan"))
+    if "shader_float64" in listed and "shader_atomic_int64" in listed:
+        runs.append(("f64", "vulkan"))
+    for problem, (generator, wrt, _, out, loose, tight) in PROBLEMS.items():
+        with open(os.path.join(EXAMPLES, problem + ".vyre"), encoding="utf-8") as f:
+            text = f.read()
+        for kind in ("f32", "f64"):
+            with open("%s.%s.vyre" % (problem, kind), "w", encoding="utf-8") as f:
+                f.write(text.replace("f32", kind))
+        subprocess.run([os.path.join(EXAMPLES, "data", generator + ".py"), problem, problem], check=True)
+        for kind, engine in runs:
+            got = solve(problem, kind, engine)
+            names = [out] + ["grad_" + w for w in wrt]
+            if problem == "sph":
+                names += ["density", "grad_density"]
+            compare(problem, kind, engine, got, names, loose if kind == "f32" else tight)
+            if (kind, engine) == ("f64", "eval"):
+                differences(problem, got)
+
+
+main()
+sys.exit(bad)
