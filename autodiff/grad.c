@@ -153,9 +153,9 @@ static bool simplify_primal(vy_program *p)
     vy_opt_options options = {.level = 2};
     vy_pass_context c = {.options = &options};
     // Arrays with constant indices become values: a checkpoint keeps those that live into it.
-    return vy_pass_forward(p, &c) && vy_pass_unroll(p, &c) && vy_pass_scalarise(p, &c) &&
-           vy_pass_forward(p, &c) && vy_pass_dse(p, &c) && vy_pass_licm(p, &c) &&
-           vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c);
+    return vy_pass_forward(p, &c) && vy_pass_known(p, &c) && vy_pass_unroll(p, &c) &&
+           vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_dse(p, &c) &&
+           vy_pass_licm(p, &c) && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c);
 }
 
 // What this form cannot do yet is refused before anything is built.
