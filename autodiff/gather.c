@@ -327,7 +327,10 @@ bool vy_gather(vy_module *m, vy_program *whole, vy_gather_notes *notes)
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` goes
         ok = vy_affine_begin(&g.a, whole, &g.s) && take_apart(&g);
-        if (ok && notes) ok = kept && take_notes(&g, kept, notes);
+        if (ok && notes) {
+            g.a.p = kept; // its like, with the same numbers
+            ok = kept && take_notes(&g, kept, notes);
+        }
         vy_program_free(kept);
     }
     clean_up(&g);

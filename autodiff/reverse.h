@@ -131,6 +131,12 @@ typedef struct reverse_observer {
     void *user;
     struct vy_gather_notes *gathers; // or NULL
 } reverse_observer;
+// ---- grad.c
+// Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
+// as asked for.
+bool vy_differentiate(vy_program *primal, const vy_program *source,
+                      const reverse_observer *observer, reverse *r);
+// ---- derive.c
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
 // ---- build.c
