@@ -21,7 +21,7 @@ LARGE = 1000            # sizes above it take long
 
 def blocks(text):
     """Top-level declarations: (kind, name, text)."""
-    bare = re.sub(r"//[^\n]*", lambda m: " " * len(m.group()), text)
+    bare = re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
     found, depth, start = [], 0, None
     for m in re.finditer(r"[{}]|^(?:program|pipeline|fn|const)\b", bare, re.M):
         if m.group() == "{":
