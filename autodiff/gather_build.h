@@ -75,6 +75,8 @@ double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a 
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
+// Does a dimension need the length of a buffer declared `?`?
+bool gather_is_open(const vy_program *p, uint32_t dim);
 // Marks `id` as kept; false: it cannot be.
 bool gather_keep(gather *g, uint32_t id);
 // ---- gather_clone.c

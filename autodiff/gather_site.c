@@ -131,6 +131,10 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     const vy_access *x = &site->access;
     choose_axes(site);
     for (uint32_t k = 0; k < x->rank; k++) {
+        if (x->index[k] && gather_is_open(g->r, x->dim[k].id)) {
+            site->why = "is to a buffer of open length";
+            return false;
+        }
         if (x->index[k] || (x->nest.inner && site->axes)) continue;
         site->why = vy_affine_why_text(x->why[k]);
         return false;
