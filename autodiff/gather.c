@@ -325,9 +325,9 @@ static void clean_up(gather *g)
     vy_arena_free(&g->arena);
 }
 
-bool vy_gather(vy_module *m, vy_program *whole, vy_gather_notes *notes)
+bool vy_gather(vy_module *m, vy_program *whole, bool lean, vy_gather_notes *notes)
 {
-    gather g = {.m = m, .r = whole};
+    gather g = {.m = m, .r = whole, .lean = lean};
     if (!is_plain(whole)) return true;
     bool ok = make_tables(&g) && find_sites(&g);
     if (ok && g.site_count) {

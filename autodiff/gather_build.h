@@ -59,6 +59,7 @@ typedef struct gather {
     uint32_t site_count;
     gather_program *programs;
     uint32_t program_count;
+    bool lean;   // nothing is kept for every turn of a loop
     bool affine; // `a` is there
     bool failed; // memory
 } gather;

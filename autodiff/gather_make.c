@@ -351,6 +351,7 @@ bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
 static vy_program *finish(making *w, bool ok)
 {
     if (!ok || vy_builder_failed(w->b)) {
+        w->g->failed |= w->g->a.failed || !vy_module_ok(w->g->m);
         vy_program_abandon(w->b);
         return NULL;
     }

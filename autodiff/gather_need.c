@@ -73,7 +73,7 @@ bool gather_is_open(const vy_program *p, uint32_t dim)
 static bool can_keep(const gather *g, uint32_t id)
 {
     uint32_t loops[VY_MAX_RANK], n = gather_loops(g, id, loops);
-    if (n + g->r->overs.count > VY_MAX_RANK) return false;
+    if (n + g->r->overs.count > VY_MAX_RANK || (n && g->lean)) return false;
     for (uint32_t k = 0; k < n; k++) {
         int64_t from;
         if (g->r->insts.data[loops[k]].op != VY_OP_LOOP) return false;
@@ -198,6 +198,8 @@ static bool keep(needing *n, uint32_t id)
     if (own > 1 && own >= all && n->g->r->insts.data[id].op != VY_OP_CARRY)
         return refuse(n, "would have to store a number for every turn of its loops");
     if (gather_keep(n->g, id)) return true;
+    if (own && n->g->lean)
+        return refuse(n, "would have to store a number for every turn of its loops");
     return refuse(n, "needs a value from inside a loop that only the data bound");
 }
 

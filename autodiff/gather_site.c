@@ -199,7 +199,9 @@ void gather_decide(gather *g, uint32_t k)
         g->failed = true;
         return;
     }
-    if (choose_level(g, site)) {
+    bool chosen = choose_level(g, site);
+    g->failed |= g->a.failed || !vy_module_ok(g->m);
+    if (chosen && !g->failed) {
         if (has_few(g, site))
             site->why = "has few elements, to which many add";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))
