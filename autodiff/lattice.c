@@ -43,7 +43,8 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
     } else if (t != VY_U32 && !a->extent[q->index]) {
         return none; // 64 bits
     }
-    return vy_signed_value(v, a->extent[q->index] ? VY_AFFINE_EXTENT - 1 : (int64_t)UINT32_MAX);
+    return vy_signed_value(v, a->most[q->index] < UINT32_MAX ? a->most[q->index]
+                                                             : (int64_t)UINT32_MAX);
 }
 
 static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)

@@ -110,6 +110,12 @@ static void put_sum(const vy_explain_gradient *g, text *out)
     case VY_SUM_BOTH:
         text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
         break;
+    case VY_SUM_TERMS:
+        text_puts(out, "a term from each invocation, added up in a fixed order by other programs");
+        break;
+    case VY_SUM_EXACT:
+        text_puts(out, "exact accumulators of integers, rounded once by another program");
+        break;
     }
     if (g->map) text_printf(out, ", of %s", g->map);
     if (g->why) {
