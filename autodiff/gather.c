@@ -266,6 +266,31 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     return vy_stages_replace(g->m, g->r, stages, count + 1);
 }
 
+static uint32_t ones(uint32_t bits)
+{
+    uint32_t n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+}
+
+// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
+static void leave_singles(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        bool beside = false;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            beside |= !g->sites[j].gathered && !g->sites[j].joins &&
+                      g->sites[j].access.buffer == site->access.buffer;
+        site->joins = site->gathered && beside && site->access.nest.count <= ones(site->axes);
+    }
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].joins) continue;
+        g->sites[k].gathered = false;
+        g->sites[k].why = "comes beside one that is not";
+    }
+}
+
 static bool take_apart(gather *g, vy_gather_notes *notes)
 {
     vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
@@ -276,6 +301,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
         if (notes && g->sites[k].map)
             g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
     }
+    leave_singles(g);
     uint32_t count = 0;
     do {
         if (g->failed || !make_programs(g)) return false;

@@ -26,7 +26,7 @@ VY_VEC_TYPE(gather_kept_vec, gather_kept);
 typedef struct gather_site {
     uint32_t id;
     bool gathered;
-    bool refused;     // isl's loops could not be had
+    bool joins;       // stays with others that are not gathered
     const char *why;  // if not
     const char *text; // the access for readers, if there are notes
     vy_access access; // at the level chosen: its nest's loops are taken apart

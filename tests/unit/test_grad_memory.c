@@ -32,7 +32,7 @@ static const struct {
     {P
      "{ var v = x[i]; for j in 0..N { checkpoint { var w = v; for k in 0..4 { w = sin(w) * x[k]; } "
      "v = w * v; } } y[i] = v; }",
-     1, true},
+     1, false},
     // a maximum over iterations
     {P "{ var v = x[i]; for k in 0..N { v = max(v, x[k] * x[k]); } y[i] = v; }", 0, false},
     // shadows: a root that is overwritten
@@ -42,7 +42,7 @@ static const struct {
      "over(i: M, j: N) { c[i, j] = tanh(sum(k in 0..K: a[i, k] * b[k * N + j])); }",
      0, true},
     {P "{ if i > 0 { y[i] = x[i] * x[i - 1]; } }", 0, false},
-    {P "{ y[i] = x[(i + 1) % N] * x[u32(x[i])]; }", 0, true},
+    {P "{ y[i] = sum(k in 0..N: x[k] * x[(i + 1) % N]) * x[u32(x[i])]; }", 0, true},
     // lengths left open; no domain; an array in a loop
     {"program f(x: in f32[?], y: out f32[1]) over(i: 1) { var v = 1.0; "
      "for k in 0..len(x) { v = v * x[k] + x[k]; } y[0] = v; }",
