@@ -169,12 +169,10 @@ static void copy(vy_ordering *o, uint32_t id)
 static bool drop_unused(vy_ordering *o, vy_program *p)
 {
     uint32_t *map = table(o->m, p->buffers.count, sizeof *map);
-    uint8_t *used = table(o->m, p->dims.count, sizeof *used);
-    bool ok = map && used;
-    if (ok) vy_drop_parameters(p, map, used);
+    if (!map) return false;
+    vy_drop_unused(p, true, map);
     vy_free(map);
-    vy_free(used);
-    return ok;
+    return vy_drop_unused_scalars(p);
 }
 
 // The program with its additions replaced.

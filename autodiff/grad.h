@@ -9,6 +9,13 @@
 extern "C" {
 #endif
 
+// How a gradient is added up where several invocations reach one element.
+typedef enum vy_accumulate {
+    VY_ACCUMULATE_AUTO, // by programs over its elements, which sum what reaches them, where that pays
+    VY_ACCUMULATE_ATOMIC, // by atomic additions: the result is one program wherever it can be, and has no
+                          // compiler-made buffers but tapes, so it can be differentiated again
+} vy_accumulate;
+
 // Zero-initialised means defaults.
 typedef struct vy_grad_options {
     const char *program;   // NULL: the only program of the module
@@ -27,6 +34,7 @@ typedef struct vy_grad_options {
     // inside and across the segments (fourth roots, eighth roots); implies frugal.  Any number is fine;
     // cutting stops where nothing is left to cut.
     uint32_t checkpoint;
+    vy_accumulate accumulate;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one

@@ -339,6 +339,10 @@ bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stage
         }
     }
     vy_free(c.init);
+    for (uint32_t k = 0; k < count; k++) // of whom the pipelines say it now
+        for (uint32_t i = 1; ok && i < stages[k]->buffers.count; i++)
+            if (stages[k]->buffers.data[i].init == VY_INIT_NONE)
+                stages[k]->buffers.data[i].init_from = NULL;
     remove_program(m, index);
     return ok && vy_module_ok(m);
 }

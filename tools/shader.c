@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: MIT
 // shader.c: see shader.h.
 //
-// The module has passed spirv-val, so ids are defined, and types before their uses.  Lengths are checked
-// all the same: nothing here may depend on another library's care.
+// One pass: decorations stand before types, types before what uses them.  The module has passed spirv-val,
+// so ids are defined.  Lengths are checked all the same: nothing here may depend on another library's care.
 #include "tools/shader.h"
 
 #include <spirv/unified1/spirv.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 5, NONE = UINT32_MAX };
+enum { HEADER = 5, NONE = UINT32_MAX, MAX_FIELDS = 64 };
+
+typedef struct entity {
+    size_t at;      // where the type, constant or variable is defined; 0: something else
+    uint64_t bytes; // of a value of the type; 0: it has no size
+    uint32_t set, binding;
+    uint32_t read_only; // members that are NonWritable
+} entity;
 
 typedef struct module {
     const uint32_t *words;
     size_t count;
     uint32_t bound;
-    size_t *defined;         // by id: its type or variable; 0: something else
-    uint32_t *set, *binding; // by id; NONE: not decorated
+    entity *entities; // by id
     const char *path;
     vy_diag *d;
 } module;
@@ -27,10 +33,11 @@ static uint32_t word(const module *m, size_t at, uint32_t i) // 0 past the instr
 {
     return i < length_at(m, at) ? m->words[at + i] : 0;
 }
-static size_t definition(const module *m, uint32_t id)
+static entity *entity_of(const module *m, uint32_t id) // the one of id 0 is empty
 {
-    return id < m->bound ? m->defined[id] : 0;
+    return &m->entities[id < m->bound ? id : 0];
 }
+static size_t definition(const module *m, uint32_t id) { return entity_of(m, id)->at; }
 
 // The instructions one after the other; 0 at the end.
 static size_t next(const module *m, size_t at)
@@ -46,29 +53,30 @@ static bool refuse(const module *m, const char *fix, const char *what, uint32_t 
 }
 
 // ------------------------------------------------------------------------------------------- types
-// Bytes of a value; 0 for what has no size.  Ids of parts are smaller in nothing but depth, which
-// spirv-val bounds.
-static uint64_t bytes_of(const module *m, uint32_t type, uint32_t depth)
+// Bytes of a value of the type defined at `at`, whose parts are defined before it.
+static uint64_t bytes_of(const module *m, size_t at)
 {
-    const size_t at = definition(m, type);
-    if (!at || depth > 64) return 0;
+    const uint64_t part = entity_of(m, word(m, at, 2))->bytes;
     uint64_t total = 0;
     switch (op_at(m, at)) {
     case SpvOpTypeInt:
     case SpvOpTypeFloat: return word(m, at, 2) / 8;
     case SpvOpTypeBool: return 4;
     case SpvOpTypeVector:
-    case SpvOpTypeMatrix: return bytes_of(m, word(m, at, 2), depth + 1) * word(m, at, 3);
+    case SpvOpTypeMatrix: total = word(m, at, 3); break;
     case SpvOpTypeArray: {
-        const size_t n = definition(m, word(m, at, 3));
-        return n ? bytes_of(m, word(m, at, 2), depth + 1) * word(m, n, 3) : 0;
+        const size_t length = definition(m, word(m, at, 3));
+        total = length ? word(m, length, 3) : 0;
+        break;
     }
     case SpvOpTypeStruct:
-        for (uint32_t i = 2; i < length_at(m, at); i++)
-            total += bytes_of(m, m->words[at + i], depth + 1);
+        for (uint32_t i = 2; i < length_at(m, at) && total <= UINT32_MAX; i++)
+            total += entity_of(m, m->words[at + i])->bytes;
         return total;
     default: return 0;
     }
+    // More than 32 bits count is more than any device has.
+    return __builtin_mul_overflow(total, part, &total) || total > UINT32_MAX ? UINT32_MAX : total;
 }
 
 static uint32_t pointee(const module *m, size_t variable)
@@ -77,12 +85,11 @@ static uint32_t pointee(const module *m, size_t variable)
     return pointer ? word(m, pointer, 3) : 0;
 }
 
-// Value of a decoration of a member; NONE: it has none.
-static uint32_t member(const module *m, uint32_t type, uint32_t index, SpvDecoration decoration)
+static uint32_t member_offset(const module *m, uint32_t type, uint32_t index)
 {
     for (size_t at = next(m, 0); at; at = next(m, at))
         if (op_at(m, at) == SpvOpMemberDecorate && word(m, at, 1) == type &&
-            word(m, at, 2) == index && word(m, at, 3) == (uint32_t)decoration)
+            word(m, at, 2) == index && word(m, at, 3) == SpvDecorationOffset)
             return word(m, at, 4);
     return NONE;
 }
@@ -90,18 +97,15 @@ static uint32_t member(const module *m, uint32_t type, uint32_t index, SpvDecora
 // --------------------------------------------------------------------------------------- variables
 static bool add_buffer(shader *s, const module *m, size_t at)
 {
-    const uint32_t id = word(m, at, 2), type = pointee(m, at);
-    const size_t body = definition(m, type);
+    const entity *variable = entity_of(m, word(m, at, 2)), *type = entity_of(m, pointee(m, at));
     shader_binding *more = realloc(s->bindings, (s->binding_count + 1) * sizeof *more);
     if (!more) return fail_memory(m->d);
     s->bindings = more;
-    if (!body || op_at(m, body) != SpvOpTypeStruct)
+    if (!type->at || op_at(m, type->at) != SpvOpTypeStruct)
         return refuse(m, "declare one block per binding", "an array of buffers at binding",
-                      m->binding[id]);
-    bool read_only = true;
-    for (uint32_t i = 0; i + 2 < length_at(m, body); i++)
-        read_only = read_only && member(m, type, i, SpvDecorationNonWritable) != NONE;
-    s->bindings[s->binding_count++] = (shader_binding){m->set[id], m->binding[id], read_only};
+                      variable->binding);
+    const bool read_only = type->read_only >= length_at(m, type->at) - 2;
+    s->bindings[s->binding_count++] = (shader_binding){variable->set, variable->binding, read_only};
     return true;
 }
 
@@ -110,6 +114,8 @@ static bool add_push_constants(shader *s, const module *m, size_t at)
     const uint32_t type = pointee(m, at);
     const size_t body = definition(m, type);
     const uint32_t count = body ? length_at(m, body) - 2 : 0;
+    if (s->fields) return refuse(m, "make it one", "a second push constant block, id", type);
+    if (count > MAX_FIELDS) return refuse(m, "use fewer", "push constants beyond 64:", count);
     s->fields = calloc(count + 1, sizeof *s->fields);
     if (!s->fields) return fail_memory(m->d);
     for (uint32_t i = 0; i < count; i++) {
@@ -118,8 +124,8 @@ static bool add_push_constants(shader *s, const module *m, size_t at)
         if (op != SpvOpTypeInt && op != SpvOpTypeFloat)
             return refuse(m, "make it a scalar: int, uint, float or double",
                           "no scalar as push constant", i);
-        s->fields[i] = (shader_field){member(m, type, i, SpvDecorationOffset),
-                                      word(m, field, 2) / 8, op == SpvOpTypeFloat};
+        s->fields[i] =
+            (shader_field){member_offset(m, type, i), word(m, field, 2) / 8, op == SpvOpTypeFloat};
     }
     s->field_count = count;
     return true;
@@ -131,7 +137,7 @@ static bool add_variable(shader *s, const module *m, size_t at)
     case SpvStorageClassStorageBuffer: return add_buffer(s, m, at);
     case SpvStorageClassPushConstant: return add_push_constants(s, m, at);
     case SpvStorageClassWorkgroup: {
-        const uint64_t bytes = s->shared_bytes + bytes_of(m, pointee(m, at), 0);
+        const uint64_t bytes = s->shared_bytes + entity_of(m, pointee(m, at))->bytes;
         s->shared_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
         return true;
     }
@@ -179,10 +185,12 @@ static bool add_capability(shader *s, const module *m, uint32_t capability)
 
 static void note_decoration(module *m, size_t at)
 {
-    const uint32_t id = word(m, at, 1);
-    if (id >= m->bound) return;
-    if (word(m, at, 2) == SpvDecorationDescriptorSet) m->set[id] = word(m, at, 3);
-    if (word(m, at, 2) == SpvDecorationBinding) m->binding[id] = word(m, at, 3);
+    entity *e = entity_of(m, word(m, at, 1));
+    const bool whole = op_at(m, at) == SpvOpDecorate;
+    const uint32_t decoration = word(m, at, whole ? 2 : 3);
+    if (whole && decoration == SpvDecorationDescriptorSet) e->set = word(m, at, 3);
+    if (whole && decoration == SpvDecorationBinding) e->binding = word(m, at, 3);
+    if (!whole && decoration == SpvDecorationNonWritable) e->read_only++;
 }
 
 static bool note_definition(module *m, size_t at)
@@ -190,9 +198,11 @@ static bool note_definition(module *m, size_t at)
     const SpvOp op = op_at(m, at);
     const bool type = op >= SpvOpTypeVoid && op <= SpvOpTypeFunction;
     const uint32_t id = type ? word(m, at, 1) : word(m, at, 2);
-    if ((type || op == SpvOpConstant || op == SpvOpVariable) && id < m->bound) m->defined[id] = at;
     if (op == SpvOpSpecConstant)
         return refuse(m, "write a `const`", "a specialisation constant, id", id);
+    if ((!type && op != SpvOpConstant && op != SpvOpVariable) || !id || id >= m->bound) return true;
+    m->entities[id].at = at;
+    if (type) m->entities[id].bytes = bytes_of(m, at);
     return true;
 }
 
@@ -205,7 +215,7 @@ static bool read_instruction(shader *s, module *m, size_t at, bool *sized)
         for (uint32_t i = 0; i < 3; i++) s->local_size[i] = word(m, at, 3 + i);
         *sized = true;
     }
-    if (op == SpvOpDecorate) note_decoration(m, at);
+    if (op == SpvOpDecorate || op == SpvOpMemberDecorate) note_decoration(m, at);
     return note_definition(m, at) && (op != SpvOpVariable || add_variable(s, m, at));
 }
 
@@ -236,15 +246,11 @@ bool shader_read(shader *s, const uint32_t *words, size_t count, const char *pat
         return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.200s: no SPIR-V", path);
     m.bound = words[3];
     s->version = words[1];
-    m.defined = calloc(m.bound + 1, sizeof *m.defined);
-    m.set = malloc((m.bound + 1) * sizeof *m.set);
-    m.binding = malloc((m.bound + 1) * sizeof *m.binding);
-    bool ok = (m.defined && m.set && m.binding) || fail_memory(d);
-    for (uint32_t i = 0; ok && i < m.bound; i++) m.set[i] = m.binding[i] = NONE;
+    m.entities = calloc((size_t)m.bound + 1, sizeof *m.entities);
+    bool ok = m.entities || fail_memory(d);
+    for (uint32_t i = 1; ok && i < m.bound; i++) m.entities[i].set = m.entities[i].binding = NONE;
     ok = ok && read_all(s, &m);
-    free(m.defined);
-    free(m.set);
-    free(m.binding);
+    free(m.entities);
     return ok;
 }
 

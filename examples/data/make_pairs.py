@@ -4,6 +4,7 @@
 
   make_pairs.py attention DIR [H T D]     queries, keys, values ~ N(0,1); default 2 19 64
   make_pairs.py sph DIR [N]               particles about the points of a cubic lattice; default 45
+  make_pairs.py particles DIR [N]         the same, the inputs alone and with densities; default 1000
 
 Folders, files and expectations as make_render.py says.  sph's scalars are SPH below; its gradients are of
 Σ ct · acceleration, through the densities too (grad_x), with grad_density on the way.
@@ -44,26 +45,54 @@ def attention(H=2, T=19, D=64):
     return ({"q": q, "k": k, "v": v, "ct_o": ct}, {"o": out, **{"grad_" + n: x for n, x in g.items()}})
 
 
-def particles(N):
+def place(N):
     """Places, velocities, and who may be nearer than h to whom: with a margin of a fifth, as lists are made that
     serve for several steps."""
-    side, apart = math.ceil(N ** (1 / 3)), SPH["h"] / 2
+    side, apart, reach = math.ceil(round(N ** (1 / 3), 9)), SPH["h"] / 2, 1.2 * SPH["h"]
     jitter, v = draw(1, spread(-0.3, 0.3), N, 3), draw(2, normal, N, 3)
     x = [[apart * (n // side ** a % side + u) for a, u in enumerate(jitter[n])] for n in range(N)]
     x = draw(3, lambda seed, count: [c for p in x for c in p], N, 3)  # rounded to f32
-    near = [[j for j in range(N) if j != i and math.dist(x[i], x[j]) < 1.2 * SPH["h"]] for i in range(N)]
+    cells = {}
+    for n, p in enumerate(x):
+        cells.setdefault(tuple(int(c // reach) for c in p), []).append(n)
+    near = []
+    for i, p in enumerate(x):
+        a, b, c = (int(u // reach) for u in p)
+        about = [j for k in range(27) for j in cells.get((a + k % 3 - 1, b + k // 3 % 3 - 1, c + k // 9 - 1), [])]
+        near.append(sorted(j for j in about if j != i and math.dist(p, x[j]) < reach))
     return x, v, near
+
+
+def kernels():
+    h, mass = SPH["h"], SPH["mass"]
+    return mass * 315 / (64 * math.pi * h ** 9), mass * 45 / (math.pi * h ** 6)
+
+
+def densities(x, near):
+    """And who is inside h."""
+    h = SPH["h"]
+    inside = [[j for j in row if math.dist(p, x[j]) < h] for p, row in zip(x, near)]
+    return [kernels()[0] * (h ** 6 + math.fsum((h * h - math.dist(p, x[j]) ** 2) ** 3 for j in row))
+            for p, row in zip(x, inside)], inside
+
+
+def lists(near):
+    most = max(map(len, near))
+    return {"near": [row + [0] * (most - len(row)) for row in near], "count": list(map(len, near))}
+
+
+def particles(N=1000):
+    x, v, near = place(N)
+    return {"x": x, "v": v, **lists(near), "density": densities(x, near)[0]}, {}
 
 
 def sph(N=45):
     """With e = x_i − x_j, r = |e|, F_i = Σ_j A e + B (v_j − v_i), A = K (p_i + p_j)/2 (h − r)²/(ρ_j r),
     B = K μ (h − r)/ρ_j:  Ā = F̄ · e, B̄ = F̄ · (v_j − v_i), r̄ = −Ā A (2/(h − r) + 1/r) − B̄ B/(h − r)."""
-    x, v, near = particles(N)
-    ct, h, mass = draw(4, normal, N, 3), SPH["h"], SPH["mass"]
-    poly6, spiky = mass * 315 / (64 * math.pi * h ** 9), mass * 45 / (math.pi * h ** 6)
-    inside = [[j for j in near[i] if math.dist(x[i], x[j]) < h] for i in range(N)]
-    rho = [poly6 * (h ** 6 + math.fsum((h * h - math.dist(x[i], x[j]) ** 2) ** 3 for j in inside[i]))
-           for i in range(N)]
+    x, v, near = place(N)
+    ct, h = draw(4, normal, N, 3), SPH["h"]
+    poly6, spiky = kernels()
+    rho, inside = densities(x, near)
     p = [SPH["stiffness"] * (d - SPH["rest"]) for d in rho]
     out, gx, gv, grho = zeros_like(x), zeros_like(x), zeros_like(x), [0.0] * N
     for i in range(N):
@@ -93,11 +122,9 @@ def sph(N=45):
             for a in range(3):
                 gx[i][a] += slope * (x[i][a] - x[j][a])
                 gx[j][a] -= slope * (x[i][a] - x[j][a])
-    most = max(map(len, near))
-    return ({"x": x, "v": v, "near": [row + [0] * (most - len(row)) for row in near],
-             "count": list(map(len, near)), "ct_acceleration": ct},
+    return ({"x": x, "v": v, **lists(near), "ct_acceleration": ct},
             {"density": rho, "acceleration": out, "grad_x": gx, "grad_v": gv, "grad_density": grho})
 
 
 if __name__ == "__main__":
-    run({"attention": attention, "sph": sph}, sys.argv, __doc__)
+    run({"attention": attention, "sph": sph, "particles": particles}, sys.argv, __doc__)

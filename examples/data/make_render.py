@@ -6,6 +6,7 @@
   make_render.py bilateral DIR [GH GW GD H W]       maps ~ N(0,1), guide ~ U(0,1); default 3 4 5 9 14
   make_render.py hashgrid DIR [N L S]               points of the unit cube, features ~ N(0,1); default 13 4 1021
   make_render.py compositing DIR [G H W]            Gaussians sorted into tiles of 16×16 pixels; default 40 20 24
+  make_render.py scene DIR [G H W]                  the same of any size, the inputs alone; default 2000 128 128
 
 Writes DIR/f32 and DIR/f64, each with the inputs, ct_OUTPUT ~ N(0,1) and, as what is expected, the output and
 grad_INPUT of Σ ct · output.  All inputs are f32 numbers, so both folders hold the same ones (integers are u32 in
@@ -157,7 +158,7 @@ def pixel(d, entries, x, y, ct, out, grad):
     out[:] = back
 
 
-def gaussians(seed, G, H, W):
+def gaussians(seed, G, H, W, scale):
     """Means about the image, random covariances, and as many opaque ones as make some pixels end early."""
     def at(low, high):
         return lambda s, count: [low + (high - low) * u for u in uniform(s + seed * 1000003, count)]
@@ -165,7 +166,7 @@ def gaussians(seed, G, H, W):
     shape = draw(2, at(0.0, 1.0), G, 3)
     conic, radius = [], []
     for s, t, turn in shape:
-        wide, narrow = (0.05 + 0.35 * s) * min(H, W), (0.05 + 0.2 * t) * min(H, W)
+        wide, narrow = ((0.05 + k) * min(H, W) * scale for k in (0.35 * s, 0.2 * t))
         p, q, angle = 1 / wide ** 2, 1 / narrow ** 2, math.pi * turn
         co, si = math.cos(angle), math.sin(angle)
         conic.append([p * co * co + q * si * si, (p - q) * co * si, p * si * si + q * co * co])
@@ -178,29 +179,46 @@ def gaussians(seed, G, H, W):
             "background": draw(6, at(0.0, 1.0), 3)}, radius, draw(7, at(0.0, 1.0), G)
 
 
+TILE = 16
+
+
+def tiles(d, radius, depth, H, W):
+    """For each tile the Gaussians that touch it, nearest first: where its entries begin, and all entries."""
+    wide, tall = (W + TILE - 1) // TILE, (H + TILE - 1) // TILE
+    lists = [[] for _ in range(wide * tall)]
+    for g in sorted(range(len(radius)), key=lambda g: depth[g]):
+        low, high = ([int((m + s * radius[g]) // TILE) for m in d["mean"][g]] for s in (-1, 1))
+        for ty in range(max(low[1], 0), min(high[1], tall - 1) + 1):
+            for tx in range(max(low[0], 0), min(high[0], wide - 1) + 1):
+                lists[ty * wide + tx].append(g)
+    first = [0]
+    for entries in lists:
+        first.append(first[-1] + len(entries))
+    return {"first": first, "order": [g for entries in lists for g in entries]}
+
+
 def compositing(G=40, H=20, W=24):
-    tile = 16
     for seed in range(1000):
-        d, radius, depth = gaussians(seed, G, H, W)
-        ct, nearest = draw(8, normal, H, W, 3), sorted(range(G), key=lambda g: depth[g])
-        first, order = [0], []
-        for ty in range(0, H, tile):
-            for tx in range(0, W, tile):
-                order += [g for g in nearest if all(
-                    low - radius[g] <= d["mean"][g][a] <= low + tile + radius[g]
-                    for a, low in enumerate((tx, ty)))]
-                first.append(len(order))
+        d, radius, depth = gaussians(seed, G, H, W, 1.0)
+        ct, entries = draw(8, normal, H, W, 3), tiles(d, radius, depth, H, W)
+        first, order = entries["first"], entries["order"]
         out, grad = zeros_like(ct), {n: zeros_like(v) for n, v in d.items()}
         try:
             for y in range(H):
                 for x in range(W):
-                    t = y // tile * ((W + tile - 1) // tile) + x // tile
+                    t = y // TILE * ((W + TILE - 1) // TILE) + x // TILE
                     pixel(d, order[first[t]:first[t + 1]], x, y, ct[y][x], out[y][x], grad)
         except TooClose:
             continue
-        return ({**d, "first": first, "order": order, "ct_image": ct},
+        return ({**d, **entries, "ct_image": ct},
                 {"image": out, **{"grad_" + n: g for n, g in grad.items()}})
     sys.exit("no seed keeps all decisions clear of rounding: fewer pixels")
+
+
+def scene(G=2000, H=128, W=128):
+    """Gaussians of such a size that some forty touch a pixel."""
+    d, radius, depth = gaussians(0, G, H, W, min(1.0, math.sqrt(40 / G)))
+    return {**d, **tiles(d, radius, depth, H, W)}, {}
 
 
 def write(folder, arrays):
@@ -225,5 +243,6 @@ def run(problems, argv, doc):
 
 
 if __name__ == "__main__":
-    run({"bilinear": bilinear, "bilateral": bilateral, "hashgrid": hashgrid, "compositing": compositing},
+    run({"bilinear": bilinear, "bilateral": bilateral, "hashgrid": hashgrid, "compositing": compositing,
+         "scene": scene},
         sys.argv, __doc__)

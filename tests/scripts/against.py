@@ -173,6 +173,20 @@ def damaged():
     return wrong
 
 
+def peaks():
+    """Measured peaks alone, and fractions of them: of what the plan states, so ours : by hand as the times."""
+    alone = json.loads(subprocess.run([VYRE, "bench", "--peak", "--json"], capture_output=True, text=True).stdout)
+    wrong = [k for k in ("gb_per_s", "gflop_per_s") if not alone["peak"][k] > 0]
+    compiled({"hand": SHADER})
+    found = json.loads(bench(AMOUNTS + PLAN, 1000, "--json", "--peak").stdout)
+    hand, ours = found["against"]["of_peak"], found["against"]["ours_of_peak"]
+    for key, rate in (("bandwidth", found["against"]["stated_gb_per_s"] / found["peak"]["gb_per_s"]),
+                      ("arithmetic", found["against"]["gflop_per_s"] / found["peak"]["gflop_per_s"])):
+        if abs(hand[key] / rate - 1) > 2e-3 or abs(hand[key] / ours[key] / found["against"]["ratio"] - 1) > 2e-3:
+            wrong.append(key)
+    return ["peak: %s: %s %s" % (", ".join(wrong), alone, found)] if wrong else []
+
+
 def main():
     if subprocess.run([VYRE, "devices"], capture_output=True).returncode:
         print("no Vulkan device")
@@ -194,7 +208,7 @@ def main():
         against = json.loads(done.stdout)["against"]
         if name == "amounts" and (against["bytes"], against["flops"]) != (72, 12):
             wrong.append("amounts: %s" % against)
-    wrong += damaged()
+    wrong += damaged() + peaks()
     print("\n".join(wrong))
     print("%d refused, %d accepted" % (len(REFUSED), len(ACCEPTED)))
     return 1 if wrong else 0

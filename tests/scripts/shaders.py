@@ -27,12 +27,22 @@ def bench(plan, program, options):
     return subprocess.run(argv, capture_output=True, text=True)
 
 
+def make_data(plan, options):
+    """What options take from `@NAME/…`, as the plan's `DATA NAME:` says."""
+    with open(plan, encoding="utf-8") as f:
+        for name, command in re.findall(r"^// DATA (\w+): *(.*)$", f.read(), re.M):
+            script, problem, *sizes = shlex.split(command)
+            if "@%s/" % name in options and not os.path.exists(name):
+                subprocess.run([os.path.join(SRC, script), problem, name, *sizes], check=True)
+
+
 def check(plan):
     """Tests run; or raises what is wrong."""
     programs, tests = directives(plan, "PROGRAM"), directives(plan, "TEST")
     if len(programs) != 1 or not tests or not directives(plan, "BENCH"):
         raise AssertionError("needs one PROGRAM, and at least one TEST and one BENCH")
     for test in tests:
+        make_data(plan, test)
         done = bench(plan, shlex.split(programs[0]), shlex.split(test))
         if done.returncode:
             raise AssertionError("%s\n%s" % (test, done.stderr))

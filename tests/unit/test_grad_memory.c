@@ -45,6 +45,12 @@ static const struct {
      "if i < N { local t: f32[3]; t[1] = x[i]; for k in 0..T { t[k % 3] = t[1] * t[2] + sin(t[0]); } "
      "y[i] = t[0]; } }",
      1, false},
+    // shared memory: a tile staged again, an adjoint in a workspace
+    {"program f(x: in f32[N], y: out f32[N], N: u32, T: u32) workgroup(4) over(i: N) { "
+     "shared t: f32[4]; shared big: f32[4096]; var s = x[i]; "
+     "for k in 0..T { t[lid.x] = x[k] * s; barrier(); s *= t[0]; barrier(); } "
+     "big[lindex * 9] = s; barrier(); y[i] = big[0] * s; }",
+     0, false},
 };
 
 // Returns how many allocations there are.
