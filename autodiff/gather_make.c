@@ -147,6 +147,26 @@ static isl_set *known(const making *w, const gather_site *site)
     return context;
 }
 
+// Do two places add to the same elements?  Of single sites of one program.
+static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
+{
+    if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
+    for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
+        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
+        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
+        if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
+    }
+    return true;
+}
+
+// The first site of the same elements.
+static uint32_t first_of(const gather *g, const gather_site *site)
+{
+    uint32_t k = 0;
+    while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
+    return k;
+}
+
 typedef struct at_point {
     making *w;
     gather_clone *clone;
@@ -173,7 +193,7 @@ static void add_at(void *user, gather_site *site, vy_value value)
         add_in_memory(at, site, value);
         return;
     }
-    vy_var sum = w->sum[site->access.buffer];
+    vy_var sum = w->sum[first_of(w->g, site)];
     vy_value have = vy_get(w->b, sum);
     const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
     // Nothing is there yet: 0 + x would be x but for −0.
@@ -256,7 +276,9 @@ static void element_index(making *w, const gather_site *site, vy_value *index)
 {
     const vy_access *x = &site->access;
     if (!x->flat) {
-        for (uint32_t k = 0; k < w->n; k++) index[w->axes[k]] = w->element[k];
+        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
+        for (uint32_t k = 0, n = 0; k < x->rank; k++)
+            if (site->axes >> k & 1) index[k] = w->element[n++];
         return;
     }
     vy_value at = w->element[0];
@@ -272,7 +294,7 @@ static void begin_sums(making *w)
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         uint32_t buffer = site->access.buffer;
-        if (site->program != w->index + 1 || !site->single || w->sum[buffer].id) continue;
+        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
         vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
         vy_type t = buf->type;
         vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
@@ -280,7 +302,7 @@ static void begin_sums(making *w)
             element_index(w, site, index);
             start = vy_load(w->b, (vy_buffer){buffer}, index);
         }
-        w->sum[buffer] = vy_var_new(w->b, NULL, start);
+        w->sum[k] = vy_var_new(w->b, NULL, start);
     }
 }
 
@@ -291,11 +313,10 @@ static void end_sums(making *w)
         const gather_site *site = &g->sites[k];
         uint32_t buffer = site->access.buffer;
         vy_value index[VY_MAX_RANK];
-        if (site->program != w->index + 1 || !site->single || !w->sum[buffer].id) continue;
+        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
         element_index(w, site, index);
         vy_at(w->b, 0, 0);
-        vy_store(w->b, (vy_buffer){buffer}, index, vy_get(w->b, w->sum[buffer]));
-        w->sum[buffer].id = 0;
+        vy_store(w->b, (vy_buffer){buffer}, index, vy_get(w->b, w->sum[k]));
     }
 }
 
@@ -367,7 +388,7 @@ vy_program *gather_make(gather *g, uint32_t k)
 {
     making w = {.g = g, .index = k};
     vy_affine_reset(&g->a);
-    w.sum = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *w.sum);
+    w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
     w.group = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.group);
     w.map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *w.map);
     w.b = w.sum && w.group && w.map ? vy_rebuild_begin(g->r) : NULL;

@@ -110,14 +110,29 @@ static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
     return any;
 }
 
-static void choose_axes(gather_site *site)
+uint32_t gather_fixed_axes(const gather *g, uint32_t buffer)
+{
+    uint32_t rank = g->r->buffers.data[buffer].rank;
+    uint32_t all = rank == 32 ? UINT32_MAX : (1u << rank) - 1, fixed = all;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (g->sites[k].access.buffer != buffer) continue;
+        for (uint32_t j = 0; j < rank; j++)
+            if (!vy_id_const(g->r, vy_arg(g->r, g->sites[k].id, j))) fixed &= ~(1u << j);
+    }
+    return fixed == all ? 0 : fixed;
+}
+
+// Axes that are constants in all places make no domain: an invocation has p[i, 0] and p[i, 1].
+static void choose_axes(const gather *g, gather_site *site)
 {
     const vy_access *x = &site->access;
+    uint32_t all = x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1;
+    uint32_t fixed = x->flat ? 0 : g->fixed[x->buffer];
     site->axes = 0;
     for (uint32_t k = 0; k < x->rank; k++)
-        if (x->index[k]) site->axes |= 1u << k;
-    bool all = site->axes == (x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1);
-    site->single = all && !x->nest.inner;
+        if (x->index[k] && !(fixed >> k & 1)) site->axes |= 1u << k;
+    site->cells = fixed != 0;
+    site->single = (site->axes | fixed) == all && !x->nest.inner;
 }
 
 // The site with `levels` loops taken apart.  False: site->why.
@@ -129,9 +144,9 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
         return false;
     }
     const vy_access *x = &site->access;
-    choose_axes(site);
+    choose_axes(g, site);
     for (uint32_t k = 0; k < x->rank; k++) {
-        if (x->index[k] && gather_is_open(g->r, x->dim[k].id)) {
+        if ((site->axes >> k & 1) && gather_is_open(g->r, x->dim[k].id)) {
             site->why = "is to a buffer of open length";
             return false;
         }
