@@ -18,7 +18,7 @@ static const char *pick(const char *const *names, size_t n, unsigned k)
 
 const char *vy_sum_kind_name(vy_sum_kind k)
 {
-    return PICK(k, "zero", "store", "add", "atomic", "gather", "both");
+    return PICK(k, "zero", "store", "add", "atomic", "gather", "both", "terms", "exact");
 }
 const char *vy_adjoint_kind_name(vy_adjoint_kind k)
 {
@@ -207,6 +207,37 @@ static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *
     return map_sizes(x, x->result, sizes, &mapped) && vy_count_add(g, x->result, &mapped);
 }
 
+// ------------------------------------------------------------------------------------ ordered sums
+// What became of the atomic additions to gradient g: its total is made of parts or of accumulators.
+static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
+{
+    for (uint32_t i = 0; i < ordered->programs.count && g->sum == VY_SUM_ATOMIC; i++) {
+        const vy_program *p = ordered->programs.data[i];
+        uint32_t id = vy_program_find_buffer(p, g->name).id;
+        if (!id || p->buffers.data[id].cls == VY_IN) continue;
+        for (uint32_t b = 1; b < p->buffers.count && g->sum == VY_SUM_ATOMIC; b++) {
+            const vy_buf *from = &p->buffers.data[b];
+            if (from->cls != VY_IN) continue;
+            if (strncmp(from->name, "sums", 4) == 0) g->sum = VY_SUM_EXACT;
+            if (strncmp(from->name, "parts", 5) == 0) g->sum = VY_SUM_TERMS;
+        }
+    }
+}
+
+// The explanation is of the result before its sums were ordered; this is what ordering changed.
+static void explain_order(explaining *x, const vy_module *ordered)
+{
+    vy_explanation *e = x->e;
+    const char **steps = vy_explain_array(x, ordered->programs.count, sizeof *steps);
+    if (!steps) return;
+    for (uint32_t i = 0; i < ordered->programs.count; i++)
+        steps[i] = vy_explain_text(x, ordered->programs.data[i]->name);
+    e->steps = steps;
+    e->step_count = ordered->programs.count;
+    for (uint32_t i = 0; i < e->gradient_count; i++) // the list is ours
+        how_ordered(ordered, (vy_explain_gradient *)&e->gradients[i]);
+}
+
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
                            const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
@@ -216,11 +247,15 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     if (e) *e = (vy_explanation){.memory = memory};
     if (memory) *memory = (explain_memory){0};
     explaining x = {.e = e, .memory = memory, .failed = !e || !memory};
-    vy_module *derived = NULL, *forward = NULL;
-    if (!x.failed) {
+    vy_module *derived = NULL, *forward = NULL, *ordered = NULL;
+    vy_grad_options plain = options ? *options : (vy_grad_options){0};
+    plain.deterministic = false;
+    if (options && options->deterministic && !(ordered = vy_grad(m, options, diag)))
+        x.failed = diag->severity != VY_ERROR;
+    if (!x.failed && diag->severity != VY_ERROR) {
         x.notes.arena = x.gathers.arena = &memory->arena;
         reverse_observer observer = {vy_notes_take, &x.notes, &x.gathers};
-        derived = vy_grad_observed(m, options, &observer, diag);
+        derived = vy_grad_observed(m, &plain, &observer, diag);
         if (derived && !vy_optimize(derived, optimize)) *diag = derived->diag;
         if (derived && vy_module_ok(derived))
             forward = optimised_forward(source_program(m, options), optimize, diag);
@@ -234,10 +269,12 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
             put_together(&x, derived);
         else
             x.failed = true;
+        if (ordered && !x.failed) explain_order(&x, ordered);
     }
     x.failed |= x.notes.failed;
     vy_notes_free(&x.notes);
     vy_vec_free(&x.gathers.notes);
+    vy_module_free(ordered);
     vy_module_free(derived);
     vy_module_free(forward);
     if (forward && !x.failed) return e;

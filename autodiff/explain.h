@@ -19,8 +19,11 @@ typedef enum vy_sum_kind {
     VY_SUM_ATOMIC, // atomic additions: several invocations may reach one element
     VY_SUM_GATHER, // a program over its elements sums what reaches them
     VY_SUM_BOTH,   // of what reaches it some is added atomically, then such a program adds the rest
+    VY_SUM_TERMS,  // deterministic: each invocation keeps a term, programs of their own add them up
+    VY_SUM_EXACT,  // deterministic: exact accumulators of integers, rounded by a program of its own
 } vy_sum_kind;
-VY_API const char *vy_sum_kind_name(vy_sum_kind k); // "zero", "store", "add", "atomic"
+// "zero", "store", "add", "atomic", "gather", "both", "terms", "exact"
+VY_API const char *vy_sum_kind_name(vy_sum_kind k);
 
 // Where the adjoint of a buffer lives.
 typedef enum vy_adjoint_kind {

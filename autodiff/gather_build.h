@@ -26,7 +26,7 @@ VY_VEC_TYPE(gather_kept_vec, gather_kept);
 typedef struct gather_site {
     uint32_t id;
     bool gathered;
-    bool refused;     // isl's loops could not be had
+    bool joins;       // stays with others that are not gathered
     const char *why;  // if not
     const char *text; // the access for readers, if there are notes
     vy_access access; // at the level chosen: its nest's loops are taken apart
@@ -59,6 +59,7 @@ typedef struct gather {
     uint32_t site_count;
     gather_program *programs;
     uint32_t program_count;
+    bool lean;   // nothing is kept for every turn of a loop
     bool affine; // `a` is there
     bool failed; // memory
 } gather;
@@ -75,6 +76,8 @@ double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a 
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
+// Does a dimension need the length of a buffer declared `?`?
+bool gather_is_open(const vy_program *p, uint32_t dim);
 // Marks `id` as kept; false: it cannot be.
 bool gather_keep(gather *g, uint32_t id);
 // ---- gather_clone.c

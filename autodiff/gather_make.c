@@ -310,6 +310,7 @@ static void take_as_inout(making *w)
         vy_buf *buf = &p->buffers.data[g->sites[k].access.buffer];
         buf->cls = VY_INOUT;
         buf->init = VY_INIT_NONE;
+        buf->init_from = NULL;
     }
 }
 
@@ -330,8 +331,10 @@ static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
         const vy_buf *old = &g->r->buffers.data[i->aux];
         p->buffers.data[i->aux].cls = g->programs[k].adds ? VY_INOUT : old->cls;
     }
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].cls == VY_IN) p->buffers.data[i].init = VY_INIT_NONE;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls == VY_IN) b->init = VY_INIT_NONE, b->init_from = NULL;
+    }
 }
 
 bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
@@ -351,6 +354,7 @@ bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
 static vy_program *finish(making *w, bool ok)
 {
     if (!ok || vy_builder_failed(w->b)) {
+        w->g->failed |= w->g->a.failed || !vy_module_ok(w->g->m);
         vy_program_abandon(w->b);
         return NULL;
     }

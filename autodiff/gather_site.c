@@ -131,6 +131,10 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     const vy_access *x = &site->access;
     choose_axes(site);
     for (uint32_t k = 0; k < x->rank; k++) {
+        if (x->index[k] && gather_is_open(g->r, x->dim[k].id)) {
+            site->why = "is to a buffer of open length";
+            return false;
+        }
         if (x->index[k] || (x->nest.inner && site->axes)) continue;
         site->why = vy_affine_why_text(x->why[k]);
         return false;
@@ -195,7 +199,9 @@ void gather_decide(gather *g, uint32_t k)
         g->failed = true;
         return;
     }
-    if (choose_level(g, site)) {
+    bool chosen = choose_level(g, site);
+    g->failed |= g->a.failed || !vy_module_ok(g->m);
+    if (chosen && !g->failed) {
         if (has_few(g, site))
             site->why = "has few elements, to which many add";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))

@@ -329,6 +329,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     bool ok = p && vy_reverse_result(r, p);
     if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1],
+                       r->options->frugal || r->options->checkpoint,
                        observer ? observer->gathers : NULL);
     ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);

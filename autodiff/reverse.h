@@ -273,6 +273,14 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 // one after it (of the result).
 bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
+// ---- known.c
+bool vy_pass_known(vy_program *p, vy_pass_context *c); // counts what only constants decide
+// ---- rerun.c
+// Can a carried value that decides about barriers be had by running its steps again?  Then vy_rerun makes
+// what it is after `times` iterations; `variable` gives the loop's variable in one of them.
+bool vy_can_rerun(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
+                  uint32_t (*variable)(reverse *r, uint32_t opener, uint32_t number));
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.

@@ -80,7 +80,8 @@ double explain_ratio(const vy_explanation *e)
 {
     const vy_amount *f = &e->forward.all_flops, *g = &e->gradient.all_flops;
     const bool constants = e->forward.each_flops.known && e->gradient.each_flops.known;
-    if (constants) f = &e->forward.each_flops, g = &e->gradient.each_flops;
+    if (constants && !(f->known && g->known))
+        f = &e->forward.each_flops, g = &e->gradient.each_flops;
     return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
 }
 
@@ -108,6 +109,12 @@ static void put_sum(const vy_explain_gradient *g, text *out)
         break;
     case VY_SUM_BOTH:
         text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
+        break;
+    case VY_SUM_TERMS:
+        text_puts(out, "a term from each invocation, added up in a fixed order by other programs");
+        break;
+    case VY_SUM_EXACT:
+        text_puts(out, "exact accumulators of integers, rounded once by another program");
         break;
     }
     if (g->map) text_printf(out, ", of %s", g->map);
