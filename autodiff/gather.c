@@ -296,6 +296,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
     if (!stages || !g->programs) return false;
+    gather_fix_axes(g);
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
         if (notes && g->sites[k].map)

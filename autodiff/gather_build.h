@@ -31,6 +31,8 @@ typedef struct gather_site {
     const char *text; // the access for readers, if there are notes
     vy_access access; // at the level chosen: its nest's loops are taken apart
     uint32_t axes;    // those that say which element, a mask
+    uint32_t fixed;   // those on which every site of the buffer has a constant: no part of `axes`
+    uint32_t sum;     // which of the program's sums it adds to
     bool single;      // one element at a time: the sum is a variable, not memory
     isl_map *map;     // { nest → those axes }
     uint8_t *need;    // by instruction: is copied
@@ -66,6 +68,7 @@ typedef struct gather {
 
 // ---- gather_site.c
 bool gather_is_candidate(const gather *g, uint32_t buffer);
+void gather_fix_axes(gather *g); // fills fixed
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // ---- gather_need.c
