@@ -26,6 +26,9 @@ vy_finding vy_extremum_asks(const reverse *r, const vy_program *p);
 // Puts in front of `p`, the reverse program, which the result lists, the programs that find that.  False:
 // the module's diag.
 bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks);
+// ---- extremum_paths.c
+// Do computed floats decide whether, where and how often the atomics are reached?  False: memory.
+bool vy_extremum_loose(const reverse *r, bool *loose);
 // ---- build.c
 // The forward sweep with what r->finding says in place of the atomics; or NULL.
 vy_program *vy_reverse_find(reverse *r, const char *suffix);

@@ -70,13 +70,18 @@ bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks)
 {
     vy_program *stages[4];
     uint32_t n = 0;
-    bool last = asks == VY_FIND_LAST;
+    bool last = asks == VY_FIND_LAST, loose;
     const char *base = p->name;
     if (asks == VY_FIND_NOTHING) return true;
     bool ok = (stages[n] = find(r, VY_FIND_FINAL, "final", base)) && ++n;
     ok = ok && (stages[n] = find(r, VY_FIND_WINNER, "winner", base)) && ++n;
     ok = ok && (!last || ((stages[n] = find(r, VY_FIND_LAST, "last", base)) && ++n));
     ok = ok && (stages[n] = vy_program_clone(p, r->out)) && ++n;
+    if (ok && !vy_extremum_loose(r, &loose)) {
+        vy_fail_oom(r->out);
+        ok = false;
+    }
+    if (ok && loose) stages[n - 1]->exact = true;
     // `p` goes; a pipeline there is none yet takes its name.
     if (ok && !r->out->pipelines.count)
         stages[n - 1]->name = vy_stage_name(r->out, base, "reverse");

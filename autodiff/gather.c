@@ -67,7 +67,10 @@ static bool find_sites(gather *g)
         }
         g->site_count = n;
         if (!pass) g->sites = vy_arena_alloc(&g->arena, (n + 1) * sizeof *g->sites);
-        if (!g->sites) return false;
+        if (!g->sites) {
+            g->site_count = 0;
+            return false;
+        }
     }
     if ((uint64_t)g->site_count * p->insts.count > MAX_WORK) g->site_count = 0;
     return true;
@@ -254,6 +257,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         return false;
     }
     if (whole) {
+        for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].name = g->r->name;
         vy_program_replace(g->r, stages[1]);
         return true;
     }
@@ -262,12 +266,43 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     return vy_stages_replace(g->m, g->r, stages, count + 1);
 }
 
-static bool take_apart(gather *g)
+static uint32_t ones(uint32_t bits)
+{
+    uint32_t n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+}
+
+// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
+static void leave_singles(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        bool beside = false;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            beside |= !g->sites[j].gathered && !g->sites[j].joins &&
+                      g->sites[j].access.buffer == site->access.buffer;
+        site->joins = site->gathered && beside && site->access.nest.count <= ones(site->axes);
+    }
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].joins) continue;
+        g->sites[k].gathered = false;
+        g->sites[k].why = "comes beside one that is not";
+    }
+}
+
+static bool take_apart(gather *g, vy_gather_notes *notes)
 {
     vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
     if (!stages || !g->programs) return false;
-    for (uint32_t k = 0; k < g->site_count && !g->failed; k++) gather_decide(g, k);
+    gather_fix_axes(g);
+    for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
+        gather_decide(g, k);
+        if (notes && g->sites[k].map)
+            g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
+    }
+    leave_singles(g);
     uint32_t count = 0;
     do {
         if (g->failed || !make_programs(g)) return false;
@@ -277,6 +312,12 @@ static bool take_apart(gather *g)
 }
 
 // ------------------------------------------------------------------------------------------- the notes
+static const char *name_of(const gather *g, const gather_site *site, vy_arena *arena)
+{
+    const char *name = g->programs[site->program - 1].name;
+    return vy_arena_strdup(arena, name, strlen(name));
+}
+
 static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
 {
     for (uint32_t k = 0; k < g->site_count; k++) {
@@ -292,7 +333,8 @@ static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
         }
         n->sites++;
         n->gathered += site->gathered;
-        if (!n->map && site->map) n->map = vy_access_text(&site->access, notes->arena);
+        if (!n->map) n->map = site->text;
+        if (!n->program && site->gathered) n->program = name_of(g, site, notes->arena);
         if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
     }
     return true;
@@ -310,15 +352,15 @@ static void clean_up(gather *g)
     vy_arena_free(&g->arena);
 }
 
-bool vy_gather(vy_module *m, vy_program *whole, vy_gather_notes *notes)
+bool vy_gather(vy_module *m, vy_program *whole, bool lean, vy_gather_notes *notes)
 {
-    gather g = {.m = m, .r = whole};
+    gather g = {.m = m, .r = whole, .lean = lean};
     if (!is_plain(whole)) return true;
     bool ok = make_tables(&g) && find_sites(&g);
     if (ok && g.site_count) {
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` goes
-        ok = vy_affine_begin(&g.a, whole, &g.s) && take_apart(&g);
+        ok = vy_affine_begin(&g.a, whole, &g.s) && take_apart(&g, notes);
         if (ok && notes) ok = kept && take_notes(&g, kept, notes);
         vy_program_free(kept);
     }

@@ -9,7 +9,7 @@
 typedef struct vy_gather_note {
     const char *buffer;
     uint32_t sites, gathered; // places that add to it; of those, how many were gathered
-    const char *over;         // axes that the new program runs over: "i, k"; NULL: none
+    const char *program;      // that sums; NULL: none
     const char *map;          // the first place's access, as isl prints it; NULL: not affine
     const char *why; // of the first place that was not gathered: completes "the index …"; or NULL
     uint32_t line;   // … its line
@@ -23,7 +23,8 @@ typedef struct vy_gather_notes {
 
 // Takes additions out of `whole`, a reverse program of module m, and gives them to programs over the
 // elements of the buffers they go to; `whole` becomes several stages then (stages.h).  notes: NULL, or
-// where to say what became of which buffer.  False: m's diag says why.
-bool vy_gather(vy_module *m, vy_program *whole, vy_gather_notes *notes);
+// where to say what became of which buffer.  lean: no memory is taken that grows with the turns of loops.
+// False: m's diag says why.
+bool vy_gather(vy_module *m, vy_program *whole, bool lean, vy_gather_notes *notes);
 
 #endif

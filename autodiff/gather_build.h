@@ -26,11 +26,13 @@ VY_VEC_TYPE(gather_kept_vec, gather_kept);
 typedef struct gather_site {
     uint32_t id;
     bool gathered;
-    bool refused;     // isl's loops could not be had
+    bool joins;       // stays with others that are not gathered
     const char *why;  // if not
     const char *text; // the access for readers, if there are notes
     vy_access access; // at the level chosen: its nest's loops are taken apart
     uint32_t axes;    // those that say which element, a mask
+    uint32_t fixed;   // those on which every site of the buffer has a constant: no part of `axes`
+    uint32_t sum;     // which of the program's sums it adds to
     bool single;      // one element at a time: the sum is a variable, not memory
     isl_map *map;     // { nest → those axes }
     uint8_t *need;    // by instruction: is copied
@@ -59,12 +61,14 @@ typedef struct gather {
     uint32_t site_count;
     gather_program *programs;
     uint32_t program_count;
+    bool lean;   // nothing is kept for every turn of a loop
     bool affine; // `a` is there
     bool failed; // memory
 } gather;
 
 // ---- gather_site.c
 bool gather_is_candidate(const gather *g, uint32_t buffer);
+void gather_fix_axes(gather *g); // fills fixed
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // ---- gather_need.c
@@ -75,6 +79,8 @@ double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a 
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
+// Does a dimension need the length of a buffer declared `?`?
+bool gather_is_open(const vy_program *p, uint32_t dim);
 // Marks `id` as kept; false: it cannot be.
 bool gather_keep(gather *g, uint32_t id);
 // ---- gather_clone.c

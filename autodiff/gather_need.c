@@ -61,11 +61,19 @@ uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK])
 }
 
 // ------------------------------------------------------------------------------------------------ kept
+// Does a dimension need the length of a buffer declared `?`?  A parameter of a stage cannot have such a shape.
+bool gather_is_open(const vy_program *p, uint32_t dim)
+{
+    const vy_dim_node *d = &p->dims.data[dim];
+    if (d->op < VY_DIM_ADD) return d->op == VY_DIM_UNKNOWN || d->op == VY_DIM_GROUPS;
+    return gather_is_open(p, d->a) || gather_is_open(p, d->b);
+}
+
 // Can a buffer be sized by the loops around it, and indexed by their counters?
 static bool can_keep(const gather *g, uint32_t id)
 {
     uint32_t loops[VY_MAX_RANK], n = gather_loops(g, id, loops);
-    if (n + g->r->overs.count > VY_MAX_RANK) return false;
+    if (n + g->r->overs.count > VY_MAX_RANK || (n && g->lean)) return false;
     for (uint32_t k = 0; k < n; k++) {
         int64_t from;
         if (g->r->insts.data[loops[k]].op != VY_OP_LOOP) return false;
@@ -76,7 +84,8 @@ static bool can_keep(const gather *g, uint32_t id)
         vy_builder *b = vy_rebuild_begin(g->r);
         if (!b) return false;
         const vy_bounds bounds = {.p = g->r, .b = b};
-        bool bounded = vy_upper_bound(&bounds, vy_arg(g->r, loops[k], 1)).id != 0;
+        vy_dim most = vy_upper_bound(&bounds, vy_arg(g->r, loops[k], 1));
+        bool bounded = most.id && !gather_is_open(vy_builder_program(b), most.id);
         vy_program_abandon(b);
         if (!bounded) return false;
     }
@@ -165,6 +174,15 @@ static bool is_final(const gather *g, uint32_t load)
     return g->last_write[buffer] < from;
 }
 
+// Memory that the reverse program fills, of a shape that cannot be handed on?
+static bool is_hidden(const gather *g, uint32_t buffer)
+{
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    bool open = false;
+    for (uint32_t k = 0; k < b->rank; k++) open |= gather_is_open(g->r, b->dims[k].id);
+    return b->workspace && g->last_write[buffer] && open;
+}
+
 static bool refuse(needing *n, const char *why)
 {
     n->site->why = why;
@@ -180,6 +198,8 @@ static bool keep(needing *n, uint32_t id)
     if (own > 1 && own >= all && n->g->r->insts.data[id].op != VY_OP_CARRY)
         return refuse(n, "would have to store a number for every turn of its loops");
     if (gather_keep(n->g, id)) return true;
+    if (own && n->g->lean)
+        return refuse(n, "would have to store a number for every turn of its loops");
     return refuse(n, "needs a value from inside a loop that only the data bound");
 }
 
@@ -206,6 +226,8 @@ static bool visit(needing *n, uint32_t id)
     }
     case VY_OP_LOAD:
         if (!is_final(g, id)) return keep(n, id);
+        if (is_hidden(g, i->aux))
+            return refuse(n, "needs a tape as long as a buffer of open length");
         ask_args(n, id);
         return true;
     case VY_OP_IF:

@@ -58,6 +58,23 @@ bool gather_is_candidate(const gather *g, uint32_t buffer)
     return adds && !is_owned(g, buffer);
 }
 
+// x[j, 0], x[j, 1], x[j, 2]: a program over j that has three sums, not one over j and 3 in which each invocation
+// walks along in vain for the two others.  Not where nothing would be left to run over.
+void gather_fix_axes(gather *g)
+{
+    const vy_program *p = g->r;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        uint32_t rank = p->buffers.data[site->access.buffer].rank, varies = 0;
+        int64_t c;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            for (uint32_t a = 0; a < rank && g->sites[j].access.buffer == site->access.buffer; a++)
+                if (!vy_id_int(p, vy_arg(p, g->sites[j].id, a), &c)) varies |= 1u << a;
+        uint32_t all = rank == 32 ? UINT32_MAX : (1u << rank) - 1;
+        site->fixed = varies ? all & ~varies : 0;
+    }
+}
+
 // ------------------------------------------------------------------------------------------- the level
 static bool encloses(const gather *g, uint32_t opener, uint32_t id)
 {
@@ -117,6 +134,7 @@ static void choose_axes(gather_site *site)
     for (uint32_t k = 0; k < x->rank; k++)
         if (x->index[k]) site->axes |= 1u << k;
     bool all = site->axes == (x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1);
+    site->axes &= ~site->fixed;
     site->single = all && !x->nest.inner;
 }
 
@@ -131,6 +149,10 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     const vy_access *x = &site->access;
     choose_axes(site);
     for (uint32_t k = 0; k < x->rank; k++) {
+        if (x->index[k] && gather_is_open(g->r, x->dim[k].id)) {
+            site->why = "is to a buffer of open length";
+            return false;
+        }
         if (x->index[k] || (x->nest.inner && site->axes)) continue;
         site->why = vy_affine_why_text(x->why[k]);
         return false;
@@ -195,7 +217,9 @@ void gather_decide(gather *g, uint32_t k)
         g->failed = true;
         return;
     }
-    if (choose_level(g, site)) {
+    bool chosen = choose_level(g, site);
+    g->failed |= g->a.failed || !vy_module_ok(g->m);
+    if (chosen && !g->failed) {
         if (has_few(g, site))
             site->why = "has few elements, to which many add";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))

@@ -5,8 +5,6 @@
 #include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <isl/union_map.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static vy_signed expression(vy_lattice *l, isl_ast_expr *e);
 static void node(vy_lattice *l, isl_ast_node *n);
@@ -45,7 +43,8 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
     } else if (t != VY_U32 && !a->extent[q->index]) {
         return none; // 64 bits
     }
-    return vy_signed_value(v, a->extent[q->index] ? VY_AFFINE_EXTENT - 1 : (int64_t)UINT32_MAX);
+    return vy_signed_value(v, a->most[q->index] < UINT32_MAX ? a->most[q->index]
+                                                             : (int64_t)UINT32_MAX);
 }
 
 static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
@@ -228,12 +227,11 @@ static vy_signed end_of(vy_lattice *l, isl_ast_node *n)
     return r;
 }
 
-static const char *iterator_name(const vy_lattice *l, isl_ast_expr *iterator)
+static const char *iterator_name(isl_ast_expr *iterator)
 {
     isl_id *id = isl_ast_expr_get_id(iterator);
     const char *name = isl_id_get_name(id); // of the nest's dimension: see vy_lattice_emit
     isl_id_free(id);
-    (void)l;
     return name ? name : "k";
 }
 
@@ -262,7 +260,8 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
         refuse(l);
         return;
     }
-    vy_value at = vy_for_step(b, iterator_name(l, iterator), vy_signed_modular(b, from), end,
+    vy_at(b, 0, 0); // no loop of the source
+    vy_value at = vy_for_step(b, iterator_name(iterator), vy_signed_modular(b, from), end,
                               vy_int(b, VY_U32, step), false);
     vy_signed value = vy_signed_sub(b, vy_signed_value(at, most), origin);
     if (vy_signed_fits(value) && bind(l, iterator, value))
@@ -345,7 +344,10 @@ static void node(vy_lattice *l, isl_ast_node *n)
     if (l->refused || vy_builder_failed(l->b)) return;
     switch (isl_ast_node_get_type(n)) {
     case isl_ast_node_for: for_node(l, n); return;
-    case isl_ast_node_if: if_node(l, n); return;
+    case isl_ast_node_if:
+        vy_at(l->b, 0, 0);
+        if_node(l, n);
+        return;
     case isl_ast_node_user: user_node(l, n); return;
     case isl_ast_node_block: {
         isl_ast_node_list *list = isl_ast_node_block_get_children(n);
@@ -376,7 +378,6 @@ static isl_id_list *iterators(const vy_lattice *l)
 
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
 {
-    isl_ctx *ctx = l->a->ctx;
     set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
     isl_map *schedule = isl_set_identity(set);
     schedule = isl_map_reset_tuple_id(schedule, isl_dim_out);
@@ -385,12 +386,6 @@ bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
     isl_ast_node *tree =
         isl_ast_build_node_from_schedule_map(build, isl_union_map_from_map(schedule));
     isl_ast_build_free(build);
-    (void)ctx;
-    if (getenv("VYRE_SHOW_AST")) {
-        char *text = isl_ast_node_to_C_str(tree);
-        if (text) fputs(text, stderr);
-        free(text);
-    }
     if (tree && vy_affine_ok(l->a))
         node(l, tree);
     else

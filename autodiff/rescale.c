@@ -21,7 +21,7 @@
 // power of e^(m − M) and e^(t − M) if M is put for m and for t, and what is handed on to change by the same
 // power of the maximum handed on.  So by induction l2 = l · e^(m − M) after every iteration, and after the
 // last, where m is M, they are equal.  At the start they are if l is 0, else l2 starts as
-// l · e^(m − M), or as l where M is still the first m: e^(−inf + inf) is no number.  What cannot be shown
+// l · e^(m − M), or as l where M is still the first m, and infinite: e^(−inf + inf) is no number.  What cannot be shown
 // keeps the loop's own derivative.
 //
 // M is a number like any other there, with a derivative: that of one s(j), by winner.c.  But mostly it cancels,
@@ -106,7 +106,7 @@ static void copy_body(rescale *w, uint32_t M)
     }
 }
 
-// A sum's first value: x · e^(old c (m₀ − M)), and x where M is m₀.
+// A sum's first value: x · e^(old c (m₀ − M)), and x where M is still the first m, and infinite.
 static uint32_t first_value(rescale *w, uint32_t k, uint32_t M)
 {
     vy_builder *b = w->b;
@@ -120,7 +120,8 @@ static uint32_t first_value(rescale *w, uint32_t k, uint32_t M)
     if (d.scale) step = vy_mul(b, step, (vy_value){vy_map(w->map, d.scale)});
     vy_value power = {vy_emit(b, (vy_op)d.base, vy_value_type(b, step), 0, 1, &step.id)};
     power = vy_cast(b, vy_value_type(b, x), power);
-    return vy_select(b, vy_eq(b, m0, last), x, vy_mul(b, x, power)).id;
+    vy_value none = vy_and(b, vy_call(b, "isinf", 1, &m0), vy_eq(b, m0, last));
+    return vy_select(b, none, x, vy_mul(b, x, power)).id;
 }
 
 static void make_arrays(rescale *w, bool scratch)

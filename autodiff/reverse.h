@@ -83,6 +83,7 @@ typedef struct reverse {
     uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     bool phased;             // the reverse has the primal's barriers
+    uint8_t *own;            // by load: nobody else touches the element in its phase, see own.c
     uint8_t *together;       // decides about barriers: may not be kept, see together.c
     uint32_t *stage;         // by load of a shared array: see restage.c
     uint32_t *staged_at;     // by loop or checkpoint: + 1, the first of its stages
@@ -128,7 +129,14 @@ typedef struct reverse {
 typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
+    struct vy_gather_notes *gathers; // or NULL
 } reverse_observer;
+// ---- grad.c
+// Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
+// as asked for.
+bool vy_differentiate(vy_program *primal, const vy_program *source,
+                      const reverse_observer *observer, reverse *r);
+// ---- derive.c
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
 // ---- build.c
@@ -194,8 +202,8 @@ bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root);
 // Can a replay of `root` compute the value (not a carried one) again?
 bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
 // ---- restage.c
-void vy_phases(reverse *r);  // fills phased
-bool vy_restage(reverse *r); // finds the stages of loads; false after an error
+void vy_find_phased(reverse *r); // fills phased
+bool vy_restage(reverse *r);     // finds the stages of loads; false after an error
 // Can a replay of `root` load what `load` (of a shared array) saw?
 bool vy_restage_finds(const reverse *r, uint32_t load, uint32_t root);
 // In the replay at hand: the array of the result to load from, or to write to; 0: not to be had, not done.
@@ -214,6 +222,8 @@ bool vy_spill(reverse *r, const vy_program *p);
 uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like);
 // Writes what stands before the index of an element of the adjoint; how many.
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
+// ---- own.c
+bool vy_own(reverse *r); // fills own; false after an error
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
 // After the check of a derived program failed: was it for that?  Says it of the primal then.
@@ -263,6 +273,14 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 // one after it (of the result).
 bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
+// ---- known.c
+bool vy_pass_known(vy_program *p, vy_pass_context *c); // counts what only constants decide
+// ---- rerun.c
+// Can a carried value that decides about barriers be had by running its steps again?  Then vy_rerun makes
+// what it is after `times` iterations; `variable` gives the loop's variable in one of them.
+bool vy_can_rerun(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
+                  uint32_t (*variable)(reverse *r, uint32_t opener, uint32_t number));
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.
@@ -274,7 +292,9 @@ bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; fals
 // `buffer` and `condition` are of the primal and of the result, `index` is of the result.
 uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
 void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
-void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition);
+// alone: no other invocation touches the element.
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
+                    bool alone);
 // ---- rules.c
 typedef struct rule {
     vy_builder *b;

@@ -75,7 +75,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
     vy_type type = info->type;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = g;
-    if (!once && (alone || info->cls == VY_LOCAL)) {
+    if (!once && alone) {
         uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
         args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
         once = true;
@@ -120,10 +120,11 @@ static void reverse_load(reverse *r, uint32_t id)
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
-    accumulate(r, info->adjoint, index, g, info->exclusive, once);
+    bool alone = info->exclusive || r->own[id] || cls == VY_LOCAL;
+    accumulate(r, info->adjoint, index, g, alone, once);
     if (!info->shadow) return;
     uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
-    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id);
+    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
 }
 
 // The adjoint of the element that `id` writes; for a store it is cleared, for an addition it stays.

@@ -93,7 +93,8 @@ bool grad_request(const command *c, runnable from, bool again, bool seeded, name
                            .deterministic = o->deterministic,
                            .lean_sums = c->lean,
                            .frugal = storage > 0,
-                           .checkpoint = storage > 1 ? storage - 1 : 0};
+                           .checkpoint = storage > 1 ? storage - 1 : 0,
+                           .accumulate = (vy_accumulate)o->accumulate};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
@@ -113,6 +114,7 @@ static vy_module *derive_once(const command *c, const vy_module *m, runnable fro
     names results = {0};
     bool ok = grad_request(c, from, done > 0, seeded, &results, &g, d);
     g.deterministic &= done + 1 == c->o.order; // what is derived again adds by atomics
+    if (done + 1 < c->o.order) g.accumulate = VY_ACCUMULATE_ATOMIC;
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) fail_memory(d); // unless it said why
     names_free(&results);

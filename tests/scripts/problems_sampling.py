@@ -136,7 +136,19 @@ def differences(problem, got):
             print("WRONG: %r, the gradient says %r" % (slope, expected))
 
 
+def attention_keeps_nothing():
+    """T = 512, D = 64: the loop's own reverse would keep 66 numbers of each pair."""
+    global bad
+    done = subprocess.run([VYRE, "explain", os.path.join(EXAMPLES, "attention.vyre"), "--json", "--set", "H=1", "--set",
+                           "T=512"], capture_output=True, text=True)
+    said = json.loads(done.stdout)
+    kept = said["tape_bytes"]["all"]["value"], said["workspace_bytes"]["value"]
+    print("attention keeps %s bytes of tape, %s of workspace" % kept)
+    bad |= kept[0] != 0
+
+
 def main():
+    attention_keeps_nothing()
     listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
     runs = [("f32", "eval"), ("f64", "eval")]
     if "features:" in listed:
