@@ -211,11 +211,13 @@ static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *
 // What became of the atomic additions to gradient g: its total is made of parts or of accumulators.
 static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
 {
-    for (uint32_t i = 0; i < ordered->programs.count && g->sum == VY_SUM_ATOMIC; i++) {
+    vy_sum_kind was = g->sum;
+    if (was != VY_SUM_ATOMIC && was != VY_SUM_BOTH) return;
+    for (uint32_t i = 0; i < ordered->programs.count && g->sum == was; i++) {
         const vy_program *p = ordered->programs.data[i];
         uint32_t id = vy_program_find_buffer(p, g->name).id;
         if (!id || p->buffers.data[id].cls == VY_IN) continue;
-        for (uint32_t b = 1; b < p->buffers.count && g->sum == VY_SUM_ATOMIC; b++) {
+        for (uint32_t b = 1; b < p->buffers.count && g->sum == was; b++) {
             const vy_buf *from = &p->buffers.data[b];
             if (from->cls != VY_IN) continue;
             if (strncmp(from->name, "sums", 4) == 0) g->sum = VY_SUM_EXACT;

@@ -65,6 +65,24 @@ static bool uses(const vy_program *p, uint32_t buffer)
     return false;
 }
 
+static bool writes(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
+            return true;
+    return false;
+}
+
+// Does a stage have it as a result, which begins with the contents that are asked for?
+static bool is_written(vy_program *const *stages, uint32_t count, const char *name)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t own = vy_program_find_buffer(stages[k], name).id;
+        if (own && writes(stages[k], own)) return true;
+    }
+    return false;
+}
+
 // Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
 static bool is_used(vy_program *const *stages, uint32_t count, const char *name)
 {
@@ -97,11 +115,13 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     *empty = true;
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         *empty &= vy_op_infos[p->insts.data[id].op].effect != VY_WRITE;
-    // What nobody has begins as zero with the pipeline; as something else only with a stage that has it.
+    // What nobody writes begins as zero with the pipeline; as something else only with a stage that has it as
+    // a result.
     bool begins = false;
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_used(stages, count, b->name);
+        begins |=
+            b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_written(stages, count, b->name);
     }
     *empty &= !begins;
     if (ok) vy_drop_unused(p, !begins, map);

@@ -414,7 +414,11 @@ static void declare_for_lengths(reverse *r)
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN || r->buffers[l->index].twin) continue;
-        r->buffers[l->index].twin = declare(r, vy_buffer_name(r, l->index), VY_OUT, l->index);
+        // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
+        bool own = r->counting && !has_unknown(r, l->index);
+        const char *name = vy_buffer_name(r, l->index);
+        r->buffers[l->index].twin = own ? declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
+                                        : declare(r, name, VY_OUT, l->index);
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         reverse_buffer *info = &r->buffers[i];

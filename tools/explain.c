@@ -104,17 +104,20 @@ static void put_sum(const vy_explain_gradient *g, text *out)
             text_printf(out, "no axis is `%s` in every access", g->variable);
         if (g->line) text_printf(out, ", see line %u", g->line);
         break;
+    case VY_SUM_TERMS:
+    case VY_SUM_EXACT:
+        text_puts(out,
+                  g->sum == VY_SUM_TERMS
+                      ? "a term from each invocation, added up in a fixed order by other programs"
+                      : "exact accumulators of integers, rounded once by another program");
+        if (g->program)
+            text_printf(out, ", then %s sums what else reaches each element", g->program);
+        break;
     case VY_SUM_GATHER:
         text_printf(out, "gathered: %s sums what reaches each element", g->program);
         break;
     case VY_SUM_BOTH:
         text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
-        break;
-    case VY_SUM_TERMS:
-        text_puts(out, "a term from each invocation, added up in a fixed order by other programs");
-        break;
-    case VY_SUM_EXACT:
-        text_puts(out, "exact accumulators of integers, rounded once by another program");
         break;
     }
     if (g->map) text_printf(out, ", of %s", g->map);

@@ -200,7 +200,10 @@ static bool note_definition(module *m, size_t at)
     const uint32_t id = type ? word(m, at, 1) : word(m, at, 2);
     if (op == SpvOpSpecConstant)
         return refuse(m, "write a `const`", "a specialisation constant, id", id);
-    if ((!type && op != SpvOpConstant && op != SpvOpVariable) || !id || id >= m->bound) return true;
+    if (!type && op != SpvOpConstant && op != SpvOpVariable) return true;
+    if (!id || id >= m->bound) // spirv-val lets it pass
+        return refuse(m, "compile it with glslangValidator -V", "no SPIR-V: beyond its bound is id",
+                      id);
     m->entities[id].at = at;
     if (type) m->entities[id].bytes = bytes_of(m, at);
     return true;
