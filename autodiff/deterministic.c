@@ -166,11 +166,11 @@ static void copy(vy_ordering *o, uint32_t id)
     vy_end(o->b);
 }
 
-static bool drop_unused(vy_ordering *o, vy_program *p)
+static bool drop_unused(vy_ordering *o, vy_program *p, bool all)
 {
     uint32_t *map = table(o->m, p->buffers.count, sizeof *map);
     if (!map) return false;
-    vy_drop_unused(p, true, map);
+    vy_drop_unused(p, all, map);
     vy_free(map);
     return vy_drop_unused_scalars(p);
 }
@@ -238,7 +238,12 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
 vy_program *vy_total_end(vy_ordering *o, vy_builder *b)
 {
     vy_program *p = vy_rebuild_end(b);
-    if (p && drop_unused(o, p)) return p;
+    for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count)
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
+    }
+    if (p && drop_unused(o, p, true)) return p;
     vy_program_free(p);
     return NULL;
 }
@@ -276,13 +281,23 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
     return n;
 }
 
+// A result that starts as ones or as a copy does so with a program that has it, used there or not.
+static bool starts_results(const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (b->cls == VY_OUT && !b->workspace && b->init != VY_INIT_NONE) return true;
+    }
+    return false;
+}
+
 static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
 {
     if (!(stages[0] = rewrite(o))) return false;
     uint32_t n = make_totals(o, stages);
     if (vy_module_ok(o->m) && n > 1) {
         stages[0]->name = vy_stage_name(o->m, whole->name, "sums");
-        drop_unused(o, stages[0]);
+        drop_unused(o, stages[0], !starts_results(stages[0]));
     }
     if (vy_module_ok(o->m) && n > 1) return vy_stages_replace(o->m, whole, stages, n);
     if (vy_module_ok(o->m)) { // all in memory of its own

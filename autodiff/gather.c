@@ -73,7 +73,10 @@ static bool find_sites(gather *g)
         }
     }
     if ((uint64_t)g->site_count * p->insts.count > MAX_WORK) g->site_count = 0;
-    return true;
+    g->fixed = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->fixed);
+    for (uint32_t i = 1; g->fixed && i < p->buffers.count; i++)
+        if (candidate[i]) g->fixed[i] = gather_fixed_axes(g, i);
+    return g->fixed != NULL;
 }
 
 // -------------------------------------------------------------------------------------------- programs
@@ -345,7 +348,6 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
     if (!stages || !g->programs) return false;
-    gather_fix_axes(g);
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
         if (notes && g->sites[k].map)

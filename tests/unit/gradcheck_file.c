@@ -15,6 +15,7 @@
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
+//   atomic, deterministic   other ways to the gradient: gradcheck_modes.c
 //   proofs   in every run: accesses proved in range are in range; additions proved exclusive, which are
 //            no atomics on a device, do not race
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
@@ -37,9 +38,9 @@ typedef struct job {
     char *text, *words; // `words` holds what c points to
     double values[8][64];
     const char *permutations[4];
-    const char *oracle; // what failed
-    double loose;       // bound of comparisons between levels
-    uint32_t compared, kinks, unreliable;
+    const char *oracle;                              // what failed
+    double loose;                                    // bound of comparisons between levels
+    uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient
 } job;
 
 static vy_eval_options launch; // groups, lanes of a subgroup: of the file that is checked
@@ -518,18 +519,23 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
     return how ? fail(j, oracle) : true;
 }
 
-static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d)
+static vy_grad_options request(const job *j, const vy_module *m)
 {
     uint32_t n_of = 0, n_wrt = 0;
     while (n_of < 4 && j->c.of[n_of]) n_of++;
     while (n_wrt < 4 && j->c.wrt[n_wrt]) n_wrt++;
-    vy_grad_options o = {.program = vy_program_name(last_program(m)),
-                         .of = n_of ? j->c.of : NULL,
-                         .of_count = n_of,
-                         .wrt = n_wrt ? j->c.wrt : NULL,
-                         .wrt_count = n_wrt,
-                         .seed_buffer = j->c.seeded,
-                         .with_value = with_value};
+    return (vy_grad_options){.program = vy_program_name(last_program(m)),
+                             .of = n_of ? j->c.of : NULL,
+                             .of_count = n_of,
+                             .wrt = n_wrt ? j->c.wrt : NULL,
+                             .wrt_count = n_wrt,
+                             .seed_buffer = j->c.seeded};
+}
+
+static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d)
+{
+    vy_grad_options o = request(j, m);
+    o.with_value = with_value;
     return vy_grad(m, &o, d);
 }
 
@@ -608,6 +614,8 @@ static bool check_primal_order(job *j, const vy_program *p, const image *x)
     return ok;
 }
 
+#include "gradcheck_modes.c"
+
 static bool check_seed(job *j, const vy_module *m, bool first)
 {
     const vy_program *p = last_program(m);
@@ -634,7 +642,8 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     }
     if (ok && gradient_of(j, gm, &x, &g, "gradient")) {
         ok = check_fd(j, p, &x, &g, of) && check_again(j, gm, &x, &g) &&
-             (!first || (check_levels(j, m, &x, &g) && check_value(j, m, &x)));
+             (!first || (check_levels(j, m, &x, &g) && check_value(j, m, &x) &&
+                         check_atomic(j, m, &x, &g) && check_deterministic(j, m, &x, &g)));
         image_free(&g);
     } else {
         ok = false;
@@ -683,8 +692,8 @@ static bool check_file(const char *path, uint32_t first, uint32_t seeds)
         ok = !(invalid = !valid(&j, m)) && check_seed(&j, m, s == 0);
     }
     if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable\n", path, j.compared, j.kinks,
-               j.unreliable);
+        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered\n", path, j.compared,
+               j.kinks, j.unreliable, j.unordered);
     else if (invalid)
         printf("%s: invalid %s\n", path, message);
     else if (strcmp(j.oracle, "refused") == 0)
