@@ -73,7 +73,10 @@ static bool find_sites(gather *g)
         }
     }
     if ((uint64_t)g->site_count * p->insts.count > MAX_WORK) g->site_count = 0;
-    return true;
+    g->fixed = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->fixed);
+    for (uint32_t i = 1; g->fixed && i < p->buffers.count; i++)
+        if (candidate[i]) g->fixed[i] = gather_fixed_axes(g, i);
+    return g->fixed != NULL;
 }
 
 // -------------------------------------------------------------------------------------------- programs
@@ -105,7 +108,7 @@ static bool has_partner(const gather *g, uint32_t program, const gather_site *si
         const gather_site *x = &g->sites[k];
         const vy_nest *n = &x->access.nest, *m = &site->access.nest;
         if (x->program != program || x->single != site->single || n->count != m->count) continue;
-        if (!same_extents(g, x, site)) return false;
+        if (!same_extents(g, x, site)) continue;
         bool same = true;
         for (uint32_t j = 0; j < n->count; j++) same &= n->loop[j] == m->loop[j];
         if (same && isl_map_is_equal(x->map, site->map) == isl_bool_true) return true;
@@ -116,9 +119,7 @@ static bool has_partner(const gather *g, uint32_t program, const gather_site *si
 // Moves the sites of program `from` to program `to` if each of them finds a partner there.
 static bool fuse(gather *g, uint32_t to, uint32_t from)
 {
-    if (g->programs[to - 1].sites != g->programs[from - 1].sites ||
-        g->programs[to - 1].adds != g->programs[from - 1].adds)
-        return false;
+    if (g->programs[to - 1].adds != g->programs[from - 1].adds) return false;
     for (uint32_t k = 0; k < g->site_count; k++)
         if (g->sites[k].program == from && !has_partner(g, to, &g->sites[k])) return false;
     for (uint32_t k = 0; k < g->site_count; k++)
@@ -154,6 +155,56 @@ static bool name_program(gather *g, gather_program *q, uint32_t number)
     return q->name != NULL;
 }
 
+// Operations of one invocation of the reverse program, atomic additions included.
+static double whole_cost(const gather *g)
+{
+    enum { ATOMIC = 20 };
+    double sum = 0;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        double w = gather_weight(g, id);
+        if (g->r->insts.data[id].op == VY_OP_ATOMIC_ADD) w += ATOMIC;
+        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+        sum += w;
+    }
+    return sum;
+}
+
+// The sites of one walk cost as much as the dearest of them: they share what they are made of.
+static double program_cost(const gather *g, uint32_t number)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        const vy_nest *n = &site->access.nest;
+        bool shared = false;
+        if (site->program != number) continue;
+        for (uint32_t j = 0; j < k && !shared; j++)
+            shared = g->sites[j].program == number &&
+                     g->s.parent[g->sites[j].id] == g->s.parent[site->id];
+        double w = shared ? 1 : site->cost;
+        for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
+        sum += w;
+    }
+    return sum;
+}
+
+// Takes back programs that cost many times what the atomic additions do.  True: there were some.
+static bool leave_dear(gather *g)
+{
+    enum { TIMES = 4 };
+    double limit = TIMES * whole_cost(g);
+    bool any = false;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        if (!site->program || program_cost(g, site->program) <= limit) continue;
+        site->gathered = false;
+        site->why = "would cost many times the arithmetic";
+        any = true;
+    }
+    return any;
+}
+
 static bool make_programs(gather *g)
 {
     g->program_count = 0;
@@ -171,9 +222,10 @@ static bool make_programs(gather *g)
         g->programs[site->program - 1].sites++;
     }
     for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].adds = is_begun(g, k);
-    for (uint32_t k = 1; k < g->program_count; k++)
-        for (uint32_t j = 0; j < k; j++)
-            if (g->programs[j].sites && fuse(g, j + 1, k + 1)) break;
+    for (uint32_t k = 0; k < g->program_count; k++)
+        for (uint32_t j = 0; j < g->program_count; j++)
+            if (j != k && g->programs[j].sites && g->programs[k].sites && fuse(g, j + 1, k + 1))
+                break;
     for (uint32_t k = 0; k < g->program_count; k++)
         if (g->programs[k].sites && !name_program(g, &g->programs[k], k + 1)) return false;
     return true;
@@ -296,7 +348,6 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
     if (!stages || !g->programs) return false;
-    gather_fix_axes(g);
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
         if (notes && g->sites[k].map)
@@ -305,7 +356,9 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     leave_singles(g);
     uint32_t count = 0;
     do {
-        if (g->failed || !make_programs(g)) return false;
+        do {
+            if (g->failed || !make_programs(g)) return false;
+        } while (leave_dear(g));
         if (!any_gathered(g)) return true;
     } while (!make_stages(g, stages + 1, &count));
     return replace(g, stages, count);

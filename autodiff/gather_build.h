@@ -31,9 +31,8 @@ typedef struct gather_site {
     const char *text; // the access for readers, if there are notes
     vy_access access; // at the level chosen: its nest's loops are taken apart
     uint32_t axes;    // those that say which element, a mask
-    uint32_t fixed;   // those on which every site of the buffer has a constant: no part of `axes`
-    uint32_t sum;     // which of the program's sums it adds to
     bool single;      // one element at a time: the sum is a variable, not memory
+    bool cells;       // … of those that the other axes' constants name
     isl_map *map;     // { nest → those axes }
     uint8_t *need;    // by instruction: is copied
     double cost;      // operations for one point
@@ -55,6 +54,7 @@ typedef struct gather {
     vy_arena arena;
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
+    uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
     uint32_t *keep;       // by instruction: 1 + index in kept
     gather_kept_vec kept;
     gather_site *sites;
@@ -67,8 +67,9 @@ typedef struct gather {
 } gather;
 
 // ---- gather_site.c
+// Of the places that add to a buffer, the axes on which all have constants.
+uint32_t gather_fixed_axes(const gather *g, uint32_t buffer);
 bool gather_is_candidate(const gather *g, uint32_t buffer);
-void gather_fix_axes(gather *g); // fills fixed
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // ---- gather_need.c

@@ -27,7 +27,7 @@ typedef struct making {
     uint32_t axes[VY_MAX_AXES], n; // which axes
     isl_id *ids[VY_MAX_AXES];
     uint32_t used;       // dimensions of the nest that have given an axis its name
-    vy_var *sum;         // of single sites, by gather_site.sum; id 0: none
+    vy_var *sum;         // by buffer: of single sites; id 0: none
     gather_site **group; // that share a walk
     uint32_t count;
     uint32_t *map;
@@ -147,6 +147,26 @@ static isl_set *known(const making *w, const gather_site *site)
     return context;
 }
 
+// Do two places add to the same elements?  Of single sites of one program.
+static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
+{
+    if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
+    for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
+        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
+        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
+        if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
+    }
+    return true;
+}
+
+// The first site of the same elements.
+static uint32_t first_of(const gather *g, const gather_site *site)
+{
+    uint32_t k = 0;
+    while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
+    return k;
+}
+
 typedef struct at_point {
     making *w;
     gather_clone *clone;
@@ -173,7 +193,7 @@ static void add_at(void *user, gather_site *site, vy_value value)
         add_in_memory(at, site, value);
         return;
     }
-    vy_var sum = w->sum[site->sum];
+    vy_var sum = w->sum[first_of(w->g, site)];
     vy_value have = vy_get(w->b, sum);
     const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
     // Nothing is there yet: 0 + x would be x but for −0.
@@ -255,13 +275,10 @@ static bool make_walks(making *w)
 static void element_index(making *w, const gather_site *site, vy_value *index)
 {
     const vy_access *x = &site->access;
-    const vy_program *p = w->g->r;
-    int64_t c;
     if (!x->flat) {
-        for (uint32_t k = 0; k < w->n; k++) index[w->axes[k]] = w->element[k];
-        for (uint32_t k = 0; k < x->rank; k++)
-            if (site->fixed >> k & 1 && vy_id_int(p, vy_arg(p, site->id, k), &c))
-                index[k] = vy_int(w->b, vy_id_type(p, vy_arg(p, site->id, k)), c);
+        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
+        for (uint32_t k = 0, n = 0; k < x->rank; k++)
+            if (site->axes >> k & 1) index[k] = w->element[n++];
         return;
     }
     vy_value at = w->element[0];
@@ -270,30 +287,14 @@ static void element_index(making *w, const gather_site *site, vy_value *index)
     index[0] = at;
 }
 
-// Do both add to the same of the elements that the domain variables name?
-static bool same_element(const gather *g, const gather_site *x, const gather_site *y)
-{
-    int64_t a, b;
-    if (x->access.buffer != y->access.buffer) return false;
-    for (uint32_t k = 0; k < x->access.rank; k++)
-        if (x->fixed >> k & 1 && vy_id_int(g->r, vy_arg(g->r, x->id, k), &a) &&
-            vy_id_int(g->r, vy_arg(g->r, y->id, k), &b) && a != b)
-            return false;
-    return true;
-}
-
 // Sums begin as what is there: zero, what @init says, or what an earlier stage left.
 static void begin_sums(making *w)
 {
     gather *g = w->g;
     for (uint32_t k = 0; k < g->site_count; k++) {
-        gather_site *site = &g->sites[k];
+        const gather_site *site = &g->sites[k];
         uint32_t buffer = site->access.buffer;
-        if (site->program != w->index + 1 || !site->single) continue;
-        site->sum = k;
-        for (uint32_t j = 0; j < k && site->sum == k; j++)
-            if (w->sum[j].id && same_element(g, &g->sites[j], site)) site->sum = j;
-        if (site->sum != k) continue;
+        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
         vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
         vy_type t = buf->type;
         vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
@@ -309,11 +310,13 @@ static void end_sums(making *w)
 {
     gather *g = w->g;
     for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
         vy_value index[VY_MAX_RANK];
-        if (!w->sum[k].id) continue;
-        element_index(w, &g->sites[k], index);
+        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
+        element_index(w, site, index);
         vy_at(w->b, 0, 0);
-        vy_store(w->b, (vy_buffer){g->sites[k].access.buffer}, index, vy_get(w->b, w->sum[k]));
+        vy_store(w->b, (vy_buffer){buffer}, index, vy_get(w->b, w->sum[k]));
     }
 }
 

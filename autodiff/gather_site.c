@@ -58,23 +58,6 @@ bool gather_is_candidate(const gather *g, uint32_t buffer)
     return adds && !is_owned(g, buffer);
 }
 
-// x[j, 0], x[j, 1], x[j, 2]: a program over j that has three sums, not one over j and 3 in which each invocation
-// walks along in vain for the two others.  Not where nothing would be left to run over.
-void gather_fix_axes(gather *g)
-{
-    const vy_program *p = g->r;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        gather_site *site = &g->sites[k];
-        uint32_t rank = p->buffers.data[site->access.buffer].rank, varies = 0;
-        int64_t c;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            for (uint32_t a = 0; a < rank && g->sites[j].access.buffer == site->access.buffer; a++)
-                if (!vy_id_int(p, vy_arg(p, g->sites[j].id, a), &c)) varies |= 1u << a;
-        uint32_t all = rank == 32 ? UINT32_MAX : (1u << rank) - 1;
-        site->fixed = varies ? all & ~varies : 0;
-    }
-}
-
 // ------------------------------------------------------------------------------------------- the level
 static bool encloses(const gather *g, uint32_t opener, uint32_t id)
 {
@@ -127,15 +110,29 @@ static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
     return any;
 }
 
-static void choose_axes(gather_site *site)
+uint32_t gather_fixed_axes(const gather *g, uint32_t buffer)
+{
+    uint32_t rank = g->r->buffers.data[buffer].rank;
+    uint32_t all = rank == 32 ? UINT32_MAX : (1u << rank) - 1, fixed = all;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (g->sites[k].access.buffer != buffer) continue;
+        for (uint32_t j = 0; j < rank; j++)
+            if (!vy_id_const(g->r, vy_arg(g->r, g->sites[k].id, j))) fixed &= ~(1u << j);
+    }
+    return fixed == all ? 0 : fixed;
+}
+
+// Axes that are constants in all places make no domain: an invocation has p[i, 0] and p[i, 1].
+static void choose_axes(const gather *g, gather_site *site)
 {
     const vy_access *x = &site->access;
+    uint32_t all = x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1;
+    uint32_t fixed = x->flat ? 0 : g->fixed[x->buffer];
     site->axes = 0;
     for (uint32_t k = 0; k < x->rank; k++)
-        if (x->index[k]) site->axes |= 1u << k;
-    bool all = site->axes == (x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1);
-    site->axes &= ~site->fixed;
-    site->single = all && !x->nest.inner;
+        if (x->index[k] && !(fixed >> k & 1)) site->axes |= 1u << k;
+    site->cells = fixed != 0;
+    site->single = (site->axes | fixed) == all && !x->nest.inner;
 }
 
 // The site with `levels` loops taken apart.  False: site->why.
@@ -147,9 +144,9 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
         return false;
     }
     const vy_access *x = &site->access;
-    choose_axes(site);
+    choose_axes(g, site);
     for (uint32_t k = 0; k < x->rank; k++) {
-        if (x->index[k] && gather_is_open(g->r, x->dim[k].id)) {
+        if ((site->axes >> k & 1) && gather_is_open(g->r, x->dim[k].id)) {
             site->why = "is to a buffer of open length";
             return false;
         }

@@ -376,17 +376,54 @@ static isl_id_list *iterators(const vy_lattice *l)
     return list;
 }
 
+// The tree of a schedule (kept); whole: no loop is split, whatever conditions that puts into it.
+static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *context, bool whole)
+{
+    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(context));
+    if (whole) {
+        isl_space *space = isl_space_set_alloc(l->a->ctx, 0, 1);
+        space = isl_space_set_tuple_name(space, isl_dim_set, "atomic");
+        isl_set *all = isl_set_universe(space);
+        isl_set *where = isl_map_range(isl_map_copy(schedule));
+        where = isl_set_universe(isl_set_get_space(where));
+        isl_map *option = isl_map_from_domain_and_range(where, all);
+        build = isl_ast_build_set_options(build, isl_union_map_from_map(option));
+    }
+    build = isl_ast_build_set_iterators(build, iterators(l));
+    isl_union_map *map = isl_union_map_from_map(isl_map_copy(schedule));
+    isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
+    isl_ast_build_free(build);
+    return tree;
+}
+
+static isl_bool count_point(isl_ast_node *n, void *user)
+{
+    uint32_t *count = user;
+    *count += isl_ast_node_get_type(n) == isl_ast_node_user;
+    return isl_bool_true;
+}
+
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
 {
+    enum { FEW = 4, MOST = 16 }; // copies of what is done at a point
+    uint32_t points = 0, others = 0;
     set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
-    isl_map *schedule = isl_set_identity(set);
-    schedule = isl_map_reset_tuple_id(schedule, isl_dim_out);
-    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(context));
-    build = isl_ast_build_set_iterators(build, iterators(l));
-    isl_ast_node *tree =
-        isl_ast_build_node_from_schedule_map(build, isl_union_map_from_map(schedule));
-    isl_ast_build_free(build);
-    if (tree && vy_affine_ok(l->a))
+    isl_map *schedule = isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
+    isl_ast_node *tree = tree_of(l, schedule, context, false);
+    isl_ast_node_foreach_descendant_top_down(tree, count_point, &points);
+    if (points > FEW) {
+        isl_ast_node *other = tree_of(l, schedule, context, true);
+        isl_ast_node_foreach_descendant_top_down(other, count_point, &others);
+        if (other && others < points) {
+            isl_ast_node_free(tree);
+            tree = other;
+            points = others;
+        } else {
+            isl_ast_node_free(other);
+        }
+    }
+    isl_map_free(schedule);
+    if (tree && points <= MOST && vy_affine_ok(l->a))
         node(l, tree);
     else
         refuse(l);

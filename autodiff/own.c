@@ -12,7 +12,8 @@
 //    another invocation touched it too, the primal would have a race.
 // 2. The array is shared, and all loads of it that may fall in the phase, but for those of 1, have one index,
 //    which differs between any two invocations of the workgroup: s[l + h], t[2 * l], t[lid.y, lid.x].  Nobody
-//    else loads the element then; one who wrote or updated it would race with the load.
+//    else loads the element then; one who wrote or updated it would race with the load.  Or the only such load is
+//    one that a single invocation comes to: `if lid.x == 0 { y[wid.x] = s[0]; }`.
 //
 // For 2 the index is taken apart into multiples of the invocation's numbers plus what is the same in all of them
 // throughout the phase.
@@ -185,6 +186,29 @@ static bool is_injective(const owners *o, uint32_t load)
     return (told & all) == all;
 }
 
+// Is it in an `if` that one invocation of the workgroup takes: `lid.x == 0`?
+static bool is_single(const owners *o, uint32_t load)
+{
+    const vy_program *p = o->p;
+    uint32_t before = load;
+    uint8_t all = 0;
+    for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
+    for (uint32_t loop = o->r->home[load]; loop; loop = o->r->home[loop])
+        if (!parts_turns(o, loop)) before = loop;
+    for (uint32_t up = o->r->s.parent[load]; up; up = o->r->s.parent[up]) {
+        if (p->insts.data[up].op != VY_OP_IF || load > o->r->s.partner[up]) continue;
+        uint32_t equal = vy_arg(p, up, 0);
+        if (VY_IS_LEAF(equal) || p->insts.data[equal].op != VY_OP_EQ) continue;
+        form x, y;
+        uint8_t told = 0;
+        if (form_of(o, vy_arg(p, equal, 0), before, 0, &x) &&
+            form_of(o, vy_arg(p, equal, 1), before, 0, &y) && add_form(&x, y, -1) &&
+            tells_apart(o, x, &told) && (told & all) == all)
+            return true;
+    }
+    return false;
+}
+
 static bool same_index(const vy_program *p, uint32_t x, uint32_t y)
 {
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[x].aux].rank; k++)
@@ -209,9 +233,11 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
     for (uint32_t k = 0; k < n; k++) {
         if (o->r->own[loads[k]]) continue;
         uint64_t met = o->phases.phase[loads[k]].loads & others;
+        uint64_t self = UINT64_C(1) << k;
         bool alone = is_injective(o, loads[k]);
         for (uint32_t j = 0; j < n && alone; j++)
             if (met >> j & 1) alone = same_index(o->p, loads[k], loads[j]);
+        if (!alone) alone = (met | self) == self && is_single(o, loads[k]);
         o->r->own[loads[k]] = alone;
     }
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_touch){0};

@@ -175,6 +175,8 @@ static void put_adjoints(const vy_explanation *e, text *out)
         put_cell(b->name, width, out);
         if (b->adjoint == VY_ADJOINT_ARRAY && !b->adjoint_name)
             text_puts(out, "in values, element by element");
+        else if (b->adjoint == VY_ADJOINT_ARRAY && b->cls == VY_SHARED)
+            text_puts(out, "in the shared array ");
         else
             text_puts(out, words[b->adjoint]);
         if (b->adjoint_name) text_puts(out, b->adjoint_name);

@@ -66,10 +66,20 @@ PROGRAMS = {
     "inout": ("program p(w: in f32[M], idx: in u32[N], x: inout f32[N], N: u32, M: u32) WG over(i: N)"
               " { x[i] = x[i] * w[idx[i]]; x[i] = x[i] * w[idx[N - 1 - i]]; }",
               "--wrt w,x --in w[37]=uniform:0:1:2 --in idx[3000]=cycle:37 --in x=normal:0:1:1", True),
+    # the same without programs over the elements of gradients
+    "bias_terms": ("", "bias", True),
+    "mixture_terms": ("", "mixture", False),
+    "stencil_sums": ("", "stencil", True),
+    "matmul_sums": ("", "matmul", True),
     "empty": ("program p(w: in f32[M], idx: in u32[N], x: in f32[N], y: out f32[N], N: u32, M: u32)"
               " WG over(i: N) { y[i] = w[idx[i]] * x[i] + w[0]; }",
               "--wrt w --in w=1,2 --in idx[0]=zeros --in x[0]=zeros", True),
 }
+
+
+for _name, (_, _of, _exact) in list(PROGRAMS.items()):
+    if not PROGRAMS[_name][0]:
+        PROGRAMS[_name] = (PROGRAMS[_of][0], "--accumulate atomic " + PROGRAMS[_of][1], _exact)
 
 
 def tell(ok, what, detail=""):
@@ -129,7 +139,7 @@ def check_program(name, runs):
     tell(close(first, exact, tolerance), name + ": near the interpreter")
     for seed in "123":
         tell(results(name, 32, det, *eval_, "--shuffle", seed) == exact, "%s: shuffled %s" % (name, seed))
-    text = vyre("grad", source(name, 64), "--deterministic", *PROGRAMS[name][1].split()[:2])
+    text = vyre("grad", source(name, 64), "--deterministic", *PROGRAMS[name][1].split(" --in ")[0].split())
     floats = set(re.findall(r"(\w+): (?:inout|out) f\d\d\[", text))
     left = [b for b in re.findall(r"atomic_\w+\((\w+)\[", text) if b in floats]
     tell(not left, name + ": no float atomic is left", left)

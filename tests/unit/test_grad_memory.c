@@ -41,7 +41,7 @@ static const struct {
     {"program f(a: in f32[M, K], b: in f32[K * N], c: out f32[M, N], M: u32, N: u32, K: u32) "
      "over(i: M, j: N) { c[i, j] = tanh(sum(k in 0..K: a[i, k] * b[k * N + j])); }",
      0, true},
-    {P "{ if i > 0 { y[i] = x[i] * x[i - 1]; } }", 0, false},
+    {P "{ if i > 0 { y[i] = x[i] * x[i - 1]; } }", 0, true}, // (and what writes y)
     {P "{ y[i] = sum(k in 0..N: x[k] * x[(i + 1) % N]) * x[u32(x[i])]; }", 0, true},
     // lengths left open; no domain; an array in a loop
     {"program f(x: in f32[?], y: out f32[1]) over(i: 1) { var v = 1.0; "
