@@ -59,7 +59,7 @@ static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
     case VY_U64: r = (vy_interval){0, INT64_MAX / 2}; break;
     default: break;
     }
-    if (a->extent[scalar] && r.hi >= VY_AFFINE_EXTENT) r.hi = VY_AFFINE_EXTENT - 1;
+    if (r.hi > a->most[scalar]) r.hi = a->most[scalar];
     return r;
 }
 
@@ -201,31 +201,61 @@ isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d)
 }
 
 // ------------------------------------------------------------------------------------- begin, end
-// Sums and multiples that are extents of buffers bound their scalars.
+// Bounds of scalars as they follow from one extent: `most` is the greatest value of dimension d.  What is added
+// to a scalar is at least the least of its type.
+static int64_t least(const vy_affine *a, uint32_t d)
+{
+    const vy_dim_node *n = &a->p->dims.data[d];
+    if (n->op == VY_DIM_CONST) return n->value;
+    if (n->op == VY_DIM_SCALAR) return scalar_range(a, (uint32_t)n->value).lo;
+    return INT64_MIN / 4;
+}
+
+static void bound_scalars(vy_affine *a, uint32_t d, int64_t most, int depth)
+{
+    const vy_dim_node *n = &a->p->dims.data[d];
+    const vy_dim_node *y = n->op >= VY_DIM_ADD ? &a->p->dims.data[n->b] : NULL;
+    int64_t c = y && y->op == VY_DIM_CONST ? y->value : 0;
+    if (depth == 0 || most > INT64_MAX / 4) return;
+    if (n->op == VY_DIM_SCALAR && most < a->most[n->value]) a->most[n->value] = most;
+    if (n->op == VY_DIM_ADD) {
+        if (least(a, n->b) > INT64_MIN / 8)
+            bound_scalars(a, n->a, most - least(a, n->b), depth - 1);
+        if (least(a, n->a) > INT64_MIN / 8)
+            bound_scalars(a, n->b, most - least(a, n->a), depth - 1);
+    }
+    if (n->op == VY_DIM_SUB && y->op == VY_DIM_CONST) bound_scalars(a, n->a, most + c, depth - 1);
+    if (n->op == VY_DIM_MUL && c > 0) bound_scalars(a, n->a, most / c, depth - 1);
+    if (n->op == VY_DIM_DIV && c > 0 && c < INT32_MAX)
+        bound_scalars(a, n->a, most * c + c - 1, depth - 1);
+    const vy_dim_node *x = y ? &a->p->dims.data[n->a] : NULL;
+    if (n->op == VY_DIM_MUL && x->op == VY_DIM_CONST && x->value > 0)
+        bound_scalars(a, n->b, most / x->value, depth - 1);
+}
+
+// What extents of buffers and of the domain say of scalars.
 static void bound_extents(vy_affine *a)
 {
-    for (uint32_t i = 1; i < a->p->buffers.count; i++)
-        for (uint32_t k = 0; k < a->p->buffers.data[i].rank; k++) {
-            uint32_t d = a->p->buffers.data[i].dims[k].id;
-            if (a->p->dims.data[d].op < VY_DIM_ADD || a->p->dims.data[d].op == VY_DIM_SQRT)
-                continue;
+    enum { DEPTH = 16 };
+    const vy_program *p = a->p;
+    for (uint32_t i = 0; i < p->overs.count; i++)
+        bound_scalars(a, p->overs.data[i].extent.id, VY_AFFINE_EXTENT - 1, DEPTH);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            bound_scalars(a, p->buffers.data[i].dims[k].id, VY_AFFINE_EXTENT - 1, DEPTH);
+    for (uint32_t i = 1; i < p->buffers.count; i++) // and sums and multiples for isl
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
+            uint32_t d = p->buffers.data[i].dims[k].id;
+            if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT) continue;
             isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
             vy_number n = vy_affine_dim_number(a, space, d);
             know(a, n.pa, 0, VY_AFFINE_EXTENT - 1);
         }
 }
 
-bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
+static void find_extents(vy_affine *a)
 {
-    *a = (vy_affine){.p = p, .s = s};
-    a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
-    a->ctx = isl_ctx_alloc();
-    a->failed = !a->ctx || !a->extent || !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
-                !vy_dim_facts_make(&a->facts, p, &a->arena);
-    if (a->failed) return false;
-    isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(a->ctx, MAX_OPERATIONS);
-    a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
+    const vy_program *p = a->p;
     for (uint32_t i = 0; i < p->overs.count; i++) {
         const vy_dim_node *d = &p->dims.data[p->overs.data[i].extent.id];
         if (d->op == VY_DIM_SCALAR) a->extent[d->value] = 1;
@@ -235,6 +265,23 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
             const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
             if (d->op == VY_DIM_SCALAR) a->extent[d->value] = 1;
         }
+}
+
+bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
+{
+    *a = (vy_affine){.p = p, .s = s};
+    a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
+    a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
+    a->ctx = isl_ctx_alloc();
+    a->failed = !a->ctx || !a->extent || !a->most ||
+                !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
+                !vy_dim_facts_make(&a->facts, p, &a->arena);
+    if (a->failed) return false;
+    isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
+    isl_ctx_set_max_operations(a->ctx, MAX_OPERATIONS);
+    a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
+    for (uint32_t i = 0; i < p->scalars.count; i++) a->most[i] = INT64_MAX / 2;
+    find_extents(a);
     bound_extents(a);
     return !a->failed;
 }

@@ -74,6 +74,7 @@ typedef struct vy_affine {
     vy_dim_facts facts;
     vy_affine_param_vec params;
     uint8_t *extent;  // by scalar: the program has an extent that is it
+    int64_t *most;    // by scalar: upper bound, as extents give it
     isl_set *context; // of the parameters: what is known about them
     bool failed;      // memory
 } vy_affine;

@@ -233,6 +233,30 @@ static vy_number settled(walk *w, vy_number x)
     return x;
 }
 
+// x / y or x % y where 0 ≤ x < 2y: periodic boundaries, `(i + 1) % N`.
+static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
+{
+    isl_pw_aff *twice = isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
+    isl_set *good = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
+    good = isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), number(w, 0)));
+    bool ok = isl_set_is_subset(w->n->domain, good) == isl_bool_true;
+    isl_set_free(good);
+    if (!ok) {
+        drop(x, y);
+        return refuse(w, VY_AFFINE_DIVISION);
+    }
+    isl_set *less = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    isl_set *more = isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    vy_number r = {.range = {0, op == VY_OP_DIV ? 1 : y.range.hi - 1}};
+    isl_pw_aff *first = op == VY_OP_DIV ? number(w, 0) : isl_pw_aff_copy(x.pa);
+    isl_pw_aff *second =
+        op == VY_OP_DIV ? number(w, 1) : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    r.pa = isl_pw_aff_intersect_domain(first, less);
+    r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
+    drop(x, y);
+    return r;
+}
+
 static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
 {
     vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
@@ -246,6 +270,7 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
     bool minus = op == VY_OP_ADD && y.range.lo == y.range.hi && y.range.lo > INT32_MAX &&
                  w->n->a->p->insts.data[id].type == VY_U32;
     if (minus) y.range.lo = y.range.hi -= INT64_C(1) << 32;
+    if (divides && y.range.lo != y.range.hi) return once_around(w, op, x, y);
     if (op == VY_OP_MUL && x.range.lo != x.range.hi && y.range.lo != y.range.hi)
         why = VY_AFFINE_PRODUCT;
     if (divides && (!positive(y) || !natural(w, x))) why = VY_AFFINE_DIVISION;

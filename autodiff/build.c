@@ -4,6 +4,7 @@
 // The reverse program is parameters, forward sweep, reverse sweep.  The counting program, which the
 // lengths of some tapes need, is the forward sweep alone: dead-code removal leaves the slice of the
 // primal that decides how often its loops run.
+#include "extremum.h"
 #include "subgroup.h"
 
 #include <stdio.h>
@@ -116,18 +117,18 @@ vy_program *vy_reverse_build(reverse *r)
     return end(r);
 }
 
-// Another order of the invocations would give other counts.
+// Another order of the invocations would give other counts, or another winner in each program.
 static bool refuse_old_values(reverse *r, const vy_program *p)
 {
+    const char *what = r->finding ? "what a reduction by atomics finds" : "how often a loop runs";
     for (uint32_t id = 1; id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
             if (VY_IS_LEAF(a) || !vy_op_is_atomic((vy_op)p->insts.data[a].op)) continue;
             const vy_inst *made = &p->insts.data[a];
             vy_fail(r->out, VY_E_NOT_DIFFERENTIABLE, made->line, made->column,
-                    "compute the condition or bound without the old value",
-                    "how often a loop runs depends on the old value of %s, and so on the order of "
-                    "invocations",
+                    "compute it without the old value",
+                    "%s depends on the old value of %s, and so on the order of invocations", what,
                     vy_op_infos[made->op].text);
             return true;
         }
@@ -157,6 +158,17 @@ vy_program *vy_reverse_count(reverse *r)
     return NULL;
 }
 
+vy_program *vy_reverse_find(reverse *r, const char *suffix)
+{
+    r->counting = true;
+    if (!begin(r, suffix)) return NULL;
+    if (vy_reverse_params(r)) vy_replay(r, 1, r->p->insts.count);
+    vy_program *p = end(r);
+    if (p && !vy_reverse_poison(r, p) && !r->failed && !refuse_old_values(r, p)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
 bool vy_reverse_finish(reverse *r, vy_program *p)
 {
     uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
@@ -167,7 +179,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
         return false;
     }
     vy_pass_context c = {0};
-    bool ok = vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
+    bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
     if (ok) vy_drop_unused(p, r->counting, map);
     if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
     vy_free(map);

@@ -7,8 +7,9 @@
 //
 // Float addition is not associative, so a sum by atomics has the order of arrival in its last bits.  Here
 // every such element gets an exact accumulator (fixed.c), which has the same bits in any order, and a
-// second program rounds it once.  Additions that the optimiser proved to be one invocation's own
-// (ir/owner.c) become plain ones first: their order is that of the program.
+// second program rounds it once; or, where all invocations add to the same few elements, a term from each
+// (partial.c).  Additions that the optimiser proved to be one invocation's own (ir/owner.c) become plain
+// ones first: their order is that of the program.
 //
 // Where the program also loads or stores what it adds to, the buffer stays, and the element's value is
 // what the buffer holds plus the accumulator: a load adds the two, a store clears the accumulator.
@@ -18,25 +19,13 @@
 
 #include "fixed.h"
 #include "grad.h"
-#include "ir/binary.h"
 #include "ir/pipe.h"
+#include "ordering.h"
 #include "reverse.h"
 #include "stages.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { ADDED = 1, PLAIN = 2 }; // how a program uses a buffer
-
-typedef struct ordering {
-    vy_module *m;
-    const vy_program *p;
-    vy_builder *b;
-    uint8_t *use;    // by buffer
-    vy_buffer *sums; // by buffer: its accumulators in the program being built
-    uint32_t *map;
-    bool owned; // some addition is one invocation's own
-} ordering;
 
 static void *table(vy_module *m, size_t count, size_t size)
 {
@@ -47,7 +36,7 @@ static void *table(vy_module *m, size_t count, size_t size)
 }
 
 // ----------------------------------------------------------------------------------------- finding
-static bool adds_floats(const vy_program *p, uint32_t id)
+bool vy_adds_floats(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
     return i->op == VY_OP_ATOMIC_ADD && vy_type_is_float(p->buffers.data[i->aux].type) &&
@@ -59,7 +48,7 @@ static bool is_owned(const vy_program *p, uint32_t id)
     return p->insts.data[id].flags & VY_FLAG_OWNED;
 }
 
-static bool refuse(const ordering *o, uint32_t id, const char *fix, const char *why)
+static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const char *why)
 {
     const vy_inst *i = &o->p->insts.data[id];
     vy_fail(o->m, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
@@ -68,7 +57,7 @@ static bool refuse(const ordering *o, uint32_t id, const char *fix, const char *
     return false;
 }
 
-static bool can_replace(const ordering *o, uint32_t id)
+static bool can_replace(const vy_ordering *o, uint32_t id)
 {
     const vy_buf *b = &o->p->buffers.data[o->p->insts.data[id].aux];
     if (b->cls == VY_SHARED)
@@ -84,45 +73,46 @@ static bool can_replace(const ordering *o, uint32_t id)
 }
 
 // Marks what is added to, and whether it is also used otherwise.
-static bool find_uses(ordering *o)
+static bool find_uses(vy_ordering *o)
 {
     const vy_program *p = o->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        if (!adds_floats(p, id)) continue;
+        if (!vy_adds_floats(p, id)) continue;
         if (is_owned(p, id)) {
             o->owned = true;
             continue;
         }
         if (!can_replace(o, id)) return false;
-        o->use[p->insts.data[id].aux] = ADDED;
+        o->use[p->insts.data[id].aux] = VY_USE_ADDED;
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a) && adds_floats(p, a) && !is_owned(p, a))
+            if (!VY_IS_LEAF(a) && vy_adds_floats(p, a) && !is_owned(p, a))
                 return refuse(o, a, "do without the old value",
                               "the old value is used, which depends on the order");
         }
-        if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || adds_floats(p, id)) continue;
+        if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;
         if (vy_op_is_atomic((vy_op)i->op))
             return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
-        o->use[i->aux] |= PLAIN;
+        o->use[i->aux] |= VY_USE_PLAIN;
     }
     return true;
 }
 
 // --------------------------------------------------------------------------------------- rewriting
-static const char *sums_name(const ordering *o, const char *of, char text[320])
+const char *vy_ordering_name(const vy_program *p, const char *prefix, const char *of,
+                             char text[320])
 {
-    snprintf(text, 320, "sums_%.300s", of);
-    for (uint32_t k = 2; vy_program_find_buffer(o->b->p, text).id; k++)
-        snprintf(text, 320, "sums%u_%.300s", k, of);
+    snprintf(text, 320, "%s_%.300s", prefix, of);
+    for (uint32_t k = 2; vy_program_find_buffer(p, text).id; k++)
+        snprintf(text, 320, "%s%u_%.290s", prefix, k, of);
     return text;
 }
 
 // Declares the accumulators of buffer `id` of `p` in program `b`.
-static vy_buffer declare(const ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                          const char *name)
 {
     const vy_buf *of = &o->p->buffers.data[id];
@@ -134,7 +124,7 @@ static vy_buffer declare(const ordering *o, vy_builder *b, vy_buffer_class cls, 
     return made;
 }
 
-static void add_plainly(ordering *o, uint32_t id, const vy_value *at, vy_value v)
+static void add_plainly(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
 {
     const vy_inst *i = &o->p->insts.data[id];
     vy_buffer buf = {i->aux};
@@ -142,11 +132,11 @@ static void add_plainly(ordering *o, uint32_t id, const vy_value *at, vy_value v
     vy_store(o->b, buf, at, sum);
 }
 
-static void copy(ordering *o, uint32_t id)
+static void copy(vy_ordering *o, uint32_t id)
 {
     const vy_program *p = o->p;
     const vy_inst *i = &p->insts.data[id];
-    bool memory = vy_op_is_memory((vy_op)i->op), adds = adds_floats(p, id);
+    bool memory = vy_op_is_memory((vy_op)i->op), adds = vy_adds_floats(p, id);
     vy_value at[VY_MAX_RANK + 1], value = {0};
     if (!memory || (!o->use[i->aux] && !adds)) {
         vy_copy_inst(o->b, p, id, o->map);
@@ -159,6 +149,8 @@ static void copy(ordering *o, uint32_t id)
     vy_scope(o->b);
     if (adds && is_owned(p, id)) {
         add_plainly(o, id, at, value);
+    } else if (adds && o->partials[i->aux].on) {
+        vy_partial_add(o, i->aux, at, value);
     } else if (adds) {
         vy_fixed_add(o->b, o->sums[i->aux], rank, at, value);
     } else {
@@ -174,27 +166,30 @@ static void copy(ordering *o, uint32_t id)
     vy_end(o->b);
 }
 
-static bool drop_unused(ordering *o, vy_program *p)
+static bool drop_unused(vy_ordering *o, vy_program *p, bool all)
 {
     uint32_t *map = table(o->m, p->buffers.count, sizeof *map);
-    uint8_t *used = table(o->m, p->dims.count, sizeof *used);
-    bool ok = map && used;
-    if (ok) vy_drop_parameters(p, map, used);
+    if (!map) return false;
+    vy_drop_unused(p, all, map);
     vy_free(map);
-    vy_free(used);
-    return ok;
+    return vy_drop_unused_scalars(p);
 }
 
 // The program with its additions replaced.
-static vy_program *rewrite(ordering *o)
+static vy_program *rewrite(vy_ordering *o)
 {
     char text[320];
     o->b = vy_rebuild_begin(o->p);
     if (!o->b) return NULL;
-    for (uint32_t i = 1; i < o->p->buffers.count; i++)
-        if (o->use[i] & ADDED)
-            o->sums[i] =
-                declare(o, o->b, VY_INOUT, i, sums_name(o, o->p->buffers.data[i].name, text));
+    for (uint32_t i = 1; i < o->p->buffers.count; i++) {
+        if (!(o->use[i] & VY_USE_ADDED)) continue;
+        const char *of = o->p->buffers.data[i].name;
+        if (o->partials[i].on)
+            vy_partial_declare(o, i);
+        else
+            o->sums[i] = declare(o, o->b, VY_INOUT, i,
+                                 vy_ordering_name(vy_builder_program(o->b), "sums", of, text));
+    }
     for (uint32_t id = 1; id < o->p->insts.count && !vy_builder_failed(o->b); id++) copy(o, id);
     vy_program *fresh = vy_rebuild_end(o->b);
     o->b = NULL;
@@ -217,51 +212,92 @@ static void element(vy_builder *b, uint32_t buffer, vy_value *at)
     at[0] = e;
 }
 
-// The program that adds the accumulators of buffer `id`, called `name`, to it.
-static vy_program *total(ordering *o, uint32_t id, const char *name)
+bool vy_total_starts(const vy_ordering *o, uint32_t id)
+{
+    const vy_buf *b = &o->p->buffers.data[id];
+    return b->cls == VY_OUT && b->init == VY_INIT_NONE && !(o->use[id] & VY_USE_PLAIN);
+}
+
+vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
 {
     char text[120];
-    snprintf(text, sizeof text, "total_%.80s", o->p->buffers.data[id].name);
+    snprintf(text, sizeof text, "%s_%.80s", suffix, o->p->buffers.data[id].name);
     const char *own = vy_stage_name(o->m, o->p->name, text);
     vy_builder *b = own ? vy_rebuild_begin(o->p) : NULL;
     if (!b) return NULL;
     vy_program *p = vy_builder_program(b);
     vy_buf *buf = &p->buffers.data[id];
-    vy_buffer g = {id};
-    vy_type t = buf->type;
-    uint32_t rank = buf->rank;
-    bool starts = buf->cls == VY_OUT && buf->init == VY_INIT_NONE && !(o->use[id] & PLAIN);
-    vy_value at[VY_MAX_RANK];
-    if (o->use[id] & PLAIN) buf->cls = VY_INOUT, buf->init = VY_INIT_NONE;
+    if (o->use[id] & VY_USE_PLAIN) buf->cls = VY_INOUT, buf->init = VY_INIT_NONE;
     p->name = own;
     p->overs.count = 0;
     vy_workgroup(b, 64, 1, 1);
     p->has_workgroup = false;
+    return b;
+}
+
+vy_program *vy_total_end(vy_ordering *o, vy_builder *b)
+{
+    vy_program *p = vy_rebuild_end(b);
+    for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count)
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
+    }
+    if (p && drop_unused(o, p, true)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+// The program that adds the accumulators of buffer `id`, called `name`, to it.
+static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
+{
+    vy_builder *b = vy_total_begin(o, id, "total");
+    if (!b) return NULL;
+    const vy_buf *of = &o->p->buffers.data[id];
+    vy_buffer g = {id};
+    vy_value at[VY_MAX_RANK];
     vy_buffer sums = declare(o, b, VY_IN, id, name);
     element(b, id, at);
-    vy_scope(b);
-    vy_value sum = vy_fixed_total(b, sums, rank, at, t);
-    vy_store(b, g, at, starts ? sum : vy_add(b, vy_load(b, g, at), sum));
-    vy_end(b);
-    p = vy_rebuild_end(b);
-    if (p) drop_unused(o, p);
-    return p;
+    vy_value sum = vy_fixed_total(b, sums, of->rank, at, of->type);
+    vy_store(b, g, at, vy_total_starts(o, id) ? sum : vy_add(b, vy_load(b, g, at), sum));
+    return vy_total_end(o, b);
 }
 
 // --------------------------------------------------------------------------------------- programs
-static bool make_stages(ordering *o, vy_program *whole, vy_program **stages)
+// The programs that make the totals, behind the first; how many there are then.
+static uint32_t make_totals(vy_ordering *o, vy_program **stages)
 {
-    uint32_t n = 0;
-    if (!(stages[n] = rewrite(o))) return false;
-    n++;
+    uint32_t n = 1;
     for (uint32_t i = 1; i < o->p->buffers.count && vy_module_ok(o->m); i++) {
-        if (!(o->use[i] & ADDED) || o->p->buffers.data[i].workspace) continue;
-        const char *name = stages[0]->buffers.data[o->sums[i].id].name;
-        if ((stages[n] = total(o, i, name))) n++;
+        if (!(o->use[i] & VY_USE_ADDED) || o->p->buffers.data[i].workspace) continue;
+        bool terms = o->partials[i].on;
+        uint32_t kept = terms ? o->partials[i].terms.id : o->sums[i].id;
+        const char *name = stages[0]->buffers.data[kept].name;
+        if (terms)
+            n += vy_partial_totals(o, i, name, stages + n);
+        else if ((stages[n] = total(o, i, name)))
+            n++;
     }
+    return n;
+}
+
+// A result that starts as ones or as a copy does so with a program that has it, used there or not.
+static bool starts_results(const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (b->cls == VY_OUT && !b->workspace && b->init != VY_INIT_NONE) return true;
+    }
+    return false;
+}
+
+static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
+{
+    if (!(stages[0] = rewrite(o))) return false;
+    uint32_t n = make_totals(o, stages);
     if (vy_module_ok(o->m) && n > 1) {
         stages[0]->name = vy_stage_name(o->m, whole->name, "sums");
-        drop_unused(o, stages[0]);
+        drop_unused(o, stages[0], !starts_results(stages[0]));
     }
     if (vy_module_ok(o->m) && n > 1) return vy_stages_replace(o->m, whole, stages, n);
     if (vy_module_ok(o->m)) { // all in memory of its own
@@ -272,31 +308,38 @@ static bool make_stages(ordering *o, vy_program *whole, vy_program **stages)
     return false;
 }
 
-static bool order_program(vy_module *m, vy_program *p)
+static bool order_program(vy_module *m, vy_program *p, bool lean)
 {
-    ordering o = {.m = m, .p = p};
+    vy_ordering o = {.m = m, .p = p, .lean = lean};
     o.use = table(m, p->buffers.count, sizeof *o.use);
     o.sums = table(m, p->buffers.count, sizeof *o.sums);
+    o.partials = table(m, p->buffers.count, sizeof *o.partials);
     o.map = table(m, p->insts.count, sizeof *o.map);
-    vy_program **stages = table(m, p->buffers.count, sizeof *stages);
-    bool ok = o.use && o.sums && o.map && stages && find_uses(&o), any = o.owned;
+    vy_program **stages = table(m, 2 * p->buffers.count, sizeof *stages);
+    bool ok = o.use && o.sums && o.partials && o.map && stages && find_uses(&o), any = o.owned;
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) any |= o.use[i] != 0;
+    if (ok && any && !vy_partial_choose(&o)) {
+        vy_fail_oom(m);
+        ok = false;
+    }
     if (ok && any) ok = make_stages(&o, p, stages);
+    vy_structure_free(&o.s);
+    vy_arena_free(&o.arena);
     vy_free(o.use);
     vy_free(o.sums);
+    vy_free(o.partials);
     vy_free(o.map);
     vy_free(stages);
     return ok;
 }
 
-bool vy_order_sums(vy_module *m)
+bool vy_order_sums(vy_module *m, bool lean)
 {
     static const vy_opt_options options = {.level = 2};
     if (!vy_optimize(m, &options)) return false;
-    for (uint32_t n = m->programs.count;
-         n-- > 0;) { // stages are added behind, `whole` is taken out
-        if (!order_program(m, m->programs.data[n])) return false;
-    }
+    // From the end: stages are added behind, and what they replace is taken out.
+    for (uint32_t n = m->programs.count; n-- > 0;)
+        if (!order_program(m, m->programs.data[n], lean)) return false;
     return true;
 }
 
@@ -328,7 +371,7 @@ vy_module *vy_deterministic(const vy_module *m, const char *name, vy_diag *diag)
 {
     *diag = (vy_diag){0};
     vy_module *out = copy_of(m);
-    bool ok = out && vy_module_ok(out) && keep_program(out, name) && vy_order_sums(out);
+    bool ok = out && vy_module_ok(out) && keep_program(out, name) && vy_order_sums(out, false);
     if (ok) return out;
     if (out && !vy_module_ok(out))
         *diag = out->diag;

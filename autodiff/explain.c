@@ -16,7 +16,10 @@ static const char *pick(const char *const *names, size_t n, unsigned k)
     pick((const char *const[]){__VA_ARGS__},                                                       \
          sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (unsigned)(k))
 
-const char *vy_sum_kind_name(vy_sum_kind k) { return PICK(k, "zero", "store", "add", "atomic"); }
+const char *vy_sum_kind_name(vy_sum_kind k)
+{
+    return PICK(k, "zero", "store", "add", "atomic", "gather", "both", "terms", "exact");
+}
 const char *vy_adjoint_kind_name(vy_adjoint_kind k)
 {
     return PICK(k, "none", "gradient", "workspace", "array", "seed", "ones", "zero");
@@ -146,16 +149,40 @@ static void put_together(explaining *x, const vy_module *derived)
     x->failed |= x->memory->forward.space.failed || x->memory->gradient.space.failed;
 }
 
-// A step of the result that runs the program's own code: it has its domain and parameters.
+// A step of the result that runs in the program's own domain.
 static bool is_copy(const explaining *x, const vy_program *p)
 {
     const vy_program *f = x->forward;
-    if (p->overs.count != f->overs.count || p->scalars.count < f->scalars.count) return false;
+    if (p->overs.count != f->overs.count) return false;
     for (uint32_t k = 0; k < f->overs.count; k++)
         if (strcmp(p->overs.data[k].name, f->overs.data[k].name) != 0) return false;
-    for (uint32_t k = 0; k < f->scalars.count; k++)
-        if (strcmp(p->scalars.data[k].name, f->scalars.data[k].name) != 0) return false;
     return true;
+}
+
+// A step that runs none of the program's code: sums over blocks.
+static bool is_between(const explaining *x, const vy_program *p)
+{
+    for (uint32_t k = 0; k < x->gathers.notes.count; k++) {
+        const char *name = x->gathers.notes.data[k].program;
+        if (name && strcmp(name, p->name) == 0) return false;
+    }
+    return !is_copy(x, p);
+}
+
+// The step that reverses: not one that only sums.
+static const vy_program *reversing(const explaining *x)
+{
+    const vy_program *last = NULL;
+    for (uint32_t i = 0; i < x->derived->programs.count; i++) {
+        const vy_program *p = x->derived->programs.data[i];
+        bool sums = false;
+        for (uint32_t k = 0; k < x->gathers.notes.count && !sums; k++) {
+            const char *name = x->gathers.notes.data[k].program;
+            sums = name && strcmp(name, p->name) == 0;
+        }
+        if (!sums || !last || i + 1 == x->derived->programs.count) last = sums && last ? last : p;
+    }
+    return last;
 }
 
 static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *sizes)
@@ -165,16 +192,52 @@ static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *
     vy_sizes mapped;
     if (!sizes) sizes = &unknown;
     if (!vy_count_make(&x->memory->forward, x->forward, sizes)) return false;
-    for (uint32_t i = 0; i + 1 < derived->programs.count; i++) {
+    // Steps of other domains have other invocations: what one of those does is that of `result`.
+    for (uint32_t i = 0; i < derived->programs.count; i++) {
         const vy_program *p = derived->programs.data[i];
-        if (!is_copy(x, p)) continue;
+        if (p == x->result || is_between(x, p)) continue;
+        if (!is_copy(x, p)) memset(g->each, 0, sizeof g->each);
         if (!map_sizes(x, p, sizes, &mapped) || !vy_count_add(g, p, &mapped)) return false;
+        if (!is_copy(x, p)) memset(g->each, 0, sizeof g->each);
     }
     if (x->signature) {
         if (!map_sizes(x, x->signature, sizes, &mapped)) return false;
         x->signature_dims = vy_count_dims(g, x->signature, &mapped);
     }
     return map_sizes(x, x->result, sizes, &mapped) && vy_count_add(g, x->result, &mapped);
+}
+
+// ------------------------------------------------------------------------------------ ordered sums
+// What became of the atomic additions to gradient g: its total is made of parts or of accumulators.
+static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
+{
+    vy_sum_kind was = g->sum;
+    if (was != VY_SUM_ATOMIC && was != VY_SUM_BOTH) return;
+    for (uint32_t i = 0; i < ordered->programs.count && g->sum == was; i++) {
+        const vy_program *p = ordered->programs.data[i];
+        uint32_t id = vy_program_find_buffer(p, g->name).id;
+        if (!id || p->buffers.data[id].cls == VY_IN) continue;
+        for (uint32_t b = 1; b < p->buffers.count && g->sum == was; b++) {
+            const vy_buf *from = &p->buffers.data[b];
+            if (from->cls != VY_IN) continue;
+            if (strncmp(from->name, "sums", 4) == 0) g->sum = VY_SUM_EXACT;
+            if (strncmp(from->name, "parts", 5) == 0) g->sum = VY_SUM_TERMS;
+        }
+    }
+}
+
+// The explanation is of the result before its sums were ordered; this is what ordering changed.
+static void explain_order(explaining *x, const vy_module *ordered)
+{
+    vy_explanation *e = x->e;
+    const char **steps = vy_explain_array(x, ordered->programs.count, sizeof *steps);
+    if (!steps) return;
+    for (uint32_t i = 0; i < ordered->programs.count; i++)
+        steps[i] = vy_explain_text(x, ordered->programs.data[i]->name);
+    e->steps = steps;
+    e->step_count = ordered->programs.count;
+    for (uint32_t i = 0; i < e->gradient_count; i++) // the list is ours
+        how_ordered(ordered, (vy_explain_gradient *)&e->gradients[i]);
 }
 
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
@@ -186,26 +249,34 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     if (e) *e = (vy_explanation){.memory = memory};
     if (memory) *memory = (explain_memory){0};
     explaining x = {.e = e, .memory = memory, .failed = !e || !memory};
-    vy_module *derived = NULL, *forward = NULL;
-    if (!x.failed) {
-        x.notes.arena = &memory->arena;
-        reverse_observer observer = {vy_notes_take, &x.notes};
-        derived = vy_grad_observed(m, options, &observer, diag);
+    vy_module *derived = NULL, *forward = NULL, *ordered = NULL;
+    vy_grad_options plain = options ? *options : (vy_grad_options){0};
+    plain.deterministic = false;
+    if (options && options->deterministic && !(ordered = vy_grad(m, options, diag)))
+        x.failed = diag->severity != VY_ERROR;
+    if (!x.failed && diag->severity != VY_ERROR) {
+        x.notes.arena = x.gathers.arena = &memory->arena;
+        reverse_observer observer = {vy_notes_take, &x.notes, &x.gathers};
+        derived = vy_grad_observed(m, &plain, &observer, diag);
         if (derived && !vy_optimize(derived, optimize)) *diag = derived->diag;
         if (derived && vy_module_ok(derived))
             forward = optimised_forward(source_program(m, options), optimize, diag);
     }
     if (forward && !x.notes.failed) {
         x.forward = forward->programs.data[0];
-        x.result = derived->programs.data[derived->programs.count - 1];
+        x.derived = derived;
+        x.result = reversing(&x);
         if (derived->pipelines.count) x.signature = derived->pipelines.data[0]->signature;
         if (count_both(&x, derived, sizes))
             put_together(&x, derived);
         else
             x.failed = true;
+        if (ordered && !x.failed) explain_order(&x, ordered);
     }
     x.failed |= x.notes.failed;
     vy_notes_free(&x.notes);
+    vy_vec_free(&x.gathers.notes);
+    vy_module_free(ordered);
     vy_module_free(derived);
     vy_module_free(forward);
     if (forward && !x.failed) return e;

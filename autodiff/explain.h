@@ -17,8 +17,13 @@ typedef enum vy_sum_kind {
     VY_SUM_STORE,  // stored: every element belongs to one invocation, which reaches it once
     VY_SUM_ADD,    // read, added to, written: every element belongs to one invocation
     VY_SUM_ATOMIC, // atomic additions: several invocations may reach one element
+    VY_SUM_GATHER, // a program over its elements sums what reaches them
+    VY_SUM_BOTH,   // of what reaches it some is added atomically, then such a program adds the rest
+    VY_SUM_TERMS,  // deterministic: each invocation keeps a term, programs of their own add them up
+    VY_SUM_EXACT,  // deterministic: exact accumulators of integers, rounded by a program of its own
 } vy_sum_kind;
-VY_API const char *vy_sum_kind_name(vy_sum_kind k); // "zero", "store", "add", "atomic"
+// "zero", "store", "add", "atomic", "gather", "both", "terms", "exact"
+VY_API const char *vy_sum_kind_name(vy_sum_kind k);
 
 // Where the adjoint of a buffer lives.
 typedef enum vy_adjoint_kind {
@@ -69,6 +74,13 @@ typedef struct vy_explain_gradient {
     const char *variable; // ATOMIC: no axis of the buffer is this domain variable in every access;
                           // NULL: the program has no domain
     uint32_t line;        // … the first access where none is; 0: not known
+    // GATHER, BOTH, ATOMIC where several invocations may reach one element:
+    const char *program; // that sums; NULL: none
+    const char
+        *map; // the first place that is summed: { domain and loops → element }, by isl; or NULL
+    const char
+        *why; // why the first place that is not summed so is not: completes "the access …"; or NULL
+    uint32_t why_line; // … its line
 } vy_explain_gradient;
 
 typedef struct vy_explain_buffer { // of the forward program

@@ -3,6 +3,7 @@
 #ifndef VYRE_EXPLAIN_BUILD_H
 #define VYRE_EXPLAIN_BUILD_H
 
+#include "gather.h"
 #include "ir/count.h"
 #include "notes.h"
 
@@ -26,6 +27,8 @@ typedef struct explaining {
     vy_explanation *e;
     explain_memory *memory;
     notes notes;
+    vy_gather_notes gathers;
+    const vy_module *derived;           // optimised
     const vy_program *forward, *result; // optimised; result: the program that reverses
     const vy_program *signature;        // of a result in several steps; else NULL
     const vy_poly *signature_dims;      // in memory->gradient

@@ -62,6 +62,8 @@ static void take_copies(explaining *x, const vy_count *c, bool forward, tally_ve
         const vy_program *p = l->program;
         if (!l->opener) continue;
         const vy_inst *o = &p->insts.data[l->opener];
+        if (!o->line && x->gathers.notes.count)
+            continue; // made by a gather: over what reaches an element
         tally t = {.line = o->line, .column = o->column};
         t.note = find_note(&x->notes, o->line, o->column);
         t.name = o->op == VY_OP_WHILE ? "while"

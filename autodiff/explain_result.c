@@ -81,9 +81,8 @@ static void why_atomic(const explaining *x, uint32_t buffer, vy_explain_gradient
     }
 }
 
-static void how_summed(const explaining *x, uint32_t buffer, vy_explain_gradient *g)
+static void how_summed(const vy_program *p, uint32_t buffer, vy_explain_gradient *g)
 {
-    const vy_program *p = x->result;
     bool loads = false, atomic = false, owned = false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
@@ -100,26 +99,60 @@ static void how_summed(const explaining *x, uint32_t buffer, vy_explain_gradient
                               : VY_SUM_STORE;
 }
 
+// The step that writes a buffer first: with what @init says.
+static const vy_program *writer_of(const explaining *x, const char *name)
+{
+    for (uint32_t i = 0; i < x->derived->programs.count; i++) {
+        const vy_program *p = x->derived->programs.data[i];
+        uint32_t own = vy_program_find_buffer(p, name).id;
+        for (uint32_t id = 1; own && id < p->insts.count; id++)
+            if (p->insts.data[id].aux == own &&
+                vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
+                return p;
+    }
+    return x->result;
+}
+
+static void explain_gather(explaining *x, vy_explain_gradient *g)
+{
+    const vy_gather_note *n = NULL;
+    for (uint32_t k = 0; k < x->gathers.notes.count; k++)
+        if (strcmp(x->gathers.notes.data[k].buffer, g->name) == 0) n = &x->gathers.notes.data[k];
+    if (!n) return;
+    if (n->gathered) g->sum = n->gathered == n->sites ? VY_SUM_GATHER : VY_SUM_BOTH;
+    g->program = n->program;
+    g->map = n->map;
+    g->why = n->why;
+    g->why_line = n->line;
+}
+
+static void explain_gradient(explaining *x, const note_gradient *note, vy_explain_gradient *g)
+{
+    *g = (vy_explain_gradient){.name = note->name, .of = note->of, .start = "zero", .shape = ""};
+    const vy_program *p = writer_of(x, note->name);
+    uint32_t id = vy_program_find_buffer(p, note->name).id;
+    if (!id && x->signature) { // nobody writes it
+        p = x->signature;
+        id = vy_program_find_buffer(p, note->name).id;
+    }
+    if (!id) return;
+    const vy_buf *b = &p->buffers.data[id];
+    g->type = b->type;
+    g->shape = vy_explain_shape(x, p, id);
+    if (b->init == VY_INIT_ONES) g->start = "ones";
+    if (b->init == VY_INIT_COPY) g->start = vy_explain_text(x, b->init_from);
+    how_summed(p, id, g);
+    if (g->sum == VY_SUM_ATOMIC && p == x->result) why_atomic(x, id, g);
+    if (g->variable) g->variable = vy_explain_text(x, g->variable);
+    explain_gather(x, g);
+}
+
 void vy_explain_gradients(explaining *x)
 {
     const notes *n = &x->notes;
     vy_explain_gradient *list = vy_explain_array(x, n->gradients.count, sizeof *list);
-    for (uint32_t i = 0; list && i < n->gradients.count; i++) {
-        const note_gradient *note = &n->gradients.data[i];
-        uint32_t id = vy_explain_find(x, note->name);
-        const vy_buf *b = &x->result->buffers.data[id];
-        vy_explain_gradient *g = &list[i];
-        *g =
-            (vy_explain_gradient){.name = note->name, .of = note->of, .start = "zero", .shape = ""};
-        if (!id) continue;
-        g->type = b->type;
-        g->shape = vy_explain_shape(x, x->result, id);
-        if (b->init == VY_INIT_ONES) g->start = "ones";
-        if (b->init == VY_INIT_COPY) g->start = vy_explain_text(x, b->init_from);
-        how_summed(x, id, g);
-        if (g->sum == VY_SUM_ATOMIC) why_atomic(x, id, g);
-        if (g->variable) g->variable = vy_explain_text(x, g->variable);
-    }
+    for (uint32_t i = 0; list && i < n->gradients.count; i++)
+        explain_gradient(x, &n->gradients.data[i], &list[i]);
     x->e->gradients = list;
     x->e->gradient_count = n->gradients.count;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// grad.c: reverse mode, the driver.
+// grad.c: reverse mode, the driver of one differentiation.
 //
-//   1. a copy of the primal is simplified (loads forwarded, short loops unrolled, invariants hoisted:
-//      a hoisted load has one adjoint addition instead of one per iteration)
+//   1. what has a better derivative in another form is rewritten
 //   2. activity, masks
 //   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
-#include "reverse.h"
+//   6. sums over invocations become programs of their own (gather.h), or get an order (deterministic.h)
+#include "extremum.h"
+#include "gather.h"
 #include "rescale.h"
+#include "reverse.h"
 #include "segment.h"
 #include "subgroup.h"
 #include "winner.h"
@@ -43,7 +45,7 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 // clang-format off
 #define TABLES(T)                                                                                  \
     T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(together, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
+    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(own, n) T(together, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -145,17 +147,7 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
     return found;
 }
 
-// -------------------------------------------------------------------------------------- entry point
-static bool simplify_primal(vy_program *p)
-{
-    vy_opt_options options = {.level = 2};
-    vy_pass_context c = {.options = &options};
-    // Arrays with constant indices become values: a checkpoint keeps those that live into it.
-    return vy_pass_forward(p, &c) && vy_pass_unroll(p, &c) && vy_pass_scalarise(p, &c) &&
-           vy_pass_forward(p, &c) && vy_pass_dse(p, &c) && vy_pass_licm(p, &c) &&
-           vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c);
-}
-
+// -------------------------------------------------------------------------------------- one attempt
 // What this form cannot do yet is refused before anything is built.
 static void refuse_unsupported(reverse *r)
 {
@@ -244,11 +236,12 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     vy_reverse_choose(r, source);
     if (r->failed) return NULL;
     vy_activity(r);
-    vy_phases(r);
+    vy_find_phased(r);
     refuse_unsupported(r);
     if (r->failed) return NULL;
     vy_masks(r);
-    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_exclusive(r))
+    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_own(r) ||
+        !vy_exclusive(r))
         return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
@@ -288,23 +281,34 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
         if (!r->failed) vy_activity(r);
         active = r->failed ? NULL : zeroed(r, primal->insts.count, 1);
     }
-    for (uint32_t id = 1; active && id < primal->insts.count; id++)
+    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
+        const vy_inst *i = &primal->insts.data[id];
         active[id] = vy_is_active(r, id);
+        if (vy_op_is_atomic((vy_op)i->op)) // its memory has
+            active[id] = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                         vy_type_is_float(primal->buffers.data[i->aux].type);
+    }
     restart(r);
     bool ok = active && pass(primal, active);
     vy_free(active);
     return ok;
 }
 
-// Differentiates the primal, cutting loops into segments as often as asked for.
-static bool differentiate(vy_program *primal, const vy_program *source,
-                          const reverse_observer *observer, reverse *r)
+// What has a better derivative in another form: see subgroup.h, rescale.h, winner.h, extremum.h.
+static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
+    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
+    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
+}
+
+bool vy_differentiate(vy_program *primal, const vy_program *source,
+                      const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
     vy_program *p = NULL;
-    bool ready = !vy_has_subgroup(primal) || rewrite(r, primal, source, vy_subgroup_prepare);
-    ready = ready && (!vy_has_rescaling(primal) || rewrite(r, primal, source, vy_rescale));
-    ready = ready && (!vy_has_winner(primal) || rewrite(r, primal, source, vy_winner));
+    bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->counters)) break;
         r->hints = hints;
@@ -322,79 +326,13 @@ static bool differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p) && (!r->options->deterministic || vy_order_sums(r->out));
+    bool ok = p && vy_reverse_result(r, p);
+    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1],
+                       r->options->frugal || r->options->checkpoint,
+                       observer ? observer->gathers : NULL);
+    ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);
     vy_free(hints);
     return ok;
-}
-
-static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
-{
-    uint32_t n = m->programs.count;
-    const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
-    if (p) return p;
-    const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
-    if (pipeline)
-        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, pipeline->line, 0,
-                    "differentiate the programs it dispatches",
-                    "`%s` is a pipeline; pipelines cannot be differentiated yet", name);
-    else if (name)
-        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
-    else
-        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,
-                    n ? "the module has several programs" : "the module has no program");
-    return NULL;
-}
-
-// The result starts as an empty module that shows places in the same source.
-static vy_module *result_module(const vy_module *m)
-{
-    vy_module *out = vy_module_new();
-    if (!out) return NULL;
-    out->order = m->order + 1;
-    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
-    if (!out->file) {
-        vy_module_free(out);
-        return NULL;
-    }
-    return out;
-}
-
-vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
-                            const reverse_observer *observer, vy_diag *diag)
-{
-    static const vy_grad_options defaults = {0};
-    if (!options) options = &defaults;
-    *diag = (vy_diag){0};
-    if (!vy_module_ok(m)) {
-        *diag = m->diag;
-        return NULL;
-    }
-    const vy_program *source = choose_program(m, options->program, diag);
-    if (!source) return NULL;
-    vy_module *out = result_module(m), *scratch = vy_module_new();
-    vy_program *primal = out && scratch ? vy_program_clone(source, scratch) : NULL;
-    bool ok = primal && simplify_primal(primal);
-    if (ok) {
-        reverse r = {.p = primal, .options = options, .out = out};
-        ok = differentiate(primal, source, observer, &r);
-    }
-    if (!ok) {
-        if (out && !vy_module_ok(out))
-            *diag = out->diag;
-        else if (scratch && !vy_module_ok(scratch))
-            *diag = scratch->diag;
-        else
-            vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-        vy_module_free(out);
-        out = NULL;
-    }
-    vy_program_free(primal);
-    vy_module_free(scratch);
-    return out;
-}
-
-vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
-{
-    return vy_grad_observed(m, options, NULL, diag);
 }

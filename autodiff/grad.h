@@ -9,6 +9,13 @@
 extern "C" {
 #endif
 
+// How a gradient is added up where several invocations reach one element.
+typedef enum vy_accumulate {
+    VY_ACCUMULATE_AUTO, // by programs over its elements, which sum what reaches them, where that pays
+    VY_ACCUMULATE_ATOMIC, // by atomic additions: the result is one program wherever it can be, and has no
+                          // compiler-made buffers but tapes, so it can be differentiated again
+} vy_accumulate;
+
 // Zero-initialised means defaults.
 typedef struct vy_grad_options {
     const char *program;   // NULL: the only program of the module
@@ -19,12 +26,15 @@ typedef struct vy_grad_options {
     bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
     bool with_value;    // also write the forward outputs
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h
-    bool frugal;        // keep only what cannot be computed again, however long that takes
+    bool
+        lean_sums; // deterministic: accumulators only, where terms of all invocations take too much
+    bool frugal;   // keep only what cannot be computed again, however long that takes
     // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1: long
     // loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the same again
     // inside and across the segments (fourth roots, eighth roots); implies frugal.  Any number is fine;
     // cutting stops where nothing is left to cut.
     uint32_t checkpoint;
+    vy_accumulate accumulate;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one

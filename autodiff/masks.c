@@ -20,6 +20,7 @@
 // so counting is by assumption: all values count always until every use that made them do so is gone.
 // Each use is taken away once, hence linear.
 #include "ir/range.h"
+#include "extremum.h"
 #include "subgroup.h"
 
 typedef struct masks {
@@ -107,7 +108,7 @@ static void change_uses(masks *m, uint32_t id, int by)
     } else if (vy_op_is_memory(op)) {
         bool active = (m->r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
         if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->maskable[id])
-            change_near(m, id, vy_arg(m->r->p, id, i->nargs - 1), by);
+            change_near(m, id, vy_arg(m->r->p, id, m->r->p->buffers.data[i->aux].rank), by);
     } else if (vy_op_infos[op].effect != VY_CTRL && vy_is_active(m->r, id)) {
         for (uint32_t k = 0; k < i->nargs; k++)
             if (!is_chosen(m->r, id, k)) change_near(m, id, vy_arg(m->r->p, id, k), by);
@@ -124,7 +125,8 @@ static bool find_loose_stores(masks *m, vy_arena *arena)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
-            m->r->maskable[id] = !proved[id] || m->r->buffers[p->insts.data[id].aux].shadowed;
+            m->r->maskable[id] = !proved[id] || m->r->buffers[p->insts.data[id].aux].shadowed ||
+                                 vy_is_extremum(op); // one candidate wins
     }
     return true;
 }

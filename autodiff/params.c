@@ -13,7 +13,7 @@
 //   out             if each element is stored at most once and never read: the cotangent itself
 //                   (nothing at all when it is 1); else  @workspace @init(grad_x | ones) adj_x: inout
 //   local, shared   adj_x, an array again
-#include "reverse.h"
+#include "extremum.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static bool is_simple(const reverse *r, uint32_t buffer)
          id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (i->aux != buffer || vy_op_infos[i->op].effect != VY_WRITE) continue;
-        if (i->op == VY_OP_ATOMIC_ADD) {
+        if (i->op == VY_OP_ATOMIC_ADD || vy_is_extremum((vy_op)i->op)) {
             adds = true;
             continue;
         }
@@ -140,6 +140,11 @@ static void scan_buffers(reverse *r)
             if (!info->first_write) info->first_write = id;
             info->last_write = id;
         }
+        const vy_buf *buf = &r->p->buffers.data[i->aux];
+        bool active = (info->activity & ACTIVE) == ACTIVE && vy_type_is_float(buf->type);
+        if (!active || !vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;
+        info->extremum = true;
+        info->events |= i->nargs > buf->rank + 1;
     }
     // Loads that certainly see the initial contents.
     for (uint32_t i = 1; i < r->p->buffers.count; i++) r->buffers[i].early = true;
@@ -243,6 +248,13 @@ static const char *derived_name(reverse *r, const char *prefix, const char *name
     vy_fail_oom(r->out);
     r->failed = true;
     return "";
+}
+
+uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
+                              const char *from)
+{
+    const char *name = derived_name(r, prefix, vy_buffer_name(r, like));
+    return r->failed ? 0 : declare_workspace(r, name, like, init, from);
 }
 
 static void declare_primal_inputs(reverse *r)
@@ -390,6 +402,7 @@ static void declare_workspaces(reverse *r)
         if (buf->cls != VY_IN && is_active_buffer(r, i) && !info->wrt)
             declare_adjoint_of_output(r, i);
         if (buf->cls != VY_IN) declare_shadow(r, i);
+        vy_extremum_declare(r, i);
         // len() of an output that nothing else shows
         if (!info->twin) info->twin = info->adjoint;
     }
@@ -401,7 +414,11 @@ static void declare_for_lengths(reverse *r)
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN || r->buffers[l->index].twin) continue;
-        r->buffers[l->index].twin = declare(r, vy_buffer_name(r, l->index), VY_OUT, l->index);
+        // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
+        bool own = r->counting && !has_unknown(r, l->index);
+        const char *name = vy_buffer_name(r, l->index);
+        r->buffers[l->index].twin = own ? declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
+                                        : declare(r, name, VY_OUT, l->index);
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         reverse_buffer *info = &r->buffers[i];

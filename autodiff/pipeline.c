@@ -13,7 +13,7 @@
 //
 // The caller sees the parameters of a derivative made of one program, and no limit: what is allocated is
 // what this run needs.
-#include "reverse.h"
+#include "extremum.h"
 
 #include "ir/pipeline.h"
 
@@ -275,13 +275,14 @@ static bool make_pipeline(reverse *r, vy_program *p)
 bool vy_reverse_result(reverse *r, vy_program *p)
 {
     if (!vy_reverse_finish(r, p)) return false;
+    vy_finding asks = vy_extremum_asks(r, p); // building others forgets it
     if (!r->counters_used || !vy_program_find_buffer(p, r->base_name).id) {
         p->exact = r->p->exact; // nothing else counts for it
-        return true;
+        return vy_extremum_stages(r, p, asks);
     }
     r->out->programs.count--; // it comes last
     p->name = suffixed(r, "reverse");
-    if (p->name) return make_pipeline(r, p);
+    if (p->name) return make_pipeline(r, p) && vy_extremum_stages(r, p, asks);
     vy_program_free(p);
     return false;
 }

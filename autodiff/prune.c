@@ -61,6 +61,7 @@ static bool is_extent(const vy_program *p, uint32_t scalar)
     return false;
 }
 
+// Renumbers the scalars without number s.
 static void drop_scalar(vy_program *p, uint32_t s)
 {
     for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
@@ -80,45 +81,45 @@ static void drop_scalar(vy_program *p, uint32_t s)
     }
 }
 
-// Removes the scalars from number `first` on that are no extent of a buffer.
 void vy_drop_scalars(vy_program *p, uint32_t first)
 {
     for (uint32_t s = p->scalars.count; s-- > first;)
         if (!is_extent(p, s)) drop_scalar(p, s);
 }
 
-static bool in_code(const vy_program *p, uint32_t scalar)
+// Marks the scalars that the dimensions in use are made of; dims: scratch, one per dimension.
+static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
 {
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            dims[p->buffers.data[i].dims[k].id] = 1;
+    for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    for (uint32_t i = p->dims.count; i-- > 1;) { // operands come before their users
+        const vy_dim_node *d = &p->dims.data[i];
+        if (!dims[i]) continue;
+        if (d->op == VY_DIM_SCALAR) scalars[d->value] = 1;
+        if (d->op >= VY_DIM_ADD) dims[d->a] = dims[d->b] = 1;
+    }
+}
+
+bool vy_drop_unused_scalars(vy_program *p)
+{
+    size_t n = (size_t)p->dims.count + p->scalars.count;
+    uint8_t *dims = vy_realloc(NULL, n + 1), *scalars = dims + p->dims.count;
+    if (!dims) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(dims, 0, n + 1);
+    use_dims(p, dims, scalars);
     for (uint32_t id = 1; id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
             const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-            if (l && l->kind == VY_LEAF_SCALAR && l->index == scalar) return true;
+            if (l && l->kind == VY_LEAF_SCALAR) scalars[l->index] = 1;
         }
-    return false;
-}
-
-static bool in_dims(const vy_program *p, uint32_t scalar, const uint8_t *used)
-{
-    for (uint32_t i = 1; i < p->dims.count; i++)
-        if (used[i] && p->dims.data[i].op == VY_DIM_SCALAR && p->dims.data[i].value == scalar)
-            return true;
-    return false;
-}
-
-void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used)
-{
-    vy_drop_unused(p, true, map);
-    memset(used, 0, p->dims.count);
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
-            used[p->buffers.data[i].dims[k].id] = 1;
-    for (uint32_t k = 0; k < p->overs.count; k++) used[p->overs.data[k].extent.id] = 1;
-    for (uint32_t i = p->dims.count; i-- > 1;) { // operands come before their users
-        const vy_dim_node *d = &p->dims.data[i];
-        if (!used[i] || d->op < VY_DIM_ADD) continue;
-        used[d->a] = used[d->b] = 1;
-    }
     for (uint32_t s = p->scalars.count; s-- > 0;)
-        if (!in_dims(p, s, used) && !in_code(p, s)) drop_scalar(p, s);
+        if (!scalars[s]) drop_scalar(p, s);
+    vy_free(dims);
+    return true;
 }

@@ -10,6 +10,7 @@
 //
 // An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
+#include "extremum.h"
 #include "subgroup.h"
 
 static void replay_block(reverse *r, uint32_t first, uint32_t last);
@@ -115,6 +116,10 @@ static void replay_memory(reverse *r, uint32_t id)
     uint32_t small[SMALL];
     if (i->op == VY_OP_LOAD && r->replaying && !load_is_stable(r, id, r->replaying)) {
         r->map[id] = poison(r, id);
+        return;
+    }
+    if (info->extremum && i->op != VY_OP_LOAD) {
+        vy_extremum_replay(r, id, performs_write(r, id));
         return;
     }
     if (i->op != VY_OP_LOAD && !performs_write(r, id)) {

@@ -46,7 +46,7 @@ typedef struct stager {
 
 // Does the reverse need the barriers?  Where invocations meet in memory that has an adjoint, or that replays
 // store to again.
-void vy_phases(reverse *r)
+void vy_find_phased(reverse *r)
 {
     bool barrier = false, meet = false;
     for (uint32_t id = 1; id < r->p->insts.count; id++)

@@ -42,6 +42,10 @@ typedef struct reverse_buffer {
     uint32_t cover;   // not shadowed, as long as this load's value counts always (covered.c); or 0
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
+    // ---- memory that only one of atomic_min and atomic_max changes, see extremum.c
+    bool extremum, events;        // events: they are numbered
+    uint32_t final, winner, last; // buffers of the result
+    const char *winner_name, *last_name;
 } reverse_buffer;
 
 // A shared array that replays of `root` store to again, see restage.c.
@@ -58,6 +62,9 @@ typedef struct reverse_undo {
     uint32_t value, adjoint, mask;
 } reverse_undo;
 VY_VEC_TYPE(reverse_undo_vec, reverse_undo);
+
+// What the forward sweep being built does in place of atomic_min and atomic_max, see sweep_extremum.c.
+typedef enum vy_finding { VY_FIND_NOTHING, VY_FIND_FINAL, VY_FIND_WINNER, VY_FIND_LAST } vy_finding;
 
 typedef struct reverse {
     const vy_program *p; // the primal
@@ -77,6 +84,7 @@ typedef struct reverse {
     uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     bool phased;             // the reverse has the primal's barriers
+    uint8_t *own;            // by load: nobody else touches the element in its phase, see own.c
     uint8_t *together;       // decides about barriers: may not be kept, see together.c
     uint32_t *stage;         // by load of a shared array: see restage.c
     uint32_t *staged_at;     // by loop or checkpoint: + 1, the first of its stages
@@ -111,7 +119,8 @@ typedef struct reverse {
     uint32_t lane;   // value: the invocation's place in its block
     uint32_t number; // value: the invocation's number, of a program without a domain
     bool probing;    // replays have nothing: what is asked of them shows as poison
-    bool counting;   // what is built is the program that counts (pipeline.c)
+    bool counting;   // what is built is the program that counts (pipeline.c), or one that finds
+    vy_finding finding;
     bool failed;
 } reverse;
 
@@ -121,7 +130,14 @@ typedef struct reverse {
 typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
+    struct vy_gather_notes *gathers; // or NULL
 } reverse_observer;
+// ---- grad.c
+// Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
+// as asked for.
+bool vy_differentiate(vy_program *primal, const vy_program *source,
+                      const reverse_observer *observer, reverse *r);
+// ---- derive.c
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
 // ---- build.c
@@ -142,10 +158,10 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
 void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
-// Drops all buffers and scalars of a program that neither its code nor a shape needs.  Scratch: map by
-// buffer, used by dimension.
-void vy_drop_parameters(vy_program *p, uint32_t *map, uint8_t *used);
-void vy_drop_scalars(vy_program *p, uint32_t first);
+void vy_drop_scalars(vy_program *p,
+                     uint32_t first); // from `first` on, that are no extent of a buffer
+// Those that neither code nor a shape nor the domain needs.  False: memory.
+bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
@@ -166,6 +182,9 @@ bool vy_injective(
     reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
+// Declares workspace `prefix_NAME` of the shape of primal buffer `like`.
+uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
+                              const char *from);
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
 bool vy_stores_once(const reverse *r, uint32_t id); // every loop around the store moves its index
 // Does `outer` (0: everything) enclose instruction `id`?
@@ -184,8 +203,8 @@ bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root);
 // Can a replay of `root` compute the value (not a carried one) again?
 bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
 // ---- restage.c
-void vy_phases(reverse *r);  // fills phased
-bool vy_restage(reverse *r); // finds the stages of loads; false after an error
+void vy_find_phased(reverse *r); // fills phased
+bool vy_restage(reverse *r);     // finds the stages of loads; false after an error
 // Can a replay of `root` load what `load` (of a shared array) saw?
 bool vy_restage_finds(const reverse *r, uint32_t load, uint32_t root);
 // In the replay at hand: the array of the result to load from, or to write to; 0: not to be had, not done.
@@ -196,12 +215,16 @@ void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t lik
 // Leaves out what nobody loads from in `p`, just built: true if it must be built again.
 bool vy_restage_settle(reverse *r, const vy_program *p);
 void vy_restage_merge(const reverse *r, vy_program *p);
+// ---- barriers.c
+bool vy_reverse_barriers(const reverse *r, vy_program *p); // drops those that part nothing
 // ---- spill.c
 // Has `p`, just built, no room for its shared arrays?  True: it must be built again with adjoints elsewhere.
 bool vy_spill(reverse *r, const vy_program *p);
 uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like);
 // Writes what stands before the index of an element of the adjoint; how many.
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
+// ---- own.c
+bool vy_own(reverse *r); // fills own; false after an error
 // ---- together.c
 bool vy_together(reverse *r); // fills together; false after an error
 // After the check of a derived program failed: was it for that?  Says it of the primal then.
@@ -220,6 +243,7 @@ bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
+vy_dim vy_tape_invocations(reverse *r);  // how many invocations
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
@@ -250,6 +274,14 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 // one after it (of the result).
 bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
+// ---- known.c
+bool vy_pass_known(vy_program *p, vy_pass_context *c); // counts what only constants decide
+// ---- rerun.c
+// Can a carried value that decides about barriers be had by running its steps again?  Then vy_rerun makes
+// what it is after `times` iterations; `variable` gives the loop's variable in one of them.
+bool vy_can_rerun(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
+                  uint32_t (*variable)(reverse *r, uint32_t opener, uint32_t number));
 // ---- sweep_memory.c
 void vy_reverse_memory(reverse *r, uint32_t id);
 // Every axis of `index` (ids of the result) is inside buffer `buffer` (of the result): a bool.
@@ -261,7 +293,9 @@ bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; fals
 // `buffer` and `condition` are of the primal and of the result, `index` is of the result.
 uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
 void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
-void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition);
+// alone: no other invocation touches the element.
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
+                    bool alone);
 // A straight_through of rescale.c, whose operands are equal: the first alone is computed, here and where the
 // result is differentiated again.  One that a user wrote stays in the result.
 #define VY_EQUAL_PAIR 1 // its aux
@@ -307,6 +341,6 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 }
 
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
-bool vy_order_sums(vy_module *m);
+bool vy_order_sums(vy_module *m, bool lean);
 
 #endif

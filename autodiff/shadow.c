@@ -164,7 +164,8 @@ void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index)
 }
 
 // Invocations that read one element of a buffer all mark it: atomically, unless it is their own array.
-void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition)
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
+                    bool alone)
 {
     uint32_t shadow = r->buffers[buffer].shadow;
     uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, shadow);
@@ -172,7 +173,7 @@ void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t
     if (k && !k->u) return;
     for (uint32_t d = 0; d < rank; d++) args[d] = index[d];
     args[rank] = as_bit(r, condition);
-    if (r->p->buffers.data[buffer].cls != VY_LOCAL) {
+    if (!alone) {
         vy_emit(r->b, VY_OP_ATOMIC_OR, VY_U32, shadow, rank + 1, args);
         return;
     }

@@ -16,6 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 
+typedef struct start {
+    vy_init init;
+    const char *from;
+} start;
+
 typedef struct cut {
     vy_module *m;
     vy_pipe *q;
@@ -27,7 +32,7 @@ typedef struct cut {
     vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
     // by buffer of all stages, one after the other:
     vy_buffer *made; // intermediate; id 0: none
-    vy_init *init;   // what it starts with
+    start *start;    // what it starts with
 } cut;
 
 static void *table(vy_module *m, size_t count, size_t size)
@@ -143,18 +148,18 @@ static const char *free_name(const cut *c, const char *name, char text[300])
     return text;
 }
 
-// What the pipeline calls the buffer that `b` begins as a copy of; NULL: of none.
-static const char *origin(const cut *c, const vy_buf *b)
+// What the pipeline calls the buffer that one begins as a copy of; NULL: of none.
+static const char *origin(const cut *c, const char *from)
 {
-    if (!b->init_from) return NULL;
-    const vy_pipe_arg *a = &c->args[vy_program_find_buffer(c->whole, b->init_from).id];
+    if (!from) return NULL;
+    const vy_pipe_arg *a = &c->args[vy_program_find_buffer(c->whole, from).id];
     return c->b->p->buffers.data[a->buffer.id].name;
 }
 
 // Declares what stage k is the first to have; what it is now called the later ones find by name.
 static void declare(cut *c, uint32_t k, vy_dim *dims, vy_buffer *made)
 {
-    const vy_init *inits = c->init + (made - c->made);
+    const start *starts = c->start + (made - c->made);
     vy_program *p = c->stages[k];
     char text[300];
     for (uint32_t i = 1; i < p->buffers.count && vy_module_ok(c->m); i++) {
@@ -169,13 +174,15 @@ static void declare(cut *c, uint32_t k, vy_dim *dims, vy_buffer *made)
         }
         b->workspace = false; // a parameter, which the pipeline fills
         b->init = VY_INIT_NONE;
+        b->init_from = NULL;
         if (made[i].id) continue;
         vy_dim *shape = table(c->m, b->rank, sizeof *shape);
         for (uint32_t a = 0; shape && a < b->rank; a++) shape[a] = dim_of(c, p, dims, b->dims[a]);
         if (shape && vy_module_ok(c->m)) {
             made[i] =
                 vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
-            if (inits[i] != VY_INIT_NONE) vy_buffer_init(c->b, made[i], inits[i], origin(c, b));
+            if (starts[i].init != VY_INIT_NONE)
+                vy_buffer_init(c->b, made[i], starts[i].init, origin(c, starts[i].from));
         }
         vy_free(shape);
     }
@@ -239,15 +246,17 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
 }
 
 // What the stages' buffers start with; declared in the first pipeline, they no longer say.
-static vy_init *initial_contents(vy_module *m, vy_program *const *stages, uint32_t count)
+static start *starts_of(vy_module *m, vy_program *const *stages, uint32_t count)
 {
     uint32_t total = 0, at = 0;
     for (uint32_t k = 0; k < count; k++) total += stages[k]->buffers.count;
-    vy_init *init = table(m, total, sizeof *init);
-    for (uint32_t k = 0; init && k < count; k++)
-        for (uint32_t i = 0; i < stages[k]->buffers.count; i++)
-            init[at++] = stages[k]->buffers.data[i].init;
-    return init;
+    start *list = table(m, total, sizeof *list);
+    for (uint32_t k = 0; list && k < count; k++)
+        for (uint32_t i = 0; i < stages[k]->buffers.count; i++) {
+            const vy_buf *b = &stages[k]->buffers.data[i];
+            list[at++] = (start){b->init, b->init_from};
+        }
+    return list;
 }
 
 // ---------------------------------------------------------------------------------------- pipelines
@@ -327,8 +336,8 @@ bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stage
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .count = count};
-    c.init = initial_contents(m, stages, count);
-    bool ok = add_stages(m, stages, count) && c.init && (m->pipelines.count || wrap(m, whole));
+    c.start = starts_of(m, stages, count);
+    bool ok = add_stages(m, stages, count) && c.start && (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
         vy_pipeline *p = m->pipelines.data[l];
         // From the end: behind a step that is replaced nothing is looked at again.
@@ -338,7 +347,11 @@ bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stage
                 ok = replace_step(&c, p, i);
         }
     }
-    vy_free(c.init);
+    vy_free(c.start);
+    for (uint32_t k = 0; k < count; k++) // of whom the pipelines say it now
+        for (uint32_t i = 1; ok && i < stages[k]->buffers.count; i++)
+            if (stages[k]->buffers.data[i].init == VY_INIT_NONE)
+                stages[k]->buffers.data[i].init_from = NULL;
     remove_program(m, index);
     return ok && vy_module_ok(m);
 }

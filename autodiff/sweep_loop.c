@@ -144,12 +144,18 @@ static uint32_t variable_of(reverse *r, const loop_facts *f, uint32_t counter)
 bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
 {
     loop_facts f = facts_of(r, opener);
-    return induction_step(r, &f, k) != 0;
+    return induction_step(r, &f, k) != 0 || vy_can_rerun(r, opener, k);
 }
 
 uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
 {
     return vy_arg(r->p, opener, (r->p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0) + k);
+}
+
+static uint32_t variable_in(reverse *r, uint32_t opener, uint32_t number)
+{
+    loop_facts f = facts_of(r, opener);
+    return variable_of(r, &f, number);
 }
 
 // The value that carry k has in the iteration being reversed, where it follows from the iteration's
@@ -158,7 +164,10 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
 {
     uint32_t carry = f->opener + 1 + k, c = induction_step(r, f, k);
     vy_type type = vy_id_type(r->p, carry);
-    if (r->kept[carry] || r->probing || !c) return 0;
+    if (r->kept[carry] || r->probing) return 0;
+    if (!c && vy_can_rerun(r, f->opener, k))
+        return vy_rerun(r, f->opener, k, iteration(r, f, VY_U32, counter), variable_in);
+    if (!c) return 0;
     if (c == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
     vy_value n = {iteration(r, f, type, counter)};
     vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};

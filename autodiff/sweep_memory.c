@@ -8,7 +8,7 @@
 // All loads of one parameter add atomically, or none does (a plain store needs the proof that the
 // element is touched once); the optimiser turns atomics on elements that an invocation owns into
 // plain additions.
-#include "reverse.h"
+#include "extremum.h"
 
 // Index of the element's adjoint; how many numbers it takes.
 static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
@@ -75,7 +75,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
     vy_type type = info->type;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = g;
-    if (!once && (alone || info->cls == VY_LOCAL)) {
+    if (!once && alone) {
         uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
         args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
         once = true;
@@ -120,10 +120,11 @@ static void reverse_load(reverse *r, uint32_t id)
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
-    accumulate(r, info->adjoint, index, g, info->exclusive, once);
+    bool alone = info->exclusive || r->own[id] || cls == VY_LOCAL;
+    accumulate(r, info->adjoint, index, g, alone, once);
     if (!info->shadow) return;
     uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
-    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id);
+    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
 }
 
 // The adjoint of the element that `id` writes; for a store it is cleared, for an addition it stays.
@@ -172,8 +173,9 @@ static void refuse(reverse *r, uint32_t id)
     const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
     if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
         vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id, "reduce with max(k in a..b: e) in one invocation",
-            "%s on `%s` of values that depend on the inputs cannot be differentiated yet",
+            r, VY_E_GRAD_UNSUPPORTED, id, "find it with subgroup operations, or on a buffer",
+            "%s on shared array `%s` of values that depend on the inputs cannot be differentiated "
+            "yet",
             vy_op_infos[op].text, name);
     else
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
@@ -190,12 +192,13 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     if (op == VY_OP_ZERO) {
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
-        const reverse_buffer *info = &r->buffers[i->aux];
-        bool again = info->clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
-        if (again && info->kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
+        bool again = r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && r->buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
-    uint32_t value = vy_arg(r->p, id, i->nargs - 1);
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t rank = r->p->buffers.data[i->aux].rank;
+    uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
     if (op == VY_OP_LOAD) {
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
@@ -205,12 +208,14 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
         if (vy_is_active(r, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
-    } else if (op == VY_OP_ATOMIC_ADD) {
-        vy_reverse_fail(
-            r, VY_E_NOT_DIFFERENTIABLE, id, "do not use the old value, or cut it with stop_grad(…)",
-            "the old value of atomic_add on `%s` depends on the order of invocations and "
-            "has no derivative",
-            vy_buffer_name(r, i->aux));
+    } else if (info->extremum && !vy_is_active(r, id)) {
+        vy_extremum_reverse(r, id);
+    } else if (op == VY_OP_ATOMIC_ADD || info->extremum) {
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                        "do not use the old value, or cut it with stop_grad(…)",
+                        "the old value of %s on `%s` depends on the order of invocations and "
+                        "has no derivative",
+                        vy_op_infos[op].text, vy_buffer_name(r, i->aux));
     } else {
         refuse(r, id);
     }

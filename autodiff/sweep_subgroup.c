@@ -141,11 +141,11 @@ static bool is_alike(const reverse *r, uint32_t id, uint32_t user, uint32_t dept
 
 enum { DEPTH = 6 }; // of expressions looked into
 
-static bool is_lane(const reverse *r, uint32_t id)
+static bool is_builtin(const reverse *r, uint32_t id, vy_builtin which)
 {
     if (!VY_IS_LEAF(id)) return false;
     const vy_leaf *l = &r->p->leaves.data[VY_LEAF_INDEX(id)];
-    return l->kind == VY_LEAF_BUILTIN && l->index == VY_LANE;
+    return l->kind == VY_LEAF_BUILTIN && l->index == (uint32_t)which;
 }
 
 // lane op c, c op lane: the operand that is alike; 0: neither.
@@ -153,7 +153,17 @@ static uint32_t offset_of(const reverse *r, uint32_t k, vy_op op, bool lane_firs
 {
     if (VY_IS_LEAF(k) || r->p->insts.data[k].op != op) return 0;
     uint32_t x = vy_arg(r->p, k, !lane_first), c = vy_arg(r->p, k, lane_first);
-    return is_lane(r, x) && is_alike(r, c, user, DEPTH) ? c : 0;
+    return is_builtin(r, x, VY_LANE) && is_alike(r, c, user, DEPTH) ? c : 0;
+}
+
+// (lane + c) % subgroup_size: c; 0: not of that form.
+static uint32_t rotation_of(const reverse *r, uint32_t k, uint32_t user)
+{
+    if (VY_IS_LEAF(k) || r->p->insts.data[k].op != VY_OP_REM) return 0;
+    uint32_t sum = vy_arg(r->p, k, 0);
+    if (!is_builtin(r, vy_arg(r->p, k, 1), VY_SUBGROUP_SIZE)) return 0;
+    uint32_t c = offset_of(r, sum, VY_OP_ADD, true, user);
+    return c ? c : offset_of(r, sum, VY_OP_ADD, false, user);
 }
 
 // x of the lane that alone reads this one, and 0 where none does; of the primal's operation `id`.
@@ -177,6 +187,10 @@ static bool from_reader(reverse *r, uint32_t id, uint32_t x, uint32_t *out)
     } else if (offset_of(r, k, VY_OP_SUB, false, id) || offset_of(r, k, VY_OP_XOR, true, id) ||
                offset_of(r, k, VY_OP_XOR, false, id)) {
         at.id = vy_primal(r, k); // its own inverse
+    } else if ((c = rotation_of(r, k, id))) {
+        vy_value size = vy_builtin_value(r->b, VY_SUBGROUP_SIZE, 0);
+        vy_value back = vy_sub(r->b, size, vy_rem(r->b, (vy_value){vy_primal(r, c)}, size));
+        at = vy_rem(r->b, vy_add(r->b, at, back), size);
     } else {
         return false;
     }

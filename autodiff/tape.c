@@ -58,7 +58,7 @@ static vy_dim all_groups(reverse *r)
     return lanes == 1 ? n : vy_dim_binary(r->b, '*', n, vy_dim_const(r->b, lanes));
 }
 
-static vy_dim invocations(reverse *r)
+vy_dim vy_tape_invocations(reverse *r)
 {
     if (!r->p->overs.count) return all_groups(r);
     vy_dim n = vy_dim_const(r->b, 1);
@@ -71,7 +71,8 @@ static vy_dim invocations(reverse *r)
 
 vy_dim vy_tape_blocks(reverse *r)
 {
-    vy_dim n = vy_dim_binary(r->b, '+', invocations(r), vy_dim_const(r->b, VY_TAPE_LANES - 1));
+    vy_dim n =
+        vy_dim_binary(r->b, '+', vy_tape_invocations(r), vy_dim_const(r->b, VY_TAPE_LANES - 1));
     return vy_dim_binary(r->b, '/', n, vy_dim_const(r->b, VY_TAPE_LANES));
 }
 

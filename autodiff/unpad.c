@@ -204,11 +204,19 @@ static void copy_marker(unpad *u, uint32_t id)
     u->raw[id] = u->map[id];
 }
 
+// Stores to the lane's own arrays, which nobody sees of a padding lane; clears, which are the whole workgroup's.
+static void copy_once(unpad *u, uint32_t id)
+{
+    uint32_t *args = operands(u, id, true);
+    if (!args) return;
+    vy_copy_with(u->b, u->p, id, args, u->map);
+    u->raw[id] = u->map[id];
+}
+
 static void copy(unpad *u, uint32_t id)
 {
     const vy_inst *i = &u->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool own = vy_op_is_memory(op) && u->p->buffers.data[i->aux].cls == VY_LOCAL;
     vy_at(u->b, i->line, i->column);
     if (vy_op_infos[op].effect == VY_CTRL)
         copy_marker(u, id);
@@ -216,7 +224,10 @@ static void copy(unpad *u, uint32_t id)
         copy_subgroup(u, id);
     else if (op == VY_OP_LOAD)
         copy_load(u, id);
-    else if (vy_op_is_memory(op) && !own) // nobody sees what a padding lane's own array holds
+    else if (op == VY_OP_ZERO ||
+             (vy_op_is_memory(op) && u->p->buffers.data[i->aux].cls == VY_LOCAL))
+        copy_once(u, id);
+    else if (vy_op_is_memory(op))
         copy_guarded(u, id);
     else
         copy_pure(u, id);

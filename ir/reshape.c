@@ -36,4 +36,5 @@ void vy_reshape(vy_program *p, uint32_t lanes)
     w[0] = (w[0] + lanes - 1) / lanes * lanes;
     if (w[0] * w[1] * w[2] > EVERY_DEVICE_HAS) return;
     for (int axis = 0; axis < 3; axis++) p->workgroup[axis] = w[axis];
+    p->has_workgroup = true;
 }

@@ -7,7 +7,7 @@
 #version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(local_size_x = 64) in;
-layout(push_constant) uniform Sizes { uint B, C, H, W, O, S, P; };
+layout(push_constant) uniform Sizes { uint B, C, H, W, O, P; };
 layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) readonly buffer GradY { float grad_y[]; };
 layout(std430, binding = 2) writeonly buffer GradW { float grad_w[]; };

@@ -7,7 +7,7 @@
 #version 450
 #extension GL_KHR_shader_subgroup_ballot : require
 layout(local_size_x = 8, local_size_y = 8) in;
-layout(push_constant) uniform Sizes { uint B, C, H, W, O, S, P; };
+layout(push_constant) uniform Sizes { uint B, C, H, W, O, P; };
 layout(std430, binding = 0) readonly buffer Filters { float w[]; };
 layout(std430, binding = 1) readonly buffer GradY { float grad_y[]; };
 layout(std430, binding = 2) writeonly buffer GradX { float grad_x[]; };

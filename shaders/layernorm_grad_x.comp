@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // With h = (x − mean) s, s = 1/√(var + eps), t = ȳ gain: x̄ = s (t − mean t − h mean(t h)).  A subgroup has a row (as in
-// softmax_grad.comp).  Three passes: the mean; Σ (x − mean)², Σ t and Σ t (x − mean) together; the result.  Mean and s of
-// each row are left for layernorm_grad_columns.comp.
+// softmax_grad.comp).  Two passes: all four sums, of d = x − the row's first element, so that the variance does not come
+// from the difference of two large numbers; then the result.  Mean and s are left for layernorm_grad_columns.comp.
 #version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(local_size_x = 64) in;
@@ -17,19 +17,19 @@ void main()
     for (uint row = gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID; row < R;
          row += gl_NumWorkGroups.x * gl_NumSubgroups) {
         const uint first = row * C;
-        float sum = 0.0;
-        for (uint c = gl_SubgroupInvocationID; c < C; c += gl_SubgroupSize) sum += x[first + c];
-        const float mean = subgroupAdd(sum) / float(C);
-        float squares = 0.0, all = 0.0, along = 0.0;
+        const float origin = x[first];
+        float sum = 0.0, squares = 0.0, all = 0.0, along = 0.0;
         for (uint c = gl_SubgroupInvocationID; c < C; c += gl_SubgroupSize) {
-            const float d = x[first + c] - mean, t = grad_y[first + c] * gain[c];
+            const float d = x[first + c] - origin, t = grad_y[first + c] * gain[c];
+            sum += d;
             squares += d * d;
             all += t;
             along += t * d;
         }
-        const float s = inversesqrt(subgroupAdd(squares) / float(C) + eps);
-        all = subgroupAdd(all) / float(C);
-        along = subgroupAdd(along) * s * s / float(C);
+        const float n = float(C), middle = subgroupAdd(sum) / n, mean = origin + middle;
+        const float s = inversesqrt(max(subgroupAdd(squares) / n - middle * middle, 0.0) + eps);
+        all = subgroupAdd(all) / n;
+        along = (subgroupAdd(along) / n - middle * all) * s * s;
         for (uint c = gl_SubgroupInvocationID; c < C; c += gl_SubgroupSize)
             grad_x[first + c] = s * (grad_y[first + c] * gain[c] - all - (x[first + c] - mean) * along);
         if (subgroupElect()) rows[row] = vec2(mean, s);

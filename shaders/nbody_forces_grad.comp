@@ -11,7 +11,7 @@ layout(std430, binding = 1) readonly buffer Masses { float m[]; };
 layout(std430, binding = 2) readonly buffer GradF { float grad_F[]; };
 layout(std430, binding = 3) writeonly buffer GradP { float grad_p[]; };
 
-const uint BODIES = 2;
+const uint BODIES = 8;
 
 void main()
 {

@@ -33,6 +33,7 @@ typedef struct vy_facts {
     vy_mem_facts *buffers; // by buffer id
     bool *leaf_used;       // by leaf index
     uint32_t *partner;     // IF → ELSE → ENDIF, others 0
+    uint32_t *last_use;    // by instruction: the last one that uses it, or 0
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool barrier, subgroup;
 } vy_facts;
@@ -131,6 +132,7 @@ typedef struct vy_frame {   // an open construct
     uint32_t count, skip; // of a LOOP: iterations where they are counted, label behind its guard
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
+    bool test_first;       // LOOP: see emit_control.c
     const uint32_t *inits; // loops, while they begin
 } vy_frame;
 VY_VEC_TYPE(vy_frame_vec, vy_frame);

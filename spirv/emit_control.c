@@ -14,6 +14,10 @@
 // have left wait for the others (all of them on lavapipe), a test at the top would take all through the
 // body once more.  Then results are phis of the initial values and the next values.
 //
+// lavapipe (22.3) goes on computing values for lanes that have left, with loads that give zero, unless the
+// value shares a register with a phi of the header.  It does not where nothing in the loop reads the phi, or
+// where that is still read once the next value is there.  Loops with such a result are tested first.
+//
 // Loops continue in a block of their own, which steps and tests; of a WHILE with EXIT, results are phis
 // of the carries (left by the test) and the next values (left by keep).  Phis of a header name
 // values that do not exist yet, so their words are patched at the end of the loop.
@@ -227,6 +231,31 @@ static bool surely_runs(vy_fn *f, uint32_t i)
     return vy_type_is_signed((vy_type)inst(f, i)->type) ? from->i < to->i : from->u < to->u;
 }
 
+// The same number for all invocations?
+static bool is_alike(const vy_fn *f, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return false;
+    vy_leaf_kind kind = (vy_leaf_kind)f->p->leaves.data[VY_LEAF_INDEX(id)].kind;
+    return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR || kind == VY_LEAF_LEN;
+}
+
+// May a result be lost that lanes take with them when they leave, some before others?
+static bool is_fragile(vy_fn *f, uint32_t i)
+{
+    const uint32_t *last = f->facts->last_use;
+    const vy_inst *loop = inst(f, i);
+    bool leaves = loop->flags & VY_FLAG_EXIT;
+    bool alike = !leaves && is_alike(f, vy_arg(f->p, i, 0)) && is_alike(f, vy_arg(f->p, i, 1)) &&
+                 is_alike(f, vy_arg(f->p, i, 2));
+    uint32_t end = f->facts->partner[i];
+    for (uint32_t k = 0; !alike && k + 3 < loop->nargs; k++) {
+        uint32_t carry = i + 1 + k, next = vy_arg(f->p, end, k + leaves);
+        bool inside = !VY_IS_LEAF(next) && next > i && inst(f, next)->op != VY_OP_CARRY;
+        if (inside && last[end + 1 + k] && (!last[carry] || last[carry] > next)) return true;
+    }
+    return false;
+}
+
 static bool begin_loop(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
@@ -240,7 +269,8 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     uint32_t before = f->block, body = vy_spv_id(m);
     frame.count = c.count;
     frame.first_end = before;
-    if (m->options->test_first || surely_runs(f, i)) {
+    frame.test_first = m->options->test_first || is_fragile(f, i);
+    if (frame.test_first || surely_runs(f, i)) {
         vy_branch(f, frame.header);
     } else {
         frame.skip = vy_spv_id(m);
@@ -255,7 +285,7 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
     carry_phis(f, i, &frame, before, 3);
     loop_merge(f, &frame);
-    if (m->options->test_first) {
+    if (frame.test_first) {
         uint32_t test = vy_spv_id(m);
         vy_branch(f, test);
         vy_label(f, test);
@@ -304,7 +334,7 @@ static uint32_t count_on(vy_fn *f, const vy_frame *frame)
     c.count = frame->count;
     if (!next) next = VY_DO(f, SpvOpIAdd, t, frame->counter, frame->counter_step);
     patch(f, frame->counter_phi, next);
-    return f->m->options->test_first ? 0 : loop_test(f, &c, next);
+    return frame->test_first ? 0 : loop_test(f, &c, next);
 }
 
 static void end_loop(vy_fn *f, uint32_t i)
@@ -338,7 +368,7 @@ static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
     uint32_t otherwise = f->ids[frame->opener + 1 + k]; // the carry
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
     uint32_t next = vy_val(f, vy_arg(f->p, end, k + leaves));
-    bool tested_last = frame->counter && !f->m->options->test_first;
+    bool tested_last = frame->counter && !frame->test_first;
     if (tested_last && !frame->skip) return next;
     if (!tested_last && !leaves) return otherwise;
     if (tested_last) otherwise = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));

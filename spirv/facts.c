@@ -13,10 +13,12 @@ static bool allocate(vy_facts *f, const vy_program *p)
     size_t buffers = p->buffers.count, insts = p->insts.count, leaves = p->leaves.count;
     f->buffers = vy_realloc(NULL, (buffers + 1) * sizeof *f->buffers);
     f->partner = vy_realloc(NULL, (insts + 1) * sizeof *f->partner);
+    f->last_use = vy_realloc(NULL, (insts + 1) * sizeof *f->last_use);
     f->leaf_used = vy_realloc(NULL, leaves + 1);
-    if (!f->buffers || !f->partner || !f->leaf_used) return false;
+    if (!f->buffers || !f->partner || !f->last_use || !f->leaf_used) return false;
     memset(f->buffers, 0, (buffers + 1) * sizeof *f->buffers);
     memset(f->partner, 0, (insts + 1) * sizeof *f->partner);
+    memset(f->last_use, 0, (insts + 1) * sizeof *f->last_use);
     memset(f->leaf_used, 0, leaves + 1);
     return true;
 }
@@ -48,7 +50,10 @@ static bool scan(vy_facts *f, const vy_program *p)
         vy_op op = (vy_op)in->op;
         const uint32_t *args = vy_args(p, i);
         for (uint32_t k = 0; k < in->nargs; k++)
-            if (VY_IS_LEAF(args[k])) f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
+            if (VY_IS_LEAF(args[k]))
+                f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
+            else
+                f->last_use[args[k]] = i;
         if (vy_op_is_memory(op)) note_memory(f, p, in);
         if (op == VY_OP_BARRIER || vy_clears_shared(p, i)) f->barrier = true;
         if (vy_op_is_subgroup(op)) f->subgroup = true;
@@ -136,6 +141,7 @@ void vy_facts_free(vy_facts *f)
 {
     vy_free(f->buffers);
     vy_free(f->partner);
+    vy_free(f->last_use);
     vy_free(f->leaf_used);
     vy_free(f->uniform);
     *f = (vy_facts){0};

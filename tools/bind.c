@@ -209,7 +209,7 @@ bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
     uint64_t total = 0;
     if (!limit) limit = (uint64_t)1 << 30;
     b->limit = limit;
-    if (b->what.pipeline) return true;
+    // Of a pipeline, what is known before it runs; the run counts again.
     for (uint32_t i = 1; i <= vy_program_buffer_count(b->program); i++) {
         const vy_buffer_info info = vy_program_buffer(b->program, (vy_buffer){i});
         if (!info.workspace) continue;
@@ -217,6 +217,8 @@ bool binding_tape(binding *b, uint64_t limit, vy_diag *d)
         for (uint32_t k = 0; k < info.rank; k++) {
             const uint32_t dim = info.dims[k].id;
             const bool known = b->dim_states[dim] == VY_DIM_IS_KNOWN && b->dims[dim] >= 0;
+            if (!known && b->what.pipeline) bytes = 0;
+            if (!bytes) break;
             if (!known || __builtin_mul_overflow(bytes, (uint64_t)b->dims[dim], &bytes))
                 bytes = UINT64_MAX; // the run says what is wrong with the shape
             if (bytes == UINT64_MAX) break;

@@ -17,6 +17,7 @@ typedef struct command {
     vy_module *module;  // parsed
     vy_module *derived; // by derive(), if it was
     vy_module *ordered; // by order_sums(), if it was
+    bool lean;          // --deterministic: terms of all invocations take more than the tape limit
     uint32_t
         storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
     text out;    // goes to stdout when everything went well

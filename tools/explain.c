@@ -80,7 +80,8 @@ double explain_ratio(const vy_explanation *e)
 {
     const vy_amount *f = &e->forward.all_flops, *g = &e->gradient.all_flops;
     const bool constants = e->forward.each_flops.known && e->gradient.each_flops.known;
-    if (constants) f = &e->forward.each_flops, g = &e->gradient.each_flops;
+    if (constants && !(f->known && g->known))
+        f = &e->forward.each_flops, g = &e->gradient.each_flops;
     return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
 }
 
@@ -103,6 +104,26 @@ static void put_sum(const vy_explain_gradient *g, text *out)
             text_printf(out, "no axis is `%s` in every access", g->variable);
         if (g->line) text_printf(out, ", see line %u", g->line);
         break;
+    case VY_SUM_TERMS:
+    case VY_SUM_EXACT:
+        text_puts(out,
+                  g->sum == VY_SUM_TERMS
+                      ? "a term from each invocation, added up in a fixed order by other programs"
+                      : "exact accumulators of integers, rounded once by another program");
+        if (g->program)
+            text_printf(out, ", then %s sums what else reaches each element", g->program);
+        break;
+    case VY_SUM_GATHER:
+        text_printf(out, "gathered: %s sums what reaches each element", g->program);
+        break;
+    case VY_SUM_BOTH:
+        text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
+        break;
+    }
+    if (g->map) text_printf(out, ", of %s", g->map);
+    if (g->why) {
+        text_printf(out, "; not gathered: the access %s", g->why);
+        if (g->why_line) text_printf(out, " (line %u)", g->why_line);
     }
     if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
     text_puts(out, "\n");
@@ -154,6 +175,8 @@ static void put_adjoints(const vy_explanation *e, text *out)
         put_cell(b->name, width, out);
         if (b->adjoint == VY_ADJOINT_ARRAY && !b->adjoint_name)
             text_puts(out, "in values, element by element");
+        else if (b->adjoint == VY_ADJOINT_ARRAY && b->cls == VY_SHARED)
+            text_puts(out, "in the shared array ");
         else
             text_puts(out, words[b->adjoint]);
         if (b->adjoint_name) text_puts(out, b->adjoint_name);

@@ -40,7 +40,7 @@ typedef struct options {
     names set, in, out, ct, dot; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
-    int seed, checkpoint, color, engine, eval_type, level, target;
+    int seed, accumulate, checkpoint, color, engine, eval_type, level, target;
     uint64_t tape_limit, order, subgroup_size, shuffle, runs, samples;
     names owned; // strings of ours among the above
 } options;

@@ -200,7 +200,10 @@ static bool note_definition(module *m, size_t at)
     const uint32_t id = type ? word(m, at, 1) : word(m, at, 2);
     if (op == SpvOpSpecConstant)
         return refuse(m, "write a `const`", "a specialisation constant, id", id);
-    if ((!type && op != SpvOpConstant && op != SpvOpVariable) || !id || id >= m->bound) return true;
+    if (!type && op != SpvOpConstant && op != SpvOpVariable) return true;
+    if (!id || id >= m->bound)
+        return refuse(m, "compile it with glslangValidator -V", "no SPIR-V: beyond its bound is id",
+                      id);
     m->entities[id].at = at;
     if (type) m->entities[id].bytes = bytes_of(m, at);
     return true;
@@ -242,7 +245,7 @@ bool shader_read(shader *s, const uint32_t *words, size_t count, const char *pat
 {
     *s = (shader){0};
     module m = {.words = words, .count = count, .path = path, .d = d};
-    if (count <= HEADER || words[3] > 0x400000)
+    if (count <= HEADER || words[3] > 0x400000 || words[4]) // the last one is reserved
         return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.200s: no SPIR-V", path);
     m.bound = words[3];
     s->version = words[1];

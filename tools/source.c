@@ -91,8 +91,10 @@ bool grad_request(const command *c, runnable from, bool again, bool seeded, name
                            .seed_buffer = seeded,
                            .with_value = o->with_value,
                            .deterministic = o->deterministic,
+                           .lean_sums = c->lean,
                            .frugal = storage > 0,
-                           .checkpoint = storage > 1 ? storage - 1 : 0};
+                           .checkpoint = storage > 1 ? storage - 1 : 0,
+                           .accumulate = (vy_accumulate)o->accumulate};
     bool ok = true;
     for (uint32_t i = 1; again && i <= vy_program_buffer_count(p); i++) {
         vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
@@ -112,6 +114,7 @@ static vy_module *derive_once(const command *c, const vy_module *m, runnable fro
     names results = {0};
     bool ok = grad_request(c, from, done > 0, seeded, &results, &g, d);
     g.deterministic &= done + 1 == c->o.order; // what is derived again adds by atomics
+    if (done + 1 < c->o.order) g.accumulate = VY_ACCUMULATE_ATOMIC;
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) fail_memory(d); // unless it said why
     names_free(&results);
@@ -136,9 +139,14 @@ bool derive_with_less(command *c, vy_diag *d)
     bool tape = false;
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
-    if (!tape || c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)
+    const bool terms = c->o.deterministic && !c->lean;
+    if (!tape ||
+        (!terms && (c->o.checkpoint != CHECKPOINT_AUTO || c->storage >= MOST || c->o.order > 1)))
         return false;
-    c->storage++;
+    if (terms)
+        c->lean = true;
+    else
+        c->storage++;
     vy_module_free(c->derived);
     c->derived = NULL;
     *d = (vy_diag){0};

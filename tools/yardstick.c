@@ -135,6 +135,17 @@ static bool find_words(const char *plan, const char *name, text *path, vy_diag *
                 "there is no %.80s.spv beside the plan or in %.200s/../shaders", name, own);
 }
 
+// spirv-val's findings are about somebody else's module here, not about ours.
+static bool valid(const vy_kernel *k, const char *path, vy_diag *d)
+{
+    vy_diag why = {0};
+    if (vy_spirv_validate(k->words, k->word_count, VY_VULKAN_1_3, &why)) return true;
+    if (why.blame == VY_BLAME_SYSTEM && strcmp(why.code, "E0604")) return *d = why, false;
+    const char *text = why.text + (strncmp(why.text, "internal: ", 10) ? 0 : 10);
+    return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.120s: %.*s", path,
+                (int)strcspn(text, "\n"), text);
+}
+
 static bool take_shader(yardstick *y, uint32_t i, const char *plan, text *path, vy_diag *d)
 {
     vy_kernel *k = &y->kernels[i];
@@ -147,7 +158,7 @@ static bool take_shader(yardstick *y, uint32_t i, const char *plan, text *path, 
                     path->data);
     k->words = (const uint32_t *)t->data; // from malloc, so aligned
     k->word_count = t->size / 4;
-    if (!vy_spirv_validate(k->words, k->word_count, VY_VULKAN_1_3, d)) return false;
+    if (!valid(k, path->data, d)) return false;
     const vy_program *p = vy_module_find(y->module, k->name);
     keep_scalars(k);
     const bool ok = shader_read(&s, k->words, k->word_count, path->data, d) && fit(p, k, &s, d);

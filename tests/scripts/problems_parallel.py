@@ -59,8 +59,8 @@ CASES = [
     Case("ba", "cost", "ba", ["cams", "X", "w"], BA[3:], ["f"], 2e-5, 1e-13),
     Case("nbody", "energy", "nbody", ["p", "m"], [], ["U"], 5e-6, 1e-14, NBODY),
     Case("nbody", "forces", "nbody", ["p", "m"], [], ["F"], 1e-5, 3e-14, NBODY, ct=True, prefix="F_"),
-    Case("conv2d", "conv2d", "conv2d", ["x", "w", "bias"], [], ["y"], 5e-6, 1e-14, ["S=2", "P=1"], ct=True),
-    Case("conv2d", "conv2d", "conv2d_full", ["x", "w", "bias"], [], ["y"], 5e-6, 1e-14, ["S=1", "P=2"], ct=True),
+    Case("conv2d_strided", "conv2d", "conv2d", ["x", "w", "bias"], [], ["y"], 5e-6, 1e-14, ["P=1"], ct=True),
+    Case("conv2d", "conv2d", "conv2d_full", ["x", "w", "bias"], [], ["y"], 5e-6, 1e-14, ["P=2"], ct=True),
     Case("softmax", "softmax", "softmax", ["x"], [], ["y"], 1e-5, 4e-14, ct=True),
     Case("softmax", "softmax_group", "softmax", ["x"], [], ["y"], 5e-6, 1e-14, ct=True),
     Case("layernorm", "layernorm", "layernorm", ["x", "gain", "bias"], [], ["y"], 5e-6, 1e-14, NORM, ct=True),
@@ -69,6 +69,7 @@ CASES = [
 DATA = {"ba": ["make_ba.py", "random"], "ba_tiny": ["make_ba.py", "tiny"], "nbody": ["make_layers.py", "nbody"],
         "conv2d": ["make_layers.py", "conv2d"], "softmax": ["make_layers.py", "softmax"],
         "conv2d_full": ["make_layers.py", "conv2d"], "layernorm": ["make_layers.py", "layernorm"]}
+CHANGED = {"conv2d_strided": ("conv2d", "S: u32 = 1", "S: u32 = 2")}  # examples with another constant
 SIZES = {"conv2d_full": "1 2 5 4 3 3 1 2".split()}
 
 
@@ -110,8 +111,12 @@ def main():
     if "shader_float64" in listed and "shader_atomic_int64" in listed:
         runs.append(("f64", "vulkan"))
     for example in {c.example for c in CASES}:
-        with open(os.path.join(EXAMPLES, example + ".vyre"), encoding="utf-8") as f:
+        source, old, new = CHANGED.get(example, (example, "", ""))
+        with open(os.path.join(EXAMPLES, source + ".vyre"), encoding="utf-8") as f:
             text = f.read()
+        if old not in text:
+            sys.exit("%s.vyre has no %s" % (source, old))
+        text = text.replace(old, new)
         for kind in ("f32", "f64"):
             with open("%s.%s.vyre" % (example, kind), "w", encoding="utf-8") as f:
                 f.write(text.replace("f32", kind))

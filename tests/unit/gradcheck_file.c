@@ -10,10 +10,12 @@
 //   primal   levels 0 … 3 give the same bits
 //   fd       the gradient against finite differences, all floats in double; inputs whose probes take
 //            another path than the centre are kinks and not compared
-//   levels   the gradient at levels 1 … 3 is that at 0, to rounding
+//   levels   the gradient at levels 1 … 3 is that at 0, to rounding; also with what devices ask for:
+//            loops in chunks, rows of workgroups made to fill lanes, sums by subgroups
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
+//   atomic, deterministic   other ways to the gradient: gradcheck_modes.c
 //   proofs   in every run: accesses proved in range are in range; additions proved exclusive, which are
 //            no atomics on a device, do not race
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
@@ -36,9 +38,9 @@ typedef struct job {
     char *text, *words; // `words` holds what c points to
     double values[8][64];
     const char *permutations[4];
-    const char *oracle; // what failed
-    double loose;       // bound of comparisons between levels
-    uint32_t compared, kinks, unreliable;
+    const char *oracle;                              // what failed
+    double loose;                                    // bound of comparisons between levels
+    uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient
 } job;
 
 static vy_eval_options launch; // groups, lanes of a subgroup: of the file that is checked
@@ -233,9 +235,13 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
-static bool optimised(vy_module *m, int level)
+// as_run: with what `run` asks for beside the level, on one device or another.
+static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level};
+    if (as_run && level == 1) o.chunk = 3;
+    if (as_run && level == 2) o.lanes = 8;
+    if (as_run && level == 3) o.subgroup_add = o.subgroup_types = true;
     if (vy_optimize(m, &o) && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,
              vy_module_diag(m)->code);
@@ -313,7 +319,8 @@ static bool check_primal(job *j, const image *x, bool typed)
     bool ok = true;
     for (int level = 0; ok && level <= 3; level++) {
         vy_module *m = parsed(j->text, "parse");
-        ok = optimised(m, level) && (level % 2 || typed || round_trip(j, m, "program", NULL));
+        ok =
+            optimised(m, level, false) && (level % 2 || typed || round_trip(j, m, "program", NULL));
         if (!ok && !j->oracle) fail(j, "optimise");
         image *run = level ? &got : &want;
         if (ok) {
@@ -512,18 +519,23 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
     return how ? fail(j, oracle) : true;
 }
 
-static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d)
+static vy_grad_options request(const job *j, const vy_module *m)
 {
     uint32_t n_of = 0, n_wrt = 0;
     while (n_of < 4 && j->c.of[n_of]) n_of++;
     while (n_wrt < 4 && j->c.wrt[n_wrt]) n_wrt++;
-    vy_grad_options o = {.program = vy_program_name(last_program(m)),
-                         .of = n_of ? j->c.of : NULL,
-                         .of_count = n_of,
-                         .wrt = n_wrt ? j->c.wrt : NULL,
-                         .wrt_count = n_wrt,
-                         .seed_buffer = j->c.seeded,
-                         .with_value = with_value};
+    return (vy_grad_options){.program = vy_program_name(last_program(m)),
+                             .of = n_of ? j->c.of : NULL,
+                             .of_count = n_of,
+                             .wrt = n_wrt ? j->c.wrt : NULL,
+                             .wrt_count = n_wrt,
+                             .seed_buffer = j->c.seeded};
+}
+
+static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d)
+{
+    vy_grad_options o = request(j, m);
+    o.with_value = with_value;
     return vy_grad(m, &o, d);
 }
 
@@ -535,7 +547,7 @@ static bool check_levels(job *j, const vy_module *m, const image *x, const image
         char which[40];
         snprintf(which, sizeof which, "-O%d", level);
         vy_module *gm = derive(j, m, false, &d), *again = NULL;
-        ok = optimised(gm, level) || fail(j, "optimise");
+        ok = optimised(gm, level, true) || fail(j, "optimise");
         ok = ok && (!level || same_gradient(j, gm, x, g, j->loose, "levels", which));
         if (ok && level % 2 == 0) {
             image mine;
@@ -582,15 +594,27 @@ static bool check_value(job *j, const vy_module *m, const image *x)
     return ok;
 }
 
+// An old value may depend on the order: what the program makes of it is its own affair.
+static bool asks_for_old_values(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_atomic((vy_op)p->insts.data[id].op) && p->insts.data[id].type != VY_VOID)
+            return true;
+    return false;
+}
+
 static bool check_primal_order(job *j, const vy_program *p, const image *x)
 {
     image m;
+    if (asks_for_old_values(p)) return true;
     copy_image(p, x, false, &m);
     bool ok = run_on(p, &m, true, NOTHING, NULL) || fail(j, "primal");
     ok = ok && check_order(j, p, x, &m, "the program");
     image_free(&m);
     return ok;
 }
+
+#include "gradcheck_modes.c"
 
 static bool check_seed(job *j, const vy_module *m, bool first)
 {
@@ -618,7 +642,8 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     }
     if (ok && gradient_of(j, gm, &x, &g, "gradient")) {
         ok = check_fd(j, p, &x, &g, of) && check_again(j, gm, &x, &g) &&
-             (!first || (check_levels(j, m, &x, &g) && check_value(j, m, &x)));
+             (!first || (check_levels(j, m, &x, &g) && check_value(j, m, &x) &&
+                         check_atomic(j, m, &x, &g) && check_deterministic(j, m, &x, &g)));
         image_free(&g);
     } else {
         ok = false;
@@ -667,8 +692,8 @@ static bool check_file(const char *path, uint32_t first, uint32_t seeds)
         ok = !(invalid = !valid(&j, m)) && check_seed(&j, m, s == 0);
     }
     if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable\n", path, j.compared, j.kinks,
-               j.unreliable);
+        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered\n", path, j.compared,
+               j.kinks, j.unreliable, j.unordered);
     else if (invalid)
         printf("%s: invalid %s\n", path, message);
     else if (strcmp(j.oracle, "refused") == 0)

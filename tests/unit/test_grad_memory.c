@@ -16,10 +16,10 @@
 static const struct {
     const char *text;
     uint32_t most; // checkpoint levels to try
-    bool pipeline; // the result is several programs
+    bool pipeline; // the result is several programs, without checkpoints
 } programs[] = {
     // a tape of a length that the parameters say, cut into segments
-    {P "{ var v = x[i]; for k in 0..N { v = sin(v) * x[k]; } y[i] = v; }", 3, false},
+    {P "{ var v = x[i]; for k in 0..N { v = sin(v) * x[k]; } y[i] = v; }", 3, true},
     // of one that the data say: three programs and a pipeline; a condition that writes
     {"fn next(m: inout f32[2], x: f32) -> f32 { m[0] = m[0] * x + x; return m[0]; } " P
      "{ local m: f32[2]; var v = x[i]; while next(m, v) < 9 { v = v * v + 1; if v > 50 { break; } } "
@@ -37,6 +37,12 @@ static const struct {
     {P "{ var v = x[i]; for k in 0..N { v = max(v, x[k] * x[k]); } y[i] = v; }", 0, false},
     // shadows: a root that is overwritten
     {P "{ y[i] = sqrt(x[i]); if x[i] <= 0 { y[i] = 0; } }", 0, false},
+    // gathers: two programs, one that takes the place of the whole, one beside atomics
+    {"program f(a: in f32[M, K], b: in f32[K * N], c: out f32[M, N], M: u32, N: u32, K: u32) "
+     "over(i: M, j: N) { c[i, j] = tanh(sum(k in 0..K: a[i, k] * b[k * N + j])); }",
+     0, true},
+    {P "{ if i > 0 { y[i] = x[i] * x[i - 1]; } }", 0, true}, // (and what writes y)
+    {P "{ y[i] = sum(k in 0..N: x[k] * x[(i + 1) % N]) * x[u32(x[i])]; }", 0, true},
     // lengths left open; no domain; an array in a loop
     {"program f(x: in f32[?], y: out f32[1]) over(i: 1) { var v = 1.0; "
      "for k in 0..len(x) { v = v * x[k] + x[k]; } y[0] = v; }",
@@ -45,6 +51,12 @@ static const struct {
      "if i < N { local t: f32[3]; t[1] = x[i]; for k in 0..T { t[k % 3] = t[1] * t[2] + sin(t[0]); } "
      "y[i] = t[0]; } }",
      1, false},
+    // shared memory: a tile staged again, an adjoint in a workspace
+    {"program f(x: in f32[N], y: out f32[N], N: u32, T: u32) workgroup(4) over(i: N) { "
+     "shared t: f32[4]; shared big: f32[4096]; var s = x[i]; "
+     "for k in 0..T { t[lid.x] = x[k] * s; barrier(); s *= t[0]; barrier(); } "
+     "big[lindex * 9] = s; barrier(); y[i] = big[0] * s; }",
+     0, false},
 };
 
 // Returns how many allocations there are.
@@ -56,7 +68,8 @@ static long check(const char *text, const vy_grad_options *o, bool pipeline)
     vy_diag d = {0};
     g = vy_grad(m, o, &d);
     if (!g) fail_msg("%s\n%s", d.text, text);
-    assert_true((vy_module_pipeline_count(g) == 1) == pipeline);
+    if (!o->checkpoint && (vy_module_pipeline_count(g) == 1) != pipeline)
+        fail_msg("several programs, or not: %s", text);
     char *want = vy_print(g, NULL);
     assert_non_null(want);
     vy_module_free(g);

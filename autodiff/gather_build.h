@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// gather_build.h: one reverse program being taken apart; shared by autodiff/gather*.c.
+//
+//   gather.c        the driver: which buffers, in which programs, what is left
+//   gather_site.c   one addition: how deep, over which axes, can it be had
+//   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
+//   gather_clone.c  copies a value to another place
+//   gather_make.c   makes a program out of additions
+//   gather_rest.c   the reverse program without them
+#ifndef VYRE_GATHER_BUILD_H
+#define VYRE_GATHER_BUILD_H
+
+#include "access.h"
+#include "gather.h"
+#include "lattice.h"
+
+// A value that the reverse program stores because a gather cannot have it otherwise.
+typedef struct gather_kept {
+    uint32_t id;
+    const char *name; // of the buffer: [loops around it …, domain]
+    bool wanted;      // a gather reads it
+} gather_kept;
+VY_VEC_TYPE(gather_kept_vec, gather_kept);
+
+// One atomic addition.
+typedef struct gather_site {
+    uint32_t id;
+    bool gathered;
+    bool joins;       // stays with others that are not gathered
+    const char *why;  // if not
+    const char *text; // the access for readers, if there are notes
+    vy_access access; // at the level chosen: its nest's loops are taken apart
+    uint32_t axes;    // those that say which element, a mask
+    bool single;      // one element at a time: the sum is a variable, not memory
+    bool cells;       // … of those that the other axes' constants name
+    isl_map *map;     // { nest → those axes }
+    uint8_t *need;    // by instruction: is copied
+    double cost;      // operations for one point
+    uint32_t program; // 1 + index
+} gather_site;
+
+typedef struct gather_program {
+    uint32_t first; // site that says which axes
+    uint32_t sites; // how many
+    bool adds;      // an earlier stage writes one of the buffers: what is there stays
+    const char *name;
+} gather_program;
+
+typedef struct gather {
+    vy_module *m;
+    vy_program *r; // the reverse program
+    vy_structure s;
+    vy_affine a;
+    vy_arena arena;
+    uint32_t *last_write; // by buffer
+    uint32_t *outer;      // by instruction: outermost loop around it, or 0
+    uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
+    uint32_t *keep;       // by instruction: 1 + index in kept
+    gather_kept_vec kept;
+    gather_site *sites;
+    uint32_t site_count;
+    gather_program *programs;
+    uint32_t program_count;
+    bool lean;   // nothing is kept for every turn of a loop
+    bool affine; // `a` is there
+    bool failed; // memory
+} gather;
+
+// ---- gather_site.c
+// Of the places that add to a buffer, the axes on which all have constants.
+uint32_t gather_fixed_axes(const gather *g, uint32_t buffer);
+bool gather_is_candidate(const gather *g, uint32_t buffer);
+// Decides about g->sites[k].
+void gather_decide(gather *g, uint32_t k);
+// ---- gather_need.c
+// Marks what operand values of the site are made of, at the level of site->access.  False: something can be
+// neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
+bool gather_need(gather *g, gather_site *site);
+double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
+double gather_weight(const gather *g, uint32_t id);  // of one instruction
+// Loops around `id`, outermost first, into loops[]; returns how many.
+uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
+// Does a dimension need the length of a buffer declared `?`?
+bool gather_is_open(const vy_program *p, uint32_t dim);
+// Marks `id` as kept; false: it cannot be.
+bool gather_keep(gather *g, uint32_t id);
+// ---- gather_clone.c
+typedef struct gather_clone {
+    gather *g;
+    vy_builder *b;
+    gather_site *const *sites; // what is copied
+    uint32_t count;
+    const vy_value *index; // by dimension of the first site's nest
+    uint32_t *map;         // by instruction of g->r; scratch
+    const uint8_t *around; // by instruction: see there; scratch
+    void (*add)(void *user, gather_site *site, vy_value value); // at a site
+    void *user;
+} gather_clone;
+void gather_copy(gather_clone *c);
+uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
+// Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
+uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
+// ---- gather_make.c
+// Program k, still with all parameters of the reverse program; NULL: refused, or memory.
+vy_program *gather_make(gather *g, uint32_t k);
+// Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program and keeps all
+// of them.  False: m's diag.
+bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole);
+// ---- gather_rest.c
+// The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left to do in it.
+vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);
+
+#endif

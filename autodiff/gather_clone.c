@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// gather_clone.c: copies what the values of additions are made of to a point of a gather.
+//
+// The instructions are copied in their order.  Loops that are taken apart are not: their counters are the
+// point's coordinates.  Nor are conditions that the point's set says already.  Constructs are copied with the
+// carried and yielded values that are asked for.
+#include "gather_build.h"
+
+#include "bound.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ----------------------------------------------------------------------------------------------- kept
+uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
+{
+    const vy_program *p = g->r;
+    gather_kept *kept = &g->kept.data[k];
+    uint32_t loops[VY_MAX_RANK], n = gather_loops(g, kept->id, loops);
+    const vy_bounds bounds = {.p = p, .b = b};
+    vy_dim dims[VY_MAX_RANK];
+    if (!kept->name) {
+        const char *of = vy_string(&p->module->names, p->insts.data[kept->id].name);
+        char text[80];
+        for (uint32_t number = k + 1;; number++) {
+            snprintf(text, sizeof text, "kept%u%s%.40s", number, *of ? "_" : "", of);
+            if (!vy_program_find_buffer(p, text).id) break;
+        }
+        kept->name = vy_arena_strdup(&g->m->arena, text, strlen(text));
+        if (!kept->name) {
+            g->failed = true;
+            return 0;
+        }
+    }
+    vy_buffer have = vy_program_find_buffer(vy_builder_program(b), kept->name);
+    if (have.id) return have.id;
+    for (uint32_t j = 0; j < n; j++) dims[j] = vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
+    for (uint32_t j = 0; j < p->overs.count; j++) dims[n + j] = p->overs.data[j].extent;
+    vy_type t = vy_id_type(p, kept->id);
+    return vy_param_buffer(b, kept->name, VY_INOUT, t == VY_BOOL ? VY_U32 : t, n + p->overs.count,
+                           dims)
+        .id;
+}
+
+// -------------------------------------------------------------------------------------------- operands
+static uint32_t leaf(gather_clone *c, uint32_t id)
+{
+    const vy_leaf *l = &c->g->r->leaves.data[VY_LEAF_INDEX(id)];
+    return l->kind == VY_LEAF_OVER ? c->index[l->index].id : id;
+}
+
+uint32_t gather_map(gather_clone *c, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? leaf(c, id) : c->map[id];
+}
+
+static uint32_t load_kept(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK], n = gather_loops(g, id, loops);
+    uint32_t buffer = gather_kept_buffer(g, c->b, g->keep[id] - 1), overs = g->r->overs.count;
+    if (!buffer) return 0;
+    for (uint32_t k = 0; k < n; k++) args[k] = c->map[loops[k]];
+    for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;
+    vy_type t = vy_id_type(g->r, id);
+    uint32_t v = vy_emit(c->b, VY_OP_LOAD, t == VY_BOOL ? VY_U32 : t, buffer, n + overs, args);
+    return t == VY_BOOL ? vy_cast(c->b, VY_BOOL, (vy_value){v}).id : v;
+}
+
+// ------------------------------------------------------------------------------------------- constructs
+// What surrounds the sites: taken apart, or said by the point's set (TAKEN); an `if` (GUARD); copied whole.
+enum { TAKEN = 1, GUARD, WHOLE };
+
+static bool asked(const gather_clone *c, uint32_t id)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        if (c->sites[k]->need[id]) return true;
+    return false;
+}
+
+typedef struct slots {
+    uint32_t k[64], mapped[64], n;
+} slots;
+
+static bool live(gather_clone *c, uint32_t opener, slots *s)
+{
+    const gather *g = c->g;
+    uint32_t end = vy_closer(g->r, &g->s, opener), all = vy_slot_count(g->r, &g->s, opener);
+    s->n = 0;
+    for (uint32_t k = 0; k < all; k++) {
+        if (!asked(c, end + 1 + k)) continue;
+        if (s->n == 64) return false;
+        s->k[s->n++] = k;
+    }
+    return true;
+}
+
+static void map_slots(gather_clone *c, slots *s, uint32_t marker, uint32_t first)
+{
+    for (uint32_t j = 0; j < s->n; j++)
+        s->mapped[j] = gather_map(c, vy_arg(c->g->r, marker, first + s->k[j]));
+}
+
+static void fail(gather_clone *c)
+{
+    if (!vy_builder_failed(c->b))
+        vy_fail(c->g->m, VY_E_INTERNAL, 0, 0, NULL, "a construct of a gather is too large");
+    c->g->failed = true;
+}
+
+static void open(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    slots s;
+    uint32_t carries[64];
+    if (!live(c, id, &s)) {
+        fail(c);
+        return;
+    }
+    switch (i->op) {
+    case VY_OP_IF: vy_begin_if(c->b, gather_map(c, vy_arg(g->r, id, 0))); return;
+    case VY_OP_CHECKPOINT: return; // nothing is differentiated here
+    case VY_OP_WHILE:
+        map_slots(c, &s, id, 0);
+        vy_begin_while(c->b, 0, s.n, s.mapped, carries);
+        break;
+    default:
+        map_slots(c, &s, id, 3);
+        c->map[id] =
+            vy_begin_loop(c->b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE,
+                          gather_map(c, vy_arg(g->r, id, 0)), gather_map(c, vy_arg(g->r, id, 1)),
+                          gather_map(c, vy_arg(g->r, id, 2)), s.n, s.mapped, carries);
+        vy_pass_name(c->b, g->r, id, c->map[id]);
+        break;
+    }
+    for (uint32_t j = 0; j < s.n; j++) {
+        c->map[id + 1 + s.k[j]] = carries[j];
+        vy_pass_name(c->b, g->r, id + 1 + s.k[j], carries[j]);
+    }
+}
+
+static void close(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t opener = g->s.partner[id], results[64];
+    slots s;
+    if (!live(c, opener, &s)) {
+        fail(c);
+        return;
+    }
+    if (i->op == VY_OP_ENDIF) {
+        map_slots(c, &s, id, 0);
+        vy_end_if(c->b, s.n, s.mapped, results);
+    } else if (i->op == VY_OP_ENDLOOP) {
+        uint32_t keep = vy_keep(g->r, &g->s, opener);
+        map_slots(c, &s, id, vy_next_arg(g->r, opener));
+        vy_end_loop(c->b, keep ? gather_map(c, keep) : 0, s.n, s.mapped, results);
+    } else {
+        map_slots(c, &s, id, 0);
+        memcpy(results, s.mapped, sizeof results);
+    }
+    for (uint32_t j = 0; j < s.n; j++) {
+        c->map[id + 1 + s.k[j]] = results[j];
+        vy_pass_name(c->b, g->r, id + 1 + s.k[j], results[j]);
+    }
+}
+
+// A construct's marker, if it is copied.
+static void marker(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    vy_op op = (vy_op)g->r->insts.data[id].op;
+    uint32_t opener = vy_op_opens(op) ? id : g->s.partner[id];
+    if (op == VY_OP_ELSE) opener = g->s.partner[g->s.partner[id]];
+    if (op == VY_OP_CARRY || op == VY_OP_RESULT) return; // made with their markers
+    uint8_t around = c->around[opener];
+    if (around == TAKEN || (!around && !asked(c, opener))) return;
+    if (around == GUARD) {
+        uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
+        if (op == VY_OP_IF) {
+            vy_value cond = {gather_map(c, vy_arg(g->r, id, 0))};
+            vy_if(c->b, site < middle ? cond : vy_not(c->b, cond));
+        } else if (op == VY_OP_ENDIF) {
+            vy_end(c->b);
+        }
+        return;
+    }
+    if (vy_op_opens(op)) {
+        open(c, id);
+    } else if (op == VY_OP_ELSE) {
+        slots s;
+        if (live(c, opener, &s)) {
+            map_slots(c, &s, id, 0);
+            vy_begin_else(c->b, s.n, s.mapped);
+        } else {
+            fail(c);
+        }
+    } else if (op == VY_OP_TEST) {
+        vy_loop_test(c->b, gather_map(c, vy_arg(g->r, id, 0)));
+    } else {
+        close(c, id);
+    }
+}
+
+static gather_site *site_at(const gather_clone *c, uint32_t id)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        if (c->sites[k]->id == id) return c->sites[k];
+    return NULL;
+}
+
+static void copy(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t args[VY_MAX_RANK + 4];
+    for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
+    vy_pass_at(c->b, g->r, id);
+    c->map[id] = vy_emit(c->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
+    vy_pass_name(c->b, g->r, id, c->map[id]);
+}
+
+// What stands around the sites.
+static void surround(gather_clone *c, uint8_t *around)
+{
+    gather *g = c->g;
+    for (uint32_t k = 0; k < c->count; k++) {
+        const gather_site *site = c->sites[k];
+        const vy_nest *n = &site->access.nest;
+        for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up]) {
+            uint8_t kind = TAKEN;
+            for (uint32_t j = 0; j < n->loose_count; j++)
+                if (n->loose[j] == up) kind = site->single ? GUARD : WHOLE;
+            around[up] = kind;
+        }
+    }
+}
+
+void gather_copy(gather_clone *c)
+{
+    gather *g = c->g;
+    uint8_t *around = vy_realloc(NULL, g->r->insts.count);
+    if (!around) {
+        g->failed = true;
+        return;
+    }
+    memset(around, 0, g->r->insts.count);
+    surround(c, around);
+    c->around = around;
+    const vy_nest *n = &c->sites[0]->access.nest;
+    for (uint32_t k = n->overs; k < n->count; k++) c->map[n->loop[k]] = c->index[k].id;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        if (vy_builder_failed(c->b) || g->failed) break;
+        vy_op op = (vy_op)g->r->insts.data[id].op;
+        gather_site *site = site_at(c, id);
+        bool want = asked(c, id);
+        if (want && g->keep[id])
+            c->map[id] = load_kept(c, id);
+        else if (vy_is_marker(op))
+            marker(c, id);
+        else if (want)
+            copy(c, id);
+        if (!site) continue;
+        vy_pass_at(c->b, g->r, id);
+        uint32_t rank = g->r->buffers.data[g->r->insts.data[id].aux].rank;
+        c->add(c->user, site, (vy_value){gather_map(c, vy_arg(g->r, id, rank))});
+    }
+    vy_free(around);
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// gather_make.c: a program over the elements of buffers, out of additions to them.
+//
+//   atomic_add(ga[i, k], g[i, j] · b[k, j])  over(i: M, j: N), for k in 0..K
+//
+//   program f_gather_a(…) over(i: M, k: K) {
+//       var v = 0.0;
+//       for j in 0..N { v += g[i, j] · b[k, j]; }           // the points whose element is [i, k]
+//       ga[i, k] = v;
+//   }
+//
+// The points are those of the inverse of the access relation, as isl's AST builder walks them.  Additions of one
+// buffer follow one another; those that happen at the same points to elements of the same name (of other
+// buffers, too) share one walk.
+#include "gather_build.h"
+
+#include "reverse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct making {
+    gather *g;
+    vy_builder *b;
+    uint32_t index;                // of the program
+    vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
+    uint32_t axes[VY_MAX_AXES], n; // which axes
+    isl_id *ids[VY_MAX_AXES];
+    uint32_t used;       // dimensions of the nest that have given an axis its name
+    vy_var *sum;         // by buffer: of single sites; id 0: none
+    gather_site **group; // that share a walk
+    uint32_t count;
+    uint32_t *map;
+} making;
+
+// ------------------------------------------------------------------------------------------- the domain
+static bool is_free(const vy_program *p, const char *name, uint32_t overs)
+{
+    if (!vy_name_printable(name)) return false;
+    for (uint32_t k = 0; k < p->scalars.count; k++)
+        if (strcmp(p->scalars.data[k].name, name) == 0) return false;
+    for (uint32_t k = 0; k < overs; k++)
+        if (strcmp(p->overs.data[k].name, name) == 0) return false;
+    return !vy_program_find_buffer(p, name).id;
+}
+
+// The first of the nest's dimensions in an index that gives no other axis its name; -1: none.
+static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
+{
+    int k = vy_nest_dim(n, id);
+    if (k >= 0 && k < 32 && !(used >> k & 1)) return k;
+    if (VY_IS_LEAF(id) || depth == 0 || vy_op_infos[n->a->p->insts.data[id].op].effect != VY_PURE)
+        return -1;
+    for (uint32_t j = 0; j < n->a->p->insts.data[id].nargs; j++) {
+        k = variable_in(n, vy_arg(n->a->p, id, j), used, depth - 1);
+        if (k >= 0) return k;
+    }
+    return -1;
+}
+
+static int variable_of(making *w, const gather_site *site, uint32_t axis)
+{
+    const vy_nest *n = &site->access.nest;
+    int k = -1;
+    if (site->access.value[axis]) k = variable_in(n, site->access.value[axis], w->used, 8);
+    for (uint32_t j = 0; j < n->count && j < 32 && !site->access.value[axis] && k < 0; j++)
+        if (!(w->used >> j & 1) &&
+            isl_pw_aff_involves_dims(site->access.index[axis], isl_dim_in, j, 1) == isl_bool_true)
+            k = (int)j;
+    if (k >= 0) w->used |= 1u << k;
+    return k;
+}
+
+static void name_axis(making *w, const gather_site *site, uint32_t axis, char text[64])
+{
+    static const char *const plain[] = {"e", "f", "g", "h"};
+    int k = variable_of(w, site, axis);
+    const char *name =
+        k >= 0 ? isl_space_get_dim_name(site->access.nest.space, isl_dim_set, (unsigned)k)
+               : plain[axis % 4];
+    const vy_program *p = vy_builder_program(w->b);
+    snprintf(text, 64, "%.40s", name ? name : "e");
+    for (uint32_t number = 2; !is_free(p, text, p->overs.count); number++)
+        snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
+}
+
+static void set_workgroup(vy_program *p, const vy_program *old, uint32_t n)
+{
+    static const uint32_t by_rank[4][3] = {{64, 1, 1}, {64, 1, 1}, {8, 8, 1}, {4, 4, 4}};
+    if (n == old->overs.count && p->has_workgroup) return;
+    p->has_workgroup = false;
+    memcpy(p->workgroup, by_rank[n < 3 ? n : 3], sizeof p->workgroup);
+}
+
+// Domain variables: the axes of the element.  Leaves of the old ones that have no place any more go.
+static void make_domain(making *w, const gather_site *site)
+{
+    vy_program *p = vy_builder_program(w->b);
+    char text[64];
+    p->overs.count = 0;
+    for (uint32_t k = 0; k < site->access.rank; k++) {
+        if (!(site->axes >> k & 1)) continue;
+        name_axis(w, site, k, text);
+        w->axes[w->n] = k;
+        w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
+        w->element[w->n++] = vy_over(w->b, text, site->access.dim[k]);
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind == VY_LEAF_OVER && l->index >= w->n)
+            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
+    }
+    set_workgroup(p, w->g->r, w->n);
+}
+
+// ----------------------------------------------------------------------------------------------- points
+// The points of the nest whose element has the coordinates: they become parameters.
+static isl_set *preimage(const making *w, const gather_site *site)
+{
+    isl_map *map = isl_map_copy(site->map);
+    unsigned params = (unsigned)isl_map_dim(map, isl_dim_param);
+    map = isl_map_move_dims(map, isl_dim_param, params, isl_dim_out, 0, w->n);
+    for (uint32_t k = 0; k < w->n; k++)
+        map = isl_map_set_dim_id(map, isl_dim_param, params + k, isl_id_copy(w->ids[k]));
+    return isl_map_domain(map);
+}
+
+// What is known: lengths, and that the element exists.
+static isl_set *known(const making *w, const gather_site *site)
+{
+    vy_affine *a = &w->g->a;
+    isl_set *context = isl_set_copy(a->context);
+    for (uint32_t k = 0; k < w->n; k++) {
+        isl_space *space = isl_space_set_alloc(a->ctx, 1, 0);
+        space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(w->ids[k]));
+        isl_local_space *ls = isl_local_space_from_space(isl_space_copy(space));
+        isl_pw_aff *e = isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
+        isl_space_free(space);
+        space = isl_space_set_alloc(a->ctx, 0, 0);
+        isl_pw_aff *zero = isl_pw_aff_from_aff(
+            isl_aff_val_on_domain_space(isl_space_copy(space), isl_val_zero(a->ctx)));
+        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[w->axes[k]]);
+        isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
+        fits = isl_set_intersect(fits, isl_pw_aff_lt_set(e, end));
+        context = isl_set_intersect(context, isl_set_params(fits));
+    }
+    return context;
+}
+
+// Do two places add to the same elements?  Of single sites of one program.
+static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
+{
+    if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
+    for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
+        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
+        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
+        if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
+    }
+    return true;
+}
+
+// The first site of the same elements.
+static uint32_t first_of(const gather *g, const gather_site *site)
+{
+    uint32_t k = 0;
+    while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
+    return k;
+}
+
+typedef struct at_point {
+    making *w;
+    gather_clone *clone;
+} at_point;
+
+// An addition to memory that the invocation owns.
+static void add_in_memory(at_point *at, gather_site *site, vy_value value)
+{
+    making *w = at->w;
+    uint32_t args[VY_MAX_RANK + 1], buffer = site->access.buffer;
+    const vy_buf *buf = &w->g->r->buffers.data[buffer];
+    for (uint32_t k = 0; k < buf->rank; k++)
+        args[k] = gather_map(at->clone, vy_arg(w->g->r, site->id, k));
+    uint32_t have = vy_emit(w->b, VY_OP_LOAD, buf->type, buffer, buf->rank, args);
+    args[buf->rank] = vy_add(w->b, (vy_value){have}, value).id;
+    vy_emit(w->b, VY_OP_STORE, VY_VOID, buffer, buf->rank + 1, args);
+}
+
+static void add_at(void *user, gather_site *site, vy_value value)
+{
+    at_point *at = user;
+    making *w = at->w;
+    if (!site->single) {
+        add_in_memory(at, site, value);
+        return;
+    }
+    vy_var sum = w->sum[first_of(w->g, site)];
+    vy_value have = vy_get(w->b, sum);
+    const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
+    // Nothing is there yet: 0 + x would be x but for −0.
+    vy_set(w->b, sum, k && k->f == 0 ? value : vy_add(w->b, have, value));
+}
+
+static void point(void *user, const vy_value *index)
+{
+    making *w = user;
+    at_point at = {.w = w};
+    gather_clone c = {.g = w->g,
+                      .b = w->b,
+                      .sites = w->group,
+                      .count = w->count,
+                      .index = index,
+                      .map = w->map,
+                      .add = add_at,
+                      .user = &at};
+    at.clone = &c;
+    gather_copy(&c);
+}
+
+// ----------------------------------------------------------------------------------------------- groups
+// May y share x's walk?
+static bool together(const gather *g, const gather_site *x, const gather_site *y)
+{
+    const vy_nest *n = &x->access.nest, *m = &y->access.nest;
+    if (x->single != y->single || n->count != m->count) return false;
+    for (uint32_t k = 0; k < n->count; k++)
+        if (n->loop[k] != m->loop[k]) return false;
+    if (x->single && g->s.parent[x->id] != g->s.parent[y->id]) return false;
+    return isl_map_is_equal(x->map, y->map) == isl_bool_true;
+}
+
+static bool walk(making *w, const gather_site *first)
+{
+    vy_lattice l = {
+        .a = &w->g->a, .b = w->b, .nest = &first->access.nest, .point = point, .user = w};
+    bool ok = true;
+    for (uint32_t k = 0; k < w->n && ok; k++) {
+        vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
+        ok = vy_vec_push(&l.ids, e);
+    }
+    if (!ok) w->g->failed = true;
+    isl_set *context = known(w, first);
+    isl_set *set = isl_set_gist_params(preimage(w, first), isl_set_copy(context));
+    if (ok)
+        ok = vy_lattice_emit(&l, set, context);
+    else
+        isl_set_free(set);
+    isl_set_free(context);
+    vy_lattice_free(&l);
+    return ok && !w->g->failed;
+}
+
+// All sites of the program, group by group.
+static bool make_walks(making *w)
+{
+    gather *g = w->g;
+    uint8_t *done = vy_arena_alloc(&g->arena, g->site_count + 1);
+    bool ok = done != NULL;
+    for (uint32_t k = 0; ok && k < g->site_count; k++) {
+        gather_site *first = &g->sites[k];
+        if (first->program != w->index + 1 || done[k]) continue;
+        w->count = 0;
+        for (uint32_t j = k; j < g->site_count; j++) {
+            gather_site *site = &g->sites[j];
+            if (site->program != w->index + 1 || done[j] || (j > k && !together(g, first, site)))
+                continue;
+            done[j] = 1;
+            w->group[w->count++] = site;
+        }
+        ok = walk(w, first);
+    }
+    return ok;
+}
+
+// --------------------------------------------------------------------------------------- the elements
+static void element_index(making *w, const gather_site *site, vy_value *index)
+{
+    const vy_access *x = &site->access;
+    if (!x->flat) {
+        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
+        for (uint32_t k = 0, n = 0; k < x->rank; k++)
+            if (site->axes >> k & 1) index[k] = w->element[n++];
+        return;
+    }
+    vy_value at = w->element[0];
+    for (uint32_t k = 1; k < w->n; k++)
+        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, x->dim[k])), w->element[k]);
+    index[0] = at;
+}
+
+// Sums begin as what is there: zero, what @init says, or what an earlier stage left.
+static void begin_sums(making *w)
+{
+    gather *g = w->g;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
+        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
+        vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
+        vy_type t = buf->type;
+        vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
+        if (g->programs[w->index].adds || buf->init != VY_INIT_NONE) {
+            element_index(w, site, index);
+            start = vy_load(w->b, (vy_buffer){buffer}, index);
+        }
+        w->sum[k] = vy_var_new(w->b, NULL, start);
+    }
+}
+
+static void end_sums(making *w)
+{
+    gather *g = w->g;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
+        vy_value index[VY_MAX_RANK];
+        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
+        element_index(w, site, index);
+        vy_at(w->b, 0, 0);
+        vy_store(w->b, (vy_buffer){buffer}, index, vy_get(w->b, w->sum[k]));
+    }
+}
+
+// A later stage adds to what an earlier one wrote.
+static void take_as_inout(making *w)
+{
+    gather *g = w->g;
+    vy_program *p = vy_builder_program(w->b);
+    if (!g->programs[w->index].adds) return;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (g->sites[k].program != w->index + 1) continue;
+        vy_buf *buf = &p->buffers.data[g->sites[k].access.buffer];
+        buf->cls = VY_INOUT;
+        buf->init = VY_INIT_NONE;
+        buf->init_from = NULL;
+    }
+}
+
+// What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier stages fill
+// what was scratch memory of the whole.
+static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        bool own = b->workspace && i < g->r->buffers.count && !g->last_write[i];
+        if (b->cls > VY_INOUT || own || (whole && !b->workspace)) continue;
+        b->workspace = false;
+        b->cls = VY_IN;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_infos[i->op].effect != VY_WRITE || p->buffers.data[i->aux].cls != VY_IN) continue;
+        const vy_buf *old = &g->r->buffers.data[i->aux];
+        p->buffers.data[i->aux].cls = g->programs[k].adds ? VY_INOUT : old->cls;
+    }
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls == VY_IN) b->init = VY_INIT_NONE, b->init_from = NULL;
+    }
+}
+
+bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
+{
+    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
+    if (!map) {
+        vy_fail_oom(g->m);
+        return false;
+    }
+    take_as_in(g, k, p, whole);
+    vy_drop_unused(p, !whole, map);
+    vy_free(map);
+    p->name = whole ? g->r->name : g->programs[k].name;
+    return (whole || vy_drop_unused_scalars(p)) && vy_check_program(p);
+}
+
+static vy_program *finish(making *w, bool ok)
+{
+    if (!ok || vy_builder_failed(w->b)) {
+        w->g->failed |= w->g->a.failed || !vy_module_ok(w->g->m);
+        vy_program_abandon(w->b);
+        return NULL;
+    }
+    vy_program *p = vy_rebuild_end(w->b);
+    vy_pass_context c = {0};
+    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
+    vy_program_free(p);
+    w->g->failed = true;
+    return NULL;
+}
+
+vy_program *gather_make(gather *g, uint32_t k)
+{
+    making w = {.g = g, .index = k};
+    vy_affine_reset(&g->a);
+    w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
+    w.group = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.group);
+    w.map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *w.map);
+    w.b = w.sum && w.group && w.map ? vy_rebuild_begin(g->r) : NULL;
+    if (!w.b) {
+        g->failed = true;
+        return NULL;
+    }
+    take_as_inout(&w);
+    make_domain(&w, &g->sites[g->programs[k].first]);
+    begin_sums(&w);
+    bool ok = make_walks(&w);
+    end_sums(&w);
+    for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
+    return finish(&w, ok);
+}

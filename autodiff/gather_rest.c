@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// gather_rest.c: the reverse program without the additions that are gathered, and with the values stored that
+// the gathers cannot have otherwise.  Dead-code removal leaves what still has a reader.
+#include "gather_build.h"
+
+#include "reverse.h"
+
+#include <string.h>
+
+// Stores values that are now complete: a CARRY or RESULT once all of its construct are there.
+static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *map)
+{
+    const vy_program *p = g->r;
+    uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK + 1], n = gather_loops(g, id, loops);
+    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1), overs = p->overs.count;
+    if (!buffer) return;
+    vy_value v = {vy_map(map, id)};
+    for (uint32_t k = 0; k < n; k++) args[k] = vy_map(map, loops[k]);
+    for (uint32_t k = 0; k < overs; k++) args[n + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    if (vy_id_type(p, id) == VY_BOOL) v = vy_cast(b, VY_U32, v);
+    args[n + overs] = v.id;
+    vy_pass_at(b, p, id);
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, n + overs + 1, args);
+}
+
+static bool is_gathered(const gather *g, uint32_t id)
+{
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (g->sites[k].id == id) return g->sites[k].gathered;
+    return false;
+}
+
+static bool is_slot(const vy_program *p, uint32_t id)
+{
+    return id < p->insts.count &&
+           (p->insts.data[id].op == VY_OP_CARRY || p->insts.data[id].op == VY_OP_RESULT);
+}
+
+static vy_program *copy(gather *g, uint32_t *map)
+{
+    const vy_program *p = g->r;
+    vy_builder *b = vy_rebuild_begin(p);
+    if (!b) return NULL;
+    for (uint32_t k = 0; k < g->kept.count; k++)
+        if (g->kept.data[k].wanted) gather_kept_buffer(g, b, k);
+    uint32_t waiting = 0; // first slot of a construct whose slots are not all there
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
+        if (is_gathered(g, id)) continue;
+        vy_copy_inst(b, p, id, map);
+        bool slot = is_slot(p, id);
+        if (slot && !waiting) waiting = id;
+        if (slot && is_slot(p, id + 1) && vy_arg(p, id, 0) == vy_arg(p, id + 1, 0)) continue;
+        for (uint32_t k = waiting ? waiting : id; k <= id; k++)
+            if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted) store_kept(g, b, k, map);
+        waiting = 0;
+    }
+    return vy_rebuild_end(b);
+}
+
+static bool uses(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && p->insts.data[id].aux == buffer)
+            return true;
+    return false;
+}
+
+static bool writes(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
+            return true;
+    return false;
+}
+
+// Does a stage have it as a result, which begins with the contents that are asked for?
+static bool is_written(vy_program *const *stages, uint32_t count, const char *name)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t own = vy_program_find_buffer(stages[k], name).id;
+        if (own && writes(stages[k], own)) return true;
+    }
+    return false;
+}
+
+// Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
+static bool is_used(vy_program *const *stages, uint32_t count, const char *name)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t own = vy_program_find_buffer(stages[k], name).id;
+        if (own && uses(stages[k], own)) return true;
+    }
+    return false;
+}
+
+vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty)
+{
+    uint32_t *map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *map);
+    vy_program *p = map ? copy(g, map) : NULL;
+    vy_pass_context c = {0};
+    map = p ? vy_arena_alloc(&g->arena, p->buffers.count * sizeof *map) : NULL;
+    if (!map) {
+        g->failed = true;
+        vy_program_free(p);
+        return NULL;
+    }
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls > VY_INOUT) continue;
+        bool read = is_used(stages, count, b->name);
+        if (b->workspace && read) b->workspace = false;
+    }
+    bool ok =
+        vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
+    *empty = true;
+    for (uint32_t id = 1; ok && id < p->insts.count; id++)
+        *empty &= vy_op_infos[p->insts.data[id].op].effect != VY_WRITE;
+    // What nobody writes begins as zero with the pipeline; as something else only with a stage that has it as
+    // a result.
+    bool begins = false;
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        begins |=
+            b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_written(stages, count, b->name);
+    }
+    *empty &= !begins;
+    if (ok) vy_drop_unused(p, !begins, map);
+    ok = ok && vy_drop_unused_scalars(p);
+    if (ok && vy_check_program(p)) return p;
+    g->failed = true;
+    vy_program_free(p);
+    return NULL;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// ordering.h: the parts of vy_order_sums, which rids a module of atomic additions of floats.
+//
+//   deterministic.c  which additions there are, and the program without them
+//   partial.c        few elements, to which all invocations add: a term each, added up by programs
+//   fixed.c          any elements: exact accumulators
+#ifndef VYRE_ORDERING_H
+#define VYRE_ORDERING_H
+
+#include "ir/ir.h"
+#include "ir/pass.h"
+
+// How a program uses a buffer.
+enum {
+    VY_USE_ADDED = 1, // atomic additions
+    VY_USE_PLAIN = 2, // also loads or stores
+};
+
+// How the terms of one buffer are kept apart (partial.c).
+typedef struct vy_partial {
+    bool on;
+    bool once; // an invocation adds at most one term to an element
+    uint32_t
+        fixed[VY_MAX_RANK]; // by axis: the leaf that every index there is; 0: the axis is needed
+    vy_buffer terms;
+} vy_partial;
+
+typedef struct vy_ordering {
+    vy_module *m;
+    const vy_program *p;
+    bool lean; // no partial sums
+    vy_builder *b;
+    uint8_t *use;         // by buffer
+    vy_buffer *sums;      // by buffer: its accumulators in the program being built
+    vy_partial *partials; // by buffer
+    uint32_t *map;
+    vy_structure s;
+    vy_arena arena;
+    bool owned; // some addition is one invocation's own
+} vy_ordering;
+
+// deterministic.c
+// Is `id` an atomic addition of floats to memory that others see?
+bool vy_adds_floats(const vy_program *p, uint32_t id);
+// "PREFIX_NAME", with a number where the program being built has that.
+const char *vy_ordering_name(const vy_program *p, const char *prefix, const char *of,
+                             char text[320]);
+// Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it is there.
+vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
+// Ends it; NULL: the module's diag says why.
+vy_program *vy_total_end(vy_ordering *o, vy_builder *b);
+// Is nothing in the buffer before the totals are?
+bool vy_total_starts(const vy_ordering *o, uint32_t id);
+
+// partial.c
+// Sets o->partials for the buffers that it suits.  False: memory.
+bool vy_partial_choose(vy_ordering *o);
+void vy_partial_declare(vy_ordering *o, uint32_t id);
+// In place of an atomic addition of v to element `at` of buffer `id`.
+void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v);
+// The programs that add up the terms of buffer `id`, called `name`: two.  How many were made.
+uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made);
+
+#endif
