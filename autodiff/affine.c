@@ -104,7 +104,7 @@ static const vy_affine_param *param_of(vy_affine *a, bool is_dim, uint32_t index
     }
     // The number of the parameter goes with the name: isl takes them for the same if both are.
     const char *name = is_dim ? text : a->p->scalars.data[index].name;
-    vy_affine_param q = {.is_dim = is_dim, .index = index};
+    vy_affine_param q = {.is_dim = is_dim, .natural = r->lo >= 0, .index = index};
     q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
     if (!q.id || !vy_vec_push(&a->params, q)) {
         isl_id_free(q.id);

@@ -61,6 +61,7 @@ const char *vy_affine_why_text(vy_affine_why why);
 typedef struct vy_affine_param {
     isl_id *id;
     bool is_dim;
+    bool natural;   // never negative
     uint32_t index; // of the scalar; or the dimension node
 } vy_affine_param;
 VY_VEC_TYPE(vy_affine_param_vec, vy_affine_param);

@@ -249,8 +249,9 @@ static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
     isl_set *more = isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     vy_number r = {.range = {0, op == VY_OP_DIV ? 1 : y.range.hi - 1}};
     isl_pw_aff *first = op == VY_OP_DIV ? number(w, 0) : isl_pw_aff_copy(x.pa);
-    isl_pw_aff *second =
-        op == VY_OP_DIV ? number(w, 1) : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    isl_pw_aff *second = op == VY_OP_DIV
+                             ? number(w, 1)
+                             : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     r.pa = isl_pw_aff_intersect_domain(first, less);
     r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
     drop(x, y);

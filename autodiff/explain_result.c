@@ -91,7 +91,7 @@ static void how_summed(const vy_program *p, uint32_t buffer, vy_explain_gradient
         loads |= op == VY_OP_LOAD;
         g->places += op != VY_OP_LOAD;
         atomic |= vy_op_is_atomic(op) && !(i->flags & VY_FLAG_OWNED);
-        owned |= vy_op_is_atomic(op);
+        owned |= vy_op_is_atomic(op) && !(i->flags & VY_FLAG_ONCE);
     }
     g->sum = !g->places       ? VY_SUM_ZERO
              : atomic         ? VY_SUM_ATOMIC

@@ -125,11 +125,26 @@ static isl_set *preimage(const making *w, const gather_site *site)
     return isl_map_domain(map);
 }
 
-// What is known: lengths, and that the element exists.
-static isl_set *known(const making *w, const gather_site *site)
+// The parameters that are never negative.
+static isl_set *natural(const making *w)
+{
+    const vy_affine *a = &w->g->a;
+    isl_space *space = isl_space_params_alloc(a->ctx, 0);
+    for (uint32_t k = 0; k < a->params.count; k++) {
+        unsigned at = (unsigned)isl_space_dim(space, isl_dim_param);
+        space = isl_space_insert_dims(space, isl_dim_param, at, 1);
+        space = isl_space_set_dim_id(space, isl_dim_param, at, isl_id_copy(a->params.data[k].id));
+    }
+    isl_set *set = isl_set_universe(space);
+    for (uint32_t k = 0; k < a->params.count; k++)
+        if (a->params.data[k].natural) set = isl_set_lower_bound_si(set, isl_dim_param, k, 0);
+    return set;
+}
+
+// `context` (taken), and that the element exists.
+static isl_set *known(const making *w, const gather_site *site, isl_set *context)
 {
     vy_affine *a = &w->g->a;
-    isl_set *context = isl_set_copy(a->context);
     for (uint32_t k = 0; k < w->n; k++) {
         isl_space *space = isl_space_set_alloc(a->ctx, 1, 0);
         space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(w->ids[k]));
@@ -238,8 +253,10 @@ static bool walk(making *w, const gather_site *first)
         ok = vy_vec_push(&l.ids, e);
     }
     if (!ok) w->g->failed = true;
-    isl_set *context = known(w, first);
-    isl_set *set = isl_set_gist_params(preimage(w, first), isl_set_copy(context));
+    // That lengths are no larger than memory is used up: without it isl's loops come sooner.
+    isl_set *all = known(w, first, isl_set_copy(w->g->a.context));
+    isl_set *set = isl_set_gist_params(preimage(w, first), all);
+    isl_set *context = known(w, first, natural(w));
     if (ok)
         ok = vy_lattice_emit(&l, set, context);
     else

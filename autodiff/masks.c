@@ -131,6 +131,23 @@ static bool find_loose_stores(masks *m, vy_arena *arena)
     return true;
 }
 
+// The load that covers an array does not count always: elements have masks after all.
+static void uncover(masks *m, uint32_t load)
+{
+    const vy_program *p = m->r->p;
+    uint32_t buffer = p->insts.data[load].aux;
+    if (m->r->buffers[buffer].cover != load) return;
+    m->r->buffers[buffer].cover = 0;
+    m->r->buffers[buffer].shadowed = true;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        bool write = vy_op_infos[i->op].effect == VY_WRITE && i->op != VY_OP_ZERO;
+        if (!write || i->aux != buffer || m->r->maskable[id]) continue;
+        change_uses(m, id, -1);
+        m->r->maskable[id] = 1;
+    }
+}
+
 static bool find_maskable(reverse *r)
 {
     vy_arena arena = {0};
@@ -146,6 +163,7 @@ static bool find_maskable(reverse *r)
         uint32_t id = m.stack[--m.count];
         change_uses(&m, id, -1);
         r->maskable[id] = 1;
+        if (r->p->insts.data[id].op == VY_OP_LOAD) uncover(&m, id);
     }
     vy_arena_free(&arena);
     return ok && vy_shadow_prune(r);

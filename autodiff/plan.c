@@ -101,8 +101,7 @@ static void ask(planner *g, uint32_t id)
 // Operands that computing `id` again takes.
 static uint32_t operands(const vy_program *p, uint32_t id)
 {
-    const vy_inst *i = &p->insts.data[id];
-    return i->op == VY_OP_STRAIGHT_THROUGH ? 1 : i->nargs;
+    return vy_is_equal_pair(p, id) ? 1 : p->insts.data[id].nargs;
 }
 
 // An edge from `from` (an operand) to node `to`, if it is a value of this body.
@@ -296,8 +295,7 @@ static bool find_live(planner *g, vy_arena *arena)
 {
     const vy_program *p = g->r->p;
     bool any = false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        any |= p->insts.data[id].op == VY_OP_STRAIGHT_THROUGH;
+    for (uint32_t id = 1; id < p->insts.count; id++) any |= vy_is_equal_pair(p, id);
     if (!any) return true;
     uint8_t *arrays = vy_arena_alloc(arena, p->buffers.count);
     g->live = vy_arena_alloc(arena, p->insts.count);

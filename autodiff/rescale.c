@@ -2,7 +2,7 @@
 // rescale.c: a sum that is rescaled when a running maximum grows has the derivative of a plain sum.
 //
 //   for j in … {                                for j in … { … as it was … }
-//       let t = max(m, s(j));                   let M = stop_grad(m);
+//       let t = max(m, s(j));                   let M = straight_through(m, 0);
 //       l = l * exp(m - t) + exp(s(j) - t);     var l2 = 0;
 //       for c in … {                 becomes    local a2;
 //           a[c] = a[c] * exp(m - t)            for j in … {
@@ -25,12 +25,15 @@
 // keeps the loop's own derivative.
 //
 // M is a number like any other there, with a derivative: that of one s(j), by winner.c.  But mostly it cancels,
-// as in a[c] / l or m + log(l): where nothing that is stored or decides something depends on which M
-// it is, M has no derivative, and its loop is not searched again.  For s = −inf, p is 0 with
-// derivative 0.  Where the forward loop makes NaN (all of a row −inf, s NaN) the gradient is NaN too,
-// from the value that divides; a row that has only begun with −inf gives NaN in the forward loop, and the sum's
-// derivative where that value does not enter.
+// as in a[c] / l or m + log(l): where nothing that is stored or decides something depends on which M it
+// is, M has no derivative, and its loop is not searched again.  (Not stop_grad(m): in the gradient, which
+// may be differentiated again, m stands for M and has its derivative, as l there has its own.)
+//
+// For s = −inf, p is 0 with derivative 0.  Where the forward loop makes NaN (all of a row −inf, s NaN) the
+// gradient is NaN too, from the value that divides; a row that only begins with −inf is NaN in the
+// forward loop, and its gradient is the sum's derivative where that value does not enter.
 #include "rescale.h"
+#include "reverse.h"
 
 #include <string.h>
 
@@ -45,6 +48,7 @@ typedef struct rescale {
     uint32_t *kept;  // by buffer: likewise of the loop as it was
     uint32_t *ids;   // stretches of `room`
     uint32_t room;
+    bool sums; // making the copy that is differentiated
     vy_rescaled r;
 } rescale;
 
@@ -60,11 +64,35 @@ static void name_as(rescale *w, uint32_t old, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------ copies of the loop
+// w of a[index] + w, where nothing else uses the old element or the sum; else 0.  `value` is of the new
+// program.
+static uint32_t addend(const rescale *w, uint32_t store, uint32_t value)
+{
+    const vy_program *p = w->p, *now = vy_builder_program(w->b);
+    uint32_t sum = vy_arg(p, store, p->insts.data[store].nargs - 1);
+    if (VY_IS_LEAF(sum) || w->r.uses[sum] != 1 || VY_IS_LEAF(value)) return 0;
+    if (now->insts.data[value].op != VY_OP_ADD) return 0;
+    for (uint32_t id = w->r.d.loop + 1; id < store; id++) {
+        if (p->insts.data[id].op != VY_OP_LOAD || w->r.d.update[id] != store) continue;
+        if (w->r.uses[id] != 1 || p->insts.data[id].aux != p->insts.data[store].aux) continue;
+        uint32_t x = vy_arg(now, value, 0), y = vy_arg(now, value, 1), old = w->map[id];
+        if ((x == old) != (y == old)) return x == old ? y : x;
+    }
+    return 0;
+}
+
 static void copy_access(rescale *w, uint32_t id, uint32_t array)
 {
     const vy_inst *i = &w->p->insts.data[id];
-    uint32_t args[VY_MAX_RANK + 1];
+    uint32_t args[VY_MAX_RANK + 1], added = 0;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = mapped(w, id, k);
+    if (i->op == VY_OP_STORE && w->sums && w->r.d.role[i->aux] == VY_ROLE_SUM)
+        added = addend(w, id, args[i->nargs - 1]);
+    if (added) { // its reverse neither clears nor keeps anything
+        args[i->nargs - 1] = added;
+        vy_emit(w->b, VY_OP_ATOMIC_ADD, VY_VOID, array, i->nargs, args);
+        return;
+    }
     w->map[id] = vy_emit(w->b, (vy_op)i->op, (vy_type)i->type, array, i->nargs, args);
 }
 
@@ -150,7 +178,9 @@ static void copy_loop(rescale *w, uint32_t M, uint32_t *out)
     name_as(w, loop, w->map[loop]);
     for (uint32_t k = 0; k < n; k++) name_as(w, loop + 1 + k, w->map[loop + 1 + k] = out[k]);
     if (M) w->map[loop + 1 + w->r.k] = M;
+    w->sums = M != 0;
     copy_body(w, M);
+    w->sums = false;
     for (uint32_t k = 0; k < n; k++) in[k] = mapped(w, end, keep + k);
     if (M) in[w->r.k] = M;
     vy_end_loop(w->b, keep ? mapped(w, end, 0) : 0, n, in, out);
@@ -159,7 +189,8 @@ static void copy_loop(rescale *w, uint32_t M, uint32_t *out)
 // ------------------------------------------------------------------------------------------ the results
 static uint32_t straight(rescale *w, vy_type type, uint32_t value, uint32_t derivative)
 {
-    return vy_emit(w->b, VY_OP_STRAIGHT_THROUGH, type, 0, 2, (uint32_t[]){value, derivative});
+    return vy_emit(w->b, VY_OP_STRAIGHT_THROUGH, type, VY_EQUAL_PAIR, 2,
+                   (uint32_t[]){value, derivative});
 }
 
 // Every element of the array gets the value of that of `value` and the derivative of that of `slope`.
@@ -199,7 +230,8 @@ static void rewrite(rescale *w)
     uint32_t n = w->p->insts.data[loop].nargs - 3, top = end + 1 + w->r.k;
     keep_loop(w);
     if (w->r.stopped || w->r.cancels) {
-        w->map[top] = vy_stop_grad(w->b, (vy_value){w->map[top]}).id;
+        vy_type type = (vy_type)w->p->insts.data[top].type;
+        w->map[top] = straight(w, type, w->map[top], vy_zero(w->b, type).id);
     } else {
         copy_loop(w, 0, out);
         w->map[top] = out[w->r.k];

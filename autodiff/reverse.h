@@ -39,6 +39,7 @@ typedef struct reverse_buffer {
     bool exclusive;   // every element that is loaded is one invocation's, see exclusive.c
     bool spilled;     // its adjoint is in a workspace, see spill.c
     bool shadowed;    // its elements have masks, see shadow.c
+    uint32_t cover;   // not shadowed, as long as this load's value counts always (covered.c); or 0
     uint32_t shadow;  // buffer of the result that holds them, or 0
     uint32_t twin;    // any buffer of the result with the same shape, for len()
     // ---- memory that only one of atomic_min and atomic_max changes, see extremum.c
@@ -295,6 +296,17 @@ void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
 // alone: no other invocation touches the element.
 void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
                     bool alone);
+// A straight_through of rescale.c, whose operands are equal: the first alone is computed, here and where the
+// result is differentiated again.  One that a user wrote stays in the result.
+#define VY_EQUAL_PAIR 1 // its aux
+static inline bool vy_is_equal_pair(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_STRAIGHT_THROUGH && i->aux == VY_EQUAL_PAIR;
+}
+// ---- covered.c
+// The load that reads every element of a local array after its `n` writes are done, or 0.
+uint32_t vy_covering_load(const reverse *r, uint32_t buffer, const uint32_t *writes, uint32_t n);
 // ---- rules.c
 typedef struct rule {
     vy_builder *b;

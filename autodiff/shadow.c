@@ -70,16 +70,23 @@ static bool may_be_lost(const reverse *r, uint32_t store, const uint32_t *writes
     return false;
 }
 
-static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writes, uint32_t n)
+static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writes, uint32_t n,
+                         uint32_t *cover)
 {
     const vy_buf *b = &r->p->buffers.data[buffer];
     const reverse_buffer *info = &r->buffers[buffer];
+    bool array = b->cls == VY_LOCAL;
+    *cover = 0;
     if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of) return false;
     for (uint32_t k = 0; k < n; k++) {
         const vy_inst *i = &r->p->insts.data[writes[k]];
-        if (i->op != VY_OP_STORE || !vy_is_active(r, vy_arg(r->p, writes[k], i->nargs - 1)))
+        bool adds = array && i->op == VY_OP_ATOMIC_ADD;
+        if ((i->op != VY_OP_STORE && !adds) ||
+            !vy_is_active(r, vy_arg(r->p, writes[k], i->nargs - 1)))
             continue;
-        if (!info->of || may_be_lost(r, writes[k], writes, n)) return true;
+        if (info->of && !may_be_lost(r, writes[k], writes, n)) continue;
+        if (array && !*cover) *cover = vy_covering_load(r, buffer, writes, n);
+        if (!*cover) return true;
     }
     return false;
 }
@@ -90,7 +97,8 @@ bool vy_shadow_choose(reverse *r)
     vy_writes w;
     bool ok = vy_writes_make(&w, r->p, VY_COUNT_WRITES, &arena);
     for (uint32_t i = 1; ok && i < r->p->buffers.count; i++)
-        r->buffers[i].shadowed = wants_shadow(r, i, w.at + w.start[i], w.start[i + 1] - w.start[i]);
+        r->buffers[i].shadowed = wants_shadow(r, i, w.at + w.start[i], w.start[i + 1] - w.start[i],
+                                              &r->buffers[i].cover);
     vy_arena_free(&arena);
     return ok;
 }

@@ -31,7 +31,9 @@ static uint32_t extremum(vy_builder *b, const vy_inst *i, uint32_t arg)
 {
     vy_value x = {arg}, held = vy_stop_grad(b, x);
     vy_value m = {vy_emit(b, (vy_op)i->op, (vy_type)i->type, 0, 1, &held.id)};
-    vy_value both_nan = vy_and(b, vy_ne(b, held, held), vy_ne(b, m, m));
+    // One after the other, so that the code does not depend on the C compiler.
+    vy_value nan_m = vy_ne(b, m, m), nan_x = vy_ne(b, held, held);
+    vy_value both_nan = vy_and(b, nan_x, nan_m);
     vy_value ties = vy_or(b, vy_eq(b, held, m), both_nan);
     vy_value lane = vy_builtin_value(b, VY_LANE, 0);
     vy_value vote = vy_select(b, ties, lane, vy_zero(b, VY_U32));

@@ -34,10 +34,10 @@ static void guard_numbers(reverse *r, uint32_t winner)
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[winner];
     if (r->p->overs.count == 1 || vy_builder_failed(r->b)) return;
     vy_dim all = vy_tape_invocations(r), most = vy_dim_const(r->b, UINT32_MAX - 1);
-    vy_dim spare =
-        vy_dim_binary(r->b, '<', vy_dim_binary(r->b, '-', most, all), vy_dim_const(r->b, 0));
-    vy_dim sign = vy_dim_binary(r->b, '+', vy_dim_binary(r->b, '*', spare, vy_dim_const(r->b, 2)),
-                                vy_dim_const(r->b, 1));
+    vy_dim spare = vy_dim_binary(r->b, '-', most, all);
+    spare = vy_dim_binary(r->b, '<', spare, vy_dim_const(r->b, 0));
+    vy_dim sign = vy_dim_binary(r->b, '*', spare, vy_dim_const(r->b, 2));
+    sign = vy_dim_binary(r->b, '+', sign, vy_dim_const(r->b, 1));
     vy_dim guarded = vy_dim_binary(r->b, '*', b->dims[0], sign);
     b = &vy_builder_program(r->b)->buffers.data[winner]; // dimensions may have moved it
     b->dims[0] = guarded;
@@ -84,7 +84,8 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
 // ------------------------------------------------------------------------------------ forward sweeps
 static vy_value me(reverse *r)
 {
-    return vy_add(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, 1));
+    vy_value number = vy_tape_invocation(r);
+    return vy_add(r->b, number, vy_int(r->b, VY_U32, 1));
 }
 
 static vy_value load(reverse *r, uint32_t buffer, const uint32_t *index)
@@ -93,10 +94,18 @@ static vy_value load(reverse *r, uint32_t buffer, const uint32_t *index)
     return (vy_value){vy_emit(r->b, VY_OP_LOAD, b->type, buffer, b->rank, index)};
 }
 
+static vy_value is_mine(reverse *r, uint32_t winner, const uint32_t *index)
+{
+    vy_value who = load(r, winner, index);
+    return vy_eq(r->b, who, me(r));
+}
+
 static vy_value equals_final(reverse *r, uint32_t final, const uint32_t *args, uint32_t rank)
 {
     vy_value v = {args[rank]}, f = load(r, final, args);
-    vy_value nans = vy_and(r->b, vy_ne(r->b, v, v), vy_ne(r->b, f, f));
+    // One after the other, so that the code does not depend on the C compiler.
+    vy_value nan_f = vy_ne(r->b, f, f), nan_v = vy_ne(r->b, v, v);
+    vy_value nans = vy_and(r->b, nan_v, nan_f);
     return vy_or(r->b, vy_eq(r->b, v, f), nans);
 }
 
@@ -122,7 +131,7 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
         vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, info->winner, rank + 1, args);
     } else {
         if (!info->last) return;
-        vy_value mine = vy_eq(r->b, load(r, info->winner, args), me(r));
+        vy_value mine = is_mine(r, info->winner, args);
         vy_begin_if(r->b, vy_and(r->b, ties, mine).id);
         args[rank] = args[rank + 1];
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->last, rank + 1, args);
@@ -143,7 +152,7 @@ void vy_extremum_reverse(reverse *r, uint32_t id)
     if (!clears && !vy_is_active(r, value)) return;
     for (uint32_t k = 0; k < rank; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
     vy_value zero = vy_zero(r->b, type);
-    vy_value won = vy_eq(r->b, load(r, info->winner, args), me(r));
+    vy_value won = is_mine(r, info->winner, args);
     if (has_event(r, id)) {
         vy_value event = {vy_primal(r, vy_arg(r->p, id, rank + 1))};
         won = vy_and(r->b, won, vy_eq(r->b, load(r, info->last, args), event));

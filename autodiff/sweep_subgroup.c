@@ -204,10 +204,12 @@ static uint32_t of_readers(reverse *r, uint32_t id, uint32_t x)
 {
     uint32_t k = vy_arg(r->p, id, 1), at = vy_primal(r, k), found;
     if (from_reader(r, id, x, &found)) return found;
-    if (r->p->insts.data[id].op == VY_OP_SG_SHUFFLE_XOR)
+    if (r->p->insts.data[id].op == VY_OP_SG_SHUFFLE_XOR) {
         at = vy_emit(r->b, VY_OP_XOR, VY_U32, 0, 2, (uint32_t[]){lane(r), at});
-    else if (is_alike(r, k, id, DEPTH))
-        return only_if(r, vy_eq(r->b, (vy_value){lane(r)}, (vy_value){at}).id, of_all(r, x));
+    } else if (is_alike(r, k, id, DEPTH)) {
+        uint32_t all = of_all(r, x);
+        return only_if(r, vy_eq(r->b, (vy_value){lane(r)}, (vy_value){at}).id, all);
+    }
     return call(r, "readers", x, at);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // valued.c: which instructions the forward run needs for their values.
 //
-// The second operand of straight_through gives a derivative only.  What is computed for it alone runs in
+// The second operand of rescale.c's straight_through gives a derivative only.  What is computed for it alone runs in
 // reverse, and forward only as far as the reverse asks; so keeping one of its values on a tape costs the
 // computation that it was to save.  The plan asks here.
 #include "reverse.h"
@@ -27,7 +27,7 @@ static void mark_operands(valued *v, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     vy_op op = (vy_op)i->op;
     uint32_t first = 0, last = i->nargs;
-    if (op == VY_OP_STRAIGHT_THROUGH || op == VY_OP_IF || op == VY_OP_TEST) last = 1;
+    if (vy_is_equal_pair(p, id) || op == VY_OP_IF || op == VY_OP_TEST) last = 1;
     if (op == VY_OP_LOOP) last = 3;
     if (op == VY_OP_WHILE || op == VY_OP_ELSE || op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT)
         last = 0;

@@ -253,7 +253,8 @@ static uint8_t allowed_flags(vy_op op)
 {
     if (op == VY_OP_LOOP) return VY_FLAG_REVERSE | VY_FLAG_EXIT;
     if (op == VY_OP_WHILE) return VY_FLAG_EXIT;
-    if (vy_op_is_memory(op) && op != VY_OP_ZERO) return VY_FLAG_INRANGE | VY_FLAG_OWNED;
+    if (vy_op_is_memory(op) && op != VY_OP_ZERO)
+        return VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE;
     return 0;
 }
 

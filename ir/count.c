@@ -202,9 +202,10 @@ static void count_inst(const walk *w, const vy_inst *i, int64_t *plain)
     if (vy_op_is_atomic(op)) {
         vy_type element = w->p->buffers.data[i->aux].type;
         plain[VY_COST_ATOMIC] += !owned;
-        plain[VY_COST_LOAD] += owned;
+        bool once = i->flags & VY_FLAG_ONCE;
+        plain[VY_COST_LOAD] += owned && !once;
         plain[VY_COST_STORE] += owned;
-        plain[VY_COST_ADD] += vy_type_is_float(element) && op == VY_OP_ATOMIC_ADD;
+        plain[VY_COST_ADD] += vy_type_is_float(element) && op == VY_OP_ATOMIC_ADD && !once;
         return;
     }
     plain[VY_COST_LOAD] += op == VY_OP_LOAD && global;

@@ -166,7 +166,7 @@ static bool same_leaf(compare *c, const vy_leaf *x, const vy_leaf *y)
 
 static bool same_inst(compare *c, uint32_t id)
 {
-    const uint8_t proved = VY_FLAG_INRANGE | VY_FLAG_OWNED;
+    const uint8_t proved = VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE;
     const vy_inst *x = &c->a->insts.data[id], *y = &c->b->insts.data[id];
     if (x->op != y->op || x->type != y->type || x->nargs != y->nargs ||
         ((x->flags ^ y->flags) & ~proved))

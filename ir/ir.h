@@ -52,6 +52,7 @@ enum vy_inst_flags {
     VY_FLAG_INRANGE = 4, // LOAD, STORE, ATOMIC_*: every index is proved to be in range (set by a
                          // pass just before emission; not part of the program's text)
     VY_FLAG_OWNED = 8,   // ATOMIC_*: no other invocation touches the element (same)
+    VY_FLAG_ONCE = 16, // ATOMIC_ADD, owned: nothing else touches the element, which is zero (same)
 };
 
 typedef struct vy_inst {
@@ -413,6 +414,7 @@ bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every it
 bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
 bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
+bool vy_pass_once(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_ONCE
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c); // local arrays → values
 bool vy_pass_reduce(vy_program *p, vy_pass_context *c);    // one atomic addition per subgroup
 bool vy_check_program(vy_program *p); // internal consistency and language rules

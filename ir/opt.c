@@ -6,7 +6,7 @@
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
 // throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
-// build it; `guards` and `owner` only set flags, which `chunk` copies.
+// build it; `guards`, `owner` and `once` only set flags, which `chunk` copies.
 // clang-format off
 static const struct {
     const char *name;
@@ -37,6 +37,7 @@ static const struct {
     {"order",     vy_pass_order,     1},
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
+    {"once",      vy_pass_once,      1}, // of what is owned
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
     {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
 };

@@ -233,6 +233,7 @@ void print_element(printer *o, uint32_t id)
     print_str(o, "]");
     if (o->dump && o->p->insts.data[id].flags & VY_FLAG_INRANGE) print_str(o, " @in_range");
     if (o->dump && o->p->insts.data[id].flags & VY_FLAG_OWNED) print_str(o, " @owned");
+    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_ONCE) print_str(o, " @once");
 }
 
 void print_atomic(printer *o, uint32_t id)

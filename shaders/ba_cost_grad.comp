@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gradient Jᵀe of ba's cost: an invocation makes the 15 numbers of its observation and adds 14 of them to its
 // camera's and its point's.
+// On lavapipe 0.3 GB/s per second of CPU time, 0.12 of the measured copy rate: it is the 14 atomics that take the time.
 #version 450
 #extension GL_EXT_shader_atomic_float : require
 #extension GL_GOOGLE_include_directive : require

@@ -3,6 +3,7 @@
 // find meets in three subgroup reductions, without shared memory.  Two passes over the row: the largest, Σ e and Σ ȳ e
 // together, where sums of terms of a smaller largest are scaled once per four elements; then the result, for which e is
 // computed again rather than stored and read.
+// On lavapipe 1.6 GB/s per second of CPU time, the measured copy rate in the same (loaded) run.
 #version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(local_size_x = 64) in;

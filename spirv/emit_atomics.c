@@ -149,9 +149,9 @@ static uint32_t by_halves(const vy_update *u, uint32_t address)
     return vy_halves_end(u->f, &h, apply(u, h.old));
 }
 
-static uint32_t plainly(const vy_update *u, uint32_t address)
+static uint32_t plainly(const vy_update *u, uint32_t address, bool once)
 {
-    uint32_t old = vy_read_element(u->f, u->a, address);
+    uint32_t old = once ? vy_spv_zero(u->f->m, u->type) : vy_read_element(u->f, u->a, address);
     vy_write_element(u->f, u->a, address, apply(u, old));
     return old;
 }
@@ -170,7 +170,7 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
     vy_guard g = vy_guard_begin(f, at.ok);
     uint32_t old;
     if (in->flags & VY_FLAG_OWNED || b->cls == VY_LOCAL)
-        old = plainly(&u, at.address);
+        old = plainly(&u, at.address, in->flags & VY_FLAG_ONCE);
     else if (u.a->form == VY_MEM_HALVES)
         old = by_halves(&u, at.address);
     else if (u.a->form == VY_MEM_BITS)

@@ -148,6 +148,10 @@ def compare(name, text, kept):
     status, out, err = vyre("check", "a.vyre", *engine, *SIZES, *SEED)
     if status and not name.startswith(STOPPED):
         fails(name, out + err)
+    if kept == 0:
+        status, out, err = vyre("check", "a.vyre", "--order", "2", "--samples", "6", "--engine", "eval", *SIZES)
+        if status:
+            fails(name, "second derivative:\n" + out + err)
     one, two = gradients("a.vyre", name), gradients("b.vyre", name)
     worst = 0.0
     for array, values in two.items():

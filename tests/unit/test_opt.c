@@ -144,6 +144,21 @@ static void build_fuse(frame *f)
 
 static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
+// Additions to an output: two that are alone, two that may meet, and one that `accumulate` takes out of a loop.
+static void build_once(frame *f)
+{
+    vy_dim dims[2] = {vy_dim_value(f->b, f->n), vy_dim_const(f->b, 5)};
+    vy_buffer z = vy_param_buffer(f->b, "z", VY_OUT, VY_F32, 2, dims);
+    const uint32_t columns[4] = {0, 1, 2, 2};
+    for (int k = 0; k < 4; k++) {
+        vy_value at[2] = {f->i, u32(f->b, columns[k])};
+        vy_atomic(f->b, "add", z, at, f32(f->b, (float)k));
+    }
+    vy_for(f->b, "k", f->zero, f->m);
+    vy_atomic(f->b, "add", z, (vy_value[]){f->i, u32(f->b, 3)}, load1(f->b, f->x, f->i));
+    vy_end(f->b);
+}
+
 // A carry that becomes invariant only after forwarding.
 static void build_cleanup(frame *f)
 {
@@ -209,6 +224,7 @@ static uint32_t stats(const vy_program *p, int what)
     case 4: return p->buffers.count;
     case 5: return count_flag(p, VY_FLAG_INRANGE);
     case 6: return count_flag(p, VY_FLAG_OWNED);
+    case 11: return count_flag(p, VY_FLAG_ONCE);
     case 8: return count_op(p, VY_OP_IF);
     case 9: return count_op(p, VY_OP_SG_ADD);
     case 10: return place_of(p, VY_OP_SIN);
@@ -241,6 +257,7 @@ static const struct one {
     {"cleanup", build_cleanup, 2, 1, 2},
     {"guards", build_licm, 5, 2, 0},
     {"owner", build_owner, 6, 1, 0},
+    {"once", build_once, 11, 3, 0},
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
     {"reduce", build_reduce, 9, 3, 0},
@@ -267,11 +284,14 @@ static void test_each_pass(void **state)
                 fail_msg("%s%s: %u, not %u", variant == 1 ? "" : "without ", ones[k].pass, got,
                          want);
             float x[6] = {1, -2, 3.5f, -4, 5, 0.25f};
+            float z[6][5] = {{0}};
             vy_eval_buffer buffers[] = {{"x", x, (uint64_t[]){6}, 1},
-                                        {"y", y[variant], (uint64_t[]){6}, 1}};
+                                        {"y", y[variant], (uint64_t[]){6}, 1},
+                                        {"z", z, (uint64_t[]){6, 5}, 2}};
+            uint32_t bound = vy_program_find_buffer(t.p, "z").id ? 3 : 2;
             vy_eval_scalar scalars[] = {{"M", {.u = 4}}};
             vy_diag d;
-            if (!vy_eval(t.p, buffers, 2, scalars, 1, NULL, NULL, &d)) fail_msg("%s", d.text);
+            if (!vy_eval(t.p, buffers, bound, scalars, 1, NULL, NULL, &d)) fail_msg("%s", d.text);
             assert_memory_equal(y[0], y[variant], sizeof y[0]);
             drop(&t);
         }
@@ -948,10 +968,10 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,      "cleanup",   "dce",       "forward",
-                                         "unroll",  "scalarise", "ifconvert", "licm",
-                                         "dse",     "arrays",    "guards",    "owner",
-                                         "promote", "fuse",      "accumulate"};
+    static const char *const passes[] = {NULL,     "cleanup",   "dce",       "forward",
+                                         "unroll", "scalarise", "ifconvert", "licm",
+                                         "dse",    "arrays",    "guards",    "owner",
+                                         "once",   "promote",   "fuse",      "accumulate"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
