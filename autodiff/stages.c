@@ -103,14 +103,28 @@ static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
     return (vy_dim){0};
 }
 
-// Dimension d of a stage, in the pipeline; dims: those there are, by dimension of the stage.  Nodes refer to
-// earlier ones.
+// The nodes that dimension d is made of, which refer to earlier ones.  Others may stand there that mean nothing
+// here: the caller's numbers of groups in a program that has a domain by now.
+static uint8_t *nodes_of(const cut *c, const vy_program *stage, vy_dim d)
+{
+    uint8_t *needed = table(c->m, d.id + 1, 1);
+    if (!needed) return NULL;
+    needed[d.id] = 1;
+    for (uint32_t i = d.id; i > 0; i--) {
+        const vy_dim_node *n = &stage->dims.data[i];
+        if (needed[i] && n->op >= VY_DIM_ADD) needed[n->a] = needed[n->b] = 1;
+    }
+    return needed;
+}
+
+// Dimension d of a stage, in the pipeline; dims: those there are, by dimension of the stage.
 static vy_dim dim_of(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
 {
     static const char ops[] = "+-*/%<>r";
+    uint8_t *needed = nodes_of(c, stage, d);
     for (uint32_t i = 1; i <= d.id && vy_module_ok(c->m); i++) {
         const vy_dim_node *n = &stage->dims.data[i];
-        if (dims[i].id && n->op != VY_DIM_UNKNOWN) continue;
+        if (!needed[i] || (dims[i].id && n->op != VY_DIM_UNKNOWN)) continue;
         if (n->op == VY_DIM_CONST)
             dims[i] = vy_dim_const(c->b, n->value);
         else if (n->op == VY_DIM_SCALAR)
@@ -123,6 +137,7 @@ static vy_dim dim_of(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
         else if (i == d.id) // a node of its own for each buffer; sums with it are not made here
             dims[i] = length_of(c, stage, n->value);
     }
+    vy_free(needed);
     return dims[d.id];
 }
 

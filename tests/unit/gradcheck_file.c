@@ -15,7 +15,7 @@
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
-//   atomic, deterministic   other ways to the gradient: gradcheck_modes.c
+//   atomic, deterministic   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; additions proved exclusive, which are
 //            no atomics on a device, do not race
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
@@ -614,7 +614,7 @@ static bool check_primal_order(job *j, const vy_program *p, const image *x)
     return ok;
 }
 
-#include "gradcheck_modes.c"
+#include "gradcheck_modes.h"
 
 static bool check_seed(job *j, const vy_module *m, bool first)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_modes.c: other ways to the same gradient; part of gradcheck_file.c.
+// gradcheck_modes.h: other ways to the same gradient; part of gradcheck_file.c.
 //
 //   atomic         added up by atomics wherever several invocations reach an element, not by programs
 //                  over its elements: the same, to rounding
