@@ -232,6 +232,14 @@ static void point(void *user, const vy_value *index)
 }
 
 // ----------------------------------------------------------------------------------------------- groups
+// Do x and y, which one construct holds, stand in the same arm of it?
+static bool same_arm(const gather *g, uint32_t x, uint32_t y)
+{
+    const uint32_t around = g->s.parent[x];
+    if (!around || g->r->insts.data[around].op != VY_OP_IF) return true;
+    return (x < g->s.partner[around]) == (y < g->s.partner[around]);
+}
+
 // May y share x's walk?
 static bool together(const gather *g, const gather_site *x, const gather_site *y)
 {
@@ -239,7 +247,8 @@ static bool together(const gather *g, const gather_site *x, const gather_site *y
     if (x->single != y->single || n->count != m->count) return false;
     for (uint32_t k = 0; k < n->count; k++)
         if (n->loop[k] != m->loop[k]) return false;
-    if (x->single && g->s.parent[x->id] != g->s.parent[y->id]) return false;
+    if (x->single && (g->s.parent[x->id] != g->s.parent[y->id] || !same_arm(g, x->id, y->id)))
+        return false;
     return isl_map_is_equal(x->map, y->map) == isl_bool_true;
 }
 

@@ -40,8 +40,8 @@ typedef struct vy_eval_hooks {
     // When not NULL: whether a runtime leaves an `out` buffer as it is before a dispatch, since the
     // program is known to write all of it.  It starts as NaN (integers: −1) then instead of as zero.
     bool (*uncleared)(const vy_program *p, uint32_t buffer);
-    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access that is out of
-    // range although a pass has proved it in range.
+    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access for which something
+    // does not hold that a pass has proved: that it is in range, that its element is zero.
     uint32_t *disproved;
 } vy_eval_hooks;
 typedef struct vy_eval_trace {

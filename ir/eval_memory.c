@@ -39,14 +39,16 @@ static void note(vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t l
         vy_shadow_access(m, x, lane, (uint64_t)off, what);
 }
 
+static void disprove(const vy_machine *m, const vy_xinst *x)
+{
+    const uint32_t line = m->p->insts.data[x->inst].line;
+    if (!*m->hooks->disproved) *m->hooks->disproved = line ? line : UINT32_MAX;
+}
+
 // Devices do not look where a pass has proved that an access is in range.
 static void check_proof(const vy_machine *m, const vy_xinst *x)
 {
-    uint32_t *line = m->hooks->disproved;
-    VY_EACH_ACTIVE(m, l,
-                   if (m->offsets[l] == OUTSIDE && !*line) *line =
-                       m->p->insts.data[x->inst].line ? m->p->insts.data[x->inst].line
-                                                      : UINT32_MAX;)
+    VY_EACH_ACTIVE(m, l, if (m->offsets[l] == OUTSIDE) disprove(m, x);)
 }
 
 static void note_all(vy_machine *m, const vy_xinst *x, const vy_bound *b, vy_touch_class what)
@@ -169,6 +171,7 @@ static void run_atomic(vy_machine *m, const vy_xinst *x)
         if (m->offsets[l] >= 0) {
             unsigned char *at = element(b, l, m->offsets[l]);
             old = vy_scalar_read(b->type, at);
+            if (x->flags & VY_FLAG_ONCE && old.u && m->hooks->disproved) disprove(m, x);
             const vy_scalar r = atomic_result(m, x, type, old, v[l], w[l]);
             vy_scalar_write(b->type, r, at);
             if (ordered && m->hooks->path_hash) vy_path_mix(m, x, l, vy_scalar_same(type, old, r));

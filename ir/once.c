@@ -69,7 +69,8 @@ bool vy_pass_once(vy_program *p, vy_pass_context *c)
     for (uint32_t id = 1; ok && id < p->insts.count; id++) {
         vy_inst *i = &p->insts.data[id];
         if (i->op != VY_OP_ATOMIC_ADD || !(i->flags & VY_FLAG_OWNED) || o.used[id]) continue;
-        if (p->buffers.data[i->aux].cls != VY_OUT || o.viewed[i->aux]) continue;
+        const vy_buf *b = &p->buffers.data[i->aux]; // one that begins as ones or a copy is not zero
+        if (b->cls != VY_OUT || b->init != VY_INIT_NONE || o.viewed[i->aux]) continue;
         if (in_loop(&o, id) || !alone(&o, id)) continue;
         c->changed |= !(i->flags & VY_FLAG_ONCE);
         i->flags |= VY_FLAG_ONCE;

@@ -85,6 +85,8 @@ SEVERAL = (
     ("autodiff/exclusive.c", None, "if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;", ""),
     ("autodiff/exclusive.c", None, "same_index(p, load, store) && implies(f, load, store) &&",
      "same_index(p, load, store) &&"),
+    ("ir/once.c", None, "b->init != VY_INIT_NONE ||", ""),
+    ("autodiff/gather_make.c", None, "|| !same_arm(g, x->id, y->id)", ""),
     # barriers of the reverse
     ("autodiff/sweep.c", None, "if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);", ""),
     # bounds of an inverted access map

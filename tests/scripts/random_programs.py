@@ -25,7 +25,7 @@ def sanitized():
 
 fresh = random.Random(time.time_ns()).randrange(10 ** 9)
 seed = int(os.environ.get("VYRE_SEED") or fresh)
-count = int(os.environ.get("VYRE_COUNT") or (40 if sanitized() else 300))
+count = int(os.environ.get("VYRE_COUNT") or (24 if sanitized() else 160))
 print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k random_programs --build %s" % (seed, count, BUILD))
 sys.stdout.flush()
 FOUND = os.path.join(SRC, "tests", "fuzz", "found")

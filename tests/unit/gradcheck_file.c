@@ -16,7 +16,7 @@
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   atomic, deterministic   other ways to the gradient: gradcheck_modes.h
-//   proofs   in every run: accesses proved in range are in range; additions proved exclusive, which are
+//   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
 //            no atomics on a device, do not race
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
 //            whole, start as NaN, and that does not show
@@ -173,7 +173,7 @@ static bool run_with(const vy_program *p, image *m, const vy_eval_options *o, re
                     : vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, o, &hooks,
                                      &report, &d);
     if (disproved && ok) {
-        snprintf(message, sizeof message, "%s: line %u: proved in range, and is not",
+        snprintf(message, sizeof message, "%s: line %u: what a pass has proved does not hold",
                  vy_program_name(p), disproved);
         return false;
     }
