@@ -24,7 +24,7 @@ typedef struct making {
     vy_builder *b;
     uint32_t index;                // of the program
     vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
-    uint32_t axes[VY_MAX_AXES], n; // which axes
+    uint32_t n;                    // how many
     isl_id *ids[VY_MAX_AXES];
     uint32_t used;       // dimensions of the nest that have given an axis its name
     vy_var *sum;         // by buffer: of single sites; id 0: none
@@ -101,7 +101,6 @@ static void make_domain(making *w, const gather_site *site)
     for (uint32_t k = 0; k < site->access.rank; k++) {
         if (!(site->axes >> k & 1)) continue;
         name_axis(w, site, k, text);
-        w->axes[w->n] = k;
         w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
         w->element[w->n++] = vy_over(w->b, text, site->access.dim[k]);
     }
@@ -141,6 +140,15 @@ static isl_set *natural(const making *w)
     return set;
 }
 
+// Axis of the site's buffer that coordinate k of the element is: buffers that share a program have them in
+// different places.
+static uint32_t axis_of(const gather_site *site, uint32_t k)
+{
+    uint32_t axis = 0;
+    for (;; axis++)
+        if (site->axes >> axis & 1 && k-- == 0) return axis;
+}
+
 // `context` (taken), and that the element exists.
 static isl_set *known(const making *w, const gather_site *site, isl_set *context)
 {
@@ -154,7 +162,7 @@ static isl_set *known(const making *w, const gather_site *site, isl_set *context
         space = isl_space_set_alloc(a->ctx, 0, 0);
         isl_pw_aff *zero = isl_pw_aff_from_aff(
             isl_aff_val_on_domain_space(isl_space_copy(space), isl_val_zero(a->ctx)));
-        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[w->axes[k]]);
+        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[axis_of(site, k)]);
         isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
         fits = isl_set_intersect(fits, isl_pw_aff_lt_set(e, end));
         context = isl_set_intersect(context, isl_set_params(fits));
