@@ -21,6 +21,9 @@
 // Taken for granted: extents of buffers and of the domain are below VY_AFFINE_EXTENT; a buffer of four-byte
 // elements cannot be longer in any binding.
 //
+// isl (0.25) does not survive a failing malloc: it uses what it did not get.  Its sets are small, but this is
+// the one place where the library may end a process that is out of memory.
+//
 // isl runs with ISL_ON_ERROR_CONTINUE and a limit on its operations: an object is NULL after an error, and
 // every function of isl takes that.  vy_affine_ok says whether what was computed since the last
 // vy_affine_reset can be believed.

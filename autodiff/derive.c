@@ -157,7 +157,7 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     derivation d = {.m = m, .options = options};
     d.source = choose_program(m, options->program, diag);
     if (!d.source) return NULL;
-    bool gathers = options->accumulate == VY_ACCUMULATE_AUTO && d.source->overs.count;
+    bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && d.source->overs.count;
     vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
     d.unrolled = true;
     return out ? out : derive(&d, observer, diag);

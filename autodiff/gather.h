@@ -21,10 +21,14 @@ typedef struct vy_gather_notes {
     vy_gather_note_vec notes;
 } vy_gather_notes;
 
+typedef struct vy_gather_options {
+    bool lean;   // no memory is taken that grows with the turns of loops
+    bool always; // also where adding atomically would be faster
+} vy_gather_options;
+
 // Takes additions out of `whole`, a reverse program of module m, and gives them to programs over the
 // elements of the buffers they go to; `whole` becomes several stages then (stages.h).  notes: NULL, or
-// where to say what became of which buffer.  lean: no memory is taken that grows with the turns of loops.
-// False: m's diag says why.
-bool vy_gather(vy_module *m, vy_program *whole, bool lean, vy_gather_notes *notes);
+// where to say what became of which buffer.  False: m's diag says why.
+bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes);
 
 #endif

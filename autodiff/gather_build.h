@@ -62,6 +62,7 @@ typedef struct gather {
     gather_program *programs;
     uint32_t program_count;
     bool lean;   // nothing is kept for every turn of a loop
+    bool always; // costs do not decide
     bool affine; // `a` is there
     bool failed; // memory
 } gather;

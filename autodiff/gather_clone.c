@@ -78,21 +78,24 @@ static bool asked(const gather_clone *c, uint32_t id)
     return false;
 }
 
+// The values that a construct hands on and somebody asks for: which, and what they are here.
 typedef struct slots {
-    uint32_t k[64], mapped[64], n;
+    uint32_t *k, *mapped, *made, n;
 } slots;
 
-static bool live(gather_clone *c, uint32_t opener, slots *s)
+static void live(gather_clone *c, uint32_t opener, slots *s)
 {
-    const gather *g = c->g;
+    gather *g = c->g;
     uint32_t end = vy_closer(g->r, &g->s, opener), all = vy_slot_count(g->r, &g->s, opener);
-    s->n = 0;
-    for (uint32_t k = 0; k < all; k++) {
-        if (!asked(c, end + 1 + k)) continue;
-        if (s->n == 64) return false;
-        s->k[s->n++] = k;
+    *s = (slots){.k = vy_arena_alloc(&g->arena, (3 * (size_t)all + 1) * sizeof *s->k)};
+    if (!s->k) {
+        g->failed = true;
+        return;
     }
-    return true;
+    s->mapped = s->k + all;
+    s->made = s->mapped + all;
+    for (uint32_t k = 0; k < all; k++)
+        if (asked(c, end + 1 + k)) s->k[s->n++] = k;
 }
 
 static void map_slots(gather_clone *c, slots *s, uint32_t marker, uint32_t first)
@@ -101,42 +104,31 @@ static void map_slots(gather_clone *c, slots *s, uint32_t marker, uint32_t first
         s->mapped[j] = gather_map(c, vy_arg(c->g->r, marker, first + s->k[j]));
 }
 
-static void fail(gather_clone *c)
-{
-    if (!vy_builder_failed(c->b))
-        vy_fail(c->g->m, VY_E_INTERNAL, 0, 0, NULL, "a construct of a gather is too large");
-    c->g->failed = true;
-}
-
 static void open(gather_clone *c, uint32_t id)
 {
     gather *g = c->g;
     const vy_inst *i = &g->r->insts.data[id];
     slots s;
-    uint32_t carries[64];
-    if (!live(c, id, &s)) {
-        fail(c);
-        return;
-    }
+    live(c, id, &s);
     switch (i->op) {
     case VY_OP_IF: vy_begin_if(c->b, gather_map(c, vy_arg(g->r, id, 0))); return;
     case VY_OP_CHECKPOINT: return; // nothing is differentiated here
     case VY_OP_WHILE:
         map_slots(c, &s, id, 0);
-        vy_begin_while(c->b, 0, s.n, s.mapped, carries);
+        vy_begin_while(c->b, 0, s.n, s.mapped, s.made);
         break;
     default:
         map_slots(c, &s, id, 3);
         c->map[id] =
             vy_begin_loop(c->b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE,
                           gather_map(c, vy_arg(g->r, id, 0)), gather_map(c, vy_arg(g->r, id, 1)),
-                          gather_map(c, vy_arg(g->r, id, 2)), s.n, s.mapped, carries);
+                          gather_map(c, vy_arg(g->r, id, 2)), s.n, s.mapped, s.made);
         vy_pass_name(c->b, g->r, id, c->map[id]);
         break;
     }
     for (uint32_t j = 0; j < s.n; j++) {
-        c->map[id + 1 + s.k[j]] = carries[j];
-        vy_pass_name(c->b, g->r, id + 1 + s.k[j], carries[j]);
+        c->map[id + 1 + s.k[j]] = s.made[j];
+        vy_pass_name(c->b, g->r, id + 1 + s.k[j], s.made[j]);
     }
 }
 
@@ -144,26 +136,23 @@ static void close(gather_clone *c, uint32_t id)
 {
     gather *g = c->g;
     const vy_inst *i = &g->r->insts.data[id];
-    uint32_t opener = g->s.partner[id], results[64];
+    uint32_t opener = g->s.partner[id];
     slots s;
-    if (!live(c, opener, &s)) {
-        fail(c);
-        return;
-    }
+    live(c, opener, &s);
     if (i->op == VY_OP_ENDIF) {
         map_slots(c, &s, id, 0);
-        vy_end_if(c->b, s.n, s.mapped, results);
+        vy_end_if(c->b, s.n, s.mapped, s.made);
     } else if (i->op == VY_OP_ENDLOOP) {
         uint32_t keep = vy_keep(g->r, &g->s, opener);
         map_slots(c, &s, id, vy_next_arg(g->r, opener));
-        vy_end_loop(c->b, keep ? gather_map(c, keep) : 0, s.n, s.mapped, results);
+        vy_end_loop(c->b, keep ? gather_map(c, keep) : 0, s.n, s.mapped, s.made);
     } else {
         map_slots(c, &s, id, 0);
-        memcpy(results, s.mapped, sizeof results);
+        if (s.n) memcpy(s.made, s.mapped, s.n * sizeof *s.made);
     }
     for (uint32_t j = 0; j < s.n; j++) {
-        c->map[id + 1 + s.k[j]] = results[j];
-        vy_pass_name(c->b, g->r, id + 1 + s.k[j], results[j]);
+        c->map[id + 1 + s.k[j]] = s.made[j];
+        vy_pass_name(c->b, g->r, id + 1 + s.k[j], s.made[j]);
     }
 }
 
@@ -191,12 +180,9 @@ static void marker(gather_clone *c, uint32_t id)
         open(c, id);
     } else if (op == VY_OP_ELSE) {
         slots s;
-        if (live(c, opener, &s)) {
-            map_slots(c, &s, id, 0);
-            vy_begin_else(c->b, s.n, s.mapped);
-        } else {
-            fail(c);
-        }
+        live(c, opener, &s);
+        map_slots(c, &s, id, 0);
+        vy_begin_else(c->b, s.n, s.mapped);
     } else if (op == VY_OP_TEST) {
         vy_loop_test(c->b, gather_map(c, vy_arg(g->r, id, 0)));
     } else {

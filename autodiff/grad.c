@@ -327,9 +327,12 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     }
     if (p && observer) observer->note(observer->user, r, p);
     bool ok = p && vy_reverse_result(r, p);
-    if (ok && r->options->accumulate == VY_ACCUMULATE_AUTO)
-        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1],
-                       r->options->frugal || r->options->checkpoint,
+    const vy_gather_options gathering = {
+        .lean = r->options->frugal || r->options->checkpoint,
+        .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
+    };
+    if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
                        observer ? observer->gathers : NULL);
     ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
     free_tables(r);

@@ -14,6 +14,7 @@ typedef enum vy_accumulate {
     VY_ACCUMULATE_AUTO, // by programs over its elements, which sum what reaches them, where that pays
     VY_ACCUMULATE_ATOMIC, // by atomic additions: the result is one program wherever it can be, and has no
                           // compiler-made buffers but tapes, so it can be differentiated again
+    VY_ACCUMULATE_GATHER, // by programs over its elements wherever there can be one
 } vy_accumulate;
 
 // Zero-initialised means defaults.

@@ -384,8 +384,8 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
         isl_space *space = isl_space_set_alloc(l->a->ctx, 0, 1);
         space = isl_space_set_tuple_name(space, isl_dim_set, "atomic");
         isl_set *all = isl_set_universe(space);
-        isl_set *where = isl_map_range(isl_map_copy(schedule));
-        where = isl_set_universe(isl_set_get_space(where));
+        isl_space *times = isl_space_range(isl_map_get_space(schedule));
+        isl_set *where = isl_set_universe(times);
         isl_map *option = isl_map_from_domain_and_range(where, all);
         build = isl_ast_build_set_options(build, isl_union_map_from_map(option));
     }

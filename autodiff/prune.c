@@ -105,11 +105,12 @@ static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
 bool vy_drop_unused_scalars(vy_program *p)
 {
     size_t n = (size_t)p->dims.count + p->scalars.count;
-    uint8_t *dims = vy_realloc(NULL, n + 1), *scalars = dims + p->dims.count;
+    uint8_t *dims = vy_realloc(NULL, n + 1);
     if (!dims) {
         vy_fail_oom(p->module);
         return false;
     }
+    uint8_t *scalars = dims + p->dims.count;
     memset(dims, 0, n + 1);
     use_dims(p, dims, scalars);
     for (uint32_t id = 1; id < p->insts.count; id++)

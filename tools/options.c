@@ -41,7 +41,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(seed),          FILES, "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
     {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
-    {0,   OPT_CHOICE, AT(accumulate),    FILES, "--accumulate",    "auto|atomic", "auto: programs over a gradient's elements sum what reaches them; atomic: atomic additions"},
+    {0,   OPT_CHOICE, AT(accumulate),    FILES, "--accumulate",    "auto|atomic|gather", "gather: programs over a gradient's elements sum what reaches them; auto: where that pays"},
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: what the tape limit asks for"},
     {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "run, check, bench: most that tapes and copies may take; default 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
