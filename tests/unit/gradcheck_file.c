@@ -15,7 +15,7 @@
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
-//   atomic, deterministic   other ways to the gradient: gradcheck_modes.h
+//   atomic, gather, deterministic   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
 //            no atomics on a device, do not race
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
@@ -643,7 +643,9 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     if (ok && gradient_of(j, gm, &x, &g, "gradient")) {
         ok = check_fd(j, p, &x, &g, of) && check_again(j, gm, &x, &g) &&
              (!first || (check_levels(j, m, &x, &g) && check_value(j, m, &x) &&
-                         check_atomic(j, m, &x, &g) && check_deterministic(j, m, &x, &g)));
+                         check_accumulated(j, m, &x, &g, VY_ACCUMULATE_ATOMIC, "atomic") &&
+                         check_accumulated(j, m, &x, &g, VY_ACCUMULATE_GATHER, "gather") &&
+                         check_deterministic(j, m, &x, &g)));
         image_free(&g);
     } else {
         ok = false;
