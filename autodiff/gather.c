@@ -139,6 +139,16 @@ static bool is_begun(const gather *g, uint32_t k)
     return false;
 }
 
+// Is another of the programs, which are not the module's yet, called as q is?
+static bool has_name(const gather *g, const gather_program *q)
+{
+    for (uint32_t k = 0; k < g->program_count; k++) {
+        const gather_program *other = &g->programs[k];
+        if (other != q && other->name && strcmp(other->name, q->name) == 0) return true;
+    }
+    return false;
+}
+
 static bool name_program(gather *g, gather_program *q, uint32_t number)
 {
     char text[90] = "gather";
@@ -152,6 +162,10 @@ static bool name_program(gather *g, gather_program *q, uint32_t number)
         if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of ? of + 1 : name);
     }
     q->name = vy_stage_name(g->m, g->r->name, text);
+    for (uint32_t k = 2; q->name && has_name(g, q); k++) {
+        snprintf(text + n, sizeof text - n, "_%u", k);
+        q->name = vy_stage_name(g->m, g->r->name, text);
+    }
     return q->name != NULL;
 }
 

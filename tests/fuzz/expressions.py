@@ -270,7 +270,7 @@ class Expressions:
             (0.6, "masked pick"),
             ((4 if c.guard else 2.2) if c.cost <= 24 and c.guard < 2 else 0, "reduce"), (2, "call"), (0.5, "of integer"),
             (1.2 if self.p.has_second else 0, "of second"), (0.3, "stop_grad"), (0.2, "bitcast"),
-            (1, "tied"), (0.3, "len"), (0.2, "of bool"), (0.15, "kept")])
+            (1, "tied"), (0.3, "len"), (0.2, "of bool"), (0.15, "kept"), (0.1, "straight")])
         if kind in ("+", "-", "*"):
             a, b = n(), n(r.choice((1, 2)))
             if kind == "*" and self.chance(0.5):
@@ -314,6 +314,8 @@ class Expressions:
             return E("@F", "bool to @F", "(@F({0}) * 0.4)", self.condition(c, 1))
         if kind == "kept":  # to the derivative a constant
             return E("@F", "stop_grad", "(stop_grad(round({0})) * 0.3)", n())
+        if kind == "straight":  # its derivative is that of the value if both are the same
+            return E("@F", "straight_through", "straight_through({0}, {0})", n())
         if kind == "stop_grad":
             return E("@F", kind, "stop_grad(floor({0}))", n())
         if kind == "bitcast":

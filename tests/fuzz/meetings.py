@@ -14,7 +14,7 @@ MEETINGS = ((3, "exchange"), (1.5, "rounds"), (2, "tree"), (1.6, "scan"), (1.5, 
             (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"), (1.2, "integer exchange"), (1.2, "segment"),
             (0.8, "one for all"), (0.9, "shared extreme"))
 SUBGROUPS = ((3, "add"), (1, "min"), (1, "max"), (0.8, "mul"), (1.3, "inclusive_add"), (1.3, "exclusive_add"),
-             (1, "any"), (1, "all"), (1, "bits"), (1, "loop"), (1, "first lane adds"))
+             (1, "any"), (1, "all"), (1.4, "bits"), (1, "loop"), (1, "first lane adds"))
 SHUFFLES = ((1.2, "broadcast"), (1.2, "shuffle"), (1.2, "shuffle_xor"))
 
 

@@ -15,7 +15,7 @@
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
-//   atomic, deterministic   other ways to the gradient: gradcheck_modes.h
+//   atomic, gather, deterministic   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
 //            no atomics on a device, do not race
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
@@ -563,7 +563,18 @@ static bool check_levels(job *j, const vy_module *m, const image *x, const image
     return ok;
 }
 
-// Outputs asked for together with gradients are the forward program's, to the bit.
+static bool adds_atomically(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op == VY_OP_ATOMIC_ADD &&
+            vy_type_is_float(vy_id_type(p, vy_arg(p, id, i->nargs - 1))))
+            return true;
+    }
+    return false;
+}
+
+// Outputs asked for together with gradients are the forward program's, to the bit but for float atomics.
 static bool check_value(job *j, const vy_module *m, const image *x)
 {
     vy_diag d;
@@ -581,7 +592,9 @@ static bool check_value(job *j, const vy_module *m, const image *x)
         const vy_program *gp = result_of(gm);
         for (uint32_t i = 0; i < g.n; i++) // floats that are read only are no outputs
             if (!chosen(j->c.of, g.buffers[i].name, true)) g.buffers[i].name = "";
-        const char *how = differs(p, &forward, &g, false, bound_between_levels(j, p, false));
+        const double bound = bound_between_levels(j, p, false); // sums may come in another order
+        const char *how =
+            differs(p, &forward, &g, false, fmax(bound, adds_atomically(p) ? 1e-12 : 0));
         if (how) {
             snprintf(message, sizeof message, "%s alone and with the gradient (%s)", how,
                      vy_program_name(gp));
@@ -643,7 +656,9 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     if (ok && gradient_of(j, gm, &x, &g, "gradient")) {
         ok = check_fd(j, p, &x, &g, of) && check_again(j, gm, &x, &g) &&
              (!first || (check_levels(j, m, &x, &g) && check_value(j, m, &x) &&
-                         check_atomic(j, m, &x, &g) && check_deterministic(j, m, &x, &g)));
+                         check_accumulated(j, m, &x, &g, VY_ACCUMULATE_ATOMIC, "atomic") &&
+                         check_accumulated(j, m, &x, &g, VY_ACCUMULATE_GATHER, "gather") &&
+                         check_deterministic(j, m, &x, &g)));
         image_free(&g);
     } else {
         ok = false;

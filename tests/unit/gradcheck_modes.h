@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_modes.h: other ways to the same gradient; part of gradcheck_file.c.
 //
-//   atomic         added up by atomics wherever several invocations reach an element, not by programs
-//                  over its elements: the same, to rounding
+//   atomic, gather   added up by atomics wherever several invocations reach an element, or by programs
+//                  over its elements wherever there can be one: the same, to rounding
 //   deterministic  bit for bit the same with workgroups in any order, and of 32, 64, 128 and 256
 //                  invocations where the program does not see them; the same as g, to rounding
 enum { ORDERS = 3 };
 
-static bool check_atomic(job *j, const vy_module *m, const image *x, const image *g)
+static bool check_accumulated(job *j, const vy_module *m, const image *x, const image *g,
+                              vy_accumulate how, const char *oracle)
 {
     vy_grad_options o = request(j, m);
-    o.accumulate = VY_ACCUMULATE_ATOMIC;
+    o.accumulate = how;
     vy_diag d;
     vy_module *gm = vy_grad(m, &o, &d);
     bool ok = gm != NULL;
     if (!ok) snprintf(message, sizeof message, "%s %s", d.code, d.text);
-    ok = (ok && optimised(gm, 2, false)) || fail(j, "atomic");
-    ok = ok && same_gradient(j, gm, x, g, fmax(j->loose, 1e-9), "atomic", "by atomics");
+    ok = (ok && optimised(gm, 2, false)) || fail(j, oracle);
+    ok = ok && same_gradient(j, gm, x, g, fmax(j->loose, 1e-9), oracle, "added up so");
     vy_module_free(gm);
     return ok;
 }
