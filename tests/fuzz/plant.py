@@ -142,6 +142,11 @@ def build(folder, plant, o):
     return (out, "") if done.returncode == 0 else (None, done.stderr[:500])
 
 
+def fails_anyway(o, folder, program, seed):
+    """Without a fault too?"""
+    return oracle.Bench(o.build, folder).interpreter([program], [seed])[0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -166,7 +171,8 @@ def main():
                 for seed in range(o.seed, o.seed + o.count, oracle.BATCH):
                     seeds = range(seed, seed + oracle.BATCH)
                     verdicts = bench.interpreter([made(s) for s in seeds], seeds)
-                    bad = [k for k, v in enumerate(verdicts) if v and v[0] not in ("refused", "invalid")]
+                    bad = [k for k, v in enumerate(verdicts) if v and v[0] not in ("refused", "invalid")
+                           and not fails_anyway(o, folder, made(seed + k), seed + k)]
                     if bad:
                         found = "%s after %d programs" % (verdicts[bad[0]][0], seed - o.seed + bad[0] + 1)
                         break
