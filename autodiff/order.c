@@ -105,7 +105,8 @@ static uint32_t needed_by(const order *o, uint32_t id)
     if (vy_op_is_memory(op)) {
         bool active = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
                       (op != VY_OP_LOAD || vy_is_active(r, id));
-        return active ? of_args(o, id, 0, r->p->buffers.data[i->aux].rank) : 0;
+        uint32_t rank = op == VY_OP_ZERO ? 0 : r->p->buffers.data[i->aux].rank;
+        return active ? of_args(o, id, 0, rank) : 0;
     }
     bool plain = op == VY_OP_CAST || vy_rule_kind_of(op) == RULE_LINEAR;
     return vy_is_active(r, id) && !plain ? of_args(o, id, 0, i->nargs) : 0;

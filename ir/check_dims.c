@@ -21,13 +21,14 @@ bool vy_check_dim_table(const vy_program *p)
     return true;
 }
 
-enum { HAS_UNKNOWN = 1, HAS_GROUPS = 2 }; // what a dimension contains: `?`, num_groups
+// What a dimension contains: `?`, num_groups, the length of no buffer (only a malformed file has that).
+enum { HAS_UNKNOWN = 1, HAS_GROUPS = 2, HAS_NOTHING = 4 };
 
 static void find_contents(const vy_program *p, uint8_t *has)
 {
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        has[i] = d->op == VY_DIM_UNKNOWN  ? HAS_UNKNOWN
+        has[i] = d->op == VY_DIM_UNKNOWN  ? HAS_UNKNOWN | (d->value ? 0 : HAS_NOTHING)
                  : d->op == VY_DIM_GROUPS ? HAS_GROUPS
                  : d->op >= VY_DIM_ADD    ? has[d->a] | has[d->b]
                                           : 0;
@@ -38,13 +39,14 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (p->signature && b->workspace)
-            continue; // may be as long as a parameter: check_pipeline.c
         for (uint32_t k = 0; k < b->rank; k++) {
             if (!(has[b->dims[k].id] & HAS_UNKNOWN)) continue;
             bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
-            if (whole && b->rank == 1 && b->cls <= VY_INOUT) continue;
-            if (!whole && b->workspace) continue; // as long as a parameter
+            bool named = !(has[b->dims[k].id] & HAS_NOTHING);
+            if (p->signature && b->workspace && named)
+                continue; // may be as long as a parameter: check_pipeline.c
+            if (whole && b->rank == 1 && b->cls <= VY_INOUT && named) continue;
+            if (!whole && b->workspace && named) continue; // as long as a parameter
             vy_fail(p->module, VY_E_DIM_SCALAR, b->line,
                     vy_check_column(p->module, b->line, b->name),
                     "write `?` alone, for a parameter with one dimension",

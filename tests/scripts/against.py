@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 # SPDX-License-Identifier: MIT
 """`bench --against`: plans and shaders that do not fit are refused with place and fix (E0812), gradients that
 are not ours are noticed (E0813), and what a plan may hold works: clears, intermediates, repeats, slices,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 # SPDX-License-Identifier: MIT
 """--deterministic: the same bits over runs, workgroup sizes, threads of the driver, orders of the interpreter,
 and, of programs made of + - * under --precise, over drivers; correctly rounded sums; no float atomics left.

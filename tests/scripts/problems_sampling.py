@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 """The examples attention, bilinear, bilateral, hashgrid, compositing and sph against make_render.py and
 make_pairs.py: value and gradient (by hand, in double, of a random cotangent), on both engines, f32 and f64; in
 f64 also against finite differences along a random direction in each input.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 # SPDX-License-Identifier: MIT
 """Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.
 
