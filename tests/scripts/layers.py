@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 # SPDX-License-Identifier: MIT
 """The network layers of examples/layers: value and gradient against textbook formulas, in the interpreter and
 on the device, and the gradient against finite differences (`check`).
