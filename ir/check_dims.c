@@ -43,7 +43,7 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
             if (!(has[b->dims[k].id] & HAS_UNKNOWN)) continue;
             bool whole = p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN;
             bool named = !(has[b->dims[k].id] & HAS_NOTHING);
-            if (p->signature && b->workspace && named)
+            if (p->signature && b->workspace)
                 continue; // may be as long as a parameter: check_pipeline.c
             if (whole && b->rank == 1 && b->cls <= VY_INOUT && named) continue;
             if (!whole && b->workspace && named) continue; // as long as a parameter
