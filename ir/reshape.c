@@ -6,7 +6,7 @@
 // turns then ends the loops of the real invocations too, without a word.
 #include "pass.h"
 
-static bool sees_workgroup(const vy_program *p)
+bool vy_sees_workgroup(const vy_program *p)
 {
     if (p->overs.count == 0) return true;
     for (uint32_t id = 1; id < p->insts.count; id++)
@@ -26,7 +26,7 @@ bool vy_program_row_fills(const vy_program *p, uint32_t lanes)
 void vy_reshape(vy_program *p, uint32_t lanes)
 {
     enum { EVERY_DEVICE_HAS = 128 };
-    if (vy_program_row_fills(p, lanes) || sees_workgroup(p)) return;
+    if (vy_program_row_fills(p, lanes) || vy_sees_workgroup(p)) return;
     uint32_t w[3] = {p->workgroup[0], p->workgroup[1], p->workgroup[2]};
     for (int axis = 1; axis < 3; axis++)
         while (w[0] % lanes && w[axis] % 2 == 0) {

@@ -125,19 +125,32 @@ def solve(problem, kind, engine):
                                   program="scores")}
 
 
-def main():
+def kinds_and_engines():
+    """What can be run here."""
     listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
     runs = [("f32", "eval"), ("f64", "eval")]
     if "features:" in listed:
         runs.append(("f32", "vulkan"))
     if "shader_float64" in listed and "shader_atomic_int64" in listed:
         runs.append(("f64", "vulkan"))
+    return runs
+
+
+def write_kinds(example, source=None, old="", new=""):
+    """EXAMPLE.f32.vyre and EXAMPLE.f64.vyre from a source of examples/, in which `old` becomes `new`."""
+    with open(os.path.join(EXAMPLES, (source or example) + ".vyre"), encoding="utf-8") as f:
+        text = f.read()
+    if old not in text:
+        sys.exit("%s.vyre has no %s" % (source, old))
+    for kind in ("f32", "f64"):
+        with open("%s.%s.vyre" % (example, kind), "w", encoding="utf-8") as f:
+            f.write((text.replace(old, new) if old else text).replace("f32", kind))
+
+
+def main():
+    runs = kinds_and_engines()
     for example in PROBLEMS:
-        with open(os.path.join(EXAMPLES, example + ".vyre"), encoding="utf-8") as f:
-            text = f.read()
-        for kind in ("f32", "f64"):
-            with open("%s.%s.vyre" % (example, kind), "w", encoding="utf-8") as f:
-                f.write(text.replace("f32", kind))
+        write_kinds(example)
     for problem, (wrt, _, value, _, loose, tight) in PROBLEMS.items():
         subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem], check=True)
         for kind, engine in runs:

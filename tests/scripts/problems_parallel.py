@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True  # the sources are left alone
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import problems  # noqa: E402
-from problems import EXAMPLES, STEP, VYRE, compare, npy, run, specs  # noqa: E402
+from problems import EXAMPLES, STEP, compare, kinds_and_engines, npy, run, specs, write_kinds  # noqa: E402
 import make_gmm  # noqa: E402
 import make_layers  # noqa: E402
 
@@ -105,22 +105,9 @@ def differences(case, got):
 
 
 def main():
-    listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
-    runs = [("f32", "eval"), ("f64", "eval")]
-    if "features:" in listed:
-        runs.append(("f32", "vulkan"))
-    if "shader_float64" in listed and "shader_atomic_int64" in listed:
-        runs.append(("f64", "vulkan"))
+    runs = kinds_and_engines()
     for example in {c.example for c in CASES}:
-        source, old, new = CHANGED.get(example, (example, "", ""))
-        with open(os.path.join(EXAMPLES, source + ".vyre"), encoding="utf-8") as f:
-            text = f.read()
-        if old not in text:
-            sys.exit("%s.vyre has no %s" % (source, old))
-        text = text.replace(old, new)
-        for kind in ("f32", "f64"):
-            with open("%s.%s.vyre" % (example, kind), "w", encoding="utf-8") as f:
-                f.write(text.replace("f32", kind))
+        write_kinds(example, *CHANGED.get(example, ()))
     for folder, (maker, what) in DATA.items():
         subprocess.run([os.path.join(EXAMPLES, "data", maker), what, folder, *SIZES.get(folder, [])], check=True)
     for case in CASES:

@@ -9,14 +9,13 @@ times what was measured on lavapipe; what is reached is printed.
 """
 import json
 import os
-import struct
 import subprocess
 import sys
 
-SRC, VYRE = os.environ["SRC"], os.environ["VYRE_GRAD"]
-EXAMPLES = os.path.join(SRC, "examples")
 sys.dont_write_bytecode = True  # the sources are left alone
-sys.path.insert(0, os.path.join(EXAMPLES, "data"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import problems  # noqa: E402
+from problems import EXAMPLES, VYRE, kinds_and_engines, npy, write_kinds  # noqa: E402
 import make_gmm  # noqa: E402
 import make_pairs  # noqa: E402
 
@@ -33,30 +32,11 @@ PROBLEMS = {
                     ["first", "order"], "image", 5e-6, 5e-15),
     "sph": ("make_pairs", ["x", "v"], ["near", "count"], "acceleration", 5e-6, 5e-15),
 }
-bad = 0
-
-
-def npy(path):
-    """Values and shape."""
-    with open(path, "rb") as f:
-        data = f.read()
-    start = 10 + struct.unpack("<H", data[8:10])[0]
-    head = data[10:start].decode("ascii")
-    code = "d" if "'<f8'" in head else "f"
-    shape = [int(n) for n in head.partition("(")[2].partition(")")[0].split(",") if n.strip()]
-    return list(struct.unpack("<%d%s" % ((len(data) - start) // struct.calcsize(code), code),
-                              data[start:])), shape
 
 
 def run(example, kind, engine, inputs, *options):
-    """Outputs of `run` on inputs {name: file}; what goes wrong fails the test."""
-    argv = [VYRE, "run", "%s.%s.vyre" % (example, kind), "--json", "--engine", engine, *options]
-    for name, file in inputs.items():
-        argv += ["--in", "%s=@%s" % (name, file)]
-    done = subprocess.run(argv, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit("%s\n%s" % (" ".join(argv), done.stderr))
-    return {n: o["data"] for n, o in json.loads(done.stdout)["outputs"].items()}
+    """Outputs of `run` on inputs {name: file}."""
+    return problems.run(example, kind, engine, ["%s=@%s" % i for i in inputs.items()], *options)
 
 
 def files(problem, kind, names, **others):
@@ -103,21 +83,11 @@ def solve(problem, kind, engine):
 
 
 def compare(problem, kind, engine, got, names, tolerance):
-    global bad
-    errors = []
-    for name in names:
-        a, b = got[name], npy("%s/f64/%s.npy" % (problem, name))[0]
-        error = max(abs(x - y) for x, y in zip(a, b)) / max(map(abs, b))
-        errors.append("%s %.1e" % (name, error))
-        if len(a) != len(b) or not error <= tolerance:  # NaN fails too
-            bad = 1
-            errors[-1] += " WRONG"
-    print("%-24s (below %g)  %s" % ("%s %s %s" % (problem, kind, engine), tolerance, ", ".join(errors)))
+    problems.compare("%s %s %s" % (problem, kind, engine), got, problem, {n: n for n in names}, tolerance)
 
 
 def differences(problem, got):
     """Σ ct · value along a random direction in each input, two-sided, against grad · direction."""
-    global bad
     _, wrt, rest, out, _, _ = PROBLEMS[problem]
     ct, step = npy("%s/f64/ct_%s.npy" % (problem, out))[0], STEP.get(problem, 1e-5)
     for seed, name in enumerate(wrt):
@@ -133,35 +103,25 @@ def differences(problem, got):
         error = abs(slope - expected) / abs(expected)
         print("%-24s (below 1e-07)  %s %.1e" % (problem + " f64 differences", name, error))
         if not error <= 1e-7:
-            bad = 1
+            problems.bad = 1
             print("WRONG: %r, the gradient says %r" % (slope, expected))
 
 
 def attention_keeps_nothing():
     """T = 512, D = 64: the loop's own reverse would keep 66 numbers of each pair."""
-    global bad
     done = subprocess.run([VYRE, "explain", os.path.join(EXAMPLES, "attention.vyre"), "--json", "--set", "H=1", "--set",
                            "T=512"], capture_output=True, text=True)
     said = json.loads(done.stdout)
     kept = said["tape_bytes"]["all"]["value"], said["workspace_bytes"]["value"]
     print("attention keeps %s bytes of tape, %s of workspace" % kept)
-    bad |= kept[0] != 0
+    problems.bad |= kept[0] != 0
 
 
 def main():
     attention_keeps_nothing()
-    listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
-    runs = [("f32", "eval"), ("f64", "eval")]
-    if "features:" in listed:
-        runs.append(("f32", "vulkan"))
-    if "shader_float64" in listed and "shader_atomic_int64" in listed:
-        runs.append(("f64", "vulkan"))
+    runs = kinds_and_engines()
     for problem, (generator, wrt, _, out, loose, tight) in PROBLEMS.items():
-        with open(os.path.join(EXAMPLES, problem + ".vyre"), encoding="utf-8") as f:
-            text = f.read()
-        for kind in ("f32", "f64"):
-            with open("%s.%s.vyre" % (problem, kind), "w", encoding="utf-8") as f:
-                f.write(text.replace("f32", kind))
+        write_kinds(problem)
         subprocess.run([os.path.join(EXAMPLES, "data", generator + ".py"), problem, problem], check=True)
         for kind, engine in runs:
             got = solve(problem, kind, engine)
@@ -174,4 +134,4 @@ def main():
 
 
 main()
-sys.exit(bad)
+sys.exit(problems.bad)

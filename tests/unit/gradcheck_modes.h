@@ -22,18 +22,6 @@ static bool check_accumulated(job *j, const vy_module *m, const image *x, const 
     return ok;
 }
 
-static bool sees_workgroup(const vy_program *p)
-{
-    if (!p->overs.count) return true;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return true;
-    for (uint32_t k = 0; k < p->leaves.count; k++)
-        if (p->leaves.data[k].kind == VY_LEAF_BUILTIN) return true;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].cls == VY_SHARED) return true;
-    return false;
-}
-
 // The deterministic gradient with workgroups of `size` (0: the program's own), or NULL, j->oracle set
 // unless it is refused.
 static vy_module *ordered(job *j, uint32_t size)
@@ -106,7 +94,7 @@ static bool all_double(const vy_program *p)
 static bool check_deterministic(job *j, const vy_module *m, const image *x, const image *g)
 {
     static const uint32_t sizes[] = {0, 32, 64, 128, 256};
-    const uint32_t n = sees_workgroup(last_program(m)) ? 1 : 5;
+    const uint32_t n = vy_sees_workgroup(last_program(m)) ? 1 : 5;
     const bool doubles = j->loose <= 1e-8 && all_double(last_program(m));
     vy_module *made[5] = {NULL}; // images point to their names
     image want, got;
