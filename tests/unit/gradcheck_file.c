@@ -28,6 +28,7 @@
 #include "gradcheck.c" // its images and data
 
 #include "ir/eval.h"
+#include "ir/pass.h"
 bool vy_fully_written(const vy_program *p,
                       uint32_t buffer); // spirv/emit.h has types of the same names
 
