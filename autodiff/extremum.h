@@ -15,6 +15,9 @@ static inline bool vy_is_extremum(vy_op op)
 {
     return op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX;
 }
+// ---- extremum_shared.c
+// Those on shared arrays: the winner stores its candidate.  The same active[]; false: the module's diag.
+bool vy_extremum_shared(vy_program *p, const uint8_t *active);
 
 // ---- sweep_extremum.c
 void vy_extremum_declare(reverse *r, uint32_t buffer); // what the program being built needs for it

@@ -299,6 +299,7 @@ static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *sou
 {
     if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
     if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    if (vy_has_extremum(primal) && !rewrite(r, primal, source, vy_extremum_shared)) return false;
     if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
     return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
 }

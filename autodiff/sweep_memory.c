@@ -169,19 +169,11 @@ static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
 
 static void refuse(reverse *r, uint32_t id)
 {
-    vy_op op = (vy_op)r->p->insts.data[id].op;
-    const char *name = vy_buffer_name(r, r->p->insts.data[id].aux);
-    if (op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX)
-        vy_reverse_fail(
-            r, VY_E_GRAD_UNSUPPORTED, id, "find it with subgroup operations, or on a buffer",
-            "%s on shared array `%s` of values that depend on the inputs cannot be differentiated "
-            "yet",
-            vy_op_infos[op].text, name);
-    else
-        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
-                        "write with `=` or atomic_add, or cut the dependence with stop_grad(…)",
-                        "%s on `%s` has no derivative where its operands depend on the inputs",
-                        vy_op_infos[op].text, name);
+    vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                    "write with `=` or atomic_add, or cut the dependence with stop_grad(…)",
+                    "%s on `%s` has no derivative where its operands depend on the inputs",
+                    vy_op_infos[r->p->insts.data[id].op].text,
+                    vy_buffer_name(r, r->p->insts.data[id].aux));
 }
 
 void vy_reverse_memory(reverse *r, uint32_t id)
@@ -208,9 +200,9 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
         if (vy_is_active(r, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
-    } else if (info->extremum && !vy_is_active(r, id)) {
-        vy_extremum_reverse(r, id);
-    } else if (op == VY_OP_ATOMIC_ADD || info->extremum) {
+    } else if (vy_is_extremum(op) && !vy_is_active(r, id)) {
+        if (info->extremum) vy_extremum_reverse(r, id); // on shared arrays the winner stores, too
+    } else if (op == VY_OP_ATOMIC_ADD || vy_is_extremum(op)) {
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
                         "do not use the old value, or cut it with stop_grad(…)",
                         "the old value of %s on `%s` depends on the order of invocations and "
