@@ -60,11 +60,10 @@ static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const cha
 static bool can_replace(const vy_ordering *o, uint32_t id)
 {
     const vy_buf *b = &o->p->buffers.data[o->p->insts.data[id].aux];
-    if (b->cls == VY_SHARED)
-        return refuse(o, id, "add up in a fixed order: a tree between barriers",
-                      "floats are added atomically in shared memory");
+    uint32_t more = 1 + (b->cls == VY_SHARED ? VY_GROUP_RANK : 0);
     if (b->view_of) return refuse(o, id, NULL, "it shares its memory with another buffer");
-    if (b->rank == VY_MAX_RANK) return refuse(o, id, "use fewer dimensions", "it has too many");
+    if (b->rank + more > VY_MAX_RANK)
+        return refuse(o, id, "use fewer dimensions", "it has too many");
     for (uint32_t k = 0; k < b->rank; k++)
         if (o->p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN)
             return refuse(o, id, "declare its length: f32[N]",
@@ -111,6 +110,19 @@ const char *vy_ordering_name(const vy_program *p, const char *prefix, const char
     return text;
 }
 
+// What clears a shared array of which accumulators are kept must be able to clear those.
+static bool can_clear(const vy_ordering *o)
+{
+    const vy_program *p = o->p;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_ZERO && o->use[p->insts.data[id].aux] &&
+            !vy_shared_can_clear(o, id))
+            return refuse(
+                o, id, "store zero to its elements, or make it smaller",
+                "it is cleared as a whole, and is too large for exact sums in shared memory");
+    return true;
+}
+
 // Declares the accumulators of buffer `id` of `p` in program `b`.
 static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                          const char *name)
@@ -137,30 +149,36 @@ static void copy(vy_ordering *o, uint32_t id)
     const vy_program *p = o->p;
     const vy_inst *i = &p->insts.data[id];
     bool memory = vy_op_is_memory((vy_op)i->op), adds = vy_adds_floats(p, id);
-    vy_value at[VY_MAX_RANK + 1], value = {0};
+    vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1], value = {0};
     if (!memory || (!o->use[i->aux] && !adds)) {
         vy_copy_inst(o->b, p, id, o->map);
         return;
     }
     uint32_t rank = p->buffers.data[i->aux].rank;
-    for (uint32_t k = 0; k < rank; k++) at[k].id = vy_map(o->map, vy_arg(p, id, k));
+    bool whole = i->op == VY_OP_ZERO;
+    for (uint32_t k = 0; k < rank && !whole; k++) at[k].id = vy_map(o->map, vy_arg(p, id, k));
     if (i->nargs > rank) value.id = vy_map(o->map, vy_arg(p, id, rank));
     vy_pass_at(o->b, p, id);
     vy_scope(o->b);
+    uint32_t sum_rank = whole ? 0 : vy_shared_index(o, i->aux, at, sum_at);
     if (adds && is_owned(p, id)) {
         add_plainly(o, id, at, value);
     } else if (adds && o->partials[i->aux].on) {
         vy_partial_add(o, i->aux, at, value);
     } else if (adds) {
-        vy_fixed_add(o->b, o->sums[i->aux], rank, at, value);
+        vy_fixed_add(o->b, o->sums[i->aux], sum_rank, sum_at, value);
     } else {
         vy_copy_inst(o->b, p, id, o->map);
         if (i->op == VY_OP_LOAD) {
             vy_value held = {o->map[id]};
-            vy_value sum = vy_fixed_total(o->b, o->sums[i->aux], rank, at, (vy_type)i->type);
+            vy_type t = (vy_type)i->type;
+            vy_value sum = vy_fixed_total(o->b, o->sums[i->aux], sum_rank, sum_at, t);
             o->map[id] = vy_add(o->b, held, sum).id;
+        } else if (whole) {
+            vy_shared_clear(o, id);
         } else {
-            vy_fixed_clear(o->b, o->sums[i->aux], rank, at, p->buffers.data[i->aux].type);
+            vy_type t = p->buffers.data[i->aux].type;
+            vy_fixed_clear(o->b, o->sums[i->aux], sum_rank, sum_at, t);
         }
     }
     vy_end(o->b);
@@ -184,11 +202,13 @@ static vy_program *rewrite(vy_ordering *o)
     for (uint32_t i = 1; i < o->p->buffers.count; i++) {
         if (!(o->use[i] & VY_USE_ADDED)) continue;
         const char *of = o->p->buffers.data[i].name;
+        const char *name = vy_ordering_name(vy_builder_program(o->b), "sums", of, text);
         if (o->partials[i].on)
             vy_partial_declare(o, i);
+        else if (o->p->buffers.data[i].cls == VY_SHARED)
+            o->sums[i] = vy_shared_declare(o, i, name);
         else
-            o->sums[i] = declare(o, o->b, VY_INOUT, i,
-                                 vy_ordering_name(vy_builder_program(o->b), "sums", of, text));
+            o->sums[i] = declare(o, o->b, VY_INOUT, i, name);
     }
     for (uint32_t id = 1; id < o->p->insts.count && !vy_builder_failed(o->b); id++) copy(o, id);
     vy_program *fresh = vy_rebuild_end(o->b);
@@ -269,7 +289,8 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
 {
     uint32_t n = 1;
     for (uint32_t i = 1; i < o->p->buffers.count && vy_module_ok(o->m); i++) {
-        if (!(o->use[i] & VY_USE_ADDED) || o->p->buffers.data[i].workspace) continue;
+        const vy_buf *b = &o->p->buffers.data[i];
+        if (!(o->use[i] & VY_USE_ADDED) || b->workspace || b->cls == VY_SHARED) continue;
         bool terms = o->partials[i].on;
         uint32_t kept = terms ? o->partials[i].terms.id : o->sums[i].id;
         const char *name = stages[0]->buffers.data[kept].name;
@@ -314,9 +335,12 @@ static bool order_program(vy_module *m, vy_program *p, bool lean)
     o.use = table(m, p->buffers.count, sizeof *o.use);
     o.sums = table(m, p->buffers.count, sizeof *o.sums);
     o.partials = table(m, p->buffers.count, sizeof *o.partials);
+    o.sliced = table(m, p->buffers.count, sizeof *o.sliced);
     o.map = table(m, p->insts.count, sizeof *o.map);
     vy_program **stages = table(m, 2 * p->buffers.count, sizeof *stages);
-    bool ok = o.use && o.sums && o.partials && o.map && stages && find_uses(&o), any = o.owned;
+    bool ok = o.use && o.sums && o.partials && o.sliced && o.map && stages && find_uses(&o);
+    bool any = o.owned;
+    ok = ok && vy_shared_choose(&o) && can_clear(&o);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) any |= o.use[i] != 0;
     if (ok && any && !vy_partial_choose(&o)) {
         vy_fail_oom(m);
@@ -328,6 +352,7 @@ static bool order_program(vy_module *m, vy_program *p, bool lean)
     vy_free(o.use);
     vy_free(o.sums);
     vy_free(o.partials);
+    vy_free(o.sliced);
     vy_free(o.map);
     vy_free(stages);
     return ok;

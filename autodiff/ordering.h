@@ -4,6 +4,7 @@
 //   deterministic.c  which additions there are, and the program without them
 //   partial.c        few elements, to which all invocations add: a term each, added up by programs
 //   fixed.c          any elements: exact accumulators
+//   ordering_shared.c  where those of shared arrays are
 #ifndef VYRE_ORDERING_H
 #define VYRE_ORDERING_H
 
@@ -33,6 +34,7 @@ typedef struct vy_ordering {
     uint8_t *use;         // by buffer
     vy_buffer *sums;      // by buffer: its accumulators in the program being built
     vy_partial *partials; // by buffer
+    uint8_t *sliced;      // by buffer: a shared array whose accumulators are in a workspace
     uint32_t *map;
     vy_structure s;
     vy_arena arena;
@@ -60,5 +62,14 @@ void vy_partial_declare(vy_ordering *o, uint32_t id);
 void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v);
 // The programs that add up the terms of buffer `id`, called `name`: two.  How many were made.
 uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made);
+
+// ordering_shared.c
+bool vy_shared_choose(vy_ordering *o); // fills o->sliced; false: the module's diag
+vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name);
+// Writes the place of the accumulator of element `index` of any buffer; of how many numbers.
+uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at);
+// In place of a clear of a shared array, behind it: that of the accumulators.  Can it be had?
+bool vy_shared_can_clear(const vy_ordering *o, uint32_t id);
+void vy_shared_clear(vy_ordering *o, uint32_t id);
 
 #endif

@@ -145,7 +145,8 @@ bool vy_partial_choose(vy_ordering *o)
     find_loops(&c);
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (is_site(p, id)) note_fixed(&c, id);
-    for (uint32_t i = 1; i < p->buffers.count; i++) o->partials[i].on = o->use[i] == VY_USE_ADDED;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        o->partials[i].on = o->use[i] == VY_USE_ADDED && p->buffers.data[i].cls != VY_SHARED;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (is_site(p, id)) o->partials[p->insts.data[id].aux].on &= site_suits(&c, id);
     for (uint32_t i = 1; i < p->buffers.count; i++)

@@ -218,6 +218,16 @@ void vy_restage_merge(const reverse *r, vy_program *p);
 // ---- barriers.c
 bool vy_reverse_barriers(const reverse *r, vy_program *p); // drops those that part nothing
 // ---- spill.c
+enum {
+    VY_SHARED_BYTES = 16 * 1024, // every device has: maxComputeSharedMemorySize is at least that
+    VY_GROUP_RANK = 3,           // of the workgroups: z, y, x
+};
+uint64_t vy_array_bytes(const vy_program *p, const vy_buf *b); // of constant dimensions
+// Bytes of the shared arrays that `p` accesses.  False: memory.
+bool vy_shared_bytes(const vy_program *p, uint64_t *bytes);
+// How many workgroups of that size the program being built runs in along each axis; where this one is.
+void vy_group_dims(vy_builder *b, const uint32_t workgroup[3], vy_dim dims[VY_GROUP_RANK]);
+void vy_group_index(vy_builder *b, uint32_t index[VY_GROUP_RANK]);
 // Has `p`, just built, no room for its shared arrays?  True: it must be built again with adjoints elsewhere.
 bool vy_spill(reverse *r, const vy_program *p);
 uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like);

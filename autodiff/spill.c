@@ -12,17 +12,14 @@
 
 #include <stdio.h>
 
-enum { EVERY_DEVICE_HAS = 16 * 1024 }; // bytes: maxComputeSharedMemorySize is at least that
-
-static uint64_t bytes_of(const vy_program *p, const vy_buf *b)
+uint64_t vy_array_bytes(const vy_program *p, const vy_buf *b)
 {
     uint64_t n = vy_type_size(b->type);
     for (uint32_t k = 0; k < b->rank; k++) n *= (uint64_t)p->dims.data[b->dims[k].id].value;
     return n;
 }
 
-// Bytes of the shared arrays that `p` accesses.
-static bool shared_bytes(const vy_program *p, uint64_t *bytes)
+bool vy_shared_bytes(const vy_program *p, uint64_t *bytes)
 {
     vy_arena arena = {0};
     uint8_t *used = vy_arena_alloc(&arena, p->buffers.count);
@@ -32,7 +29,7 @@ static bool shared_bytes(const vy_program *p, uint64_t *bytes)
         if (!vy_op_is_memory((vy_op)i->op) || used[i->aux]) continue;
         used[i->aux] = 1;
         const vy_buf *b = &p->buffers.data[i->aux];
-        if (b->cls == VY_SHARED) *bytes += bytes_of(p, b);
+        if (b->cls == VY_SHARED) *bytes += vy_array_bytes(p, b);
     }
     vy_arena_free(&arena);
     return used != NULL;
@@ -49,7 +46,7 @@ static uint32_t choose(const reverse *r)
         const reverse_buffer *info = &r->buffers[i];
         if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || info->spilled || info->clears)
             continue;
-        uint64_t bytes = bytes_of(r->p, b);
+        uint64_t bytes = vy_array_bytes(r->p, b);
         if (bytes > most) best = i, most = bytes;
     }
     return best;
@@ -59,16 +56,17 @@ bool vy_spill(reverse *r, const vy_program *p)
 {
     uint64_t bytes;
     bool any = false;
-    if (!shared_bytes(p, &bytes)) {
+    if (!vy_shared_bytes(p, &bytes)) {
         vy_fail_oom(r->out);
         r->failed = true;
         return false;
     }
-    while (bytes > EVERY_DEVICE_HAS) {
+    while (bytes > VY_SHARED_BYTES) {
         uint32_t i = choose(r);
         if (!i) break;
-        uint64_t least = bytes_of(r->p, &r->p->buffers.data[i]);
-        if (r->buffers[i].shadow) least += bytes_of(p, &p->buffers.data[r->buffers[i].shadow]);
+        uint64_t least = vy_array_bytes(r->p, &r->p->buffers.data[i]);
+        if (r->buffers[i].shadow)
+            least += vy_array_bytes(p, &p->buffers.data[r->buffers[i].shadow]);
         bytes -= least < bytes ? least : bytes;
         r->buffers[i].spilled = any = true;
     }
@@ -76,43 +74,47 @@ bool vy_spill(reverse *r, const vy_program *p)
 }
 
 // ------------------------------------------------------------------------------------------- slices
-enum { GROUP_RANK = 3 }; // z, y, x
-
-// How many workgroups there are along each axis, z first.
-static void group_dims(reverse *r, vy_dim dims[GROUP_RANK])
+void vy_group_dims(vy_builder *b, const uint32_t workgroup[3], vy_dim dims[VY_GROUP_RANK])
 {
-    uint32_t overs = r->p->overs.count;
-    vy_dim size[GROUP_RANK], one = vy_dim_const(r->b, 1), zero = vy_dim_const(r->b, 0);
-    for (uint32_t axis = 0; axis < GROUP_RANK; axis++) {
-        dims[GROUP_RANK - 1 - axis] = vy_dim_groups(r->b, axis);
+    const vy_program *p = vy_builder_program(b);
+    uint32_t overs = p->overs.count;
+    vy_dim size[VY_GROUP_RANK], one = vy_dim_const(b, 1), zero = vy_dim_const(b, 0);
+    for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++) {
+        dims[VY_GROUP_RANK - 1 - axis] = vy_dim_groups(b, axis);
         size[axis] = one;
     }
     if (!overs) return;
     for (uint32_t k = 0; k < overs; k++) { // the last is x, the one before y, the others share z
         uint32_t from_end = overs - 1 - k, axis = from_end < 2 ? from_end : 2;
-        vy_dim e = vy_dim_binary(r->b, '>', r->dims[r->p->overs.data[k].extent.id], zero);
-        size[axis] = size[axis].id == one.id ? e : vy_dim_binary(r->b, '*', size[axis], e);
+        vy_dim e = vy_dim_binary(b, '>', p->overs.data[k].extent, zero);
+        size[axis] = size[axis].id == one.id ? e : vy_dim_binary(b, '*', size[axis], e);
     }
-    for (uint32_t axis = 0; axis < GROUP_RANK; axis++) {
-        int64_t w = r->p->workgroup[axis];
-        vy_dim n = vy_dim_binary(r->b, '+', size[axis], vy_dim_const(r->b, w - 1));
-        dims[GROUP_RANK - 1 - axis] = vy_dim_binary(r->b, '/', n, vy_dim_const(r->b, w));
+    for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++) {
+        int64_t w = workgroup[axis];
+        vy_dim n = vy_dim_binary(b, '+', size[axis], vy_dim_const(b, w - 1));
+        dims[VY_GROUP_RANK - 1 - axis] = vy_dim_binary(b, '/', n, vy_dim_const(b, w));
     }
+}
+
+void vy_group_index(vy_builder *b, uint32_t index[VY_GROUP_RANK])
+{
+    for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++)
+        index[axis] = vy_builtin_value(b, VY_WID, VY_GROUP_RANK - 1 - axis).id;
 }
 
 uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like)
 {
     const vy_buf *b = &r->p->buffers.data[like];
-    vy_dim dims[VY_MAX_RANK + GROUP_RANK];
-    if (b->rank + GROUP_RANK > VY_MAX_RANK) {
+    vy_dim dims[VY_MAX_RANK + VY_GROUP_RANK];
+    if (b->rank + VY_GROUP_RANK > VY_MAX_RANK) {
         vy_reverse_fail(r, VY_E_LIMIT, 0, "give the array fewer dimensions",
                         "the adjoint of `%s` in a workspace has more than %u dimensions", b->name,
                         VY_MAX_RANK);
         return 0;
     }
-    group_dims(r, dims);
-    for (uint32_t k = 0; k < b->rank; k++) dims[GROUP_RANK + k] = r->dims[b->dims[k].id];
-    uint32_t made = vy_param_buffer(r->b, name, VY_INOUT, type, b->rank + GROUP_RANK, dims).id;
+    vy_group_dims(r->b, r->p->workgroup, dims);
+    for (uint32_t k = 0; k < b->rank; k++) dims[VY_GROUP_RANK + k] = r->dims[b->dims[k].id];
+    uint32_t made = vy_param_buffer(r->b, name, VY_INOUT, type, b->rank + VY_GROUP_RANK, dims).id;
     vy_buffer_workspace(r->b, (vy_buffer){made});
     return made;
 }
@@ -120,7 +122,6 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index)
 {
     if (!r->buffers[buffer].spilled) return 0;
-    for (uint32_t axis = 0; axis < GROUP_RANK; axis++)
-        index[axis] = vy_builtin_value(r->b, VY_WID, GROUP_RANK - 1 - axis).id;
-    return GROUP_RANK;
+    vy_group_index(r->b, index);
+    return VY_GROUP_RANK;
 }
