@@ -316,6 +316,8 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
 {
     if (!(stages[0] = rewrite(o))) return false;
     uint32_t n = make_totals(o, stages);
+    vy_pass_context c = {0};
+    if (vy_module_ok(o->m)) vy_pass_arrays(stages[0], &c);
     if (vy_module_ok(o->m) && n > 1) {
         stages[0]->name = vy_stage_name(o->m, whole->name, "sums");
         drop_unused(o, stages[0], !starts_results(stages[0]));

@@ -206,5 +206,5 @@ bool vy_extremum_shared(vy_program *p, const uint8_t *active)
     vy_pass_context c = {.options = &options};
     if (!ok || !any || !vy_module_ok(p->module)) return ok && vy_module_ok(p->module);
     return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_cleanup(p, &c) &&
-           vy_pass_dce(p, &c);
+           vy_pass_dce(p, &c) && vy_pass_arrays(p, &c);
 }

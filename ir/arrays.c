@@ -5,7 +5,11 @@
 //
 // Their numbers are in instructions, leaves and `?` dimensions, so the rest is renumbered in place;
 // nothing else changes.  Shared memory that is declared limits how many workgroups run at once.
+//
+// Local arrays come last, as in a program that was read from text: others may have been declared later.
 #include "pass.h"
+
+#include <string.h>
 
 static bool used_by_leaf(const vy_program *p, uint32_t id)
 {
@@ -28,12 +32,13 @@ static void find_used(const vy_program *p, uint32_t *to)
     }
 }
 
-static void renumber(vy_program *p, const uint32_t *to)
+static void renumber(vy_program *p, const uint32_t *to, vy_buf *old)
 {
+    memcpy(old, p->buffers.data, p->buffers.count * sizeof *old);
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         if (!to[b]) continue;
-        p->buffers.data[to[b]] = p->buffers.data[b];
-        p->buffers.data[to[b]].view_of = to[p->buffers.data[b].view_of];
+        p->buffers.data[to[b]] = old[b];
+        p->buffers.data[to[b]].view_of = to[old[b].view_of];
     }
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_is_memory((vy_op)p->insts.data[id].op))
@@ -50,23 +55,40 @@ static void renumber(vy_program *p, const uint32_t *to)
         if (p->dims.data[i].op == VY_DIM_UNKNOWN) p->dims.data[i].value = to[p->dims.data[i].value];
 }
 
-bool vy_pass_arrays(vy_program *p, vy_pass_context *c)
+// Gives those that stay, which `to` marks, their numbers.  How many there are; is any number another one?
+static uint32_t number(const vy_program *p, uint32_t *to, bool *moved)
 {
     uint32_t n = p->buffers.count, kept = 1;
+    for (uint32_t local = 0; local < 2; local++)
+        for (uint32_t b = 1; b < n; b++) {
+            if (!to[b] || (p->buffers.data[b].cls == VY_LOCAL) != local) continue;
+            *moved |= kept != b;
+            to[b] = kept++;
+        }
+    return kept;
+}
+
+bool vy_pass_arrays(vy_program *p, vy_pass_context *c)
+{
+    uint32_t n = p->buffers.count;
     uint32_t *to = vy_realloc(NULL, n * sizeof *to);
-    if (!to) {
+    vy_buf *old = vy_realloc(NULL, n * sizeof *old);
+    bool moved = false;
+    if (!to || !old) {
+        vy_free(to);
+        vy_free(old);
         vy_fail_oom(p->module);
         return false;
     }
-    for (uint32_t b = 0; b < n; b++) to[b] = 0;
+    memset(to, 0, n * sizeof *to);
     find_used(p, to);
-    for (uint32_t b = 1; b < n; b++)
-        if (to[b]) to[b] = kept++;
-    if (kept < n) {
-        renumber(p, to);
+    uint32_t kept = number(p, to, &moved);
+    if (kept < n || moved) {
+        renumber(p, to, old);
         p->buffers.count = kept;
         c->changed = true;
     }
     vy_free(to);
+    vy_free(old);
     return true;
 }

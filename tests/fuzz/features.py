@@ -43,6 +43,17 @@ program p(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) over(i: N)
     "atomic min, max": """
 program p(x: in f32[N], best: inout f32[1], N: u32) over(i: N) { atomic_max(best[0], x[i] * x[i]); }
 """,
+    "shared min, max": """
+program p(x: in f32[N], y: out f32[N], N: u32) workgroup(4) over(i: N)
+{
+    shared t: f32[1];
+    if lindex == 0 { t[0] = 0; }
+    barrier();
+    atomic_max(t[0], x[i] * x[i]);
+    barrier();
+    y[i] = t[0] * x[i];
+}
+""",
     "subgroup": """
 program p(x: in f32[N], y: out f32[N], N: u32) workgroup(32) over(i: N) { y[i] = subgroup_add(x[i] * x[i]) * x[i]; }
 """,

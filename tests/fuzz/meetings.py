@@ -301,12 +301,30 @@ class Meetings:
         return self.seen("shared atomic", out)
 
     def m_shared_extreme(self, c):
+        """Candidates for the largest or smallest element: of all lanes, in an arm, several of a lane, in a loop."""
         a, op = self.array([(self.lanes, "lindex")]), self.r.choice(("min", "max"))
-        out = self.sync(a.name) + [S("shared store", "%s[lindex] = {0};" % a.name, [self.stored(c)]), self.barrier(),
-                                   S("shared atomic_" + op, "atomic_%s(%s[%s], {0});" % (op, a.name, self.r.choice((
-                                       "lindex % 2u", "0u", "lindex / 2u"))), [self.number(c, "@F", 2)]),
-                                   self.barrier(), self.take(c, [self.read(c, a)])]
+        place = self.r.choice(("lindex % 2u", "0u", "lindex / 2u"))
+
+        def candidate(scope, at):
+            return S("shared atomic_" + op, "atomic_%s(%s[%s], {0});" % (op, a.name, at), [self.number(scope, "@F", 2)])
+
+        out = self.sync(a.name) + [S("shared store", "%s[lindex] = {0};" % a.name, [self.stored(c)]), self.barrier()]
+        form = self.r.choice(("all", "all", "arm", "twice", "own loop", "common loop"))
+        if form == "arm":
+            out.append(S("if", "if {0}", [self.condition(c, 1)], [[candidate(Scope(c), place)]]))
+        elif form.endswith("loop"):
+            k = c.name("k")
+            i = Scope(c)
+            i.vars.append((k, "u32", False))
+            i.loops, i.cost = 1, c.cost * 3
+            own = form == "own loop"
+            out.append(S("for", "for %s in %s..3u" % (k, "lindex % 3u" if own else "0u"), [], [[
+                candidate(i, place if own else "%s %% 2u" % k)]]))
+        else:
+            out += [candidate(c, place) for _ in range(2 if form == "twice" else 1)]
+        out += [self.barrier(), self.take(c, [self.read(c, a)])]
         self.dirty.add(a.name)
+        self.kinds_seen.append("shared extreme " + form)
         return self.seen("shared extreme", out)
 
     def m_broadcast(self, c):

@@ -393,8 +393,10 @@ class Several(Maps, Meetings, Maker):
         p, text = self.p, self.p.text()
         if self.free:
             p.features.add("without over")
-        if re.search(r"\batomic_(min|max)\((best|t\d+)\[", text):
+        if re.search(r"\batomic_(min|max)\(best\[", text):
             p.features.add("atomic min, max")
+        if re.search(r"\batomic_(min|max)\(t\d+\[", text):
+            p.features.add("shared min, max")
         if "subgroup_" in text:
             p.features.add("subgroup")
         if re.search(r"shared \w+: f32", text):

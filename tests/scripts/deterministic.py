@@ -72,6 +72,29 @@ PROGRAMS = {
     "mixture_terms": ("", "mixture", False),
     "stencil_sums": ("", "stencil", True),
     "matmul_sums": ("", "matmul", True),
+    # shared memory: these declare their workgroups, which their sums depend on
+    "shared_histogram": ("program p(w: in f32[N], bin: in u32[N], x: in f32[N], y: out f32[16], N: u32)"
+                         " workgroup(32) over(i: N) { shared h: f32[16]; if lindex < 16 { h[lindex] = 0.0; }"
+                         " barrier(); atomic_add(h[bin[i] % 16], w[i] * x[i]); atomic_add(h[0], x[i]); barrier();"
+                         " if lindex < 16 { atomic_add(y[lindex], h[lindex] * h[lindex]); } }",
+                         "--wrt w,x --in w=normal:0:1:1 --in x=normal:0:1:2 --in bin[3000]=cycle:1009", True),
+    "shared_tiles": ("program p(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, N: u32, K: u32)"
+                     " workgroup(8, 8) over(i: (M + 7) / 8 * 8, j: (N + 7) / 8 * 8) {"
+                     " shared ta: f32[8, 8]; shared tb: f32[8, 8]; var s = 0.0; for t in 0..(K + 7) / 8 {"
+                     " ta[lid.y, lid.x] = a[i, t * 8 + lid.x]; tb[lid.y, lid.x] = b[t * 8 + lid.y, j]; barrier();"
+                     " for k in 0..8 { s += ta[lid.y, k] * tb[k, lid.x]; } barrier(); } c[i, j] = s; }",
+                     "--wrt a,b --in a[19,23]=normal:0:1:1 --in b[23,30]=normal:0:1:2", True),
+    # too large for exact sums in shared memory; cleared by the workgroup, in a loop
+    "shared_large": ("program p(w: in f32[N], bin: in u32[N], y: out f32[T, 256], N: u32, T: u32) workgroup(32) {"
+                     " shared h: f32[256]; for t in 0..T { shared h; barrier();"
+                     " for j in gid.x..N step num_groups.x * 32 { atomic_add(h[(bin[j] + t) % 256], w[j] * w[j]); }"
+                     " barrier(); for k in lindex..256 step 32 { atomic_add(y[t, k], h[k] * h[255 - k]); }"
+                     " barrier(); } }",
+                     "--wrt w --in w[3000]=normal:0:1:1 --in bin=cycle:1009 --set T=2 --groups 3", True),
+    "shared_max": ("program p(x: in f32[N], y: out f32[N], N: u32) workgroup(32) over(i: N) {"
+                   " shared t: f32[2]; if lindex < 2 { t[lindex] = -inf; } barrier();"
+                   " atomic_max(t[lindex % 2], x[i] * x[i]); barrier(); y[i] = t[0] * x[i] + t[1] * t[1]; }",
+                   "--wrt x --in x[3000]=normal:0:1:1", True),
     "empty": ("program p(w: in f32[M], idx: in u32[N], x: in f32[N], y: out f32[N], N: u32, M: u32)"
               " WG over(i: N) { y[i] = w[idx[i]] * x[i] + w[0]; }",
               "--wrt w --in w=1,2 --in idx[0]=zeros --in x[0]=zeros", True),
@@ -141,8 +164,8 @@ def check_program(name, runs):
     for seed in "123":
         tell(results(name, 32, det, *eval_, "--shuffle", seed) == exact, "%s: shuffled %s" % (name, seed))
     text = vyre("grad", source(name, 64), "--deterministic", *PROGRAMS[name][1].split(" --in ")[0].split())
-    floats = set(re.findall(r"(\w+): (?:inout|out) f\d\d\[", text))
-    left = [b for b in re.findall(r"atomic_\w+\((\w+)\[", text) if b in floats]
+    floats = set(re.findall(r"(\w+): (?:(?:inout|out) )?f\d\d\[", text))
+    left = [b for b in re.findall(r"atomic_(?!max|min)\w+\((\w+)\[", text) if b in floats]
     tell(not left, name + ": no float atomic is left", left)
 
 
