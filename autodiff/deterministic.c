@@ -110,19 +110,6 @@ const char *vy_ordering_name(const vy_program *p, const char *prefix, const char
     return text;
 }
 
-// What clears a shared array of which accumulators are kept must be able to clear those.
-static bool can_clear(const vy_ordering *o)
-{
-    const vy_program *p = o->p;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (p->insts.data[id].op == VY_OP_ZERO && o->use[p->insts.data[id].aux] &&
-            !vy_shared_can_clear(o, id))
-            return refuse(
-                o, id, "store zero to its elements, or make it smaller",
-                "it is cleared as a whole, and is too large for exact sums in shared memory");
-    return true;
-}
-
 // Declares the accumulators of buffer `id` of `p` in program `b`.
 static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                          const char *name)
@@ -342,7 +329,7 @@ static bool order_program(vy_module *m, vy_program *p, bool lean)
     vy_program **stages = table(m, 2 * p->buffers.count, sizeof *stages);
     bool ok = o.use && o.sums && o.partials && o.sliced && o.map && stages && find_uses(&o);
     bool any = o.owned;
-    ok = ok && vy_shared_choose(&o) && can_clear(&o);
+    ok = ok && vy_shared_choose(&o);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) any |= o.use[i] != 0;
     if (ok && any && !vy_partial_choose(&o)) {
         vy_fail_oom(m);

@@ -68,8 +68,7 @@ bool vy_shared_choose(vy_ordering *o); // fills o->sliced; false: the module's d
 vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name);
 // Writes the place of the accumulator of element `index` of any buffer; of how many numbers.
 uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at);
-// In place of a clear of a shared array, behind it: that of the accumulators.  Can it be had?
-bool vy_shared_can_clear(const vy_ordering *o, uint32_t id);
+// Behind a clear of a shared array: that of the accumulators.
 void vy_shared_clear(vy_ordering *o, uint32_t id);
 
 #endif

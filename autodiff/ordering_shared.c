@@ -9,9 +9,9 @@
 // As for buffers that are also loaded or stored to (deterministic.c): what is touched is the element's own
 // accumulator, in the same way and the same phase, so nothing races that did not.  An element takes 148 bytes.
 // Where the shared memory that every device has does not hold that, a workspace does, in which each workgroup
-// has a slice (spill.c): the barriers order it too.  A slice starts as zero, so a clear that comes before anything else
-// is none; others are written out as a loop over what a workgroup has, which needs a workgroup without
-// invocations outside the domain, as those write to no buffer.
+// has a slice (spill.c): the barriers order it too.  A slice starts as zero, so a clear ahead of all accesses is
+// none, like one behind them.  Others are loops: over an invocation's part, or, as those outside the domain write
+// to no buffer, over the whole, by the first invocation of the workgroup, which is always inside.
 #include "fixed.h"
 #include "ordering.h"
 #include "reverse.h"
@@ -67,23 +67,19 @@ uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_
     return before + rank;
 }
 
-// Does nothing touch the array before clear `id`, in any turn of a loop?
-static bool comes_first(const vy_ordering *o, uint32_t id)
+// Does nothing touch the array before clear `id`, in any turn of a loop, or nothing after it?
+static bool is_idle(const vy_ordering *o, uint32_t id)
 {
     const vy_program *p = o->p;
     uint32_t depth = 0;
-    for (uint32_t k = 1; k < id; k++) {
+    bool before = false, after = false;
+    for (uint32_t k = 1; k < p->insts.count; k++) {
         const vy_inst *i = &p->insts.data[k];
-        if (vy_op_is_memory((vy_op)i->op) && i->aux == p->insts.data[id].aux) return false;
-        depth += vy_op_opens((vy_op)i->op);
-        depth -= vy_op_closes((vy_op)i->op);
+        if (k < id) depth += vy_op_opens((vy_op)i->op) - vy_op_closes((vy_op)i->op);
+        if (k == id || !vy_op_is_memory((vy_op)i->op) || i->aux != p->insts.data[id].aux) continue;
+        *(k < id ? &before : &after) = true;
     }
-    return depth == 0;
-}
-
-bool vy_shared_can_clear(const vy_ordering *o, uint32_t id)
-{
-    return !o->sliced[o->p->insts.data[id].aux] || !o->p->overs.count || comes_first(o, id);
+    return !depth && (!before || !after);
 }
 
 void vy_shared_clear(vy_ordering *o, uint32_t id)
@@ -95,12 +91,15 @@ void vy_shared_clear(vy_ordering *o, uint32_t id)
         vy_emit(b, VY_OP_ZERO, VY_VOID, o->sums[buffer].id, 0, NULL);
         return;
     }
-    if (comes_first(o, id)) return;
+    if (is_idle(o, id)) return;
     uint64_t elements = vy_array_bytes(o->p, &of) / vy_type_size(of.type);
     const uint32_t *w = o->p->workgroup;
     vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), index[VY_MAX_RANK], at[VY_MAX_RANK];
-    vy_value step = vy_int(b, VY_U32, (int64_t)w[0] * w[1] * w[2]);
-    vy_value e = vy_for_step(b, "e", lane, vy_int(b, VY_U32, (int64_t)elements), step, false);
+    vy_value first = vy_zero(b, VY_U32), all = vy_int(b, VY_U32, (int64_t)elements);
+    bool alone = o->p->overs.count > 0;
+    if (alone) vy_if(b, vy_eq(b, lane, first));
+    vy_value step = vy_int(b, VY_U32, alone ? 1 : (int64_t)w[0] * w[1] * w[2]);
+    vy_value e = vy_for_step(b, "e", alone ? first : lane, all, step, false);
     for (uint32_t k = of.rank; k-- > 1;) {
         vy_value n = vy_int(b, VY_U32, o->p->dims.data[of.dims[k].id].value);
         index[k] = vy_rem(b, e, n);
@@ -110,4 +109,5 @@ void vy_shared_clear(vy_ordering *o, uint32_t id)
     uint32_t rank = vy_shared_index(o, buffer, index, at);
     vy_fixed_clear(b, o->sums[buffer], rank, at, of.type);
     vy_end(b);
+    if (alone) vy_end(b);
 }
