@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_OPERATIONS = 4000000 }; // of isl, for one task: about a second
+// What an operation takes grows with the parameters and dimensions of a set.
+enum {
+    MAX_OPERATIONS = 4000000, // of isl, for one task with few of them: about a second
+    MAX_PARAMS = 32
+};
 
 const char *vy_affine_why_text(vy_affine_why why)
 {
@@ -29,8 +33,25 @@ bool vy_affine_ok(const vy_affine *a)
     return !a->failed && a->ctx && isl_ctx_last_error(a->ctx) == isl_error_none;
 }
 
+bool vy_affine_spent(const vy_affine *a) { return a->spent; }
+
+void vy_affine_limit(vy_affine *a, uint32_t dims)
+{
+    const uint32_t n = a->params.count + dims;
+    isl_ctx_set_max_operations(a->ctx, MAX_OPERATIONS / (1 + n * n / 64));
+}
+
 void vy_affine_reset(vy_affine *a)
 {
+    a->spent |= a->round && isl_ctx_last_error(a->ctx) == isl_error_quota;
+    isl_ctx_reset_error(a->ctx);
+    if (!a->round) isl_ctx_reset_operations(a->ctx);
+}
+
+void vy_affine_begin_round(vy_affine *a)
+{
+    a->round = true;
+    a->spent = false;
     isl_ctx_reset_error(a->ctx);
     isl_ctx_reset_operations(a->ctx);
 }
@@ -42,9 +63,10 @@ static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
 }
 
-// lo ≤ v ≤ hi, v a function of parameters alone.
+// lo ≤ v ≤ hi, v a function of parameters alone; or none.
 static void know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 {
+    if (!v) return;
     isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), number(a->ctx, lo));
     fits = isl_set_intersect(fits, isl_pw_aff_le_set(v, number(a->ctx, hi)));
     a->context = isl_set_intersect(a->context, isl_set_params(fits));
@@ -89,22 +111,29 @@ static isl_pw_aff *param_on(isl_space *space, isl_id *id)
     return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
 }
 
-static const vy_affine_param *param_of(vy_affine *a, bool is_dim, uint32_t index, vy_interval *r)
+// What the number of a parameter can be; and its name, if it is no scalar's.
+static vy_interval param_range(const vy_affine *a, vy_affine_param q, char name[64])
 {
-    char text[64];
-    bool axis = is_dim && is_axis(a, index, text);
-    if (is_dim)
-        *r = axis ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
-                  : (vy_interval){INT64_MIN / 2, INT64_MAX / 2};
-    else
-        *r = scalar_range(a, index);
+    if (q.is_dim)
+        return is_axis(a, q.index, name) ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
+                                         : (vy_interval){INT64_MIN / 2, INT64_MAX / 2};
+    snprintf(name, 64, "%s%.40s", q.turned ? "i32_" : "", a->p->scalars.data[q.index].name);
+    return q.turned ? (vy_interval){INT32_MIN, INT32_MAX} : scalar_range(a, q.index);
+}
+
+// The parameter of this kind and index.
+static const vy_affine_param *param_of(vy_affine *a, vy_affine_param q, vy_interval *r)
+{
+    char name[64];
+    *r = param_range(a, q, name);
     for (uint32_t k = 0; k < a->params.count; k++) {
-        const vy_affine_param *q = &a->params.data[k];
-        if (q->is_dim == is_dim && q->index == index) return q;
+        const vy_affine_param *have = &a->params.data[k];
+        if (have->is_dim == q.is_dim && have->turned == q.turned && have->index == q.index)
+            return have;
     }
+    if (a->params.count == MAX_PARAMS) return NULL;
+    q.natural = r->lo >= 0;
     // The number of the parameter goes with the name: isl takes them for the same if both are.
-    const char *name = is_dim ? text : a->p->scalars.data[index].name;
-    vy_affine_param q = {.is_dim = is_dim, .natural = r->lo >= 0, .index = index};
     q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
     if (!q.id || !vy_vec_push(&a->params, q)) {
         isl_id_free(q.id);
@@ -115,15 +144,25 @@ static const vy_affine_param *param_of(vy_affine *a, bool is_dim, uint32_t index
     return &a->params.data[a->params.count - 1];
 }
 
-vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, uint32_t index)
+static vy_number param_number(vy_affine *a, isl_space *space, vy_affine_param kind)
 {
     vy_number n = {0};
-    const vy_affine_param *q = param_of(a, is_dim, index, &n.range);
+    const vy_affine_param *q = param_of(a, kind, &n.range);
     if (q)
         n.pa = param_on(space, q->id);
     else
         isl_space_free(space);
     return n;
+}
+
+vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, uint32_t index)
+{
+    return param_number(a, space, (vy_affine_param){.is_dim = is_dim, .index = index});
+}
+
+vy_number vy_affine_turned_number(vy_affine *a, isl_space *space, uint32_t scalar)
+{
+    return param_number(a, space, (vy_affine_param){.turned = true, .index = scalar});
 }
 
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b)
@@ -243,10 +282,14 @@ static void bound_extents(vy_affine *a)
     for (uint32_t i = 1; i < p->buffers.count; i++)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
             bound_scalars(a, p->buffers.data[i].dims[k].id, VY_AFFINE_EXTENT - 1, DEPTH);
-    for (uint32_t i = 1; i < p->buffers.count; i++) // and sums and multiples for isl
+    uint8_t *told = vy_arena_alloc(&a->arena, p->dims.count);
+    a->failed |= !told;
+    for (uint32_t i = 1; told && i < p->buffers.count; i++) // and sums and multiples for isl
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
             uint32_t d = p->buffers.data[i].dims[k].id;
-            if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT) continue;
+            if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT || told[d])
+                continue;
+            told[d] = 1;
             isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
             vy_number n = vy_affine_dim_number(a, space, d);
             know(a, n.pa, 0, VY_AFFINE_EXTENT - 1);
@@ -278,7 +321,7 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
                 !vy_dim_facts_make(&a->facts, p, &a->arena);
     if (a->failed) return false;
     isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(a->ctx, MAX_OPERATIONS);
+    vy_affine_limit(a, 0);
     a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
     for (uint32_t i = 0; i < p->scalars.count; i++) a->most[i] = INT64_MAX / 2;
     find_extents(a);

@@ -65,6 +65,7 @@ typedef struct vy_affine_param {
     isl_id *id;
     bool is_dim;
     bool natural;   // never negative
+    bool turned;    // a scalar of type u32 converted to i32: a number of its own
     uint32_t index; // of the scalar; or the dimension node
 } vy_affine_param;
 VY_VEC_TYPE(vy_affine_param_vec, vy_affine_param);
@@ -77,10 +78,11 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent;  // by scalar: the program has an extent that is it
-    int64_t *most;    // by scalar: upper bound, as extents give it
-    isl_set *context; // of the parameters: what is known about them
-    bool failed;      // memory
+    uint8_t *extent;   // by scalar: the program has an extent that is it
+    int64_t *most;     // by scalar: upper bound, as extents give it
+    isl_set *context;  // of the parameters: what is known about them
+    bool round, spent; // tasks share their operations; and have none left
+    bool failed;       // memory
 } vy_affine;
 
 // False: memory; vy_affine_end is right in every case.
@@ -88,7 +90,12 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
 void vy_affine_end(vy_affine *a);
 // Was everything since the last reset computed within the limits?
 bool vy_affine_ok(const vy_affine *a);
-void vy_affine_reset(vy_affine *a); // a new task may use as many operations again
+void vy_affine_reset(vy_affine *a); // a new task may use as many operations again …
+// … but for the tasks of a round, which share them: once they are spent, isl need not be asked any more.
+void vy_affine_begin_round(vy_affine *a);
+bool vy_affine_spent(const vy_affine *a);
+void vy_affine_limit(vy_affine *a,
+                     uint32_t dims); // of operations, for spaces of so many dimensions
 // The number that the parameter is, as u32 (a scalar that is no u32 is converted), in a program being built
 // that has the scalars, dimensions and buffers of a->p.
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b);
@@ -97,8 +104,10 @@ typedef struct vy_number {
     isl_pw_aff *pa; // NULL: none
     vy_interval range;
 } vy_number;
-// Takes `space`.
+// Takes `space`.  No function: there are too many parameters already.
 vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, uint32_t index);
+// i32(scalar) of a u32 that may be no i32.  Takes `space`.
+vy_number vy_affine_turned_number(vy_affine *a, isl_space *space, uint32_t scalar);
 vy_number vy_affine_dim_number(vy_affine *a, isl_space *space, uint32_t dim);
 // x op y in integers that do not wrap; ADD SUB MUL MIN MAX, and DIV REM by a positive constant of what is not
 // negative.  Takes both.
@@ -127,7 +136,7 @@ typedef struct vy_nest {
     vy_affine_why why; // `inner` is none because …
 } vy_nest;
 
-// At most `levels` loops become dimensions (UINT32_MAX: all that are affine).  False: memory, or isl gave
+// At most `levels` loops become dimensions (UINT32_MAX: all that are affine, up to ten dimensions).  False: memory, or isl gave
 // up; vy_nest_free is right in every case.
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels);
 void vy_nest_free(vy_nest *n);

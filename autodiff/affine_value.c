@@ -9,7 +9,10 @@
 // that is four thousand million is out of range.
 #include "affine.h"
 
-enum { MAX_STEPS = 256 }; // instructions looked at for one value
+enum {
+    MAX_STEPS = 256, // instructions looked at for one value
+    MAX_PIECES = 4   // of a function: sums of what may wrap double them
+};
 
 typedef struct walk {
     vy_nest *n;
@@ -57,10 +60,20 @@ static vy_interval bounds(vy_op op, vy_interval x, vy_interval y)
     }
 }
 
+static void drop(vy_number x, vy_number y)
+{
+    isl_pw_aff_free(x.pa);
+    isl_pw_aff_free(y.pa);
+}
+
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
 {
     vy_number r = {.range = bounds(op, x.range, y.range)};
     isl_val *by = NULL;
+    if (!x.pa || !y.pa) {
+        drop(x, y);
+        return none;
+    }
     if (op == VY_OP_DIV || op == VY_OP_REM)
         by = isl_val_int_from_si(isl_pw_aff_get_ctx(x.pa), y.range.lo);
     switch (op) {
@@ -80,12 +93,6 @@ static vy_number refuse(walk *w, vy_affine_why why)
 {
     if (*w->why == VY_AFFINE_FINE) *w->why = why;
     return none;
-}
-
-static void drop(vy_number x, vy_number y)
-{
-    isl_pw_aff_free(x.pa);
-    isl_pw_aff_free(y.pa);
 }
 
 // ------------------------------------------------------------------------------------------ wrapping
@@ -108,11 +115,16 @@ static isl_pw_aff *number(walk *w, int64_t value)
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(w->n->space), v));
 }
 
+// The domain, with what is known of parameters that came after it.
+static isl_set *reached(const walk *w)
+{
+    return isl_set_intersect_params(isl_set_copy(w->n->domain), isl_set_copy(w->n->a->context));
+}
+
 // Points of the domain where pa < bound.
 static isl_set *below(walk *w, isl_pw_aff *pa, int64_t bound)
 {
-    return isl_set_intersect(isl_pw_aff_lt_set(isl_pw_aff_copy(pa), number(w, bound)),
-                             isl_set_copy(w->n->domain));
+    return isl_set_intersect(isl_pw_aff_lt_set(isl_pw_aff_copy(pa), number(w, bound)), reached(w));
 }
 
 static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, isl_ctx *ctx, int64_t shift)
@@ -131,9 +143,13 @@ static vy_number fit(walk *w, vy_number x, vy_type t)
         return refuse(w, x.pa ? VY_AFFINE_OPERATION : VY_AFFINE_LIMIT);
     }
     if (x.range.lo >= r.lo && x.range.hi <= r.hi) return x;
+    if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) {
+        isl_pw_aff_free(x.pa);
+        return refuse(w, VY_AFFINE_LIMIT);
+    }
     isl_set *low = below(w, x.pa, r.lo);
-    isl_set *upper = isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, r.hi)),
-                                       isl_set_copy(w->n->domain));
+    isl_set *upper =
+        isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, r.hi)), reached(w));
     isl_bool under = isl_set_is_empty(low), over = isl_set_is_empty(upper);
     vy_number out = {x.pa, {most(x.range.lo, r.lo), least(x.range.hi, r.hi)}};
     if (under == isl_bool_error || over == isl_bool_error) {
@@ -145,13 +161,12 @@ static vy_number fit(walk *w, vy_number x, vy_type t)
         isl_set *far = isl_set_union(below(w, x.pa, twice.lo),
                                      isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa),
                                                                          number(w, twice.hi)),
-                                                       isl_set_copy(w->n->domain)));
+                                                       reached(w)));
         bool once = vy_type_size(t) == 4 && isl_set_is_empty(far) == isl_bool_true;
         isl_set_free(far);
         if (once) {
-            isl_set *fits =
-                isl_set_subtract(isl_set_subtract(isl_set_copy(w->n->domain), isl_set_copy(low)),
-                                 isl_set_copy(upper));
+            isl_set *fits = isl_set_subtract(isl_set_subtract(reached(w), isl_set_copy(low)),
+                                             isl_set_copy(upper));
             isl_pw_aff *pa = on(x.pa, fits, ctx, 0);
             pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), ctx, turn));
             pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(upper), ctx, -turn));
@@ -239,7 +254,9 @@ static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
     isl_pw_aff *twice = isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
     isl_set *good = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
     good = isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), number(w, 0)));
-    bool ok = isl_set_is_subset(w->n->domain, good) == isl_bool_true;
+    isl_set *here = reached(w);
+    bool ok = isl_set_is_subset(here, good) == isl_bool_true;
+    isl_set_free(here);
     isl_set_free(good);
     if (!ok) {
         drop(x, y);
@@ -344,6 +361,14 @@ static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other
     return vy_arg(p, opener, 0);
 }
 
+// A u32 of the launch.  Converted to i32 it is a number of its own: what wraps would be in two pieces.
+static bool is_scalar(const vy_program *p, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return false;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    return l->kind == VY_LEAF_SCALAR && l->type == VY_U32;
+}
+
 static vy_number value(walk *w, uint32_t id)
 {
     const vy_program *p = w->n->a->p;
@@ -376,6 +401,11 @@ static vy_number value(walk *w, uint32_t id)
     case VY_OP_BITCAST: {
         if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return refuse(w, VY_AFFINE_DATA);
         vy_number x = value(w, vy_arg(p, id, 0));
+        if (x.pa && i->type == VY_I32 && x.range.hi > INT32_MAX && is_scalar(p, vy_arg(p, id, 0))) {
+            isl_pw_aff_free(x.pa);
+            return vy_affine_turned_number(w->n->a, isl_space_copy(w->n->space),
+                                           p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].index);
+        }
         return x.pa ? fit(w, x, (vy_type)i->type) : none;
     }
     case VY_OP_SELECT: return choice(w, vy_arg(p, id, 0), vy_arg(p, id, 1), vy_arg(p, id, 2));

@@ -2,8 +2,8 @@
 // explain_access.c: which elements each access of the forward program touches, as isl relations.
 //
 // Accesses of one line that touch the same elements in the same way are told once.  isl takes part of a
-// millisecond for each, so of a large program only the first ones are looked at; the explanation says how
-// many were left out.
+// millisecond for each, so of a large program only the first ones are looked at, and fewer where isl takes long;
+// the explanation says how many were left out.
 #include "access.h"
 #include "explain_build.h"
 
@@ -58,9 +58,10 @@ static bool describe(explaining *x, vy_affine *a, uint32_t id, vy_explain_access
 static void tell(explaining *x, vy_affine *a, vy_explain_access *list)
 {
     vy_explanation *e = x->e;
+    vy_affine_begin_round(a);
     for (uint32_t id = 1; id < x->forward->insts.count && !x->failed; id++) {
         if (!is_told(x->forward, id)) continue;
-        if (e->access_count == MOST_ACCESSES) {
+        if (e->access_count == MOST_ACCESSES || vy_affine_spent(a)) {
             e->accesses_left_out++;
             continue;
         }

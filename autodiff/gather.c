@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_WORK = 1 << 26 }; // places × instructions
+enum { ROUNDS = 3 }; // of making programs: each takes back those that cannot be made
 
 // ---------------------------------------------------------------------------------------------- tables
 static bool is_plain(const vy_program *p)
@@ -51,80 +51,24 @@ static bool make_tables(gather *g)
     return true;
 }
 
-static bool find_sites(gather *g)
-{
-    const vy_program *p = g->r;
-    uint8_t *candidate = vy_arena_alloc(&g->arena, p->buffers.count);
-    if (!candidate) return false;
-    for (uint32_t i = 1; i < p->buffers.count; i++) candidate[i] = gather_is_candidate(g, i);
-    for (int pass = 0; pass < 2; pass++) {
-        uint32_t n = 0;
-        for (uint32_t id = 1; id < p->insts.count; id++) {
-            const vy_inst *i = &p->insts.data[id];
-            if (i->op != VY_OP_ATOMIC_ADD || !candidate[i->aux]) continue;
-            if (pass) g->sites[n].id = id, g->sites[n].access.buffer = i->aux;
-            n++;
-        }
-        g->site_count = n;
-        if (!pass) g->sites = vy_arena_alloc(&g->arena, (n + 1) * sizeof *g->sites);
-        if (!g->sites) {
-            g->site_count = 0;
-            return false;
-        }
-    }
-    if ((uint64_t)g->site_count * p->insts.count > MAX_WORK) g->site_count = 0;
-    g->fixed = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->fixed);
-    for (uint32_t i = 1; g->fixed && i < p->buffers.count; i++)
-        if (candidate[i]) g->fixed[i] = gather_fixed_axes(g, i);
-    return g->fixed != NULL;
-}
-
 // -------------------------------------------------------------------------------------------- programs
-static bool same_extents(const gather *g, const gather_site *x, const gather_site *y)
-{
-    uint32_t a = 0, b = 0;
-    for (;; a++, b++) {
-        while (a < x->access.rank && !(x->axes >> a & 1)) a++;
-        while (b < y->access.rank && !(y->axes >> b & 1)) b++;
-        if (a == x->access.rank || b == y->access.rank)
-            return a == x->access.rank && b == y->access.rank;
-        vy_extent e = g->a.facts.form[x->access.dim[a].id],
-                  f = g->a.facts.form[y->access.dim[b].id];
-        if (e.base != f.base || e.offset != f.offset) return false;
-    }
-}
-
 // Elements of one buffer, named by the same axes?
 static bool same_elements(const gather *g, const gather_site *x, const gather_site *y)
 {
     return x->access.buffer == y->access.buffer && x->axes == y->axes && x->single == y->single &&
-           x->access.flat == y->access.flat && same_extents(g, x, y);
+           x->access.flat == y->access.flat && gather_same_extents(g, x, y);
 }
 
-// A site of program `program` that is added at the points at which `site` is.
-static bool has_partner(const gather *g, uint32_t program, const gather_site *site)
-{
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *x = &g->sites[k];
-        const vy_nest *n = &x->access.nest, *m = &site->access.nest;
-        if (x->program != program || x->single != site->single || n->count != m->count) continue;
-        if (!same_extents(g, x, site)) continue;
-        bool same = true;
-        for (uint32_t j = 0; j < n->count; j++) same &= n->loop[j] == m->loop[j];
-        if (same && isl_map_is_equal(x->map, site->map) == isl_bool_true) return true;
-    }
-    return false;
-}
-
-// Moves the sites of program `from` to program `to` if each of them finds a partner there.
+// Moves the sites of program `from` to program `to` if each of them finds one there that is added at the same
+// points.
 static bool fuse(gather *g, uint32_t to, uint32_t from)
 {
-    if (g->programs[to - 1].adds != g->programs[from - 1].adds) return false;
+    if (g->programs[to].adds != g->programs[from].adds) return false;
+    for (uint32_t w = 0; w <= g->class_count / 64; w++)
+        if (g->programs[from].points[w] & ~g->programs[to].points[w]) return false;
     for (uint32_t k = 0; k < g->site_count; k++)
-        if (g->sites[k].program == from && !has_partner(g, to, &g->sites[k])) return false;
-    for (uint32_t k = 0; k < g->site_count; k++)
-        if (g->sites[k].program == from) g->sites[k].program = to;
-    g->programs[from - 1].sites = 0;
+        if (g->sites[k].program == from + 1) g->sites[k].program = to + 1;
+    g->programs[from].sites = 0;
     return true;
 }
 
@@ -182,45 +126,41 @@ static double whole_cost(const gather *g)
     return sum;
 }
 
-// What the atomic additions of a program would cost one invocation.  Where the index is the same in all of
-// them a subgroup adds up first (ir/reduce.c); else lanes add one by one.
-static double atomic_cost(const gather *g, uint32_t number)
+// What adding atomically would cost one invocation.  Where the index is the same in all of them a subgroup adds up
+// first (ir/reduce.c); else lanes add one by one.
+static double atomic_cost(const gather *g, const gather_site *site)
 {
     enum { ALIKE = 8, SPREAD = 100 }; // measured on lavapipe: 9 ns each, against lanes by eights
-    double sum = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        const vy_access *x = &site->access;
-        if (site->program != number) continue;
-        bool spread = false;
-        for (uint32_t a = 0; a < x->rank; a++)
-            spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
-                                                              x->nest.overs) == isl_bool_true;
-        double w = spread ? SPREAD : ALIKE;
-        for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
-        sum += w;
-    }
-    return sum;
+    const vy_access *x = &site->access;
+    bool spread = false;
+    for (uint32_t a = 0; a < x->rank; a++)
+        spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
+                                                          x->nest.overs) == isl_bool_true;
+    double w = spread ? SPREAD : ALIKE;
+    for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
+        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+    return w;
 }
 
-// The sites of one walk cost as much as the dearest of them: they share what they are made of.
-static double program_cost(const gather *g, uint32_t number)
+// Both costs of each program.  The sites of one walk cost as much as the dearest of them: they share what they
+// are made of.
+static void sum_costs(gather *g)
 {
-    double sum = 0;
+    for (uint32_t k = 0; k < g->program_count; k++)
+        g->programs[k].adding = g->programs[k].walking = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         const vy_nest *n = &site->access.nest;
         bool shared = false;
-        if (site->program != number) continue;
+        if (!site->program) continue;
         for (uint32_t j = 0; j < k && !shared; j++)
-            shared = g->sites[j].program == number &&
+            shared = g->sites[j].program == site->program &&
                      g->s.parent[g->sites[j].id] == g->s.parent[site->id];
         double w = shared ? 1 : site->cost;
         for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
-        sum += w;
+        g->programs[site->program - 1].walking += w;
+        g->programs[site->program - 1].adding += site->adding;
     }
-    return sum;
 }
 
 // Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is left.
@@ -239,11 +179,12 @@ static bool leave_dear(gather *g)
     enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
     double whole = whole_cost(g), saved = nothing_stays(g) ? whole : 0;
     bool any = false;
+    sum_costs(g);
     for (uint32_t k = 0; k < g->site_count; k++) {
         gather_site *site = &g->sites[k];
         if (!site->program) continue;
-        double limit = g->always ? TOO_MUCH * whole : atomic_cost(g, site->program) + saved;
-        if (program_cost(g, site->program) <= limit) continue;
+        const gather_program *q = &g->programs[site->program - 1];
+        if (q->walking <= (g->always ? TOO_MUCH * whole : q->adding + saved)) continue;
         site->gathered = false;
         site->why = "would cost more to gather than to add";
         any = true;
@@ -253,6 +194,8 @@ static bool leave_dear(gather *g)
 
 static bool make_programs(gather *g)
 {
+    const size_t words = g->class_count / 64 + 1;
+    memset(g->points, 0, g->site_count * words * sizeof *g->points);
     g->program_count = 0;
     for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].program = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
@@ -262,16 +205,18 @@ static bool make_programs(gather *g)
             if (g->sites[j].program && same_elements(g, &g->sites[j], site))
                 site->program = g->sites[j].program;
         if (!site->program) {
-            g->programs[g->program_count++] = (gather_program){.first = k};
+            uint64_t *points = g->points + g->program_count * words;
+            g->programs[g->program_count++] = (gather_program){.first = k, .points = points};
             site->program = g->program_count;
         }
         g->programs[site->program - 1].sites++;
+        g->programs[site->program - 1].points[site->points / 64] |= UINT64_C(1)
+                                                                    << site->points % 64;
     }
     for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].adds = is_begun(g, k);
     for (uint32_t k = 0; k < g->program_count; k++)
         for (uint32_t j = 0; j < g->program_count; j++)
-            if (j != k && g->programs[j].sites && g->programs[k].sites && fuse(g, j + 1, k + 1))
-                break;
+            if (j != k && g->programs[j].sites && g->programs[k].sites && fuse(g, j, k)) break;
     for (uint32_t k = 0; k < g->program_count; k++)
         if (g->programs[k].sites && !name_program(g, &g->programs[k], k + 1)) return false;
     return true;
@@ -286,23 +231,26 @@ static void free_stages(vy_program **stages, uint32_t count)
 // The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
 static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
 {
+    bool all = true;
     *count = 0;
-    for (uint32_t k = 0; k < g->program_count; k++) {
+    vy_affine_begin_round(&g->a);
+    for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
         if (!g->programs[k].sites) continue;
         vy_program *p = gather_make(g, k);
         if (p) {
             stages[(*count)++] = p;
             continue;
         }
+        all = false;
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;
-            g->sites[j].why = "could wrap around in its inverse";
+            g->sites[j].why =
+                vy_affine_spent(&g->a) ? "is one of too many" : "could wrap around in its inverse";
         }
-        free_stages(stages, *count);
-        return false;
     }
-    return true;
+    if (!all || g->failed) free_stages(stages, *count);
+    return all && !g->failed;
 }
 
 static bool any_gathered(const gather *g)
@@ -389,25 +337,52 @@ static void leave_singles(gather *g)
     }
 }
 
+// Has an earlier place of the buffer its map among the notes?
+static bool is_told(const gather *g, uint32_t site)
+{
+    for (uint32_t k = 0; k < site; k++)
+        if (g->sites[k].text && g->sites[k].access.buffer == g->sites[site].access.buffer)
+            return true;
+    return false;
+}
+
+static void leave_all(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].gathered) continue;
+        g->sites[k].gathered = false;
+        g->sites[k].program = 0;
+        g->sites[k].why = "is one of too many";
+    }
+}
+
 static bool take_apart(gather *g, vy_gather_notes *notes)
 {
     vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
     if (!stages || !g->programs) return false;
+    g->points =
+        vy_arena_alloc(&g->arena, g->site_count * (g->site_count / 64 + 1) * sizeof *g->points);
+    if (!g->points) return false;
+    vy_affine_begin_round(&g->a);
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
-        if (notes && g->sites[k].map)
+        if (g->sites[k].gathered) g->sites[k].adding = atomic_cost(g, &g->sites[k]);
+        if (notes && g->sites[k].map && !is_told(g, k))
             g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
     }
     leave_singles(g);
     uint32_t count = 0;
-    do {
+    for (int round = 0; round < ROUNDS; round++) {
         do {
             if (g->failed || !make_programs(g)) return false;
         } while (leave_dear(g));
         if (!any_gathered(g)) return true;
-    } while (!make_stages(g, stages + 1, &count));
-    return replace(g, stages, count);
+        if (make_stages(g, stages + 1, &count)) return replace(g, stages, count);
+        if (g->failed) return false;
+    }
+    leave_all(g);
+    return true;
 }
 
 // ------------------------------------------------------------------------------------------- the notes
@@ -417,26 +392,44 @@ static const char *name_of(const gather *g, const gather_site *site, vy_arena *a
     return vy_arena_strdup(arena, name, strlen(name));
 }
 
+static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
+{
+    for (uint32_t j = 0; j < notes->notes.count; j++)
+        if (strcmp(notes->notes.data[j].buffer, name) == 0) return &notes->notes.data[j];
+    vy_gather_note fresh = {.buffer = vy_arena_strdup(notes->arena, name, strlen(name))};
+    if (!fresh.buffer || !vy_vec_push(&notes->notes, fresh)) return NULL;
+    return &notes->notes.data[notes->notes.count - 1];
+}
+
+// Of buffers whose additions are too many to be looked at.
+static bool note_left(const gather *g, const vy_program *r, vy_gather_notes *notes)
+{
+    for (uint32_t id = 1; id < r->insts.count; id++) {
+        const vy_inst *i = &r->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !g->left[i->aux]) continue;
+        vy_gather_note *n = note_of(notes, r->buffers.data[i->aux].name);
+        if (!n) return false;
+        n->sites = g->left[i->aux];
+        n->why = "is one of too many";
+        n->line = i->line;
+        g->left[i->aux] = 0; // told
+    }
+    return true;
+}
+
 static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
 {
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
-        vy_gather_note *n = NULL;
-        const char *name = r->buffers.data[site->access.buffer].name;
-        for (uint32_t j = 0; j < notes->notes.count; j++)
-            if (strcmp(notes->notes.data[j].buffer, name) == 0) n = &notes->notes.data[j];
-        if (!n) {
-            vy_gather_note fresh = {.buffer = vy_arena_strdup(notes->arena, name, strlen(name))};
-            if (!fresh.buffer || !vy_vec_push(&notes->notes, fresh)) return false;
-            n = &notes->notes.data[notes->notes.count - 1];
-        }
+        vy_gather_note *n = note_of(notes, r->buffers.data[site->access.buffer].name);
+        if (!n) return false;
         n->sites++;
         n->gathered += site->gathered;
         if (!n->map) n->map = site->text;
         if (!n->program && site->gathered) n->program = name_of(g, site, notes->arena);
         if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
     }
-    return true;
+    return note_left(g, r, notes);
 }
 
 static void clean_up(gather *g)
@@ -455,13 +448,15 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
 {
     gather g = {.m = m, .r = whole, .lean = o->lean, .always = o->always};
     if (!is_plain(whole)) return true;
-    bool ok = make_tables(&g) && find_sites(&g);
+    bool ok = make_tables(&g) && gather_find(&g);
     if (ok && g.site_count) {
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` goes
         ok = vy_affine_begin(&g.a, whole, &g.s) && take_apart(&g, notes);
         if (ok && notes) ok = kept && take_notes(&g, kept, notes);
         vy_program_free(kept);
+    } else if (ok && notes) {
+        ok = note_left(&g, whole, notes);
     }
     clean_up(&g);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);

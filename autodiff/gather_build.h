@@ -2,6 +2,7 @@
 // gather_build.h: one reverse program being taken apart; shared by autodiff/gather*.c.
 //
 //   gather.c        the driver: which buffers, in which programs, what is left
+//   gather_find.c   the additions it may have
 //   gather_site.c   one addition: how deep, over which axes, can it be had
 //   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
 //   gather_clone.c  copies a value to another place
@@ -35,14 +36,20 @@ typedef struct gather_site {
     bool cells;       // … of those that the other axes' constants name
     isl_map *map;     // { nest → those axes }
     uint8_t *need;    // by instruction: is copied
+    uint32_t hash;    // of the map
+    uint32_t points;  // class of sites that are added to at the same points
     double cost;      // operations for one point
+    double adding;    // what the addition would cost, for all points of an invocation
     uint32_t program; // 1 + index
 } gather_site;
 
 typedef struct gather_program {
-    uint32_t first; // site that says which axes
-    uint32_t sites; // how many
-    bool adds;      // an earlier stage writes one of the buffers: what is there stays
+    uint32_t first;   // site that says which axes
+    uint32_t sites;   // how many
+    bool adds;        // an earlier stage writes one of the buffers: what is there stays
+    uint64_t *points; // classes of its sites, as bits
+    double adding,
+        walking; // operations of an invocation: with atomic additions, and for its points here
     const char *name;
 } gather_program;
 
@@ -55,22 +62,29 @@ typedef struct gather {
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
     uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
+    uint32_t *left;       // by buffer: additions, if they are too many to be looked at
     uint32_t *keep;       // by instruction: 1 + index in kept
     gather_kept_vec kept;
     gather_site *sites;
     uint32_t site_count;
+    gather_site **classes; // the first site of each
+    uint32_t class_count;
     gather_program *programs;
     uint32_t program_count;
-    bool lean;   // nothing is kept for every turn of a loop
-    bool always; // costs do not decide
-    bool affine; // `a` is there
-    bool failed; // memory
+    uint64_t *points; // of the programs
+    uint32_t *map;    // by instruction: scratch of the program being made
+    bool lean;        // nothing is kept for every turn of a loop
+    bool always;      // costs do not decide
+    bool affine;      // `a` is there
+    bool failed;      // memory
 } gather;
 
+// ---- gather_find.c
+bool gather_find(gather *g); // the sites; false: memory
+// Are the axes of both, which say which element, equally long?
+bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
+void gather_classify(gather *g, gather_site *site); // its class, once there is a map
 // ---- gather_site.c
-// Of the places that add to a buffer, the axes on which all have constants.
-uint32_t gather_fixed_axes(const gather *g, uint32_t buffer);
-bool gather_is_candidate(const gather *g, uint32_t buffer);
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // ---- gather_need.c

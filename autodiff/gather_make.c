@@ -26,8 +26,9 @@ typedef struct making {
     vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
     uint32_t n;                    // how many
     isl_id *ids[VY_MAX_AXES];
-    uint32_t used;       // dimensions of the nest that have given an axis its name
-    vy_var *sum;         // by buffer: of single sites; id 0: none
+    uint32_t used; // dimensions of the nest that have given an axis its name
+    vy_var *sum;   // by buffer: of single sites; id 0: none
+    vy_lattice_memo memo;
     gather_site **group; // that share a walk
     uint32_t count;
     uint32_t *map;
@@ -251,19 +252,18 @@ static bool same_arm(const gather *g, uint32_t x, uint32_t y)
 // May y share x's walk?
 static bool together(const gather *g, const gather_site *x, const gather_site *y)
 {
-    const vy_nest *n = &x->access.nest, *m = &y->access.nest;
-    if (x->single != y->single || n->count != m->count) return false;
-    for (uint32_t k = 0; k < n->count; k++)
-        if (n->loop[k] != m->loop[k]) return false;
-    if (x->single && (g->s.parent[x->id] != g->s.parent[y->id] || !same_arm(g, x->id, y->id)))
-        return false;
-    return isl_map_is_equal(x->map, y->map) == isl_bool_true;
+    if (x->points != y->points) return false;
+    return !x->single || (g->s.parent[x->id] == g->s.parent[y->id] && same_arm(g, x->id, y->id));
 }
 
 static bool walk(making *w, const gather_site *first)
 {
-    vy_lattice l = {
-        .a = &w->g->a, .b = w->b, .nest = &first->access.nest, .point = point, .user = w};
+    vy_lattice l = {.a = &w->g->a,
+                    .b = w->b,
+                    .nest = &first->access.nest,
+                    .point = point,
+                    .user = w,
+                    .memo = &w->memo};
     bool ok = true;
     for (uint32_t k = 0; k < w->n && ok; k++) {
         vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
@@ -392,6 +392,24 @@ static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
     }
 }
 
+// Once more through the builder: what is only read now is loaded once.  As its text reads back.
+static bool share_loads(gather *g, vy_program *p)
+{
+    vy_pass_context c = {0};
+    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
+    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
+    if (!b) {
+        vy_free(map);
+        vy_fail_oom(g->m);
+        return false;
+    }
+    memset(map, 0, p->insts.count * sizeof *map);
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++)
+        vy_copy_inst(b, p, id, map);
+    vy_free(map);
+    return vy_pass_finish(b, p) && vy_pass_dce(p, &c);
+}
+
 bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
 {
     uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
@@ -400,6 +418,10 @@ bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
         return false;
     }
     take_as_in(g, k, p, whole);
+    if (!share_loads(g, p)) {
+        vy_free(map);
+        return false;
+    }
     vy_drop_unused(p, !whole, map);
     vy_free(map);
     p->name = whole ? g->r->name : g->programs[k].name;
@@ -425,19 +447,23 @@ vy_program *gather_make(gather *g, uint32_t k)
 {
     making w = {.g = g, .index = k};
     vy_affine_reset(&g->a);
+    if (vy_affine_spent(&g->a)) return NULL;
     w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
     w.group = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.group);
-    w.map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *w.map);
+    if (!g->map) g->map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *g->map);
+    w.map = g->map;
     w.b = w.sum && w.group && w.map ? vy_rebuild_begin(g->r) : NULL;
     if (!w.b) {
         g->failed = true;
         return NULL;
     }
+    memset(w.map, 0, (size_t)g->r->insts.count * sizeof *w.map);
     take_as_inout(&w);
     make_domain(&w, &g->sites[g->programs[k].first]);
     begin_sums(&w);
     bool ok = make_walks(&w);
     end_sums(&w);
+    vy_lattice_forget(&w.memo);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     return finish(&w, ok);
 }

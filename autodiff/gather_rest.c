@@ -23,11 +23,13 @@ static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *ma
     vy_emit(b, VY_OP_STORE, VY_VOID, buffer, n + overs + 1, args);
 }
 
-static bool is_gathered(const gather *g, uint32_t id)
+// By instruction: is an addition that is gathered.
+static uint8_t *find_gathered(gather *g)
 {
-    for (uint32_t k = 0; k < g->site_count; k++)
-        if (g->sites[k].id == id) return g->sites[k].gathered;
-    return false;
+    uint8_t *gone = vy_arena_alloc(&g->arena, g->r->insts.count);
+    for (uint32_t k = 0; gone && k < g->site_count; k++)
+        gone[g->sites[k].id] = g->sites[k].gathered;
+    return gone;
 }
 
 static bool is_slot(const vy_program *p, uint32_t id)
@@ -39,13 +41,14 @@ static bool is_slot(const vy_program *p, uint32_t id)
 static vy_program *copy(gather *g, uint32_t *map)
 {
     const vy_program *p = g->r;
-    vy_builder *b = vy_rebuild_begin(p);
+    const uint8_t *gone = find_gathered(g);
+    vy_builder *b = gone ? vy_rebuild_begin(p) : NULL;
     if (!b) return NULL;
     for (uint32_t k = 0; k < g->kept.count; k++)
         if (g->kept.data[k].wanted) gather_kept_buffer(g, b, k);
     uint32_t waiting = 0; // first slot of a construct whose slots are not all there
     for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        if (is_gathered(g, id)) continue;
+        if (gone[id]) continue;
         vy_copy_inst(b, p, id, map);
         bool slot = is_slot(p, id);
         if (slot && !waiting) waiting = id;
@@ -57,40 +60,22 @@ static vy_program *copy(gather *g, uint32_t *map)
     return vy_rebuild_end(b);
 }
 
-static bool uses(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && p->insts.data[id].aux == buffer)
-            return true;
-    return false;
-}
+enum { USED = 1, WRITTEN = 2 };
 
-static bool writes(const vy_program *p, uint32_t buffer)
+// What the stages do to each buffer of p, which has those of the reverse program in the same places, as they do.
+static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *stages, uint32_t count)
 {
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
-            return true;
-    return false;
-}
-
-// Does a stage have it as a result, which begins with the contents that are asked for?
-static bool is_written(vy_program *const *stages, uint32_t count, const char *name)
-{
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t own = vy_program_find_buffer(stages[k], name).id;
-        if (own && writes(stages[k], own)) return true;
-    }
-    return false;
-}
-
-// Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
-static bool is_used(vy_program *const *stages, uint32_t count, const char *name)
-{
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t own = vy_program_find_buffer(stages[k], name).id;
-        if (own && uses(stages[k], own)) return true;
-    }
-    return false;
+    uint8_t *use = vy_arena_alloc(&g->arena, p->buffers.count);
+    for (uint32_t k = 0; use && k < count; k++)
+        for (uint32_t id = 1; id < stages[k]->insts.count; id++) {
+            const vy_inst *i = &stages[k]->insts.data[id];
+            uint32_t at = i->aux;
+            if (!vy_op_is_memory((vy_op)i->op)) continue;
+            if (at >= g->r->buffers.count)
+                at = vy_program_find_buffer(p, stages[k]->buffers.data[at].name).id;
+            use[at] |= vy_op_infos[i->op].effect == VY_WRITE ? USED | WRITTEN : USED;
+        }
+    return use;
 }
 
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty)
@@ -99,7 +84,9 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     vy_program *p = map ? copy(g, map) : NULL;
     vy_pass_context c = {0};
     map = p ? vy_arena_alloc(&g->arena, p->buffers.count * sizeof *map) : NULL;
-    if (!map) {
+    // Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
+    const uint8_t *use = map ? find_uses(g, p, stages, count) : NULL;
+    if (!use) {
         g->failed = true;
         vy_program_free(p);
         return NULL;
@@ -107,8 +94,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         if (b->cls > VY_INOUT) continue;
-        bool read = is_used(stages, count, b->name);
-        if (b->workspace && read) b->workspace = false;
+        if (b->workspace && use[i]) b->workspace = false;
     }
     bool ok =
         vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
@@ -120,8 +106,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     bool begins = false;
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        begins |=
-            b->cls == VY_OUT && b->init != VY_INIT_NONE && !is_written(stages, count, b->name);
+        begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !(use[i] & WRITTEN);
     }
     *empty &= !begins;
     if (ok) vy_drop_unused(p, !begins, map);

@@ -15,49 +15,6 @@
 
 enum { CHEAP = 24, FEW = 256, MANY = 1024 };
 
-// Different invocations name different elements, whatever else they do: see ir/owner.c.
-static bool is_owned(const gather *g, uint32_t buffer)
-{
-    const vy_program *p = g->r;
-    for (uint32_t v = 0; v < p->overs.count; v++) {
-        uint32_t axes = UINT32_MAX;
-        for (uint32_t id = 1; id < p->insts.count && axes; id++) {
-            const vy_inst *i = &p->insts.data[id];
-            if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO || i->aux != buffer) continue;
-            uint32_t here = 0;
-            for (uint32_t k = 0; k < p->buffers.data[buffer].rank; k++) {
-                uint32_t a = vy_arg(p, id, k);
-                const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-                if (l && l->kind == VY_LEAF_OVER && l->index == v) here |= 1u << k;
-            }
-            axes &= here;
-        }
-        if (!axes) return false;
-    }
-    return true;
-}
-
-bool gather_is_candidate(const gather *g, uint32_t buffer)
-{
-    const vy_buf *b = &g->r->buffers.data[buffer];
-    bool adds = false;
-    if (b->cls != VY_OUT || b->workspace || b->view_of || !vy_type_is_float(b->type)) return false;
-    for (uint32_t id = 1; id < g->r->insts.count; id++) {
-        const vy_inst *i = &g->r->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op) && i->aux == buffer) {
-            if (i->op != VY_OP_ATOMIC_ADD) return false;
-            adds = true;
-        }
-        for (uint32_t k = 0; k < i->nargs; k++) { // somebody wants an old value
-            uint32_t a = vy_arg(g->r, id, k);
-            if (VY_IS_LEAF(a)) continue;
-            const vy_inst *from = &g->r->insts.data[a];
-            if (vy_op_is_atomic((vy_op)from->op) && from->aux == buffer) return false;
-        }
-    }
-    return adds && !is_owned(g, buffer);
-}
-
 // ------------------------------------------------------------------------------------------- the level
 static bool encloses(const gather *g, uint32_t opener, uint32_t id)
 {
@@ -108,18 +65,6 @@ static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
         any = true;
     }
     return any;
-}
-
-uint32_t gather_fixed_axes(const gather *g, uint32_t buffer)
-{
-    uint32_t rank = g->r->buffers.data[buffer].rank;
-    uint32_t all = rank == 32 ? UINT32_MAX : (1u << rank) - 1, fixed = all;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (g->sites[k].access.buffer != buffer) continue;
-        for (uint32_t j = 0; j < rank; j++)
-            if (!vy_id_const(g->r, vy_arg(g->r, g->sites[k].id, j))) fixed &= ~(1u << j);
-    }
-    return fixed == all ? 0 : fixed;
 }
 
 // Axes that are constants in all places make no domain: an invocation has p[i, 0] and p[i, 1].
@@ -209,6 +154,10 @@ void gather_decide(gather *g, uint32_t k)
     gather_site *site = &g->sites[k];
     uint32_t kept = g->kept.count;
     vy_affine_reset(&g->a);
+    if (vy_affine_spent(&g->a)) {
+        site->why = "is one of too many";
+        return;
+    }
     site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
     if (!site->need) {
         g->failed = true;
@@ -224,6 +173,7 @@ void gather_decide(gather *g, uint32_t k)
         else
             site->gathered = true;
     }
+    if (site->gathered) gather_classify(g, site);
     if (site->gathered) return;
     while (g->kept.count > kept) g->keep[g->kept.data[--g->kept.count].id] = 0;
 }

@@ -87,6 +87,7 @@ static bool choose(const reverse *r, const uint32_t *on, buffer_map *maps)
 static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
 {
     vy_access x;
+    vy_affine_reset(a);
     bool ok = vy_access_make(&x, a, id, UINT32_MAX);
     if (ok && !build) {
         if (!b->rank) b->axes = (uint32_t)((UINT64_C(1) << x.rank) - 1), b->rank = x.rank;
@@ -99,7 +100,7 @@ static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
         b->map = b->map ? isl_map_union(b->map, m) : m;
     }
     vy_access_free(&x);
-    b->hopeless |= !ok;
+    b->hopeless |= !ok || vy_affine_spent(a);
     return !a->failed;
 }
 
@@ -108,6 +109,7 @@ static bool ask(reverse *r, buffer_map *maps)
     const vy_program *p = r->p;
     vy_affine a;
     bool ok = vy_affine_begin(&a, p, &r->s);
+    if (ok) vy_affine_begin_round(&a);
     for (int build = 0; build < 2 && ok; build++)
         for (uint32_t id = 1; ok && id < p->insts.count; id++) {
             buffer_map *b = &maps[p->insts.data[id].aux];
@@ -117,7 +119,8 @@ static bool ask(reverse *r, buffer_map *maps)
         buffer_map *b = &maps[i];
         if (ok && b->map && !b->hopeless) {
             vy_affine_reset(&a);
-            r->buffers[i].exclusive = isl_map_is_injective(b->map) == isl_bool_true;
+            r->buffers[i].exclusive =
+                !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true;
         }
         isl_map_free(b->map);
     }

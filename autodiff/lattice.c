@@ -37,6 +37,7 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
     const vy_affine_param *q = &a->params.data[index];
     vy_value v = vy_affine_param_value(a, index, l->b);
     if (q->is_dim) return vy_signed_value(v, VY_AFFINE_EXTENT - 1);
+    if (q->turned) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
     vy_type t = a->p->scalars.data[q->index].type;
     if (t == VY_I32) {
         if (!a->extent[q->index]) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
@@ -371,7 +372,7 @@ static isl_id_list *iterators(const vy_lattice *l)
     for (uint32_t k = 0; k < l->nest->count; k++) {
         // A user pointer of its own keeps it apart from a parameter of the same name.
         const char *name = isl_space_get_dim_name(l->nest->space, isl_dim_set, k);
-        list = isl_id_list_add(list, isl_id_alloc(l->a->ctx, name, (void *)l));
+        list = isl_id_list_add(list, isl_id_alloc(l->a->ctx, name, l->a->ctx));
     }
     return list;
 }
@@ -403,26 +404,68 @@ static isl_bool count_point(isl_ast_node *n, void *user)
     return isl_bool_true;
 }
 
-bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
+// Of two trees the one with fewer copies of what is done at a point.
+static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *context,
+                               uint32_t *points)
 {
-    enum { FEW = 4, MOST = 16 }; // copies of what is done at a point
-    uint32_t points = 0, others = 0;
-    set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
+    enum { FEW = 4 };
+    uint32_t others = 0;
     isl_map *schedule = isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
     isl_ast_node *tree = tree_of(l, schedule, context, false);
-    isl_ast_node_foreach_descendant_top_down(tree, count_point, &points);
-    if (points > FEW) {
+    *points = 0;
+    isl_ast_node_foreach_descendant_top_down(tree, count_point, points);
+    if (*points > FEW) {
         isl_ast_node *other = tree_of(l, schedule, context, true);
         isl_ast_node_foreach_descendant_top_down(other, count_point, &others);
-        if (other && others < points) {
+        if (other && others < *points) {
             isl_ast_node_free(tree);
             tree = other;
-            points = others;
+            *points = others;
         } else {
             isl_ast_node_free(other);
         }
     }
     isl_map_free(schedule);
+    return tree;
+}
+
+static bool is_known(const vy_lattice_memo *m, isl_set *set, isl_set *context)
+{
+    return m && m->tree && isl_set_plain_is_equal(m->set, set) == isl_bool_true &&
+           isl_set_plain_is_equal(m->context, context) == isl_bool_true;
+}
+
+void vy_lattice_forget(vy_lattice_memo *m)
+{
+    isl_set_free(m->set);
+    isl_set_free(m->context);
+    isl_ast_node_free(m->tree);
+    *m = (vy_lattice_memo){0};
+}
+
+static void remember(const vy_lattice *l, isl_set *set, isl_set *context, isl_ast_node *tree,
+                     uint32_t points)
+{
+    if (!l->memo) return;
+    vy_lattice_forget(l->memo);
+    *l->memo = (vy_lattice_memo){isl_set_copy(set), isl_set_copy(context), isl_ast_node_copy(tree),
+                                 points};
+}
+
+bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
+{
+    enum { MOST = 16 }; // copies of what is done at a point
+    uint32_t points = 0;
+    isl_ast_node *tree;
+    set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
+    if (is_known(l->memo, set, context)) {
+        tree = isl_ast_node_copy(l->memo->tree);
+        points = l->memo->points;
+    } else {
+        tree = best_tree(l, isl_set_copy(set), context, &points);
+        remember(l, set, context, tree, points);
+    }
+    isl_set_free(set);
     if (tree && points <= MOST && vy_affine_ok(l->a))
         node(l, tree);
     else

@@ -173,8 +173,11 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
 
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
 {
+    enum { MOST = 10 }; // dimensions
     *n = (vy_nest){.a = a, .place = place};
     chain c;
+    uint32_t room = a->p->overs.count < MOST ? MOST - a->p->overs.count : 0;
+    if (levels > room) levels = room;
     if (!make_chain(n, &c)) {
         a->failed = true;
         return false;
@@ -194,6 +197,7 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
         }
         loops += op == VY_OP_LOOP;
     }
+    vy_affine_limit(a, a->p->overs.count + loops);
     do {
         if (!make_space(n, &c, loops)) return false;
     } while (!add_chain(n, &c, &loops));

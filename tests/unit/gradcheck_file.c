@@ -42,7 +42,6 @@ typedef struct job {
     const char *oracle;                              // what failed
     double loose;                                    // bound of comparisons between levels
     uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient
-    uint32_t unsettled; // texts of gradients that only their second printing settles
 } job;
 
 static vy_eval_options launch; // groups, lanes of a subgroup: of the file that is checked
@@ -250,19 +249,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
     return false;
 }
 
-// Is the second printing one that the third repeats?
-static bool settles(const char *second)
-{
-    vy_module *m = parsed(second, "second text");
-    char *third = m ? vy_print(m, NULL) : NULL;
-    bool same = third && strcmp(second, third) == 0;
-    free(third);
-    vy_module_free(m);
-    return same;
-}
-
-// print, parse, print; and the binary form.  The text of a gradient may order its `let`s otherwise once more, as
-// long as it settles then: counted, not hidden.  *again (if wanted): the module parsed from the text.
+// print, parse, print; and the binary form.  *again (if wanted): the module parsed from the text.
 static bool round_trip(job *j, vy_module *m, const char *what, vy_module **again)
 {
     char *text = vy_print(m, NULL), *second = NULL;
@@ -272,10 +259,7 @@ static bool round_trip(job *j, vy_module *m, const char *what, vy_module **again
         second = vy_print(back, NULL);
         if (!vy_module_equal(m, back))
             ok = false, snprintf(message, sizeof message, "%s: text reads back another", what);
-        if (strcmp(text, second) != 0 && strcmp(what, "gradient") == 0 && settles(second)) {
-            ok = true; // what the text computes is compared by the caller
-            j->unsettled++;
-        } else if (strcmp(text, second) != 0) {
+        if (strcmp(text, second) != 0) {
             size_t at = 0, line = 1;
             while (text[at] == second[at]) line += text[at++] == '\n';
             while (at > 0 && text[at - 1] != '\n') at--;
@@ -724,8 +708,8 @@ static bool check_file(const char *path, uint32_t first, uint32_t seeds)
         ok = !(invalid = !valid(&j, m)) && check_seed(&j, m, s == 0);
     }
     if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u unsettled\n", path,
-               j.compared, j.kinks, j.unreliable, j.unordered, j.unsettled);
+        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered\n", path,
+               j.compared, j.kinks, j.unreliable, j.unordered);
     else if (invalid)
         printf("%s: invalid %s\n", path, message);
     else if (strcmp(j.oracle, "refused") == 0)
