@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// gather_cost.c: is a program that gathers worth what it saves?
+//
+// Operations of one invocation, by weights (gather_need.c) and guesses how often loops run.  A gather computes again
+// what the reverse program has anyway, and saves its atomic additions, and all of the reverse program if nothing
+// of it stays.  A first estimate adds up the walks.  Walks over the same points share what they compute once
+// their loops are one (ir/fuse_loops.c): how much that is, nobody knows better than the passes, so a program that
+// looks dear, but not hopeless, is built, optimised and counted.
+#include "gather_build.h"
+
+// Operations of one invocation of the reverse program but for atomic additions.
+static double whole_cost(const gather *g)
+{
+    double sum = 0;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        double w = g->r->insts.data[id].op == VY_OP_ATOMIC_ADD ? 0 : gather_weight(g, id);
+        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+        sum += w;
+    }
+    return sum;
+}
+
+// What the atomic additions of a program would cost one invocation.  Where the index is the same in all of
+// them a subgroup adds up first (ir/reduce.c); else lanes add one by one.
+static double atomic_cost(const gather *g, uint32_t number)
+{
+    enum { ALIKE = 8, SPREAD = 100 }; // measured on lavapipe: 9 ns each, against lanes by eights
+    double sum = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        const vy_access *x = &site->access;
+        if (site->program != number) continue;
+        bool spread = false;
+        for (uint32_t a = 0; a < x->rank; a++)
+            spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
+                                                              x->nest.overs) == isl_bool_true;
+        double w = spread ? SPREAD : ALIKE;
+        for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+        sum += w;
+    }
+    return sum;
+}
+
+// The sites of one walk cost as much as the dearest of them: they share what they are made of.
+static double program_cost(const gather *g, uint32_t number)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        const vy_nest *n = &site->access.nest;
+        bool shared = false;
+        if (site->program != number) continue;
+        for (uint32_t j = 0; j < k && !shared; j++)
+            shared = g->sites[j].program == number &&
+                     g->s.parent[g->sites[j].id] == g->s.parent[site->id];
+        double w = shared ? 1 : site->cost;
+        for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
+        sum += w;
+    }
+    return sum;
+}
+
+// Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is left.
+static bool nothing_stays(const gather *g)
+{
+    uint32_t gathered = 0, writes = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) gathered += g->sites[k].gathered;
+    for (uint32_t id = 1; id < g->r->insts.count; id++)
+        writes += vy_op_infos[g->r->insts.data[id].op].effect == VY_WRITE;
+    return gathered == writes;
+}
+
+// Operations of a program that is there.
+static double count(vy_program *p)
+{
+    vy_structure s;
+    double sum = 0;
+    if (!vy_structure_make(p, &s)) return -1;
+    const gather all = {.r = p, .s = s};
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        double w = gather_weight(&all, id);
+        for (uint32_t up = s.parent[id]; up && w > 0; up = s.parent[up])
+            if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= gather_trips(&all, up);
+        sum += w;
+    }
+    vy_structure_free(&s);
+    return sum;
+}
+
+// The same of program `number` as it will be; negative: memory.  What cannot be made costs nothing: why is said when
+// all are made.
+static double built_cost(gather *g, uint32_t number)
+{
+    static bool (*const passes[])(vy_program *, vy_pass_context *) = {
+        vy_pass_licm,      vy_pass_fuse_loops, vy_pass_fuse,
+        vy_pass_ifconvert, vy_pass_dce,        vy_pass_cleanup,
+    };
+    vy_program *p = gather_make(g, number - 1);
+    if (!p) return g->failed ? -1 : 0;
+    bool ok = true;
+    for (size_t k = 0; k < sizeof passes / sizeof *passes && ok; k++)
+        ok = passes[k](p, &(vy_pass_context){0});
+    double sum = ok ? count(p) : -1;
+    vy_program_free(p);
+    return sum;
+}
+
+static bool is_dear(gather *g, uint32_t number, double limit)
+{
+    enum { HOPELESS = 3 }; // times the limit
+    double cost = program_cost(g, number);
+    if (cost <= limit || g->always || cost > HOPELESS * limit) return cost > limit;
+    cost = built_cost(g, number);
+    g->failed |= cost < 0;
+    return cost > limit;
+}
+
+bool gather_leave_dear(gather *g)
+{
+    enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
+    double whole = whole_cost(g), saved = nothing_stays(g) ? whole : 0;
+    bool any = false;
+    for (uint32_t n = 1; n <= g->program_count && !g->failed; n++) {
+        double limit = g->always ? TOO_MUCH * whole : atomic_cost(g, n) + saved;
+        if (!g->programs[n - 1].sites || !is_dear(g, n, limit)) continue;
+        for (uint32_t k = 0; k < g->site_count; k++) {
+            if (g->sites[k].program != n) continue;
+            g->sites[k].gathered = false;
+            g->sites[k].why = "would cost more to gather than to add";
+        }
+        any = true;
+    }
+    return any;
+}
