@@ -80,6 +80,7 @@ typedef struct vy_affine {
     uint8_t *extent;  // by scalar: the program has an extent that is it
     int64_t *most;    // by scalar: upper bound, as extents give it
     isl_set *context; // of the parameters: what is known about them
+    bool holes;       // nests leave conditions x ≠ y loose
     bool failed;      // memory
 } vy_affine;
 

@@ -166,8 +166,8 @@ static void marker(gather_clone *c, uint32_t id)
     if (around == GUARD) {
         uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
         if (op == VY_OP_IF) {
-            vy_value cond = {gather_map(c, vy_arg(g->r, id, 0))};
-            vy_if(c->b, site < middle ? cond : vy_not(c->b, cond));
+            vy_if(c->b, (vy_value){gather_map(c, vy_arg(g->r, id, 0))});
+            if (site > middle) vy_else(c->b);
         } else if (op == VY_OP_ENDIF) {
             vy_end(c->b);
         }
