@@ -82,6 +82,7 @@ typedef struct vy_affine {
     int64_t *most;     // by scalar: upper bound, as extents give it
     isl_set *context;  // of the parameters: what is known about them
     bool round, spent; // tasks share their operations; and have none left
+    bool holes;        // nests leave conditions x ≠ y loose
     bool failed;       // memory
 } vy_affine;
 

@@ -113,85 +113,6 @@ static bool name_program(gather *g, gather_program *q, uint32_t number)
     return q->name != NULL;
 }
 
-// Operations of one invocation of the reverse program but for atomic additions.
-static double whole_cost(const gather *g)
-{
-    double sum = 0;
-    for (uint32_t id = 1; id < g->r->insts.count; id++) {
-        double w = g->r->insts.data[id].op == VY_OP_ATOMIC_ADD ? 0 : gather_weight(g, id);
-        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
-        sum += w;
-    }
-    return sum;
-}
-
-// What adding atomically would cost one invocation.  Where the index is the same in all of them a subgroup adds up
-// first (ir/reduce.c); else lanes add one by one.
-static double atomic_cost(const gather *g, const gather_site *site)
-{
-    enum { ALIKE = 8, SPREAD = 100 }; // measured on lavapipe: 9 ns each, against lanes by eights
-    const vy_access *x = &site->access;
-    bool spread = false;
-    for (uint32_t a = 0; a < x->rank; a++)
-        spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
-                                                          x->nest.overs) == isl_bool_true;
-    double w = spread ? SPREAD : ALIKE;
-    for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
-        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
-    return w;
-}
-
-// Both costs of each program.  The sites of one walk cost as much as the dearest of them: they share what they
-// are made of.
-static void sum_costs(gather *g)
-{
-    for (uint32_t k = 0; k < g->program_count; k++)
-        g->programs[k].adding = g->programs[k].walking = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        const vy_nest *n = &site->access.nest;
-        bool shared = false;
-        if (!site->program) continue;
-        for (uint32_t j = 0; j < k && !shared; j++)
-            shared = g->sites[j].program == site->program &&
-                     g->s.parent[g->sites[j].id] == g->s.parent[site->id];
-        double w = shared ? 1 : site->cost;
-        for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
-        g->programs[site->program - 1].walking += w;
-        g->programs[site->program - 1].adding += site->adding;
-    }
-}
-
-// Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is left.
-static bool nothing_stays(const gather *g)
-{
-    uint32_t gathered = 0, writes = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) gathered += g->sites[k].gathered;
-    for (uint32_t id = 1; id < g->r->insts.count; id++)
-        writes += vy_op_infos[g->r->insts.data[id].op].effect == VY_WRITE;
-    return gathered == writes;
-}
-
-// Takes back programs that cost more than what they save.  True: there were some.
-static bool leave_dear(gather *g)
-{
-    enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
-    double whole = whole_cost(g), saved = nothing_stays(g) ? whole : 0;
-    bool any = false;
-    sum_costs(g);
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        gather_site *site = &g->sites[k];
-        if (!site->program) continue;
-        const gather_program *q = &g->programs[site->program - 1];
-        if (q->walking <= (g->always ? TOO_MUCH * whole : q->adding + saved)) continue;
-        site->gathered = false;
-        site->why = "would cost more to gather than to add";
-        any = true;
-    }
-    return any;
-}
-
 static bool make_programs(gather *g)
 {
     const size_t words = g->class_count / 64 + 1;
@@ -367,7 +288,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     vy_affine_begin_round(&g->a);
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
-        if (g->sites[k].gathered) g->sites[k].adding = atomic_cost(g, &g->sites[k]);
+        if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
         if (notes && g->sites[k].map && !is_told(g, k))
             g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
     }
@@ -376,7 +297,8 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     for (int round = 0; round < ROUNDS; round++) {
         do {
             if (g->failed || !make_programs(g)) return false;
-        } while (leave_dear(g));
+        } while (gather_leave_dear(g));
+        if (g->failed) return false;
         if (!any_gathered(g)) return true;
         if (make_stages(g, stages + 1, &count)) return replace(g, stages, count);
         if (g->failed) return false;

@@ -4,6 +4,9 @@
 //   gather.c        the driver: which buffers, in which programs, what is left
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: how deep, over which axes, can it be had
+//   gather_holes.c  one walk where a condition would make two
+//   gather_cost.c   is a program worth it?
+//   gather_turns.c  may a copied loop run the other way?
 //   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
 //   gather_clone.c  copies a value to another place
 //   gather_make.c   makes a program out of additions
@@ -87,11 +90,24 @@ void gather_classify(gather *g, gather_site *site); // its class, once there is 
 // ---- gather_site.c
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
+// ---- gather_holes.c
+// Lets the walk over the site's points go over those that an `i != j` leaves out, where that makes it one.
+void gather_fill_holes(gather *g, gather_site *site);
+// ---- gather_cost.c
+// What adding atomically would cost one invocation.  Where the index is the same in all of them a subgroup adds up
+// first (ir/reduce.c); else lanes add one by one.
+double gather_adding(const gather *g, const gather_site *site);
+// Takes back programs that cost more than what they save.  True: there were some.
+bool gather_leave_dear(gather *g);
+// ---- gather_turns.c
+// May `loop`, of which what is marked in asked[] is copied, take its turns in any order?
+bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // ---- gather_need.c
 // Marks what operand values of the site are made of, at the level of site->access.  False: something can be
 // neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
 bool gather_need(gather *g, gather_site *site);
 double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
+enum { GATHER_KEPT = 12 };                           // of one kept: written, and read from far away
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
@@ -108,6 +124,7 @@ typedef struct gather_clone {
     const vy_value *index; // by dimension of the first site's nest
     uint32_t *map;         // by instruction of g->r; scratch
     const uint8_t *around; // by instruction: see there; scratch
+    const uint8_t *asked;  // by instruction: some site needs it; scratch
     void (*add)(void *user, gather_site *site, vy_value value); // at a site
     void *user;
 } gather_clone;

@@ -71,12 +71,7 @@ static uint32_t load_kept(gather_clone *c, uint32_t id)
 // What surrounds the sites: taken apart, or said by the point's set (TAKEN); an `if` (GUARD); copied whole.
 enum { TAKEN = 1, GUARD, WHOLE };
 
-static bool asked(const gather_clone *c, uint32_t id)
-{
-    for (uint32_t k = 0; k < c->count; k++)
-        if (c->sites[k]->need[id]) return true;
-    return false;
-}
+static bool asked(const gather_clone *c, uint32_t id) { return c->asked[id]; }
 
 // The values that a construct hands on and somebody asks for: which, and what they are here.
 typedef struct slots {
@@ -119,10 +114,12 @@ static void open(gather_clone *c, uint32_t id)
         break;
     default:
         map_slots(c, &s, id, 3);
+        uint8_t reverse = i->flags & VY_FLAG_REVERSE;
+        if (reverse && gather_turns_commute(g, c->asked, id)) reverse = 0;
         c->map[id] =
-            vy_begin_loop(c->b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE,
-                          gather_map(c, vy_arg(g->r, id, 0)), gather_map(c, vy_arg(g->r, id, 1)),
-                          gather_map(c, vy_arg(g->r, id, 2)), s.n, s.mapped, s.made);
+            vy_begin_loop(c->b, (vy_type)i->type, reverse, gather_map(c, vy_arg(g->r, id, 0)),
+                          gather_map(c, vy_arg(g->r, id, 1)), gather_map(c, vy_arg(g->r, id, 2)),
+                          s.n, s.mapped, s.made);
         vy_pass_name(c->b, g->r, id, c->map[id]);
         break;
     }
@@ -169,8 +166,8 @@ static void marker(gather_clone *c, uint32_t id)
     if (around == GUARD) {
         uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
         if (op == VY_OP_IF) {
-            vy_value cond = {gather_map(c, vy_arg(g->r, id, 0))};
-            vy_if(c->b, site < middle ? cond : vy_not(c->b, cond));
+            vy_if(c->b, (vy_value){gather_map(c, vy_arg(g->r, id, 0))});
+            if (site > middle) vy_else(c->b);
         } else if (op == VY_OP_ENDIF) {
             vy_end(c->b);
         }
@@ -227,14 +224,19 @@ static void surround(gather_clone *c, uint8_t *around)
 void gather_copy(gather_clone *c)
 {
     gather *g = c->g;
-    uint8_t *around = vy_realloc(NULL, g->r->insts.count);
+    uint32_t all = g->r->insts.count;
+    uint8_t *around = vy_realloc(NULL, 2 * (size_t)all);
     if (!around) {
         g->failed = true;
         return;
     }
-    memset(around, 0, g->r->insts.count);
+    memset(around, 0, 2 * (size_t)all);
+    uint8_t *need = around + all;
     surround(c, around);
+    for (uint32_t k = 0; k < c->count; k++)
+        for (uint32_t id = 1; id < all; id++) need[id] |= c->sites[k]->need[id];
     c->around = around;
+    c->asked = need;
     const vy_nest *n = &c->sites[0]->access.nest;
     for (uint32_t k = n->overs; k < n->count; k++) c->map[n->loop[k]] = c->index[k].id;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {

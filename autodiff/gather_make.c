@@ -11,7 +11,8 @@
 //
 // The points are those of the inverse of the access relation, as isl's AST builder walks them.  Additions of one
 // buffer follow one another; those that happen at the same points to elements of the same name (of other
-// buffers, too) share one walk.
+// buffers, too) share one walk.  A walk with loops sums for itself, so that it may be fused with another
+// (ir/fuse_loops.c).
 #include "gather_build.h"
 
 #include "reverse.h"
@@ -256,6 +257,35 @@ static bool together(const gather *g, const gather_site *x, const gather_site *y
     return !x->single || (g->s.parent[x->id] == g->s.parent[y->id] && same_arm(g, x->id, y->id));
 }
 
+// Sets the sums of the group to what is left of them for its own walk: nothing yet; puts what there was into had[].
+static void begin_part(making *w, vy_value *had)
+{
+    for (uint32_t k = 0; k < w->count; k++) {
+        vy_var sum = w->sum[first_of(w->g, w->group[k])];
+        vy_value have = vy_get(w->b, sum);
+        const vy_scalar *c = vy_id_const(vy_builder_program(w->b), have.id);
+        had[k] = (vy_value){0};
+        if (c && c->f == 0) continue; // by an earlier one of the group, too
+        had[k] = have;
+        vy_set(w->b, sum, vy_zero(w->b, vy_id_type(vy_builder_program(w->b), have.id)));
+    }
+}
+
+static void end_part(making *w, const vy_value *had)
+{
+    for (uint32_t k = 0; k < w->count; k++) {
+        vy_var sum = w->sum[first_of(w->g, w->group[k])];
+        if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));
+    }
+}
+
+static bool has_loops(const gather_site *site)
+{
+    uint32_t axes = 0;
+    for (uint32_t k = 0; k < site->access.rank; k++) axes += site->axes >> k & 1;
+    return site->access.nest.count > axes;
+}
+
 static bool walk(making *w, const gather_site *first)
 {
     vy_lattice l = {.a = &w->g->a,
@@ -288,7 +318,8 @@ static bool make_walks(making *w)
 {
     gather *g = w->g;
     uint8_t *done = vy_arena_alloc(&g->arena, g->site_count + 1);
-    bool ok = done != NULL;
+    vy_value *had = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *had);
+    bool ok = done && had, later = false;
     for (uint32_t k = 0; ok && k < g->site_count; k++) {
         gather_site *first = &g->sites[k];
         if (first->program != w->index + 1 || done[k]) continue;
@@ -300,7 +331,11 @@ static bool make_walks(making *w)
             done[j] = 1;
             w->group[w->count++] = site;
         }
+        bool part = later && first->single && has_loops(first);
+        if (part) begin_part(w, had);
         ok = walk(w, first);
+        later = true;
+        if (ok && part) end_part(w, had);
     }
     return ok;
 }

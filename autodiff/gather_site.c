@@ -173,6 +173,7 @@ void gather_decide(gather *g, uint32_t k)
         else
             site->gathered = true;
     }
+    if (site->gathered) gather_fill_holes(g, site);
     if (site->gathered) gather_classify(g, site);
     if (site->gathered) return;
     while (g->kept.count > kept) g->keep[g->kept.data[--g->kept.count].id] = 0;

@@ -4,7 +4,8 @@
 //
 //   over(i: N) { for k in 0..i { if k > 0 { … } } }        { [i, k] : 0 <= i < N and 0 <= k < i and k > 0 }
 //
-// Where a condition is on data the set is the larger one, and the `if` is listed as loose.
+// Where a condition is on data the set is the larger one, and the `if` is listed as loose.  So are, on request,
+// conditions that leave out points where two numbers are equal.
 #include "affine.h"
 
 #include <stdio.h>
@@ -144,6 +145,13 @@ static bool add_parts(vy_nest *n, uint32_t cond, bool holds, int depth)
     return false;
 }
 
+// Is the condition x ≠ y of integers?
+static bool is_hole(const vy_program *p, uint32_t cond, bool holds)
+{
+    if (VY_IS_LEAF(cond) || p->insts.data[cond].op != (holds ? VY_OP_NE : VY_OP_EQ)) return false;
+    return vy_type_is_integer(vy_id_type(p, vy_arg(p, cond, 0)));
+}
+
 // Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none; *done of
 // them are.
 static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
@@ -165,7 +173,9 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
         }
         if (vy_is_loop(op) && !n->inner) n->inner = opener;
         bool then = n->place < n->a->s->partner[opener];
-        bool said = op == VY_OP_IF && !n->inner && add_parts(n, vy_arg(p, opener, 0), then, 4);
+        bool said = op == VY_OP_IF && !n->inner &&
+                    !(n->a->holes && is_hole(p, vy_arg(p, opener, 0), then)) &&
+                    add_parts(n, vy_arg(p, opener, 0), then, 4);
         if (!said) n->loose[n->loose_count++] = opener;
     }
     return true;

@@ -163,6 +163,25 @@ static void note_write(vy_builder *b, vy_op op, uint32_t aux)
         b->versions.data[aux] = ++b->clock;
 }
 
+// The operands, or those of a commuting operation in order.
+static const uint32_t *in_order(const vy_builder *b, vy_op op, uint32_t nargs, const uint32_t *args,
+                                uint32_t swapped[3])
+{
+    if (nargs < 2 || !commutes(op) || !out_of_order(b->p, args[0], args[1])) return args;
+    swapped[0] = args[1], swapped[1] = args[0];
+    if (nargs == 3) swapped[2] = args[2];
+    return swapped;
+}
+
+uint32_t vy_made_before(vy_builder *b, vy_op op, vy_type type, uint32_t nargs, const uint32_t *args)
+{
+    uint32_t swapped[3];
+    if (!b->table_size) return 0;
+    const vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs};
+    uint32_t id = *table_find(b, &inst, in_order(b, op, nargs, args, swapped), 0);
+    return id && vy_visible(b, id) ? id : 0;
+}
+
 uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args)
 {
@@ -170,13 +189,7 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
     vy_effect effect = vy_op_infos[op].effect;
     assert(effect != VY_CTRL);
     uint32_t swapped[3];
-    if (nargs >= 2 && commutes(op)) {
-        if (out_of_order(b->p, args[0], args[1])) {
-            swapped[0] = args[1], swapped[1] = args[0];
-            if (nargs == 3) swapped[2] = args[2];
-            args = swapped;
-        }
-    }
+    args = in_order(b, op, nargs, args, swapped);
     vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs, .aux = aux};
     if (effect == VY_PURE) {
         uint32_t folded = vy_fold(b, op, type, aux, nargs, args);

@@ -98,6 +98,9 @@ void vy_build_oom(vy_builder *b);
 // Value of `op` without emitting it, or 0: constants, algebraic identities.  May emit others.
 uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args);
+// The value of a PURE operation that may be used here and is there already, or 0.
+uint32_t vy_made_before(vy_builder *b, vy_op op, vy_type type, uint32_t nargs,
+                        const uint32_t *args);
 // Appends an instruction as it is; 0 after an error.
 uint32_t vy_append(vy_builder *b, vy_inst inst, const uint32_t *args, uint32_t version);
 // Enters leaf `index` into the table.  False: memory.

@@ -7,6 +7,11 @@
 //   NSZ   −0 and +0 are alike        NNAN  no NaN or infinity occurs
 //   ASSOC reassociation, reciprocals
 // Rules run in order, the first that applies wins; `then` is the id of the value.
+//
+// The pair (i, j) of a sum over pairs and the pair (j, i) have most in common but for a sign: b − a is −(a − b) for every
+// rounding that is alike on both sides of zero, up to the sign of zero, and (−x)·y is −(x·y).  So where a − b
+// has been computed, squares and magnitudes of b − a are those of a − b, and a product with −x is looked for
+// without the sign.
 #include "build.h"
 
 #include <math.h>
@@ -147,6 +152,29 @@ static bool complements(const fold_context *f)
     return x && y && x[0] == y[1] && x[1] == y[0] && !vy_type_is_float(vy_id_type(p, x[0]));
 }
 
+// Operand n is x − y, and y − x was computed before it: that one.
+static uint32_t mirror(const fold_context *f, int n)
+{
+    const uint32_t *a = made_by(f, n, VY_OP_SUB);
+    if (!a) return 0;
+    uint32_t id = vy_made_before(f->b, VY_OP_SUB, f->in, 2, (uint32_t[]){a[1], a[0]});
+    return id < f->args[n] ? id : 0;
+}
+
+// op of these, if it was computed before.
+static uint32_t before(const fold_context *f, vy_op op, uint32_t x, uint32_t y)
+{
+    return vy_made_before(f->b, op, f->type, 2, (uint32_t[]){x, y});
+}
+
+// The same without the sign of operand n, which is a negation.
+static uint32_t unsigned_before(const fold_context *f, int n)
+{
+    const uint32_t *a = made_by(f, n, VY_OP_NEG);
+    if (!a) return 0;
+    return n ? before(f, f->op, f->args[0], a[0]) : before(f, f->op, a[0], f->args[1]);
+}
+
 static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_t y)
 {
     return vy_emit(f->b, VY_OP_SELECT, f->type, 0, 3, (uint32_t[]){c, x, y});
@@ -185,6 +213,7 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(SUB,    is_float, NSZ,   IS(0, 0.0),                    emit1(f, VY_OP_NEG, B))              \
     R(SUB,    is_float, NNAN,  A == B,                        constant(f, 0))                      \
     R(SUB,    is_float, EXACT, INNER(1, NEG),                 emit2(f, VY_OP_ADD, A, INNER(1, NEG)[0])) \
+    R(SUB,    is_float, NSZ,   before(f, VY_OP_SUB, B, A),    emit1(f, VY_OP_NEG, before(f, VY_OP_SUB, B, A))) /* 0 − 0 is +0 both ways */ \
     R(MUL,    is_int,   EXACT, IS(1, 1),                      A)                                   \
     R(MUL,    is_int,   EXACT, IS(1, 0),                      B)                                   \
     R(MUL,    is_int,   EXACT, CHAIN(MUL),                    reassociate(f, VY_OP_MUL))           \
@@ -194,6 +223,9 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(MUL,    is_float, ASSOC, CHAIN(MUL),                    reassociate(f, VY_OP_MUL))           \
     R(MUL,    is_float, EXACT, INNER(0, NEG) && INNER(1, NEG), emit2(f, VY_OP_MUL, INNER(0, NEG)[0], INNER(1, NEG)[0])) \
     R(MUL,    is_float, EXACT, INNER(0, NEG) && f->k[1],      emit2(f, VY_OP_MUL, INNER(0, NEG)[0], vy_leaf_const(f->b, f->in, (vy_scalar){.f = -f->k[1]->f}))) \
+    R(MUL,    is_float, EXACT, A == B && mirror(f, 0),        emit2(f, VY_OP_MUL, mirror(f, 0), mirror(f, 0))) \
+    R(MUL,    is_float, EXACT, unsigned_before(f, 0),         emit1(f, VY_OP_NEG, unsigned_before(f, 0))) \
+    R(MUL,    is_float, EXACT, unsigned_before(f, 1),         emit1(f, VY_OP_NEG, unsigned_before(f, 1))) \
     R(DIV,    is_int,   EXACT, IS(1, 1),                      A)                                   \
     R(DIV,    is_float, EXACT, IS(1, 1),                      A)                                   \
     R(DIV,    is_float, EXACT, IS(1, -1),                     emit1(f, VY_OP_NEG, A))              \
@@ -201,16 +233,20 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(DIV,    is_float, EXACT, INNER(0, NEG) && INNER(1, NEG), emit2(f, VY_OP_DIV, INNER(0, NEG)[0], INNER(1, NEG)[0])) \
     R(DIV,    is_float, NNAN,  A == B,                        constant(f, 1))                      \
     R(DIV,    is_float, ASSOC, f->k[1] && f->k[1]->f != 0,    emit2(f, VY_OP_MUL, A, constant(f, 1 / f->k[1]->f))) \
+    R(DIV,    is_float, EXACT, unsigned_before(f, 0),         emit1(f, VY_OP_NEG, unsigned_before(f, 0))) \
+    R(DIV,    is_float, EXACT, unsigned_before(f, 1),         emit1(f, VY_OP_NEG, unsigned_before(f, 1))) \
     R(REM,    is_int,   EXACT, IS(1, 1),                      constant(f, 0))                      \
     R(NEG,    is_float, EXACT, INNER(0, NEG),                 INNER(0, NEG)[0])                    \
     R(NEG,    is_int,   EXACT, INNER(0, NEG),                 INNER(0, NEG)[0])                    \
     R(FMA,    is_float, EXACT, IS(1, 1),                      emit2(f, VY_OP_ADD, A, C))           \
+    R(FMA,    is_float, EXACT, A == B && mirror(f, 0),        vy_emit(f->b, VY_OP_FMA, f->type, 0, 3, (uint32_t[]){mirror(f, 0), mirror(f, 0), C})) \
     R(MIN,    is_int,   EXACT, A == B,                        A)                                   \
     R(MIN,    is_float, EXACT, A == B,                        A)                                   \
     R(MAX,    is_int,   EXACT, A == B,                        A)                                   \
     R(MAX,    is_float, EXACT, A == B,                        A)                                   \
     R(ABS,    is_float, EXACT, INNER(0, ABS),                 A)                                   \
     R(ABS,    is_float, EXACT, INNER(0, NEG),                 emit1(f, VY_OP_ABS, INNER(0, NEG)[0])) \
+    R(ABS,    is_float, EXACT, mirror(f, 0),                  emit1(f, VY_OP_ABS, mirror(f, 0)))   \
     R(AND,    is_int,   EXACT, IS(1, 0),                      B)                                   \
     R(AND,    is_bool,  EXACT, IS(1, 0),                      B)                                   \
     R(AND,    is_bool,  EXACT, complements(f),                constant(f, 0))                      \

@@ -406,10 +406,11 @@ bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redund
 bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores
 bool vy_pass_licm(vy_program *p, vy_pass_context *c);
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
-bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c); // cheap pure arms → select
-bool vy_pass_guards(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_INRANGE
-bool vy_pass_algebra(vy_program *p, vy_pass_context *c);   // inexact rules, if fast_math
-bool vy_pass_fuse(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
+bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c);  // cheap pure arms → select
+bool vy_pass_guards(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_INRANGE
+bool vy_pass_algebra(vy_program *p, vy_pass_context *c);    // inexact rules, if fast_math
+bool vy_pass_fuse(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
+bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c); // neighbouring loops over one range
 bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every iteration sets alike
 bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn

@@ -23,6 +23,7 @@ static const struct {
     {"accumulate", vy_pass_accumulate, 2},
     {"scalarise", vy_pass_scalarise, 2},
     {"cleanup",   vy_pass_cleanup,   2},
+    {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs
     {"fuse",      vy_pass_fuse,      1},
     {"ifconvert", vy_pass_ifconvert, 2},
     {"forward",   vy_pass_forward,   2},

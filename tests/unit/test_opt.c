@@ -142,6 +142,20 @@ static void build_fuse(frame *f)
     }
 }
 
+// A sum and a product of the same elements.
+static void build_fuse_loops(frame *f)
+{
+    vy_value result = f32(f->b, 0);
+    for (int n = 0; n < 2; n++) {
+        vy_var v = vy_var_new(f->b, "v", f32(f->b, n));
+        vy_value k = vy_for(f->b, "k", f->zero, f->m), x = load1(f->b, f->x, k);
+        vy_set(f->b, v, n ? vy_mul(f->b, vy_get(f->b, v), x) : vy_add(f->b, vy_get(f->b, v), x));
+        vy_end(f->b);
+        result = vy_add(f->b, result, vy_get(f->b, v));
+    }
+    store1(f->b, f->y, f->i, result);
+}
+
 static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
 // Additions to an output: two that are alone, two that may meet, and one that `accumulate` takes out of a loop.
@@ -260,6 +274,7 @@ static const struct one {
     {"once", build_once, 11, 3, 0},
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
+    {"fuse_loops", build_fuse_loops, 1, 1, 2},
     {"reduce", build_reduce, 9, 3, 0},
     {"accumulate", build_accumulate, 2, 1, 0},
     {"settle", build_settle, 2, 1, 2},
@@ -968,10 +983,10 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,     "cleanup",   "dce",       "forward",
-                                         "unroll", "scalarise", "ifconvert", "licm",
-                                         "dse",    "arrays",    "guards",    "owner",
-                                         "once",   "promote",   "fuse",      "accumulate"};
+    static const char *const passes[] = {NULL,         "cleanup",   "dce",  "forward", "unroll",
+                                         "scalarise",  "ifconvert", "licm", "dse",     "arrays",
+                                         "guards",     "owner",     "once", "promote", "fuse",
+                                         "accumulate", "fuse_loops"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
