@@ -14,10 +14,11 @@
 #include "gather.h"
 #include "lattice.h"
 
-// A value that the reverse program stores because a gather cannot have it otherwise.
+// A value that the reverse program stores because a gather cannot have it otherwise; or the contents of a
+// local array: it stands for that as the last instruction that writes to the array.
 typedef struct gather_kept {
     uint32_t id;
-    const char *name; // of the buffer: [loops around it …, domain]
+    const char *name; // of the buffer: [loops around it …, domain]; of an array: [its axes …, domain]
     bool wanted;      // a gather reads it
 } gather_kept;
 VY_VEC_TYPE(gather_kept_vec, gather_kept);
@@ -85,6 +86,9 @@ uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK])
 bool gather_is_open(const vy_program *p, uint32_t dim);
 // Marks `id` as kept; false: it cannot be.
 bool gather_keep(gather *g, uint32_t id);
+// The last write to the local array that `load` reads, if nothing is written after the loops around it began;
+// else 0.
+uint32_t gather_array_at(const gather *g, uint32_t load);
 // ---- gather_clone.c
 typedef struct gather_clone {
     gather *g;
@@ -98,6 +102,8 @@ typedef struct gather_clone {
     void *user;
 } gather_clone;
 void gather_copy(gather_clone *c);
+// The local array that a kept value is; NULL: it is a number.
+const vy_buf *gather_array(const gather *g, uint32_t id);
 uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
