@@ -18,8 +18,9 @@
 // local array: it stands for that as the last instruction that writes to the array.
 typedef struct gather_kept {
     uint32_t id;
-    const char *name; // of the buffer: [loops around it …, domain]; of an array: [its axes …, domain]
-    bool wanted;      // a gather reads it
+    const char
+        *name; // of the buffer: [loops around it …, domain]; of an array: [its axes …, domain]
+    bool wanted; // a gather reads it
 } gather_kept;
 VY_VEC_TYPE(gather_kept_vec, gather_kept);
 

@@ -33,8 +33,8 @@ static void store_array(gather *g, vy_builder *b, uint32_t id)
     if (!buffer) return;
     vy_pass_at(b, g->r, id);
     for (uint32_t k = 0; k < rank; k++)
-        args[k] = vy_begin_loop(b, VY_U32, false, zero, vy_extent_leaf(b, array, k), one, 0, NULL,
-                                NULL);
+        args[k] =
+            vy_begin_loop(b, VY_U32, false, zero, vy_extent_leaf(b, array, k), one, 0, NULL, NULL);
     uint32_t v = vy_emit(b, VY_OP_LOAD, g->r->buffers.data[array].type, array, rank, args);
     for (uint32_t k = 0; k < overs; k++)
         args[rank + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
@@ -50,8 +50,8 @@ static void store_arrays(gather *g, vy_builder *b, uint32_t id)
         uint32_t last = g->kept.data[k].id, top = last;
         if (!g->kept.data[k].wanted || !gather_array(g, last)) continue;
         while (g->s.parent[top]) top = g->s.parent[top];
-        uint32_t end = top == last ? last
-                                   : vy_closer(g->r, &g->s, top) + vy_slot_count(g->r, &g->s, top);
+        uint32_t end =
+            top == last ? last : vy_closer(g->r, &g->s, top) + vy_slot_count(g->r, &g->s, top);
         if (id == end) store_array(g, b, last);
     }
 }
