@@ -40,7 +40,9 @@ static bool make_tables(gather *g)
     g->last_write = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->last_write);
     g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
     g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
-    if (!g->last_write || !g->outer || !g->keep || !vy_structure_make(p, &g->s)) return false;
+    g->counted = vy_arena_alloc(&g->arena, p->insts.count);
+    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s))
+        return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t up = g->s.parent[id];
@@ -204,19 +206,30 @@ static double atomic_cost(const gather *g, uint32_t number)
     return sum;
 }
 
-// The sites of one walk cost as much as the dearest of them: they share what they are made of.
+// Sites that take the same loops apart share a walk, and what they are made of.
+static bool same_walk(const gather_site *x, const gather_site *y)
+{
+    const vy_nest *n = &x->access.nest, *m = &y->access.nest;
+    if (x->program != y->program || n->count != m->count) return false;
+    for (uint32_t k = n->overs; k < n->count; k++)
+        if (n->loop[k] != m->loop[k]) return false;
+    return true;
+}
+
 static double program_cost(const gather *g, uint32_t number)
 {
     double sum = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         const vy_nest *n = &site->access.nest;
-        bool shared = false;
+        uint32_t first = 0;
         if (site->program != number) continue;
-        for (uint32_t j = 0; j < k && !shared; j++)
-            shared = g->sites[j].program == number &&
-                     g->s.parent[g->sites[j].id] == g->s.parent[site->id];
-        double w = shared ? 1 : site->cost;
+        while (!same_walk(&g->sites[first], site)) first++;
+        if (first < k) continue;
+        double w = 0;
+        memset(g->counted, 0, g->r->insts.count);
+        for (uint32_t j = k; j < g->site_count; j++)
+            if (same_walk(&g->sites[j], site)) w += gather_cost(g, &g->sites[j], g->counted) + 1;
         for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
         sum += w;
     }

@@ -37,7 +37,6 @@ typedef struct gather_site {
     bool cells;       // … of those that the other axes' constants name
     isl_map *map;     // { nest → those axes }
     uint8_t *need;    // by instruction: is copied
-    double cost;      // operations for one point
     uint32_t program; // 1 + index
 } gather_site;
 
@@ -57,6 +56,7 @@ typedef struct gather {
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
     uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
+    uint8_t *counted;     // by instruction; scratch
     uint32_t *keep;       // by instruction: 1 + index in kept
     gather_kept_vec kept;
     gather_site *sites;
@@ -81,6 +81,9 @@ void gather_decide(gather *g, uint32_t k);
 bool gather_need(gather *g, gather_site *site);
 double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
+// Operations for one point of the site but for those counted, by instruction, which it adds to; a value that
+// stands further out is computed again for every point.
+double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
 // Does a dimension need the length of a buffer declared `?`?

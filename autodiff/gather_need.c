@@ -296,14 +296,24 @@ static void ask_around(needing *n)
     }
 }
 
-// Operations for one point; a value that stands further out is computed again for every point.
-static double cost_of(const gather *g, const gather_site *site)
+// Operations that a kept value costs a point: it is read from far away, and if there is one for every point also
+// written.
+static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
 {
-    enum { KEPT = 10 }; // written, and read again from far away
+    enum { READ = 4, WRITTEN = 6 };
+    uint32_t loops[VY_MAX_RANK];
+    if (gather_array(g, id)) return 0; // its loads count
+    const vy_nest *n = &site->access.nest;
+    return gather_loops(g, id, loops) < n->count - n->overs ? READ : READ + WRITTEN;
+}
+
+double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
+{
     double sum = 0;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
-        if (!site->need[id]) continue;
-        double w = g->keep[id] ? KEPT : gather_weight(g, id);
+        if (!site->need[id] || counted[id]) continue;
+        counted[id] = 1;
+        double w = g->keep[id] ? kept_cost(g, site, id) : gather_weight(g, id);
         for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
             if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !is_level(site, up))
                 w *= gather_trips(g, up);
@@ -329,6 +339,5 @@ bool gather_need(gather *g, gather_site *site)
     bool ok = true;
     while (n.count && ok) ok = visit(&n, n.stack[--n.count]);
     vy_free(n.stack);
-    site->cost = ok ? cost_of(g, site) : 0;
     return ok && !g->failed;
 }

@@ -257,6 +257,18 @@ static void end_if(vy_builder *b)
     vy_end_if(b, 0, NULL, NULL);
 }
 
+// Is the row zero when the loop begins?  A result is, until somebody writes to it.
+static bool begins_zero(const rows *r, const row *w)
+{
+    uint32_t buffer = r->p->insts.data[w->site].aux, memory = vy_memory_of(r->p, buffer);
+    const vy_buf *b = &r->p->buffers.data[buffer];
+    for (uint32_t up = r->s.parent[w->loop]; up; up = r->s.parent[up])
+        if (vy_is_loop((vy_op)r->p->insts.data[up].op)) return false;
+    return memory == buffer && b->cls == VY_OUT && b->init == VY_INIT_NONE && !b->workspace &&
+           r->touched.at[r->touched.start[memory]] > w->loop &&
+           !vy_barrier_between(&r->touched, 0, w->loop);
+}
+
 static void in_front(rows *r, vy_builder *b, uint32_t loop)
 {
     for (uint32_t n = r->first[loop]; n; n = r->list.data[n - 1].next) {
@@ -268,7 +280,7 @@ static void in_front(rows *r, vy_builder *b, uint32_t loop)
         vy_pass_at(b, r->p, loop);
         w->array = vy_local_array(b, buf->name, buf->type, 1, &dim);
         if (vy_builder_failed(b)) return;
-        if (site->op != VY_OP_STORE) continue;
+        if (site->op != VY_OP_STORE || begins_zero(r, w)) continue;
         bool asks = begin_if_runs(r, b, loop);
         uint32_t c = begin_row(r, b, w);
         element(r, w, c, args);
