@@ -40,7 +40,9 @@ static bool make_tables(gather *g)
     g->last_write = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->last_write);
     g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
     g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
-    if (!g->last_write || !g->outer || !g->keep || !vy_structure_make(p, &g->s)) return false;
+    g->counted = vy_arena_alloc(&g->arena, p->insts.count);
+    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s))
+        return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t up = g->s.parent[id];

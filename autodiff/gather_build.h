@@ -18,11 +18,13 @@
 #include "gather.h"
 #include "lattice.h"
 
-// A value that the reverse program stores because a gather cannot have it otherwise.
+// A value that the reverse program stores because a gather cannot have it otherwise; or the contents of a
+// local array: it stands for that as the last instruction that writes to the array.
 typedef struct gather_kept {
     uint32_t id;
-    const char *name; // of the buffer: [loops around it …, domain]
-    bool wanted;      // a gather reads it
+    const char
+        *name; // of the buffer: [loops around it …, domain]; of an array: [its axes …, domain]
+    bool wanted; // a gather reads it
 } gather_kept;
 VY_VEC_TYPE(gather_kept_vec, gather_kept);
 
@@ -41,7 +43,6 @@ typedef struct gather_site {
     uint8_t *need;    // by instruction: is copied
     uint32_t hash;    // of the map
     uint32_t points;  // class of sites that are added to at the same points
-    double cost;      // operations for one point
     double adding;    // what the addition would cost, for all points of an invocation
     uint32_t program; // 1 + index
 } gather_site;
@@ -66,6 +67,7 @@ typedef struct gather {
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
     uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
     uint32_t *left;       // by buffer: additions, if they are too many to be looked at
+    uint8_t *counted;     // by instruction; scratch
     uint32_t *keep;       // by instruction: 1 + index in kept
     gather_kept_vec kept;
     gather_site *sites;
@@ -107,14 +109,20 @@ bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
 bool gather_need(gather *g, gather_site *site);
 double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
-enum { GATHER_KEPT = 12 };                           // of one kept: written, and read from far away
-double gather_weight(const gather *g, uint32_t id);  // of one instruction
+enum { GATHER_READ = 4, GATHER_WRITTEN = 8 }; // what a kept value costs more, measured on lavapipe
+double gather_weight(const gather *g, uint32_t id); // of one instruction
+// Operations for one point of the site but for those counted, by instruction, which it adds to; a value that
+// stands further out is computed again for every point.
+double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
 // Does a dimension need the length of a buffer declared `?`?
 bool gather_is_open(const vy_program *p, uint32_t dim);
 // Marks `id` as kept; false: it cannot be.
 bool gather_keep(gather *g, uint32_t id);
+// The last write to the local array that `load` reads, if nothing is written after the loops around it began;
+// else 0.
+uint32_t gather_array_at(const gather *g, uint32_t load);
 // ---- gather_clone.c
 typedef struct gather_clone {
     gather *g;
@@ -129,6 +137,8 @@ typedef struct gather_clone {
     void *user;
 } gather_clone;
 void gather_copy(gather_clone *c);
+// The local array that a kept value is; NULL: it is a number.
+const vy_buf *gather_array(const gather *g, uint32_t id);
 uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);

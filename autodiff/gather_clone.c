@@ -12,15 +12,25 @@
 #include <string.h>
 
 // ----------------------------------------------------------------------------------------------- kept
+const vy_buf *gather_array(const gather *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->insts.data[id];
+    bool writes = vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_LOAD;
+    const vy_buf *b = writes ? &g->r->buffers.data[i->aux] : NULL;
+    return b && b->cls == VY_LOCAL ? b : NULL;
+}
+
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
 {
     const vy_program *p = g->r;
     gather_kept *kept = &g->kept.data[k];
-    uint32_t loops[VY_MAX_RANK], n = gather_loops(g, kept->id, loops);
+    const vy_buf *array = gather_array(g, kept->id);
+    uint32_t loops[VY_MAX_RANK], n = array ? array->rank : gather_loops(g, kept->id, loops);
     const vy_bounds bounds = {.p = p, .b = b};
     vy_dim dims[VY_MAX_RANK];
     if (!kept->name) {
-        const char *of = vy_string(&p->module->names, p->insts.data[kept->id].name);
+        const char *of =
+            array ? array->name : vy_string(&p->module->names, p->insts.data[kept->id].name);
         char text[80];
         for (uint32_t number = k + 1;; number++) {
             snprintf(text, sizeof text, "kept%u%s%.40s", number, *of ? "_" : "", of);
@@ -34,9 +44,10 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
     }
     vy_buffer have = vy_program_find_buffer(vy_builder_program(b), kept->name);
     if (have.id) return have.id;
-    for (uint32_t j = 0; j < n; j++) dims[j] = vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
+    for (uint32_t j = 0; j < n; j++)
+        dims[j] = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
     for (uint32_t j = 0; j < p->overs.count; j++) dims[n + j] = p->overs.data[j].extent;
-    vy_type t = vy_id_type(p, kept->id);
+    vy_type t = array ? array->type : vy_id_type(p, kept->id);
     return vy_param_buffer(b, kept->name, VY_INOUT, t == VY_BOOL ? VY_U32 : t, n + p->overs.count,
                            dims)
         .id;
@@ -65,6 +76,19 @@ static uint32_t load_kept(gather_clone *c, uint32_t id)
     vy_type t = vy_id_type(g->r, id);
     uint32_t v = vy_emit(c->b, VY_OP_LOAD, t == VY_BOOL ? VY_U32 : t, buffer, n + overs, args);
     return t == VY_BOOL ? vy_cast(c->b, VY_BOOL, (vy_value){v}).id : v;
+}
+
+// A load of a local array that is kept whole.
+static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t args[VY_MAX_RANK], buffer = gather_kept_buffer(g, c->b, g->keep[last] - 1);
+    uint32_t overs = g->r->overs.count;
+    if (!buffer) return 0;
+    for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
+    for (uint32_t k = 0; k < overs; k++) args[i->nargs + k] = c->index[k].id;
+    return vy_emit(c->b, VY_OP_LOAD, (vy_type)i->type, buffer, i->nargs + overs, args);
 }
 
 // ------------------------------------------------------------------------------------------- constructs
@@ -198,10 +222,13 @@ static void copy(gather_clone *c, uint32_t id)
 {
     gather *g = c->g;
     const vy_inst *i = &g->r->insts.data[id];
-    uint32_t args[VY_MAX_RANK + 4];
+    uint32_t args[VY_MAX_RANK + 4], array = i->op == VY_OP_LOAD ? gather_array_at(g, id) : 0;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
     vy_pass_at(c->b, g->r, id);
-    c->map[id] = vy_emit(c->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
+    if (array && g->keep[array])
+        c->map[id] = load_array(c, id, array);
+    else
+        c->map[id] = vy_emit(c->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
     vy_pass_name(c->b, g->r, id, c->map[id]);
 }
 
@@ -243,7 +270,7 @@ void gather_copy(gather_clone *c)
         if (vy_builder_failed(c->b) || g->failed) break;
         vy_op op = (vy_op)g->r->insts.data[id].op;
         gather_site *site = site_at(c, id);
-        bool want = asked(c, id);
+        bool want = asked(c, id) && !gather_array(g, id); // of an array, its loads are copied
         if (want && g->keep[id])
             c->map[id] = load_kept(c, id);
         else if (vy_is_marker(op))

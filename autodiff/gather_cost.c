@@ -54,7 +54,8 @@ static double walk_cost(gather *g, uint32_t k)
     double w = 0;
     memset(g->counted, 0, g->r->insts.count);
     for (uint32_t j = k; j < g->site_count; j++)
-        if (same_walk(&g->sites[j], &g->sites[k])) w += gather_cost(g, &g->sites[j], g->counted) + 1;
+        if (same_walk(&g->sites[j], &g->sites[k]))
+            w += gather_cost(g, &g->sites[j], g->counted) + 1;
     for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
     return w;
 }
@@ -84,9 +85,22 @@ static bool nothing_stays(const gather *g)
     return gathered == writes;
 }
 
-// Operations of a program that gathers from `g`.
-static double count(const gather *g, vy_program *p)
+// What a load of the program made for points of so many dimensions costs.
+static double load_cost(const gather *g, const vy_program *p, const vy_inst *load, uint32_t points)
 {
+    const vy_buf *b = &p->buffers.data[load->aux];
+    for (uint32_t k = 0; k < g->kept.count; k++) {
+        const gather_kept *kept = &g->kept.data[k];
+        if (!kept->name || strcmp(kept->name, b->name) != 0 || gather_array(g, kept->id)) continue;
+        return GATHER_READ + (b->rank < points ? 0 : GATHER_WRITTEN);
+    }
+    return GATHER_READ;
+}
+
+// Operations of program k, made of `g`.
+static double count(const gather *g, uint32_t k, vy_program *p)
+{
+    const uint32_t points = g->sites[g->programs[k].first].access.nest.count;
     vy_structure s;
     double sum = 0;
     if (!vy_structure_make(p, &s)) return -1;
@@ -94,7 +108,7 @@ static double count(const gather *g, vy_program *p)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         bool kept = i->op == VY_OP_LOAD && i->aux >= g->r->buffers.count;
-        double w = kept ? GATHER_KEPT : gather_weight(&all, id);
+        double w = kept ? load_cost(g, p, i, points) : gather_weight(&all, id);
         for (uint32_t up = s.parent[id]; up && w > 0; up = s.parent[up])
             if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= gather_trips(&all, up);
         sum += w;
@@ -116,7 +130,7 @@ static double built_cost(gather *g, uint32_t k)
     bool ok = true;
     for (size_t j = 0; j < sizeof passes / sizeof *passes && ok; j++)
         ok = passes[j](p, &(vy_pass_context){0});
-    double sum = ok ? count(g, p) : -1;
+    double sum = ok ? count(g, k, p) : -1;
     vy_program_free(p);
     return sum;
 }

@@ -6,7 +6,8 @@
 // A gather has domain variables and the counters of the loops around the addition.  From these it computes
 // the value again: arithmetic, loads of memory that has its final contents, whole inner loops.  What a loop
 // around the addition carries it cannot have, nor what was in memory that changed later: such values the
-// reverse program keeps (`kept_…`, one element per turn and invocation).
+// reverse program keeps (`kept_…`, one element per turn and invocation).  A local array that has its final
+// contents there (a row of adjoints) is kept whole, one element for each of its own and invocation.
 #include "gather_build.h"
 
 #include "bound.h"
@@ -92,10 +93,44 @@ static bool can_keep(const gather *g, uint32_t id)
     return true;
 }
 
+static bool is_array(const gather *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->insts.data[id];
+    return vy_op_is_memory((vy_op)i->op) && g->r->buffers.data[i->aux].cls == VY_LOCAL &&
+           g->last_write[i->aux] == id;
+}
+
+// Is a local array small enough to be stored by every invocation?
+static bool can_keep_array(const gather *g, uint32_t buffer)
+{
+    enum { MOST = 1024 };
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    int64_t elements = 1;
+    if (b->view_of || vy_type_loaded(b->type) != b->type || b->type == VY_BOOL ||
+        b->rank + g->r->overs.count > VY_MAX_RANK)
+        return false;
+    for (uint32_t k = 0; k < b->rank; k++) {
+        const vy_dim_node *d = &g->r->dims.data[b->dims[k].id];
+        if (d->op != VY_DIM_CONST || d->value > MOST || elements > MOST) return false;
+        elements *= d->value;
+    }
+    return elements <= MOST;
+}
+
+uint32_t gather_array_at(const gather *g, uint32_t load)
+{
+    uint32_t buffer = g->r->insts.data[load].aux, from = g->outer[load] ? g->outer[load] : load;
+    uint32_t last = g->last_write[buffer];
+    return g->r->buffers.data[buffer].cls == VY_LOCAL && last < from ? last : 0;
+}
+
 bool gather_keep(gather *g, uint32_t id)
 {
     if (g->keep[id]) return true;
-    if (vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id)) return false;
+    bool array = is_array(g, id);
+    if (array ? !can_keep_array(g, g->r->insts.data[id].aux)
+              : vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id))
+        return false;
     gather_kept k = {.id = id};
     if (!vy_vec_push(&g->kept, k)) {
         g->failed = true;
@@ -208,6 +243,7 @@ static bool visit(needing *n, uint32_t id)
     gather *g = n->g;
     const vy_inst *i = &g->r->insts.data[id];
     vy_op op = (vy_op)i->op;
+    uint32_t array;
     if (g->keep[id]) return true;
     switch (op) {
     case VY_OP_LOOP:
@@ -225,6 +261,12 @@ static bool visit(needing *n, uint32_t id)
         return true;
     }
     case VY_OP_LOAD:
+        array = gather_array_at(g, id);
+        if (array && gather_keep(g, array)) {
+            ask(n, array);
+            ask_args(n, id);
+            return true;
+        }
         if (!is_final(g, id)) return keep(n, id);
         if (is_hidden(g, i->aux))
             return refuse(n, "needs a tape as long as a buffer of open length");
@@ -254,13 +296,24 @@ static void ask_around(needing *n)
     }
 }
 
-// Operations for one point; a value that stands further out is computed again for every point.
-static double cost_of(const gather *g, const gather_site *site)
+// Operations that a kept value costs a point: it is read from far away, and if there is one for every point also
+// written.
+static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
+{
+    uint32_t loops[VY_MAX_RANK];
+    if (gather_array(g, id)) return 0; // its loads count
+    const vy_nest *n = &site->access.nest;
+    return gather_loops(g, id, loops) < n->count - n->overs ? GATHER_READ
+                                                            : GATHER_READ + GATHER_WRITTEN;
+}
+
+double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
 {
     double sum = 0;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
-        if (!site->need[id]) continue;
-        double w = g->keep[id] ? GATHER_KEPT : gather_weight(g, id);
+        if (!site->need[id] || counted[id]) continue;
+        counted[id] = 1;
+        double w = g->keep[id] ? kept_cost(g, site, id) : gather_weight(g, id);
         for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
             if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !is_level(site, up))
                 w *= gather_trips(g, up);
@@ -286,6 +339,5 @@ bool gather_need(gather *g, gather_site *site)
     bool ok = true;
     while (n.count && ok) ok = visit(&n, n.stack[--n.count]);
     vy_free(n.stack);
-    site->cost = ok ? cost_of(g, site) : 0;
     return ok && !g->failed;
 }

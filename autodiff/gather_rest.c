@@ -23,6 +23,39 @@ static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *ma
     vy_emit(b, VY_OP_STORE, VY_VOID, buffer, n + overs + 1, args);
 }
 
+// Stores a local array that has its final contents.
+static void store_array(gather *g, vy_builder *b, uint32_t id)
+{
+    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1), overs = g->r->overs.count;
+    uint32_t array = g->r->insts.data[id].aux, rank = g->r->buffers.data[array].rank;
+    uint32_t args[VY_MAX_RANK + 1];
+    uint32_t zero = vy_int(b, VY_U32, 0).id, one = vy_int(b, VY_U32, 1).id;
+    if (!buffer) return;
+    vy_pass_at(b, g->r, id);
+    for (uint32_t k = 0; k < rank; k++)
+        args[k] =
+            vy_begin_loop(b, VY_U32, false, zero, vy_extent_leaf(b, array, k), one, 0, NULL, NULL);
+    uint32_t v = vy_emit(b, VY_OP_LOAD, g->r->buffers.data[array].type, array, rank, args);
+    for (uint32_t k = 0; k < overs; k++)
+        args[rank + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    args[rank + overs] = v;
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + overs + 1, args);
+    for (uint32_t k = 0; k < rank; k++) vy_end_loop(b, 0, 0, NULL, NULL);
+}
+
+// Stores the arrays whose last write, or what stands around it, is over with instruction `id`.
+static void store_arrays(gather *g, vy_builder *b, uint32_t id)
+{
+    for (uint32_t k = 0; k < g->kept.count; k++) {
+        uint32_t last = g->kept.data[k].id, top = last;
+        if (!g->kept.data[k].wanted || !gather_array(g, last)) continue;
+        while (g->s.parent[top]) top = g->s.parent[top];
+        uint32_t end =
+            top == last ? last : vy_closer(g->r, &g->s, top) + vy_slot_count(g->r, &g->s, top);
+        if (id == end) store_array(g, b, last);
+    }
+}
+
 // By instruction: is an addition that is gathered.
 static uint8_t *find_gathered(gather *g)
 {
@@ -48,13 +81,15 @@ static vy_program *copy(gather *g, uint32_t *map)
         if (g->kept.data[k].wanted) gather_kept_buffer(g, b, k);
     uint32_t waiting = 0; // first slot of a construct whose slots are not all there
     for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        if (gone[id]) continue;
+        if (gone[id]) continue; // never the last write to an array
         vy_copy_inst(b, p, id, map);
         bool slot = is_slot(p, id);
         if (slot && !waiting) waiting = id;
         if (slot && is_slot(p, id + 1) && vy_arg(p, id, 0) == vy_arg(p, id + 1, 0)) continue;
         for (uint32_t k = waiting ? waiting : id; k <= id; k++)
-            if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted) store_kept(g, b, k, map);
+            if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted && !gather_array(g, k))
+                store_kept(g, b, k, map);
+        store_arrays(g, b, id);
         waiting = 0;
     }
     return vy_rebuild_end(b);

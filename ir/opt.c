@@ -21,6 +21,8 @@ static const struct {
     {"licm",      vy_pass_licm,      2}, // indices that do not change
     {"promote",   vy_pass_promote,   2},
     {"accumulate", vy_pass_accumulate, 2},
+    {"rows",      vy_pass_rows,      2},
+    {"registers", vy_pass_registers, 2}, // only where options->registers
     {"scalarise", vy_pass_scalarise, 2},
     {"cleanup",   vy_pass_cleanup,   2},
     {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs

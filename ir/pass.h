@@ -28,6 +28,8 @@ bool vy_sweep_mark(vy_sweep *w, bool keep_all);
 // loops that never run removed.  *changed is set when there was anything to do.
 bool vy_sweep_run(vy_sweep *w, vy_program *p, bool *changed);
 
+bool vy_pass_rows(vy_program *p, vy_pass_context *c);       // a row that a loop adds to
+bool vy_pass_registers(vy_program *p, vy_pass_context *c);  // rows in local arrays become values
 bool vy_pass_promote(vy_program *p, vy_pass_context *c);    // memory that a loop updates
 bool vy_pass_accumulate(vy_program *p, vy_pass_context *c); // elements that a loop adds to
 bool vy_pass_arrays(vy_program *p, vy_pass_context *c);     // arrays nobody uses

@@ -232,6 +232,7 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
     *opt = (vy_opt_options){.level = o->level,
                             .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
                             .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
+                            .registers = device != NULL,
                             .chunk = choose_chunk(device, data),
                             .lanes = device && device->loop_turn_limit ? device->subgroup_size : 0,
                             .fast_math = o->fast_math && !for_eval,
