@@ -26,7 +26,8 @@
 // an invocation in one phase are numbered, so that its last one wins.  In a loop without barriers that is
 // taken together each turn is a phase: among equals of several turns the last turn's wins.
 //
-// Refused: elements that change in the first kind of loop, and other atomics on the array in the phase.
+// Refused: elements that change in the first kind of loop; other atomics on the array in the phase; loads and
+// stores behind the atomic in it, by the one invocation that has the element, as the winner is not known yet.
 #include "extremum_vote.h"
 #include "phases.h"
 
@@ -117,8 +118,11 @@ static void touch(const vy_voting *e, vy_phases *f, uint32_t buffer, bool on)
 {
     for (uint32_t id = 1; id < e->p->insts.count; id++) {
         const vy_inst *i = &e->p->insts.data[id];
-        if (vy_op_is_atomic((vy_op)i->op) && i->aux == buffer)
-            f->touch[id].updates = on ? kind_of((vy_op)i->op) : 0;
+        vy_op op = (vy_op)i->op;
+        if (!vy_op_is_memory(op) || i->aux != buffer) continue;
+        f->touch[id] = (vy_touch){.loads = on && op == VY_OP_LOAD,
+                                  .stores = on && (op == VY_OP_STORE || op == VY_OP_ZERO),
+                                  .updates = on && vy_op_is_atomic(op) ? kind_of(op) : 0};
     }
 }
 
@@ -131,10 +135,15 @@ static bool check_array(const vy_voting *e, vy_phases *f, uint32_t buffer)
     for (uint32_t k = 0; ok && k < e->sites.count; k++) {
         uint32_t id = e->sites.data[k].atomic;
         const vy_inst *i = &e->p->insts.data[id];
-        if (i->aux != buffer || !(f->phase[id].updates & ~kind_of((vy_op)i->op))) continue;
-        ok = refuse(e, id, "put a barrier between them, or use two arrays",
-                    "has no order with another kind of atomic between the same barriers, and so no "
-                    "derivative");
+        if (i->aux != buffer) continue;
+        if (f->phase[id].updates & ~kind_of((vy_op)i->op))
+            ok = refuse(e, id, "put a barrier between them, or use two arrays",
+                        "has no order with another kind of atomic between the same barriers, and "
+                        "so no derivative");
+        else if (f->after[id].loads | f->after[id].stores)
+            ok = refuse(e, id, "put a barrier behind it, or use two arrays",
+                        "is followed by a load or store of the array before the next barrier; "
+                        "that cannot be differentiated yet");
     }
     touch(e, f, buffer, false);
     return ok;
