@@ -361,12 +361,18 @@ static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other
     return vy_arg(p, opener, 0);
 }
 
-// A u32 of the launch.  Converted to i32 it is a number of its own: what wraps would be in two pieces.
-static bool is_scalar(const vy_program *p, uint32_t id)
+// A u32 of the launch that may be no i32 here.  Converted it is a number of its own: what wraps would be in two
+// pieces.
+static bool turns(walk *w, uint32_t id, vy_number x)
 {
-    if (!VY_IS_LEAF(id)) return false;
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    return l->kind == VY_LEAF_SCALAR && l->type == VY_U32;
+    const vy_leaf *l = VY_IS_LEAF(id) ? &w->n->a->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    if (!l || l->kind != VY_LEAF_SCALAR || l->type != VY_U32 || x.range.hi <= INT32_MAX)
+        return false;
+    isl_set *high = isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, INT32_MAX));
+    high = isl_set_intersect(high, reached(w));
+    bool some = isl_set_is_empty(high) != isl_bool_true;
+    isl_set_free(high);
+    return some;
 }
 
 static vy_number value(walk *w, uint32_t id)
@@ -401,7 +407,7 @@ static vy_number value(walk *w, uint32_t id)
     case VY_OP_BITCAST: {
         if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return refuse(w, VY_AFFINE_DATA);
         vy_number x = value(w, vy_arg(p, id, 0));
-        if (x.pa && i->type == VY_I32 && x.range.hi > INT32_MAX && is_scalar(p, vy_arg(p, id, 0))) {
+        if (x.pa && i->type == VY_I32 && turns(w, vy_arg(p, id, 0), x)) {
             isl_pw_aff_free(x.pa);
             return vy_affine_turned_number(w->n->a, isl_space_copy(w->n->space),
                                            p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].index);

@@ -708,8 +708,8 @@ static bool check_file(const char *path, uint32_t first, uint32_t seeds)
         ok = !(invalid = !valid(&j, m)) && check_seed(&j, m, s == 0);
     }
     if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered\n", path,
-               j.compared, j.kinks, j.unreliable, j.unordered);
+        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered\n", path, j.compared,
+               j.kinks, j.unreliable, j.unordered);
     else if (invalid)
         printf("%s: invalid %s\n", path, message);
     else if (strcmp(j.oracle, "refused") == 0)

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// test_scaling.c: compile time grows with the size of the program, whatever its accesses are like, and stays bounded
+// where isl is asked (autodiff/gather_find.c, affine.c).  Not by the clock: isl allocates in all that it does, so
+// allocations are counted.
+#include "autodiff/grad.h"
+#include "ir/ir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTED 1
+static uint64_t allocations;
+void *__libc_malloc(size_t size);
+void *malloc(size_t size)
+{
+    allocations++;
+    return __libc_malloc(size);
+}
+#else
+#define COUNTED 0
+static uint64_t allocations;
+#endif
+
+enum { TEXT = 1 << 20 };
+
+typedef struct text {
+    char *at;
+    size_t n;
+} text;
+
+static void put(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    t->n += (size_t)vsnprintf(t->at + t->n, TEXT - t->n, format, args);
+    va_end(args);
+    assert_true(t->n < TEXT - 1);
+}
+
+// ----------------------------------------------------------------------------------------- programs
+static void taps(text *t, unsigned n) // of one buffer
+{
+    put(t, "program f(x: in f32[N], y: out f32[N], N: u32) over(i: N) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++) put(t, " s += x[i + %u] * %u.5;", k, k % 50);
+    put(t, " y[i] = s; }");
+}
+
+static void clamped(text *t, unsigned n) // two axes, borders
+{
+    put(t,
+        "program f(x: in f32[N, M], y: out f32[N, M], N: u32, M: u32) over(i: N, j: M) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++)
+        put(t, " s += x[min(i + %u, N - 1), j + %u] * %u.5;", k / 8, k % 8, k % 50);
+    put(t, " y[i, j] = s; }");
+}
+
+static void buffers(text *t, unsigned n) // one broadcast each
+{
+    put(t, "program f(");
+    for (unsigned k = 0; k < n; k++) put(t, "x%u: in f32[N], ", k);
+    put(t, "y: out f32[N, M], N: u32, M: u32) over(i: N, j: M) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++) put(t, " s += x%u[i] * sin(f32(j) * %u.5);", k, k % 50);
+    put(t, " y[i, j] = s; }");
+}
+
+static void lengths(text *t, unsigned n) // one length each
+{
+    put(t, "program f(");
+    for (unsigned k = 0; k < n; k++) put(t, "x%u: in f32[N%u], ", k, k);
+    put(t, "y: out f32[N], N: u32");
+    for (unsigned k = 0; k < n; k++) put(t, ", N%u: u32", k);
+    put(t, ") over(i: N) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++) put(t, " s += x%u[i] * x%u[i + %u];", k, k, k + 1);
+    put(t, " y[i] = s; }");
+}
+
+static void loops(text *t, unsigned n) // one after the other
+{
+    put(t, "program f(a: in f32[N, K], b: in f32[K, M], y: out f32[N, M], N: u32, M: u32, K: u32) "
+           "over(i: N, j: M) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++)
+        put(t, " for k in 0..K { s += sin(a[i, k] * b[k, j + %u]) * %u.5; }", k, k % 50);
+    put(t, " y[i, j] = s; }");
+}
+
+static void divisions(text *t, unsigned n) // some of whose inverses are refused
+{
+    put(t, "program f(");
+    for (unsigned k = 0; k < n; k++) put(t, "x%u: in f32[N], ", k);
+    put(t, "y: out f32[N], N: u32) over(i: N) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++) put(t, " s += sin(x%u[i / %u]);", k, k + 2);
+    put(t, " y[i] = s; }");
+}
+
+static void nest(text *t, unsigned n) // n deep; every sum may wrap
+{
+    put(t, "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++) put(t, " for k%u in 0..K {", k);
+    put(t, " s += sin(x[i");
+    for (unsigned k = 0; k < n; k++) put(t, " + k%u", k);
+    put(t, "]);");
+    for (unsigned k = 0; k < n; k++) put(t, " }");
+    put(t, " y[i] = s; }");
+}
+
+// ------------------------------------------------------------------------------------------- counts
+// Of the gradient; programs: how many it has.
+static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *programs)
+{
+    text t = {.at = malloc(TEXT)};
+    vy_diag d = {0};
+    assert_non_null(t.at);
+    make(&t, n);
+    vy_module *m = vy_parse(t.at, t.n, "scaling");
+    assert_non_null(m);
+    if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+    uint64_t before = allocations;
+    vy_module *g = vy_grad(m, NULL, &d);
+    uint64_t used = allocations - before;
+    if (!g) fail_msg("%s", d.text);
+    *programs = vy_module_program_count(g);
+    vy_module_free(g);
+    vy_module_free(m);
+    free(t.at);
+    return used;
+}
+
+// Twice the program, a little more than twice the work; and never more than some millions.
+static void grows_with_the_program(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*make)(text *, unsigned);
+        unsigned n, many;
+    } rows[] = {
+        {"taps", taps, 80, 2000},       {"clamped", clamped, 80, 2000},
+        {"buffers", buffers, 40, 2000}, {"lengths", lengths, 5, 500},
+        {"loops", loops, 20, 1000},     {"divisions", divisions, 40, 1000},
+        {"nest", nest, 3, 24},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        uint32_t programs;
+        uint64_t once = cost(rows[k].make, rows[k].n, &programs);
+        uint64_t twice = cost(rows[k].make, 2 * rows[k].n, &programs);
+        uint64_t many = cost(rows[k].make, rows[k].many, &programs);
+        bool linear = rows[k].make == nest || rows[k].make == lengths || twice < 3 * once;
+        print_message("%s: %u: %llu, twice: %llu, %u: %llu\n", rows[k].name, rows[k].n,
+                      (unsigned long long)once, (unsigned long long)twice, rows[k].many,
+                      (unsigned long long)many);
+        if (COUNTED && (!linear || many > 20000000)) fail_msg("%s: too much work", rows[k].name);
+    }
+}
+
+// Up to so many places are gathered; a buffer with more of them is added to atomically, which is right as well.
+static void too_many_are_added_atomically(void **state)
+{
+    static const unsigned sizes[] = {400, 600};
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        text t = {.at = malloc(TEXT)};
+        vy_diag d = {0};
+        assert_non_null(t.at);
+        taps(&t, sizes[k]);
+        vy_module *m = vy_parse(t.at, t.n, "scaling");
+        vy_module *g = vy_grad(m, NULL, &d);
+        assert_non_null(g);
+        char *out = vy_print(g, NULL);
+        assert_non_null(out);
+        assert_int_equal(strstr(out, "atomic_add") != NULL, sizes[k] > 512);
+        free(out);
+        vy_module_free(g);
+        vy_module_free(m);
+        free(t.at);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_with_the_program),
+        cmocka_unit_test(too_many_are_added_atomically),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
