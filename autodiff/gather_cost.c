@@ -25,7 +25,7 @@ static double whole_cost(const gather *g)
 // them a subgroup adds up first (ir/reduce.c); else lanes add one by one.
 static double atomic_cost(const gather *g, uint32_t number)
 {
-    enum { ALIKE = 10, SPREAD = 100 }; // measured on lavapipe: 8 ns for 8 lanes, and 9 ns each
+    enum { ALIKE = 8, SPREAD = 100 }; // measured on lavapipe: 9 ns each, against lanes by eights
     double sum = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
@@ -123,9 +123,11 @@ bool gather_leave_dear(gather *g)
 {
     enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
     double whole = whole_cost(g), saved = nothing_stays(g) ? whole : 0;
+    double worth =
+        saved > 0 ? 1.25 : 1; // without atomics sums have an order, and loops no obstacle
     bool any = false;
     for (uint32_t n = 1; n <= g->program_count && !g->failed; n++) {
-        double limit = g->always ? TOO_MUCH * whole : atomic_cost(g, n) + saved;
+        double limit = g->always ? TOO_MUCH * whole : worth * (atomic_cost(g, n) + saved);
         if (!g->programs[n - 1].sites || !is_dear(g, n, limit)) continue;
         for (uint32_t k = 0; k < g->site_count; k++) {
             if (g->sites[k].program != n) continue;
