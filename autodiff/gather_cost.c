@@ -123,8 +123,8 @@ bool gather_leave_dear(gather *g)
 {
     enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
     double whole = whole_cost(g), saved = nothing_stays(g) ? whole : 0;
-    double worth =
-        saved > 0 ? 1.25 : 1; // without atomics sums have an order, and loops no obstacle
+    // Without atomics sums have an order, and loops no obstacle.
+    double worth = saved > 0 && !g->kept.count ? 1.25 : 1;
     bool any = false;
     for (uint32_t n = 1; n <= g->program_count && !g->failed; n++) {
         double limit = g->always ? TOO_MUCH * whole : worth * (atomic_cost(g, n) + saved);
