@@ -90,7 +90,6 @@ bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
 bool gather_need(gather *g, gather_site *site);
 double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
-enum { GATHER_KEPT = 10 };                           // of one kept: written, and read from far away
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);

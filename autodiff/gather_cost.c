@@ -5,7 +5,7 @@
 // what the reverse program has anyway, and saves its atomic additions, and all of the reverse program if nothing
 // of it stays.  A first estimate adds up the walks.  Walks over the same points share what they compute once
 // their loops are one (ir/fuse_loops.c): how much that is, nobody knows better than the passes, so a program that
-// looks dear, but not hopeless, is built, optimised and counted.
+// looks dear, but not hopeless, and has the domain of the reverse program, is built, optimised and counted.
 #include "gather_build.h"
 
 // Operations of one invocation of the reverse program but for atomic additions.
@@ -72,17 +72,15 @@ static bool nothing_stays(const gather *g)
     return gathered == writes;
 }
 
-// Operations of a program that gathers from `g`.
-static double count(const gather *g, vy_program *p)
+// Operations of a program that is there.
+static double count(vy_program *p)
 {
     vy_structure s;
     double sum = 0;
     if (!vy_structure_make(p, &s)) return -1;
     const gather all = {.r = p, .s = s};
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        bool kept = i->op == VY_OP_LOAD && i->aux >= g->r->buffers.count;
-        double w = kept ? GATHER_KEPT : gather_weight(&all, id);
+        double w = gather_weight(&all, id);
         for (uint32_t up = s.parent[id]; up && w > 0; up = s.parent[up])
             if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= gather_trips(&all, up);
         sum += w;
@@ -104,9 +102,24 @@ static double built_cost(gather *g, uint32_t number)
     bool ok = true;
     for (size_t k = 0; k < sizeof passes / sizeof *passes && ok; k++)
         ok = passes[k](p, &(vy_pass_context){0});
-    double sum = ok ? count(g, p) : -1;
+    double sum = ok ? count(p) : -1;
     vy_program_free(p);
     return sum;
+}
+
+// Has the program an invocation for each of the reverse program's?  Else the operations of one say nothing.
+static bool same_domain(const gather *g, uint32_t number)
+{
+    const vy_access *x = &g->sites[g->programs[number - 1].first].access;
+    uint32_t axes = g->sites[g->programs[number - 1].first].axes, n = 0;
+    for (uint32_t k = 0; k < x->rank; k++) {
+        if (!(axes >> k & 1)) continue;
+        if (n == g->r->overs.count) return false;
+        vy_extent e = g->a.facts.form[x->dim[k].id],
+                  f = g->a.facts.form[g->r->overs.data[n++].extent.id];
+        if (e.base != f.base || e.offset != f.offset) return false;
+    }
+    return n == g->r->overs.count;
 }
 
 static bool is_dear(gather *g, uint32_t number, double limit)
@@ -114,6 +127,7 @@ static bool is_dear(gather *g, uint32_t number, double limit)
     enum { HOPELESS = 3 }; // times the limit
     double cost = program_cost(g, number);
     if (cost <= limit || g->always || cost > HOPELESS * limit) return cost > limit;
+    if (g->kept.count || !same_domain(g, number)) return true; // what is kept is paid elsewhere
     cost = built_cost(g, number);
     g->failed |= cost < 0;
     return cost > limit;

@@ -257,10 +257,11 @@ static void ask_around(needing *n)
 // Operations for one point; a value that stands further out is computed again for every point.
 static double cost_of(const gather *g, const gather_site *site)
 {
+    enum { KEPT = 10 }; // written, and read again from far away
     double sum = 0;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
         if (!site->need[id]) continue;
-        double w = g->keep[id] ? GATHER_KEPT : gather_weight(g, id);
+        double w = g->keep[id] ? KEPT : gather_weight(g, id);
         for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
             if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !is_level(site, up))
                 w *= gather_trips(g, up);
