@@ -109,8 +109,7 @@ bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
 bool gather_need(gather *g, gather_site *site);
 double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
-enum { GATHER_READ = 4, GATHER_WRITTEN = 8 }; // what a kept value costs more, measured on lavapipe
-double gather_weight(const gather *g, uint32_t id); // of one instruction
+double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Operations for one point of the site but for those counted, by instruction, which it adds to; a value that
 // stands further out is computed again for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);

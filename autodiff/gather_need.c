@@ -300,11 +300,11 @@ static void ask_around(needing *n)
 // written.
 static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
 {
+    enum { READ = 4, WRITTEN = 6 };
     uint32_t loops[VY_MAX_RANK];
     if (gather_array(g, id)) return 0; // its loads count
     const vy_nest *n = &site->access.nest;
-    return gather_loops(g, id, loops) < n->count - n->overs ? GATHER_READ
-                                                            : GATHER_READ + GATHER_WRITTEN;
+    return gather_loops(g, id, loops) < n->count - n->overs ? READ : READ + WRITTEN;
 }
 
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)

@@ -145,11 +145,26 @@ static bool add_parts(vy_nest *n, uint32_t cond, bool holds, int depth)
     return false;
 }
 
-// Is the condition x ≠ y of integers?
-static bool is_hole(const vy_program *p, uint32_t cond, bool holds)
+// Is the condition x ≠ y of integers, or several of them?
+static bool is_hole(const vy_nest *n, uint32_t cond, bool holds, int depth)
 {
-    if (VY_IS_LEAF(cond) || p->insts.data[cond].op != (holds ? VY_OP_NE : VY_OP_EQ)) return false;
-    return vy_type_is_integer(vy_id_type(p, vy_arg(p, cond, 0)));
+    const vy_program *p = n->a->p;
+    if (VY_IS_LEAF(cond) || depth == 0) return false;
+    vy_op op = (vy_op)p->insts.data[cond].op;
+    if (op == (holds ? VY_OP_NE : VY_OP_EQ))
+        return vy_type_is_integer(vy_id_type(p, vy_arg(p, cond, 0)));
+    if (op == VY_OP_NOT) return is_hole(n, vy_arg(p, cond, 0), !holds, depth - 1);
+    if (op == (holds ? VY_OP_AND : VY_OP_OR))
+        return is_hole(n, vy_arg(p, cond, 0), holds, depth - 1) &&
+               is_hole(n, vy_arg(p, cond, 1), holds, depth - 1);
+    if (op != VY_OP_RESULT || !holds) return false;
+    // `if a { b } else { false }`
+    uint32_t end = vy_arg(p, cond, 0), k = p->insts.data[cond].aux;
+    if (p->insts.data[end].op != VY_OP_ENDIF) return false;
+    const vy_scalar *other = vy_id_const(p, vy_arg(p, end, k));
+    uint32_t opener = n->a->s->partner[end], middle = n->a->s->partner[opener];
+    return other && !other->u && is_hole(n, vy_arg(p, opener, 0), true, depth - 1) &&
+           is_hole(n, vy_arg(p, middle, k), true, depth - 1);
 }
 
 // Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none; *done of
@@ -174,7 +189,7 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
         if (vy_is_loop(op) && !n->inner) n->inner = opener;
         bool then = n->place < n->a->s->partner[opener];
         bool said = op == VY_OP_IF && !n->inner &&
-                    !(n->a->holes && is_hole(p, vy_arg(p, opener, 0), then)) &&
+                    !(n->a->holes && is_hole(n, vy_arg(p, opener, 0), then, 4)) &&
                     add_parts(n, vy_arg(p, opener, 0), then, 4);
         if (!said) n->loose[n->loose_count++] = opener;
     }
