@@ -413,7 +413,7 @@ typedef struct vy_opt_options {
     uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
-    bool registers; // loops over short rows are written out, for devices that keep values in registers
+    bool registers; // loops over short rows are written out: a device has registers
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
     const char *dump_after; // name of a pass, "all", or NULL

@@ -202,6 +202,15 @@ static void build_accumulate(frame *f)
     vy_end(f->b);
 }
 
+// A row that is added up first; it ends behind the buffer.
+static void build_rows(frame *f)
+{
+    vy_value k = vy_for(f->b, "k", f->zero, f->m), c = vy_for(f->b, "c", f->zero, u32(f->b, 12));
+    atomic1(f->b, "add", f->y, c, load1(f->b, f->x, k));
+    vy_end(f->b);
+    vy_end(f->b);
+}
+
 // What every iteration sets alike is no carry.
 static void build_settle(frame *f)
 {
@@ -277,6 +286,7 @@ static const struct one {
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
     {"reduce", build_reduce, 9, 3, 0},
     {"accumulate", build_accumulate, 2, 1, 0},
+    {"rows", build_rows, 4, 4, 3},
     {"settle", build_settle, 2, 1, 2},
     {"order", build_order, 10, 4, 2},
 };
@@ -322,10 +332,11 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    // Each pass has a test; two run on request (test_flags, text/opt/fast_math).
+    // Each pass has a test; three run on request (test_flags, text/opt/fast_math, text/opt/rows).
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
-        bool found = strcmp(name, "chunk") == 0 || strcmp(name, "algebra") == 0;
+        bool found = strcmp(name, "chunk") == 0 || strcmp(name, "algebra") == 0 ||
+                     strcmp(name, "registers") == 0;
         for (size_t k = 0; k < COUNT(ones); k++)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
@@ -986,7 +997,7 @@ static void test_random(void **state)
     static const char *const passes[] = {NULL,         "cleanup",   "dce",  "forward", "unroll",
                                          "scalarise",  "ifconvert", "licm", "dse",     "arrays",
                                          "guards",     "owner",     "once", "promote", "fuse",
-                                         "accumulate", "fuse_loops"};
+                                         "accumulate", "rows", "fuse_loops"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
