@@ -11,6 +11,8 @@
 
 #include "affine.h"
 
+#include <isl/ast.h>
+
 // plus − minus + constant; plus and minus are u32 values, 0 for none, that do not wrap and neither does
 // plus + constant or minus − constant.
 typedef struct vy_signed {
@@ -26,6 +28,12 @@ typedef struct vy_bound_id {
 } vy_bound_id;
 VY_VEC_TYPE(vy_bound_id_vec, vy_bound_id);
 
+// Lanes that divide the points among themselves: each does what the others do not.
+typedef struct vy_lanes {
+    vy_value lane;  // u32, below count
+    uint32_t count; // 0, 1: there is one, which has all
+} vy_lanes;
+
 typedef struct vy_lattice {
     vy_affine *a;
     vy_builder *b;
@@ -36,12 +44,17 @@ typedef struct vy_lattice {
     // Emits what is done at one point; index: one value per dimension of the nest, of the type of the loop.
     void (*point)(void *user, const vy_value *index);
     void *user;
+    vy_lanes lanes;
 } vy_lattice;
 
 // Emits loops over the points of `set` (taken), of the nest's space, with `context` (kept) known of the
 // parameters.  False: refused, or memory, or isl gave up; the builder's code is then of no use.
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context);
 void vy_lattice_free(vy_lattice *l);
+
+// lattice_lanes.c: gives the loop around `body`, from *from in steps of *step, its share of l->lanes, and leaves
+// there what loops inside it divide further.
+void vy_lanes_take(vy_lattice *l, isl_ast_node *body, vy_value *from, int64_t *step);
 
 // lattice_number.c: numbers of these loops.  A most_plus of −1 says that something could wrap.
 vy_signed vy_signed_constant(int64_t value);
