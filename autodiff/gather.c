@@ -435,7 +435,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     if (whole) {
         for (uint32_t k = 0; k < g->program_count; k++) {
             g->programs[k].name = g->r->name;
-            g->programs[k].tree = NULL;
+            if (g->programs[k].tree) g->programs[k].tree = g->r->name;
         }
         vy_program_replace(g->r, stages[1]);
         return true;
