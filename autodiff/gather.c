@@ -288,24 +288,6 @@ static void free_stages(vy_program **stages, uint32_t count)
     for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
 }
 
-// The value of a dimension of the reverse program if it is a constant, else -1.
-static int64_t constant(const gather *g, vy_dim d)
-{
-    const vy_dim_node *n = &g->r->dims.data[d.id];
-    return n->op == VY_DIM_CONST ? n->value : -1;
-}
-
-// The dimension 1 − d of the reverse program.
-static vy_dim one_less(gather *g, vy_dim d)
-{
-    vy_dim_vec *dims = &g->r->dims;
-    vy_dim_node one = {.op = VY_DIM_CONST, .value = 1},
-                rest = {.op = VY_DIM_SUB, .a = dims->count, .b = d.id};
-    if (vy_vec_push(dims, one) && vy_vec_push(dims, rest)) return (vy_dim){dims->count - 1};
-    g->failed = true;
-    return (vy_dim){0};
-}
-
 // Names the form for few elements, if there is one: as the other with `_few` behind it, or alone as the other.
 static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
 {
@@ -324,49 +306,21 @@ static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
     return q->tree != NULL;
 }
 
-// Program k for many elements, for few or, where sizes decide, for both.  Returns how many that are.
-static uint32_t make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage)
-{
-    uint32_t n = 0;
-    const bool only = g->programs[k].few;
-    vy_dim few = {0};
-    vy_program *tree = gather_has_tree(g, k) ? gather_make(g, k, &few) : NULL;
-    if (tree && !only && constant(g, few) == 0) {
-        vy_program_free(tree);
-        tree = NULL;
-    }
-    const bool both = tree && !only && constant(g, few) < 0;
-    if (!g->failed && !only && (!tree || both)) {
-        made[n] = gather_make(g, k, NULL);
-        stage[n] = (gather_stage){.program = k};
-        if (both) stage[n].turns = one_less(g, few);
-        n += made[n] != NULL;
-    }
-    if (both && (!n || g->failed)) {
-        vy_program_free(tree);
-        tree = NULL;
-    }
-    if (!tree) return n;
-    made[n] = tree;
-    stage[n] = (gather_stage){.program = k, .tree = true};
-    if (both) stage[n].turns = few;
-    return n + 1;
-}
-
 // The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
 static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
 {
     *count = 0;
     for (uint32_t k = 0; k < g->program_count; k++) {
         if (!g->programs[k].sites) continue;
-        uint32_t made = make_forms(g, k, stages + *count, g->stages + *count);
+        uint32_t made = gather_make_forms(g, k, stages + *count, g->stages + *count);
         *count += made;
-        if (made && (g->failed || !name_tree(g, k, &g->stages[*count - 1]))) return false;
-        if (made) continue;
+        g->failed |= made && !name_tree(g, k, &g->stages[*count - 1]);
+        if (made && !g->failed) continue;
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;
-            g->sites[j].why = "could wrap around in its inverse";
+            g->sites[j].why = g->programs[k].few ? "has few elements, to which many add"
+                                                 : "could wrap around in its inverse";
         }
         free_stages(stages, *count);
         return false;

@@ -126,8 +126,9 @@ bool gather_name_is_free(vy_builder *b, const char *name);
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
 // ---- gather_tree.c
 enum { GATHER_LANES = 64 };
-// Is program k worth a form in which a workgroup makes an element?
-bool gather_has_tree(const gather *g, uint32_t k);
+// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].  Returns how many that
+// are; 0: refused, or memory.
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
 // 1 where elements are few, else 0, in b.
 vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.

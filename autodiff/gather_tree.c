@@ -15,11 +15,12 @@
 // How many elements there are is known when the program runs.  So both are made, and the pipeline dispatches
 // one of them, with a repeat that takes one turn or none:
 //
-//   repeat once in 0..few { f_gather_b_few(…); }     few = min(1, max(0, min(1024, points / 256) + 1 − elements))
+//   repeat once in 0..few { f_gather_b_few(…); }     few = min(1, max(0, min(256, points / 256) + 1 − elements))
 //   repeat once in 0..1 - few { f_gather_b(…); }
 //
-// 1024 elements are 65,536 invocations, a large device's fill; beyond that there is nothing to gain.  An element
-// has 256 points at least, four for each lane: two barriers cost more than fewer.
+// Up to 256 elements are four workgroups or fewer of one invocation each: a large device is idle but for a few per cent.
+// An element has 256 points at least, four for each lane: two barriers cost more than fewer.  What it costs where there
+// are no more than two cores is in docs/performance.md.
 //
 // Made only where elements can be few beside their points: two dimensions of the points or more name no axis of
 // the element, or one, and the element has at most one axis, of another extent (bodies of n bodies are as many as
@@ -33,7 +34,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SUMS = 32, ROW = 8, FEW = 1024, POINTS = 256 };
+enum { MOST_SUMS = 32, ROW = 8, FEW = 256, POINTS = 256 };
 
 // Dimensions of the points that name no axis.
 static uint32_t summed(const gather_site *site)
@@ -72,7 +73,8 @@ static bool divides(const gather *g, uint32_t k)
     return sums <= MOST_SUMS;
 }
 
-bool gather_has_tree(const gather *g, uint32_t k)
+// Is program k worth a form in which a workgroup makes an element?
+static bool has_tree(const gather *g, uint32_t k)
 {
     bool few = g->programs[k].few;
     if (!divides(g, k)) return false;
@@ -170,4 +172,51 @@ void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n)
     vy_value zero = vy_zero(b, VY_U32);
     vy_if(b, vy_eq(b, lane, zero));
     for (uint32_t k = 0; k < n; k++) sum[k] = add_up(b, parts[k], zero, 1);
+}
+
+// ------------------------------------------------------------------------------------------- both forms
+// The dimension 1 − d of the reverse program.
+static vy_dim one_less(gather *g, vy_dim d)
+{
+    vy_dim_vec *dims = &g->r->dims;
+    vy_dim_node one = {.op = VY_DIM_CONST, .value = 1},
+                rest = {.op = VY_DIM_SUB, .a = dims->count, .b = d.id};
+    if (vy_vec_push(dims, one) && vy_vec_push(dims, rest)) return (vy_dim){dims->count - 1};
+    g->failed = true;
+    return (vy_dim){0};
+}
+
+// The value of a dimension of the reverse program if it is a constant, else -1.
+static int64_t constant(const gather *g, vy_dim d)
+{
+    const vy_dim_node *n = &g->r->dims.data[d.id];
+    return n->op == VY_DIM_CONST ? n->value : -1;
+}
+
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage)
+{
+    uint32_t n = 0;
+    const bool only = g->programs[k].few;
+    vy_dim few = {0};
+    vy_program *tree = has_tree(g, k) ? gather_make(g, k, &few) : NULL;
+    if (tree && !only && constant(g, few) == 0) {
+        vy_program_free(tree);
+        tree = NULL;
+    }
+    const bool both = tree && !only && constant(g, few) < 0;
+    if (!g->failed && !only && (!tree || both)) {
+        made[n] = gather_make(g, k, NULL);
+        stage[n] = (gather_stage){.program = k};
+        if (both) stage[n].turns = one_less(g, few);
+        n += made[n] != NULL;
+    }
+    if (both && (!n || g->failed)) {
+        vy_program_free(tree);
+        tree = NULL;
+    }
+    if (!tree) return n;
+    made[n] = tree;
+    stage[n] = (gather_stage){.program = k, .tree = true};
+    if (both) stage[n].turns = few;
+    return n + 1;
 }
