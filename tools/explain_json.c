@@ -53,9 +53,9 @@ static bool put_gradients(const vy_explanation *e, cJSON *list)
             !json_string(o, "sum", vy_sum_kind_name(g->sum)) ||
             !json_integer(o, "places", g->places) || !json_string(o, "start", g->start) ||
             !json_string(o, "variable", g->variable) || !put_line(o, "line", g->line) ||
-            !json_string(o, "program", g->program) || !json_string(o, "tree", g->tree) ||
-            !json_string(o, "map", g->map) || !json_string(o, "why", g->why) ||
-            !put_line(o, "why_line", g->why_line))
+            !json_string(o, "program", g->program) || !json_string(o, "map", g->map) ||
+            !json_string(o, "why", g->why) || !put_line(o, "why_line", g->why_line) ||
+            !json_string(o, "tree", g->tree))
             return false;
     }
     return list != NULL;
