@@ -159,12 +159,19 @@ static bool is_copy(const explaining *x, const vy_program *p)
     return true;
 }
 
-// A step that runs none of the program's code: sums over blocks.
+// The form for few elements of a gather that has another one, which does the same.
+static bool is_other_form(const vy_gather_note *n, const vy_program *p)
+{
+    return n->tree && strcmp(n->tree, p->name) == 0 && strcmp(n->tree, n->program) != 0;
+}
+
+// A step that runs none of the program's code: sums over blocks; or one of two that do the same.
 static bool is_between(const explaining *x, const vy_program *p)
 {
     for (uint32_t k = 0; k < x->gathers.notes.count; k++) {
-        const char *name = x->gathers.notes.data[k].program;
-        if (name && strcmp(name, p->name) == 0) return false;
+        const vy_gather_note *n = &x->gathers.notes.data[k];
+        if (is_other_form(n, p)) return true;
+        if (n->program && strcmp(n->program, p->name) == 0) return false;
     }
     return !is_copy(x, p);
 }
@@ -177,8 +184,8 @@ static const vy_program *reversing(const explaining *x)
         const vy_program *p = x->derived->programs.data[i];
         bool sums = false;
         for (uint32_t k = 0; k < x->gathers.notes.count && !sums; k++) {
-            const char *name = x->gathers.notes.data[k].program;
-            sums = name && strcmp(name, p->name) == 0;
+            const vy_gather_note *n = &x->gathers.notes.data[k];
+            sums = (n->program && strcmp(n->program, p->name) == 0) || is_other_form(n, p);
         }
         if (!sums || !last || i + 1 == x->derived->programs.count) last = sums && last ? last : p;
     }

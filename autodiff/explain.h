@@ -76,6 +76,7 @@ typedef struct vy_explain_gradient {
     uint32_t line;        // … the first access where none is; 0: not known
     // GATHER, BOTH, ATOMIC where several invocations may reach one element:
     const char *program; // that sums; NULL: none
+    const char *tree;    // that sums where elements are few; it too, or NULL: none
     const char
         *map; // the first place that is summed: { domain and loops → element }, by isl; or NULL
     const char

@@ -85,12 +85,13 @@ static bool is_begun(const gather *g, uint32_t k)
     return false;
 }
 
-// Is another of the programs, which are not the module's yet, called as q is?
-static bool has_name(const gather *g, const gather_program *q)
+// Is another of the programs, which are not the module's yet, called so?
+static bool has_name(const gather *g, const gather_program *q, const char *name)
 {
     for (uint32_t k = 0; k < g->program_count; k++) {
         const gather_program *other = &g->programs[k];
-        if (other != q && other->name && strcmp(other->name, q->name) == 0) return true;
+        if (other != q && other->name && strcmp(other->name, name) == 0) return true;
+        if (other->tree && strcmp(other->tree, name) == 0) return true;
     }
     return false;
 }
@@ -108,7 +109,7 @@ static bool name_program(gather *g, gather_program *q, uint32_t number)
         if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of ? of + 1 : name);
     }
     q->name = vy_stage_name(g->m, g->r->name, text);
-    for (uint32_t k = 2; q->name && has_name(g, q); k++) {
+    for (uint32_t k = 2; q->name && has_name(g, q, q->name); k++) {
         snprintf(text + n, sizeof text - n, "_%u", k);
         q->name = vy_stage_name(g->m, g->r->name, text);
     }
@@ -140,8 +141,12 @@ static bool make_programs(gather *g)
     for (uint32_t k = 0; k < g->program_count; k++)
         for (uint32_t j = 0; j < g->program_count; j++)
             if (j != k && g->programs[j].sites && g->programs[k].sites && fuse(g, j, k)) break;
-    for (uint32_t k = 0; k < g->program_count; k++)
-        if (g->programs[k].sites && !name_program(g, &g->programs[k], k + 1)) return false;
+    for (uint32_t k = 0; k < g->program_count; k++) {
+        if (!g->programs[k].sites) continue;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            g->programs[k].few |= g->sites[j].program == k + 1 && g->sites[j].few;
+        if (!name_program(g, &g->programs[k], k + 1)) return false;
+    }
     return true;
 }
 
@@ -149,6 +154,24 @@ static bool make_programs(gather *g)
 static void free_stages(vy_program **stages, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
+}
+
+// Names the form for few elements, if there is one: as the other with `_few` behind it, or alone as the other.
+static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
+{
+    gather_program *q = &g->programs[k];
+    char text[340];
+    if (!last->tree) return true;
+    q->tree = q->name;
+    if (!last->turns.id) return true;
+    for (uint32_t number = 1;; number++) {
+        int n = snprintf(text, sizeof text, "%.300s_few", q->name);
+        if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
+        bool taken = vy_module_find(g->m, text) || vy_module_find_pipeline(g->m, text);
+        if (!taken && !has_name(g, q, text)) break;
+    }
+    q->tree = vy_arena_strdup(&g->m->arena, text, strlen(text));
+    return q->tree != NULL;
 }
 
 // The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
@@ -159,17 +182,16 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
     vy_affine_begin_round(&g->a);
     for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
         if (!g->programs[k].sites) continue;
-        vy_program *p = gather_make(g, k);
-        if (p) {
-            stages[(*count)++] = p;
-            continue;
-        }
+        uint32_t made = gather_make_forms(g, k, stages + *count, g->stages + *count);
+        *count += made;
+        g->failed |= made && !name_tree(g, k, &g->stages[*count - 1]);
+        if (made && !g->failed) continue;
         all = false;
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;
-            g->sites[j].why =
-                vy_affine_spent(&g->a) ? "is one of too many" : "could wrap around in its inverse";
+            g->sites[j].why = g->programs[k].few ? "has few elements, to which many add"
+                                                 : "could wrap around in its inverse";
         }
     }
     if (!all || g->failed) free_stages(stages, *count);
@@ -195,12 +217,21 @@ static void forget_kept(gather *g)
     }
 }
 
-static bool trim(gather *g, vy_program **stages, bool whole)
+static bool trim(gather *g, vy_program **stages, uint32_t count, bool whole)
 {
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < g->program_count; k++)
-        if (g->programs[k].sites && !gather_trim(g, k, stages[n++], whole)) return false;
+    for (uint32_t k = 0; k < count; k++)
+        if (!gather_trim(g, &g->stages[k], stages[k], whole)) return false;
     return true;
+}
+
+// Puts `count` stages, `first` of which is the rest of the reverse program or a gather, in its place.
+static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
+{
+    vy_dim *turns = vy_arena_alloc(&g->arena, (count + 1) * sizeof *turns);
+    for (uint32_t k = rest; turns && k < count; k++) turns[k] = g->stages[k - rest].turns;
+    if (turns) return vy_stages_replace_some(g->m, g->r, stages, turns, count);
+    free_stages(stages, count);
+    return false;
 }
 
 static bool replace(gather *g, vy_program **stages, uint32_t count)
@@ -214,7 +245,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     }
     // One program may be all there is: it has the parameters of the whole.
     bool whole = empty && count == 1 && !g->m->pipelines.count;
-    bool ok = trim(g, stages + 1, whole);
+    bool ok = trim(g, stages + 1, count, whole);
     if (!empty && ok) {
         bool last = g->m->pipelines.count > 0; // it has taken the name already
         rest->name = last ? g->r->name : vy_stage_name(g->m, g->r->name, "reverse");
@@ -226,13 +257,16 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         return false;
     }
     if (whole) {
-        for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].name = g->r->name;
+        for (uint32_t k = 0; k < g->program_count; k++) {
+            g->programs[k].name = g->r->name;
+            if (g->programs[k].tree) g->programs[k].tree = g->r->name;
+        }
         vy_program_replace(g->r, stages[1]);
         return true;
     }
-    if (empty) return vy_stages_replace(g->m, g->r, stages + 1, count);
+    if (empty) return put(g, stages + 1, count, false);
     stages[0] = rest;
-    return vy_stages_replace(g->m, g->r, stages, count + 1);
+    return put(g, stages, count + 1, true);
 }
 
 static uint32_t ones(uint32_t bits)
@@ -281,9 +315,10 @@ static void leave_all(gather *g)
 
 static bool take_apart(gather *g, vy_gather_notes *notes)
 {
-    vy_program **stages = vy_arena_alloc(&g->arena, (g->site_count + 2) * sizeof *stages);
+    vy_program **stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *stages);
+    g->stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *g->stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
-    if (!stages || !g->programs) return false;
+    if (!stages || !g->stages || !g->programs) return false;
     g->points =
         vy_arena_alloc(&g->arena, g->site_count * (g->site_count / 64 + 1) * sizeof *g->points);
     if (!g->points) return false;
@@ -310,12 +345,6 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
 }
 
 // ------------------------------------------------------------------------------------------- the notes
-static const char *name_of(const gather *g, const gather_site *site, vy_arena *arena)
-{
-    const char *name = g->programs[site->program - 1].name;
-    return vy_arena_strdup(arena, name, strlen(name));
-}
-
 static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
 {
     for (uint32_t j = 0; j < notes->notes.count; j++)
@@ -350,7 +379,11 @@ static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
         n->sites++;
         n->gathered += site->gathered;
         if (!n->map) n->map = site->text;
-        if (!n->program && site->gathered) n->program = name_of(g, site, notes->arena);
+        if (!n->program && site->gathered) {
+            const gather_program *q = &g->programs[site->program - 1];
+            n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
+            if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
+        }
         if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
     }
     return note_left(g, r, notes);
@@ -370,7 +403,7 @@ static void clean_up(gather *g)
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    gather g = {.m = m, .r = whole, .lean = o->lean, .always = o->always};
+    gather g = {.m = m, .r = whole, .lean = o->lean, .always = o->always, .few = o->few};
     if (!is_plain(whole)) return true;
     bool ok = make_tables(&g) && gather_find(&g);
     if (ok && g.site_count) {

@@ -10,7 +10,8 @@ typedef struct vy_gather_note {
     const char *buffer;
     uint32_t sites, gathered; // places that add to it; of those, how many were gathered
     const char *program;      // that sums; NULL: none
-    const char *map;          // the first place's access, as isl prints it; NULL: not affine
+    const char *tree; // that sums where elements are few, instead of it; it too, or NULL: none
+    const char *map;  // the first place's access, as isl prints it; NULL: not affine
     const char *why; // of the first place that was not gathered: completes "the index …"; or NULL
     uint32_t line;   // … its line
 } vy_gather_note;
@@ -24,6 +25,7 @@ typedef struct vy_gather_notes {
 typedef struct vy_gather_options {
     bool lean;   // no memory is taken that grows with the turns of loops
     bool always; // also where adding atomically would be faster
+    bool few;    // also where elements are few whatever the sizes
 } vy_gather_options;
 
 // Takes additions out of `whole`, a reverse program of module m, and gives them to programs over the

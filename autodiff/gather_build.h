@@ -10,6 +10,7 @@
 //   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
 //   gather_clone.c  copies a value to another place
 //   gather_make.c   makes a program out of additions
+//   gather_tree.c   … in which a workgroup makes an element
 //   gather_rest.c   the reverse program without them
 #ifndef VYRE_GATHER_BUILD_H
 #define VYRE_GATHER_BUILD_H
@@ -37,6 +38,7 @@ typedef struct gather_site {
     const char *text; // the access for readers, if there are notes
     vy_access access; // at the level chosen: its nest's loops are taken apart
     uint32_t axes;    // those that say which element, a mask
+    bool few;         // it has few elements, whatever the sizes
     bool single;      // one element at a time: the sum is a variable, not memory
     bool cells;       // … of those that the other axes' constants name
     isl_map *map;     // { nest → those axes }
@@ -51,11 +53,20 @@ typedef struct gather_program {
     uint32_t first;   // site that says which axes
     uint32_t sites;   // how many
     bool adds;        // an earlier stage writes one of the buffers: what is there stays
+    bool few;         // its elements are few, whatever the sizes: a workgroup makes each
     uint64_t *points; // classes of its sites, as bits
     double adding,
         walking; // operations of an invocation: with atomic additions, and for its points here
     const char *name;
+    const char *tree; // the program that does so where they are few; NULL: none
 } gather_program;
+
+// A program that has been made.
+typedef struct gather_stage {
+    uint32_t program; // index
+    bool tree;
+    vy_dim turns; // of the reverse program: how often it is dispatched, 0 or 1; id 0: once
+} gather_stage;
 
 typedef struct gather {
     vy_module *m;
@@ -76,12 +87,14 @@ typedef struct gather {
     uint32_t class_count;
     gather_program *programs;
     uint32_t program_count;
-    uint64_t *points; // of the programs
-    uint32_t *map;    // by instruction: scratch of the program being made
-    bool lean;        // nothing is kept for every turn of a loop
-    bool always;      // costs do not decide
-    bool affine;      // `a` is there
-    bool failed;      // memory
+    uint64_t *points;     // of the programs
+    uint32_t *map;        // by instruction: scratch of the program being made
+    gather_stage *stages; // by stage made
+    bool lean;            // nothing is kept for every turn of a loop
+    bool always;          // costs do not decide
+    bool few;             // nor does it matter that elements are few
+    bool affine;          // `a` is there
+    bool failed;          // memory
 } gather;
 
 // ---- gather_find.c
@@ -142,11 +155,24 @@ uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_make.c
-// Program k, still with all parameters of the reverse program; NULL: refused, or memory.
-vy_program *gather_make(gather *g, uint32_t k);
+// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few: NULL, or the program
+// in which a workgroup makes an element is wanted; receives the dimension of g->r that is 1 where elements are
+// few, else 0.
+vy_program *gather_make(gather *g, uint32_t k, vy_dim *few);
+// No parameter, buffer or domain variable of the program being built has that name.
+bool gather_name_is_free(vy_builder *b, const char *name);
 // Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program and keeps all
 // of them.  False: m's diag.
-bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole);
+bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
+// ---- gather_tree.c
+enum { GATHER_LANES = 64 };
+// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].  Returns how many that
+// are; 0: refused, or memory.
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
+// 1 where elements are few, else 0, in b.
+vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b);
+// Opens an `if` in which sum[k] are the sums of all lanes.
+void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
 // ---- gather_rest.c
 // The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left to do in it.
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);

@@ -33,6 +33,8 @@ typedef struct making {
     gather_site **group; // that share a walk
     uint32_t count;
     uint32_t *map;
+    bool tree;     // lanes of a workgroup share the points of an element
+    vy_value lane; // … which of them this is
 } making;
 
 // ------------------------------------------------------------------------------------------- the domain
@@ -86,6 +88,21 @@ static void name_axis(making *w, const gather_site *site, uint32_t axis, char te
         snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
 }
 
+bool gather_name_is_free(vy_builder *b, const char *name)
+{
+    const vy_program *p = vy_builder_program(b);
+    return is_free(p, name, p->overs.count);
+}
+
+static void add_lanes(making *w)
+{
+    char text[32] = "t";
+    for (uint32_t k = 2; !gather_name_is_free(w->b, text); k++)
+        snprintf(text, sizeof text, "t%u", k);
+    w->lane = vy_over(w->b, text, vy_dim_const(w->b, GATHER_LANES));
+    vy_workgroup(w->b, GATHER_LANES, 1, 1);
+}
+
 static void set_workgroup(vy_program *p, const vy_program *old, uint32_t n)
 {
     static const uint32_t by_rank[4][3] = {{64, 1, 1}, {64, 1, 1}, {8, 8, 1}, {4, 4, 4}};
@@ -111,7 +128,10 @@ static void make_domain(making *w, const gather_site *site)
         if (l->kind == VY_LEAF_OVER && l->index >= w->n)
             *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
     }
-    set_workgroup(p, w->g->r, w->n);
+    if (w->tree)
+        add_lanes(w);
+    else
+        set_workgroup(p, w->g->r, w->n);
 }
 
 // ----------------------------------------------------------------------------------------------- points
@@ -190,6 +210,13 @@ static uint32_t first_of(const gather *g, const gather_site *site)
     uint32_t k = 0;
     while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
     return k;
+}
+
+// Is site k the one of this program whose sum has a variable?
+static bool makes_sum(const making *w, uint32_t k)
+{
+    const gather_site *site = &w->g->sites[k];
+    return site->program == w->index + 1 && site->single && first_of(w->g, site) == k;
 }
 
 typedef struct at_point {
@@ -295,6 +322,7 @@ static bool walk(making *w, const gather_site *first)
                     .user = w,
                     .memo = &w->memo};
     bool ok = true;
+    if (w->tree) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
     for (uint32_t k = 0; k < w->n && ok; k++) {
         vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
         ok = vy_vec_push(&l.ids, e);
@@ -356,18 +384,25 @@ static void element_index(making *w, const gather_site *site, vy_value *index)
     index[0] = at;
 }
 
-// Sums begin as what is there: zero, what @init says, or what an earlier stage left.
+// Does an element begin as something else than zero?
+static bool begins(const making *w, const vy_buf *buf)
+{
+    return w->g->programs[w->index].adds || buf->init != VY_INIT_NONE;
+}
+
+// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes it comes
+// in at the end.)
 static void begin_sums(making *w)
 {
     gather *g = w->g;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         uint32_t buffer = site->access.buffer;
-        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
+        if (!makes_sum(w, k)) continue;
         vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
         vy_type t = buf->type;
         vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
-        if (g->programs[w->index].adds || buf->init != VY_INIT_NONE) {
+        if (!w->tree && begins(w, buf)) {
             element_index(w, site, index);
             start = vy_load(w->b, (vy_buffer){buffer}, index);
         }
@@ -375,18 +410,46 @@ static void begin_sums(making *w)
     }
 }
 
+// The sums of all lanes, in an `if` that one lane enters.
+static void fold_lanes(making *w)
+{
+    gather *g = w->g;
+    vy_value *sums = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *sums);
+    uint32_t n = 0;
+    if (!sums) {
+        g->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
+    gather_fold(w->b, w->lane, sums, n);
+    n = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!makes_sum(w, k)) continue;
+        vy_buffer buffer = {g->sites[k].access.buffer};
+        vy_value index[VY_MAX_RANK];
+        if (begins(w, &vy_builder_program(w->b)->buffers.data[buffer.id])) {
+            element_index(w, &g->sites[k], index);
+            sums[n] = vy_add(w->b, vy_load(w->b, buffer, index), sums[n]);
+        }
+        w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
+    }
+}
+
 static void end_sums(making *w)
 {
     gather *g = w->g;
+    if (w->tree) fold_lanes(w);
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         uint32_t buffer = site->access.buffer;
         vy_value index[VY_MAX_RANK];
-        if (site->program != w->index + 1 || !site->single || first_of(g, site) != k) continue;
+        if (!makes_sum(w, k)) continue;
         element_index(w, site, index);
         vy_at(w->b, 0, 0);
         vy_store(w->b, (vy_buffer){buffer}, index, vy_get(w->b, w->sum[k]));
     }
+    if (w->tree) vy_end(w->b);
 }
 
 // A later stage adds to what an earlier one wrote.
@@ -445,8 +508,9 @@ static bool share_loads(gather *g, vy_program *p)
     return vy_pass_finish(b, p) && vy_pass_dce(p, &c);
 }
 
-bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
+bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole)
 {
+    const uint32_t k = stage->program;
     uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
     if (!map) {
         vy_fail_oom(g->m);
@@ -459,7 +523,7 @@ bool gather_trim(gather *g, uint32_t k, vy_program *p, bool whole)
     }
     vy_drop_unused(p, !whole, map);
     vy_free(map);
-    p->name = whole ? g->r->name : g->programs[k].name;
+    p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
     return (whole || vy_drop_unused_scalars(p)) && vy_check_program(p);
 }
 
@@ -478,9 +542,20 @@ static vy_program *finish(making *w, bool ok)
     return NULL;
 }
 
-vy_program *gather_make(gather *g, uint32_t k)
+// Dimensions of the program being built become dimensions of the reverse program, which it began as a copy of.
+static void hand_back(making *w)
 {
-    making w = {.g = g, .index = k};
+    const vy_program *p = vy_builder_program(w->b);
+    vy_dim_vec *to = &w->g->r->dims;
+    while (to->count < p->dims.count && !w->g->failed) {
+        const vy_dim_node n = p->dims.data[to->count];
+        w->g->failed = !vy_vec_push(to, n);
+    }
+}
+
+vy_program *gather_make(gather *g, uint32_t k, vy_dim *few)
+{
+    making w = {.g = g, .index = k, .tree = few != NULL};
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) return NULL;
     w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
@@ -500,5 +575,9 @@ vy_program *gather_make(gather *g, uint32_t k)
     end_sums(&w);
     vy_lattice_forget(&w.memo);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
+    if (few) {
+        *few = gather_few(g, &g->sites[g->programs[k].first], w.b);
+        hand_back(&w);
+    }
     return finish(&w, ok);
 }

@@ -166,7 +166,8 @@ void gather_decide(gather *g, uint32_t k)
     bool chosen = choose_level(g, site);
     g->failed |= g->a.failed || !vy_module_ok(g->m);
     if (chosen && !g->failed) {
-        if (has_few(g, site))
+        site->few = has_few(g, site);
+        if (site->few && !g->few)
             site->why = "has few elements, to which many add";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))
             site->why = "is too involved";

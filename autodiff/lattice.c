@@ -236,6 +236,20 @@ static const char *iterator_name(isl_ast_expr *iterator)
     return name ? name : "k";
 }
 
+// Where the loop begins and how it goes on where lanes share it; false: that could wrap.
+static bool divide(vy_lattice *l, isl_ast_node *n, vy_signed from, vy_value *start, int64_t *step)
+{
+    enum { MOST_STEP = 1 << 20 };
+    int64_t most = from.most_plus + (from.constant > 0 ? from.constant : 0);
+    *start = vy_signed_modular(l->b, from);
+    if (l->lanes.count < 2) return true;
+    if (*step > MOST_STEP || most + *step * l->lanes.count > UINT32_MAX) return false;
+    isl_ast_node *inner = isl_ast_node_for_get_body(n);
+    vy_lanes_take(l, inner, start, step);
+    isl_ast_node_free(inner);
+    return true;
+}
+
 // Counts from max(from, 0) if that is enough; bounds of either sign are moved up by what makes them natural.
 static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
 {
@@ -255,15 +269,20 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
         refuse(l);
         return;
     }
-    vy_value end = vy_signed_natural(b, to);
+    vy_value end = vy_signed_natural(b, to), start;
     int64_t most = to.most_plus + (to.constant > 0 ? to.constant : 0);
     if (!end.id) {
         refuse(l);
         return;
     }
+    const vy_lanes lanes = l->lanes;
+    if (!divide(l, n, from, &start, &step)) {
+        refuse(l);
+        return;
+    }
     vy_at(b, 0, 0); // no loop of the source
-    vy_value at = vy_for_step(b, iterator_name(iterator), vy_signed_modular(b, from), end,
-                              vy_int(b, VY_U32, step), false);
+    vy_value at =
+        vy_for_step(b, iterator_name(iterator), start, end, vy_int(b, VY_U32, step), false);
     vy_signed value = vy_signed_sub(b, vy_signed_value(at, most), origin);
     if (vy_signed_fits(value) && bind(l, iterator, value))
         body(l, n);
@@ -271,6 +290,7 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
         refuse(l);
     l->ids.count -= l->ids.count > 0;
     vy_end(b);
+    l->lanes = lanes;
 }
 
 static void for_node(vy_lattice *l, isl_ast_node *n)
@@ -334,10 +354,14 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
         index[k] = vy_cast(l->b, t, v);
     }
     isl_ast_expr_free(call);
-    if (ok && !l->refused)
-        l->point(l->user, index);
-    else
+    if (!ok || l->refused) {
         refuse(l);
+        return;
+    }
+    bool alone = l->lanes.count > 1; // no loop around the point has divided it
+    if (alone) vy_if(l->b, vy_eq(l->b, l->lanes.lane, vy_zero(l->b, VY_U32)));
+    l->point(l->user, index);
+    if (alone) vy_end(l->b);
 }
 
 static void node(vy_lattice *l, isl_ast_node *n)

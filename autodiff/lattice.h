@@ -35,6 +35,12 @@ typedef struct vy_lattice_memo {
     uint32_t points;
 } vy_lattice_memo;
 
+// Lanes that divide the points among themselves: each does what the others do not.
+typedef struct vy_lanes {
+    vy_value lane;  // u32, below count
+    uint32_t count; // 0, 1: there is one, which has all
+} vy_lanes;
+
 typedef struct vy_lattice {
     vy_affine *a;
     vy_builder *b;
@@ -46,6 +52,7 @@ typedef struct vy_lattice {
     void (*point)(void *user, const vy_value *index);
     void *user;
     vy_lattice_memo *memo; // NULL, or what the sets of one program share
+    vy_lanes lanes;
 } vy_lattice;
 
 // Emits loops over the points of `set` (taken), of the nest's space, with `context` (kept) known of the
@@ -53,6 +60,10 @@ typedef struct vy_lattice {
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context);
 void vy_lattice_free(vy_lattice *l);
 void vy_lattice_forget(vy_lattice_memo *m);
+
+// lattice_lanes.c: gives the loop around `body`, from *from in steps of *step, its share of l->lanes, and leaves
+// there what loops inside it divide further.
+void vy_lanes_take(vy_lattice *l, isl_ast_node *body, vy_value *from, int64_t *step);
 
 // lattice_number.c: numbers of these loops.  A most_plus of −1 says that something could wrap.
 vy_signed vy_signed_constant(int64_t value);

@@ -28,6 +28,8 @@ typedef struct cut {
     const vy_program *whole;  // NULL: the parameters of a program are becoming those of a pipeline
     const vy_pipe_step *step; // that dispatched `whole`
     vy_program *const *stages;
+    const vy_dim
+        *turns; // by stage, in `whole`: how often it is dispatched, id 0: once; NULL: all once
     uint32_t count;
     vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
     // by buffer of all stages, one after the other:
@@ -227,6 +229,24 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
     vy_free(scalars);
 }
 
+// Dispatches stage k as often as c->turns says: as turns of a repeat.
+static void dispatch_turns(cut *c, uint32_t k, const vy_buffer *made)
+{
+    vy_dim *dims = table(c->m, c->whole->dims.count, sizeof *dims);
+    char text[300];
+    if (!dims) return;
+    vy_dim turns = dim_of(c, c->whole, dims, c->turns[k]);
+    vy_free(dims);
+    snprintf(text, sizeof text, "once");
+    for (uint32_t n = 2;
+         vy_program_find_buffer(c->b->p, text).id || find_scalar(c->b->p, text) >= 0; n++)
+        snprintf(text, sizeof text, "once%u", n);
+    const vy_dim zero = vy_dim_const(c->b, 0);
+    vy_pipeline_repeat(c->q, text, zero, turns, VY_KEEP_ALL, zero);
+    dispatch(c, c->stages[k], made);
+    vy_pipeline_close(c->q);
+}
+
 static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
 {
     vy_pipe_step step = l->steps.data[at];
@@ -249,7 +269,10 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
         for (uint32_t k = 0; k < c->count && vy_module_ok(c->m); k++) {
             memset(dims, 0, most * sizeof *dims);
             declare(c, k, dims, made);
-            dispatch(c, c->stages[k], made);
+            if (c->turns && c->turns[k].id)
+                dispatch_turns(c, k, made);
+            else
+                dispatch(c, c->stages[k], made);
             made += c->stages[k]->buffers.count;
         }
     }
@@ -346,11 +369,12 @@ static bool add_stages(vy_module *m, vy_program *const *stages, uint32_t count)
     return false;
 }
 
-bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count)
+bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
+                            const vy_dim *turns, uint32_t count)
 {
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
-    cut c = {.m = m, .whole = whole, .stages = stages, .count = count};
+    cut c = {.m = m, .whole = whole, .stages = stages, .turns = turns, .count = count};
     c.start = starts_of(m, stages, count);
     bool ok = add_stages(m, stages, count) && c.start && (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
@@ -369,4 +393,9 @@ bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stage
                 stages[k]->buffers.data[i].init_from = NULL;
     remove_program(m, index);
     return ok && vy_module_ok(m);
+}
+
+bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count)
+{
+    return vy_stages_replace_some(m, whole, stages, NULL, count);
 }

@@ -418,6 +418,7 @@ bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
 bool vy_pass_once(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_ONCE
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c); // local arrays → values
 bool vy_pass_reduce(vy_program *p, vy_pass_context *c);    // one atomic addition per subgroup
+bool vy_pass_combine(vy_program *p, vy_pass_context *c);   // … and index
 bool vy_check_program(vy_program *p); // internal consistency and language rules
 
 #endif

@@ -43,6 +43,7 @@ static const struct {
     {"once",      vy_pass_once,      1}, // of what is owned
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
     {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
+    {"combine",   vy_pass_combine,   1}, // the same; of what is left
 };
 // clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };

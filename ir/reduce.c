@@ -32,6 +32,8 @@
 //
 // Runs only if options->subgroup_add: written SPIR-V uses no optional feature unasked.  Needs valid
 // structure; keeps lines and names.
+#include "reduce.h"
+
 #include "memdep.h"
 
 enum {
@@ -77,25 +79,23 @@ static bool differs(const reduce *r, uint32_t id)
 }
 
 // --------------------------------------------------------------------------------------- choosing
-// Memory that only additions touch whose old values nobody uses.
-static void find_sums(reduce *r)
+void vy_find_sums(const vy_program *p, uint8_t *sums)
 {
-    const vy_program *p = r->p;
     for (uint32_t b = 1; b < p->buffers.count; b++)
-        r->sums[b] = p->buffers.data[b].cls == VY_OUT || p->buffers.data[b].cls == VY_INOUT;
+        sums[b] = p->buffers.data[b].cls == VY_OUT || p->buffers.data[b].cls == VY_INOUT;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ATOMIC_ADD)
-            r->sums[vy_memory_of(p, i->aux)] = 0;
+            sums[vy_memory_of(p, i->aux)] = 0;
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t v = vy_arg(p, id, k);
             if (!VY_IS_LEAF(v) && p->insts.data[v].op == VY_OP_ATOMIC_ADD)
-                r->sums[vy_memory_of(p, p->insts.data[v].aux)] = 0;
+                sums[vy_memory_of(p, p->insts.data[v].aux)] = 0;
         }
     }
 }
 
-static bool type_suits(const reduce *r, vy_type t)
+bool vy_subgroup_adds(const vy_opt_options *o, vy_type t)
 {
     switch (t) {
     case VY_I32:
@@ -104,7 +104,7 @@ static bool type_suits(const reduce *r, vy_type t)
     case VY_F64: return true;
     case VY_F16:
     case VY_I64:
-    case VY_U64: return r->options->subgroup_types;
+    case VY_U64: return o->subgroup_types;
     default: return false;
     }
 }
@@ -170,7 +170,7 @@ static bool choose(reduce *r)
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (i->op != VY_OP_ATOMIC_ADD || !r->sums[vy_memory_of(r->p, i->aux)]) continue;
-        if (!type_suits(r, r->p->buffers.data[i->aux].type)) continue;
+        if (!vy_subgroup_adds(r->options, r->p->buffers.data[i->aux].type)) continue;
         uint32_t out = way_out(r, id);
         if (!out || !suits(r, id, out)) continue;
         r->out[id] = out;
@@ -180,10 +180,9 @@ static bool choose(reduce *r)
     return true;
 }
 
-// May padding lanes run this program?  False with r->oom: memory.
-static bool padding_ends(reduce *r)
+bool vy_padding_ends(const vy_program *p, const vy_structure *s, const uint32_t *differs,
+                     vy_arena *arena, bool *oom)
 {
-    const vy_program *p = r->p;
     bool loops = false;
     if (!p->overs.count) return true;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -191,11 +190,11 @@ static bool padding_ends(reduce *r)
         loops |= vy_is_loop((vy_op)p->insts.data[id].op);
     }
     if (!loops) return true;
-    const uint32_t *data = vy_differences(p, &r->s, r->differs, &r->arena);
-    r->oom = !data;
+    const uint32_t *data = vy_differences(p, s, differs, arena);
+    *oom = !data;
     for (uint32_t id = 1; data && id < p->insts.count; id++)
         if (vy_is_loop((vy_op)p->insts.data[id].op) && data[id]) return false;
-    return !r->oom;
+    return !*oom;
 }
 
 // ------------------------------------------------------------------------------------- rebuilding
@@ -328,8 +327,10 @@ static bool prepare(reduce *r)
     return r->differs != NULL;
 }
 
-static bool has_additions(const vy_program *p)
+bool vy_may_add_up(const vy_program *p, const vy_opt_options *o)
 {
+    if (!o || !o->subgroup_add) return false;
+    if (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] < 2) return false;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (p->insts.data[id].op == VY_OP_ATOMIC_ADD) return true;
     return false;
@@ -337,15 +338,14 @@ static bool has_additions(const vy_program *p)
 
 bool vy_pass_reduce(vy_program *p, vy_pass_context *c)
 {
-    if (!c->options || !c->options->subgroup_add || !has_additions(p)) return true;
-    if (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] < 2) return true;
+    if (!vy_may_add_up(p, c->options)) return true;
     reduce r = {.p = p, .options = c->options};
     bool ok = prepare(&r);
     if (ok) {
-        find_sums(&r);
+        vy_find_sums(p, r.sums);
         ok = choose(&r);
     }
-    bool any = ok && r.count && padding_ends(&r);
+    bool any = ok && r.count && vy_padding_ends(p, &r.s, r.differs, &r.arena, &r.oom);
     if (!ok || r.oom) vy_fail_oom(p->module);
     ok = ok && !r.oom && (!any || rebuild(&r, p));
     c->changed |= any;

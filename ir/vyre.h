@@ -416,6 +416,7 @@ typedef struct vy_opt_options {
     bool registers; // loops over short rows are written out: a device has registers
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
+    bool subgroup_shuffle;  // … and shuffles: runs of equal indices may be added up with them
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;

@@ -86,6 +86,16 @@ double explain_ratio(const vy_explanation *e)
 }
 
 // ----------------------------------------------------------------------------------------- gradients
+// The form in which a workgroup makes an element.
+static void put_tree(const vy_explain_gradient *g, text *out)
+{
+    if (!g->tree) return;
+    if (strcmp(g->tree, g->program) == 0)
+        text_puts(out, ", a workgroup each");
+    else
+        text_printf(out, ", a workgroup where they are few (%s)", g->tree);
+}
+
 static void put_sum(const vy_explain_gradient *g, text *out)
 {
     switch (g->sum) {
@@ -115,9 +125,11 @@ static void put_sum(const vy_explain_gradient *g, text *out)
         break;
     case VY_SUM_GATHER:
         text_printf(out, "gathered: %s sums what reaches each element", g->program);
+        put_tree(g, out);
         break;
     case VY_SUM_BOTH:
         text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
+        put_tree(g, out);
         break;
     }
     if (g->map) text_printf(out, ", of %s", g->map);

@@ -54,7 +54,8 @@ static bool put_gradients(const vy_explanation *e, cJSON *list)
             !json_integer(o, "places", g->places) || !json_string(o, "start", g->start) ||
             !json_string(o, "variable", g->variable) || !put_line(o, "line", g->line) ||
             !json_string(o, "program", g->program) || !json_string(o, "map", g->map) ||
-            !json_string(o, "why", g->why) || !put_line(o, "why_line", g->why_line))
+            !json_string(o, "why", g->why) || !put_line(o, "why_line", g->why_line) ||
+            !json_string(o, "tree", g->tree))
             return false;
     }
     return list != NULL;

@@ -231,6 +231,7 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
         for_eval ? 0 : target.enabled | (device ? vkrt_device_features(c->gpu->device) : 0);
     *opt = (vy_opt_options){.level = o->level,
                             .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                            .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
                             .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                             .registers = device != NULL,
                             .chunk = choose_chunk(device, data),

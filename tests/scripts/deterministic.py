@@ -56,6 +56,10 @@ PROGRAMS = {
     "matmul": ("program p(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, K: u32, N: u32)"
                " WG over(i: M, j: N) { c[i, j] = sum(k in 0..K: a[i, k] * b[k, j]); }",
                "--wrt a,b --in a[19,23]=normal:0:1:1 --in b[23,70]=normal:0:1:2", True),
+    # a workgroup for each element
+    "channels": ("program p(b: in f32[O], x: in f32[O, M, N], y: out f32[O, M, N], O: u32, M: u32, N: u32)"
+                 " WG over(o: O, i: M, j: N) { y[o, i, j] = x[o, i, j] * b[o] * b[o]; }",
+                 "--wrt b --in b=1,2,3 --in x[3,17,70]=normal:0:1:1", True),
     "f16": ("program p(w: in f16[M], idx: in u32[N], x: in f16[N], y: out f16[N], N: u32, M: u32)"
             " WG over(i: N) { y[i] = w[idx[i]] * x[i]; }",
             "--wrt w --in w[37]=ones --in idx[3000]=cycle:37 --in x=normal:0:1:1", False),
@@ -101,6 +105,7 @@ PROGRAMS = {
 }
 
 
+PROGRAMS["scalar_lanes"] = (PROGRAMS["scalar"][0], "--accumulate gather " + PROGRAMS["scalar"][1], True)
 for _name, (_, _of, _exact) in list(PROGRAMS.items()):
     if not PROGRAMS[_name][0]:
         PROGRAMS[_name] = (PROGRAMS[_of][0], "--accumulate atomic " + PROGRAMS[_of][1], _exact)

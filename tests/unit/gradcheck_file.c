@@ -242,7 +242,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
     vy_opt_options o = {.level = level};
     if (as_run && level == 1) o.chunk = 3;
     if (as_run && level == 2) o.lanes = 8;
-    if (as_run && level == 3) o.subgroup_add = o.subgroup_types = true;
+    if (as_run && level == 3) o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = true;
     if (vy_optimize(m, &o) && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,
              vy_module_diag(m)->code);

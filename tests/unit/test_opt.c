@@ -332,11 +332,11 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    // Each pass has a test; three run on request (test_flags, text/opt/fast_math, text/opt/rows).
+    // Each pass has a test; four have others (test_flags, text/opt/fast_math, rows, combine).
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = strcmp(name, "chunk") == 0 || strcmp(name, "algebra") == 0 ||
-                     strcmp(name, "registers") == 0;
+                     strcmp(name, "registers") == 0 || strcmp(name, "combine") == 0;
         for (size_t k = 0; k < COUNT(ones); k++)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
@@ -994,10 +994,11 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,         "cleanup",   "dce",  "forward", "unroll",
-                                         "scalarise",  "ifconvert", "licm", "dse",     "arrays",
-                                         "guards",     "owner",     "once", "promote", "fuse",
-                                         "accumulate", "rows", "fuse_loops"};
+    static const char *const passes[] = {NULL,     "cleanup",   "dce",       "forward",
+                                         "unroll", "scalarise", "ifconvert", "licm",
+                                         "dse",    "arrays",    "guards",    "owner",
+                                         "once",   "promote",   "fuse",      "accumulate",
+                                         "rows",   "fuse_loops"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
