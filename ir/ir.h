@@ -412,6 +412,7 @@ bool vy_pass_algebra(vy_program *p, vy_pass_context *c);   // inexact rules, if 
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
 bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every iteration sets alike
 bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
+bool vy_pass_coarsen(vy_program *p, vy_pass_context *c); // options->coarsen elements each
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
 bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
 bool vy_pass_once(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_ONCE

@@ -38,6 +38,7 @@ static const struct {
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
     {"once",      vy_pass_once,      1}, // of what is owned
+    {"coarsen",   vy_pass_coarsen,   2}, // copies flagged accesses
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
     {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
 };

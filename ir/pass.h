@@ -78,6 +78,8 @@ bool vy_id_int(const vy_program *p, uint32_t id, int64_t *out);
 
 // Could a program tell the size of its workgroups: no domain, a built-in, shared memory, a barrier?
 bool vy_sees_workgroup(const vy_program *p);
+// The workgroup of a program that names none.
+void vy_default_workgroup(vy_program *p);
 // Workgroups whose rows fill `lanes`, where the program cannot tell (reshape.c).
 void vy_reshape(vy_program *p, uint32_t lanes);
 

@@ -66,7 +66,7 @@ bool optimizer_request(command *c, bool for_eval, const struct binding *data, vy
                        vy_diag *d);
 // Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
 // be run with; NULL: anything.
-bool optimize(command *c, vy_module *m, bool for_eval, const struct binding *data, vy_diag *d);
+bool optimize(command *c, vy_module *m, bool for_eval, struct binding *data, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

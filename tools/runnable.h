@@ -29,6 +29,10 @@ bool runnable_default_of(runnable r, vy_buffer b);
 uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
                         const vy_dim_state *states, const vy_program **worst, bool *complete);
 
+// How far the domain of `p` extends along an axis, at least, in all that it dispatches; -1: that is not known.
+int64_t runnable_extent(runnable r, const vy_program *p, uint32_t axis, const int64_t *dims,
+                        const vy_dim_state *states);
+
 // Do the rows of all workgroups that it dispatches fill `lanes`?
 bool runnable_rows_fill(runnable r, uint32_t lanes);
 

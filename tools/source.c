@@ -217,6 +217,27 @@ static uint32_t choose_chunk(const vkrt_device_info *device, const binding *data
     return complete && most <= device->loop_turn_limit / 4 ? 0 : 8;
 }
 
+// At launch, for the optimiser.  What only the run decides may be short: such a domain stays as it is.
+static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
+{
+    const binding *data = user;
+    const int64_t n = runnable_extent(data->what, p, axis, data->dims, data->dim_states);
+    return n < 0 ? 1 : n;
+}
+
+// Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is what
+// fits registers.  Other devices hide latency by invocations, so they keep more of them.
+static void choose_coarsening(const command *c, const vkrt_device_info *device,
+                              const binding *data, vy_opt_options *opt)
+{
+    const bool cpu = device && device->loop_turn_limit;
+    opt->coarsen = (uint32_t)(c->o.coarsen < UINT16_MAX ? c->o.coarsen : UINT16_MAX);
+    if (data) opt->extent = extent_at_launch;
+    if (c->o.coarsen || !device || !data) return;
+    opt->coarsen = cpu ? 40 : 16;
+    opt->invocations = cpu ? 256 : 65536;
+}
+
 bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_options *opt,
                        vy_diag *d)
 {
@@ -238,16 +259,18 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
                             .unchecked = o->unchecked && !for_eval,
                             .dump_after = o->dump_after,
                             .dump = dump,
-                            .user = c};
+                            .user = (void *)data};
+    choose_coarsening(c, device, data, opt);
     return true;
 }
 
-bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_diag *d)
+bool optimize(command *c, vy_module *m, bool for_eval, binding *data, vy_diag *d)
 {
     vy_opt_options opt;
     if (!optimizer_request(c, for_eval, data, &opt, d)) return false;
     progress_begin(c, "optimising");
     const bool ok = vy_optimize(m, &opt);
     progress_end();
-    return ok || take_diag(m, d);
+    if (!ok) return take_diag(m, d);
+    return !data || binding_refresh(data, d);
 }
