@@ -43,7 +43,7 @@ static const double least_gain = 0.75, per_axis = 1.05;
 typedef struct part {
     double cost;
     uint32_t code, blocks;
-    uint32_t carried; // most at a time
+    uint32_t carried; // by a loop, most: those outside carry what it ends with
     uint32_t body;    // of an innermost loop, most
 } part;
 
@@ -57,6 +57,7 @@ typedef struct coarsen {
     part parts[MASKS];
     uint8_t masks[MASKS];
     uint32_t mask_count, axes;
+    bool chunked;
     int64_t extent[VY_ALONG_AXES]; // -1: not known
     bool suits[VY_ALONG_AXES];
     uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
@@ -96,22 +97,25 @@ static bool memory_suits(const vy_program *p, uint8_t *use)
 
 static bool program_suits(const vy_program *p)
 {
-    bool loops = false;
     if (vy_sees_workgroup(p)) return false; // or has no domain
-    for (uint32_t id = 1; id < p->insts.count; id++) {
+    for (uint32_t id = 1; id < p->insts.count; id++)
         if (!inst_suits(p, id)) return false;
-        loops |= vy_is_loop((vy_op)p->insts.data[id].op);
-    }
-    return loops;
+    return true;
 }
 
-// Variables that decide how loops go, or whose extent no value gives, are left alone.
-static bool find_axes(coarsen *c)
+static bool has_loops(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_is_loop((vy_op)p->insts.data[id].op)) return true;
+    return false;
+}
+
+// False: memory.  Variables that decide how loops go, or whose extent no value gives, are left alone.
+static bool find_axes(coarsen *c, bool *found)
 {
     const vy_program *p = c->p;
     const uint32_t *classes = vy_dim_classes(p, &c->arena);
     uint8_t decides = 0;
-    bool any = false;
     if (!classes) return false;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_is_loop((vy_op)p->insts.data[id].op)) decides |= c->along.route[id];
@@ -123,9 +127,9 @@ static bool find_axes(coarsen *c)
                                             : -1;
         c->suits[k] = !(decides >> k & 1) && vy_axis_has_extent(p, axis, classes);
         c->factor[k] = c->best[k] = 1;
-        any |= c->suits[k];
+        *found |= c->suits[k];
     }
-    return any;
+    return true;
 }
 
 // --------------------------------------------------------------------------------------- costs
@@ -195,15 +199,13 @@ static void add_up(coarsen *c)
             c->turns[id] = reached(c, id) * (vy_is_loop(op) ? turns_of(p, id) : 1);
         if (vy_is_loop(op)) {
             innermost = id;
-            for (uint32_t m = 0; m < MASKS; m++) body[m] = 0;
+            for (uint32_t m = 0; m < MASKS; m++) body[m] = carried[m] = 0;
         } else if (op == VY_OP_CARRY) {
             at->cost += CARRY * c->turns[c->s.parent[id]];
             if (++carried[mask] > at->carried) at->carried = carried[mask];
         } else if (op == VY_OP_ENDLOOP) {
             const uint32_t loop = c->s.partner[id];
-            const uint32_t n = i->nargs - vy_next_arg(p, loop);
             c->parts[0].cost += TURN * c->turns[loop];
-            for (uint32_t k = 0; k < n; k++) carried[c->along.of[loop + 1 + k]]--;
             for (uint32_t m = 0; m < MASKS && innermost == loop; m++)
                 if (body[m] > c->parts[m].body) c->parts[m].body = body[m];
         }
@@ -266,7 +268,7 @@ static double cost(const coarsen *c)
         body += (uint64_t)at->body * times;
     }
     if (all > 1 && (code > MAX_CODE || blocks > MAX_BLOCKS || carried > MAX_CARRIED ||
-                    (c->options->chunk > 1 && body > MAX_CHUNK) || !enough_invocations(c)))
+                    (c->chunked && body > MAX_CHUNK) || !enough_invocations(c)))
         return -1;
     return sum / all * waste(c);
 }
@@ -294,53 +296,83 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
     c->factor[axis] = 1;
 }
 
-// False: memory.  *any: there is something to do.
-static bool choose(coarsen *c, bool *any)
+// False: memory.  *any: there is a variable to look at.
+static bool prepare(coarsen *c, bool *any)
 {
     uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
     bool settled;
     c->turns = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->turns);
     if (!use || !c->turns || !vy_structure_make(c->p, &c->s)) return false;
     if (!memory_suits(c->p, use)) return true;
-    if (!vy_along_make(&c->along, c->p, &c->s, &c->arena, &settled)) return false;
-    if (!settled || !find_axes(c)) return true;
-    add_up(c);
-    const double plain = cost(c);
-    c->best_cost = plain * least_gain;
-    search(c, 0, 0);
-    for (uint32_t k = 0; k < c->axes; k++) *any |= c->best[k] > 1;
-    return true;
+    return vy_along_make(&c->along, c->p, &c->s, &c->arena, &settled) &&
+           (!settled || find_axes(c, any));
 }
 
-static bool one_program(coarsen *c, vy_program *p, bool *any)
+static void choose(coarsen *c)
 {
-    if (!choose(c, any)) {
-        vy_fail_oom(p->module);
-        return false;
+    c->chunked = vy_is_chunked(c->p, c->options);
+    add_up(c);
+    c->best_cost = cost(c) * least_gain;
+    search(c, 0, 0);
+}
+
+// For tests: as many as possible, whatever they save.
+static void choose_all(coarsen *c)
+{
+    uint32_t all = 1;
+    for (uint32_t k = 0; k < c->axes; k++) {
+        const uint32_t n = vy_axis_constant(c->p, c->along.first + k), f = c->options->coarsen;
+        if (!c->suits[k] || n == 1 || all * f > 64) continue;
+        c->best[k] = n && n < f ? n : f;
+        all *= c->best[k];
     }
+}
+
+static bool rewrite(coarsen *c, vy_program *p, bool *changed)
+{
     // From the last: the numbers of those before stay.
-    for (uint32_t k = c->axes; *any && k-- > 0;)
-        if (c->best[k] > 1 && !vy_jam(p, c->along.first + k, c->best[k])) return false;
-    if (!*any || p->has_workgroup) return true;
+    for (uint32_t k = c->axes; k-- > 0;) {
+        if (c->best[k] < 2) continue;
+        *changed = true;
+        if (!vy_jam(p, c->along.first + k, c->best[k])) return false;
+    }
+    if (!*changed || p->has_workgroup) return true;
     vy_default_workgroup(p);
     vy_reshape(p, c->options->lanes);
     return true;
 }
 
-bool vy_pass_coarsen(vy_program *p, vy_pass_context *context)
+static bool coarsen_by(vy_program *p, const vy_opt_options *options, void (*chosen)(coarsen *c),
+                       bool *changed)
 {
-    if (!context->options || context->options->coarsen < 2 || !program_suits(p)) return true;
     coarsen *c = vy_realloc(NULL, sizeof *c);
     if (!c) {
         vy_fail_oom(p->module);
         return false;
     }
-    bool any = false;
-    *c = (coarsen){.p = p, .options = context->options};
-    const bool ok = one_program(c, p, &any);
-    context->changed |= any;
+    *c = (coarsen){.p = p, .options = options};
+    bool any = false, ok = prepare(c, &any);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok && any) {
+        chosen(c);
+        ok = rewrite(c, p, changed);
+    }
     vy_structure_free(&c->s);
     vy_arena_free(&c->arena);
     vy_free(c);
     return ok;
+}
+
+bool vy_pass_coarsen(vy_program *p, vy_pass_context *c)
+{
+    const vy_opt_options *o = c->options;
+    if (!o || o->coarsen < 2 || !program_suits(p) || !has_loops(p)) return true;
+    return coarsen_by(p, o, choose, &c->changed);
+}
+
+bool vy_coarsen_all(vy_program *p, uint32_t factor)
+{
+    bool changed = false;
+    const vy_opt_options o = {.coarsen = factor};
+    return !program_suits(p) || coarsen_by(p, &o, choose_all, &changed);
 }

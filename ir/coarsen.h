@@ -31,4 +31,7 @@ uint32_t vy_axis_constant(const vy_program *p, uint32_t axis);
 // jam.c: `factor` invocations along `axis` become one.  False: the module's diag.
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor);
 
+// coarsen.c, for tests: `factor` along every variable that can be, whatever it costs.
+bool vy_coarsen_all(vy_program *p, uint32_t factor);
+
 #endif

@@ -411,6 +411,8 @@ typedef struct vy_opt_options {
     bool fast_math; // rules that give up exactness
     bool unchecked; // drop range guards
     uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    // … Do the loops of `p` take so few turns, in every launch, that it needs none?  NULL: nobody knows.
+    bool (*few_turns)(void *user, const vy_program *p);
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
     uint32_t coarsen; // most elements of its domain that one invocation makes, where that saves loads

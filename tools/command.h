@@ -11,6 +11,8 @@
 
 typedef struct gpu gpu; // gpu.h
 
+struct binding; // bind.h
+
 typedef struct command {
     options o;
     text contents;      // of the file
@@ -23,6 +25,7 @@ typedef struct command {
     text out;    // goes to stdout when everything went well
     outputs files;     // the same for files
     gpu *gpu;          // once opened
+    const struct binding *launch; // while the optimiser runs: what its result will be run with, or NULL
     bool color;        // of stderr
     const char *about; // the file that `contents` and places are of, where it is not o.file
     int status;        // of a run without error; STATUS_CHECK: `check` found a fault
@@ -41,7 +44,6 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
-struct binding;                           // bind.h
 
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);

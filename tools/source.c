@@ -203,25 +203,30 @@ static bool known_pass(const char *name, vy_diag *d)
     return ok;
 }
 
-// How many iterations a turn of an innermost loop gets, for a driver that counts turns (vkrt.h).  It costs
-// twice the time where loops are short, so not where the data stays far below the limit.
-static uint32_t choose_chunk(const vkrt_device_info *device, const binding *data)
+static const vkrt_device_info *opened(const command *c)
 {
-    const vy_program *worst;
-    bool complete = false;
-    if (!device || !device->loop_turn_limit) return 0;
-    const uint64_t most = data ? runnable_turns(data->what, data->values, data->dims,
-                                                data->dim_states, &worst, &complete)
-                               : 0;
-    // The last, failing test of a loop counts too, and loops may run no iteration at all.
-    return complete && most <= device->loop_turn_limit / 4 ? 0 : 8;
+    return c->gpu && c->gpu->device ? vkrt_device_get_info(c->gpu->device) : NULL;
 }
 
-// At launch, for the optimiser.  What only the run decides may be short: such a domain stays as it is.
+// Several iterations in a turn cost twice the time where loops are short, so not where the data stays
+// far below the limit.  The last, failing test of a loop counts too, and loops may run no iteration at all.
+static bool few_turns(void *user, const vy_program *p)
+{
+    const command *c = user;
+    const vkrt_device_info *device = opened(c);
+    bool complete;
+    if (!device || !c->launch) return false;
+    const launch_values values = binding_values(c->launch);
+    const uint64_t most = runnable_program_turns(c->launch->what, p, &values, &complete);
+    return complete && most <= device->loop_turn_limit / 4;
+}
+
+// At launch.  What only the run decides may be short: such a domain stays as it is.
 static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
 {
-    const binding *data = user;
-    const int64_t n = runnable_extent(data->what, p, axis, data->dims, data->dim_states);
+    const command *c = user;
+    const launch_values values = binding_values(c->launch);
+    const int64_t n = runnable_extent(c->launch->what, p, axis, &values);
     return n < 0 ? 1 : n;
 }
 
@@ -244,7 +249,7 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
     const vkrt_device_info *device =
-        c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
+        for_eval ? NULL : opened(c);
     // Subgroup arithmetic: what was enabled, and what the device that will run it has.
     vy_spirv_options target;
     if (!spirv_options(c, &target, d)) return false;
@@ -253,13 +258,15 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
     *opt = (vy_opt_options){.level = o->level,
                             .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
                             .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
-                            .chunk = choose_chunk(device, data),
+                            .chunk = device && device->loop_turn_limit ? 8 : 0,
+                            .few_turns = few_turns,
                             .lanes = device && device->loop_turn_limit ? device->subgroup_size : 0,
                             .fast_math = o->fast_math && !for_eval,
                             .unchecked = o->unchecked && !for_eval,
                             .dump_after = o->dump_after,
                             .dump = dump,
-                            .user = (void *)data};
+                            .user = c};
+    c->launch = data;
     choose_coarsening(c, device, data, opt);
     return true;
 }

@@ -307,10 +307,11 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    // Each pass has a test; two run on request (test_flags, text/opt/fast_math).
+    // Each pass has a test; three run on request (test_flags, text/opt/fast_math, text/opt/coarsen).
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
-        bool found = strcmp(name, "chunk") == 0 || strcmp(name, "algebra") == 0;
+        bool found = strcmp(name, "chunk") == 0 || strcmp(name, "algebra") == 0 ||
+                     strcmp(name, "coarsen") == 0;
         for (size_t k = 0; k < COUNT(ones); k++)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
