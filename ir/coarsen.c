@@ -37,6 +37,7 @@ enum {
     ROW = 8,           // invocations that a device runs side by side, at least
     MASKS = 1 << VY_ALONG_AXES,
 };
+enum { WRITE = 12 }; // and as much again where an `if` guards it
 static const double least_gain = 0.75, per_axis = 1.05;
 
 // Of the instructions that differ along the same variables.
@@ -61,8 +62,10 @@ typedef struct coarsen {
     int64_t extent[VY_ALONG_AXES]; // -1: not known
     bool suits[VY_ALONG_AXES];
     uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
-    double best_cost;
+    double best_cost, written; // how often anything is stored
 } coarsen;
+
+static bool op_writes(vy_op op) { return vy_op_infos[op].effect == VY_WRITE; }
 
 // -------------------------------------------------------------------------------- which programs
 static bool inst_suits(const vy_program *p, uint32_t id)
@@ -153,7 +156,7 @@ static double cost_of(const vy_inst *i)
     case VY_OP_FMA: return 1;
     default: break;
     }
-    if (vy_op_infos[op].effect == VY_WRITE) return 12;
+    if (op_writes(op)) return WRITE;
     if (vy_is_marker(op)) return 0;
     return vy_op_infos[op].form == VY_FORM_CALL && !whole ? 6 : 1;
 }
@@ -171,7 +174,7 @@ static double turns_of(const vy_program *p, uint32_t loop)
 
 static uint32_t blocks_of(const vy_inst *i)
 {
-    if (vy_op_infos[i->op].effect == VY_WRITE) return 2;
+    if (op_writes((vy_op)i->op)) return 2;
     return i->op == VY_OP_IF || (i->op == VY_OP_LOAD && !(i->flags & VY_FLAG_INRANGE)) ? 2 : 0;
 }
 
@@ -185,16 +188,17 @@ static void add_up(coarsen *c)
 {
     const vy_program *p = c->p;
     uint32_t carried[MASKS] = {0}, body[MASKS] = {0}, innermost = 0;
-    enum { TURN = 6, CARRY = 2 };
+    enum { CARRY = 2 }; // what a turn itself costs was seen to save nothing
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         const vy_op op = (vy_op)i->op;
         const uint8_t mask = c->along.of[id];
         part *at = &c->parts[mask];
         at->cost += cost_of(i) * reached(c, id);
+        c->written += op_writes(op) ? reached(c, id) : 0;
         at->code++;
         at->blocks += blocks_of(i);
-        body[mask] += vy_op_infos[op].effect == VY_WRITE ? 4 : 1;
+        body[mask] += op_writes(op) ? 4 : 1;
         if (vy_op_opens(op))
             c->turns[id] = reached(c, id) * (vy_is_loop(op) ? turns_of(p, id) : 1);
         if (vy_is_loop(op)) {
@@ -205,7 +209,6 @@ static void add_up(coarsen *c)
             if (++carried[mask] > at->carried) at->carried = carried[mask];
         } else if (op == VY_OP_ENDLOOP) {
             const uint32_t loop = c->s.partner[id];
-            c->parts[0].cost += TURN * c->turns[loop];
             for (uint32_t m = 0; m < MASKS && innermost == loop; m++)
                 if (body[m] > c->parts[m].body) c->parts[m].body = body[m];
         }
@@ -270,6 +273,7 @@ static double cost(const coarsen *c)
     if (all > 1 && (code > MAX_CODE || blocks > MAX_BLOCKS || carried > MAX_CARRIED ||
                     (c->chunked && body > MAX_CHUNK) || !enough_invocations(c)))
         return -1;
+    sum += WRITE * c->written * (all - 1);
     return sum / all * waste(c);
 }
 
