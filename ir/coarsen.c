@@ -29,12 +29,12 @@
 
 enum {
     MAX_AXES = 3,
-    MAX_CARRIED = 40,  // values that loops carry at a time
-    MAX_CODE = 4096,   // instructions
-    MAX_BLOCKS = 128,  // basic blocks
-    MAX_CHUNK = 88,    // LARGEST_BODY of `chunk`, less what closes the loop
-    SOME_TURNS = 64,   // of a loop whose bounds are no constants
-    ROW = 8,           // invocations that a device runs side by side, at least
+    MAX_CARRIED = 40, // values that loops carry at a time
+    MAX_CODE = 4096,  // instructions
+    MAX_BLOCKS = 128, // basic blocks
+    MAX_CHUNK = 88,   // LARGEST_BODY of `chunk`, less what closes the loop
+    SOME_TURNS = 64,  // of a loop whose bounds are no constants
+    ROW = 8,          // invocations that a device runs side by side, at least
     MASKS = 1 << VY_ALONG_AXES,
 };
 enum { WRITE = 12 }; // and as much again where an `if` guards it
@@ -199,8 +199,7 @@ static void add_up(coarsen *c)
         at->code++;
         at->blocks += blocks_of(i);
         body[mask] += op_writes(op) ? 4 : 1;
-        if (vy_op_opens(op))
-            c->turns[id] = reached(c, id) * (vy_is_loop(op) ? turns_of(p, id) : 1);
+        if (vy_op_opens(op)) c->turns[id] = reached(c, id) * (vy_is_loop(op) ? turns_of(p, id) : 1);
         if (vy_is_loop(op)) {
             innermost = id;
             for (uint32_t m = 0; m < MASKS; m++) body[m] = carried[m] = 0;

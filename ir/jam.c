@@ -2,7 +2,7 @@
 // jam.c: `factor` invocations along one domain variable become one: unroll and jam.
 //
 //   over(i: M, k: K)                           over(i: (M + 1) / 2, k: K)
-//   for j in 0..N {                            i_0 = 2i; inside = 2i + 1 < M; i_1 = min(2i + 1, M − 1)
+//   for j in 0..N {                            i_0 = 2i; inside = 1 ≤ M − 1 − 2i; i_1 = min(2i + 1, M − 1)
 //     s += a[i, j] * b[k, j]          →        for j in 0..N {
 //   }                                            v = b[k, j]; s_0 += a[i_0, j] * v; s_1 += a[i_1, j] * v
 //   c[i, k] = s                                }
@@ -33,9 +33,9 @@ typedef struct jam {
     uint32_t axis, factor;
     uint8_t bit;
     const uint32_t *classes; // of dimensions
-    uint32_t *map;    // [copy * instructions + id]
-    uint32_t *at;     // by copy: its place along the axis
-    uint32_t *inside; // by copy: is that in the domain?  0: always
+    uint32_t *map;           // [copy * instructions + id]
+    uint32_t *at;            // by copy: its place along the axis
+    uint32_t *inside;        // by copy: is that in the domain?  0: always
     vy_id_vec waiting, args, out;
     bool oom;
 } jam;
@@ -53,7 +53,8 @@ uint32_t vy_axis_buffer(const vy_program *p, uint32_t axis, const uint32_t *clas
 uint32_t vy_axis_constant(const vy_program *p, uint32_t axis)
 {
     const vy_dim_node *d = &p->dims.data[p->overs.data[axis].extent.id];
-    return d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX ? (uint32_t)d->value : 0;
+    return d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX ? (uint32_t)d->value
+                                                                            : 0;
 }
 
 static bool is_scalar(const vy_program *p, const vy_dim_node *d)
@@ -110,10 +111,11 @@ static void find_places(jam *j)
     if (whole == f) first = vy_int(b, VY_U32, 0), m = one;
     for (uint32_t q = 0; q < f && !vy_builder_failed(b); q++) {
         vy_value by = vy_int(b, VY_U32, q);
-        vy_value at = vy_add(b, first, last ? vy_mul(b, m, by) : by);
+        if (last) by = vy_mul(b, m, by);
+        vy_value at = vy_add(b, first, by);
         j->inside[q] = 0;
-        if (q && !(whole && whole % f == 0)) {
-            j->inside[q] = vy_lt(b, at, n).id;
+        if (q && !(whole && whole % f == 0)) { // the sum may wrap, this difference cannot
+            j->inside[q] = vy_le(b, by, vy_sub(b, top, first)).id;
             at = vy_min(b, at, top);
         }
         j->at[q] = at.id;
@@ -128,7 +130,10 @@ static bool differs(const jam *j, uint32_t id)
     return ((VY_IS_LEAF(id) ? vy_along_leaf(&j->along, id) : j->along.of[id]) & j->bit) != 0;
 }
 
-static uint32_t *map_of(const jam *j, uint32_t q) { return j->map + (size_t)q * j->old->insts.count; }
+static uint32_t *map_of(const jam *j, uint32_t q)
+{
+    return j->map + (size_t)q * j->old->insts.count;
+}
 
 static uint32_t get(const jam *j, uint32_t q, uint32_t id)
 {

@@ -6,7 +6,7 @@
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
 // throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
-// build it; `guards`, `owner` and `once` only set flags, which `chunk` copies.
+// build it; `guards`, `owner` and `once` only set flags, which `coarsen` and `chunk` copy.
 // clang-format off
 static const struct {
     const char *name;

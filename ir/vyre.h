@@ -415,8 +415,9 @@ typedef struct vy_opt_options {
     bool (*few_turns)(void *user, const vy_program *p);
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
-    uint32_t coarsen; // most elements of its domain that one invocation makes, where that saves loads
-                      // (ir/coarsen.c); 0: 1
+    uint32_t
+        coarsen; // most elements of its domain that one invocation makes, where that saves loads
+                 // (ir/coarsen.c); 0: 1
     uint64_t invocations; // … as long as a domain keeps so many
     // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not known, and
     // thought to be far.  NULL: nothing is known.

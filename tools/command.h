@@ -23,9 +23,10 @@ typedef struct command {
     uint32_t
         storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
     text out;    // goes to stdout when everything went well
-    outputs files;     // the same for files
-    gpu *gpu;          // once opened
-    const struct binding *launch; // while the optimiser runs: what its result will be run with, or NULL
+    outputs files; // the same for files
+    gpu *gpu;      // once opened
+    const struct binding
+        *launch;       // while the optimiser runs: what its result will be run with, or NULL
     bool color;        // of stderr
     const char *about; // the file that `contents` and places are of, where it is not o.file
     int status;        // of a run without error; STATUS_CHECK: `check` found a fault

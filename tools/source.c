@@ -231,11 +231,11 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
 }
 
 // Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is what
-// fits registers.  Other devices hide latency by invocations, so they keep more of them.
-static void choose_coarsening(const command *c, const vkrt_device_info *device,
-                              const binding *data, vy_opt_options *opt)
+// fits registers.  GPUs hide latency by invocations, so they keep more of them.
+static void choose_coarsening(const command *c, const vkrt_device_info *device, const binding *data,
+                              vy_opt_options *opt)
 {
-    const bool cpu = device && device->loop_turn_limit;
+    const bool cpu = device && strcmp(device->type, "CPU") == 0;
     opt->coarsen = (uint32_t)(c->o.coarsen < UINT16_MAX ? c->o.coarsen : UINT16_MAX);
     if (data) opt->extent = extent_at_launch;
     if (c->o.coarsen || !device || !data) return;
@@ -248,8 +248,7 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
-    const vkrt_device_info *device =
-        for_eval ? NULL : opened(c);
+    const vkrt_device_info *device = for_eval ? NULL : opened(c);
     // Subgroup arithmetic: what was enabled, and what the device that will run it has.
     vy_spirv_options target;
     if (!spirv_options(c, &target, d)) return false;
