@@ -124,7 +124,7 @@ static void split(chunk *c, uint32_t loop)
 bool vy_pass_chunk(vy_program *p, vy_pass_context *context)
 {
     chunk c = {.old = p, .factor = context->options ? context->options->chunk : 0};
-    if (c.factor < 2) return true;
+    if (!vy_is_chunked(p, context->options)) return true;
     c.map = vy_realloc(NULL, p->insts.count * sizeof *c.map);
     bool ok = c.map && vy_structure_make(p, &c.s);
     if (!ok) vy_fail_oom(p->module);

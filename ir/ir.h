@@ -411,11 +411,12 @@ bool vy_pass_guards(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_INRA
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);    // inexact rules, if fast_math
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c); // neighbouring loops over one range
-bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every iteration sets alike
-bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
-bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
-bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED
-bool vy_pass_once(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_ONCE
+bool vy_pass_settle(vy_program *p, vy_pass_context *c);  // results that every iteration sets alike
+bool vy_pass_order(vy_program *p, vy_pass_context *c);   // values stand where they are used
+bool vy_pass_coarsen(vy_program *p, vy_pass_context *c); // options->coarsen elements each
+bool vy_pass_chunk(vy_program *p, vy_pass_context *c);   // options->chunk iterations per turn
+bool vy_pass_owner(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_OWNED
+bool vy_pass_once(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_ONCE
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c); // local arrays → values
 bool vy_pass_reduce(vy_program *p, vy_pass_context *c);    // one atomic addition per subgroup
 bool vy_pass_combine(vy_program *p, vy_pass_context *c);   // … and index

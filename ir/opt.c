@@ -6,7 +6,7 @@
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
 // throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
-// build it; `guards`, `owner` and `once` only set flags, which `chunk` copies.
+// build it; `guards`, `owner` and `once` only set flags, which `coarsen` and `chunk` copy.
 // clang-format off
 static const struct {
     const char *name;
@@ -41,6 +41,7 @@ static const struct {
     {"guards",    vy_pass_guards,    1},
     {"owner",     vy_pass_owner,     1},
     {"once",      vy_pass_once,      1}, // of what is owned
+    {"coarsen",   vy_pass_coarsen,   2}, // copies flagged accesses
     {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
     {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
     {"combine",   vy_pass_combine,   1}, // the same; of what is left

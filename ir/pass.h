@@ -78,8 +78,16 @@ bool vy_loop_never(vy_type t, const vy_scalar *from, const vy_scalar *to);
 // Integer constant as a signed 64-bit number; false if `id` is none or it does not fit.
 bool vy_id_int(const vy_program *p, uint32_t id, int64_t *out);
 
+// Does `chunk` work on the loops of the program?
+static inline bool vy_is_chunked(const vy_program *p, const vy_opt_options *o)
+{
+    return o && o->chunk > 1 && !(o->few_turns && o->few_turns(o->user, p));
+}
+
 // Could a program tell the size of its workgroups: no domain, a built-in, shared memory, a barrier?
 bool vy_sees_workgroup(const vy_program *p);
+// The workgroup of a program that names none.
+void vy_default_workgroup(vy_program *p);
 // Workgroups whose rows fill `lanes`, where the program cannot tell (reshape.c).
 void vy_reshape(vy_program *p, uint32_t lanes);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // rebuild.c: how builders and programs begin, end and are copied.
 #include "build.h"
+#include "pass.h"
 
 #include <assert.h>
 #include <string.h>
@@ -212,7 +213,7 @@ void vy_program_abandon(vy_builder *b)
     builder_free(b);
 }
 
-static void default_workgroup(vy_program *p)
+void vy_default_workgroup(vy_program *p)
 {
     static const uint32_t by_rank[4][3] = {{64, 1, 1}, {64, 1, 1}, {8, 8, 1}, {4, 4, 4}};
     uint32_t rank = p->overs.count < 3 ? p->overs.count : 3;
@@ -224,7 +225,7 @@ vy_program *vy_program_end(vy_builder *b)
     if (!b) return NULL;
     vy_module *m = b->m;
     vy_control_end(b);
-    default_workgroup(b->p);
+    vy_default_workgroup(b->p);
     vy_program *p = vy_rebuild_end(b);
     if (!p) return NULL;
     vy_pass_context c = {0};

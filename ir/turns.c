@@ -74,6 +74,9 @@ static interval combine(vy_op op, interval x, interval y, vy_type type)
         wraps = x.low < 0 || y.low <= 0;
         if (!wraps) r.low = x.low / y.high, r.high = x.high / y.low;
         break;
+    case VY_OP_MAX:
+        r.low = x.low > y.low ? x.low : y.low, r.high = x.high > y.high ? x.high : y.high;
+        break;
     case VY_OP_MIN:
         r.low = x.low < y.low ? x.low : y.low, r.high = x.high < y.high ? x.high : y.high;
         break;

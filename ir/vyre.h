@@ -411,9 +411,18 @@ typedef struct vy_opt_options {
     bool fast_math; // rules that give up exactness
     bool unchecked; // drop range guards
     uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
+    // … Do the loops of `p` take so few turns, in every launch, that it needs none?  NULL: nobody knows.
+    bool (*few_turns)(void *user, const vy_program *p);
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
     bool registers; // loops over short rows are written out: a device has registers
+    uint32_t
+        coarsen; // most elements of its domain that one invocation makes, where that saves loads
+                 // (ir/coarsen.c); 0: 1
+    uint64_t invocations; // … as long as a domain keeps so many
+    // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not known, and
+    // thought to be far.  NULL: nothing is known.
+    int64_t (*extent)(void *user, const vy_program *p, uint32_t axis);
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
     bool subgroup_shuffle;  // … and shuffles: runs of equal indices may be added up with them

@@ -69,6 +69,13 @@ spec *specs_find(const specs *s, const char *name); // NULL: none
 // Lists the parameters.  binding_free in every case.
 bool binding_create(binding *b, runnable what, bool f64, vy_diag *d);
 void binding_free(binding *b);
+// For runnable.h; refers to the binding.
+static inline launch_values binding_values(const binding *b)
+{
+    return (launch_values){b->values, b->lengths, b->groups, b->dims, b->known, b->dim_states};
+}
+// After the program has got dimensions of its own (the optimiser).
+bool binding_refresh(binding *b, vy_diag *d);
 bound_buffer *binding_find(const binding *b, const char *name);
 
 // --set NAME=VALUE

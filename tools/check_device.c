@@ -131,9 +131,9 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     runner r = {0};
     double ms;
     bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
-              optimize(c, g.module, false, NULL, d) && binding_create(&data, g.what, false, d) &&
+              binding_create(&data, g.what, false, d) &&
               binding_derive(&data, &k->start, &k->ct, d) &&
-              binding_create(&first, g.what, false, d) &&
+              optimize(c, g.module, false, &data, d) && binding_create(&first, g.what, false, d) &&
               binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&
               runner_upload(&r, d) && poison(k, &r, d) && runner_run(&r, c, &ms, d) &&
               runner_read(&r, d) && keep(&data, &first) && compare(k, c, own, wide, &data, d) &&

@@ -11,6 +11,8 @@
 
 typedef struct gpu gpu; // gpu.h
 
+struct binding; // bind.h
+
 typedef struct command {
     options o;
     text contents;      // of the file
@@ -21,8 +23,10 @@ typedef struct command {
     uint32_t
         storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
     text out;    // goes to stdout when everything went well
-    outputs files;     // the same for files
-    gpu *gpu;          // once opened
+    outputs files; // the same for files
+    gpu *gpu;      // once opened
+    const struct binding
+        *launch;       // while the optimiser runs: what its result will be run with, or NULL
     bool color;        // of stderr
     const char *about; // the file that `contents` and places are of, where it is not o.file
     int status;        // of a run without error; STATUS_CHECK: `check` found a fault
@@ -41,7 +45,6 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
-struct binding;                           // bind.h
 
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_diag *d);
@@ -66,7 +69,7 @@ bool optimizer_request(command *c, bool for_eval, const struct binding *data, vy
                        vy_diag *d);
 // Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
 // be run with; NULL: anything.
-bool optimize(command *c, vy_module *m, bool for_eval, const struct binding *data, vy_diag *d);
+bool optimize(command *c, vy_module *m, bool for_eval, struct binding *data, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

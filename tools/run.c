@@ -152,8 +152,8 @@ static void warn_of_turns(const command *c, const binding *b)
     const vy_program *worst;
     bool complete;
     if (!device || !device->loop_turn_limit) return;
-    const uint64_t n =
-        runnable_turns(b->what, b->values, b->dims, b->dim_states, &worst, &complete);
+    const launch_values values = binding_values(b);
+    const uint64_t n = runnable_turns(b->what, &values, &worst, &complete);
     if (n > device->loop_turn_limit)
         note(c,
              "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "

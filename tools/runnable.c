@@ -72,41 +72,115 @@ bool runnable_default_of(runnable r, vy_buffer b)
     return info.cls == VY_OUT || (info.cls == VY_INOUT && written(r, b));
 }
 
-// Turns of one dispatch, as far as its scalars are known before the run.
-static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const int64_t *dims,
-                               const vy_dim_state *states)
+// What is known before the run of the program that one dispatch runs.
+typedef struct launch {
+    int64_t *scalars, *dims;
+    vy_dim_state *states;
+    bool *known;
+} launch;
+
+static void launch_free(launch *l)
+{
+    free(l->scalars);
+    free(l->dims);
+    free(l->states);
+    free(l->known);
+}
+
+// False: memory.
+static bool launch_of(launch *l, const vy_pipe_step *s, const vy_program *p, const int64_t *dims,
+                      const vy_dim_state *states)
 {
     const uint32_t n = vy_program_scalar_count(p), m = vy_program_dim_count(p);
-    int64_t *scalars = calloc((size_t)n + m + 1, sizeof *scalars);
-    bool *known = calloc(n + 1, sizeof *known), complete;
-    vy_dim_state *own = calloc(m + 1, sizeof *own);
-    uint64_t turns = 0;
-    for (uint32_t i = 0; i < n && known; i++) {
+    *l = (launch){calloc(n + 1, sizeof *l->scalars), calloc(m + 1, sizeof *l->dims),
+                  calloc(m + 1, sizeof *l->states), calloc(n + 1, sizeof *l->known)};
+    if (!l->scalars || !l->dims || !l->states || !l->known) return false;
+    for (uint32_t i = 0; i < n; i++) {
         const vy_pipe_scalar *from = &s->scalars[i];
-        known[i] = from->kind == VY_PIPE_DIM && states[from->dim.id] == VY_DIM_IS_KNOWN;
-        if (scalars && known[i]) scalars[i] = dims[from->dim.id];
+        l->known[i] = from->kind == VY_PIPE_DIM && states[from->dim.id] == VY_DIM_IS_KNOWN;
+        if (l->known[i]) l->scalars[i] = dims[from->dim.id];
     }
-    if (scalars && known && own) {
-        vy_program_dim_values(p, scalars, known, NULL, NULL, scalars + n, own);
-        turns = vy_program_loop_turns(p, scalars, scalars + n, &complete);
-    }
-    free(scalars);
-    free(known);
-    free(own);
+    vy_program_dim_values(p, l->scalars, l->known, NULL, NULL, l->dims, l->states);
+    return true;
+}
+
+// Turns of one dispatch, as far as its scalars are known before the run.
+static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const int64_t *dims,
+                               const vy_dim_state *states, bool *complete)
+{
+    launch l;
+    *complete = false;
+    const uint64_t turns = launch_of(&l, s, p, dims, states)
+                               ? vy_program_loop_turns(p, l.scalars, l.dims, complete)
+                               : 0;
+    for (uint32_t i = 0; *complete && i < vy_program_scalar_count(p); i++)
+        *complete = l.known[i] || !vy_type_is_integer(vy_program_scalar(p, i).type);
+    launch_free(&l);
     return turns;
 }
 
-uint64_t runnable_turns(runnable r, const int64_t *scalars, const int64_t *dims,
-                        const vy_dim_state *states, const vy_program **worst, bool *complete)
+int64_t runnable_extent(runnable r, const vy_program *p, uint32_t axis, const launch_values *v)
+{
+    const vy_dim extent = vy_program_over(p, axis).extent;
+    int64_t least = INT64_MAX;
+    if (!r.pipeline)
+        return p == r.program && v->states[extent.id] == VY_DIM_IS_KNOWN ? v->dims[extent.id] : -1;
+    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
+        launch l;
+        if (dispatched(r, i) != p) continue;
+        const bool ok = launch_of(&l, vy_pipeline_step(r.pipeline, i), p, v->dims, v->states);
+        const int64_t n = ok && l.states[extent.id] == VY_DIM_IS_KNOWN ? l.dims[extent.id] : -1;
+        launch_free(&l);
+        if (n < least) least = n;
+    }
+    return least == INT64_MAX ? -1 : least;
+}
+
+// Its dimensions are computed again: the optimiser may have given it more.
+static uint64_t program_turns(const vy_program *p, const launch_values *v, bool *complete)
+{
+    const uint32_t m = vy_program_dim_count(p);
+    launch l = {.dims = calloc(m + 1, sizeof *l.dims), .states = calloc(m + 1, sizeof *l.states)};
+    uint64_t turns = 0;
+    *complete = false;
+    if (l.dims && l.states) {
+        vy_program_dim_values(p, v->scalars, v->known, v->lengths, v->groups, l.dims, l.states);
+        turns = vy_program_loop_turns(p, v->scalars, l.dims, complete);
+        for (uint32_t i = 1; i < m; i++) *complete &= l.states[i] == VY_DIM_IS_KNOWN;
+    }
+    launch_free(&l);
+    return turns;
+}
+
+uint64_t runnable_program_turns(runnable r, const vy_program *p, const launch_values *v,
+                                bool *complete)
+{
+    uint64_t most = 0;
+    *complete = r.pipeline || p == r.program; // or it is not launched at all
+    if (!r.pipeline) return *complete ? program_turns(p, v, complete) : 0;
+    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
+        bool known;
+        if (dispatched(r, i) != p) continue;
+        const uint64_t turns =
+            dispatch_turns(vy_pipeline_step(r.pipeline, i), p, v->dims, v->states, &known);
+        *complete &= known; // unless what decides a later dispatch comes from an earlier one
+        if (turns > most) most = turns;
+    }
+    return most;
+}
+
+uint64_t runnable_turns(runnable r, const launch_values *v, const vy_program **worst,
+                        bool *complete)
 {
     uint64_t most = 0;
     *worst = r.program;
-    if (!r.pipeline) return vy_program_loop_turns(r.program, scalars, dims, complete);
-    *complete = false; // what decides a later dispatch may come from an earlier one
+    if (!r.pipeline) return runnable_program_turns(r, r.program, v, complete);
+    *complete = true;
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         const vy_program *p = dispatched(r, i);
-        const uint64_t turns =
-            p ? dispatch_turns(vy_pipeline_step(r.pipeline, i), p, dims, states) : 0;
+        bool known = true;
+        const uint64_t turns = p ? runnable_program_turns(r, p, v, &known) : 0;
+        *complete &= known;
         if (turns > most) most = turns, *worst = p;
     }
     return most;

@@ -8,6 +8,7 @@
 #include "tools/number.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void say_source(const bound_scalar *s, char *out, size_t size)
@@ -52,6 +53,18 @@ static void refresh(binding *b)
     }
     vy_program_dim_values(b->program, b->values, b->known, b->lengths, b->groups, b->dims,
                           b->dim_states);
+}
+
+bool binding_refresh(binding *b, vy_diag *d)
+{
+    const size_t n = (size_t)vy_program_dim_count(b->program) + 1;
+    int64_t *dims = realloc(b->dims, n * sizeof *dims);
+    if (dims) b->dims = dims;
+    vy_dim_state *states = realloc(b->dim_states, n * sizeof *states);
+    if (states) b->dim_states = states;
+    if (!dims || !states) return fail_memory(d);
+    refresh(b);
+    return true;
 }
 
 static bool bad_dimension(const bound_buffer *buf, uint32_t axis, vy_diag *d)

@@ -203,18 +203,44 @@ static bool known_pass(const char *name, vy_diag *d)
     return ok;
 }
 
-// How many iterations a turn of an innermost loop gets, for a driver that counts turns (vkrt.h).  It costs
-// twice the time where loops are short, so not where the data stays far below the limit.
-static uint32_t choose_chunk(const vkrt_device_info *device, const binding *data)
+static const vkrt_device_info *opened(const command *c)
 {
-    const vy_program *worst;
-    bool complete = false;
-    if (!device || !device->loop_turn_limit) return 0;
-    const uint64_t most = data ? runnable_turns(data->what, data->values, data->dims,
-                                                data->dim_states, &worst, &complete)
-                               : 0;
-    // The last, failing test of a loop counts too, and loops may run no iteration at all.
-    return complete && most <= device->loop_turn_limit / 4 ? 0 : 8;
+    return c->gpu && c->gpu->device ? vkrt_device_get_info(c->gpu->device) : NULL;
+}
+
+// Several iterations in a turn cost twice the time where loops are short, so not where the data stays
+// far below the limit.  The last, failing test of a loop counts too, and loops may run no iteration at all.
+static bool few_turns(void *user, const vy_program *p)
+{
+    const command *c = user;
+    const vkrt_device_info *device = opened(c);
+    bool complete;
+    if (!device || !c->launch) return false;
+    const launch_values values = binding_values(c->launch);
+    const uint64_t most = runnable_program_turns(c->launch->what, p, &values, &complete);
+    return complete && most <= device->loop_turn_limit / 4;
+}
+
+// At launch.  What only the run decides may be short: such a domain stays as it is.
+static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
+{
+    const command *c = user;
+    const launch_values values = binding_values(c->launch);
+    const int64_t n = runnable_extent(c->launch->what, p, axis, &values);
+    return n < 0 ? 1 : n;
+}
+
+// Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is what
+// fits registers.  GPUs hide latency by invocations, so they keep more of them.
+static void choose_coarsening(const command *c, const vkrt_device_info *device, const binding *data,
+                              vy_opt_options *opt)
+{
+    const bool cpu = device && strcmp(device->type, "CPU") == 0;
+    opt->coarsen = (uint32_t)(c->o.coarsen < UINT16_MAX ? c->o.coarsen : UINT16_MAX);
+    if (data) opt->extent = extent_at_launch;
+    if (c->o.coarsen || !device || !data) return;
+    opt->coarsen = cpu ? 40 : 16;
+    opt->invocations = cpu ? 256 : 65536;
 }
 
 bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_options *opt,
@@ -222,8 +248,7 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
 {
     const options *o = &c->o;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
-    const vkrt_device_info *device =
-        c->gpu && c->gpu->device && !for_eval ? vkrt_device_get_info(c->gpu->device) : NULL;
+    const vkrt_device_info *device = for_eval ? NULL : opened(c);
     // Subgroup arithmetic: what was enabled, and what the device that will run it has.
     vy_spirv_options target;
     if (!spirv_options(c, &target, d)) return false;
@@ -234,22 +259,26 @@ bool optimizer_request(command *c, bool for_eval, const binding *data, vy_opt_op
                             .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
                             .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                             .registers = device != NULL,
-                            .chunk = choose_chunk(device, data),
+                            .chunk = device && device->loop_turn_limit ? 8 : 0,
+                            .few_turns = few_turns,
                             .lanes = device && device->loop_turn_limit ? device->subgroup_size : 0,
                             .fast_math = o->fast_math && !for_eval,
                             .unchecked = o->unchecked && !for_eval,
                             .dump_after = o->dump_after,
                             .dump = dump,
                             .user = c};
+    c->launch = data;
+    choose_coarsening(c, device, data, opt);
     return true;
 }
 
-bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_diag *d)
+bool optimize(command *c, vy_module *m, bool for_eval, binding *data, vy_diag *d)
 {
     vy_opt_options opt;
     if (!optimizer_request(c, for_eval, data, &opt, d)) return false;
     progress_begin(c, "optimising");
     const bool ok = vy_optimize(m, &opt);
     progress_end();
-    return ok || take_diag(m, d);
+    if (!ok) return take_diag(m, d);
+    return !data || binding_refresh(data, d);
 }

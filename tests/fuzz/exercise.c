@@ -149,7 +149,8 @@ void exercise(const vy_module *m, uint32_t choice)
     vy_opt_options o = {.level = (int)(choice >> 13 & 3),
                         .fast_math = choice >> 15 & 1,
                         .unchecked = choice >> 16 & 1,
-                        .chunk = choice >> 17 & 1 ? 8 : 0};
+                        .chunk = choice >> 17 & 1 ? 8 : 0,
+                        .coarsen = choice >> 18 & 1 ? 16 : 0};
     require(vy_optimize(copy, &o) && vy_module_check(copy), "-O%d: %s", o.level,
             vy_module_diag(copy)->text);
     require_round_trip(copy, "optimised program");

@@ -105,6 +105,12 @@ SEVERAL = (
      "if (r->p->insts.data[id].op == VY_OP_SG_INCLUSIVE_ADD || vy_builder_failed(r->b)) return s;", "return s;"),
     ("ir/reduce.c", None, "if (differs(r, index) || (!VY_IS_LEAF(index) && index > out)) return false;",
      "if (!VY_IS_LEAF(index) && index > out) return false;"),
+    # several elements per invocation
+    ("ir/jam.c", None, "return map_of(j, differs(j, id) ? q : 0)[id];", "return map_of(j, 0)[id];"),
+    ("ir/jam.c", None, "if (q && !(whole && whole % f == 0)) {", "if (false) {"),
+    ("ir/jam.c", None, "at = vy_min(b, at, top);", ""),
+    ("ir/along.c", None, "get(a, vy_arg(a->p, end, vy_next_arg(a->p, loop) + i->aux));", "0;"),
+    ("ir/coarsen.c", None, "if (*u == (LOADED | STORED)) return false;", ""),
 )
 
 

@@ -27,6 +27,7 @@
 // buffers that hold one of 0 … count−1).
 #include "gradcheck.c" // its images and data
 
+#include "ir/coarsen.h"
 #include "ir/eval.h"
 #include "ir/pass.h"
 bool vy_fully_written(const vy_program *p,
@@ -236,14 +237,18 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
-// as_run: with what `run` asks for beside the level, on one device or another.
+// as_run: with what `run` asks for beside the level, on one device or another.  Several elements per
+// invocation wherever that can be.
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level};
     if (as_run && level == 1) o.chunk = 3;
     if (as_run && level == 2) o.lanes = 8;
     if (as_run && level == 3) o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = true;
-    if (vy_optimize(m, &o) && vy_module_check(m)) return true;
+    bool ok = vy_optimize(m, &o);
+    for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++)
+        ok = vy_coarsen_all(m->programs.data[i], level == 2 ? 3 : 2);
+    if (ok && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,
              vy_module_diag(m)->code);
     return false;
