@@ -90,6 +90,15 @@ static void loops(source *s, uint32_t n)
     put(s, "    y[i] = total;\n}\n");
 }
 
+// n/2 taps of one buffer: an access map, its inverse and a walk for each; beyond 512 they are added atomically
+static void taps(source *s, uint32_t n)
+{
+    put(s, "program taps(x: in f32[N], y: out f32[N], N: u32) over(i: N)\n{\n    y[i] = 0.0");
+    for (uint32_t k = 0; k < n / 2; k++)
+        put(s, "%s+ x[i + %u] * %u.5", k % 4 ? " " : "\n        ", k, k % 100);
+    put(s, ";\n}\n");
+}
+
 // ------------------------------------------------------------------------------------------ timing
 static double now_ms(void)
 {
@@ -180,5 +189,6 @@ int main(int argc, char **argv)
     for (uint32_t n = 1000; n <= 100000; n *= 10) row("chain", chain, n, seconds);
     for (uint32_t n = 1000; n <= 100000; n *= 10) row("wide sum", wide_sum, n, seconds);
     for (uint32_t n = 1000; n <= 100000; n *= 10) row("loops", loops, n, seconds);
+    for (uint32_t n = 100; n <= 10000; n *= 10) row("taps", taps, n, seconds);
     return 0;
 }
