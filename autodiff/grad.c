@@ -45,7 +45,7 @@ static void *zeroed(reverse *r, size_t count, size_t size)
 // clang-format off
 #define TABLES(T)                                                                                  \
     T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(map, n) T(count, n)         \
-    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(own, n) T(together, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
+    T(adjoint, n) T(mask, n) T(kept, n) T(counter, n) T(tape, n) T(tape_slot, n) T(slot, n) T(own, n) T(adds, n) T(together, n) T(stage, n) T(staged_at, n) T(leaf_activity, leaves)            \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, r->p->buffers.count) T(dims, r->p->dims.count)
 // clang-format on
@@ -239,6 +239,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     vy_find_phased(r);
     refuse_unsupported(r);
     if (r->failed) return NULL;
+    if (!vy_additions(r)) return NULL;
     vy_masks(r);
     if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_own(r) ||
         !vy_exclusive(r))

@@ -78,21 +78,33 @@ bool vy_stores_once(const reverse *r, uint32_t id)
     return true;
 }
 
-// An `out` buffer whose elements are each stored at most once, or only added to, and never read: the
+// The end of the loops around an instruction.
+static uint32_t end_of(const reverse *r, uint32_t id)
+{
+    uint32_t end = id;
+    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) end = r->s.partner[loop];
+    return end;
+}
+
+// An `out` buffer whose elements are each stored at most once, then only added to, and never read: the
 // cotangent can be read directly, nothing needs to be cleared.  (Different invocations never store to
 // one element, or the program would have a race.)
 static bool is_simple(const reverse *r, uint32_t buffer)
 {
     enum { MOST = 8 };
-    uint32_t stores[MOST], n = 0;
-    bool adds = false;
-    if (r->buffers[buffer].loaded) return false;
+    uint32_t stores[MOST], n = 0, adds = 0; // the first addition
+    bool atomics = false;
+    if (r->buffers[buffer].read) return false;
     for (uint32_t id = r->buffers[buffer].first_write; id && id <= r->buffers[buffer].last_write;
          id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (i->aux != buffer || vy_op_infos[i->op].effect != VY_WRITE) continue;
         if (i->op == VY_OP_ATOMIC_ADD || vy_is_extremum((vy_op)i->op)) {
-            adds = true;
+            atomics = true;
+            continue;
+        }
+        if (r->adds[id]) {
+            adds = adds ? adds : id;
             continue;
         }
         if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(r, id)) return false;
@@ -100,7 +112,9 @@ static bool is_simple(const reverse *r, uint32_t buffer)
             if (!exclusive(r, stores[k], id) && !apart(r, stores[k], id)) return false;
         stores[n++] = id;
     }
-    return !(adds && n);
+    for (uint32_t k = 0; k < n && adds; k++)
+        if (end_of(r, stores[k]) > adds) return false;
+    return !(atomics && n);
 }
 
 // The innermost loop or checkpoint around both places; what stands inside another has a higher id.
@@ -135,6 +149,7 @@ static void scan_buffers(reverse *r)
             meet_access(r, info, r->scope[id]);
         if (i->op == VY_OP_LOAD) {
             info->loaded = true;
+            info->read |= !r->adds[id];
             info->sites += vy_is_active(r, id);
         } else {
             if (!info->first_write) info->first_write = id;

@@ -28,6 +28,7 @@ typedef struct reverse_buffer {
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
     bool loaded;     // by an instruction whose value may matter
+    bool read;       // … that no store hands back, see additions.c
     bool early;      // every load comes before every write
     uint32_t sites;  // loads that have an adjoint
     uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
@@ -84,10 +85,11 @@ typedef struct reverse {
     uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     bool phased;             // the reverse has the primal's barriers
-    uint8_t *own;            // by load: nobody else touches the element in its phase, see own.c
-    uint8_t *together;       // decides about barriers: may not be kept, see together.c
-    uint32_t *stage;         // by load of a shared array: see restage.c
-    uint32_t *staged_at;     // by loop or checkpoint: + 1, the first of its stages
+    uint8_t *adds;       // by load and store: the store adds to the load's element, see additions.c
+    uint8_t *own;        // by load: nobody else touches the element in its phase, see own.c
+    uint8_t *together;   // decides about barriers: may not be kept, see together.c
+    uint32_t *stage;     // by load of a shared array: see restage.c
+    uint32_t *staged_at; // by loop or checkpoint: + 1, the first of its stages
     reverse_stage_vec stages;
     vy_writes writes; // of shared arrays, where there are any
     vy_arena arena;
@@ -233,6 +235,8 @@ bool vy_spill(reverse *r, const vy_program *p);
 uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like);
 // Writes what stands before the index of an element of the adjoint; how many.
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
+// ---- additions.c
+bool vy_additions(reverse *r); // fills adds; false after an error
 // ---- own.c
 bool vy_own(reverse *r); // fills own; false after an error
 // ---- together.c

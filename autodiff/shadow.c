@@ -60,10 +60,10 @@ static bool is_exclusive(const reverse *r, uint32_t x, uint32_t y)
 // May a later write of the buffer's `n` writes destroy what `store` wrote?
 static bool may_be_lost(const reverse *r, uint32_t store, const uint32_t *writes, uint32_t n)
 {
-    if (n > MOST || !vy_stores_once(r, store)) return true;
+    if (n > MOST || (!r->adds[store] && !vy_stores_once(r, store))) return true;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t w = writes[k];
-        if (w == store || r->p->insts.data[w].op == VY_OP_ATOMIC_ADD) continue;
+        if (w == store || r->p->insts.data[w].op == VY_OP_ATOMIC_ADD || r->adds[w]) continue;
         if (w < store && !shares_loop(r, store, w)) continue;
         if (!is_apart(r, store, w) && !is_exclusive(r, store, w)) return true;
     }

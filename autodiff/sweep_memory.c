@@ -116,7 +116,7 @@ static void reverse_load(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const reverse_buffer *info = &r->buffers[i->aux];
     uint32_t index[VY_MAX_RANK], g = r->adjoint[id];
-    if (!vy_is_active(r, id) || !g || info->kind != ADJ_MEMORY) return;
+    if (!vy_is_active(r, id) || !g || info->kind != ADJ_MEMORY || r->adds[id]) return;
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
@@ -196,7 +196,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.
         uint32_t counts = reaches(r, id, value); // before the element is cleared
-        vy_contribute(r, value, element_adjoint(r, id, true), counts);
+        vy_contribute(r, value, element_adjoint(r, id, !r->adds[id]), counts);
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
         if (vy_is_active(r, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
