@@ -411,6 +411,10 @@ bool vy_pass_guards(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_INRAN
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);   // inexact rules, if fast_math
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
 bool vy_pass_settle(vy_program *p, vy_pass_context *c); // results that every iteration sets alike
+bool vy_pass_final(vy_program *p, vy_pass_context *c);  // marks for derivatives, options->final
+bool vy_pass_final(vy_program *p, vy_pass_context *c);  // marks for derivatives, options->final
+bool vy_pass_share(vy_program *p, vy_pass_context *c);  // constructs computed before
+bool vy_pass_steady(vy_program *p, vy_pass_context *c); // carries that never change
 bool vy_pass_order(vy_program *p, vy_pass_context *c);  // values stand where they are used
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);  // options->chunk iterations per turn
 bool vy_pass_owner(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_OWNED

@@ -413,6 +413,8 @@ typedef struct vy_opt_options {
     uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
+    bool final;     // nobody differentiates the result: what stop_grad and
+                    // straight_through say to derivatives is dropped
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
     const char *dump_after; // name of a pass, "all", or NULL

@@ -247,7 +247,14 @@ bool optimize(command *c, vy_module *m, bool for_eval, const binding *data, vy_d
     vy_opt_options opt;
     if (!optimizer_request(c, for_eval, data, &opt, d)) return false;
     progress_begin(c, "optimising");
+    opt.final = m == c->final && !for_eval;
     const bool ok = vy_optimize(m, &opt);
     progress_end();
     return ok || take_diag(m, d);
+}
+
+bool optimize_final(command *c, vy_module *m, bool for_eval, const binding *data, vy_diag *d)
+{
+    c->final = m;
+    return optimize(c, m, for_eval, data, d);
 }
