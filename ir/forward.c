@@ -154,17 +154,35 @@ static bool marker(forward *f, uint32_t id, vy_op op)
     return ok;
 }
 
-// A load of an `out` buffer that no write can have preceded gives the zero it starts with.  (Programs may
-// not read so, but passes that move loads in front of loops may make it come to that.)
-static bool still_clear(const forward *f, uint32_t load)
+// May a write before it, in this invocation, have been to the element that `load` reads?  Behind a barrier those of
+// others count as well, and in a loop indices that differ now may have been equal before.
+static bool may_be_written(const forward *f, uint32_t load)
 {
+    enum { MAX_WRITES = 64 };
     const vy_program *p = f->old;
-    const vy_buf *buf = &p->buffers.data[p->insts.data[load].aux];
-    if (buf->cls != VY_OUT || buf->init != VY_INIT_NONE || buf->workspace) return false;
-    uint32_t last = load;
+    uint32_t buffer = p->insts.data[load].aux, last = load;
     for (uint32_t up = f->s.parent[load]; up; up = f->s.parent[up])
         if (vy_is_loop((vy_op)p->insts.data[up].op)) last = f->s.partner[up];
-    return !vy_written_between(&f->writes, p->insts.data[load].aux, 0, last);
+    if (!vy_written_between(&f->writes, buffer, 0, last)) return false;
+    if (last != load || vy_barrier_between(&f->writes, 0, load)) return true;
+    uint32_t m = vy_memory_of(p, buffer), first = f->writes.start[m];
+    for (uint32_t n = first; n < f->writes.start[m + 1] && f->writes.at[n] < load; n++) {
+        uint32_t w = f->writes.at[n];
+        if (n - first == MAX_WRITES || p->insts.data[w].aux != buffer) return true;
+        if (p->insts.data[w].op == VY_OP_ZERO) continue;
+        if (vy_indices_meet(p, p->buffers.data[buffer].rank, vy_args(p, load), vy_args(p, w)))
+            return true;
+    }
+    return false;
+}
+
+// A load of an `out` buffer's element that no write can have preceded gives the zero it starts with.  (Programs may
+// not read so, but additions to gradients do, and passes that move loads in front of loops may make it come to that.)
+static bool still_clear(const forward *f, uint32_t load)
+{
+    const vy_buf *buf = &f->old->buffers.data[f->old->insts.data[load].aux];
+    if (buf->cls != VY_OUT || buf->init != VY_INIT_NONE || buf->workspace) return false;
+    return !may_be_written(f, load);
 }
 
 static void access_memory(forward *f, uint32_t id, vy_op op)

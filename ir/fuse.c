@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
-// fuse.c: neighbouring `if`s on one condition become one.
+// fuse.c: neighbouring `if`s on one condition, or on one and its opposite, become one.
 //
 //   if c { a = load x[i] }               if c {
 //   if c { store y[i], mul a a }    →        a = load x[i]
 //                                            store y[i], mul a a
 //                                        }
+//
+//   if c { r = a } else { r = b }        if c { r = a, s = r + 1 } else { r = b, s = r }
+//   if !c { s = r } else { s = r + 1 } →
+//
+// A function that returns early is like the second: what follows stands in an `if` on a flag, which an arm of the
+// first one sets.  So a condition is followed through `!` and through results that are true in one arm and false in
+// the other.
 //
 // A gradient is full of these: the forward sweep's guard stands right before the reverse sweep's.  A few
 // values may be computed between them (the load of a cotangent): those that can be had before the first
@@ -13,7 +20,7 @@
 //
 // Inside the fused arms the results of the earlier `if`s are simply their yields.  Needs valid structure;
 // keeps lines and names, and the order of everything else.
-#include "pass.h"
+#include "memdep.h"
 
 VY_VEC_TYPE(fuse_ids, uint32_t);
 
@@ -21,13 +28,46 @@ typedef struct fuse {
     const vy_program *old;
     vy_builder *b;
     vy_structure s;
+    vy_writes writes;
+    vy_arena arena;
     uint32_t *map;
+    uint32_t *head; // by IF: the first of those it is fused with
     uint32_t *next; // by IF: the one it is fused with, or 0
+    bool *turned;   // by IF: its condition is the opposite of what `truth` gives
     bool changed, oom;
 } fuse;
 
 static uint32_t middle_of(const fuse *f, uint32_t id) { return f->s.partner[id]; }
 static uint32_t end_of(const fuse *f, uint32_t id) { return f->s.partner[f->s.partner[id]]; }
+
+// The value that decides about `cond`; *turned is flipped where it is the opposite.
+static uint32_t truth(const fuse *f, uint32_t cond, bool *turned)
+{
+    const vy_program *p = f->old;
+    while (!VY_IS_LEAF(cond)) {
+        const vy_inst *i = &p->insts.data[cond];
+        uint32_t end = i->op == VY_OP_RESULT ? vy_arg(p, cond, 0) : 0;
+        if (i->op == VY_OP_NOT) {
+            *turned = !*turned;
+            cond = vy_arg(p, cond, 0);
+        } else if (end && p->insts.data[end].op == VY_OP_ENDIF) {
+            uint32_t opener = f->s.partner[end], yes = vy_arg(p, f->s.partner[opener], i->aux);
+            const vy_scalar *x = vy_id_const(p, yes), *y = vy_id_const(p, vy_arg(p, end, i->aux));
+            if (!x || !y || x->u == y->u) break;
+            *turned ^= x->u == 0;
+            cond = vy_arg(p, opener, 0);
+        } else {
+            break;
+        }
+    }
+    return cond;
+}
+
+static uint32_t decides(const fuse *f, uint32_t id)
+{
+    bool turned = false;
+    return truth(f, vy_arg(f->old, id, 0), &turned);
+}
 
 static uint32_t result_count(const fuse *f, uint32_t id)
 {
@@ -40,23 +80,7 @@ static uint32_t after(const fuse *f, uint32_t id)
     return end_of(f, id) + 1 + result_count(f, id);
 }
 
-// Does `if` number `id` write the buffer that `load` reads, or may anybody while it runs?
-static bool disturbs(const fuse *f, uint32_t id, uint32_t load)
-{
-    const vy_program *p = f->old;
-    uint32_t view = p->buffers.data[p->insts.data[load].aux].view_of;
-    for (uint32_t k = id + 1; k < end_of(f, id); k++) {
-        const vy_inst *i = &p->insts.data[k];
-        vy_effect effect = vy_op_infos[i->op].effect;
-        if (effect == VY_CONV) return true;
-        if (effect != VY_WRITE) continue;
-        if (i->aux == p->insts.data[load].aux || view || p->buffers.data[i->aux].view_of)
-            return true;
-    }
-    return false;
-}
-
-// May instruction `k` behind `if` number `id` be computed before it, and before others on its condition?
+// May instruction `k` behind `if` number `id` be computed before it, and before those it is fused with?
 static bool may_move(const fuse *f, uint32_t id, uint32_t k)
 {
     const vy_program *p = f->old;
@@ -67,9 +91,10 @@ static bool may_move(const fuse *f, uint32_t id, uint32_t k)
         if (VY_IS_LEAF(a) || p->insts.data[a].op != VY_OP_RESULT) continue;
         uint32_t end = vy_arg(p, a, 0);
         if (p->insts.data[end].op != VY_OP_ENDIF) continue;
-        if (vy_arg(p, f->s.partner[end], 0) == vy_arg(p, id, 0)) return false;
+        if (decides(f, f->s.partner[end]) == decides(f, id)) return false;
     }
-    return effect == VY_PURE || !disturbs(f, id, k);
+    return effect == VY_PURE ||
+           !vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k);
 }
 
 // The `if` on the same condition behind `id` and its results, or 0.
@@ -80,7 +105,7 @@ static uint32_t find_next(const fuse *f, uint32_t id)
     uint32_t next = after(f, id);
     for (uint32_t n = 0; n < FAR && next < p->insts.count && may_move(f, id, next); n++) next++;
     if (next >= p->insts.count || p->insts.data[next].op != VY_OP_IF) return 0;
-    return vy_arg(p, next, 0) == vy_arg(p, id, 0) ? next : 0;
+    return decides(f, next) == decides(f, id) ? next : 0;
 }
 
 static uint32_t next_of(const fuse *f, uint32_t id) { return f->next[id]; }
@@ -99,6 +124,12 @@ static void copy_arm(fuse *f, uint32_t id, uint32_t marker, uint32_t from, fuse_
     }
 }
 
+static void arm(fuse *f, uint32_t id, bool first, fuse_ids *ids)
+{
+    uint32_t middle = middle_of(f, id);
+    copy_arm(f, id, first ? middle : end_of(f, id), (first ? id : middle) + 1, ids);
+}
+
 static uint32_t fuse_chain(fuse *f, uint32_t first)
 {
     fuse_ids thens = {0}, elses = {0}, results = {0};
@@ -109,12 +140,12 @@ static uint32_t fuse_chain(fuse *f, uint32_t first)
     vy_pass_at(f->b, f->old, first);
     vy_begin_if(f->b, vy_map(f->map, vy_arg(f->old, first, 0)));
     for (uint32_t id = first; id && !f->oom; id = next_of(f, id)) {
-        copy_arm(f, id, middle_of(f, id), id + 1, &thens);
+        arm(f, id, f->turned[id] == f->turned[first], &thens);
         last = id;
     }
     vy_begin_else(f->b, thens.count, thens.data);
     for (uint32_t id = first; id && !f->oom; id = next_of(f, id))
-        copy_arm(f, id, end_of(f, id), middle_of(f, id) + 1, &elses);
+        arm(f, id, f->turned[id] != f->turned[first], &elses);
     if (!vy_vec_reserve(&results, elses.count + 1)) f->oom = true;
     if (!f->oom && !vy_builder_failed(f->b)) {
         vy_end_if(f->b, elses.count, elses.data, results.data);
@@ -148,20 +179,34 @@ static bool find_chains(fuse *f)
 {
     bool any = false;
     for (uint32_t id = 1; id < f->old->insts.count; id++) {
-        f->next[id] = f->old->insts.data[id].op == VY_OP_IF ? find_next(f, id) : 0;
-        any |= f->next[id] != 0;
+        if (f->old->insts.data[id].op != VY_OP_IF) continue;
+        if (!f->head[id]) f->head[id] = id;
+        truth(f, vy_arg(f->old, id, 0), &f->turned[id]);
+        f->next[id] = find_next(f, id);
+        if (!f->next[id]) continue;
+        f->head[f->next[id]] = f->head[id];
+        any = true;
     }
     return any;
+}
+
+static bool prepare(fuse *f)
+{
+    size_t n = f->old->insts.count;
+    f->map = vy_arena_alloc(&f->arena, n * sizeof *f->map);
+    f->head = vy_arena_alloc(&f->arena, n * sizeof *f->head);
+    f->next = vy_arena_alloc(&f->arena, n * sizeof *f->next);
+    f->turned = vy_arena_alloc(&f->arena, n * sizeof *f->turned);
+    return f->map && f->head && f->next && f->turned && vy_structure_make(f->old, &f->s) &&
+           vy_writes_make(&f->writes, f->old, VY_COUNT_WRITES, &f->arena);
 }
 
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c)
 {
     fuse f = {.old = p};
-    f.next = vy_realloc(NULL, p->insts.count * sizeof *f.next);
-    bool ok = f.next && vy_structure_make(p, &f.s);
+    bool ok = prepare(&f);
     if (ok && find_chains(&f)) {
-        f.map = vy_realloc(NULL, p->insts.count * sizeof *f.map);
-        f.b = f.map ? vy_rebuild_begin(p) : NULL;
+        f.b = vy_rebuild_begin(p);
         ok = f.b != NULL;
         if (ok) copy(&f, 1, p->insts.count);
         if (f.b && f.oom) {
@@ -174,7 +219,6 @@ bool vy_pass_fuse(vy_program *p, vy_pass_context *c)
     }
     if (!ok) vy_fail_oom(p->module); // unless something else was said before
     vy_structure_free(&f.s);
-    vy_free(f.map);
-    vy_free(f.next);
+    vy_arena_free(&f.arena);
     return ok;
 }

@@ -412,6 +412,9 @@ bool vy_pass_algebra(vy_program *p, vy_pass_context *c);    // inexact rules, if
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c); // neighbouring loops over one range
 bool vy_pass_settle(vy_program *p, vy_pass_context *c);  // results that every iteration sets alike
+bool vy_pass_final(vy_program *p, vy_pass_context *c);   // marks for derivatives, options->final
+bool vy_pass_share(vy_program *p, vy_pass_context *c);   // constructs computed before
+bool vy_pass_steady(vy_program *p, vy_pass_context *c);  // carries that never change
 bool vy_pass_order(vy_program *p, vy_pass_context *c);   // values stand where they are used
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c); // options->coarsen elements each
 bool vy_pass_chunk(vy_program *p, vy_pass_context *c);   // options->chunk iterations per turn

@@ -15,6 +15,7 @@ static const struct {
 } pipeline[] = {
     {"cleanup",   vy_pass_cleanup,   0},
     {"algebra",   vy_pass_algebra,   0}, // only under fast-math
+    {"final",     vy_pass_final,     1}, // only if nobody differentiates the result
     {"dce",       vy_pass_dce,       1},
     {"forward",   vy_pass_forward,   1},
     {"unroll",    vy_pass_unroll,    2},
@@ -24,9 +25,12 @@ static const struct {
     {"rows",      vy_pass_rows,      2},
     {"registers", vy_pass_registers, 2}, // only where options->registers
     {"scalarise", vy_pass_scalarise, 2},
+    {"steady",    vy_pass_steady,    2}, // what was an array, too
     {"cleanup",   vy_pass_cleanup,   2},
     {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs
     {"fuse",      vy_pass_fuse,      1},
+    {"share",     vy_pass_share,     2}, // of what is fused
+    {"fuse",      vy_pass_fuse,      2}, // conditions and gaps have become equal
     {"ifconvert", vy_pass_ifconvert, 2},
     {"forward",   vy_pass_forward,   2},
     {"licm",      vy_pass_licm,      2},

@@ -51,12 +51,21 @@ static bool constant(const settle *x, uint32_t id)
     return (a == initial && b == id) || (a == id && b == initial);
 }
 
+// Does instruction `id` read operand k?  A loop hands on what its body or somebody behind it reads.
+static bool reads(const settle *x, uint32_t id, uint32_t k)
+{
+    const vy_program *p = x->p;
+    if (!vy_is_loop((vy_op)p->insts.data[id].op) || k < vy_init_arg(p, id)) return true;
+    uint32_t slot = k - vy_init_arg(p, id);
+    return x->used[id + 1 + slot] || x->used[x->s.partner[id] + 1 + slot];
+}
+
 static void find_used(settle *x)
 {
-    for (uint32_t id = 1; id < x->p->insts.count; id++)
+    for (uint32_t id = x->p->insts.count; id-- > 1;)
         for (uint32_t k = 0; k < x->p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(x->p, id, k);
-            if (!VY_IS_LEAF(a)) x->used[a] = 1;
+            if (!VY_IS_LEAF(a) && reads(x, id, k)) x->used[a] = 1;
         }
 }
 
@@ -96,27 +105,39 @@ static bool rebuild(settle *x, vy_program *p)
     return b && vy_pass_finish(b, p);
 }
 
-bool vy_pass_settle(vy_program *p, vy_pass_context *c)
+// One round; *any: there was something to do.
+static bool round_of(vy_program *p, bool *any)
 {
     settle x = {.p = p};
     x.used = vy_realloc(NULL, p->insts.count);
     x.map = vy_realloc(NULL, p->insts.count * sizeof *x.map);
-    bool ok = x.used && x.map && vy_structure_make(p, &x.s), any = false;
+    bool ok = x.used && x.map && vy_structure_make(p, &x.s);
+    *any = false;
     if (ok) {
         memset(x.used, 0, p->insts.count);
         memset(x.map, 0, p->insts.count * sizeof *x.map);
         find_used(&x);
         for (uint32_t id = 1; id < p->insts.count; id++) {
             vy_op op = (vy_op)p->insts.data[id].op;
-            any |= op == VY_OP_RESULT && x.used[id] && settled(&x, id);
-            any |= op == VY_OP_CARRY && constant(&x, id);
+            *any |= op == VY_OP_RESULT && x.used[id] && settled(&x, id);
+            *any |= op == VY_OP_CARRY && x.used[id] && constant(&x, id);
         }
-        ok = !any || rebuild(&x, p);
-        c->changed |= any;
+        ok = !*any || rebuild(&x, p);
     }
     if (!ok) vy_fail_oom(p->module); // unless something else was said before
     vy_structure_free(&x.s);
     vy_free(x.used);
     vy_free(x.map);
+    return ok;
+}
+
+// A round for each loop of a nest, from the inside.
+bool vy_pass_settle(vy_program *p, vy_pass_context *c)
+{
+    bool any = true, ok = true;
+    for (int round = 0; ok && any && round < 4; round++) {
+        ok = round_of(p, &any);
+        c->changed |= any;
+    }
     return ok;
 }

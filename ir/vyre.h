@@ -415,6 +415,8 @@ typedef struct vy_opt_options {
     bool (*few_turns)(void *user, const vy_program *p);
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
+    bool final;     // nobody differentiates the result: what stop_grad and
+                    // straight_through say to derivatives is dropped
     bool registers; // loops over short rows are written out: a device has registers
     uint32_t
         coarsen; // most elements of its domain that one invocation makes, where that saves loads

@@ -169,7 +169,7 @@ static bool bench(benchmark *b, command *c, vy_diag *d)
     if (!eval && !gpu_open_device(c, d)) return false;
     if (c->o.peak && !peak_measure(&b->peak, c, d)) return false;
     if (count && (!optimize(c, forward_module(c), eval, &b->lanes[0].data, d) ||
-                  (c->derived && !optimize(c, c->derived, eval, &b->lanes[1].data, d))))
+                  (c->derived && !optimize_final(c, c->derived, eval, &b->lanes[1].data, d))))
         return false;
     for (uint32_t k = 0; k < count; k++)
         if (!lane_prepare(&b->lanes[k], c, d)) return false;

@@ -22,9 +22,10 @@ typedef struct command {
     bool lean;          // --deterministic: terms of all invocations take more than the tape limit
     uint32_t
         storage; // how little derive() keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
-    text out;    // goes to stdout when everything went well
-    outputs files; // the same for files
-    gpu *gpu;      // once opened
+    const vy_module *final; // one that runs and that nobody differentiates any more, or NULL
+    text out;               // goes to stdout when everything went well
+    outputs files;          // the same for files
+    gpu *gpu;               // once opened
     const struct binding
         *launch;       // while the optimiser runs: what its result will be run with, or NULL
     bool color;        // of stderr
@@ -70,6 +71,8 @@ bool optimizer_request(command *c, bool for_eval, const struct binding *data, vy
 // Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
 // be run with; NULL: anything.
 bool optimize(command *c, vy_module *m, bool for_eval, struct binding *data, vy_diag *d);
+// The same where the module runs here and is not differentiated: see `final` in vy_opt_options.
+bool optimize_final(command *c, vy_module *m, bool for_eval, struct binding *data, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

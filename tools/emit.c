@@ -158,6 +158,12 @@ static bool write_product(product *p, form otherwise, vy_diag *d)
     return !steps || write_steps(p, path, d);
 }
 
+// Of what becomes SPIR-V alone.  Text and binary files, also among all forms (0), may be differentiated.
+static const vy_module *if_final(const vy_module *m, unsigned wanted)
+{
+    return !wanted || wanted == FORM_TEXT || wanted == FORM_BINARY ? NULL : m;
+}
+
 bool verb_grad(command *c, vy_diag *d)
 {
     unsigned wanted = FORM_TEXT;
@@ -165,9 +171,9 @@ bool verb_grad(command *c, vy_diag *d)
     if (!load_module(c, d)) return false;
     runnable p;
     const double start = now_ms();
-    if (!select_runnable(c, c->module, &p, d) || !derive(c, p, NULL, d) ||
-        !optimize(c, c->derived, false, NULL, d))
-        return false;
+    if (!select_runnable(c, c->module, &p, d) || !derive(c, p, NULL, d)) return false;
+    c->final = if_final(c->derived, wanted);
+    if (!optimize(c, c->derived, false, NULL, d)) return false;
     product result = {.c = c, .module = c->derived, .what = runnable_result(c->derived)};
     verbose(c, "%s: differentiated and optimised in %.1f ms, %u instructions", runnable_name(p),
             now_ms() - start, runnable_instructions(result.what));
@@ -178,13 +184,13 @@ bool verb_grad(command *c, vy_diag *d)
 
 bool verb_compile(command *c, vy_diag *d)
 {
-    unsigned wanted = FORM_TEXT;
+    unsigned wanted = FORM_ASSEMBLY;
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
     runnable p;
-    if (!select_runnable(c, c->module, &p, d) || !order_sums(c, &p, d) ||
-        !optimize(c, forward_module(c), false, NULL, d))
-        return false;
+    if (!select_runnable(c, c->module, &p, d) || !order_sums(c, &p, d)) return false;
+    c->final = if_final(forward_module(c), wanted);
+    if (!optimize(c, forward_module(c), false, NULL, d)) return false;
     product result = {.c = c, .module = forward_module(c), .what = p};
     bool ok = write_product(&result, FORM_ASSEMBLY, d);
     vy_compiled_free(result.compiled);

@@ -201,7 +201,7 @@ static bool prepare_backward(session *s, command *c, runnable what, vy_diag *d)
 // Some tapes have a length only when the program before has run.
 static bool run_backward(session *s, command *c, runnable what, vy_diag *d)
 {
-    while (!optimize(c, c->derived, c->o.engine == ENGINE_EVAL, &s->backward, d) ||
+    while (!optimize_final(c, c->derived, c->o.engine == ENGINE_EVAL, &s->backward, d) ||
            !execute(&s->run_backward, s, c, &s->backward, d)) {
         if (!derive_with_less(c, d)) return false;
         drop_backward(s);

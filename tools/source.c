@@ -277,8 +277,15 @@ bool optimize(command *c, vy_module *m, bool for_eval, binding *data, vy_diag *d
     vy_opt_options opt;
     if (!optimizer_request(c, for_eval, data, &opt, d)) return false;
     progress_begin(c, "optimising");
+    opt.final = m == c->final && !for_eval;
     const bool ok = vy_optimize(m, &opt);
     progress_end();
     if (!ok) return take_diag(m, d);
     return !data || binding_refresh(data, d);
+}
+
+bool optimize_final(command *c, vy_module *m, bool for_eval, binding *data, vy_diag *d)
+{
+    c->final = m;
+    return optimize(c, m, for_eval, data, d);
 }

@@ -173,7 +173,7 @@ static void build_once(frame *f)
     vy_end(f->b);
 }
 
-// A carry that becomes invariant only after forwarding.
+// A carry that becomes invariant only after forwarding; steady does not look through the checkpoint.
 static void build_cleanup(frame *f)
 {
     vy_var s = vy_var_new(f->b, "s", f32(f->b, 3)), t = vy_var_new(f->b, "t", f32(f->b, 0));
@@ -182,7 +182,36 @@ static void build_cleanup(frame *f)
     store1(f->b, v, f->zero, f32(f->b, 3));
     vy_for(f->b, "k", f->zero, f->m);
     vy_set(f->b, t, vy_add(f->b, vy_get(f->b, t), vy_get(f->b, s)));
+    vy_checkpoint(f->b);
     vy_set(f->b, s, load1(f->b, v, f->zero));
+    vy_end(f->b);
+    vy_end(f->b);
+    store1(f->b, f->y, f->i, vy_get(f->b, t));
+}
+
+// A branch taken twice, with a store between the two.
+static void build_share(frame *f)
+{
+    vy_value x = load1(f->b, f->x, f->i), positive = vy_lt(f->b, f32(f->b, 0), x);
+    for (int k = 0; k < 2; k++) {
+        vy_var t = vy_var_new(f->b, "t", f32(f->b, 0));
+        vy_if(f->b, positive);
+        vy_value v = x;
+        for (int n = 0; n < 9; n++) v = vy_call(f->b, "exp", 1, &(vy_value){half(f, v).id});
+        vy_set(f->b, t, v);
+        vy_end(f->b);
+        store1(f->b, f->y, k ? vy_add(f->b, f->i, u32(f->b, 6)) : f->i, vy_get(f->b, t));
+    }
+}
+
+// A mask: 1 while it is 1.
+static void build_steady(frame *f)
+{
+    vy_var s = vy_var_new(f->b, "s", u32(f->b, 1)), t = vy_var_new(f->b, "t", f32(f->b, 0));
+    vy_for(f->b, "k", f->zero, f->m);
+    vy_value x = load1(f->b, f->x, f->i), on = vy_ne(f->b, vy_get(f->b, s), f->zero);
+    vy_set(f->b, t, vy_add(f->b, vy_get(f->b, t), vy_select(f->b, on, x, f32(f->b, 7))));
+    vy_set(f->b, s, vy_cast(f->b, VY_U32, on));
     vy_end(f->b);
     store1(f->b, f->y, f->i, vy_get(f->b, t));
 }
@@ -278,6 +307,8 @@ static const struct one {
     {"dse", build_dse, 0, 2, 3},
     {"arrays", build_arrays, 4, 3, 4},
     {"cleanup", build_cleanup, 2, 1, 2},
+    {"steady", build_steady, 3, 0, 1},
+    {"share", build_share, 8, 1, 2},
     {"guards", build_licm, 5, 2, 0},
     {"owner", build_owner, 6, 1, 0},
     {"once", build_once, 11, 3, 0},
@@ -332,8 +363,10 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    // Each pass has a test; some have others (test_flags, text/opt: fast_math, rows, combine, coarsen).
-    static const char *const elsewhere[] = {"chunk", "algebra", "registers", "combine", "coarsen"};
+    // Each pass has a test; some have others (test_flags, text/opt: fast_math, rows, combine, coarsen,
+    // final).
+    static const char *const elsewhere[] = {"chunk",   "algebra", "registers",
+                                            "combine", "coarsen", "final"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
