@@ -27,9 +27,9 @@ static const struct {
     {"scalarise", vy_pass_scalarise, 2},
     {"steady",    vy_pass_steady,    2}, // what was an array, too
     {"cleanup",   vy_pass_cleanup,   2},
-    {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs
     {"fuse",      vy_pass_fuse,      1},
     {"share",     vy_pass_share,     2}, // of what is fused
+    {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs
     {"fuse",      vy_pass_fuse,      2}, // conditions and gaps have become equal
     {"ifconvert", vy_pass_ifconvert, 2},
     {"forward",   vy_pass_forward,   2},
