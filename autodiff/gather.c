@@ -313,6 +313,13 @@ static void leave_all(gather *g)
     }
 }
 
+// What one place has kept others need not compute again.
+static void use_kept(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count && g->kept.count && !g->failed; k++)
+        if (g->sites[k].gathered) g->sites[k].gathered = gather_need(g, &g->sites[k]);
+}
+
 static bool take_apart(gather *g, vy_gather_notes *notes)
 {
     vy_program **stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *stages);
@@ -329,6 +336,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
         if (notes && g->sites[k].map && !is_told(g, k))
             g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
     }
+    use_kept(g);
     leave_singles(g);
     uint32_t count = 0;
     for (int round = 0; round < ROUNDS; round++) {

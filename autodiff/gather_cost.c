@@ -149,9 +149,10 @@ static bool is_dear(gather *g, uint32_t k, double limit)
 bool gather_leave_dear(gather *g)
 {
     enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
-    double whole = whole_cost(g), saved = nothing_stays(g) ? whole : 0;
+    // What is kept is computed as before.
+    double whole = whole_cost(g), saved = nothing_stays(g) && !g->kept.count ? whole : 0;
     // Without atomics sums have an order, and loops no obstacle.
-    double worth = saved > 0 && !g->kept.count ? 1.25 : 1;
+    double worth = saved > 0 ? 1.25 : 1;
     bool any = false;
     sum_costs(g);
     for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {

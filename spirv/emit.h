@@ -34,6 +34,7 @@ typedef struct vy_facts {
     bool *leaf_used;       // by leaf index
     uint32_t *partner;     // IF → ELSE → ENDIF, others 0
     uint32_t *last_use;    // by instruction: the last one that uses it, or 0
+    uint32_t *arrays;      // by instruction: accesses to local and shared arrays up to it
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool barrier, subgroup;
 } vy_facts;

@@ -256,6 +256,16 @@ static bool is_fragile(vy_fn *f, uint32_t i)
     return false;
 }
 
+// Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is indexed by the counter,
+// and writes so many turns out in front of the loop (nir_opt_loop_unroll, "partial unroll").  In Mesa 22.3 turns
+// of a loop that is tested at its end get other values then; tested first it is right.
+static bool is_guessed(vy_fn *f, uint32_t i)
+{
+    bool known = !(inst(f, i)->flags & VY_FLAG_EXIT);
+    for (uint32_t k = 0; k < 3; k++) known = known && vy_id_const(f->p, vy_arg(f->p, i, k));
+    return !known && f->facts->arrays[f->facts->partner[i]] > f->facts->arrays[i];
+}
+
 static bool begin_loop(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
@@ -269,7 +279,7 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     uint32_t before = f->block, body = vy_spv_id(m);
     frame.count = c.count;
     frame.first_end = before;
-    frame.test_first = m->options->test_first || is_fragile(f, i);
+    frame.test_first = m->options->test_first || is_fragile(f, i) || is_guessed(f, i);
     if (frame.test_first || surely_runs(f, i)) {
         vy_branch(f, frame.header);
     } else {

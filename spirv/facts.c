@@ -14,11 +14,13 @@ static bool allocate(vy_facts *f, const vy_program *p)
     f->buffers = vy_realloc(NULL, (buffers + 1) * sizeof *f->buffers);
     f->partner = vy_realloc(NULL, (insts + 1) * sizeof *f->partner);
     f->last_use = vy_realloc(NULL, (insts + 1) * sizeof *f->last_use);
+    f->arrays = vy_realloc(NULL, (insts + 1) * sizeof *f->arrays);
     f->leaf_used = vy_realloc(NULL, leaves + 1);
-    if (!f->buffers || !f->partner || !f->last_use || !f->leaf_used) return false;
+    if (!f->buffers || !f->partner || !f->last_use || !f->arrays || !f->leaf_used) return false;
     memset(f->buffers, 0, (buffers + 1) * sizeof *f->buffers);
     memset(f->partner, 0, (insts + 1) * sizeof *f->partner);
     memset(f->last_use, 0, (insts + 1) * sizeof *f->last_use);
+    memset(f->arrays, 0, (insts + 1) * sizeof *f->arrays);
     memset(f->leaf_used, 0, leaves + 1);
     return true;
 }
@@ -54,7 +56,11 @@ static bool scan(vy_facts *f, const vy_program *p)
                 f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
             else
                 f->last_use[args[k]] = i;
-        if (vy_op_is_memory(op)) note_memory(f, p, in);
+        f->arrays[i] = f->arrays[i - 1];
+        if (vy_op_is_memory(op)) {
+            note_memory(f, p, in);
+            f->arrays[i] += p->buffers.data[in->aux].cls > VY_INOUT;
+        }
         if (op == VY_OP_BARRIER || vy_clears_shared(p, i)) f->barrier = true;
         if (vy_op_is_subgroup(op)) f->subgroup = true;
         if (vy_op_opens(op)) ok = vy_vec_push(&open, i);
@@ -142,6 +148,7 @@ void vy_facts_free(vy_facts *f)
     vy_free(f->buffers);
     vy_free(f->partner);
     vy_free(f->last_use);
+    vy_free(f->arrays);
     vy_free(f->leaf_used);
     vy_free(f->uniform);
     *f = (vy_facts){0};

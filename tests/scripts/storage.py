@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 SRC, GRAD = os.environ["SRC"], os.environ["VYRE_GRAD"]
+EXAMPLES = os.path.join(SRC, "examples")
 bad, rounded = [], 0  # rounded: results that differ in last places
 
 
@@ -35,7 +36,8 @@ def commands(path):
         if any(re.search(r"[{}]", w) for w in words if w != program):
             continue
         for name in names:
-            yield [path if w == "%s" else name if w == program else w for w in words]
+            yield [path if w == "%s" else name if w == program else w.replace("%e", EXAMPLES)
+                   for w in words]
 
 
 def vyre(*arguments):

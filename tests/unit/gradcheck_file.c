@@ -246,8 +246,13 @@ static bool optimised(vy_module *m, int level, bool as_run)
     if (as_run && level == 2) o.lanes = 8;
     if (as_run && level == 3) o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = true;
     bool ok = vy_optimize(m, &o);
-    for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++)
-        ok = vy_coarsen_all(m->programs.data[i], level == 2 ? 3 : 2);
+    for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++) {
+        vy_program *p = m->programs.data[i];
+        vy_pass_context c = {.options = &o};
+        ok = vy_coarsen_all(p, level == 2 ? 3 : 2);
+        // What constants decide now, as a parser would build it: texts are compared.
+        ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_order(p, &c);
+    }
     if (ok && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,
              vy_module_diag(m)->code);
