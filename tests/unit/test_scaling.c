@@ -15,7 +15,15 @@
 
 #include <cmocka.h>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers have a malloc of their own; gcc and clang say so in different ways.
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+#if defined(__GLIBC__) && !SANITIZED
 #define COUNTED 1
 static uint64_t allocations;
 void *__libc_malloc(size_t size);
