@@ -172,6 +172,7 @@ typedef struct guard {
     const vy_signed *index;
     uint32_t
         last; // of the dimensions in order: the constraints that have no later one; count: no dimension
+    uint32_t met; // constraints seen
     vy_value all;
     bool refused;
 } guard;
@@ -196,6 +197,7 @@ static isl_stat meet(isl_constraint *c, void *user)
     guard *g = user;
     vy_builder *b = g->l->b;
     if (!g->refused && last_of(g->l, c) == g->last) {
+        g->met++;
         bool far = has_divisions(c);
         vy_signed sum = vy_signed_constant(coefficient(c, isl_dim_cst, 0, &far));
         for (uint32_t k = 0; k < g->l->nest->count; k++)
@@ -221,8 +223,9 @@ static isl_stat meet_all(isl_basic_set *s, void *user)
     const uint32_t count = g->l->nest->count;
     for (uint32_t k = 0; k <= count; k++) {
         g->last = k ? k - 1 : count; // outer ones first: they are the same for the turns inside
-        isl_basic_set_foreach_constraint(s, meet, g);
+        g->refused |= isl_basic_set_foreach_constraint(s, meet, g) != isl_stat_ok;
     }
+    g->refused |= (int)g->met != (int)isl_basic_set_n_constraint(s);
     isl_basic_set_free(s);
     return isl_stat_ok;
 }
@@ -230,7 +233,7 @@ static isl_stat meet_all(isl_basic_set *s, void *user)
 vy_value vy_taps_guard(vy_lattice *l, const vy_signed *index)
 {
     guard g = {.l = l, .index = index};
-    isl_set_foreach_basic_set(l->taps.left, meet_all, &g);
+    g.refused |= isl_set_foreach_basic_set(l->taps.left, meet_all, &g) != isl_stat_ok;
     l->refused |= g.refused;
     return g.refused ? (vy_value){0} : g.all;
 }
