@@ -5,6 +5,7 @@
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: how deep, over which axes, can it be had
 //   gather_holes.c  one walk where a condition would make two
+//   gather_taps.c   values where a walk may leave the points
 //   gather_cost.c   is a program worth it?
 //   gather_turns.c  may a copied loop run the other way?
 //   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
@@ -141,10 +142,11 @@ typedef struct gather_clone {
     vy_builder *b;
     gather_site *const *sites; // what is copied
     uint32_t count;
-    const vy_value *index; // by dimension of the first site's nest
-    uint32_t *map;         // by instruction of g->r; scratch
-    const uint8_t *around; // by instruction: see there; scratch
-    const uint8_t *asked;  // by instruction: some site needs it; scratch
+    const vy_value *index;  // by dimension of the first site's nest
+    uint32_t *map;          // by instruction of g->r; scratch
+    const uint8_t *around;  // by instruction: see there; scratch
+    const uint8_t *asked;   // by instruction: some site needs it; scratch
+    const vy_lattice *walk; // … whose guard says whether there is a point
     void (*add)(void *user, gather_site *site, vy_value value); // at a site
     void *user;
 } gather_clone;
@@ -154,6 +156,11 @@ const vy_buf *gather_array(const gather *g, uint32_t id);
 uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
+// ---- gather_taps.c
+// Can the values of sites that share a walk be computed where there is no point, to be thrown away?
+bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count);
+// Index k of a load as it is there, too: in range.
+uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint32_t index);
 // ---- gather_make.c
 // Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few: NULL, or the program
 // in which a workgroup makes an element is wanted; receives the dimension of g->r that is 1 where elements are

@@ -223,7 +223,10 @@ static void copy(gather_clone *c, uint32_t id)
     gather *g = c->g;
     const vy_inst *i = &g->r->insts.data[id];
     uint32_t args[VY_MAX_RANK + 4], array = i->op == VY_OP_LOAD ? gather_array_at(g, id) : 0;
-    for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        args[k] = gather_map(c, vy_arg(g->r, id, k));
+        if (i->op == VY_OP_LOAD) args[k] = gather_tap_index(c, id, k, args[k]);
+    }
     vy_pass_at(c->b, g->r, id);
     if (array && g->keep[array])
         c->map[id] = load_array(c, id, array);

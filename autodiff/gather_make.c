@@ -33,6 +33,7 @@ typedef struct making {
     gather_site **group; // that share a walk
     uint32_t count;
     uint32_t *map;
+    const vy_lattice *walk;
     bool tree;     // lanes of a workgroup share the points of an element
     vy_value lane; // … which of them this is
 } making;
@@ -246,7 +247,10 @@ static void add_at(void *user, gather_site *site, vy_value value)
         return;
     }
     vy_var sum = w->sum[first_of(w->g, site)];
-    vy_value have = vy_get(w->b, sum);
+    vy_value have = vy_get(w->b, sum), guard = w->walk->guard;
+    if (guard.id)
+        value = vy_select(w->b, guard, value,
+                          vy_zero(w->b, vy_id_type(vy_builder_program(w->b), value.id)));
     const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
     // Nothing is there yet: 0 + x would be x but for −0.
     vy_set(w->b, sum, k && k->f == 0 ? value : vy_add(w->b, have, value));
@@ -262,6 +266,7 @@ static void point(void *user, const vy_value *index)
                       .count = w->count,
                       .index = index,
                       .map = w->map,
+                      .walk = w->walk,
                       .add = add_at,
                       .user = &at};
     at.clone = &c;
@@ -320,8 +325,10 @@ static bool walk(making *w, const gather_site *first)
                     .nest = &first->access.nest,
                     .point = point,
                     .user = w,
-                    .memo = &w->memo};
+                    .memo = &w->memo,
+                    .wants_taps = !w->tree && gather_flat(w->g, w->group, w->count)};
     bool ok = true;
+    w->walk = &l;
     if (w->tree) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
     for (uint32_t k = 0; k < w->n && ok; k++) {
         vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};

@@ -48,9 +48,8 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
                                                              : (int64_t)UINT32_MAX);
 }
 
-static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
+vy_signed vy_lattice_named(vy_lattice *l, isl_id *id)
 {
-    isl_id *id = isl_ast_expr_get_id(e);
     vy_signed r = none;
     bool found = false;
     for (uint32_t k = l->ids.count; k-- > 0 && !found;) {
@@ -61,6 +60,13 @@ static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
         found = l->a->params.data[k].id == id;
         if (found) r = parameter(l, k);
     }
+    return r;
+}
+
+static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
+{
+    isl_id *id = isl_ast_expr_get_id(e);
+    vy_signed r = vy_lattice_named(l, id);
     isl_id_free(id);
     return r;
 }
@@ -339,11 +345,12 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
 {
     isl_ast_expr *call = isl_ast_node_user_get_expr(n);
     vy_value index[64];
+    vy_signed number[64];
     const vy_nest *nest = l->nest;
     bool ok = nest->count <= 64;
     for (uint32_t k = 0; ok && k < nest->count; k++) {
         isl_ast_expr *arg = isl_ast_expr_get_op_arg(call, (int)k + 1);
-        vy_signed x = expression(l, arg);
+        vy_signed x = number[k] = expression(l, arg);
         isl_ast_expr_free(arg);
         ok = vy_signed_fits(x);
         if (!ok) break;
@@ -354,6 +361,7 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
         index[k] = vy_cast(l->b, t, v);
     }
     isl_ast_expr_free(call);
+    if (ok && l->taps.all) l->guard = vy_taps_guard(l, number);
     if (!ok || l->refused) {
         refuse(l);
         return;
@@ -395,7 +403,8 @@ static isl_id_list *iterators(const vy_lattice *l)
     isl_id_list *list = isl_id_list_alloc(l->a->ctx, (int)l->nest->count);
     for (uint32_t k = 0; k < l->nest->count; k++) {
         // A user pointer of its own keeps it apart from a parameter of the same name.
-        const char *name = isl_space_get_dim_name(l->nest->space, isl_dim_set, k);
+        const uint32_t dim = l->taps.all ? l->taps.order[k] : k;
+        const char *name = isl_space_get_dim_name(l->nest->space, isl_dim_set, dim);
         list = isl_id_list_add(list, isl_id_alloc(l->a->ctx, name, l->a->ctx));
     }
     return list;
@@ -434,7 +443,8 @@ static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *conte
 {
     enum { FEW = 4 };
     uint32_t others = 0;
-    isl_map *schedule = isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
+    isl_map *schedule = l->taps.all ? vy_taps_schedule(l, set)
+                                    : isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
     isl_ast_node *tree = tree_of(l, schedule, context, false);
     *points = 0;
     isl_ast_node_foreach_descendant_top_down(tree, count_point, points);
@@ -453,6 +463,7 @@ static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *conte
     return tree;
 }
 
+// (A walk over taps is made anew.)
 static bool is_known(const vy_lattice_memo *m, isl_set *set, isl_set *context)
 {
     return m && m->tree && isl_set_plain_is_equal(m->set, set) == isl_bool_true &&
@@ -482,7 +493,11 @@ bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
     uint32_t points = 0;
     isl_ast_node *tree;
     set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
-    if (is_known(l->memo, set, context)) {
+    l->context = context;
+    if (vy_taps_find(l, set, context)) {
+        tree = best_tree(l, isl_set_set_tuple_name(isl_set_copy(l->taps.all), "point"), context,
+                         &points);
+    } else if (is_known(l->memo, set, context)) {
         tree = isl_ast_node_copy(l->memo->tree);
         points = l->memo->points;
     } else {
@@ -498,4 +513,8 @@ bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
     return !l->refused && !l->a->failed && !vy_builder_failed(l->b);
 }
 
-void vy_lattice_free(vy_lattice *l) { vy_vec_free(&l->ids); }
+void vy_lattice_free(vy_lattice *l)
+{
+    vy_vec_free(&l->ids);
+    vy_taps_free(&l->taps);
+}

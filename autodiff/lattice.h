@@ -28,6 +28,14 @@ typedef struct vy_bound_id {
 } vy_bound_id;
 VY_VEC_TYPE(vy_bound_id_vec, vy_bound_id);
 
+// A walk over few constant taps (lattice_taps.c).
+typedef struct vy_taps {
+    isl_set *all;       // what is walked; NULL: the set itself
+    isl_set *left;      // which of them are points
+    uint64_t found;     // dimensions that follow from the others, as bits
+    uint32_t order[64]; // of the loops: dimensions of the nest
+} vy_taps;
+
 // The last tree: sets that are written alike have the same one.
 typedef struct vy_lattice_memo {
     isl_set *set, *context;
@@ -53,6 +61,11 @@ typedef struct vy_lattice {
     void *user;
     vy_lattice_memo *memo; // NULL, or what the sets of one program share
     vy_lanes lanes;
+    // May more points be walked?  Then `point` finds in `guard` whether its is one of the set; id 0: it is.
+    bool wants_taps;
+    vy_value guard;
+    vy_taps taps;
+    isl_set *context; // not owned
 } vy_lattice;
 
 // Emits loops over the points of `set` (taken), of the nest's space, with `context` (kept) known of the
@@ -64,6 +77,20 @@ void vy_lattice_forget(vy_lattice_memo *m);
 // lattice_lanes.c: gives the loop around `body`, from *from in steps of *step, its share of l->lanes, and leaves
 // there what loops inside it divide further.
 void vy_lanes_take(vy_lattice *l, isl_ast_node *body, vy_value *from, int64_t *step);
+
+// lattice.c: a parameter or iterator.
+vy_signed vy_lattice_named(vy_lattice *l, isl_id *id);
+
+// lattice_taps.c
+// Fills l->taps for a set (kept) of the nest's space; false: it is walked as it is.
+bool vy_taps_find(vy_lattice *l, isl_set *set, isl_set *context);
+void vy_taps_free(vy_taps *t);
+// { point → loops } of the set (taken).
+isl_map *vy_taps_schedule(const vy_lattice *l, isl_set *set);
+// Is what is walked, with these coordinates, a point?  Id 0: always, or refused.
+vy_value vy_taps_guard(vy_lattice *l, const vy_signed *index);
+// Is 0 ≤ dimension k < extent, points or not?
+bool vy_taps_inside(const vy_lattice *l, uint32_t k, vy_dim extent);
 
 // lattice_number.c: numbers of these loops.  A most_plus of −1 says that something could wrap.
 vy_signed vy_signed_constant(int64_t value);
