@@ -40,7 +40,8 @@ def statement(k, own, sums, depth):
     if what < 0.7:
         return "atomic_add(a[%s], %s);" % (pick.choice([k, "2", "i"]), value(k, sums))
     if what < 0.78:
-        return "atomic_add(b[i, %s], %s);" % (pick.choice([k, k, k, k + " + 1"]), value(k, sums[:1] if pick.random() < 0.3 else ["2"]))
+        at = pick.choice([k, k, k, k + " + 1"])
+        return "atomic_add(b[i, %s], %s);" % (at, value(k, pick.choice([sums, ["2"]])))
     if what < 0.79:
         return "%s += b[i, %s];" % (pick.choice(own), k)
     if what < 0.84:
@@ -73,7 +74,7 @@ def program():
             lines.append("    let c_%s = %s;\n    %s = %s + c_%s;" % (
                 s, pick.choice(ELEMENTS) % "1", pick.choice(names), pick.choice(names), s))
     lines.append("    y[i, 1] += %s;" % " + ".join(names))
-    return """program p(x: in u32[N, 4], y: inout u32[N, 4], t: inout u32[N, 4], a: out u32[4], b: out u32[N, 4], N: u32, C: u32)
+    return """program p(x: in u32[N, 4], y: inout u32[N, 4], t: inout u32[N, 4], a: out u32[4], b: inout u32[N, 4], N: u32, C: u32)
     over(i: N)
 {
 %s
@@ -88,7 +89,7 @@ def vyre(*arguments):
 
 def results(path, *options):
     code, out, said = vyre("run", path, "--in", "x[3,4]=cycle:5", "--in", "y[3,4]=cycle:7", "--in", "t[3,4]=cycle:3",
-                           "--set", "C=4", "--verbose", *options)
+                           "--in", "b[3,4]=cycle:2", "--set", "C=4", "--verbose", *options)
     return code, out if code == 0 else said
 
 
@@ -111,5 +112,5 @@ with tempfile.TemporaryDirectory() as folder:
         fused += count(file, "fuse_loops", "for ") < count(file, "scalarise", "for ")
         sunk += count(file, "sink", "add(b[") < count(file, "ifconvert", "add(b[")
 print("%d programs alike, loops fused in %d, additions sunk in %d" % (COUNT, fused, sunk))
-if not fused or not sunk:
-    sys.exit("none of them has loops that can be fused, or additions that can be made later")
+if not fused:
+    sys.exit("none of them has loops that can be fused")
