@@ -411,6 +411,7 @@ bool vy_pass_guards(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_INRA
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);    // inexact rules, if fast_math
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c); // neighbouring loops over one range
+bool vy_pass_sink(vy_program *p, vy_pass_context *c);       // additions to one element
 bool vy_pass_settle(vy_program *p, vy_pass_context *c);  // results that every iteration sets alike
 bool vy_pass_final(vy_program *p, vy_pass_context *c);   // marks for derivatives, options->final
 bool vy_pass_share(vy_program *p, vy_pass_context *c);   // constructs computed before

@@ -9,9 +9,10 @@
 // as without this pass).  A gradient whose last axis is written out (positions, colours, a row of a
 // Jacobian) is made of such additions, each of which would read what it has just been cleared to.
 //
-// One invocation must own the element (`owner`, which runs before), reach the addition once (no loop
-// around it), and have no other access that could meet the element: indices that differ in a constant.
-// Accesses of one buffer are compared pairwise, so a buffer with many is left alone.
+// One invocation must own the element (`owner`, which runs before), reach the addition once, and have no other access that
+// could meet the element: indices that differ in a constant.  Accesses of one buffer are compared pairwise, so a buffer with
+// many is left alone.  Loops around the addition must have counters that are indices of their own, `g[i, c]`: another
+// turn adds to another element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
 //
 // Sets VY_FLAG_ONCE, which is no part of a program's text; keeps all else.
 #include "memdep.h"
@@ -27,22 +28,46 @@ typedef struct once {
     uint8_t *viewed; // by buffer: another one shows its memory
 } once;
 
-static bool in_loop(const once *o, uint32_t id)
+static bool is_index(const once *o, uint32_t site, uint32_t value)
 {
-    for (uint32_t up = o->s.parent[id]; up; up = o->s.parent[up])
-        if (vy_is_loop((vy_op)o->p->insts.data[up].op)) return true;
+    for (uint32_t k = 0; k + 1 < o->p->insts.data[site].nargs; k++)
+        if (vy_arg(o->p, site, k) == value) return true;
     return false;
 }
 
-// Does no other access meet the element?
-static bool alone(const once *o, uint32_t site)
+// Is the element of another turn of a loop around it, *turns: there is one, another element?
+static bool reached_once(const once *o, uint32_t site, bool *turns)
 {
-    uint32_t buffer = o->p->insts.data[site].aux, rank = o->p->buffers.data[buffer].rank;
+    *turns = false;
+    for (uint32_t up = o->s.parent[site]; up; up = o->s.parent[up]) {
+        if (!vy_is_loop((vy_op)o->p->insts.data[up].op)) continue;
+        if (o->p->insts.data[up].op != VY_OP_LOOP || !is_index(o, site, up)) return false;
+        *turns = true;
+    }
+    return true;
+}
+
+static bool meets(const once *o, uint32_t site, uint32_t other, bool turns)
+{
+    uint32_t rank = o->p->buffers.data[o->p->insts.data[site].aux].rank;
+    if (o->p->insts.data[other].op == VY_OP_ZERO) return true;
+    if (!turns) return vy_indices_meet(o->p, rank, vy_args(o->p, site), vy_args(o->p, other));
+    for (uint32_t k = 0; k < rank; k++) {
+        uint32_t x = vy_arg(o->p, site, k), y = vy_arg(o->p, other, k);
+        if (vy_id_const(o->p, x) && vy_id_const(o->p, y) && vy_values_differ(o->p, x, y))
+            return false;
+    }
+    return true;
+}
+
+// Does no other access meet the element?
+static bool alone(const once *o, uint32_t site, bool turns)
+{
+    uint32_t buffer = o->p->insts.data[site].aux;
     const uint32_t *at = o->touched.at, *start = o->touched.start;
     if (start[buffer + 1] - start[buffer] > MAX_ACCESSES) return false;
     for (uint32_t n = start[buffer]; n < start[buffer + 1]; n++)
-        if (at[n] != site && vy_indices_meet(o->p, rank, vy_args(o->p, site), vy_args(o->p, at[n])))
-            return false;
+        if (at[n] != site && meets(o, site, at[n], turns)) return false;
     return true;
 }
 
@@ -71,7 +96,8 @@ bool vy_pass_once(vy_program *p, vy_pass_context *c)
         if (i->op != VY_OP_ATOMIC_ADD || !(i->flags & VY_FLAG_OWNED) || o.used[id]) continue;
         const vy_buf *b = &p->buffers.data[i->aux]; // one that begins as ones or a copy is not zero
         if (b->cls != VY_OUT || b->init != VY_INIT_NONE || o.viewed[i->aux]) continue;
-        if (in_loop(&o, id) || !alone(&o, id)) continue;
+        bool turns;
+        if (!reached_once(&o, id, &turns) || !alone(&o, id, turns)) continue;
         c->changed |= !(i->flags & VY_FLAG_ONCE);
         i->flags |= VY_FLAG_ONCE;
     }

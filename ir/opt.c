@@ -34,6 +34,7 @@ static const struct {
     {"ifconvert", vy_pass_ifconvert, 2},
     {"forward",   vy_pass_forward,   2},
     {"licm",      vy_pass_licm,      2},
+    {"sink",      vy_pass_sink,      2}, // of loops that the ifs have left
     {"settle",    vy_pass_settle,    2},
     {"dse",       vy_pass_dse,       2},
     {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero

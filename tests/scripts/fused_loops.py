@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random rows of loops, some of which may be fused (ir/fuse_loops.c), compute with -O2 what they do with -O0, in the
-interpreter.
+"""Random rows of loops, some of which may be fused (ir/fuse_loops.c) and some of whose additions may be made by a later
+one (ir/sink.c), compute with -O2 what they do with -O0, in the interpreter.
 
 All numbers are integers: every order of additions gives the same bits, and nothing but a wrong order of accesses
 differs.  VYRE_SEED overrides the seed.
@@ -39,9 +39,14 @@ def statement(k, own, sums, depth):
         return "%s = %s;" % (pick.choice(ELEMENTS[1:]) % index(k), value(k, sums))
     if what < 0.7:
         return "atomic_add(a[%s], %s);" % (pick.choice([k, "2", "i"]), value(k, sums))
-    if what < 0.8:
+    if what < 0.78:
+        at = pick.choice([k, k, k, k + " + 1"])
+        return "atomic_add(b[i, %s], %s);" % (at, value(k, pick.choice([sums, ["2"]])))
+    if what < 0.79:
+        return "%s += b[i, %s];" % (pick.choice(own), k)
+    if what < 0.84:
         return "if %s != i { %s }" % (k, statement(k, own, sums, depth))
-    if what < 0.85:
+    if what < 0.88:
         return "if %s > 90 { break; }" % (pick.choice(ELEMENTS) % k)
     if depth:
         return "t[i, %s] += 1;" % k
@@ -69,7 +74,7 @@ def program():
             lines.append("    let c_%s = %s;\n    %s = %s + c_%s;" % (
                 s, pick.choice(ELEMENTS) % "1", pick.choice(names), pick.choice(names), s))
     lines.append("    y[i, 1] += %s;" % " + ".join(names))
-    return """program p(x: in u32[N, 4], y: inout u32[N, 4], t: inout u32[N, 4], a: out u32[4], N: u32, C: u32)
+    return """program p(x: in u32[N, 4], y: inout u32[N, 4], t: inout u32[N, 4], a: out u32[4], b: inout u32[N, 4], N: u32, C: u32)
     over(i: N)
 {
 %s
@@ -84,15 +89,15 @@ def vyre(*arguments):
 
 def results(path, *options):
     code, out, said = vyre("run", path, "--in", "x[3,4]=cycle:5", "--in", "y[3,4]=cycle:7", "--in", "t[3,4]=cycle:3",
-                           "--set", "C=4", "--verbose", *options)
+                           "--in", "b[3,4]=cycle:2", "--set", "C=4", "--verbose", *options)
     return code, out if code == 0 else said
 
 
-def loops(path, after):
-    return vyre("compile", path, "-o", path + ".spv", "--no-validate", "--dump-after", after)[2].count("for ")
+def count(path, after, what):
+    return vyre("compile", path, "-o", path + ".spv", "--no-validate", "--dump-after", after)[2].count(what)
 
 
-fused = 0
+fused = sunk = 0
 with tempfile.TemporaryDirectory() as folder:
     file = os.path.join(folder, "p.vyre")
     for n in range(COUNT):
@@ -104,7 +109,8 @@ with tempfile.TemporaryDirectory() as folder:
         if have != want or want[0]:
             print(text, want[1], "-O2:", have[1], sep="\n")
             sys.exit("program %d: -O0 and -O2 differ, or it does not run" % n)
-        fused += loops(file, "fuse_loops") < loops(file, "scalarise")
-print("%d programs alike, loops fused in %d" % (COUNT, fused))
+        fused += count(file, "fuse_loops", "for ") < count(file, "scalarise", "for ")
+        sunk += count(file, "sink", "add(b[") < count(file, "ifconvert", "add(b[")
+print("%d programs alike, loops fused in %d, additions sunk in %d" % (COUNT, fused, sunk))
 if not fused:
     sys.exit("none of them has loops that can be fused")

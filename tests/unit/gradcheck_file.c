@@ -306,19 +306,19 @@ static vy_program *last_program(const vy_module *m)
     return vy_module_program(m, vy_module_program_count(m) - 1);
 }
 
-// Between levels primals must agree in every bit, but for what a loop adds atomically: `accumulate` adds
-// in another order, as any device may.  Constants that were folded are rounded to their own types also
-// where the rest is computed in double: programs with such types come with a tolerance.
+// Between levels primals must agree in every bit, but for what is added atomically in a loop or more than once:
+// `accumulate` and `sink` add in another order, as any device may.  Constants that were folded are rounded to their
+// own types also where the rest is computed in double: programs with such types come with a tolerance.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
     double bound = typed || j->loose <= 1e-8 ? 0 : j->loose;
-    uint32_t loops = 0;
+    uint32_t loops = 0, seen = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         loops += i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
         loops -= i->op == VY_OP_ENDLOOP;
-        if (loops && i->op == VY_OP_ATOMIC_ADD && vy_type_is_float((vy_type)i->type))
-            return typed ? j->loose : fmax(bound, 1e-12);
+        if (i->op != VY_OP_ATOMIC_ADD || !vy_type_is_float((vy_type)i->type)) continue;
+        if (loops || seen++) return typed ? j->loose : fmax(bound, 1e-12);
     }
     return bound;
 }

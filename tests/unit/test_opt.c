@@ -156,6 +156,14 @@ static void build_fuse_loops(frame *f)
     store1(f->b, f->y, f->i, result);
 }
 
+// Two additions to one element.
+static void build_sink(frame *f)
+{
+    vy_value x = load1(f->b, f->x, f->i);
+    atomic1(f->b, "add", f->y, f->i, x);
+    atomic1(f->b, "add", f->y, f->i, half(f, x));
+}
+
 static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
 // Additions to an output: two that are alone, two that may meet, and one that `accumulate` takes out of a loop.
@@ -166,7 +174,9 @@ static void build_once(frame *f)
     const uint32_t columns[4] = {0, 1, 2, 2};
     for (int k = 0; k < 4; k++) {
         vy_value at[2] = {f->i, u32(f->b, columns[k])};
+        if (k == 3) vy_if(f->b, vy_lt(f->b, load1(f->b, f->x, f->i), f32(f->b, 1)));
         vy_atomic(f->b, "add", z, at, f32(f->b, (float)k));
+        if (k == 3) vy_end(f->b);
     }
     vy_for(f->b, "k", f->zero, f->m);
     vy_atomic(f->b, "add", z, (vy_value[]){f->i, u32(f->b, 3)}, load1(f->b, f->x, f->i));
@@ -315,7 +325,8 @@ static const struct one {
     {"promote", build_promote, 7, 0, 1},
     {"fuse", build_fuse, 8, 1, 2},
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
-    {"reduce", build_reduce, 9, 3, 0},
+    {"sink", build_sink, 6, 1, 2},
+    {"reduce", build_reduce, 9, 1, 0},
     {"accumulate", build_accumulate, 2, 1, 0},
     {"rows", build_rows, 4, 4, 3},
     {"settle", build_settle, 2, 1, 2},
@@ -1028,11 +1039,11 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,     "cleanup",   "dce",       "forward",
-                                         "unroll", "scalarise", "ifconvert", "licm",
-                                         "dse",    "arrays",    "guards",    "owner",
-                                         "once",   "promote",   "fuse",      "accumulate",
-                                         "rows",   "fuse_loops"};
+    static const char *const passes[] = {NULL,     "cleanup",    "dce",       "forward",
+                                         "unroll", "scalarise",  "ifconvert", "licm",
+                                         "dse",    "arrays",     "guards",    "owner",
+                                         "once",   "promote",    "fuse",      "accumulate",
+                                         "rows",   "fuse_loops", "sink"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;
