@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 # SPDX-License-Identifier: MIT
 """ACCEPTANCE B13: the reverse of a program of n operations has O(n) instructions and takes O(n) time to make.
 
