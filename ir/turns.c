@@ -173,6 +173,7 @@ static bool walk(turns t, int64_t *per_loop, uint64_t *total, bool *complete)
         } else if (op == VY_OP_ENDLOOP) {
             uint64_t all;
             if (__builtin_mul_overflow(most[depth], inside[depth] + 1, &all)) all = UINT64_MAX / 2;
+            all++; // the test that fails, where it comes first
             if (__builtin_add_overflow(inside[depth - 1], all, &inside[depth - 1]))
                 inside[depth - 1] = UINT64_MAX / 2;
             depth--;

@@ -209,7 +209,7 @@ static const vkrt_device_info *opened(const command *c)
 }
 
 // Several iterations in a turn cost twice the time where loops are short, so not where the data stays
-// far below the limit.  The last, failing test of a loop counts too, and loops may run no iteration at all.
+// below half the limit.
 static bool few_turns(void *user, const vy_program *p)
 {
     const command *c = user;
@@ -218,7 +218,7 @@ static bool few_turns(void *user, const vy_program *p)
     if (!device || !c->launch) return false;
     const launch_values values = binding_values(c->launch);
     const uint64_t most = runnable_program_turns(c->launch->what, p, &values, &complete);
-    return complete && most <= device->loop_turn_limit / 4;
+    return complete && most <= device->loop_turn_limit / 2;
 }
 
 // At launch.  What only the run decides may be short: such a domain stays as it is.
