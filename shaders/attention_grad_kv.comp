@@ -3,7 +3,7 @@
 //   grad_v = Σ_{i ≥ j} p_i ō_i,   grad_k = Σ_{i ≥ j} p_i (ō_i·v_j − delta_i) q_i / √D
 // with p_i = exp(s_i − lse_i) made again from the rows' statistics.  No atomics: a row of queries is read by
 // all of a subgroup at once, and an invocation owns what it adds to (64 vec4 in registers).
-// Measured: 1.52 % of the peak copy bandwidth and 8.97 % of the peak multiply-add rate by all kernels of attention.plan (llvmpipe, tools/benchmark heads).
+// Measured: 1.54 % of the peak copy bandwidth and 9.37 % of the peak multiply-add rate by all kernels of attention.plan (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

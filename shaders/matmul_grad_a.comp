@@ -2,7 +2,7 @@
 // grad_a[i, k] = Σ_j grad_c[i, j] b[k, j]: both factors lie along j, so tiles are loaded along j and turned
 // in shared memory.  A workgroup makes 64 × 64 elements, an invocation 4 × 4 of them in registers, 16 apart
 // so that neighbours read neighbouring columns; rows are padded by one against bank conflicts.
-// Measured: 0.436 to 0.829 % of the peak copy bandwidth and 5.18 to 5.92 % of the peak multiply-add rate by all kernels of matmul.plan (llvmpipe, tools/benchmark heads).
+// Measured: 0.42 to 0.827 % of the peak copy bandwidth and 5.25 to 5.29 % of the peak multiply-add rate by all kernels of matmul.plan (llvmpipe, tools/benchmark heads).
 #version 450
 layout(local_size_x = 16, local_size_y = 16) in;
 layout(push_constant) uniform Sizes { uint M, N, K; };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // grad_b[k, j] = Σ_i a[i, k] grad_c[i, j]: both factors lie across i, so rows of both go into shared memory
 // as they are.  Tiles as in matmul_grad_a.comp.
-// Measured: 0.436 to 0.829 % of the peak copy bandwidth and 5.18 to 5.92 % of the peak multiply-add rate by all kernels of matmul.plan (llvmpipe, tools/benchmark heads).
+// Measured: 0.42 to 0.827 % of the peak copy bandwidth and 5.25 to 5.29 % of the peak multiply-add rate by all kernels of matmul.plan (llvmpipe, tools/benchmark heads).
 #version 450
 layout(local_size_x = 16, local_size_y = 16) in;
 layout(push_constant) uniform Sizes { uint M, N, K; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // grad_b[k, j] = Σ_i a[i, k] grad_c[i, j] by tiles in registers alone, as matmul_registers_a.comp.
-// Measured: 0.909 to 2 % of the peak copy bandwidth and 11.9 to 13.2 % of the peak multiply-add rate by all kernels of matmul_registers.plan (llvmpipe, tools/benchmark heads).
+// Measured: 0.899 to 2.04 % of the peak copy bandwidth and 11.9 to 13 % of the peak multiply-add rate by all kernels of matmul_registers.plan (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 8, local_size_y = 8) in;

@@ -6,7 +6,7 @@
 // that is handed round is used so often.  Eight are best on lavapipe, by far (1, 2, 4, 8: 42, 22, 14.5, 9.6 ms of CPU
 // time for N = 4,096); a GPU that wants more invocations than N / 8 takes fewer.
 // On lavapipe 33 GFLOP/s per second of CPU time, more than the multiply-adds of `bench --peak`.
-// Measured: 103 to 104 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
+// Measured: 99.4 to 100 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_KHR_shader_subgroup_ballot : require
 layout(local_size_x = 64) in;

@@ -3,7 +3,7 @@
 //   p̄_i = m_i Σ_j m_j q^{−3/2} (l − 3 (l·d) d / q),  l = λ_j − λ_i
 // Bodies are handed round as in nbody_energy_grad.comp.
 // On lavapipe 36 GFLOP/s per second of CPU time, more than the multiply-adds of `bench --peak`.
-// Measured: 113 to 120 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
+// Measured: 112 to 126 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_KHR_shader_subgroup_ballot : require
 layout(local_size_x = 64) in;
