@@ -3,6 +3,9 @@
 // it does to them and they to it: no atomics.  With F̄ = ā/ρ, e = x_i − x_j, r = |e|, for the pair seen from i and
 // (turned round) from j: A = K (p_i + p_j)/2 (h − r)²/(ρ_j r), B = K μ (h − r)/ρ_j,
 //   ē = A F̄ + r̄ e/r,  r̄ = −Ā A (2/(h − r) + 1/r) − B̄ B/(h − r),  Ā = F̄·e,  B̄ = F̄·(v_j − v_i).
+// Measured: 38 % of the peak copy bandwidth, 16 bytes an entry of the lists and 28 for each pair within h; 6 % of the peak
+// multiply-add rate, 105 operations a pair (llvmpipe, 405,194 entries and 224,708 pairs of 8,000 particles in 7.56 ms; counted from
+// the data, so not by tools/benchmark heads).
 #version 450
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Scalars { uint N, M; float h, mass, stiffness, rest, viscosity, gravity; };
