@@ -87,7 +87,8 @@ def differences(case, got):
     """Along a random direction in each input, two-sided, against grad · direction."""
     for seed, name in enumerate(case.wrt):
         if name + "=zeros" in case.given:
-            continue  # under straight_through: no value depends on it
+            print("%s: no differences of %s: only derivatives depend on it (straight_through)" % (case.folder, name))
+            continue
         at, shape = npy("%s/f64/%s.npy" % (case.folder, name))
         along = make_gmm.normal((7 + seed) << 32, len(at))
         sides = []

@@ -306,19 +306,28 @@ static vy_program *last_program(const vy_module *m)
     return vy_module_program(m, vy_module_program_count(m) - 1);
 }
 
-// Between levels primals must agree in every bit, but for what is added atomically in a loop or more than once:
+static bool adds_before(const vy_program *p, uint32_t id)
+{
+    for (uint32_t k = 1; k < id; k++)
+        if (p->insts.data[k].op == VY_OP_ATOMIC_ADD &&
+            p->insts.data[k].aux == p->insts.data[id].aux)
+            return true;
+    return false;
+}
+
+// Between levels primals must agree in every bit, but for what is added atomically in a loop or to one buffer twice:
 // `accumulate` and `sink` add in another order, as any device may.  Constants that were folded are rounded to their
 // own types also where the rest is computed in double: programs with such types come with a tolerance.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
     double bound = typed || j->loose <= 1e-8 ? 0 : j->loose;
-    uint32_t loops = 0, seen = 0;
+    uint32_t loops = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         loops += i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
         loops -= i->op == VY_OP_ENDLOOP;
         if (i->op != VY_OP_ATOMIC_ADD || !vy_type_is_float((vy_type)i->type)) continue;
-        if (loops || seen++) return typed ? j->loose : fmax(bound, 1e-12);
+        if (loops || adds_before(p, id)) return typed ? j->loose : fmax(bound, 1e-12);
     }
     return bound;
 }
