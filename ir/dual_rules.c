@@ -70,6 +70,13 @@ static bool angle(double y, double x, uint32_t k, double *d)
     return r != 0;
 }
 
+// Within the bounds, at them too, x has the derivative; outside, the bound that min(max(x, low), high) gives.
+static uint32_t clamp_gives(double x, double low, double high)
+{
+    if (low <= x && x <= high) return 0;
+    return !(low <= x) && low < high ? 1 : 2;
+}
+
 // Functions of two operands or three.
 static bool several(uint32_t op, const double v[3], double y, uint32_t k, double *d)
 {
@@ -82,6 +89,7 @@ static bool several(uint32_t op, const double v[3], double y, uint32_t k, double
     case VY_OP_FMA: *d = k == 2 ? 1 : v[1 - k]; return true;
     case VY_OP_MIN: return (v[0] < v[1]) == (k == 0); // a tie is the second operand's
     case VY_OP_MAX: return (v[0] > v[1]) == (k == 0);
+    case VY_OP_CLAMP: return clamp_gives(v[0], v[1], v[2]) == k;
     case VY_OP_POW: return power(v[0], v[1], k, y, d);
     case VY_OP_ATAN2: return angle(v[0], v[1], k, d);
     case VY_OP_HYPOT: *d = v[k] / y; return y != 0;

@@ -179,6 +179,7 @@ static bool rounds(uint32_t op)
     case VY_OP_ABS:
     case VY_OP_MIN:
     case VY_OP_MAX:
+    case VY_OP_CLAMP:
     case VY_OP_SIGN:
     case VY_OP_FLOOR:
     case VY_OP_CEIL:

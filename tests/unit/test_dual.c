@@ -124,6 +124,8 @@ static void rows(void **state)
         if (!floats || i->effect != VY_PURE || i->form == VY_FORM_SPECIAL) continue;
         if (op == VY_OP_FMA)
             snprintf(text, sizeof text, "fma(x[i], z[i], x[i])");
+        else if (op == VY_OP_CLAMP)
+            snprintf(text, sizeof text, "clamp(x[i], z[i], 2.0)");
         else if (i->form == VY_FORM_INFIX)
             snprintf(text, sizeof text, "x[i] %s z[i]", i->text);
         else if (i->form == VY_FORM_PREFIX)
@@ -144,6 +146,7 @@ static void composed(void **state)
         "polygamma(2, x[i])",
         "digamma(x[i])",
         "clamp(x[i], -1.0, z[i])",
+        "clamp(1.25, x[i], z[i])",
         "select(x[i] < z[i], sqrt(x[i]), z[i] * z[i])",
         "relu(x[i])",
         "mod(x[i], z[i])",
