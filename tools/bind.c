@@ -86,6 +86,13 @@ bound_buffer *binding_find(const binding *b, const char *name)
     return NULL;
 }
 
+static bool is_scalar(const binding *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->scalar_count; i++)
+        if (!strcmp(b->scalars[i].info.name, name)) return true;
+    return false;
+}
+
 static bool no_such(const binding *b, const char *option, const char *name, bool scalars,
                     vy_diag *d)
 {
@@ -96,13 +103,16 @@ static bool no_such(const binding *b, const char *option, const char *name, bool
         ok &= names_add(&have, b->scalars[i].info.name);
     for (uint32_t i = 0; !scalars && i < b->buffer_count; i++)
         ok &= names_add(&have, b->buffers[i].info.name);
-    const char *near = nearest_name(name, have.data, have.count),
+    const char *near = vy_nearest_name(name, have.count, have.data),
                *kind = scalars ? "scalar" : "buffer";
-    if (near)
-        text_printf(&fix, "did you mean %s?", near);
-    else if (have.count)
+    if (scalars && binding_find(b, name))
+        text_printf(&fix, "%s is a buffer: give it with --in %s=SPEC", name, name);
+    else if (!scalars && is_scalar(b, name))
+        text_printf(&fix, "%s is a scalar: give it with --set %s=VALUE", name, name);
+    else if (have.count) {
+        if (near) text_printf(&fix, "did you mean %s? ", near);
         text_printf(&fix, "its %ss are: ", kind), text_join(&fix, have.data, have.count);
-    else
+    } else
         text_printf(&fix, "it has no %s", kind);
     if (!ok || fix.failed)
         fail_memory(d);

@@ -61,11 +61,10 @@ bool select_runnable(const command *c, const vy_module *m, runnable *out, vy_dia
         list.failed |= !names_add(&have, vy_program_name(vy_module_program(m, i)));
     for (uint32_t i = 0; i < pipelines; i++)
         list.failed |= !names_add(&have, vy_pipeline_name(vy_module_pipeline(m, i)));
-    const char *near = wanted ? nearest_name(wanted, have.data, have.count) : NULL;
-    if (near)
-        text_printf(&list, "did you mean -p %s?", near);
-    else
-        text_puts(&list, "name one with -p: "), text_join(&list, have.data, have.count);
+    const char *near = wanted ? vy_nearest_name(wanted, have.count, have.data) : NULL;
+    if (near) text_printf(&list, "did you mean -p %s? ", near);
+    text_puts(&list, "name one with -p: ");
+    text_join(&list, have.data, have.count);
     if (list.failed)
         fail_memory(d);
     else if (!have.count)

@@ -50,8 +50,6 @@ bool names_add(names *n, const char *name); // false: memory
 bool names_have(const names *n, const char *name);
 void names_free(names *n);
 
-// The candidate nearest to `word`, or NULL when none is near.
-const char *nearest_name(const char *word, const char *const *candidates, uint32_t count);
 // Adds " 'a', 'b' and 'c'" style lists: names joined by ", ".
 void text_join(text *t, const char *const *items, uint32_t count);
 
