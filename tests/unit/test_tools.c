@@ -490,7 +490,8 @@ static void names_nearest(void **state)
     assert_string_equal(vy_nearest_name("verbos", 4, words), "verbose");
     assert_null(vy_nearest_name("zzzzzzzz", 4, words));
     assert_null(vy_nearest_name("x", 0, NULL));
-    assert_null(vy_nearest_name("q", 1, (const char *const[]){"w"})); // nothing is guessed of one letter
+    assert_null(
+        vy_nearest_name("q", 1, (const char *const[]){"w"})); // nothing is guessed of one letter
     // Among equally near words the first in the alphabet, in whatever order they come.
     assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"sin", "dim"}), "dim");
     assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"dim", "sin"}), "dim");
