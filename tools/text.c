@@ -20,13 +20,10 @@ static const struct {
 
 bool fail(vy_diag *d, tool_code code, const char *fix, const char *format, ...)
 {
-    if (d->severity == VY_ERROR) return false; // the first error sticks
-    *d = (vy_diag){.severity = VY_ERROR, .blame = codes[code].blame, .code = codes[code].code};
     va_list args;
     va_start(args, format);
-    vsnprintf(d->text, sizeof d->text, format, args);
+    vys_fail_as(d, codes[code].code, codes[code].blame, fix ? fix : codes[code].fix, format, args);
     va_end(args);
-    snprintf(d->fix, sizeof d->fix, "%s", fix ? fix : codes[code].fix);
     return false;
 }
 

@@ -6,6 +6,7 @@
 #define VYRE_TOOL_H
 
 #include "ir/vyre.h"
+#include "session/fail.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,6 @@
 
 #define TOOL_NAME "vyre-grad"
 #define TOOL_VERSION "0.1.0"
-#define MAX_RANK 32
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 enum { STATUS_FINE, STATUS_WRONG, STATUS_SYSTEM, STATUS_CHECK }; // exit statuses (LANGUAGE 4)
@@ -54,7 +54,5 @@ void names_free(names *n);
 void text_join(text *t, const char *const *items, uint32_t count);
 
 double now_ms(void); // monotonic
-
-// What to do where --tape-limit is exceeded.
 
 #endif
