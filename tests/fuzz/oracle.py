@@ -20,6 +20,7 @@ import math
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,13 +75,16 @@ class Bench:
         return self.path(name)
 
     def run(self, argv, timeout=300):
-        """(status, stdout, stderr, trouble)"""
+        """(status, stdout, stderr, trouble); `timeout` in seconds of processor time (see tests/run)"""
+        limited = ["/bin/sh", "-c", 'ulimit -S -t "$0" && exec "$@"', "%d" % timeout] + argv
         try:
-            done = subprocess.run(argv, capture_output=True, text=True, env=self.env, cwd=self.temp,
-                                  timeout=timeout)
+            done = subprocess.run(limited, capture_output=True, text=True, env=self.env, cwd=self.temp,
+                                  timeout=20 * timeout)
         except subprocess.TimeoutExpired:
-            return None, "", "", "timed out after %d s" % timeout
+            return None, "", "", "waits for something that does not come"
         trouble = ""
+        if done.returncode == -signal.SIGXCPU:
+            return None, "", "", "used more than %d s of processor time" % timeout
         if done.returncode < 0 or done.returncode >= 99:
             trouble = "ended with status %d" % done.returncode
         for mark in TROUBLE:
@@ -391,7 +395,7 @@ def main(argv=None):
     parser.add_argument("--device", type=float, default=0.3, metavar="SHARE")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--stop", action="store_true", help="at the first failing batch")
-    parser.add_argument("--shrink-seconds", type=float, default=60)
+    parser.add_argument("--shrink-seconds", type=float, default=60, help="of processor time")
     parser.add_argument("--shrink-each", type=int, default=2, help="failures shrunk per kind")
     parser.add_argument("--replay", nargs="+", metavar="FILE")
     o = parser.parse_args(argv)
