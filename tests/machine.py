@@ -104,9 +104,9 @@ def compilers(build):
     return ", ".join(found) + (words and "; this build: " + words)
 
 
-def drivers(command):
+def drivers(command, env):
     """Devices as `vyre-grad devices` lists them; without the command, what driver files name, with packages."""
-    lines = [line.strip() for line in output([command, "devices"]).splitlines()] if command else []
+    lines = [line.strip() for line in output([command, "devices"], env=env).splitlines()] if command else []
     named = ["%s: %s" % (a.split(None, 1)[1] if a[:1].isdigit() else a, b) for a, b in zip(lines, lines[1:])
              if b.startswith("Vulkan")]
     if named:
@@ -117,12 +117,12 @@ def drivers(command):
     return ", ".join(os.path.basename(f) for f in files) + (package and " (%s)" % package) or "none"
 
 
-def describe(build=""):
-    """Lines for a report."""
+def describe(build="", env=None):
+    """Lines for a report; `env` is what the command is run with."""
     command = os.path.join(build, "tools", "vyre-grad") if build else ""
     lines = ["processor: " + processor(), "memory: " + memory(), "system: " + system(),
             "compilers: " + compilers(build),
-            "vulkan: " + drivers(command if command and os.path.exists(command) else "")]
+            "vulkan: " + drivers(command if command and os.path.exists(command) else "", env)]
     return lines + ["environment: " + environment()] * bool(environment())
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# DEVICE
 """Random programs past every oracle (tests/fuzz).
 
 First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first line

@@ -18,6 +18,7 @@ import texttest  # noqa: E402
 class FakeContext:
     """Runs `echo`-like shell commands; no device unless asked."""
     root, tests, temp, bless, require_device = ROOT, os.getcwd(), os.getcwd(), False, False
+    device_part = False
 
     def __init__(self, devices=""):
         self.text = devices
@@ -109,7 +110,8 @@ class Runner(unittest.TestCase):
 
     def test_limits_are_in_processor_time(self):
         runner = load_runner()
-        context = runner.Context(argparse.Namespace(build=os.environ["BUILD"], require_device=False, device=""))
+        context = runner.Context(argparse.Namespace(build=os.environ["BUILD"], require_device=False, device="",
+                                                   driver="", device_part=False))
         try:
             status, _, err = context.run(["/bin/sh", "-c", "while :; do :; done"], timeout=1)
             self.assertIn("processor time", context.trouble(status, err))
@@ -118,7 +120,7 @@ class Runner(unittest.TestCase):
             runner.WAITS = 0.02
             status, _, err = context.run(["sleep", "1000"], timeout=1)
             self.assertIn("waits", context.trouble(status, err))
-            self.assertIn("processor: ", runner.machine.describe(context.build)[0])
+            self.assertIn("processor: ", runner.machine.describe(context.build, context.env)[0])
         finally:
             shutil.rmtree(context.temp)
 
