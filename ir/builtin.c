@@ -53,22 +53,35 @@ static const vy_builtin_info select_info = {"select", BF_SELECT, 3, VY_RULE_S, V
 
 const vy_builtin_info *vy_builtin_find(const char *s, size_t n)
 {
+    for (size_t i = 0; i < sizeof specials / sizeof *specials;
+         i++) // first: clamp is for integers too
+        if (strncmp(specials[i].text, s, n) == 0 && specials[i].text[n] == 0) return &specials[i];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!rows[i].arity || rows[i].text[0] != s[0]) continue;
         if (strncmp(rows[i].text, s, n) != 0 || rows[i].text[n]) continue;
         return rows[i].op == VY_OP_SELECT ? &select_info : &rows[i];
     }
-    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
-        if (strncmp(specials[i].text, s, n) == 0 && specials[i].text[n] == 0) return &specials[i];
     return NULL;
+}
+
+const char *vy_builtin_function_name(uint32_t i)
+{
+    const uint32_t n = sizeof specials / sizeof *specials, m = sizeof rows / sizeof *rows;
+    return i < n ? specials[i].text : i - n < m ? rows[i - n].text : NULL;
+}
+
+static const char *const values[] = {"gid",    "lid",  "wid",          "num_groups",
+                                     "lindex", "lane", "subgroup_size"}; // as vy_builtin
+
+const char *vy_builtin_value_name(uint32_t i)
+{
+    return i < sizeof values / sizeof *values ? values[i] : NULL;
 }
 
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out)
 {
-    static const char *const names[] = {"gid",    "lid",  "wid",          "num_groups",
-                                        "lindex", "lane", "subgroup_size"}; // as vy_builtin
-    for (int i = 0; i < 7; i++) {
-        if (strlen(names[i]) != n || memcmp(names[i], s, n) != 0) continue;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (strlen(values[i]) != n || memcmp(values[i], s, n) != 0) continue;
         *out = (vy_builtin)i;
         return true;
     }
