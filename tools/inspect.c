@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECONDS = 300 }; // for one kernel
-#define FAILED "E0903"  // the code of a kernel that the driver does not take
+#define FAILED "E0903" // the code of a kernel that the driver does not take
 
 typedef struct jobs {
     probe_job *data;
@@ -47,21 +46,14 @@ static bool add_kernels(jobs *j, const vy_plan *plan, vy_diag *d)
 
 static vy_compiled *compile_program(command *c, vy_diag *d)
 {
-    runnable p;
+    vys_entry p;
     vy_spirv_options o;
-    if (!load_module(c, d) || !select_runnable(c, c->module, &p, d)) return NULL;
-    if (c->o.grad) {
-        if (!derive(c, p, NULL, d)) return NULL;
-        c->final = c->derived;
-        if (!optimize(c, c->derived, false, NULL, d)) return NULL;
-        p = runnable_result(c->derived);
-    } else {
-        if (!order_sums(c, &p, d)) return NULL;
-        c->final = forward_module(c);
-        if (!optimize(c, forward_module(c), false, NULL, d)) return NULL;
-    }
-    if (!spirv_options(c, &o, d)) return NULL;
-    vy_compiled *compiled = runnable_compile(p, &o, d);
+    if (!load_module(c, d) || !select_entry(c, c->module, &p, d)) return NULL;
+    if (c->o.grad ? !derive(c, p, NULL, d) : !order_sums(c, &p, d)) return NULL;
+    vy_module *m = c->o.grad ? c->work.derived : forward_module(c);
+    if (!optimize_final(c, m, false, NULL, d) || !spirv_options(c, &o, d)) return NULL;
+    vy_compiled *compiled =
+        vys_entry_compile(c->o.grad ? vys_entry_result(c->work.derived) : p, &o, d);
     if (!compiled) fail_memory(d); // unless it said why
     return compiled;
 }
@@ -132,8 +124,15 @@ static bool find_jobs(command *c, jobs *j, vy_compiled **compiled, vy_diag *d)
     if (!file_read(c->o.file, FILE_LIMIT, &c->contents, d)) return false;
     if (c->contents.size % 4)
         return fail(d, TOOL_INPUT, "write it again", "%s is no whole number of words", c->o.file);
-    return add_entries(j, (const uint32_t *)c->contents.data, c->contents.size / 4, c, d) &&
-           add_needs(j, c->o.file, d);
+    const uint32_t *words = (const uint32_t *)c->contents.data;
+    const size_t count = c->contents.size / 4;
+    vy_diag invalid = {0};
+    if (!add_entries(j, words, count, c, d) || !add_needs(j, c->o.file, d)) return false;
+    // Compilers may do anything with what is no valid SPIR-V: run for ever, take all memory.
+    if (c->o.no_validate || vy_spirv_validate(words, count, VY_VULKAN_1_3, &invalid)) return true;
+    return fail(d, TOOL_INPUT,
+                "spirv-val says where; --no-validate gives it to the driver as it is", "%s: %s",
+                c->o.file, invalid.text);
 }
 
 // ----------------------------------------------------------------------------------------- printing
@@ -237,7 +236,7 @@ bool verb_inspect(command *c, vy_diag *d)
     bool ok = driver_find(c->o.driver, &choice, d) && find_jobs(c, &j, &compiled, d);
     if (ok) {
         progress_begin(c, "compiling");
-        ok = probe_run(&p, &choice, c->o.device, j.data, j.count, SECONDS, d);
+        ok = probe_run(&p, &choice, c->o.device, j.data, j.count, c->o.timeout, d);
         progress_end();
     }
     ok = ok && print_all(c, &j, &p, d);

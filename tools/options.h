@@ -42,7 +42,7 @@ typedef struct options {
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target;
-    uint64_t tape_limit, order, subgroup_size, shuffle, runs, samples, coarsen;
+    uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
     names owned; // strings of ours among the above
 } options;
 

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -136,7 +137,7 @@ typedef struct child {
     pid_t id;
     int from;
     FILE *said; // its stderr
-    unsigned seconds;
+    uint64_t seconds;
     bool late; // it took too long and was ended
 } child;
 
@@ -167,7 +168,8 @@ static bool take(child *c, void *data, size_t size)
 {
     for (char *at = data; size > 0;) {
         struct pollfd p = {.fd = c->from, .events = POLLIN};
-        const int ready = poll(&p, 1, (int)c->seconds * 1000);
+        const int ready =
+            poll(&p, 1, c->seconds && c->seconds < 2000000 ? (int)c->seconds * 1000 : -1);
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) c->late = true;
         if (ready <= 0) return false;
@@ -206,7 +208,7 @@ static void finish(child *c, char *why, size_t size, bool pass_on)
     last_words(c->said, said, sizeof said, pass_on);
     fclose(c->said);
     if (c->late)
-        snprintf(why, size, "the driver did not finish in %u s", c->seconds);
+        snprintf(why, size, "the driver did not finish in %" PRIu64 " s", c->seconds);
     else if (WIFSIGNALED(status))
         snprintf(why, size, "the driver ended the process (%s)%s%s", strsignal(WTERMSIG(status)),
                  *said ? ": " : "", said);
@@ -271,7 +273,7 @@ static bool round_of(probe *p, uint32_t *at, child *c, const driver_choice *choi
 }
 
 bool probe_run(probe *p, const driver_choice *choice, const char *device, const probe_job *jobs,
-               uint32_t count, unsigned seconds, vy_diag *d)
+               uint32_t count, uint64_t seconds, vy_diag *d)
 {
     child c = {.seconds = seconds};
     *p = (probe){.results = calloc(count + 1u, sizeof *p->results), .count = count};

@@ -42,10 +42,11 @@ typedef struct probe {
 } probe;
 
 // Inspects every job; a job on which the driver dies has an error (DRIVER) and the others go on.
-// `device`: as vkrt_device_desc says.  `seconds`: most that one kernel may take; then it is ended.
+// `device`: as vkrt_device_desc says.  `seconds`: most that one kernel may take; then it is ended; 0: no
+// limit.
 // False with *d: the device cannot be opened, memory.  probe_free in every case.
 bool probe_run(probe *p, const driver_choice *choice, const char *device, const probe_job *jobs,
-               uint32_t count, unsigned seconds, vy_diag *d);
+               uint32_t count, uint64_t seconds, vy_diag *d);
 void probe_free(probe *p);
 
 #endif

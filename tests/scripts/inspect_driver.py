@@ -4,6 +4,7 @@
 process is an error of that kernel; files that are no SPIR-V, drivers that are not there."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -112,12 +113,18 @@ def test_refusals(chip):
     expect("a chip that nobody knows", done.returncode == 2 and "E0903" in done.stderr, done.stderr)
     done = run("inspect", "scale.vyre", "--driver", "/no/such/driver.json")
     expect("a driver that is not there", done.returncode == 2 and "E0903" in done.stderr, done.stderr)
-    for seed in range(40):  # damage behind the header: an error, or some kernel's figures
+    kinds = set()
+    for seed in range(40):  # damage behind the header: refused, or harmless
         words = bytearray(open("both.spv", "rb").read())
         at = 20 + seed * 7919 % (len(words) - 20)
         words[at] ^= 1 << seed % 8
-        done = run("inspect", write("damaged.spv", bytes(words)), "--driver", chip)
-        expect("damage at %d" % at, done.returncode in (0, 1, 2), done.returncode, done.stderr)
+        write("damaged.spv", bytes(words))
+        # RADV looks at some valid modules for ever.
+        done = run("inspect", "damaged.spv", "--driver", chip, "--timeout", "3")
+        kinds.add(done.returncode)
+        expect("damage at %d" % at, done.returncode == 0 or done.returncode == 1 and "E0810" in done.stderr or
+               done.returncode == 2 and re.search("does not offer|did not finish in 3 s", done.stdout), done.returncode, done.stdout, done.stderr)
+    expect("damage is noticed", 1 in kinds, kinds)
 
 
 def main():
