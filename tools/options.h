@@ -37,7 +37,7 @@ typedef struct options {
     verb verb;
     const char *file;
     const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
-    names of, wrt, enable;       // split at commas
+    names of, wrt, enable;               // split at commas
     names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
