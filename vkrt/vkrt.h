@@ -143,7 +143,11 @@ typedef struct vkrt_device_desc { // zero: defaults
     vy_features without;          // features not to use although the device has them
     uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
     bool force_staging;           // treat device memory as invisible to the host (for tests)
-    const char *cache_dir; // NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none
+    bool inspect; // open it for vkrt_device_inspect only: no memory, no queue is touched, no plan
+                  // can be made.  Error: MISSING_FEATURE where the driver tells nothing
+    // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none.  It is kept
+    // within VYRE_CACHE_MIB mebibytes (256) and 4,096 files; what was used longest ago goes first.
+    const char *cache_dir;
 } vkrt_device_desc;
 
 // Opens a device with every feature of our list that it has.  `desc` may be NULL.
@@ -165,7 +169,7 @@ typedef struct vkrt_wrap_desc {
 VKRT_API vkrt_status vkrt_device_wrap(const vkrt_wrap_desc *wrap, const vkrt_device_desc *desc,
                                       vkrt_device **out, vkrt_error *error);
 
-// Waits until idle, writes the pipeline cache, frees.  Its plans must be destroyed before.
+// Waits until idle, frees.  Its plans must be destroyed before.
 VKRT_API void vkrt_device_destroy(vkrt_device *device);
 VKRT_API const vkrt_device_info *vkrt_device_get_info(const vkrt_device *device);
 VKRT_API vy_features vkrt_device_features(const vkrt_device *device); // enabled
@@ -187,9 +191,43 @@ VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kerne
                                        vkrt_error *error);
 
 // Checks and compiles a kernel, so that plans find it ready.  `cache` may be NULL.  The kernel is
-// not kept.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
+// not kept; what was compiled is, while plans use it, and as long as it is among the last 32 that none uses
+// any more.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
 VKRT_API vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel,
                                          vkrt_cache *cache, vkrt_error *error);
+
+// --- Inspection --------------------------------------------------------------------------------
+
+// What the driver's compiler says of one kernel: names, texts and figures are the driver's own.
+typedef struct vkrt_figure {
+    char name[256], description[256];
+    bool whole;       // an integer
+    uint64_t integer; // its bits, where it is one; two's complement where value < 0
+    double value;     // to the nearest double
+} vkrt_figure;
+typedef struct
+    vkrt_executable { // drivers may make several of one kernel: one per subgroup size, say
+    char name[256], description[256];
+    uint32_t subgroup_size; // 0: not told
+    uint32_t figure_count;
+    vkrt_figure *figures;
+} vkrt_executable;
+typedef struct vkrt_inspection {
+    uint32_t executable_count;
+    vkrt_executable *executables;
+} vkrt_inspection;
+
+// Compiles entry point `entry` of a SPIR-V module (any compute shader: what it binds is read from it)
+// on a device opened with vkrt_device_desc.inspect, through VK_KHR_pipeline_executable_properties.
+// `needs`: features to require besides those that the module's capabilities name (vy_kernel.features);
+// 0 if unknown.  Free the result with vkrt_inspection_free.
+// Some drivers end the process on what a chip lacks (RADV: float additions on navi21's buffers): call
+// it in a child process where that matters.
+// Errors: BAD_ARGUMENT, BAD_KERNEL, MISSING_FEATURE, LIMIT, DRIVER, OUT_OF_MEMORY.
+VKRT_API vkrt_status vkrt_device_inspect(vkrt_device *device, const uint32_t *words,
+                                         size_t word_count, const char *entry, vy_features needs,
+                                         vkrt_inspection **out, vkrt_error *error);
+VKRT_API void vkrt_inspection_free(vkrt_inspection *inspection);
 
 // --- Plans ---------------------------------------------------------------------------------------
 
