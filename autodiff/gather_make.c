@@ -533,7 +533,7 @@ static vy_program *finish(making *w, bool ok)
     }
     vy_program *p = vy_rebuild_end(w->b);
     vy_pass_context c = {0};
-    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
+    if (p && vy_check_program(p) && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
     vy_program_free(p);
     w->g->failed = true;
     return NULL;
