@@ -38,17 +38,6 @@ bool load_module(command *c, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- settings
-const vys_words option_words = {
-    .given = "--set",
-    .scalar = {"add --set ", "=VALUE"},
-    .data = {"add --in ", "=SPEC, for example --in ", "=ones"},
-    .length = {"give it: --in ", "[N]=SPEC", "[N]=zeros"},
-    .groups = "add --groups X,Y,Z",
-    .no_groups = "leave --groups out",
-    .select = {"name one with -p: ", "did you mean -p "},
-    .tape = "raise --tape-limit, or run fewer invocations or iterations",
-};
-
 static void dump(void *user, const char *pass, const char *printed)
 {
     (void)user;
