@@ -64,7 +64,6 @@ static bool compile(runner *r, command *c, vy_diag *d)
     vy_spirv_options o;
     if (!spirv_options(c, &o, d)) return false;
     o.enabled |= vkrt_device_features(c->gpu->device);
-    o.test_first = vkrt_device_get_info(c->gpu->device)->loops_lose_values;
     double start = now_ms();
     r->compiled = runnable_compile(r->what, &o, d);
     if (!r->compiled) return fail_memory(d); // unless it said why
