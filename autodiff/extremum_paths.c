@@ -67,7 +67,7 @@ static bool is_loose(const reverse *r, uint32_t id)
     if (op == VY_OP_LOAD) return vy_is_written(r->p, i->aux);
     if (vy_op_is_memory(op) || vy_op_is_subgroup(op)) return true;
     if (vy_op_infos[op].effect != VY_PURE || !vy_type_is_float((vy_type)i->type)) return false;
-    bool chooses = op == VY_OP_SELECT || op == VY_OP_MIN || op == VY_OP_MAX;
+    bool chooses = op == VY_OP_SELECT || op == VY_OP_MIN || op == VY_OP_MAX || op == VY_OP_CLAMP;
     bool signs = op == VY_OP_NEG || op == VY_OP_ABS || op == VY_OP_SIGN || op == VY_OP_STOP_GRAD;
     bool rounds =
         (op >= VY_OP_FLOOR && op <= VY_OP_ROUND) || op == VY_OP_CAST || op == VY_OP_BITCAST;

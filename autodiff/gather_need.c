@@ -30,7 +30,7 @@ double gather_weight(const gather *g, uint32_t id)
     if (vy_op_is_memory(op)) return 4;
     if (vy_op_infos[op].effect != VY_PURE) return 0;
     if (op == VY_OP_DIV || op == VY_OP_REM) return 4;
-    return op >= VY_OP_SQRT && op <= VY_OP_HYPOT ? 12 : 1;
+    return vy_op_is_function(op) ? 12 : 1;
 }
 
 double gather_trips(const gather *g, uint32_t loop)

@@ -47,9 +47,7 @@ static int32_t cost_of_operation(vy_op op)
     if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
     if (info->effect == VY_READ) return 4;
     if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
-    bool simple = op == VY_OP_FMA || op == VY_OP_STOP_GRAD || op == VY_OP_STRAIGHT_THROUGH ||
-                  (op >= VY_OP_FLOOR && op <= VY_OP_ROUND);
-    return info->rule == VY_RULE_F && !simple ? 10 : 1; // exp, sin, …
+    return vy_op_is_function(op) ? 10 : 1;
 }
 
 // The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256 step 64`.

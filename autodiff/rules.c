@@ -53,6 +53,7 @@ static uint32_t konst(rule *r, double value)
     })
 #define EQ(x, y) OP2(EQ, VY_BOOL, x, y)
 #define LT(x, y) OP2(LT, VY_BOOL, x, y)
+#define LE(x, y) OP2(LE, VY_BOOL, x, y)
 #define AND(x, y) OP2(AND, VY_BOOL, x, y)
 #define OR(x, y) OP2(OR, VY_BOOL, x, y)
 #define SELECT(c, x, y)                                                                            \
@@ -123,12 +124,14 @@ rule_kind vy_rule_kind_of(vy_op op)
     return (rule_kind)kinds[op];
 }
 
-// Zero by convention: abs at 0, hypot and atan2 at the origin, pow at exponent 0 and at negative bases.
+// Zero by convention: abs at 0, clamp for all but what holds, hypot and atan2 at the origin, pow at exponent 0
+// and at negative bases.
 bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k)
 {
     const vy_scalar *other;
     switch ((vy_op)p->insts.data[id].op) {
     case VY_OP_ABS:
+    case VY_OP_CLAMP:
     case VY_OP_HYPOT:
     case VY_OP_ATAN2: return true;
     case VY_OP_POW:

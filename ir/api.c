@@ -194,8 +194,10 @@ static vy_value derived_step(vy_builder *b, const vy_value *v)
     return vy_select(b, vy_lt(b, v[1], v[0]), vy_float(b, t, 0), vy_float(b, t, 1));
 }
 
+// Of floats it is an operation, for its derivative at the bounds.
 static vy_value derived_clamp(vy_builder *b, const vy_value *v)
 {
+    if (vy_type_is_float(vy_value_type(b, v[0]))) return rule_op(b, VY_OP_CLAMP, 0, 3, v);
     return vy_min(b, vy_max(b, v[0], v[1]), v[2]);
 }
 
@@ -250,7 +252,7 @@ vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_v
     vy_op op = vy_op_from_call(function, strlen(function));
     if (op && vy_op_is_subgroup(op)) op = VY_OP_NONE;
     if (op) arity = vy_op_infos[op].arity;
-    for (size_t i = 0; !op && i < sizeof derived / sizeof *derived; i++) {
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++) { // clamp is both
         if (strcmp(derived[i].name, function) != 0) continue;
         if (count == derived[i].arity) return call_derived(b, &derived[i], args);
         arity = derived[i].arity;

@@ -53,13 +53,14 @@ static const vy_builtin_info select_info = {"select", BF_SELECT, 3, VY_RULE_S, V
 
 const vy_builtin_info *vy_builtin_find(const char *s, size_t n)
 {
+    for (size_t i = 0; i < sizeof specials / sizeof *specials;
+         i++) // first: clamp is for integers too
+        if (strncmp(specials[i].text, s, n) == 0 && specials[i].text[n] == 0) return &specials[i];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!rows[i].arity || rows[i].text[0] != s[0]) continue;
         if (strncmp(rows[i].text, s, n) != 0 || rows[i].text[n]) continue;
         return rows[i].op == VY_OP_SELECT ? &select_info : &rows[i];
     }
-    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
-        if (strncmp(specials[i].text, s, n) == 0 && specials[i].text[n] == 0) return &specials[i];
     return NULL;
 }
 

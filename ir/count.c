@@ -184,15 +184,6 @@ static void note_value(walk *w, uint32_t id)
 }
 
 // -------------------------------------------------------------------------------------- operations
-static bool is_function(vy_op op)
-{
-    const vy_op_info *o = &vy_op_infos[op];
-    return o->effect == VY_PURE && (o->form == VY_FORM_CALL || op == VY_OP_POLYGAMMA) &&
-           o->rule == VY_RULE_F && op != VY_OP_FMA && op != VY_OP_STOP_GRAD &&
-           op != VY_OP_STRAIGHT_THROUGH && op != VY_OP_FLOOR && op != VY_OP_CEIL &&
-           op != VY_OP_TRUNC && op != VY_OP_ROUND;
-}
-
 static void count_inst(const walk *w, const vy_inst *i, int64_t *plain)
 {
     vy_op op = (vy_op)i->op;
@@ -214,7 +205,7 @@ static void count_inst(const walk *w, const vy_inst *i, int64_t *plain)
     plain[VY_COST_ADD] += op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_FMA;
     plain[VY_COST_MUL] += op == VY_OP_MUL || op == VY_OP_FMA;
     plain[VY_COST_DIV] += op == VY_OP_DIV;
-    plain[VY_COST_MATH] += is_function(op);
+    plain[VY_COST_MATH] += vy_op_is_function(op);
 }
 
 // ------------------------------------------------------------------------------------------- loops

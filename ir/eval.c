@@ -140,7 +140,7 @@ static void run_chunk(vy_machine *m)
     fill_varying(m);
     vy_set_active(m, m->identity, m->lanes);
     m->pc = 0;
-    if (m->hooks->path_hash || m->hooks->trace) {
+    if (m->hooks->path_hash || m->hooks->trace || m->dots) {
         while (m->pc < m->code_count && !m->failed) {
             const vy_xinst *x = &m->code[m->pc++];
             m->steps += m->nact;
@@ -148,6 +148,7 @@ static void run_chunk(vy_machine *m)
             if (m->hooks->trace) vy_trace_before(m, x);
             x->run(m, x);
             if (m->hooks->trace) vy_trace_after(m, x);
+            if (m->dots) vy_dual_step(m, x);
         }
     } else {
         while (m->pc < m->code_count && !m->failed) {
@@ -199,6 +200,7 @@ static void run_group(vy_machine *m)
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
         if (b->cls == VY_SHARED) memset(b->data, 0, b->count * b->size);
+        if (b->cls == VY_SHARED && b->dot) vy_dual_restart(m, id);
     }
     m->lanes = 0;
     for (uint32_t i = 0; i < lanes && !m->failed; i++) {
@@ -264,9 +266,13 @@ static bool make_lanes(vy_machine *m)
         b->data = vy_eval_alloc(m, n, b->lane_stride ? b->lane_stride : 1);
         b->owned = b->data != NULL;
     }
+    if (m->hooks->dual) m->dots = vy_eval_alloc(m, n * m->reg_count, sizeof *m->dots);
+    for (uint32_t id = 1; id < m->p->buffers.count && m->hooks->dual; id++)
+        if (m->bounds[id].cls == VY_LOCAL && !vy_dual_make_one(m, id)) return false;
     if (m->failed) return false;
     number_lanes(m);
     fill_constants(m);
+    if (m->dots) vy_dual_leaves(m);
     return true;
 }
 
@@ -278,12 +284,13 @@ void vy_eval_release(vy_machine *m)
         vy_free(b->dims);
         vy_free(b->touches);
         vy_free(b->written);
+        vy_dual_release(b);
     }
     void *const blocks[] = {m->bounds,  m->scalars,  m->dim_values, m->dim_states, m->extents,
                             m->code,    m->operands, m->leaf_regs,  m->regs,       m->identity,
                             m->lists,   m->frames,   m->offsets,    m->scratch,    m->marks,
                             m->padding, m->linear,   m->gids,       m->lids,       m->varying,
-                            m->finite,  m->origin};
+                            m->finite,  m->origin,   m->dots};
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) vy_free(blocks[k]);
 }
 
@@ -305,7 +312,7 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
         vy_eval_fail(&m, VY_E_API, 0, 0, "there is no program to run");
         return false;
     }
-    bool ok = vy_eval_bind(&m, buffers, buffer_count, scalars, scalar_count);
+    bool ok = vy_eval_bind(&m, buffers, buffer_count, scalars, scalar_count) && vy_dual_make(&m);
     if (ok && m.group_count) {
         ok = vy_eval_decode(&m) && vy_shadow_make(&m) && make_lanes(&m);
         // Without instructions even the largest launch is over at once.
@@ -316,6 +323,7 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
         }
     }
     if (m.hooks->steps) *m.hooks->steps = m.steps;
+    if (m.hooks->dual && !m.failed) vy_dual_finish(&m);
     vy_eval_release(&m);
     return !m.failed;
 }

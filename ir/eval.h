@@ -10,6 +10,7 @@
 //   eval_subgroup.c subgroup operations, barrier  eval_path.c   path hash
 //   eval_pipeline.c vy_eval_pipeline: step after step
 //   eval_trace.c    where NaN and inf come from
+//   eval_dual.c     tangents beside the values (dual.h)
 //
 // Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
 // register: one vy_scalar per lane.  `act` lists the active lanes in ascending order.  A program
@@ -23,6 +24,7 @@
 #ifndef VYRE_EVAL_H
 #define VYRE_EVAL_H
 
+#include "dual.h"
 #include "ir.h"
 
 // Wishes of callers inside the library.
@@ -43,6 +45,7 @@ typedef struct vy_eval_hooks {
     // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access for which something
     // does not hold that a pass has proved: that it is in range, that its element is zero.
     uint32_t *disproved;
+    const vy_dual *dual; // not NULL: tangents run beside the values
 } vy_eval_hooks;
 typedef struct vy_eval_trace {
     uint32_t nan, inf; // first instruction that made one out of finite operands; 0: none did
@@ -86,6 +89,10 @@ typedef struct vy_bound {
     bool owned;        // `data` is freed by the machine
     vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
+    double *dot;       // runs with tangents: per element; of integers, and in others, NULL
+    bool dot_owned;    // freed by the machine
+    // Likewise: number of the invocation whose atomic_min or atomic_max gave the element, or 0.
+    uint64_t *winner;
 } vy_bound;
 
 // What a dimension node came to.
@@ -165,6 +172,7 @@ struct vy_machine {
 
     // the running chunk
     vy_scalar *regs;
+    vy_scalar *dots; // tangents, laid out as regs; NULL: none are wanted
     uint32_t lanes, lane_capacity;
     const uint32_t *act; // active lanes, ascending
     uint32_t nact;
@@ -235,6 +243,16 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane);
 // eval_path.c: before x runs; hashes what it decides about the path, if anything
 void vy_path_note(vy_machine *m, const vy_xinst *x);
 void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choice);
+
+// eval_dual.c
+// Memory of tangents: of the parameters, local and shared arrays; of one intermediate of a pipeline.
+bool vy_dual_make(vy_machine *m);
+bool vy_dual_make_one(vy_machine *m, uint32_t id);
+void vy_dual_restart(vy_machine *m, uint32_t id);    // nothing depends any more
+void vy_dual_leaves(vy_machine *m);                  // registers of scalars and constants
+void vy_dual_step(vy_machine *m, const vy_xinst *x); // behind x
+void vy_dual_finish(vy_machine *m);                  // tangents of outputs to the caller
+void vy_dual_release(vy_bound *b);
 
 // eval_trace.c: before and after x runs
 void vy_trace_before(vy_machine *m, const vy_xinst *x);

@@ -15,20 +15,28 @@ static void jump(vy_machine *m, uint32_t target) { m->pc = target; }
 
 static void restore(vy_machine *m, const vy_frame *f) { vy_set_active(m, f->act, f->nact); }
 
-// Moves the operands that leave or re-enter a construct, for the active lanes, all at once.
-static void move(vy_machine *m, const vy_xinst *x)
+// Moves what the operands hold in one file of registers: their values, or their tangents.
+static void move_in(vy_machine *m, const vy_xinst *x, vy_scalar *file)
 {
     const uint32_t *from = m->operands + x->moves, *to = m->operands + x->to;
+    const size_t lanes = m->lane_capacity;
     for (uint32_t i = 0; i < x->nmoves; i++) {
-        const vy_scalar *s = vy_reg(m, from[i]);
-        vy_scalar *d = x->clash ? m->scratch + (size_t)i * m->lane_capacity : vy_reg(m, to[i]);
+        const vy_scalar *s = file + from[i] * lanes;
+        vy_scalar *d = x->clash ? m->scratch + i * lanes : file + to[i] * lanes;
         if (s != d) VY_EACH_ACTIVE(m, l, d[l] = s[l];)
     }
     for (uint32_t i = 0; x->clash && i < x->nmoves; i++) {
-        const vy_scalar *s = m->scratch + (size_t)i * m->lane_capacity;
-        vy_scalar *d = vy_reg(m, to[i]);
+        const vy_scalar *s = m->scratch + i * lanes;
+        vy_scalar *d = file + to[i] * lanes;
         VY_EACH_ACTIVE(m, l, d[l] = s[l];)
     }
+}
+
+// Moves the operands that leave or re-enter a construct, for the active lanes, all at once.
+static void move(vy_machine *m, const vy_xinst *x)
+{
+    move_in(m, x, m->regs);
+    if (m->dots) move_in(m, x, m->dots);
 }
 
 // ---------------------------------------------------------------------------------------------- if

@@ -50,6 +50,9 @@ static bool decision(const vy_machine *m, const vy_xinst *x, uint32_t l, uint64_
     case VY_OP_ENDLOOP: *choice = a.u; return (x->flags & VY_FLAG_EXIT) != 0;
     case VY_OP_MIN: *choice = less(type, a, b); return true;
     case VY_OP_MAX: *choice = less(type, b, a); return true;
+    case VY_OP_CLAMP: // below, between or above its bounds
+        *choice = less(type, a, b) ? 1 : 2 * (uint64_t)less(type, c, a);
+        return true;
     case VY_OP_ABS:
     case VY_OP_SIGN: *choice = sign_of(type, a); return true;
     case VY_OP_FLOOR:

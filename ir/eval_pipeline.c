@@ -26,6 +26,9 @@ typedef struct runner {
     uint32_t depth;
     vy_eval_buffer *args;
     vy_eval_scalar *scalars;
+    vy_dual_buffer *dots; // with tangents: those of `args` that are floats
+    vy_dual_scalar *scalar_dots;
+    uint32_t dot_count, scalar_dot_count;
     uint64_t steps;           // taken
     uint64_t workspace_bytes; // of the intermediates, in their own types
     uint64_t workspace_left;  // for those of the next dispatch
@@ -98,7 +101,7 @@ static bool make_buffer(runner *r, const vy_pipe_step *s)
     b->data = vy_eval_alloc(m, b->count, b->size);
     b->owned = b->data != NULL;
     if (b->owned) vy_eval_start(m, s->buffer.id);
-    return b->owned;
+    return b->owned && (!r->hooks->dual || vy_dual_make_one(m, s->buffer.id));
 }
 
 // Element number of buffer[index…] among all, the missing indices being 0.
@@ -146,6 +149,7 @@ static bool read_value(runner *r, const vy_pipe_step *s, uint32_t step)
 static bool bind_buffers(runner *r, const vy_pipe_step *s, const vy_program *p)
 {
     uint32_t n = 0;
+    r->dot_count = 0;
     for (uint32_t id = 1; id < p->buffers.count; id++) {
         const vy_buf *param = &p->buffers.data[id];
         if (param->cls > VY_INOUT || param->workspace) continue;
@@ -157,6 +161,9 @@ static bool bind_buffers(runner *r, const vy_pipe_step *s, const vy_program *p)
                                         .data = b->count ? b->data + element * b->size : b->data,
                                         .shape = b->dims + a->rank,
                                         .rank = b->rank - a->rank};
+        if (b->dot)
+            r->dots[r->dot_count++] =
+                (vy_dual_buffer){param->name, b->count ? b->dot + element : b->dot};
     }
     return true;
 }
@@ -181,12 +188,24 @@ static bool scalar_value(runner *r, const vy_pipe_step *s, const vy_scalar_param
                         dispatched(r, s)->name, v, vy_type_name(param->type));
 }
 
+// The dispatch's scalar `name` is the pipeline's scalar `from`.
+static void add_scalar_dot(runner *r, const char *name, uint32_t from)
+{
+    const vy_dual *d = r->hooks->dual;
+    for (uint32_t k = 0; k < d->scalar_count; k++)
+        if (!strcmp(d->scalars[k].name, r->m.p->scalars.data[from].name))
+            r->scalar_dots[r->scalar_dot_count++] = (vy_dual_scalar){name, d->scalars[k].tangent};
+}
+
 static bool bind_scalars(runner *r, const vy_pipe_step *s, const vy_program *p)
 {
+    r->scalar_dot_count = 0;
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         const vy_scalar_param *param = &p->scalars.data[i];
         r->scalars[i].name = param->name;
         if (!scalar_value(r, s, param, &s->scalars[i], &r->scalars[i].value)) return false;
+        if (r->hooks->dual && s->scalars[i].kind == VY_PIPE_PARAM)
+            add_scalar_dot(r, param->name, s->scalars[i].scalar);
     }
     return true;
 }
@@ -232,7 +251,14 @@ static bool dispatch(runner *r, const vy_pipe_step *s)
         args += p->buffers.data[id].cls <= VY_INOUT && !p->buffers.data[id].workspace;
     r->workspace_left = options.max_workspace_bytes - r->workspace_bytes;
     if (r->hooks->trace) r->hooks->trace->base = instructions_before(r, s->program);
+    const vy_dual dual = {.mode = r->hooks->dual ? r->hooks->dual->mode : VY_DUAL_TANGENT,
+                          .buffers = r->dots,
+                          .buffer_count = r->dot_count,
+                          .scalars = r->scalar_dots,
+                          .scalar_count = r->scalar_dot_count,
+                          .in_place = true};
     const vy_eval_hooks hooks = {
+        .dual = r->hooks->dual ? &dual : NULL,
         .path_hash = r->hooks->path_hash,
         .trace = r->hooks->trace,
         .uncleared = r->hooks->uncleared,
@@ -321,6 +347,8 @@ static bool make_room(runner *r)
     r->repeats = vy_eval_alloc(&r->m, repeats, sizeof *r->repeats);
     r->args = vy_eval_alloc(&r->m, buffers, sizeof *r->args);
     r->scalars = vy_eval_alloc(&r->m, scalars, sizeof *r->scalars);
+    r->dots = vy_eval_alloc(&r->m, buffers, sizeof *r->dots);
+    r->scalar_dots = vy_eval_alloc(&r->m, scalars, sizeof *r->scalar_dots);
     r->m.step_values = r->values;
     r->m.step_known = r->known;
     return !r->m.failed;
@@ -344,9 +372,13 @@ bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers
         return false;
     }
     r.m.p = p->signature;
+    const vy_eval_hooks of_signature = {.dual = r.hooks->dual};
+    r.m.hooks = &of_signature;
     if (r.hooks->steps) r.steps = *r.hooks->steps;
-    if (make_room(&r) && vy_eval_bind(&r.m, buffers, buffer_count, scalars, scalar_count))
+    if (make_room(&r) && vy_eval_bind(&r.m, buffers, buffer_count, scalars, scalar_count) &&
+        vy_dual_make(&r.m))
         run_steps(&r);
+    if (of_signature.dual && !r.m.failed) vy_dual_finish(&r.m);
     if (report) *report = r.report;
     if (r.hooks->steps) *r.hooks->steps = r.steps;
     vy_eval_release(&r.m);
@@ -355,6 +387,8 @@ bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers
     vy_free(r.repeats);
     vy_free(r.args);
     vy_free(r.scalars);
+    vy_free(r.dots);
+    vy_free(r.scalar_dots);
     return !r.m.failed;
 }
 

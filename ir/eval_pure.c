@@ -117,6 +117,15 @@ static void run_fma_f64(vy_machine *m, const vy_xinst *x)
     LANES(m, l, d[l].f = fma(pa[l].f, pb[l].f, pc[l].f);)
 }
 
+// Of values of a type: the result is one of them, so nothing is rounded.
+static void run_clamp(vy_machine *m, const vy_xinst *x)
+{
+    OPERANDS(m, x);
+    const vy_scalar *pc = vy_reg(m, x->c);
+    LANES(m, l, const double raised = pa[l].f > pb[l].f ? pa[l].f : pb[l].f;
+          d[l].f = raised < pc[l].f ? raised : pc[l].f;)
+}
+
 static void run_any(vy_machine *m, const vy_xinst *x)
 {
     OPERANDS(m, x);
@@ -163,6 +172,7 @@ static vy_handler by_hand(vy_op op, vy_type type)
     case VY_OP_SHL: return type == VY_I32 ? i32_shift_left : type == VY_U32 ? u32_shift_left : NULL;
     case VY_OP_SHR: return type == VY_U32 ? u32_shift_right : NULL;
     case VY_OP_FMA: return type == VY_F32 ? run_fma_f32 : type == VY_F64 ? run_fma_f64 : NULL;
+    case VY_OP_CLAMP: return run_clamp;
     default: return NULL;
     }
 }

@@ -342,9 +342,8 @@ static uint32_t apply_rules(const fold_context *f)
 // few ULP on a device, and an fma may round twice.
 static bool rounds_alike(vy_op op, vy_type in)
 {
-    _Static_assert(VY_OP_HYPOT + 1 == VY_OP_LOAD, "functions stand together, before memory");
     if (!vy_type_is_float(in)) return true;
-    return op != VY_OP_DIV && op != VY_OP_FMA && (op < VY_OP_SQRT || op > VY_OP_HYPOT);
+    return op != VY_OP_DIV && op != VY_OP_FMA && !vy_op_is_function(op);
 }
 
 uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,

@@ -37,6 +37,7 @@ static uint32_t cost(vy_op op)
     case VY_OP_FMA:
     case VY_OP_MIN:
     case VY_OP_MAX:
+    case VY_OP_CLAMP:
     case VY_OP_ABS:
     case VY_OP_SIGN:
     case VY_OP_AND:

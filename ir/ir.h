@@ -236,6 +236,9 @@ static inline bool vy_op_is_atomic(vy_op op)
     return op >= VY_OP_ATOMIC_ADD && op <= VY_OP_ATOMIC_CAS;
 }
 static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= VY_OP_ATOMIC_CAS; }
+// sqrt, exp, sin …: rounded as each device likes, and much longer than arithmetic.
+_Static_assert(VY_OP_HYPOT + 1 == VY_OP_LOAD, "functions stand together, before memory");
+static inline bool vy_op_is_function(vy_op op) { return op >= VY_OP_SQRT && op <= VY_OP_HYPOT; }
 static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
 // A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must be
 // reached by all of it.

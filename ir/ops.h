@@ -48,6 +48,10 @@ X(NEG,  "-",  PREFIX(1), N,  PURE, FOLD(-a, 0 - a, 0 - a),              D1(NEG(G
 X(FMA,  "fma", CALL(3),  F,  PURE, BYHAND,                  D3(MUL(G, B), MUL(G, A), G),          EMIT)                \
 X(MIN,  "min", CALL(2),  N,  PURE, FOLD(a < b ? a : b, a < b ? a : b, a < b ? a : b), PICK2(LT(A, B)), EMIT)           \
 X(MAX,  "max", CALL(2),  N,  PURE, FOLD(a > b ? a : b, a > b ? a : b, a > b ? a : b), PICK2(LT(B, A)), EMIT)           \
+/* min(max(a, b), c); the derivative goes to a for b <= a <= c, else to the bound that holds.  Integers: MIN of MAX */    \
+X(CLAMP, "clamp", CALL(3), F, PURE, BYHAND,                                                                          \
+  D3(SELECT(LE(B, A), SELECT(LE(A, C), G, K(0)), K(0)), SELECT(LE(B, A), K(0), SELECT(LT(B, C), G, K(0))),             \
+     SELECT(LE(B, A), SELECT(LE(A, C), K(0), G), SELECT(LT(B, C), K(0), G))),                     EMIT)                \
 X(ABS,  "abs", CALL(1),  N,  PURE, FOLD(fabs(a), a < 0 ? 0 - a : a, a),                                                \
   D1(SELECT(LT(A, K(0)), NEG(G), SELECT(LT(K(0), A), G, K(0)))),                                  EXT(FAbs, SAbs, NA)) \
 X(SIGN, "sign", CALL(1), N,  PURE, FOLD((a > 0) - (a < 0), (a > 0) - (a < 0), a > 0),  D0,         EMIT)                \

@@ -229,11 +229,18 @@ static double fma_in(vy_type type, double a, double b, double c)
     return type == VY_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
 }
 
+static double clamp(double x, double low, double high)
+{
+    const double raised = x > low ? x : low;
+    return raised < high ? raised : high;
+}
+
 static bool hand_float(vy_op op, vy_type type, const vy_scalar *x, uint32_t aux, vy_scalar *out)
 {
     switch (op) {
     case VY_OP_DIV: out->f = x[0].f / x[1].f; return true;
     case VY_OP_FMA: out->f = fma_in(type, x[0].f, x[1].f, x[2].f); return true;
+    case VY_OP_CLAMP: out->f = clamp(x[0].f, x[1].f, x[2].f); return true;
     case VY_OP_POLYGAMMA: out->f = vy_ref_polygamma(aux, x[0].f); return true;
     default: return false;
     }

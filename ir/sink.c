@@ -171,12 +171,9 @@ static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
 static uint32_t price(const sink *k, uint32_t id)
 {
     const vy_inst *i = &k->p->insts.data[id];
-    const vy_op_info *o = &vy_op_infos[i->op];
     if (i->op == VY_OP_LOAD) return 1;
-    bool cheap = i->op == VY_OP_FMA || i->op == VY_OP_STOP_GRAD || i->op == VY_OP_STRAIGHT_THROUGH;
     if (i->op == VY_OP_DIV || i->op == VY_OP_REM) return MAX_AGAIN + 1;
-    bool function = (o->form == VY_FORM_CALL || i->op == VY_OP_POLYGAMMA) && o->rule == VY_RULE_F;
-    return function && !cheap ? MAX_AGAIN + 1 : 0;
+    return vy_op_is_function((vy_op)i->op) ? MAX_AGAIN + 1 : 0;
 }
 
 // Has the second loop got it before `site`?

@@ -84,6 +84,17 @@ static uint32_t emit_minmax(vy_fn *f, uint32_t i, bool is_min)
     return VY_DO(f, SpvOpSelect, type, c, a, b);
 }
 
+// min(max(x, low), high), bit for bit.
+static uint32_t emit_clamp(vy_fn *f, uint32_t i)
+{
+    uint32_t type = vy_spv_type(f->m, (vy_type)f->p->insts.data[i].type), bools = vy_bool_type(f);
+    uint32_t x = arg(f, i, 0), low = arg(f, i, 1), high = arg(f, i, 2);
+    uint32_t above = VY_DO(f, SpvOpFOrdLessThan, bools, low, x);
+    uint32_t raised = VY_DO(f, SpvOpSelect, type, above, x, low);
+    return VY_DO(f, SpvOpSelect, type, VY_DO(f, SpvOpFOrdLessThan, bools, raised, high), raised,
+                 high);
+}
+
 // (x > 0) − (x < 0); 0 for NaN and for −0.  In integers, because compilers turn a select between
 // −1.0 and 0.0 into the negation of a converted bool, which gives −0.
 static uint32_t emit_sign(vy_fn *f, uint32_t i)
@@ -130,6 +141,7 @@ static uint32_t emit_by_hand(vy_fn *f, uint32_t i)
     case VY_OP_FMA: return emit_fma(f, i);
     case VY_OP_MIN: return emit_minmax(f, i, true);
     case VY_OP_MAX: return emit_minmax(f, i, false);
+    case VY_OP_CLAMP: return emit_clamp(f, i);
     case VY_OP_SIGN: return emit_sign(f, i);
     case VY_OP_ISNAN: return vy_emit_isnan(f, i);
     case VY_OP_ISINF: return vy_emit_isinf(f, i);

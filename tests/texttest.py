@@ -250,6 +250,15 @@ def missing(context, case):
     return ""
 
 
+DEVICE_VERBS = re.compile(r"\bvyre-grad\s+(run|check|bench|fit|devices)\b")
+
+
+def on_device(command):
+    """Whether a command line computes on a device, by what it says."""
+    return bool(re.search(r"--engine[= ]vulkan\b", command) or
+                DEVICE_VERBS.search(command) and not re.search(r"--engine[= ]eval\b", command))
+
+
 def run_case(context, case, lines):
     """(state, text, stdout or None where it may not be blessed)."""
     reason = missing(context, case)
@@ -311,6 +320,8 @@ def run_file(context, path, result):
         run, again = runs[number], False
         for variant, command in variants(run.command):
             case = Case(run, variant, command, path, inline)
+            if context.device_part and not on_device(command):
+                continue
             title = "%s:%d%s" % (name, run.line, " (%s)" % variant if variant else "")
             try:
                 state, text, out = run_case(context, case, lines)

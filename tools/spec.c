@@ -11,7 +11,7 @@ void spec_free(spec *s)
 {
     free(s->name);
     free(s->text);
-    array_free(&s->file);
+    vys_array_free(&s->file);
     *s = (spec){0};
 }
 
@@ -22,7 +22,7 @@ static bool parse_shape(spec *s, const char *at, const char *end)
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma ? comma : end;
         vy_scalar n;
-        if (s->rank == MAX_RANK || number_parse(VY_I64, at, (size_t)(stop - at), &n) || n.i < 0)
+        if (s->rank == VYS_MAX_RANK || number_parse(VY_I64, at, (size_t)(stop - at), &n) || n.i < 0)
             return false;
         s->shape[s->rank++] = n.u;
         at = comma ? comma + 1 : end;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# DEVICE
 # --verbose: which device, how pipelines were found; a second process finds them on disk.
 set -u
 vyre-grad devices >/dev/null 2>&1 || { echo "no Vulkan device"; exit 77; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
+# DEVICE
 """--deterministic: the same bits over runs, workgroup sizes, threads of the driver, orders of the interpreter,
 and, of programs made of + - * under --precise, over drivers; correctly rounded sums; no float atomics left.
 

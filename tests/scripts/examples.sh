@@ -1,4 +1,5 @@
 #!/bin/sh
+# DEVICE
 # The examples run, under the validation layers, and compute what the interpreter computes.
 set -u
 bad=0

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# DEVICE
 """Random rows of loops, some of which may be fused (ir/fuse_loops.c) and some of whose additions may be made by a later
 one (ir/sink.c), compute with -O2 what they do with -O0, in the interpreter.
 

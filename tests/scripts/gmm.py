@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# DEVICE
 """The main job on real input: gmm's objective and four gradients, on both engines, f32 and f64.
 
 tiny    examples/data/gmm_tiny.json (exact values, from outside)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
+# DEVICE
 """The network layers of examples/layers: value and gradient against textbook formulas, in the interpreter and
 on the device, and the gradient against finite differences (`check`).
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# DEVICE
 """The examples det, kmeans, llsq, lse and lstm against make_problems.py: value and gradient (by hand, in
 double), on both engines, f32 and f64; in f64 also against finite differences.  Along the way the Hessian
 diagonal of kmeans, and gradients through two programs, chained by a cotangent (lstm, lse of one vector).

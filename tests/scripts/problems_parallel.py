@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # ONCE
+# DEVICE
 """The examples ba, nbody, conv2d, softmax and layernorm against make_ba.py and make_layers.py: values and
 gradients (by hand, in double, of a random cotangent), on both engines, f32 and f64; in f64 also against finite
 differences along a random direction in each input.  ba also against the exact Jacobian of ba_tiny.json.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # ONCE
+# DEVICE
 """The examples attention, bilinear, bilateral, hashgrid, compositing and sph against make_render.py and
 make_pairs.py: value and gradient (by hand, in double, of a random cotangent), on both engines, f32 and f64; in
 f64 also against finite differences along a random direction in each input.

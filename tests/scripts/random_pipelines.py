@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# DEVICE
 """Made-up pipelines: the device computes what the interpreter computes, and both refuse the same.
 
   random_pipelines.py [COUNT [FIRST_SEED]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# DEVICE
 """Sums that a loop rescales to its running maximum (autodiff/rescale.c).
 
 Each program passes `vyre-grad check`, and is differentiated a second time with the maximum written as

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# DEVICE
 """Finite differences, levels, texts and races for the programs of ACCEPTANCE B (tests/text/grad).
 
 Each RUN line there with --grad says which program, data, outputs and inputs; this script hands the same to

@@ -14,6 +14,7 @@ import texttest  # noqa: E402
 class FakeContext:
     """Runs `echo`-like shell commands; no device unless asked."""
     root, tests, temp, bless, require_device = ROOT, os.getcwd(), os.getcwd(), False, False
+    device_part = False
 
     def __init__(self, devices=""):
         self.text = devices

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
+# DEVICE
 """Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.
 
 The comparison is the command's own (tests/text/cmd/against.test has wrong gradients, which it must refuse).

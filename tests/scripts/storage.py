@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
+# DEVICE
 """However a derivative stores what it needs, its result is the same: bit by bit, but for a few last places where
 what is computed again meets its adjoint in one loop and is simplified with it.
 

@@ -147,6 +147,10 @@ static void test_comparisons(void **state)
     CHECK_FB(ISINF, VY_F64, NAN_, 0, 0);
     same(VY_I32, run(VY_OP_SELECT, VY_I32, VY_I32, U(1), I(-7), I(9), false), I(-7));
     same(VY_F32, run(VY_OP_SELECT, VY_F32, VY_F32, U(0), F(-7), F(9), false), F(9));
+    same(VY_F32, run(VY_OP_CLAMP, VY_F32, VY_F32, F(-7), F(0), F(9), false), F(0));
+    same(VY_F32, run(VY_OP_CLAMP, VY_F32, VY_F32, F(-0.0), F(0), F(9), false), F(0));
+    same(VY_F64, run(VY_OP_CLAMP, VY_F64, VY_F64, F(7), F(8), F(4), false), F(4));
+    same(VY_F16, run(VY_OP_CLAMP, VY_F16, VY_F16, F(NAN), F(2), F(4), false), F(2));
 }
 
 static const struct row {
