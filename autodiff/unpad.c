@@ -248,9 +248,17 @@ static bool begin(unpad *u)
     return u->differs != NULL;
 }
 
+bool vy_has_spare_axes(const vy_program *p)
+{
+    bool any = false;
+    for (uint32_t axis = p->overs.count; p->overs.count && axis < AXES; axis++)
+        any |= p->workgroup[axis] > 1;
+    return any;
+}
+
 bool vy_has_padding(const vy_program *p)
 {
-    if (p->overs.count > AXES) return true;
+    if (p->overs.count > AXES || vy_has_spare_axes(p)) return true;
     bool any = false;
     for (uint32_t k = 0; k < p->overs.count; k++) any |= !fills(p, k);
     return any;
@@ -261,7 +269,7 @@ bool vy_unpad(vy_program *p, bool *done)
     unpad u = {.p = p};
     vy_program *fresh = NULL;
     *done = false;
-    if (p->overs.count > AXES || !vy_has_padding(p)) return true;
+    if (p->overs.count > AXES || vy_has_spare_axes(p) || !vy_has_padding(p)) return true;
     u.oom = !begin(&u);
     if (!u.oom && (u.b = vy_rebuild_begin(p))) {
         begin_lanes(&u);
