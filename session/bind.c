@@ -52,6 +52,20 @@ void vys_binding_free(vys_binding *b)
 }
 
 // ------------------------------------------------------------------------------------------ by name
+vys_bound *vys_binding_find(const vys_binding *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->buffer_count; i++)
+        if (!strcmp(b->buffers[i].info.name, name)) return &b->buffers[i];
+    return NULL;
+}
+
+static vys_bound_scalar *find_scalar(const vys_binding *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->scalar_count; i++)
+        if (!strcmp(b->scalars[i].info.name, name)) return &b->scalars[i];
+    return NULL;
+}
+
 static void no_such(const vys_binding *b, const char *how, const char *name, bool scalars,
                     vy_diag *d)
 {
@@ -64,23 +78,22 @@ static void no_such(const vys_binding *b, const char *how, const char *name, boo
     }
     for (uint32_t i = 0; i < count; i++)
         have[i] = scalars ? b->scalars[i].info.name : b->buffers[i].info.name;
-    const char *near = vys_nearest_name(name, have, count);
-    if (near)
-        vys_append(fix, sizeof fix, "did you mean %s?", near);
-    else
+    const char *near = vy_nearest_name(name, count, have), *const *w = b->words->data;
+    if (scalars && vys_binding_find(b, name)) {
+        vys_append(fix, sizeof fix, "%.80s is a buffer: %s%.80s%s%.80s%s", name, w[0], name, w[1],
+                   name, w[2]);
+    } else if (!scalars && find_scalar(b, name)) {
+        w = b->words->scalar;
+        vys_append(fix, sizeof fix, "%.80s is a scalar: %s%.80s%s", name, w[0], name, w[1]);
+    } else {
+        if (near) vys_append(fix, sizeof fix, "did you mean %s? ", near);
         vys_append(fix, sizeof fix, count ? "its %ss are: " : "it has no %s", kind);
-    for (uint32_t i = 0; !near && i < count; i++)
-        vys_append(fix, sizeof fix, "%s%s", i ? ", " : "", have[i]);
+        for (uint32_t i = 0; i < count; i++)
+            vys_append(fix, sizeof fix, "%s%s", i ? ", " : "", have[i]);
+    }
     vys_fail(d, VYS_USAGE, fix, "%s%s%s: %s has no %s of that name", how, *how ? " " : "", name,
              vys_entry_name(b->what), kind);
     free(have);
-}
-
-vys_bound *vys_binding_find(const vys_binding *b, const char *name)
-{
-    for (uint32_t i = 0; i < b->buffer_count; i++)
-        if (!strcmp(b->buffers[i].info.name, name)) return &b->buffers[i];
-    return NULL;
 }
 
 vys_bound *vys_binding_buffer(const vys_binding *b, const char *how, const char *name, vy_diag *d)
@@ -93,10 +106,9 @@ vys_bound *vys_binding_buffer(const vys_binding *b, const char *how, const char 
 vys_bound_scalar *vys_binding_scalar(const vys_binding *b, const char *how, const char *name,
                                      vy_diag *d)
 {
-    for (uint32_t i = 0; i < b->scalar_count; i++)
-        if (!strcmp(b->scalars[i].info.name, name)) return &b->scalars[i];
-    no_such(b, how, name, true, d);
-    return NULL;
+    vys_bound_scalar *found = find_scalar(b, name);
+    if (!found) no_such(b, how, name, true, d);
+    return found;
 }
 
 bool vys_binding_given(const vys_binding *b, vy_diag *d)

@@ -49,10 +49,10 @@ static void not_found(const vy_module *m, const char *wanted, const vys_words *w
     for (uint32_t i = 0; i < count; i++)
         have[i] = i < programs ? vy_program_name(vy_module_program(m, i))
                                : vy_pipeline_name(vy_module_pipeline(m, i - programs));
-    const char *near = wanted ? vys_nearest_name(wanted, have, count) : NULL;
-    vys_append(fix, sizeof fix, "%s%s%s", words->select[near ? 1 : 0], near ? near : "",
-               near ? "?" : "");
-    for (uint32_t i = 0; !near && i < count; i++)
+    const char *near = wanted ? vy_nearest_name(wanted, count, have) : NULL;
+    if (near) vys_append(fix, sizeof fix, "%s%s? ", words->select[1], near);
+    vys_append(fix, sizeof fix, "%s", words->select[0]);
+    for (uint32_t i = 0; i < count; i++)
         vys_append(fix, sizeof fix, "%s%s", i ? ", " : "", have[i]);
     if (!*file) file = "the module";
     if (!count)

@@ -30,10 +30,6 @@ VYS_API bool vys_fail_memory(vy_diag *d);
 VYS_API bool vys_fail_as(vy_diag *d, const char *code, vy_blame blame, const char *fix,
                          const char *format, va_list args) __attribute__((format(printf, 5, 0)));
 
-// The candidate nearest to `word`, or NULL when none is near.
-VYS_API const char *vys_nearest_name(const char *word, const char *const *candidates,
-                                     uint32_t count);
-
 #ifdef __cplusplus
 }
 #endif

@@ -5,20 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LEAKS_REPORTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LEAKS_REPORTED 1
-#endif
-#endif
-#ifdef LEAKS_REPORTED
-// The Khronos validation layer keeps some memory and is unloaded with the instance, so its name is gone
-// when leaks are reported.  It is C++; our own memory comes from malloc.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
-#endif
-
 bool gpu_fail(const vkrt_error *e, vy_diag *d) { return vys_vkrt_fail(e, &option_words, d); }
 
 bool gpu_open_instance(command *c, vy_diag *d)

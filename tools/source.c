@@ -91,7 +91,7 @@ static bool features(const names *enable, vy_features *out, vy_diag *d)
             continue;
         }
         for (uint32_t k = 0; k < VY_FEATURE_COUNT; k++) all[k] = vy_feature_name(k);
-        const char *near = vys_nearest_name(name, all, VY_FEATURE_COUNT);
+        const char *near = vy_nearest_name(name, VY_FEATURE_COUNT, all);
         char fix[120];
         snprintf(fix, sizeof fix, near ? "did you mean %s?" : "features are named as in %s",
                  near ? near : "`vyre-grad devices`");

@@ -307,7 +307,7 @@ def main(argv=None):
     parser.add_argument("--device", type=float, default=0.05, metavar="SHARE")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--stop", action="store_true", help="at the first failing batch")
-    parser.add_argument("--shrink-seconds", type=float, default=60)
+    parser.add_argument("--shrink-seconds", type=float, default=60, help="of processor time")
     parser.add_argument("--shrink-each", type=int, default=2, help="failures shrunk per kind")
     parser.add_argument("--replay", nargs="+", metavar="FILE")
     o = parser.parse_args(argv)

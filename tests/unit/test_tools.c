@@ -484,16 +484,21 @@ static void output_all_or_none(void **state)
 static void names_nearest(void **state)
 {
     (void)state;
-    static const char *const words[] = {"--with-value", "--wrt", "--verbose", "--version"};
-    assert_string_equal(vys_nearest_name("--wtr", words, 4), "--wrt");
-    assert_string_equal(vys_nearest_name("--with-values", words, 4), "--with-value");
-    assert_string_equal(vys_nearest_name("--verbos", words, 4), "--verbose");
-    assert_null(vys_nearest_name("--zzzzzzzz", words, 4));
-    assert_null(vys_nearest_name("x", NULL, 0));
+    static const char *const words[] = {"with-value", "wrt", "verbose", "version"};
+    assert_string_equal(vy_nearest_name("wtr", 4, words), "wrt");
+    assert_string_equal(vy_nearest_name("with-values", 4, words), "with-value");
+    assert_string_equal(vy_nearest_name("verbos", 4, words), "verbose");
+    assert_null(vy_nearest_name("zzzzzzzz", 4, words));
+    assert_null(vy_nearest_name("x", 0, NULL));
+    assert_null(
+        vy_nearest_name("q", 1, (const char *const[]){"w"})); // nothing is guessed of one letter
+    // Among equally near words the first in the alphabet, in whatever order they come.
+    assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"sin", "dim"}), "dim");
+    assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"dim", "sin"}), "dim");
     char *longest = malloc(10001);
     memset(longest, 'a', 10000);
     longest[10000] = 0;
-    vys_nearest_name(longest, words, 4);
+    vy_nearest_name(longest, 4, words);
     free(longest);
 }
 
