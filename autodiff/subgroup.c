@@ -63,26 +63,6 @@ static bool write_extrema(vy_program *p, const uint8_t *active)
     return fresh != NULL;
 }
 
-// Padding lanes that unpad.c cannot write out.
-static bool refuse_lanes(vy_program *p, const vy_inst *i)
-{
-    const char *op = vy_op_infos[i->op].text;
-    const uint32_t n = p->overs.count;
-    if (n > 3)
-        vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
-                "give the program a domain of at most three variables",
-                "`%s` of a value that depends on the inputs in a domain of %u variables cannot be "
-                "differentiated yet",
-                op, n);
-    else
-        vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
-                "give the workgroup no more axes than the domain has variables",
-                "`%s` of a value that depends on the inputs cannot be differentiated yet where a "
-                "workgroup has invocations that no domain can reach",
-                op);
-    return false;
-}
-
 bool vy_subgroup_prepare(vy_program *p, const uint8_t *active)
 {
     bool extrema = false, moves = false, done;
@@ -92,7 +72,13 @@ bool vy_subgroup_prepare(vy_program *p, const uint8_t *active)
         extrema |= is_extremum(i);
         if (is_extremum(i) || i->op == VY_OP_SG_ADD || moves) continue;
         moves = true;
-        if (p->overs.count > 3 || vy_has_spare_axes(p)) return refuse_lanes(p, i);
+        if (p->overs.count <= 3) continue;
+        vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
+                "give the program a domain of at most three variables",
+                "`%s` of a value that depends on the inputs in a domain of %u variables cannot be "
+                "differentiated yet",
+                vy_op_infos[i->op].text, p->overs.count);
+        return false;
     }
     return (!extrema || write_extrema(p, active)) && (!moves || vy_unpad(p, &done));
 }

@@ -9,8 +9,6 @@
 // same: what LANGUAGE 1.2 says of padding lanes stands in the code.  *done says whether there was anything
 // to do.  False: the module's diag.
 bool vy_unpad(vy_program *p, bool *done);
-// Has its workgroup axes that its domain lacks?  The invocations off their beginning are padding.
-bool vy_has_spare_axes(const vy_program *p);
 // May a dispatch of it have padding lanes?
 bool vy_has_padding(const vy_program *p);
 
