@@ -29,7 +29,7 @@ typedef struct option {
 #define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options of LANGUAGE.md, section 4
 #define DATA (VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH))
 #define SIZES (DATA | VERB_BIT(EXPLAIN)) // what gives shapes
-#define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES))
+#define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES) | VERB_BIT(INSPECT))
 #define AT(field) offsetof(options, field)
 
 // clang-format off
@@ -58,7 +58,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(verbose),       ALL,   "--verbose",       NULL,         "say more; print whole arrays"},
     {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
     {0,   OPT_FLAG,   AT(json),          ALL,   "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
-    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN), "--grad",  NULL,         "run the derivative too"},
+    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN) | VERB_BIT(INSPECT), "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
     {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run the forward derivative too"},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
@@ -72,6 +72,8 @@ static const option table[] = {
     {0,   OPT_COUNT,  AT(shuffle),       DATA,  "--shuffle",       "SEED",       "the interpreter runs workgroups and invocations in another order"},
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
+    {0,   OPT_TEXT,   AT(driver),        VERB_BIT(INSPECT), "--driver", "NAME|CHIP|PATH", "a driver's name, its .json, or an AMD chip: navi21, vega10, …"},
+    {0,   OPT_COUNT,  AT(timeout),       VERB_BIT(INSPECT), "--timeout", "SECONDS", "most that one kernel may take to compile; default 600, 0: no limit"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
@@ -256,7 +258,7 @@ static bool consistent(const options *o, vy_diag *d)
 
 bool options_read(options *o, int argc, char **argv, vy_diag *d)
 {
-    *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20};
+    *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20, .timeout = 600};
     for (int i = 1; i < argc; i++) // so that the first mistake is already told in the wanted form
         if (!strcmp(argv[i], "--json")) o->json = true;
     int at = 1;
