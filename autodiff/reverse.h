@@ -133,6 +133,7 @@ typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
     struct vy_gather_notes *gathers; // or NULL
+    bool narrow;                     // sums of half floats stay as they are
 } reverse_observer;
 // ---- grad.c
 // Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
@@ -154,7 +155,6 @@ bool vy_reverse_poison(reverse *r,
 // ---- pipeline.c
 // Adds the reverse program to the result, with what must run before it.  Frees it after an error.
 bool vy_reverse_result(reverse *r, vy_program *p);
-#define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 bool vy_is_written(const vy_program *p, uint32_t buffer);
@@ -170,6 +170,10 @@ void vy_drop_scalars(vy_program *p,
 // Those that neither code nor a shape nor the domain needs.  False: memory.
 bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
+// Operand k of pure operation `id` passes a derivative to the result.
+bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
+// Operands whose values CARRY or RESULT `id` takes over, at most three; returns how many.
+uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3]);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
@@ -261,8 +265,13 @@ void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays);
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
-vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
-vy_dim vy_tape_invocations(reverse *r);  // how many invocations
+vy_dim vy_tape_blocks(reverse *r);      // how many blocks there are
+vy_dim vy_tape_invocations(reverse *r); // how many invocations
+// A name that no parameter of the primal or of the program being built has: NAME, followed by `number` if it is
+// not 0, and by a further one where that is taken.
+enum { VY_FREE_NAME = 340 };
+const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,
+                                 char text[VY_FREE_NAME]);
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
@@ -361,5 +370,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
 bool vy_order_sums(vy_module *m, bool lean);
+// wide.c: makes the sums of half floats, that invocations add to by atomics, sums of f32 that are rounded once; the
+// module is optimised before if there are any.
+bool vy_widen_sums(vy_module *m);
 
 #endif

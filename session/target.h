@@ -18,9 +18,8 @@ extern "C" {
 // What the compiler must know of the device that will run its result.  All zero: nothing is known, or the
 // interpreter.  Fill it by hand for an engine without vkrt.
 typedef struct vys_facts {
-    bool known;             // there is a device
-    bool cpu;               // whose invocations are lanes of a processor
-    bool loops_lose_values; // see vkrt.h
+    bool known; // there is a device
+    bool cpu;   // whose invocations are lanes of a processor
     uint32_t loop_turn_limit;
     uint32_t subgroup_size;
     vy_features features; // enabled

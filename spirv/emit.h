@@ -33,15 +33,15 @@ typedef struct vy_facts {
     vy_mem_facts *buffers; // by buffer id
     bool *leaf_used;       // by leaf index
     uint32_t *partner;     // IF → ELSE → ENDIF, others 0
-    uint32_t *last_use;    // by instruction: the last one that uses it, or 0
     uint32_t *arrays;      // by instruction: accesses to local and shared arrays up to it
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
-    bool barrier, subgroup;
+    bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
+    bool barrier, subgroup, loop;
 } vy_facts;
 // False with m->diag filled (an atomic that cannot be had) or m->oom.
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
-bool vy_uniform_make(const vy_program *p, vy_facts *f); // uniform.c; false: memory
+bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
 
 // ----------------------------------------------------------------------------------- describe.c
 // The kernel's description, as it grows.  Everything is in the result's arena.
@@ -129,13 +129,16 @@ typedef struct vy_frame {   // an open construct
     uint32_t cond;          // IF: id of the condition
     uint32_t merge, other;  // labels: merge; else or continue.  merge 0: an IF without blocks
     uint32_t header;        // label of the block that branches (IF) or of the loop header
-    uint32_t first_end;     // block where the first arm ended, or where the loop's test leaves
+    uint32_t first_end;     // block where the first arm ended, or before a loop's guard or body
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
+    uint32_t go, go_phi;    // loops: false in the turn that leaves, and the place of its phi; or 0
+    // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or 0
+    uint32_t skip;
+    uint32_t count; // of a LOOP: iterations, where they are counted
     // LOOP: the phi that counts, its place, type and, if known early, its next value
-    uint32_t count, skip; // of a LOOP: iterations where they are counted, label behind its guard
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
-    bool test_first;       // LOOP: see emit_control.c
+    bool test_first;       // loops: see emit_control.c
     const uint32_t *inits; // loops, while they begin
 } vy_frame;
 VY_VEC_TYPE(vy_frame_vec, vy_frame);
@@ -166,7 +169,7 @@ typedef struct vy_fn {
     uint32_t *over_ids;
     uint32_t input_values[VY_INPUT_COUNT * 3], input_vectors[VY_INPUT_COUNT], global_ids[3];
     bool exact;   // no contraction
-    bool library; // a function of mathlib.vyre: its store is the return value
+    bool library; // a function of the library: its store is the return value
     uint32_t returned;
     bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
@@ -227,10 +230,13 @@ uint32_t vy_emit_popcount(vy_fn *f, uint32_t i);
 uint32_t vy_cast_id(vy_fn *f, vy_type to, vy_type from, uint32_t v); // emit_cast.c
 uint32_t vy_emit_isnan(vy_fn *f, uint32_t i);                        // emit_float.c
 uint32_t vy_emit_isinf(vy_fn *f, uint32_t i);
-uint32_t vy_emit_function(vy_fn *f, uint32_t i,
-                          uint32_t native); // emit_math.c: MATH, LIB, pow, atan2
-uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, uint32_t aux, uint32_t n,
-                         const uint32_t *x); // library.c
+// emit_math.c: MATH rows of ir/ops.h.  native: in GLSL.std.450 or 0; own: f32 in the default mode.
+typedef enum vy_math { VY_MATH_PLAIN, VY_MATH_BOUNDED, VY_MATH_MENDED } vy_math;
+uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t native, vy_math own);
+uint32_t vy_emit_sqrt(vy_fn *f, uint32_t i);
+// library.c.  plain: of mathplain.vyre (f32), else of mathlib.vyre.
+uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux, uint32_t n,
+                         const uint32_t *x);
 bool vy_emit_library(vy_spv *m);             // library.c: the functions called and not yet emitted
 uint32_t vy_emit_load(vy_fn *f, uint32_t i); // emit_memory.c
 void vy_emit_store(vy_fn *f, uint32_t i);

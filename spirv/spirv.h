@@ -38,9 +38,10 @@ VY_API bool vy_feature_from_name(const char *name, size_t size, vy_features *bit
 // need, not validated.
 typedef struct vy_spirv_options {
     vy_target target;
-    // Floats (LANGUAGE 1.5).  Default: the device's own functions, contraction allowed.
-    bool precise;   // no contraction, our own bounded functions; float controls where `enabled`
-    bool fast_math; // for completeness: reassociation is done by vy_optimize, before
+    // Floats (LANGUAGE 1.5).  Default: f32 functions within 1e-5 with IEEE results at 0, inf, nan and outside
+    // their domains, contraction allowed; float controls where `enabled`.
+    bool precise; // no contraction, our own bounded functions, rounding to nearest where `enabled`
+    bool fast_math; // the device's own functions, no float controls; reassociation is vy_optimize's
     bool unchecked; // drops range guards: an out-of-range access is undefined behaviour
     bool strip;     // no names, no line numbers
     bool validate;  // run libspirv's validator; a failure is our bug and comes as a diagnostic
@@ -49,9 +50,6 @@ typedef struct vy_spirv_options {
     vy_features enabled;
     // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
     uint32_t subgroup_size;
-    // Loops test before each turn, and what they give are values of their header.  For SwiftShader, which
-    // runs invocations in lock step and, of other values, keeps what the last one to leave had.
-    bool test_first;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
 } vy_spirv_options;

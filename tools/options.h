@@ -5,10 +5,10 @@
 
 #include "tools/tool.h"
 
-// X(ID, name, takes a FILE, what it does)
+// X(ID, name, takes a FILE, what it does; NULL: known, but refused in this version, so not listed)
 #define VERBS(X)                                                                                   \
     X(GRAD, "grad", true, "reverse mode: writes the backward program(s)")                          \
-    X(JVP, "jvp", true, "forward mode")                                                            \
+    X(JVP, "jvp", true, NULL)                                                                      \
     X(COMPILE, "compile", true, "forward program to SPIR-V")                                       \
     X(RUN, "run", true, "runs a program, or its derivative, on given data")                        \
     X(CHECK, "check", true, "verifies the derivative; exit 3 on failure")                          \
@@ -37,8 +37,8 @@ typedef struct options {
     verb verb;
     const char *file;
     const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
-    names of, wrt, enable;       // split at commas
-    names set, in, out, ct, dot; // as written
+    names of, wrt, enable;               // split at commas
+    names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target;

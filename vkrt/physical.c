@@ -60,7 +60,6 @@ static void fill_identity(vkrt_device_info *info, const property_chain *p)
         info->loop_turn_limit = 65535;
         info->nesting_limit = 80;
     }
-    info->loops_lose_values = p->driver.driverID == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     info->type = type_text(d->deviceType);
     info->api_version = d->apiVersion;
     info->driver_version = d->driverVersion;

@@ -112,9 +112,6 @@ typedef struct vkrt_device_info {
     // Conditions and loops inside one another before the driver forgets lanes; 0: no such limit is known.
     // lavapipe: 80.
     uint32_t nesting_limit;
-    // SwiftShader: what a loop computes is wrong after it for invocations that left it before others,
-    // unless it is a value of the loop's header.  vy_spirv_options.test_first is the remedy.
-    bool loops_lose_values;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
     uint32_t max_allocations;

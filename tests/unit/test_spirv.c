@@ -172,6 +172,15 @@ static void features_are_used_only_when_enabled(void **state)
     assert_true(has(c, "SignedZeroInfNanPreserve 32") && has(c, "SPV_KHR_float_controls"));
     assert_true(has(c, "NoContraction"));
     drop(c, m);
+    o.precise = false; // the default mode keeps them, too, but does not ask for a rounding
+    o.enabled |= VY_FEATURE_BIT(ROUNDING_RTE_32);
+    c = compile_text(text, &o, &m);
+    assert_true(has(c, "SignedZeroInfNanPreserve 32") && !has(c, "RoundingModeRTE"));
+    drop(c, m);
+    o.fast_math = true;
+    c = compile_text(text, &o, &m);
+    assert_false(has(c, "SignedZeroInfNanPreserve"));
+    drop(c, m);
 }
 
 // Text of the SPIR-V after --fast-math or without, or NULL; free() it.
@@ -213,8 +222,13 @@ static void float_modes_do_not_change_exact_programs(void **state)
     assert_true(arithmetic > 6); // those of exp among them
     assert_int_equal(occurrences(a, " NoContraction"), arithmetic);
     assert_int_equal(occurrences(a, " Exp "), 0);
-    assert_int_equal(occurrences(d, " NoContraction"), 0);
-    assert_int_equal(occurrences(d, " Exp "), 1);
+    // The default mode: a function of our own, of which only the polynomial may be contracted.
+    assert_int_equal(occurrences(d, "OpName %exp_plain "), 1);
+    assert_int_equal(occurrences(d, " Exp "), 0);
+    uint32_t fixed = occurrences(d, " NoContraction");
+    assert_true(fixed > 0 && fixed < arithmetic);
+    assert_int_equal(occurrences(e, " NoContraction"), 0);
+    assert_int_equal(occurrences(e, " Exp "), 1);
     free(a), free(b), free(c), free(d), free(e);
 }
 
