@@ -145,6 +145,7 @@ bool take_settings(command *c, vy_diag *d)
                        .precise = o->precise,
                        .fast_math = o->fast_math,
                        .unchecked = o->unchecked,
+                       .lines = o->lines,
                        .no_validate = o->no_validate,
                        .coarsen = (uint32_t)(o->coarsen < UINT16_MAX ? o->coarsen : UINT16_MAX),
                        .dump_after = o->dump_after,

@@ -465,7 +465,7 @@ static void manifest_and_header(void **state)
     drop(c, m);
 }
 
-static void names_and_lines_are_kept_unless_stripped(void **state)
+static void names_are_kept_unless_stripped_and_lines_on_request(void **state)
 {
     (void)state;
     static const char *const text =
@@ -474,10 +474,14 @@ static void names_and_lines_are_kept_unless_stripped(void **state)
     vy_compiled *c = compile_text(text, NULL, &m);
     char *s = vy_spirv_disassemble(c->words, c->word_count, false, NULL);
     assert_non_null(strstr(s, "\"pred\"") ? strstr(s, "\"twice\"") : NULL);
-    assert_non_null(strstr(s, "OpLine"));
+    assert_false(strstr(s, "OpLine") ||
+                 strstr(s, "OpString")); // the file is no part of the program
     free(s);
     drop(c, m);
-    c = compile_text(text, &(vy_spirv_options){.strip = true}, &m);
+    c = compile_text(text, &(vy_spirv_options){.lines = true}, &m);
+    assert_true(has(c, "OpLine") && has(c, "OpString") && has(c, "OpSource"));
+    drop(c, m);
+    c = compile_text(text, &(vy_spirv_options){.strip = true, .lines = true}, &m);
     assert_false(has(c, "OpName") || has(c, "OpLine") || has(c, "OpString"));
     drop(c, m);
 }
@@ -538,7 +542,7 @@ int main(void)
         cmocka_unit_test(group_counts_as_sizes),
         cmocka_unit_test(group_count_axis),
         cmocka_unit_test(manifest_and_header),
-        cmocka_unit_test(names_and_lines_are_kept_unless_stripped),
+        cmocka_unit_test(names_are_kept_unless_stripped_and_lines_on_request),
         cmocka_unit_test(lack_of_memory_is_an_error),
         cmocka_unit_test(a_validator_failure_is_reported),
         cmocka_unit_test(names_of_targets_and_features),
