@@ -90,9 +90,12 @@ PROGRAMS = (
             " { o[i] = sum(k in 0..K: x[i + k]*x[k]); }", "N=6 K=3"),
     # a loop that is copied whole, whose turns have an order
     program("program p(x: in f32[M], w: in f32[K], y: in f32[N], o: out f32[N, M], N: u32, M: u32, K: u32)"
-            " over(i: N, j: M) { var s = x[j]; var a = 0.0; for t in 0..K { s = s*w[t]; a += s; } o[i, j] = a*y[i]; }",
+            " over(i: N, j: M) { var s = x[j]; var a = 0.0; for t in 0..K { a += s*w[t]; s = w[t] - s; } o[i, j] = a*y[i]; }",
             "N=4 M=3 K=4"),
     # terms for elements that constants name
     program("program p(w: in f64[3], x: in f64[N], y: out f64[N], N: u32) over(i: N)"
             " { y[i] = x[i]*w[0] + sin(w[1])*w[2]; }", "N=300"),
+    # a walk that begins at the element less a constant
+    program("program p(x: in f32[N + 2], y: in f32[M], o: out f32[N, M], N: u32, M: u32)"
+            " over(i: N, j: M) { if j >= i { o[i, j] = x[i + 2]*y[j]; } }", "N=4 M=5"),
 )
