@@ -178,7 +178,6 @@ DIRECTED = (
     ("autodiff/fixed.c", None, "vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);",
      "vy_value wrapped = vy_bool(b, false);"),
     # stages, and what their dispatches clear
-    ("autodiff/prune.c", None, "if (map[i] && b->init == VY_INIT_COPY)", "if (false)"),
     ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
