@@ -198,8 +198,9 @@ bool vkrt_splits(const vkrt_dispatch *d, uint32_t axis);
 // How many of the `left` workgroups the segment takes; 0: none, it must end before them.  *alone: it must
 // end behind them.
 uint64_t vkrt_part_take(const vkrt_dispatch *d, uint64_t left, bool *alone);
-void vkrt_part_plan(const vkrt_dispatch *d, uint64_t taken);            // notes that it did
-void vkrt_part_measured(vkrt_plan *plan, const vkrt_segment *s, uint64_t ns); // how long the segment took
+void vkrt_part_plan(const vkrt_dispatch *d, uint64_t taken); // notes that it did
+void vkrt_part_measured(vkrt_plan *plan, const vkrt_segment *s,
+                        uint64_t ns); // how long the segment took
 // The largest box of at most `want` workgroups that begins behind the first `from` of the dispatch, and
 // that the device takes at once.
 void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t from, uint64_t want,
