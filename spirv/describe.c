@@ -275,6 +275,8 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     k->splits = true; // params.c gives each axis its base
     k->domain_rank = p->overs.count;
     k->domain = d->domain;
+    k->subgroup_size = m->options->subgroup_size;
+    vy_describe_turns(d, k);
     return !d->oom;
 }
 
