@@ -106,13 +106,16 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane)
     const vy_scalar v = vy_reg(m, m->operands[x->args + axis])[lane];
     char who[96];
     vy_eval_who(m, number_of(m, lane), who, sizeof who);
-    vy_diag_set(&m->report->first, VY_E_EVAL_RANGE, i->line, i->column, NULL,
+    vy_diag_set(&m->report->first_out_of_range, VY_E_EVAL_RANGE, i->line, i->column, NULL,
                 vy_type_is_signed(vy_id_type(m->p, index)) || v.i >= 0
                     ? "invocation (%s): index %" PRId64
                       " of %s, axis %u, is out of range, the extent is %" PRIu64
                     : "invocation (%s): index %" PRIu64
                       " of %s, axis %u, is out of range, the extent is %" PRIu64,
                 who, v.i, m->p->buffers.data[x->aux].name, axis, b->dims[axis]);
+    // It has a meaning, unlike the others: they go before.
+    if (!m->report->races && !m->report->uninitialised)
+        m->report->first = m->report->first_out_of_range;
 }
 
 // ------------------------------------------------------------------------------------------- races

@@ -175,7 +175,7 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     if (!select_runnable(c, c->module, &k->source, d) ||
         !specs_parse(&k->in, "--in", &c->o.in, d) || !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
         !derive_all(k, c, d) || !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) ||
-        !run_check(k, c, d) || !check_device(k, c, d))
+        !run_check(k, c, d) || (!k->result->program.code && !check_device(k, c, d)))
         return false;
     k->ms = now_ms() - start;
     return true;
@@ -190,6 +190,7 @@ bool verb_check(command *c, vy_diag *d)
     else if (ok)
         check_print(&k, c);
     if (ok && !k.result->passed) c->status = STATUS_CHECK;
+    if (ok && k.result->program.code) report(c, &k.result->program, false);
     vy_check_free(k.result);
     binding_free(&k.start);
     binding_free(&k.primal);
