@@ -95,6 +95,17 @@ static bool rounded_f16(vy_check_subject s)
     return false;
 }
 
+static bool cuts(vy_check_subject s)
+{
+    const vy_program *p;
+    for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
+        for (uint32_t id = 1; id < p->insts.count; id++)
+            if (p->insts.data[id].op == VY_OP_STOP_GRAD ||
+                p->insts.data[id].op == VY_OP_STRAIGHT_THROUGH)
+                return true;
+    return false;
+}
+
 static uint64_t within(double x, uint64_t least, uint64_t most)
 {
     return x > (double)most ? most : x < (double)least ? least : (uint64_t)x;
@@ -180,6 +191,23 @@ static bool check_direction(check *c)
     return ok;
 }
 
+// A gradient that is nan everywhere, say: neither right nor wrong.
+static void find_unverified(vy_check_result *r)
+{
+    for (uint32_t i = 0; i < r->count && !r->unverified; i++) {
+        if (r->rows[i].test != VY_CHECK_DIFFERENCES || !r->rows[i].elements) continue;
+        uint64_t compared = 0;
+        for (uint32_t k = 0; k < r->count; k++) {
+            const vy_check_row *row = &r->rows[k];
+            const bool about = row->test == VY_CHECK_DIFFERENCES ||
+                               row->test == VY_CHECK_DIRECTION || row->test == VY_CHECK_TANGENTS;
+            if (about && !strcmp(row->buffer, r->rows[i].buffer))
+                compared += row->compared + row->kinks;
+        }
+        if (!compared) r->unverified = r->rows[i].buffer;
+    }
+}
+
 static bool check_all(check *c)
 {
     uint64_t steps = 0;
@@ -187,6 +215,7 @@ static bool check_all(check *c)
     check_run primal = {0};
     const bool rounded = rounded_f16(c->q->gradient);
     c->tolerance = c->q->tolerance ? c->q->tolerance : rounded ? 1e-3 : 1e-6;
+    c->cut = cuts(c->q->primal);
     c->unit = rounded ? 1e-3 : 256 * DBL_EPSILON;
     if (!run_primal(c, &primal, &steps)) return false;
     if (primal.report.races || primal.report.uninitialised)
@@ -196,6 +225,7 @@ static bool check_all(check *c)
                     (!is_given(c->q->valued) || vy_check_primal(c)) &&
                     vy_check_promises(c, &derived) && report_program(c, &primal.report);
     vy_image_free(&derived);
+    find_unverified(c->r);
     return ok;
 }
 

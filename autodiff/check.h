@@ -75,7 +75,8 @@ typedef struct vy_check_nonfinite {
 } vy_check_nonfinite;
 
 typedef struct vy_check_result {
-    bool passed; // no row failed
+    bool passed;            // no row failed
+    const char *unverified; // not NULL: a gradient of which nothing could be compared in any way
     vy_check_row *rows;
     uint32_t count, capacity;
     vy_check_nonfinite forward, gradient; // of the outputs; of the gradients
@@ -127,8 +128,8 @@ VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 
 // Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be the
-// same (all NaNs are); else elements that are expected to be no finite number are not compared, and the row's
-// floor is the size of the largest element expected, 1 if that is more.  `buffer` must outlive the result.
+// same (all NaNs are); else elements that are expected to be no finite number are not compared.  Of DEVICE
+// and DEVICE_FORWARD the floor is the size of the largest element expected, 1 if that is more.  `buffer` must outlive the result.
 // NULL: memory is out.
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,

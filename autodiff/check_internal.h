@@ -43,8 +43,10 @@ typedef struct check {
     output *outputs;
     uint32_t output_count;
     uint64_t centre;  // path hash of the primal on `base`
+    uint64_t *path;   // not NULL: of runs with dual numbers, mixed here
     uint64_t samples; // most elements of a gradient to compare
     double tolerance;
+    bool cut;    // the primal says stop_grad or straight_through
     double unit; // how far rounding may take a sum, per size of its terms
     // By buffer of `base`, NULL for integers: tangents of a run with dual numbers, and a bound of the rounding
     // errors of what the primal leaves there.

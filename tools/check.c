@@ -189,7 +189,7 @@ bool verb_check(command *c, vy_diag *d)
         ok = check_json(&k, c, d);
     else if (ok)
         check_print(&k, c);
-    if (ok && !k.result->passed) c->status = STATUS_CHECK;
+    if (ok && !check_passed(&k)) c->status = STATUS_CHECK;
     if (ok && k.result->program.code) report(c, &k.result->program, false);
     vy_check_free(k.result);
     binding_free(&k.start);

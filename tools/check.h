@@ -37,6 +37,11 @@ static inline const binding *checked_data(const checking *k)
     return k->first.module ? &k->primal : &k->start;
 }
 
+static inline bool check_passed(const checking *k)
+{
+    return k->result->passed && !k->result->unverified;
+}
+
 // Derives again from the source.  `value`, `seeded`: as --with-value, and all cotangents buffers.
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
                   vy_diag *d);

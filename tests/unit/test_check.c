@@ -156,7 +156,9 @@ static void wrong_values(void **state)
     assert_int_equal(d.failed, N);
     check_text(GRAD("if i > 0 { grad_x[i] = " DSIN "; }"), DIFFERENT, &d);
     assert_int_equal(d.worst, 0);
-    check_text(GRAD("grad_x[i] = i == 2u ? nan : " DSIN ";"), DIFFERENT, &d);
+    // a direction leaves out what is no number
+    check_text(GRAD("grad_x[i] = i == 2u ? nan : " DSIN ";"),
+               DIFFERENT & ~(1u << VY_CHECK_DIRECTION), &d);
     assert_int_equal(d.worst, 2);
     assert_true(isnan(d.got) && isinf(d.error));
 }
