@@ -64,12 +64,24 @@ const vy_builtin_info *vy_builtin_find(const char *s, size_t n)
     return NULL;
 }
 
+const char *vy_builtin_function_name(uint32_t i)
+{
+    const uint32_t n = sizeof specials / sizeof *specials, m = sizeof rows / sizeof *rows;
+    return i < n ? specials[i].text : i - n < m ? rows[i - n].text : NULL;
+}
+
+static const char *const values[] = {"gid",    "lid",  "wid",          "num_groups",
+                                     "lindex", "lane", "subgroup_size"}; // as vy_builtin
+
+const char *vy_builtin_value_name(uint32_t i)
+{
+    return i < sizeof values / sizeof *values ? values[i] : NULL;
+}
+
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out)
 {
-    static const char *const names[] = {"gid",    "lid",  "wid",          "num_groups",
-                                        "lindex", "lane", "subgroup_size"}; // as vy_builtin
-    for (int i = 0; i < 7; i++) {
-        if (strlen(names[i]) != n || memcmp(names[i], s, n) != 0) continue;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (strlen(values[i]) != n || memcmp(values[i], s, n) != 0) continue;
         *out = (vy_builtin)i;
         return true;
     }

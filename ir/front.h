@@ -54,6 +54,22 @@ void vy_advance(vy_front *f);                // the next token becomes current
 vy_token vy_peek(vy_front *f);               // the one after the current
 bool vy_keyword_is(const char *s, size_t n); // keyword or type name
 
+const char *vy_keyword_name(uint32_t i); // NULL past the end
+
+// spelling.c: what may stand where a word was not understood
+enum {
+    VY_SPELL_VALUES = 1,
+    VY_SPELL_ARRAYS = 2,
+    VY_SPELL_FUNCTIONS = 4,
+    VY_SPELL_PROGRAMS = 8,
+    VY_SPELL_WORDS = 16, // keywords
+    VY_SPELL_TYPES = 32,
+    VY_SPELL_ATTRIBUTES = 64,
+};
+// "did you mean `x`?", living as long as the front end, or `otherwise` where nothing is near.
+const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned kinds,
+                            const char *otherwise);
+
 // number.c: text ↔ floats, whatever the locale
 double vy_number_parse(vy_type type, const char *text, size_t n); // rounded to type once
 size_t vy_number_print(vy_type type, double value, char out[40]); // shortest that comes back
@@ -95,6 +111,8 @@ struct vy_builtin_info {
     uint8_t op;                // vy_op; BF_BITCAST: the type
 };
 // NULL if there is none of that name.
+const char *vy_builtin_function_name(uint32_t i); // NULL past the end; "" for what is no function
+const char *vy_builtin_value_name(uint32_t i);
 const vy_builtin_info *vy_builtin_find(const char *s, size_t n);
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out); // gid, lane, …
 bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of something built in

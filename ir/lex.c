@@ -46,6 +46,14 @@ bool vy_keyword_is(const char *s, size_t n)
     return keyword_kind(s, n) != TK_NAME || vy_type_from_name(s, n, &type);
 }
 
+const char *vy_keyword_name(uint32_t i)
+{
+    static const char *const others[] = {"over", "workgroup", "repeat", "buffer", "inout"};
+    const uint32_t n = sizeof keywords / sizeof *keywords;
+    if (i < n) return keywords[i].text;
+    return i - n < sizeof others / sizeof *others ? others[i - n] : NULL;
+}
+
 // ------------------------------------------------------------------------------------ white space
 static uint32_t column_of(const vy_front *f, const char *at)
 {

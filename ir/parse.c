@@ -58,8 +58,13 @@ bool vy_expect(vy_front *f, vy_token_kind kind, const char *after)
     char text[48];
     // A missing `;` is best shown where it is missing, not on the next line.
     bool before = kind == TK_SEMICOLON && f->last_line < f->tok.line;
+    const unsigned meant = kind == TK_TYPE     ? VY_SPELL_TYPES
+                           : kind == TK_LBRACE ? VY_SPELL_WORDS // `ovr(i: N) {`
+                                               : 0;
+    const char *fix =
+        f->tok.kind == TK_NAME ? vy_spelling_fix(f, f->tok.text, f->tok.length, meant, NULL) : NULL;
     vy_front_error(f, VY_E_SYNTAX, before ? f->last_line : f->tok.line,
-                   before ? f->last_column : f->tok.column, NULL, "expected %s %s, found %s",
+                   before ? f->last_column : f->tok.column, fix, "expected %s %s, found %s",
                    vy_token_spelling(kind), after, vy_token_text(&f->tok, text));
     return false;
 }
@@ -386,7 +391,8 @@ static void parse_module_attribute(vy_front *f)
                        "custom derivatives (@%.3s) are not supported yet", f->tok.text);
     } else if (!f->failed) {
         char text[48];
-        vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
+        vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column,
+                       vy_spelling_fix(f, f->tok.text, f->tok.length, VY_SPELL_ATTRIBUTES, NULL),
                        "there is no attribute %s of a declaration", vy_token_text(&f->tok, text));
     }
 }
@@ -408,7 +414,9 @@ bool vy_parse_text(vy_front *f)
             append(vy_parse_pipeline(f), &f->pipes_tail);
         else
             vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
-                           "a file holds constants, functions, programs and pipelines",
+                           vy_spelling_fix(f, at.text, at.length, VY_SPELL_WORDS,
+                                           "a file holds constants, functions, programs and "
+                                           "pipelines"),
                            "expected `program`, `pipeline`, `fn` or `const`, found %s",
                            vy_token_text(&at, text));
     }

@@ -67,8 +67,9 @@ static void sema_dim_name(vy_front *f, vy_expr *e)
     vy_decl *d = n->local ? n->local : n->global;
     if (!d) {
         vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
-                       "declare it as a scalar parameter: name: u32", "`%s` is not declared",
-                       n->text);
+                       vy_spelling_fix(f, n->text, n->length, VY_SPELL_VALUES,
+                                       "declare it as a scalar parameter: name: u32"),
+                       "`%s` is not declared", n->text);
         return;
     }
     bool scalar =

@@ -62,7 +62,9 @@ uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out)
     if (!g || g->kind != DK_FUNC) {
         bool known = g || e->u.ref.name->local;
         vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
-                       known ? "only functions can be called" : "declare it with `fn`",
+                       known ? "only functions can be called"
+                             : vy_spelling_fix(f, name, strlen(name), VY_SPELL_FUNCTIONS,
+                                               "declare it with `fn`"),
                        known ? "`%s` is no function" : "there is no function `%s`", name);
         return e->type = VY_BROKEN;
     }

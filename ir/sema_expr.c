@@ -96,8 +96,9 @@ static uint8_t name_error(vy_front *f, vy_expr *e, const char *name)
         vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
                        "`%s` is not known when the text is read", name);
     else
-        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column, NULL, "`%s` is not declared",
-                       name);
+        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
+                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES, NULL),
+                       "`%s` is not declared", name);
     return broken(e);
 }
 
@@ -156,7 +157,8 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read)
         bool known = d || e->u.ref.name->global;
         vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
                        known ? "only buffers and arrays have elements"
-                             : "declare it as a parameter: name: in f32[N]",
+                             : vy_spelling_fix(f, name, strlen(name), VY_SPELL_ARRAYS,
+                                               "declare it as a parameter: name: in f32[N]"),
                        known ? "`%s` is no buffer" : "`%s` is not declared", name);
         return broken(e);
     }

@@ -64,12 +64,18 @@ static void settle_chain(vy_front *f, vy_expr *e, uint8_t type)
     }
 }
 
+static bool is_unsigned(uint8_t type) { return type == VY_U32 || type == VY_U64; }
+
 static void settle_unary(vy_front *f, vy_expr *e, uint8_t type)
 {
     vy_expr *a = e->u.sub.a;
     // −2147483648 is a literal that fits, though 2147483648 is not.
     if (e->op == TK_SUB && vy_is_least(a, type))
         a->type = type;
+    else if (e->op == TK_SUB && is_unsigned(type) && !(a->kind == EX_INT && a->u.value == 0))
+        vy_front_error(f, VY_E_LITERAL_RANGE, e->line, e->column,
+                       "give it a signed type, or write u32(-1), which wraps",
+                       "a negative literal does not fit %s", vy_type_name((vy_type)type));
     else if (e->op == TK_TILDE && !vy_operator_fits(TK_REM, type))
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column, NULL,
                        "`~` is not for values of type %s", vy_type_name((vy_type)type));
@@ -129,6 +135,35 @@ void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what)
     vy_settle(f, e, type);
 }
 
+// The value of an expression of integer literals; false where it has another operation or leaves 64 bits.
+static bool literal_value(const vy_expr *e, int64_t *value)
+{
+    if (e->kind == EX_INT) {
+        *value = (int64_t)e->u.value;
+        return *value >= 0;
+    }
+    if (e->kind == EX_UNARY)
+        return e->op == TK_SUB && literal_value(e->u.sub.a, value) &&
+               !__builtin_sub_overflow(0, *value, value);
+    if (e->kind != EX_CHAIN || !literal_value(e->u.list, value)) return false;
+    for (const vy_expr *o = e->u.list->next; o; o = o->next) {
+        int64_t x;
+        if (!literal_value(o, &x)) return false;
+        const bool overflow = o->link == TK_ADD   ? __builtin_add_overflow(*value, x, value)
+                              : o->link == TK_SUB ? __builtin_sub_overflow(*value, x, value)
+                              : o->link == TK_MUL ? __builtin_mul_overflow(*value, x, value)
+                                                  : true;
+        if (overflow) return false;
+    }
+    return true;
+}
+
+static bool is_negative(const vy_expr *e)
+{
+    int64_t value;
+    return literal_value(e, &value) && value < 0;
+}
+
 void vy_sema_range(vy_front *f, vy_range *r)
 {
     vy_expr *parts[3] = {r->from, r->to, r->step};
@@ -141,17 +176,12 @@ void vy_sema_range(vy_front *f, vy_range *r)
                        "the bounds of a loop must be integers, not %s", vy_any_type_name(t));
         return;
     }
-    bool literal = t == VY_ANY_INT;
-    if (literal) t = VY_U32;
-    for (int i = 0; i < 3; i++) {
-        if (!parts[i]) continue;
-        if (literal && parts[i]->kind == EX_UNARY && parts[i]->op == TK_SUB)
-            vy_front_error(f, i == 2 ? VY_E_STEP : VY_E_LITERAL_RANGE, parts[i]->line,
-                           parts[i]->column, i == 2 ? NULL : "write a type: `-3i32`",
-                           i == 2 ? "the step of a loop is not positive"
-                                  : "bounds that are literals are u32, this one is negative");
-        vy_settle(f, parts[i], t);
-    }
+    if (t == VY_ANY_INT) t = is_negative(r->from) || is_negative(r->to) ? VY_I32 : VY_U32;
+    if (r->step && vy_is_any(r->step->type) && is_negative(r->step))
+        vy_front_error(f, VY_E_STEP, r->step->line, r->step->column, NULL,
+                       "the step of a loop is not positive");
+    for (int i = 0; i < 3; i++)
+        if (parts[i]) vy_settle(f, parts[i], t);
     r->var->type = t;
     vy_declare(f, r->var);
 }

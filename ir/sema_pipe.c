@@ -14,8 +14,9 @@ static vy_decl *find_buffer(vy_front *f, const vy_expr *e)
     if (d && d->kind == DK_BUFFER) return d;
     if (named && !d)
         vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
-                       "declare it before: buffer NAME: f32[N];", "`%s` is not declared",
-                       e->u.ref.name->text);
+                       vy_spelling_fix(f, e->u.ref.name->text, e->u.ref.name->length,
+                                       VY_SPELL_ARRAYS, "declare it before: buffer NAME: f32[N];"),
+                       "`%s` is not declared", e->u.ref.name->text);
     else if (d && d->kind == DK_SCALAR)
         vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
                        "scalars are inferred, or given as name=value",
@@ -89,7 +90,9 @@ static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
     vy_decl *d = s->name->global;
     if (!d || d->kind != DK_PROGRAM) {
         vy_front_error(f, d ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, s->line, s->column,
-                       d ? "steps of a pipeline dispatch programs" : "declare it with `program`",
+                       d ? "steps of a pipeline dispatch programs"
+                         : vy_spelling_fix(f, s->name->text, s->name->length, VY_SPELL_PROGRAMS,
+                                           "declare it with `program`"),
                        d ? "`%s` is no program" : "there is no program `%s`", s->name->text);
         return;
     }

@@ -2,6 +2,8 @@
 // sema_stmt.c: names and types in statements; what loops assign.
 #include "front.h"
 
+#include <string.h>
+
 static void sema_stmt(vy_front *f, vy_stmt *s);
 
 static void sema_list(vy_front *f, vy_stmt *block)
@@ -141,7 +143,9 @@ static uint8_t sema_variable_target(vy_front *f, vy_expr *e)
     if (!d) d = e->u.ref.name->global;
     const char *name = e->u.ref.name->text;
     if (!d) {
-        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column, "declare it with `var`",
+        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
+                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES,
+                                       "declare it with `var`"),
                        "`%s` is not declared", name);
     } else if (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL) {
         vy_front_error(f, VY_E_RANK, e->line, e->column, "name an element, like `%s[i] = …`",

@@ -362,6 +362,10 @@ VY_API void vy_break(vy_builder *b);
 VY_API void vy_continue(vy_builder *b);
 VY_API void vy_return(vy_builder *b);
 
+// The candidate of which `word` is most likely a misspelling (one edit in three letters, the first in
+// the alphabet among equally near ones), or NULL.
+VY_API const char *vy_nearest_name(const char *word, uint32_t count, const char *const *candidates);
+
 // ------------------------------------------------------------------------------------ interpreter
 // One dispatch of one program in the reference interpreter: it defines what programs mean.
 typedef struct vy_eval_buffer {

@@ -1,51 +1,13 @@
 // SPDX-License-Identifier: MIT
-// array.c: arrays of numbers and their text.
+// array.c: arrays of numbers as text.
 #include "tools/data.h"
 #include "tools/number.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SHOWN 16 // elements before `…`
-
-void array_free(array *a)
-{
-    free(a->data);
-    *a = (array){0};
-}
-
-// Linux hands out more memory than there is and kills whoever touches it; so ask first.
-static bool beyond_machine(uint64_t bytes)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 && bytes / (uint64_t)page >= (uint64_t)pages;
-}
-
-bool array_alloc(array *a, const char *name, vy_type type, vy_diag *d)
-{
-    uint64_t count = 1, bytes;
-    bool empty = false, overflow = false;
-    for (uint32_t i = 0; i < a->rank; i++) {
-        if (a->shape[i] == 0)
-            empty = true;
-        else
-            overflow |= __builtin_mul_overflow(count, a->shape[i], &count);
-    }
-    if (empty) count = 0, overflow = false;
-    overflow |= __builtin_mul_overflow(count, vy_type_size(type), &bytes);
-    if (overflow || bytes > PTRDIFF_MAX)
-        return fail(d, TOOL_SHAPE, "make it smaller", "%s has more bytes than 64 bits can count",
-                    name);
-    a->type = type;
-    a->count = count;
-    if (!beyond_machine(bytes)) a->data = calloc(bytes ? bytes : 1, 1);
-    if (!a->data)
-        return fail(d, TOOL_MEMORY, "use a smaller one", "no memory for %s: %llu bytes", name,
-                    (unsigned long long)bytes);
-    return true;
-}
 
 static vy_scalar element(const array *a, uint64_t i)
 {

@@ -20,16 +20,16 @@ static int by_value(const void *a, const void *b)
 // What the optimised program does; chunks for drivers that count turns add up to the same.
 static bool lane_count(lane *l, vy_diag *d)
 {
-    launch_sizes z;
+    vys_sizes z;
     l->flops = (vy_amount){0};
     if (l->data.what.pipeline) return true; // how often its programs run may depend on data
-    if (!sizes_of(&z, &l->data, d)) return false;
+    if (!vys_sizes_of(&z, &l->data, d)) return false;
     vy_cost *cost = vy_program_cost(l->data.program, &z.sizes);
     if (cost) l->flops = cost->all_flops;
     l->flops.text = NULL; // the cost's
     l->flops.atmost |= cost && cost->conditional;
     vy_cost_free(cost);
-    sizes_free(&z);
+    vys_sizes_free(&z);
     return cost || fail_memory(d);
 }
 
@@ -50,7 +50,7 @@ static bool lane_begin(lane *l, command *c, vy_diag *d)
 static bool lane_warm(lane *l, command *c, vy_diag *d)
 {
     double warm;
-    return runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
+    return vys_runner_upload(&l->runner, d) && runner_run(&l->runner, c, &warm, d);
 }
 
 static bool lane_prepare(lane *l, command *c, vy_diag *d)
@@ -85,7 +85,7 @@ static double cpu_ms(void)
 
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
 {
-    if (l->upload && !runner_upload(&l->runner, d)) return false;
+    if (l->upload && !vys_runner_upload(&l->runner, d)) return false;
     const double before = cpu_ms();
     const bool ok = runner_run(&l->runner, c, &l->ms[i], d);
     l->cpu[i] = cpu_ms() - before;
@@ -106,15 +106,15 @@ static void lane_finish(lane *l, uint64_t runs)
     l->cpu_median = median(l->cpu, runs);
 }
 
-static bool bind_forward(lane *l, specs *in, runnable what, command *c, vy_diag *d)
+static bool bind_forward(lane *l, specs *in, vys_entry what, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return specs_parse(in, "--in", &c->o.in, d) && binding_create(&l->data, what, f64, d) &&
            binding_set(&l->data, &c->o.set, d) && binding_groups(&l->data, c->o.groups, d) &&
-           binding_specs(&l->data, in, "normal:0:1:1", d) && binding_fill(&l->data, d);
+           binding_specs(&l->data, in, "normal:0:1:1", d) && vys_binding_fill(&l->data, d);
 }
 
-static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, vy_diag *d)
+static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     names seeds = {0};
@@ -123,12 +123,12 @@ static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, v
         ok = names_add(&seeds, ct->data[i].name) || fail_memory(d);
     while (ok) {
         ok = derive(c, what, &seeds, d) &&
-             binding_create(&lanes[1].data, runnable_result(c->derived), f64, d) &&
+             binding_create(&lanes[1].data, vys_entry_result(c->work.derived), f64, d) &&
              binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
-             binding_tape(&lanes[1].data, c->o.tape_limit, d);
+             vys_binding_tape(&lanes[1].data, c->o.tape_limit, d);
         if (ok || !derive_with_less(c, d)) break;
         ok = true; // with tapes that are within the limit, perhaps
-        binding_free(&lanes[1].data);
+        vys_binding_free(&lanes[1].data);
         lanes[1].data = (binding){0};
     }
     names_free(&seeds);
@@ -138,15 +138,15 @@ static bool bind_gradient(lane lanes[2], specs *ct, runnable what, command *c, v
 // What is timed: the forward program and its derivative; a pipeline alone.
 static bool bind(benchmark *b, uint32_t *count, command *c, vy_diag *d)
 {
-    runnable what;
-    if (!load_module(c, d) || !select_runnable(c, c->module, &what, d)) return false;
+    vys_entry what;
+    if (!load_module(c, d) || !select_entry(c, c->module, &what, d)) return false;
     *count = what.pipeline ? 1 : 2;
     if (what.pipeline)
         note(c, "pipeline %s: timed without its derivative, which does not exist yet",
-             runnable_name(what));
+             vys_entry_name(what));
     if (what.pipeline && (c->o.ct.count || c->o.of.count || c->o.wrt.count || c->o.against))
         return derive(c, what, NULL, d); // which says why not
-    runnable forward = what;
+    vys_entry forward = what;
     return order_sums(c, &forward, d) && bind_forward(&b->lanes[0], &b->in, forward, c, d) &&
            (what.pipeline || bind_gradient(b->lanes, &b->ct, what, c, d));
 }
@@ -168,8 +168,9 @@ static bool bench(benchmark *b, command *c, vy_diag *d)
     if (c->o.file && !bind(b, &count, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
     if (c->o.peak && !peak_measure(&b->peak, c, d)) return false;
-    if (count && (!optimize(c, forward_module(c), eval, &b->lanes[0].data, d) ||
-                  (c->derived && !optimize_final(c, c->derived, eval, &b->lanes[1].data, d))))
+    if (count &&
+        (!optimize(c, forward_module(c), eval, &b->lanes[0].data, d) ||
+         (c->work.derived && !optimize_final(c, c->work.derived, eval, &b->lanes[1].data, d))))
         return false;
     for (uint32_t k = 0; k < count; k++)
         if (!lane_prepare(&b->lanes[k], c, d)) return false;
@@ -202,8 +203,8 @@ bool verb_bench(command *c, vy_diag *d)
     benchmark b = {.lanes = {{.title = "forward"}, {.title = "gradient"}, {.title = "by hand"}}};
     const bool ok = usable(c, &b, d) && bench(&b, c, d);
     for (uint32_t i = 0; i < LANE_COUNT; i++) {
-        runner_free(&b.lanes[i].runner);
-        binding_free(&b.lanes[i].data);
+        vys_runner_free(&b.lanes[i].runner);
+        vys_binding_free(&b.lanes[i].data);
         free(b.lanes[i].ms);
         free(b.lanes[i].cpu);
     }

@@ -21,7 +21,7 @@ static bool read_forward(const lane *forward, const binding *hand, vy_diag *d)
 {
     for (uint32_t i = 0; i < hand->buffer_count; i++) {
         const bound_buffer *b = &hand->buffers[i];
-        bound_buffer *from = binding_find(&forward->data, b->info.name);
+        bound_buffer *from = vys_binding_find(&forward->data, b->info.name);
         if (!from || b->info.cls == VY_OUT || from->info.cls != VY_OUT) continue;
         if (!read_buffer(&forward->runner, b->info.name, &from->value, d)) return false;
     }
@@ -34,12 +34,12 @@ static bool known_buffers(const benchmark *b, const binding *hand, command *c, v
     const binding *forward = &b->lanes[LANE_FORWARD].data, *ours = &b->lanes[LANE_GRADIENT].data;
     for (uint32_t i = 0; i < hand->buffer_count; i++) {
         const vy_buffer_info *info = &hand->buffers[i].info;
-        const bool of_forward = binding_find(forward, info->name) != NULL;
-        const bool of_ours = binding_find(ours, info->name) != NULL;
-        if (!of_forward && !of_ours && !binding_base(forward, info->name))
+        const bool of_forward = vys_binding_find(forward, info->name) != NULL;
+        const bool of_ours = vys_binding_find(ours, info->name) != NULL;
+        if (!of_forward && !of_ours && !vys_binding_base(forward, info->name))
             return fail(d, TOOL_PLAN, "declare intermediates with `buffer` inside the pipeline",
                         "%.80s of pipeline %.80s is no buffer of %.80s or its gradient", info->name,
-                        vy_pipeline_name(b->hand.pipeline), runnable_name(forward->what));
+                        vy_pipeline_name(b->hand.pipeline), vys_entry_name(forward->what));
         if (info->cls != VY_OUT && !of_forward && !of_ours)
             note(c, "the gradient by hand reads %s, ours does not: give --ct to both", info->name);
         if (info->cls == VY_INOUT)
@@ -55,7 +55,7 @@ static bool all_gradients(const benchmark *b, const binding *hand, vy_diag *d)
     const binding *ours = &b->lanes[LANE_GRADIENT].data;
     for (uint32_t i = 0; i < ours->buffer_count; i++) {
         const vy_buffer_info *info = &ours->buffers[i].info;
-        const bound_buffer *theirs = binding_find(hand, info->name);
+        const bound_buffer *theirs = vys_binding_find(hand, info->name);
         if (info->cls != VY_OUT || strncmp(info->name, "grad", 4)) continue;
         if (!theirs || theirs->info.cls != VY_OUT)
             return fail(d, TOOL_PLAN, "add it as `out`, or ask for less with --wrt",
@@ -70,7 +70,7 @@ bool against_bind(benchmark *b, command *c, vy_diag *d)
     binding *hand = &b->lanes[LANE_AGAINST].data;
     const lane *forward = &b->lanes[LANE_FORWARD];
     return yardstick_load(&b->hand, c, c->o.against, d) &&
-           binding_create(hand, runnable_pipeline(b->hand.pipeline), false, d) &&
+           binding_create(hand, vys_entry_pipeline(b->hand.pipeline), false, d) &&
            known_buffers(b, hand, c, d) && all_gradients(b, hand, d) &&
            read_forward(forward, hand, d) && binding_derive(hand, &forward->data, &b->ct, d);
 }
@@ -115,7 +115,7 @@ bool against_compare(benchmark *b, vy_diag *d)
     lane *ours = &b->lanes[LANE_GRADIENT], *theirs = &b->lanes[LANE_AGAINST];
     for (uint32_t i = 0; i < theirs->data.buffer_count; i++) {
         bound_buffer *t = &theirs->data.buffers[i];
-        bound_buffer *o = binding_find(&ours->data, t->info.name);
+        bound_buffer *o = vys_binding_find(&ours->data, t->info.name);
         if (t->info.cls != VY_OUT || !o || o->info.cls != VY_OUT) continue;
         if (o->value.type != t->value.type || o->value.count != t->value.count)
             return fail(d, TOOL_PLAN, "declare it as the program has it",

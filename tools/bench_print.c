@@ -38,7 +38,7 @@ static useful useful_of(const benchmark *b, uint32_t which)
 // ------------------------------------------------------------------------------------------- JSON
 static bool lane_fields(const lane *l, cJSON *o)
 {
-    return json_string(o, "program", runnable_name(l->data.what)) &&
+    return json_string(o, "program", vys_entry_name(l->data.what)) &&
            json_number(o, "ms", l->median, 6) && json_number(o, "min_ms", l->least, 6) &&
            json_number(o, "max_ms", l->most, 6) && json_number(o, "cpu_ms", l->cpu_median, 6) &&
            json_integer(o, "bytes", l->bytes) && json_number(o, "gb_per_s", lane_rate(l), 6) &&
@@ -102,7 +102,7 @@ static bool print_json(const benchmark *b, command *c, const char *device, vy_di
     cJSON *top = cJSON_CreateObject();
     const bool program = b->lanes[0].ms != NULL;
     bool ok = top &&
-              (!program || json_string(top, "program", runnable_name(b->lanes[0].data.what))) &&
+              (!program || json_string(top, "program", vys_entry_name(b->lanes[0].data.what))) &&
               json_string(top, "engine", c->o.engine == ENGINE_EVAL ? "eval" : "vulkan") &&
               json_string(top, "device", device) && programs_json(b, c, top) && peak_json(b, top);
     if (ok) return json_finish(top, &c->out) || fail_memory(d);

@@ -25,9 +25,9 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
     ok = ok && derive(c, k->source, &seeds, d);
     c->o = asked;
     names_free(&seeds);
-    out->module = c->derived;
-    c->derived = NULL;
-    if (ok) out->what = runnable_result(out->module);
+    out->module = c->work.derived;
+    c->work.derived = NULL;
+    if (ok) out->what = vys_entry_result(out->module);
     return ok;
 }
 
@@ -66,14 +66,14 @@ static bool bind_data(checking *k, command *c, vy_diag *d)
         return false;
     k->chosen_data = k->in.count;
     if (!default_data(&k->in, b, d) || !binding_specs(b, &k->in, NULL, d) ||
-        !default_scalars(b, d) || !binding_fill(b, d))
+        !default_scalars(b, d) || !vys_binding_fill(b, d))
         return false;
     if (k->first.module && (!binding_create(&k->primal, k->first.what, false, d) ||
                             !binding_derive(&k->primal, b, &k->ct, d)))
         return false;
     return binding_create(&k->cotangents, k->gradient.what, false, d) &&
            binding_derive(&k->cotangents, checked_data(k), &k->ct, d) &&
-           binding_tape(&k->cotangents, c->o.tape_limit, d);
+           vys_binding_tape(&k->cotangents, c->o.tape_limit, d);
 }
 
 static bool check_ct(const checking *k, vy_diag *d)
@@ -82,7 +82,7 @@ static bool check_ct(const checking *k, vy_diag *d)
         bool used = false;
         for (uint32_t n = 0; n < k->cotangents.buffer_count; n++) {
             const vy_buffer_info *b = &k->cotangents.buffers[n].info;
-            used |= b->cls != VY_OUT && !binding_find(&k->start, b->name) &&
+            used |= b->cls != VY_OUT && !vys_binding_find(&k->start, b->name) &&
                     specs_find_seed(&k->ct, b->name) == &k->ct.data[i];
         }
         if (!used)
@@ -106,7 +106,7 @@ static vy_eval_buffer *eval_buffers(const binding *b, vy_diag *d)
 }
 
 // ---------------------------------------------------------------------------------------- execution
-static vy_check_subject subject(runnable r) { return (vy_check_subject){r.program, r.pipeline}; }
+static vy_check_subject subject(vys_entry r) { return (vy_check_subject){r.program, r.pipeline}; }
 
 static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *d)
 {
@@ -146,7 +146,7 @@ static bool run_check(checking *k, command *c, vy_diag *d)
                           .cotangent_count = k->cotangents.buffer_count,
                           .subgroup_size = (uint32_t)c->o.subgroup_size,
                           .samples = c->o.samples};
-    binding_has_groups(data, q.groups);
+    vys_binding_has_groups(data, q.groups);
     progress_begin(c, "checking");
     if (ok) k->result = vy_grad_check(&q, d);
     progress_end();
@@ -172,10 +172,10 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     const double start = now_ms();
     if (!refuse(c, d) || !load_module(c, d)) return false;
     check_lanes(c);
-    if (!select_runnable(c, c->module, &k->source, d) ||
-        !specs_parse(&k->in, "--in", &c->o.in, d) || !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
-        !derive_all(k, c, d) || !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) ||
-        !run_check(k, c, d) || (!k->result->program.code && !check_device(k, c, d)))
+    if (!select_entry(c, c->module, &k->source, d) || !specs_parse(&k->in, "--in", &c->o.in, d) ||
+        !specs_parse(&k->ct, "--ct", &c->o.ct, d) || !derive_all(k, c, d) || !bind_data(k, c, d) ||
+        !check_ct(k, d) || !optimize_all(k, c, d) || !run_check(k, c, d) ||
+        (!k->result->program.code && !check_device(k, c, d)))
         return false;
     k->ms = now_ms() - start;
     return true;
@@ -192,9 +192,9 @@ bool verb_check(command *c, vy_diag *d)
     if (ok && !check_passed(&k)) c->status = STATUS_CHECK;
     if (ok && k.result->program.code) report(c, &k.result->program, false);
     vy_check_free(k.result);
-    binding_free(&k.start);
-    binding_free(&k.primal);
-    binding_free(&k.cotangents);
+    vys_binding_free(&k.start);
+    vys_binding_free(&k.primal);
+    vys_binding_free(&k.cotangents);
     specs_free(&k.in);
     specs_free(&k.ct);
     derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded};

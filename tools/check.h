@@ -10,13 +10,13 @@
 // One derivative with its module, made for `check` alone: engines want it optimised in their own way.
 typedef struct derivative {
     vy_module *module;
-    runnable what;
+    vys_entry what;
 } derivative;
 
 typedef struct checking {
     specs in, ct;
     uint32_t chosen_data; // specs of `in` from here on are ours (defaults.c)
-    runnable source;      // of the file
+    vys_entry source;     // of the file
     derivative first;     // --order 2: the gradient, which is the primal here
     derivative gradient, valued, seeded;
     binding start;      // data of `source`
@@ -28,7 +28,7 @@ typedef struct checking {
     double ms;
 } checking;
 
-static inline runnable checked_program(const checking *k)
+static inline vys_entry checked_program(const checking *k)
 {
     return k->first.module ? k->first.what : k->source;
 }

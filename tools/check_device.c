@@ -21,7 +21,7 @@ static double device_tolerance(const command *c, vy_type type)
 
 static bool is_gradient(const checking *k, const vy_buffer_info *b)
 {
-    return b->cls == VY_OUT && !binding_find(checked_data(k), b->name);
+    return b->cls == VY_OUT && !vys_binding_find(checked_data(k), b->name);
 }
 
 // Runs the gradient in the interpreter; f64: floats in double.
@@ -36,7 +36,7 @@ static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *
     if (f64) { // the same numbers, kept in double
         ok = binding_create(&start, k->source, true, d) && binding_set(&start, &c->o.set, d) &&
              binding_groups(&start, c->o.groups, d) && binding_specs(&start, &k->in, NULL, d) &&
-             default_scalars(&start, d) && binding_fill(&start, d);
+             default_scalars(&start, d) && vys_binding_fill(&start, d);
         from = &start;
     }
     c->o.engine = ENGINE_EVAL;
@@ -44,8 +44,8 @@ static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *
          binding_derive(out, from, &k->ct, d) && runner_prepare(&r, c, out, d) &&
          runner_run(&r, c, &ms, d);
     c->o.engine = engine;
-    runner_free(&r);
-    binding_free(&start);
+    vys_runner_free(&r);
+    vys_binding_free(&start);
     return ok;
 }
 
@@ -130,17 +130,17 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     binding data = {0}, first = {0};
     runner r = {0};
     double ms;
-    bool ok = check_derive(k, c, false, false, c->o.order, &g, d) &&
-              binding_create(&data, g.what, false, d) &&
-              binding_derive(&data, &k->start, &k->ct, d) &&
-              optimize(c, g.module, false, &data, d) && binding_create(&first, g.what, false, d) &&
-              binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&
-              runner_upload(&r, d) && poison(k, &r, d) && runner_run(&r, c, &ms, d) &&
-              runner_read(&r, d) && keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
-              runner_run(&r, c, &ms, d) && runner_read(&r, d) && again(k, c, &r, own, &first, d);
-    runner_free(&r);
-    binding_free(&data);
-    binding_free(&first);
+    bool ok =
+        check_derive(k, c, false, false, c->o.order, &g, d) &&
+        binding_create(&data, g.what, false, d) && binding_derive(&data, &k->start, &k->ct, d) &&
+        optimize(c, g.module, false, &data, d) && binding_create(&first, g.what, false, d) &&
+        binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&
+        vys_runner_upload(&r, d) && poison(k, &r, d) && runner_run(&r, c, &ms, d) &&
+        vys_runner_read(&r, d) && keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
+        runner_run(&r, c, &ms, d) && vys_runner_read(&r, d) && again(k, c, &r, own, &first, d);
+    vys_runner_free(&r);
+    vys_binding_free(&data);
+    vys_binding_free(&first);
     vy_module_free(g.module);
     return ok;
 }
@@ -180,7 +180,7 @@ bool check_device(checking *k, command *c, vy_diag *d)
                  ? skip(k, why.text, d)
                  : (*d = why, false);
     }
-    binding_free(&own);
-    binding_free(&wide);
+    vys_binding_free(&own);
+    vys_binding_free(&wide);
     return ok;
 }

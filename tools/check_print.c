@@ -196,7 +196,7 @@ static uint32_t count_verdict(const checking *k, vy_check_verdict v)
 static void table(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;
-    text_printf(out, "check %s: %s\n", runnable_name(checked_program(k)),
+    text_printf(out, "check %s: %s\n", vys_entry_name(checked_program(k)),
                 k->device ? k->device : "reference interpreter alone");
     print_choices(k, out);
     if (r->program.code) return;
@@ -320,8 +320,8 @@ bool check_json(const checking *k, command *c, vy_diag *d)
 {
     const vy_check_result *r = k->result;
     cJSON *top = cJSON_CreateObject();
-    bool ok = top && json_string(top, "program", runnable_name(checked_program(k))) &&
-              json_string(top, "gradient_program", runnable_name(k->gradient.what)) &&
+    bool ok = top && json_string(top, "program", vys_entry_name(checked_program(k))) &&
+              json_string(top, "gradient_program", vys_entry_name(k->gradient.what)) &&
               json_string(top, "device", k->device) &&
               cJSON_AddBoolToObject(top, "passed", r->passed && !r->unverified) &&
               json_string(top, "unverified", r->unverified) && json_scalars(top, &k->start);

@@ -5,18 +5,9 @@
 
 #include "tools/tool.h"
 
-// Row-major elements.  `type` is what is stored: with --eval-type f64 that is f64 for every float.
-typedef struct array {
-    vy_type type;
-    uint32_t rank;
-    uint64_t shape[MAX_RANK];
-    uint64_t count; // product of the shape
-    void *data;     // count elements; NULL: not filled yet
-} array;
+#include "session/array.h"
 
-void array_free(array *a);
-// Sets count from shape and allocates zeros.  False (with *d): overflow, more than the machine has.
-bool array_alloc(array *a, const char *name, vy_type type, vy_diag *d);
+typedef vys_array array;
 
 typedef enum spec_kind {
     SPEC_LIST,
@@ -35,7 +26,7 @@ typedef struct spec {
     spec_kind kind;
     bool has_shape;
     uint32_t rank;
-    uint64_t shape[MAX_RANK];
+    uint64_t shape[VYS_MAX_RANK];
     char *text;  // owned: the list, the path, the constant
     double a, b; // LO and HI, MEAN and STD
     uint64_t seed;

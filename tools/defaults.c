@@ -71,7 +71,7 @@ static vy_scalar choose(void *user, const binding *b, uint32_t scalar)
 bool default_scalars(binding *b, vy_diag *d)
 {
     uint32_t chosen = 0;
-    return binding_choose(b, choose, &chosen, d);
+    return vys_binding_choose(b, choose, &chosen, d);
 }
 
 void spec_text(const spec *s, text *out)

@@ -32,7 +32,7 @@ static const struct {
 typedef struct product {
     command *c;
     const vy_module *module;
-    runnable what;
+    vys_entry what;
     vy_compiled *compiled; // if a form needs it
 } product;
 
@@ -66,7 +66,7 @@ static bool output_form(const char *path, unsigned allowed, unsigned *out, vy_di
 
 static bool make_form(const product *p, form f, char **data, size_t *size, vy_diag *d)
 {
-    const char *name = runnable_name(p->what);
+    const char *name = vys_entry_name(p->what);
     *data = NULL;
     *size = 0;
     switch (f) {
@@ -114,7 +114,7 @@ static bool write_directory(const product *p, const char *path, vy_diag *d)
         text name = {0};
         if (!(forms[i].form & all)) continue;
         text_printf(&name, "%s%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
-                    runnable_name(p->what), forms[i].suffix);
+                    vys_entry_name(p->what), forms[i].suffix);
         bool ok = name.failed ? fail_memory(d) : write_form(p, forms[i].form, name.data, d);
         text_free(&name);
         if (!ok) return false;
@@ -145,11 +145,11 @@ static bool write_product(product *p, form otherwise, vy_diag *d)
     if (wanted != FORM_TEXT && wanted != FORM_BINARY) {
         const double start = now_ms();
         progress_begin(p->c, "compiling");
-        p->compiled = runnable_compile(p->what, &o, d);
+        p->compiled = vys_entry_compile(p->what, &o, d);
         progress_end();
         if (!p->compiled) return fail_memory(d); // unless it said why
         verbose(p->c, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",
-                runnable_name(p->what), runnable_instructions(p->what), p->compiled->word_count,
+                vys_entry_name(p->what), vys_entry_instructions(p->what), p->compiled->word_count,
                 now_ms() - start, o.validate ? ", validated" : "");
     }
     if (path && !wanted) return write_directory(p, path, d);
@@ -169,14 +169,14 @@ bool verb_grad(command *c, vy_diag *d)
     unsigned wanted = FORM_TEXT;
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
-    runnable p;
+    vys_entry p;
     const double start = now_ms();
-    if (!select_runnable(c, c->module, &p, d) || !derive(c, p, NULL, d)) return false;
-    c->final = if_final(c->derived, wanted);
-    if (!optimize(c, c->derived, false, NULL, d)) return false;
-    product result = {.c = c, .module = c->derived, .what = runnable_result(c->derived)};
-    verbose(c, "%s: differentiated and optimised in %.1f ms, %u instructions", runnable_name(p),
-            now_ms() - start, runnable_instructions(result.what));
+    if (!select_entry(c, c->module, &p, d) || !derive(c, p, NULL, d)) return false;
+    c->final = if_final(c->work.derived, wanted);
+    if (!optimize(c, c->work.derived, false, NULL, d)) return false;
+    product result = {.c = c, .module = c->work.derived, .what = vys_entry_result(c->work.derived)};
+    verbose(c, "%s: differentiated and optimised in %.1f ms, %u instructions", vys_entry_name(p),
+            now_ms() - start, vys_entry_instructions(result.what));
     bool ok = write_product(&result, FORM_TEXT, d);
     vy_compiled_free(result.compiled);
     return ok;
@@ -187,8 +187,8 @@ bool verb_compile(command *c, vy_diag *d)
     unsigned wanted = FORM_ASSEMBLY;
     if (c->o.output && !output_form(c->o.output, FORMS_ALL, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
-    runnable p;
-    if (!select_runnable(c, c->module, &p, d) || !order_sums(c, &p, d)) return false;
+    vys_entry p;
+    if (!select_entry(c, c->module, &p, d) || !order_sums(c, &p, d)) return false;
     c->final = if_final(forward_module(c), wanted);
     if (!optimize(c, forward_module(c), false, NULL, d)) return false;
     product result = {.c = c, .module = forward_module(c), .what = p};
@@ -202,8 +202,8 @@ bool verb_print(command *c, vy_diag *d)
     unsigned wanted = FORM_TEXT;
     if (c->o.output && !output_form(c->o.output, FORM_TEXT | FORM_BINARY, &wanted, d)) return false;
     if (!load_module(c, d)) return false;
-    runnable named;
-    if (c->o.program && !select_runnable(c, c->module, &named, d)) return false;
+    vys_entry named;
+    if (c->o.program && !select_entry(c, c->module, &named, d)) return false;
     size_t size;
     char *data;
     data = wanted == FORM_TEXT ? vy_print(c->module, &size) : vy_binary_write(c->module, &size);

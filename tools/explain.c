@@ -5,6 +5,7 @@
 #include "tools/number.h"
 #include "tools/runner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // -------------------------------------------------------------------------------------------- words
@@ -457,19 +458,22 @@ void explain_text(const vy_explanation *e, text *out)
 }
 
 // ------------------------------------------------------------------------------------------ the verb
-static bool explain(command *c, const vy_module *m, runnable from, binding *b, specs *in,
+static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, specs *in,
                     vy_diag *d)
 {
     const bool again = m != c->module;
-    names results = {0};
+    const char **results = NULL;
     vy_grad_options g;
-    vy_opt_options opt;
-    launch_sizes z = {0};
+    vys_sizes z = {0};
     bool ok = binding_create(b, from, false, d) && binding_set(b, &c->o.set, d) &&
-              binding_specs(b, in, "normal:0:1:1", d) && binding_infer_some(b, d) &&
-              (!c->o.groups || binding_groups(b, c->o.groups, d)) && sizes_of(&z, b, d) &&
-              grad_request(c, from, again, c->o.seed == SEED_BUFFER, &results, &g, d) &&
-              optimizer_request(c, false, NULL, &opt, d);
+              binding_specs(b, in, "normal:0:1:1", d) && vys_binding_infer_some(b, d) &&
+              (!c->o.groups || binding_groups(b, c->o.groups, d)) && vys_sizes_of(&z, b, d) &&
+              take_settings(c, d) &&
+              vys_grad_options(&c->work, from, again, c->o.seed == SEED_BUFFER, &results, &g, d);
+    c->work.settings.interpreter = false;
+    const vys_facts anywhere = {0};
+    const vys_asked asked = {&anywhere, &c->work.settings, NULL};
+    const vy_opt_options opt = vys_opt_options(&asked, false);
     progress_begin(c, "differentiating");
     vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
     progress_end();
@@ -479,8 +483,8 @@ static bool explain(command *c, const vy_module *m, runnable from, binding *b, s
     else if (ok)
         explain_text(e, &c->out);
     vy_explanation_free(e);
-    sizes_free(&z);
-    names_free(&results);
+    vys_sizes_free(&z);
+    free(results);
     return ok;
 }
 
@@ -488,17 +492,17 @@ bool verb_explain(command *c, vy_diag *d)
 {
     binding b = {0};
     specs in = {0};
-    runnable from;
-    bool ok = load_module(c, d) && select_runnable(c, c->module, &from, d);
+    vys_entry from;
+    bool ok = load_module(c, d) && select_entry(c, c->module, &from, d);
     const vy_module *m = c->module;
     if (ok && c->o.order == 2) { // what is explained is the second derivative
         c->o.order = 1;
         ok = derive(c, from, NULL, d);
-        m = c->derived;
-        if (ok) from = runnable_result(m);
+        m = c->work.derived;
+        if (ok) from = vys_entry_result(m);
     }
     ok = ok && specs_parse(&in, "--in", &c->o.in, d) && explain(c, m, from, &b, &in, d);
-    binding_free(&b);
+    vys_binding_free(&b);
     specs_free(&in);
     return ok;
 }

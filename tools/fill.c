@@ -53,7 +53,7 @@ static bool load(spec *s, vy_type type, vy_diag *d)
     } else if (ok) {
         s->file.rank = 1;
         s->file.shape[0] = bytes.size / vy_type_size(type);
-        ok = array_alloc(&s->file, s->text, type, d);
+        ok = vys_array_alloc(&s->file, s->text, type, d);
         if (ok && bytes.size) memcpy(s->file.data, bytes.data, bytes.size);
     }
     text_free(&bytes);

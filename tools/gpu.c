@@ -1,37 +1,11 @@
 // SPDX-License-Identifier: MIT
 // gpu.c: see gpu.h.
-#include "tools/gpu.h"
+#include "tools/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LEAKS_REPORTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LEAKS_REPORTED 1
-#endif
-#endif
-#ifdef LEAKS_REPORTED
-// The Khronos validation layer keeps some memory and is unloaded with the instance, so its name is gone
-// when leaks are reported.  It is C++; our own memory comes from malloc.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
-#endif
-
-bool gpu_fail(const vkrt_error *e, vy_diag *d)
-{
-    switch (e->code) {
-    case VKRT_OUT_OF_MEMORY: return fail_memory(d);
-    case VKRT_BAD_ARGUMENT: // what the user asked for cannot be
-    case VKRT_BAD_SHAPE:
-    case VKRT_UNSET:
-    case VKRT_CHECK:
-    case VKRT_UNALIGNED: return fail(d, TOOL_SHAPE, e->fix, "%s", e->text);
-    case VKRT_OVER_BUDGET: return fail(d, TOOL_TAPE, NULL, "%s", e->text);
-    default: return fail(d, TOOL_DEVICE, e->fix, "%s", e->text);
-    }
-}
+bool gpu_fail(const vkrt_error *e, vy_diag *d) { return vys_vkrt_fail(e, &option_words, d); }
 
 bool gpu_open_instance(command *c, vy_diag *d)
 {

@@ -16,6 +16,6 @@ bool gpu_open_instance(command *c, vy_diag *d);
 bool gpu_open_device(command *c, vy_diag *d); // and the instance
 // Closes both; prints what the validation layers said.  False with *d if they said anything.
 bool gpu_close(command *c, vy_diag *d);
-bool gpu_fail(const vkrt_error *e, vy_diag *d); // always false
+bool gpu_fail(const vkrt_error *e, vy_diag *d); // vys_vkrt_fail
 
 #endif

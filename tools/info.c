@@ -221,12 +221,12 @@ static bool device_text(command *c, const vy_kernel *k, vy_diag *d)
     return true;
 }
 
-static bool describe(command *c, runnable what, cJSON *list, vy_diag *d)
+static bool describe(command *c, vys_entry what, cJSON *list, vy_diag *d)
 {
     vy_spirv_options o;
     if (!spirv_options(c, &o, d)) return false;
     o.validate = false; // nothing of it leaves the tool
-    vy_compiled *compiled = runnable_compile(what, &o, d);
+    vy_compiled *compiled = vys_entry_compile(what, &o, d);
     if (!compiled) return fail_memory(d); // unless it said why
     char *manifest = vy_manifest(compiled->plans, NULL);
     cJSON *parsed = manifest ? cJSON_Parse(manifest) : NULL;
@@ -255,18 +255,18 @@ static bool describe_all(command *c, cJSON *programs, cJSON *pipelines, vy_diag 
     const vy_module *m = c->module;
     bool ok = true;
     for (uint32_t i = 0; ok && i < vy_module_program_count(m); i++)
-        ok = describe(c, runnable_program(vy_module_program(m, i)), programs, d);
+        ok = describe(c, vys_entry_program(vy_module_program(m, i)), programs, d);
     for (uint32_t i = 0; ok && i < vy_module_pipeline_count(m); i++)
-        ok = describe(c, runnable_pipeline(vy_module_pipeline(m, i)), pipelines, d);
+        ok = describe(c, vys_entry_pipeline(vy_module_pipeline(m, i)), pipelines, d);
     return ok;
 }
 
 bool verb_info(command *c, vy_diag *d)
 {
     if (!load_module(c, d)) return false;
-    runnable what = {0};
+    vys_entry what = {0};
     const bool one = c->o.program || !vy_module_program_count(c->module);
-    if (one && !select_runnable(c, c->module, &what, d)) return false;
+    if (one && !select_entry(c, c->module, &what, d)) return false;
     if (!optimize(c, c->module, false, NULL, d)) return false;
     const bool has_pipelines =
         one ? what.pipeline != NULL : vy_module_pipeline_count(c->module) > 0;

@@ -86,8 +86,7 @@ int main(int argc, char **argv)
     output_discard(&c.files);
     text_free(&c.out);
     text_free(&c.contents);
-    vy_module_free(c.derived);
-    vy_module_free(c.ordered);
+    vys_work_free(&c.work);
     vy_module_free(c.module);
     options_free(&c.o);
     if (ok) return c.status;

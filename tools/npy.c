@@ -70,7 +70,7 @@ static bool take_shape(cursor *c, array *a)
 {
     if (!take(c, '(')) return false;
     while (!take(c, ')')) {
-        if (a->rank == MAX_RANK) return false;
+        if (a->rank == VYS_MAX_RANK) return false;
         uint64_t n = 0;
         const char *start = c->at;
         for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
@@ -147,7 +147,7 @@ static const char *find_header(const char *bytes, size_t size, cursor *c, const 
 static void copy_elements(const header *h, const array *a, const char *from)
 {
     const uint32_t wide = vy_type_size(a->type);
-    uint64_t index[MAX_RANK] = {0}, stride[MAX_RANK], offset = 0, step = 1;
+    uint64_t index[VYS_MAX_RANK] = {0}, stride[VYS_MAX_RANK], offset = 0, step = 1;
     for (uint32_t k = 0; k < a->rank; k++) {
         uint32_t axis = h->fortran ? k : a->rank - 1 - k;
         stride[axis] = step;
@@ -184,7 +184,7 @@ bool npy_read(const void *bytes, size_t size, const char *name, array *a, vy_dia
         return fail(d, TOOL_NPY, NULL,
                     "%s is no .npy file that can be read: its shape needs %s bytes than there are",
                     name, count > left / h.width ? "more" : "fewer");
-    if (!array_alloc(a, name, h.type, d)) return false;
+    if (!vys_array_alloc(a, name, h.type, d)) return false;
     copy_elements(&h, a, data);
     return true;
 }

@@ -167,10 +167,11 @@ static bool unknown_option(const options *o, const char *name, vy_diag *d)
     const char *candidates[COUNT_OF(table)];
     uint32_t count = 0;
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (table[i].name && table[i].verbs >> o->verb & 1) candidates[count++] = table[i].name;
-    const char *near = nearest_name(name, candidates, count);
+        if (table[i].name && table[i].verbs >> o->verb & 1) candidates[count++] = table[i].name + 2;
+    const char *near = vy_nearest_name(name + strspn(name, "-"), count, candidates);
     char fix[100];
-    snprintf(fix, sizeof fix, near ? "did you mean %s?" : "`vyre-grad %s --help` lists the options",
+    snprintf(fix, sizeof fix,
+             near ? "did you mean --%s?" : "`vyre-grad %s --help` lists the options",
              near ? near : verb_name(o->verb));
     return fail(d, TOOL_USAGE, fix, "unknown option %.60s", name);
 }
@@ -221,7 +222,7 @@ static bool read_verb(options *o, const char *word, vy_diag *d)
         if (!strcmp(word, verbs[v].name)) return o->verb = v, true;
         candidates[v] = verbs[v].name;
     }
-    const char *near = nearest_name(word, candidates, VERB_COUNT);
+    const char *near = vy_nearest_name(word, VERB_COUNT, candidates);
     char fix[60];
     snprintf(fix, sizeof fix, "did you mean `%s`?", near ? near : "");
     return fail(d, TOOL_USAGE, near ? fix : NULL, "unknown verb `%.60s`", word);

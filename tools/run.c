@@ -23,7 +23,7 @@ typedef struct session {
 } session;
 
 // ------------------------------------------------------------------------------------------ requests
-static bool bad_output(runnable what, const char *name, vy_diag *d)
+static bool bad_output(vys_entry what, const char *name, vy_diag *d)
 {
     const vy_program *p = what.program;
     names have = {0};
@@ -39,14 +39,14 @@ static bool bad_output(runnable what, const char *name, vy_diag *d)
         fail_memory(d);
     else
         fail(d, TOOL_USAGE, fix.data, "--of %s: %s has no output of that name", name,
-             runnable_name(what));
+             vys_entry_name(what));
     names_free(&have);
     text_free(&fix);
     return false;
 }
 
 // Forward outputs to print: --of, else float outputs, else whatever it may write.
-static bool choose_outputs(session *s, const command *c, runnable what, vy_diag *d)
+static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag *d)
 {
     const vy_program *p = what.program;
     const names *of = &c->o.of;
@@ -62,7 +62,7 @@ static bool choose_outputs(session *s, const command *c, runnable what, vy_diag 
         for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
             const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
             const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
-            if ((round ? any : runnable_default_of(what, (vy_buffer){i})) &&
+            if ((round ? any : vys_entry_default_of(what, (vy_buffer){i})) &&
                 !names_add(&s->shown, b.name))
                 return fail_memory(d);
         }
@@ -77,8 +77,8 @@ static bool check_out(const session *s, vy_diag *d)
         if (o->kind != SPEC_NPY && o->kind != SPEC_BIN)
             return fail(d, TOOL_SPEC, "write --out NAME=@file.npy or NAME=@file.bin",
                         "--out %s: a file is expected", o->name);
-        const bool known = binding_find(&s->forward, o->name) ||
-                           (s->backward.buffers && binding_find(&s->backward, o->name));
+        const bool known = vys_binding_find(&s->forward, o->name) ||
+                           (s->backward.buffers && vys_binding_find(&s->backward, o->name));
         if (!known)
             return fail(d, TOOL_USAGE, "", "--out %s: there is no buffer of that name", o->name);
     }
@@ -92,7 +92,7 @@ static bool check_ct(const session *s, vy_diag *d)
         bool used = false;
         for (uint32_t k = 0; k < s->backward.buffer_count; k++) {
             const vy_buffer_info *b = &s->backward.buffers[k].info;
-            used |= b->cls != VY_OUT && !binding_find(&s->forward, b->name) &&
+            used |= b->cls != VY_OUT && !vys_binding_find(&s->forward, b->name) &&
                     specs_find_seed(&s->ct, b->name) == &s->ct.data[i];
         }
         if (!used)
@@ -117,7 +117,7 @@ static bool check_options(const command *c, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- execution
-static bool derive_for(session *s, command *c, runnable what, vy_diag *d)
+static bool derive_for(session *s, command *c, vys_entry what, vy_diag *d)
 {
     names seeds = {0};
     bool ok = true;
@@ -128,20 +128,20 @@ static bool derive_for(session *s, command *c, runnable what, vy_diag *d)
     return ok;
 }
 
-static bool bind_forward(session *s, command *c, runnable what, vy_diag *d)
+static bool bind_forward(session *s, command *c, vys_entry what, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->forward, what, f64, d) && binding_set(&s->forward, &c->o.set, d) &&
            binding_groups(&s->forward, c->o.groups, d) &&
-           binding_specs(&s->forward, &s->in, NULL, d) && binding_fill(&s->forward, d);
+           binding_specs(&s->forward, &s->in, NULL, d) && vys_binding_fill(&s->forward, d);
 }
 
 static bool bind_backward(session *s, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
-    return binding_create(&s->backward, runnable_result(c->derived), f64, d) && check_ct(s, d) &&
-           binding_derive(&s->backward, &s->forward, &s->ct, d) &&
-           binding_tape(&s->backward, c->o.tape_limit, d);
+    return binding_create(&s->backward, vys_entry_result(c->work.derived), f64, d) &&
+           check_ct(s, d) && binding_derive(&s->backward, &s->forward, &s->ct, d) &&
+           vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
 // The driver would say nothing.
@@ -152,20 +152,20 @@ static void warn_of_turns(const command *c, const binding *b)
     const vy_program *worst;
     bool complete;
     if (!device || !device->loop_turn_limit) return;
-    const launch_values values = binding_values(b);
-    const uint64_t n = runnable_turns(b->what, &values, &worst, &complete);
+    const vys_launch values = vys_binding_values(b);
+    const uint64_t n = vys_entry_turns(b->what, &values, &worst, &complete);
     if (n > device->loop_turn_limit)
         note(c,
              "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
              "%u without a word: the results may be wrong; use another device or --engine eval",
              vy_program_name(worst), (unsigned long long)n, device->name, device->loop_turn_limit);
-    else if (!complete && !runnable_rows_fill(b->what, device->subgroup_size))
+    else if (!complete && !vys_entry_rows_fill(b->what, device->subgroup_size))
         note(
             c,
             "warning: %s: a loop whose length depends on data, and rows of workgroups that are no "
             "multiple of %u: %s runs the lanes beyond them too, and may leave the loop early without "
             "a word; use `workgroup(64)`, another device or --engine eval",
-            runnable_name(b->what), device->subgroup_size, device->name);
+            vys_entry_name(b->what), device->subgroup_size, device->name);
 }
 
 static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
@@ -174,22 +174,23 @@ static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
     warn_of_turns(c, b);
     if (!runner_prepare(r, c, b, d)) return false;
     s->compile_ms += now_ms() - start;
-    if (!runner_upload(r, d) || !runner_run(r, c, &ms, d) || !runner_read(r, d)) return false;
-    verbose(c, "%s: ran for %.3f ms", runnable_name(b->what), ms);
+    if (!vys_runner_upload(r, d) || !runner_run(r, c, &ms, d) || !vys_runner_read(r, d))
+        return false;
+    verbose(c, "%s: ran for %.3f ms", vys_entry_name(b->what), ms);
     s->device_ms += ms;
     return true;
 }
 
 static void drop_backward(session *s)
 {
-    runner_free(&s->run_backward);
-    binding_free(&s->backward);
+    vys_runner_free(&s->run_backward);
+    vys_binding_free(&s->backward);
     s->run_backward = (runner){0};
     s->backward = (binding){0};
 }
 
 // Derives and binds again, keeping less, until the tapes are within the limit.
-static bool prepare_backward(session *s, command *c, runnable what, vy_diag *d)
+static bool prepare_backward(session *s, command *c, vys_entry what, vy_diag *d)
 {
     while (!derive_for(s, c, what, d) || !bind_backward(s, c, d)) {
         if (!derive_with_less(c, d)) return false;
@@ -199,9 +200,9 @@ static bool prepare_backward(session *s, command *c, runnable what, vy_diag *d)
 }
 
 // Some tapes have a length only when the program before has run.
-static bool run_backward(session *s, command *c, runnable what, vy_diag *d)
+static bool run_backward(session *s, command *c, vys_entry what, vy_diag *d)
 {
-    while (!optimize_final(c, c->derived, c->o.engine == ENGINE_EVAL, &s->backward, d) ||
+    while (!optimize_final(c, c->work.derived, c->o.engine == ENGINE_EVAL, &s->backward, d) ||
            !execute(&s->run_backward, s, c, &s->backward, d)) {
         if (!derive_with_less(c, d)) return false;
         drop_backward(s);
@@ -215,12 +216,12 @@ static bool session_run(session *s, command *c, vy_diag *d)
     const bool eval = c->o.engine == ENGINE_EVAL;
     const double start = now_ms();
     if (!check_options(c, d) || !load_module(c, d)) return false;
-    runnable what;
-    if (!select_runnable(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
+    vys_entry what;
+    if (!select_entry(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
         !specs_parse(&s->in, "--in", &c->o.in, d) || !specs_parse(&s->ct, "--ct", &c->o.ct, d) ||
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
-    runnable forward = what;
+    vys_entry forward = what;
     if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, d) ||
         (c->o.grad && !prepare_backward(s, c, what, d)) || !check_out(s, d))
         return false;
@@ -230,7 +231,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
     if (!optimize(c, forward_module(c), eval, &s->forward, d)) return false;
     s->compile_ms += now_ms() - optimised;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
-           (!c->derived || run_backward(s, c, what, d));
+           (!c->work.derived || run_backward(s, c, what, d));
 }
 
 // ------------------------------------------------------------------------------------------- results
@@ -238,14 +239,14 @@ static bool session_run(session *s, command *c, vy_diag *d)
 static bool result_at(const session *s, uint32_t index, result *out)
 {
     if (index < s->shown.count) {
-        *out =
-            (result){s->shown.data[index], &binding_find(&s->forward, s->shown.data[index])->value};
+        *out = (result){s->shown.data[index],
+                        &vys_binding_find(&s->forward, s->shown.data[index])->value};
         return true;
     }
     index -= s->shown.count;
     for (uint32_t i = 0; i < s->backward.buffer_count; i++) {
         const bound_buffer *b = &s->backward.buffers[i];
-        if (b->info.cls != VY_OUT || binding_find(&s->forward, b->info.name)) continue;
+        if (b->info.cls != VY_OUT || vys_binding_find(&s->forward, b->info.name)) continue;
         if (index-- == 0) return *out = (result){b->info.name, &b->value}, true;
     }
     return false;
@@ -256,7 +257,7 @@ static bool print_json(const session *s, command *c, vy_diag *d)
     const bool eval = c->o.engine == ENGINE_EVAL;
     cJSON *top = cJSON_CreateObject();
     bool ok =
-        top && json_string(top, "program", runnable_name(s->forward.what)) &&
+        top && json_string(top, "program", vys_entry_name(s->forward.what)) &&
         json_string(top, "engine", eval ? "eval" : "vulkan") &&
         json_string(top, "device",
                     eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name);
@@ -280,8 +281,9 @@ static bool write_out(const session *s, command *c, vy_diag *d)
 {
     for (uint32_t i = 0; i < s->out.count; i++) {
         const spec *o = &s->out.data[i];
-        const bound_buffer *b = s->backward.buffers ? binding_find(&s->backward, o->name) : NULL;
-        const bound_buffer *f = binding_find(&s->forward, o->name);
+        const bound_buffer *b =
+            s->backward.buffers ? vys_binding_find(&s->backward, o->name) : NULL;
+        const bound_buffer *f = vys_binding_find(&s->forward, o->name);
         if (f) b = f;
         const size_t bytes = (size_t)(b->value.count * vy_type_size(b->value.type));
         text npy = {0};
@@ -306,10 +308,10 @@ bool verb_run(command *c, vy_diag *d)
         for (uint32_t i = 0; ok && result_at(&s, i, &r); i++)
             array_print(r.name, r.value, c->o.verbose, &c->out);
     ok = ok && write_out(&s, c, d);
-    runner_free(&s.run_forward);
-    runner_free(&s.run_backward);
-    binding_free(&s.forward);
-    binding_free(&s.backward);
+    vys_runner_free(&s.run_forward);
+    vys_runner_free(&s.run_backward);
+    vys_binding_free(&s.forward);
+    vys_binding_free(&s.backward);
     specs_free(&s.in);
     specs_free(&s.ct);
     specs_free(&s.out);

@@ -4,6 +4,7 @@
 #include "tools/file.h"
 #include "tools/number.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ void spec_free(spec *s)
 {
     free(s->name);
     free(s->text);
-    array_free(&s->file);
+    vys_array_free(&s->file);
     *s = (spec){0};
 }
 
@@ -22,7 +23,7 @@ static bool parse_shape(spec *s, const char *at, const char *end)
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma ? comma : end;
         vy_scalar n;
-        if (s->rank == MAX_RANK || number_parse(VY_I64, at, (size_t)(stop - at), &n) || n.i < 0)
+        if (s->rank == VYS_MAX_RANK || number_parse(VY_I64, at, (size_t)(stop - at), &n) || n.i < 0)
             return false;
         s->shape[s->rank++] = n.u;
         at = comma ? comma + 1 : end;
@@ -100,8 +101,14 @@ bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
         bracket = equals;
     }
     const char *kept;
-    if (!parse_kind(s, equals + 1, &kept))
-        return fail(d, TOOL_SPEC, NULL, "%s %s: `%.60s` is no SPEC", option, argument, equals + 1);
+    if (!parse_kind(s, equals + 1, &kept)) {
+        const bool file = ends_in(equals + 1, ".npy") || ends_in(equals + 1, ".bin");
+        char fix[100];
+        snprintf(fix, sizeof fix, "a file is written with @: %.*s=@%.40s",
+                 equals - argument > 30 ? 30 : (int)(equals - argument), argument, equals + 1);
+        return fail(d, TOOL_SPEC, file ? fix : NULL, "%s %s: `%.60s` is no SPEC", option, argument,
+                    equals + 1);
+    }
     s->name = strndup(argument, (size_t)(bracket - argument));
     s->text = strdup(kept);
     return (s->name && s->text) || fail_memory(d);

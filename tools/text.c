@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// text.c: failing, growing text, lists of names, the nearest name.
+// text.c: failing, growing text, lists of names.
 #include "tools/tool.h"
 
 #include <stdarg.h>
@@ -20,13 +20,10 @@ static const struct {
 
 bool fail(vy_diag *d, tool_code code, const char *fix, const char *format, ...)
 {
-    if (d->severity == VY_ERROR) return false; // the first error sticks
-    *d = (vy_diag){.severity = VY_ERROR, .blame = codes[code].blame, .code = codes[code].code};
     va_list args;
     va_start(args, format);
-    vsnprintf(d->text, sizeof d->text, format, args);
+    vys_fail_as(d, codes[code].code, codes[code].blame, fix ? fix : codes[code].fix, format, args);
     va_end(args);
-    snprintf(d->fix, sizeof d->fix, "%s", fix ? fix : codes[code].fix);
     return false;
 }
 
@@ -114,39 +111,6 @@ void names_free(names *n)
 {
     free(n->data);
     *n = (names){0};
-}
-
-// Edits (insert, delete, replace, swap neighbours) between two words; words are cut at 31.
-static unsigned distance(const char *a, const char *b)
-{
-    enum { MAX = 31 };
-    size_t n = strnlen(a, MAX), m = strnlen(b, MAX);
-    unsigned row[3][MAX + 1];
-    for (unsigned j = 0; j <= m; j++) row[0][j] = j;
-    for (unsigned i = 1; i <= n; i++) {
-        unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-        now[0] = i;
-        for (unsigned j = 1; j <= m; j++) {
-            unsigned best = last[j - 1] + (a[i - 1] != b[j - 1]);
-            if (last[j] + 1 < best) best = last[j] + 1;
-            if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[n % 3][m];
-}
-
-const char *nearest_name(const char *word, const char *const *candidates, uint32_t count)
-{
-    const char *best = NULL;
-    unsigned least = (unsigned)(strlen(word) / 3 + 1); // one edit in three letters
-    for (uint32_t i = 0; i < count; i++) {
-        unsigned d = distance(word, candidates[i]);
-        if (d <= least && (!best || d < least)) best = candidates[i], least = d;
-    }
-    return best;
 }
 
 double now_ms(void)

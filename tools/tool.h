@@ -6,6 +6,7 @@
 #define VYRE_TOOL_H
 
 #include "ir/vyre.h"
+#include "session/fail.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,6 @@
 
 #define TOOL_NAME "vyre-grad"
 #define TOOL_VERSION "0.1.0"
-#define MAX_RANK 32
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 enum { STATUS_FINE, STATUS_WRONG, STATUS_SYSTEM, STATUS_CHECK }; // exit statuses (LANGUAGE 4)
@@ -50,13 +50,9 @@ bool names_add(names *n, const char *name); // false: memory
 bool names_have(const names *n, const char *name);
 void names_free(names *n);
 
-// The candidate nearest to `word`, or NULL when none is near.
-const char *nearest_name(const char *word, const char *const *candidates, uint32_t count);
 // Adds " 'a', 'b' and 'c'" style lists: names joined by ", ".
 void text_join(text *t, const char *const *items, uint32_t count);
 
 double now_ms(void); // monotonic
-
-// What to do where --tape-limit is exceeded.
 
 #endif

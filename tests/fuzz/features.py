@@ -69,10 +69,11 @@ class Features:
             self.on[name], self.why[name] = differentiates(text)
         self.made, self.taken = collections.Counter(), collections.Counter()
 
-    def count(self, p, refused):
-        for name in p.features:
+    def count(self, named, refused):
+        """named: the features of a program."""
+        for name in named:
             # Another one of its features may be the reason.
-            if all(self.on[f] for f in p.features if f != name):
+            if all(self.on[f] for f in named if f != name):
                 self.made[name] += 1
                 self.taken[name] += not refused
 

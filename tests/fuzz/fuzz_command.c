@@ -31,7 +31,7 @@ static void fill(spec *s, vy_type type)
         a.rank = 1;
         a.shape[0] = count;
     }
-    require(array_alloc(&a, "x", type, &d), "%s", d.text);
+    require(vys_array_alloc(&a, "x", type, &d), "%s", d.text);
     if (spec_fill(s, type, &a, &d)) {
         array_print(s->name, &a, true, &out);
         array_json(&a, &out);
@@ -40,7 +40,7 @@ static void fill(spec *s, vy_type type)
         require_diag(&d, NULL, 0);
     }
     text_free(&out);
-    array_free(&a);
+    vys_array_free(&a);
 }
 
 static void try_spec(char *words)

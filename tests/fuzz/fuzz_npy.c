@@ -18,7 +18,7 @@ static void write_back(const array *a)
                 !memcmp(again.shape, a->shape, a->rank * sizeof *a->shape) &&
                 !memcmp(again.data, a->data, a->count * vy_type_size(a->type)),
             "a written file reads back another array");
-    array_free(&again);
+    vys_array_free(&again);
     text_free(&out);
 }
 
@@ -28,13 +28,13 @@ static void convert(array *from, vy_type type)
     array to = {.rank = from->rank};
     vy_diag d = {0};
     memcpy(to.shape, from->shape, sizeof to.shape);
-    require(array_alloc(&to, "x", type, &d), "%s", d.text);
+    require(vys_array_alloc(&to, "x", type, &d), "%s", d.text);
     if (!spec_fill(&s, type, &to, &d)) require_diag(&d, NULL, 0);
     if (type == from->type && type != VY_BOOL)
         require(!memcmp(to.data, from->data, to.count * vy_type_size(type)) ||
                     vy_type_is_float(type),
                 "no conversion changes the array");
-    array_free(&to);
+    vys_array_free(&to);
     s.file = (array){0};
     spec_free(&s);
 }
@@ -45,16 +45,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vy_diag d = {0};
     if (!npy_read(data, size, "fuzz.npy", &a, &d)) {
         require_diag(&d, NULL, 0);
-        array_free(&a);
+        vys_array_free(&a);
         return 0;
     }
     text out = {0};
     array_print("x", &a, true, &out);
     array_json(&a, &out);
-    require(!out.failed && a.rank <= MAX_RANK, "print");
+    require(!out.failed && a.rank <= VYS_MAX_RANK, "print");
     text_free(&out);
     write_back(&a);
     for (int t = VY_BOOL; t < VY_TYPE_COUNT; t++) convert(&a, (vy_type)t);
-    array_free(&a);
+    vys_array_free(&a);
     return 0;
 }

@@ -65,13 +65,18 @@ class Program:
         chosen = self.launches[launch % len(self.launches)]
         return dict(chosen["sets"], **self.scalars), chosen.get("groups")
 
-    def text(self, double=False, tolerance=None, seed=None, launch=0):
+    def text(self, double=False, tolerance=None, seed=None, launch=0, more=False):
+        """more: launches 1 and 2 too."""
         out = []
         sets, groups = self.settings(launch)
         if sets:
             out.append("// set: " + " ".join("%s=%s" % i for i in sets.items()))
         if groups:
             out.append("// groups: " + ",".join(map(str, groups)))
+        for k in (1, 2) if more and self.launches else ():
+            sets, groups = self.settings(k)
+            out.append("// launch: " + " ".join("%s=%s" % i for i in sets.items()) + (
+                " groups=" + ",".join(map(str, groups)) if groups else ""))
         if "subgroup" in self.features:
             out.append("// subgroup: 8")
         if self.permutations:

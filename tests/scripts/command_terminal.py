@@ -15,7 +15,7 @@ with open("slow.vyre", "w") as f:  # hours of work
 slow = [GRAD, "run", "slow.vyre", "--engine", "eval", "--set", "T=4000000000"]
 
 
-def on_terminal(args, enough, seconds=60, **env):
+def on_terminal(args, enough, seconds=1200, **env):
     """What appears on a terminal until `enough` does or the command ends."""
     master, slave = pty.openpty()
     env = {k: v for k, v in {**os.environ, "TERM": "xterm", **env}.items() if v is not None}

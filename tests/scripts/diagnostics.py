@@ -62,7 +62,8 @@ def main():
     wrong = []
     with open(os.path.join(ROOT, "docs", "diagnostics.md"), encoding="utf-8") as f:
         explained = re.findall(r"^\| (E\d{4}) \| [^|]+ \|[^\n]+\|$", f.read(), re.MULTILINE)
-    library, tool = codes("ir/diag_codes.h"), codes("tools/codes.h")
+    library = codes("ir/diag_codes.h")
+    tool = codes("tools/codes.h") + [c for c in codes("session/codes.h") if c not in codes("tools/codes.h")]
     if len(library) < 60 or len(tool) < 14:
         sys.exit("the tables of codes are not read: has their form changed?")
     known = {code for _, code in library + tool}

@@ -7,11 +7,6 @@ bin=$BUILD/examples data=$SRC/examples/data
 wrong() { echo "wrong: $*"; bad=1; }
 "$VYRE_GRAD" devices | grep -q features: || { echo "no Vulkan device"; exit 77; }
 
-# The validation layers leak and are unloaded before leaks are reported, so that their names do not
-# show.  They are C++; the examples' own memory comes from malloc and is watched.
-{ cat "$SRC/tests/lsan.supp"; printf 'leak:operator new\nleak:libstdc++.so\n'; } >lsan.supp
-export LSAN_OPTIONS="${LSAN_OPTIONS:-exitcode=99}:print_suppressions=0:suppressions=$PWD/lsan.supp"
-
 # compare GOT JSON TOLERANCE: lines `NAME = v v …` against `run --json`.
 compare() {
     python3 - "$@" <<'PY' || wrong "$1 differs from $2"

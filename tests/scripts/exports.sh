@@ -1,11 +1,12 @@
 #!/bin/sh
 # ONCE
-# The shared libraries export vy_… and vkrt_… and nothing else: no volk, no SPIRV-Tools, no helper.
+# The shared libraries export vy_…, vkrt_… and vys_… and nothing else: no volk, no SPIRV-Tools, no helper.
 set -eu
 status=0
-for pair in vyre:vy_ vkrt:vkrt_; do
+for pair in vyre:vy_ vkrt:vkrt_ vyre-session:vys_; do
     library=$BUILD/lib${pair%:*}.so prefix=${pair#*:}
-    [ -e "$library" ] || library=$BUILD/${pair%:*}/lib${pair%:*}.so
+    [ -e "$library" ] || library=$BUILD/vkrt/lib${pair%:*}.so
+    [ -e "$library" ] || library=$BUILD/session/lib${pair%:*}.so
     names=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}')
     if ! printf '%s\n' "$names" | grep -q "^$prefix"; then
         echo "$library exports no $prefix… at all"

@@ -5,7 +5,7 @@ set -eu
 cd "${SRC:-$(dirname "$0")/../..}"
 command -v clang-format >/dev/null || { echo "no clang-format"; exit 77; }
 status=0
-for file in $(find ir autodiff spirv vkrt tools tests examples -name '*.[ch]' | sort); do
+for file in $(find ir autodiff spirv vkrt session tools tests examples -name '*.[ch]' | sort); do
     if [ "${1:-}" = --fix ]; then
         clang-format --style=file -i "$file"
     elif ! clang-format --style=file --dry-run -Werror "$file" 2>/dev/null; then

@@ -27,7 +27,7 @@ for file in "$fuzz"/corpus/text/*.vyre; do
 done
 for name in text binary npy command; do
     mkdir -p "new_$name"
-    options=(-seed="$((seed % 2147483647 + 1))" -max_total_time="$seconds" -timeout=60 -max_len=4096
+    options=(-seed="$((seed % 2147483647 + 1))" -max_total_time="$seconds" -timeout=600 -max_len=4096
              -rss_limit_mb=4096 -artifact_prefix="$found/$name-" -print_final_stats=1)
     [ $name = text ] && options+=(-dict="$fuzz/text.dict")
     if ! "$BUILD/tests/fuzz/fuzz_$name" "${options[@]}" "new_$name" "$fuzz/corpus/$name" \

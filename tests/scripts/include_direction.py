@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # ONCE
-"""Include direction: tools → autodiff → ir ← spirv → spirv/kernel.h ← vkrt, and nothing else.
+"""Include direction: tools → session → autodiff → ir ← spirv → spirv/kernel.h ← vkrt, and nothing else.
 
 Includes of our own files are written from the top: "folder/file.h"; only a neighbour in the same
 folder may be named without its folder.  What is outside the folder must be an installed header
-for tools/, which is an ordinary user of the libraries, and for an installed header itself.
+for tools/ and session/, which are ordinary users of the libraries, and for an installed header itself.
 """
 import json
 import os
@@ -17,7 +17,8 @@ MAY_USE = {
     "autodiff": ["autodiff/", "ir/"],
     "spirv": ["spirv/", "ir/"],
     "vkrt": ["vkrt/", "spirv/kernel.h", "spirv/plan.h"],
-    "tools": ["tools/", "ir/", "autodiff/", "spirv/", "vkrt/"],
+    "session": ["session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
+    "tools": ["tools/", "session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
 }
 ALONE = {"spirv/kernel.h": [], "spirv/plan.h": ["spirv/kernel.h"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -44,8 +45,8 @@ for folder, allowed in MAY_USE.items():
                 elif name in installed and target not in installed:
                     wrong.append('%s: an installed header uses "%s", which is not' %
                                  (place, target))
-                elif folder == "tools" and outside and target not in installed:
-                    wrong.append('%s: tools/ uses "%s", which is private' % (place, target))
+                elif folder in ("session", "tools") and outside and target not in installed:
+                    wrong.append('%s: %s/ uses "%s", which is private' % (place, folder, target))
 if not seen:
     wrong.append("no include seen: is the test looking in the right place?")
 print("\n".join(wrong))

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
-"""ACCEPTANCE B13: the reverse of a program of n operations has O(n) instructions and takes O(n) time to make.
+"""The reverse of a program of n operations has O(n) instructions and takes O(n) time to make.
 
 Programs of one shape in two sizes, one four times the other: the gradient's text may grow by no more than
-that, with a little slack, and making it by no more than 14 times (a quadratic part of it would take 16).
+that, with a little slack, and making it by no more than 14 times the processor time (a quadratic part of it
+would take 16).
 """
 import os
+import resource
 import subprocess
 import sys
-import time
 
 GRAD = os.environ["VYRE_GRAD"]
 IN = "x: in f32[N], y: out f32[1], N: u32"
@@ -70,14 +71,20 @@ def overwritten(n):
                     for k in range(n)], "x: in f32[N], y: out f32[N], N: u32")
 
 
+def processor_time():
+    """Seconds that the commands run so far have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def measure(make, n):
     with open("p.vyre", "w", encoding="utf-8") as f:
         f.write(make(n))
     best = float("inf")
     for _ in range(3):
-        start = time.monotonic()
+        start = processor_time()
         subprocess.run([GRAD, "grad", "p.vyre", "-O1", "-o", "g.vyre", "--quiet"], check=True)
-        best = min(best, time.monotonic() - start)
+        best = min(best, processor_time() - start)
     with open("g.vyre", encoding="utf-8") as f:
         return sum(1 for line in f if line.strip()), best
 

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # ONCE
-"""The text-test runner itself: that it can fail, expand, compare and bless."""
+"""The text-test runner itself: that it can fail, expand, compare, bless, and when time is up."""
+import argparse
+import importlib.machinery
+import importlib.util
 import os
+import shutil
 import sys
 import unittest
 
@@ -103,6 +107,31 @@ class Runner(unittest.TestCase):
             self.assertEqual(f.read(), "// RUN: printf 'a\\n  b\\n'\n// EXPECT: a\n// EXPECT:   b\n"
                                        "// TOL: 1\nrest\n// RUN: echo c\n/* EXPECT\nc\n*/\n")
         self.assertEqual(run("// RUN: echo c; exit 1\n// EXPECT: d\n", context)[0], ["failed"])
+
+    def test_limits_are_in_processor_time(self):
+        runner = load_runner()
+        context = runner.Context(argparse.Namespace(build=os.environ["BUILD"], require_device=False, device="",
+                                                   driver="", device_part=False))
+        try:
+            status, _, err = context.run(["/bin/sh", "-c", "while :; do :; done"], timeout=1)
+            self.assertIn("processor time", context.trouble(status, err))
+            status, _, err = context.run(["sleep", "1.5"], timeout=1)
+            self.assertEqual((status, context.trouble(status, err)), (0, ""))
+            runner.WAITS = 0.02
+            status, _, err = context.run(["sleep", "1000"], timeout=1)
+            self.assertIn("waits", context.trouble(status, err))
+            self.assertIn("processor: ", runner.machine.describe(context.build, context.env)[0])
+        finally:
+            shutil.rmtree(context.temp)
+
+
+def load_runner():
+    """tests/run as a module."""
+    path = os.path.join(ROOT, "tests", "run")
+    spec = importlib.util.spec_from_loader("run", importlib.machinery.SourceFileLoader("run", path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 unittest.main()

@@ -11,7 +11,7 @@ with open(os.path.join(BUILD, "meson-info", "intro-targets.json")) as f:
     built = {s for t in json.load(f) for part in t["target_sources"]
              for s in part.get("sources", [])}
 wrong = [os.path.relpath(path, ROOT)
-         for folder in ("ir", "autodiff", "spirv", "vkrt", "tools", "tests/unit", "examples")
+         for folder in ("ir", "autodiff", "spirv", "vkrt", "session", "tools", "tests/unit", "examples")
          for path in sorted(glob.glob(os.path.join(ROOT, folder, "*.c"))) if path not in built]
 for path in wrong:
     print("%s is not built: list it in %s" % (

@@ -12,7 +12,7 @@ typedef struct image { // a program's buffers and scalars
     vy_eval_buffer buffers[MOST_BUFFERS];
     uint64_t shapes[MOST_BUFFERS][VY_MAX_RANK], counts[MOST_BUFFERS];
     uint32_t n;
-    vy_eval_scalar scalars[16];
+    vy_eval_scalar scalars[64];
     uint32_t scalar_count;
 } image;
 
@@ -41,7 +41,7 @@ static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
     if (d->op == VY_DIM_UNKNOWN) return c->unknown ? (int64_t)c->unknown : 5;
     if (d->op == VY_DIM_GROUPS) return c->groups[d->value] ? c->groups[d->value] : 1;
     if (d->op == VY_DIM_SCALAR) {
-        for (int i = 0; i < 8 && c->scalars[i].name; i++)
+        for (int i = 0; i < 16 && c->scalars[i].name; i++)
             if (strcmp(c->scalars[i].name, p->scalars.data[d->value].name) == 0)
                 return integer_of(c, i);
         return 0;
@@ -80,7 +80,7 @@ static void make_image(const gradcheck *c, const vy_program *p, image *m)
     }
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         vy_scalar v = {.u = 0};
-        for (int k = 0; k < 8 && c->scalars[k].name; k++) {
+        for (int k = 0; k < 16 && c->scalars[k].name; k++) {
             if (strcmp(c->scalars[k].name, p->scalars.data[i].name) != 0) continue;
             if (vy_type_is_float(p->scalars.data[i].type))
                 v.f = c->scalars[k].value;
@@ -106,7 +106,7 @@ static void fill(const gradcheck *c, const vy_program *p, image *m)
         for (const char *t = b->name; *t; t++) s = s * 31 + (uint64_t)*t;
         if (b->cls == VY_OUT) continue;
         const gradcheck_data *given = NULL;
-        for (int k = 0; k < 8 && c->data[k].name; k++)
+        for (int k = 0; k < 16 && c->data[k].name; k++)
             if (strcmp(c->data[k].name, b->name) == 0) given = &c->data[k];
         for (uint64_t e = 0; e < m->counts[i]; e++) {
             double v = 0.3 + 1.3 * (double)(next_random(&s) >> 11) * 0x1p-53;
@@ -183,10 +183,10 @@ static bool objective(const gradcheck *c, const vy_program *p, const image *star
     return ok;
 }
 
-static bool chosen(const char *const list[4], const char *name, bool by_default)
+static bool chosen(const char *const list[16], const char *name, bool by_default)
 {
     if (!list[0]) return by_default;
-    for (int i = 0; i < 4 && list[i]; i++)
+    for (int i = 0; i < 16 && list[i]; i++)
         if (strcmp(list[i], name) == 0) return true;
     return false;
 }
@@ -247,8 +247,8 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
 {
     vy_program *p = vy_module_program(m, vy_module_program_count(m) - 1);
     uint32_t n_of = 0, n_wrt = 0;
-    while (n_of < 4 && c->of[n_of]) n_of++;
-    while (n_wrt < 4 && c->wrt[n_wrt]) n_wrt++;
+    while (n_of < 16 && c->of[n_of]) n_of++;
+    while (n_wrt < 16 && c->wrt[n_wrt]) n_wrt++;
     vy_grad_options o = {.program = vy_program_name(p),
                          .of = n_of ? c->of : NULL,
                          .of_count = n_of,

@@ -22,13 +22,13 @@ typedef struct gradcheck_data { // contents of one buffer; others are random in 
 
 typedef struct gradcheck {
     const char *text; // program text; the program is the module's last
-    gradcheck_scalar scalars[8];
+    gradcheck_scalar scalars[16];
     int64_t whole[8]; // of a scalar, an integer that a double does not hold; 0: its value
-    gradcheck_data data[8];
-    const char *of[4], *wrt[4]; // NULL: defaults
-    uint64_t unknown;           // length of `?` buffers; 0: 5
-    double step;                // 0: 1e-4
-    double tolerance;           // 0: 1e-6, times max(1, |g|, |fd|)
+    gradcheck_data data[16];
+    const char *of[16], *wrt[16]; // NULL: defaults
+    uint64_t unknown;             // length of `?` buffers; 0: 5
+    double step;                  // 0: 1e-4
+    double tolerance;             // 0: 1e-6, times max(1, |g|, |fd|)
     uint32_t seed;
     uint32_t groups[3]; // of programs without `over`; 0: 1
     bool seeded;        // random cotangents

@@ -292,11 +292,6 @@ static void default_functions_keep_vulkans_bounds(void **state)
     }
 }
 
-// The validation layer (C++) leaks a little per pipeline, with stacks that end at operator new, so no
-// frame of theirs can be named; without a symbolizer only libstdc++ shows.  Nothing of ours is allocated by that.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

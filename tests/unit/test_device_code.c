@@ -274,11 +274,6 @@ static void subgroup_operations(void **state)
     }
 }
 
-// The validation layer (C++) leaks a little per pipeline, with stacks that end at operator new, so no
-// frame of theirs can be named; without a symbolizer only libstdc++ shows.  Nothing of ours is allocated by that.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

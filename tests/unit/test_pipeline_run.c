@@ -408,10 +408,6 @@ static void test_run_check(void **state)
     drop(&f);
 }
 
-// As in test_device.c: leaks of the validation layers, which are C++.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -210,7 +210,7 @@ static bool fill(const char *text, vy_type type, uint64_t count, array *a)
     spec s;
     vy_diag d = {0};
     *a = (array){.rank = 1, .shape = {count}};
-    bool ok = spec_parse(&s, "--in", text, &d) && array_alloc(a, "x", type, &d);
+    bool ok = spec_parse(&s, "--in", text, &d) && vys_array_alloc(a, "x", type, &d);
     ok = ok && spec_fill(&s, type, a, &d);
     spec_free(&s);
     return ok;
@@ -224,7 +224,7 @@ static void expect_fill(const char *spec_text, vy_type type, uint64_t count, con
     array_print("x", &a, true, &printed);
     assert_string_equal(printed.data, want);
     text_free(&printed);
-    array_free(&a);
+    vys_array_free(&a);
 }
 
 static void spec_values(void **state)
@@ -240,14 +240,14 @@ static void spec_values(void **state)
     assert_int_equal(splitmix64(0), 0xe220a8397b1dcdafull);
     expect_fill("x=uniform:0:1:0", VY_F64, 1, "x f64[1] = [0.8833108082136427]\n");
     assert_false(fill("x=iota", VY_U8, 257, &a));
-    array_free(&a);
+    vys_array_free(&a);
     assert_false(fill("x=1,2.5", VY_I32, 2, &a));
-    array_free(&a);
+    vys_array_free(&a);
     assert_false(fill("x=normal:0:1:1", VY_I32, 2, &a));
-    array_free(&a);
+    vys_array_free(&a);
     assert_true(fill("x=uniform:-2:3:5", VY_I32, 1000, &a));
     for (int i = 0, *x = a.data; i < 1000; i++) assert_in_range(x[i] + 2, 0, 4);
-    array_free(&a);
+    vys_array_free(&a);
 }
 
 static void spec_normal(void **state)
@@ -266,7 +266,7 @@ static void spec_normal(void **state)
     const double r = sqrt(-2 * log(u));
     assert_true(((double *)a.data)[0] == 1 + 2 * (r * cos(2 * M_PI * v)));
     assert_true(((double *)a.data)[1] == 1 + 2 * (r * sin(2 * M_PI * v)));
-    array_free(&a);
+    vys_array_free(&a);
 }
 
 // ------------------------------------------------------------------------------------------- .npy
@@ -294,7 +294,7 @@ static bool read_npy(int version, const char *dict, const void *data, size_t siz
         vy_diag why = {0};
         assert_false(npy_read(file.data, cut, "x.npy", &none, &why));
         assert_string_equal(why.code, "E0808");
-        array_free(&none);
+        vys_array_free(&none);
     }
     text_free(&file);
     return ok;
@@ -309,7 +309,7 @@ static void expect_npy(const char *dict, const void *data, size_t size, const ch
         array_print("x", &a, true, &printed);
         assert_string_equal(printed.data, want);
         text_free(&printed);
-        array_free(&a);
+        vys_array_free(&a);
     }
 }
 
@@ -366,7 +366,7 @@ static void npy_hostile(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         array a;
         if (read_npy(1, rows[i], data, sizeof data, &a)) fail_msg("accepted: %s", rows[i]);
-        array_free(&a);
+        vys_array_free(&a);
     }
     array a;
     assert_false(
@@ -381,7 +381,7 @@ static void npy_round_trip(void **state)
             array a = {.rank = rank, .shape = {2, 1, 3}}, back;
             vy_diag d = {0};
             text file = {0};
-            assert_true(array_alloc(&a, "a", kinds[k].type, &d));
+            assert_true(vys_array_alloc(&a, "a", kinds[k].type, &d));
             for (uint64_t i = 0; i < a.count; i++)
                 vy_scalar_write(a.type,
                                 vy_type_is_float(a.type) ? (vy_scalar){.f = (double)i}
@@ -395,8 +395,8 @@ static void npy_round_trip(void **state)
             assert_int_equal(back.rank, a.rank);
             assert_memory_equal(back.shape, a.shape, rank * sizeof *a.shape);
             assert_memory_equal(back.data, a.data, a.count * vy_type_size(a.type));
-            array_free(&a);
-            array_free(&back);
+            vys_array_free(&a);
+            vys_array_free(&back);
             text_free(&file);
         }
 }
@@ -412,12 +412,12 @@ static void array_forms(void **state)
     assert_string_equal(out.data,
                         "x f32[17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, …]\n");
     text_free(&out);
-    array_free(&a);
+    vys_array_free(&a);
     assert_true(fill("x=inf,-inf,nan,-0,1.5", VY_F32, 5, &a));
     array_json(&a, &out);
     assert_string_equal(out.data, "[\"inf\", \"-inf\", \"nan\", -0.0, 1.5]");
     text_free(&out);
-    array_free(&a);
+    vys_array_free(&a);
 }
 
 static void array_limits(void **state)
@@ -431,15 +431,15 @@ static void array_limits(void **state)
         array a = {.rank = 3};
         vy_diag d = {0};
         memcpy(a.shape, shapes[i], sizeof shapes[i]);
-        assert_false(array_alloc(&a, "x", VY_F32, &d));
+        assert_false(vys_array_alloc(&a, "x", VY_F32, &d));
         assert_null(a.data);
         assert_int_equal(d.severity, VY_ERROR);
     }
     array a = {.rank = 3, .shape = {1ull << 62, 1ull << 62, 0}};
     vy_diag d = {0};
-    assert_true(array_alloc(&a, "x", VY_F32, &d));
+    assert_true(vys_array_alloc(&a, "x", VY_F32, &d));
     assert_int_equal(a.count, 0);
-    array_free(&a);
+    vys_array_free(&a);
 }
 
 // -------------------------------------------------------------------------------------------- files
@@ -484,16 +484,21 @@ static void output_all_or_none(void **state)
 static void names_nearest(void **state)
 {
     (void)state;
-    static const char *const words[] = {"--with-value", "--wrt", "--verbose", "--version"};
-    assert_string_equal(nearest_name("--wtr", words, 4), "--wrt");
-    assert_string_equal(nearest_name("--with-values", words, 4), "--with-value");
-    assert_string_equal(nearest_name("--verbos", words, 4), "--verbose");
-    assert_null(nearest_name("--zzzzzzzz", words, 4));
-    assert_null(nearest_name("x", NULL, 0));
+    static const char *const words[] = {"with-value", "wrt", "verbose", "version"};
+    assert_string_equal(vy_nearest_name("wtr", 4, words), "wrt");
+    assert_string_equal(vy_nearest_name("with-values", 4, words), "with-value");
+    assert_string_equal(vy_nearest_name("verbos", 4, words), "verbose");
+    assert_null(vy_nearest_name("zzzzzzzz", 4, words));
+    assert_null(vy_nearest_name("x", 0, NULL));
+    assert_null(
+        vy_nearest_name("q", 1, (const char *const[]){"w"})); // nothing is guessed of one letter
+    // Among equally near words the first in the alphabet, in whatever order they come.
+    assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"sin", "dim"}), "dim");
+    assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"dim", "sin"}), "dim");
     char *longest = malloc(10001);
     memset(longest, 'a', 10000);
     longest[10000] = 0;
-    nearest_name(longest, words, 4);
+    vy_nearest_name(longest, 4, words);
     free(longest);
 }
 

@@ -1107,11 +1107,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-// The validation layer (C++) leaks a little per pipeline and command buffer, and its stacks end at
-// operator new, so no library can be named in lsan.supp.  Nothing of ours is allocated by that.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:operator new\nleak:libstdc++.so\n"; }
-
 int main(void)
 {
     if (getenv("VKRT_TEST_CACHE")) return cache_child(getenv("VKRT_TEST_CACHE"));

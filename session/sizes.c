@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 // sizes.c: what is known of a launch, in the form that formulas of cost take.
-#include "tools/bind.h"
+#include "session/bind.h"
 
 #include <stdlib.h>
 
-bool sizes_of(launch_sizes *z, const binding *b, vy_diag *d)
+bool vys_sizes_of(vys_sizes *z, const vys_binding *b, vy_diag *d)
 {
     uint32_t groups[3] = {0};
-    binding_has_groups(b, groups);
+    vys_binding_has_groups(b, groups);
     const uint32_t buffers = vy_program_buffer_count(b->program);
     uint32_t local[3];
     vy_program_workgroup(b->program, local);
-    *z = (launch_sizes){.lengths = calloc(buffers + 1, sizeof *z->lengths)};
-    if (!z->lengths) return fail_memory(d);
+    *z = (vys_sizes){.lengths = calloc(buffers + 1, sizeof *z->lengths)};
+    if (!z->lengths) return vys_fail_memory(d);
     for (uint32_t i = 0; i <= buffers; i++) z->lengths[i] = UINT64_MAX;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
-        const bound_buffer *buf = &b->buffers[i];
-        if (buf->state == SHAPE_FULL && buf->info.rank == 1)
+        const vys_bound *buf = &b->buffers[i];
+        if (buf->state == VYS_SHAPE_FULL && buf->info.rank == 1)
             z->lengths[vy_program_find_buffer(b->program, buf->info.name).id] = buf->value.shape[0];
     }
     z->sizes = (vy_sizes){.scalars = b->values, .known = b->known, .lengths = z->lengths};
-    if (!binding_has_groups(b, z->sizes.groups)) return true;
+    if (!vys_binding_has_groups(b, z->sizes.groups)) return true;
     z->sizes.invocations = 1;
     for (int i = 0; i < 3; i++) {
         const uint64_t n = (uint64_t)z->sizes.groups[i] * local[i]; // below 2^64
@@ -30,8 +30,8 @@ bool sizes_of(launch_sizes *z, const binding *b, vy_diag *d)
     return true;
 }
 
-void sizes_free(launch_sizes *z)
+void vys_sizes_free(vys_sizes *z)
 {
     free(z->lengths);
-    *z = (launch_sizes){0};
+    *z = (vys_sizes){0};
 }

@@ -1,42 +1,97 @@
 // SPDX-License-Identifier: MIT
-// runnable.c: see runnable.h.
-#include "tools/runnable.h"
+// entry.c: see entry.h.
+#include "session/entry.h"
+
+#include "session/internal.h"
 
 #include "autodiff/grad.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-runnable runnable_program(const vy_program *p) { return (runnable){p, NULL}; }
+vys_entry vys_entry_program(const vy_program *p) { return (vys_entry){p, NULL}; }
 
-runnable runnable_pipeline(const vy_pipeline *p) { return (runnable){vy_pipeline_signature(p), p}; }
-
-runnable runnable_result(const vy_module *m)
+vys_entry vys_entry_pipeline(const vy_pipeline *p)
 {
-    const uint32_t n = vy_module_pipeline_count(m);
-    return n ? runnable_pipeline(vy_module_pipeline(m, n - 1))
-             : runnable_program(vy_module_program(m, 0));
+    return (vys_entry){vy_pipeline_signature(p), p};
 }
 
-const char *runnable_name(runnable r)
+vys_entry vys_entry_result(const vy_module *m)
+{
+    const uint32_t n = vy_module_pipeline_count(m);
+    return n ? vys_entry_pipeline(vy_module_pipeline(m, n - 1))
+             : vys_entry_program(vy_module_program(m, 0));
+}
+
+static bool find(const vy_module *m, const char *wanted, vys_entry *out)
+{
+    const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
+    const vy_program *p = wanted ? vy_module_find(m, wanted) : NULL;
+    const vy_pipeline *q = wanted ? vy_module_find_pipeline(m, wanted) : NULL;
+    if (!wanted && pipelines) q = vy_module_pipeline(m, pipelines - 1);
+    if (!wanted && !pipelines && programs == 1) p = vy_module_program(m, 0);
+    if (q) *out = vys_entry_pipeline(q);
+    if (p) *out = vys_entry_program(p);
+    return p || q;
+}
+
+// What there is instead.
+static void not_found(const vy_module *m, const char *wanted, const vys_words *words, vy_diag *d)
+{
+    const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
+    const uint32_t count = programs + pipelines;
+    const char **have = calloc(count + 1, sizeof *have), *file = vy_module_file(m);
+    char fix[sizeof d->fix] = "";
+    if (!have) {
+        vys_fail_memory(d);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        have[i] = i < programs ? vy_program_name(vy_module_program(m, i))
+                               : vy_pipeline_name(vy_module_pipeline(m, i - programs));
+    const char *near = wanted ? vy_nearest_name(wanted, count, have) : NULL;
+    if (near) vys_append(fix, sizeof fix, "%s%s? ", words->select[1], near);
+    vys_append(fix, sizeof fix, "%s", words->select[0]);
+    for (uint32_t i = 0; i < count; i++)
+        vys_append(fix, sizeof fix, "%s%s", i ? ", " : "", have[i]);
+    if (!*file) file = "the module";
+    if (!count)
+        vys_fail(d, VYS_SELECT, "write one", "%s holds no program", file);
+    else if (wanted)
+        vys_fail(d, VYS_SELECT, fix, "there is no program %s%s", wanted,
+                 pipelines ? " and no such pipeline" : "");
+    else
+        vys_fail(d, VYS_SELECT, fix, "%s holds %u programs", file, programs);
+    free(have);
+}
+
+bool vys_entry_find(const vy_module *m, const char *name, const vys_words *words, vys_entry *out,
+                    vy_diag *d)
+{
+    if (find(m, name, out)) return true;
+    not_found(m, name, words ? words : &vys_plain_words, d);
+    return false;
+}
+
+const char *vys_entry_name(vys_entry r)
 {
     return r.pipeline ? vy_pipeline_name(r.pipeline) : vy_program_name(r.program);
 }
 
-vy_compiled *runnable_compile(runnable r, const vy_spirv_options *o, vy_diag *d)
+vy_compiled *vys_entry_compile(vys_entry r, const vy_spirv_options *o, vy_diag *d)
 {
     return r.pipeline ? vy_compile_pipeline(r.pipeline, o, d) : vy_compile(r.program, o, d);
 }
 
 // The program that step `i` dispatches; NULL: it is another step.
-static const vy_program *dispatched(runnable r, uint32_t i)
+static const vy_program *dispatched(vys_entry r, uint32_t i)
 {
     const vy_pipe_step *s = vy_pipeline_step(r.pipeline, i);
     if (s->kind != VY_PIPE_DISPATCH) return NULL;
     return vy_module_program(vy_pipeline_module(r.pipeline), s->program);
 }
 
-uint32_t runnable_instructions(runnable r)
+uint32_t vys_entry_instructions(vys_entry r)
 {
     uint32_t total = 0;
     if (!r.pipeline) return vy_program_instruction_count(r.program);
@@ -50,7 +105,7 @@ uint32_t runnable_instructions(runnable r)
 }
 
 // Whether some dispatch takes the buffer, or a part, as `out` or `inout`.
-static bool written(runnable r, vy_buffer b)
+static bool written(vys_entry r, vy_buffer b)
 {
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         const vy_pipe_step *s = vy_pipeline_step(r.pipeline, i);
@@ -64,7 +119,7 @@ static bool written(runnable r, vy_buffer b)
     return false;
 }
 
-bool runnable_default_of(runnable r, vy_buffer b)
+bool vys_entry_default_of(vys_entry r, vy_buffer b)
 {
     if (!r.pipeline) return vy_grad_default_of(r.program, b);
     const vy_buffer_info info = vy_program_buffer(r.program, b);
@@ -119,7 +174,7 @@ static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const
     return turns;
 }
 
-int64_t runnable_extent(runnable r, const vy_program *p, uint32_t axis, const launch_values *v)
+int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis, const vys_launch *v)
 {
     const vy_dim extent = vy_program_over(p, axis).extent;
     int64_t least = INT64_MAX;
@@ -137,7 +192,7 @@ int64_t runnable_extent(runnable r, const vy_program *p, uint32_t axis, const la
 }
 
 // Its dimensions are computed again: the optimiser may have given it more.
-static uint64_t program_turns(const vy_program *p, const launch_values *v, bool *complete)
+static uint64_t program_turns(const vy_program *p, const vys_launch *v, bool *complete)
 {
     const uint32_t m = vy_program_dim_count(p);
     launch l = {.dims = calloc(m + 1, sizeof *l.dims), .states = calloc(m + 1, sizeof *l.states)};
@@ -152,8 +207,8 @@ static uint64_t program_turns(const vy_program *p, const launch_values *v, bool 
     return turns;
 }
 
-uint64_t runnable_program_turns(runnable r, const vy_program *p, const launch_values *v,
-                                bool *complete)
+uint64_t vys_entry_program_turns(vys_entry r, const vy_program *p, const vys_launch *v,
+                                 bool *complete)
 {
     uint64_t most = 0;
     *complete = r.pipeline || p == r.program; // or it is not launched at all
@@ -169,24 +224,23 @@ uint64_t runnable_program_turns(runnable r, const vy_program *p, const launch_va
     return most;
 }
 
-uint64_t runnable_turns(runnable r, const launch_values *v, const vy_program **worst,
-                        bool *complete)
+uint64_t vys_entry_turns(vys_entry r, const vys_launch *v, const vy_program **worst, bool *complete)
 {
     uint64_t most = 0;
     *worst = r.program;
-    if (!r.pipeline) return runnable_program_turns(r, r.program, v, complete);
+    if (!r.pipeline) return vys_entry_program_turns(r, r.program, v, complete);
     *complete = true;
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         const vy_program *p = dispatched(r, i);
         bool known = true;
-        const uint64_t turns = p ? runnable_program_turns(r, p, v, &known) : 0;
+        const uint64_t turns = p ? vys_entry_program_turns(r, p, v, &known) : 0;
         *complete &= known;
         if (turns > most) most = turns, *worst = p;
     }
     return most;
 }
 
-bool runnable_rows_fill(runnable r, uint32_t lanes)
+bool vys_entry_rows_fill(vys_entry r, uint32_t lanes)
 {
     if (!r.pipeline) return vy_program_row_fills(r.program, lanes);
     const vy_module *m = vy_pipeline_module(r.pipeline);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// bind.h: the data of one run: every scalar and buffer of a program with its value and shape.
+//
+// Whoever has data says for each buffer what is known of its shape (`state`) and what its contents are
+// made from (`given`), gives scalars, and calls vys_binding_fill: it infers scalars from shapes and
+// shapes from scalars, tells what contradicts what, allocates, and lets `fill` write the contents.
+#ifndef VYRE_SESSION_BIND_H
+#define VYRE_SESSION_BIND_H
+
+#include "session/array.h"
+#include "session/entry.h"
+#include "session/words.h"
+
+#include "ir/cost.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vys_shape_state {
+    VYS_SHAPE_NONE, // nothing said: it follows from the declaration
+    VYS_SHAPE_FLAT, // so many elements
+    VYS_SHAPE_FULL,
+} vys_shape_state;
+
+typedef struct vys_bound {
+    vy_buffer_info info;
+    void *given; // what `fill` makes the contents from; NULL: zeros
+    bool ones;   // without `given`: ones
+    vys_shape_state state;
+    uint64_t flat; // VYS_SHAPE_FLAT
+    vys_array value;
+} vys_bound;
+
+typedef struct vys_bound_scalar {
+    vy_scalar_info info;
+    bool known, chosen; // chosen: by vys_binding_choose
+    vy_scalar value;
+    const vys_bound *from; // inferred from this axis; NULL: it was given
+    uint32_t axis;
+} vys_bound_scalar;
+
+typedef struct vys_binding {
+    vys_entry what;
+    const vy_program *program; // its parameters
+    const vys_words *words;
+    uint64_t limit;     // of workspaces, in bytes; 0: none
+    uint64_t kept;      // what they take; 0 for a pipeline
+    int64_t groups[3];  // what the caller says num_groups is; -1: it does not
+    bool f64;           // floats are kept in double
+    vys_bound *buffers; // parameters, workspaces excepted
+    uint32_t buffer_count;
+    vys_bound_scalar *scalars;
+    uint32_t scalar_count;
+    // Writes the contents of an allocated buffer from its `given`, which says the number of elements or
+    // takes any; false with *d.
+    bool (*fill)(vys_bound *b, vy_diag *d);
+    int64_t *values; // of the scalars
+    bool *known;
+    int64_t *lengths; // of buffers with one dimension, by vy_buffer.id; -1: not known yet
+    int64_t *dims;    // of the dimensions, by vy_dim.id
+    vy_dim_state *dim_states;
+} vys_binding;
+
+// What is known of the launch, for formulas (sizes.c); refers to the binding.
+typedef struct vys_sizes {
+    vy_sizes sizes;
+    uint64_t *lengths;
+} vys_sizes;
+VYS_API bool vys_sizes_of(vys_sizes *z, const vys_binding *b, vy_diag *d);
+VYS_API void vys_sizes_free(vys_sizes *z);
+
+// Lists the parameters.  f64: floats are kept in double.  `words` NULL: a library's.  vys_binding_free
+// in every case.
+VYS_API bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_words *words,
+                                vy_diag *d);
+VYS_API void vys_binding_free(vys_binding *b);
+// For entry.h; refers to the binding.
+static inline vys_launch vys_binding_values(const vys_binding *b)
+{
+    return (vys_launch){b->values, b->lengths, b->groups, b->dims, b->known, b->dim_states};
+}
+// After the program has got dimensions of its own (the optimiser).
+VYS_API bool vys_binding_refresh(vys_binding *b, vy_diag *d);
+VYS_API vys_bound *vys_binding_find(const vys_binding *b, const char *name);
+// NULL with *d, which says what there is.  `how`: how it was asked for ("--in"), may be empty.
+VYS_API vys_bound *vys_binding_buffer(const vys_binding *b, const char *how, const char *name,
+                                      vy_diag *d);
+VYS_API vys_bound_scalar *vys_binding_scalar(const vys_binding *b, const char *how,
+                                             const char *name, vy_diag *d);
+
+// How many workgroups run, for a program without `over`, a pipeline that names num_groups, and only for
+// them.  NULL: not given.
+VYS_API bool vys_binding_groups(vys_binding *b, const uint32_t groups[3], vy_diag *d);
+// Whether it takes them.
+VYS_API bool vys_binding_takes_groups(const vys_binding *b);
+// What it took; false: nothing, and `groups` is left alone.
+VYS_API bool vys_binding_has_groups(const vys_binding *b, uint32_t groups[3]);
+// Gives a value to each scalar that nothing decides, and VYS_CHOSEN_LENGTH elements to `?` buffers of which
+// nothing says how long they are.  A scalar for which flat data waits is left alone.
+enum { VYS_CHOSEN_LENGTH = 5 };
+typedef vy_scalar (*vys_choose)(void *user, const vys_binding *b, uint32_t scalar);
+VYS_API bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d);
+// Whether every buffer that needs contents has `given` (E0805).
+VYS_API bool vys_binding_given(const vys_binding *b, vy_diag *d);
+// Infers scalars and shapes, allocates, fills.
+VYS_API bool vys_binding_fill(vys_binding *b, vy_diag *d);
+
+// The first step of vys_binding_fill.
+VYS_API bool vys_binding_infer(vys_binding *b, vy_diag *d);
+// The same, leaving open what nothing decides.
+VYS_API bool vys_binding_infer_some(vys_binding *b, vy_diag *d);
+
+// Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
+// cotangents from what `seed` says is their `given` (NULL: ones).
+typedef void *(*vys_seed)(void *user, const char *buffer);
+VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed,
+                                void *user, vy_diag *d);
+// Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB), once
+// shapes are known (E0811).  What a pipeline needs is found out while it runs: the engine refuses then.
+VYS_API bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d);
+// What follows `grad_`, `grad2_`, `ct_` in a name, or NULL.
+VYS_API const char *vys_without_prefix(const char *name);
+// The buffer of `b` that a derived one called `name` belongs to: x for grad_x, ct_x, grad2_grad_x; NULL.
+VYS_API const vys_bound *vys_binding_base(const vys_binding *b, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

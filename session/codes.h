@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// codes.h: diagnostics of the session layer.  X(id, code, blame, standard fix)
+//
+// The command has them too, and more of its own (tools/codes.h); those of programs are in
+// ir/diag_codes.h.  docs/diagnostics.md explains them.
+// clang-format off
+X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")
+X(USAGE,       "E0801", PROGRAM, "")
+X(SELECT,      "E0803", PROGRAM, "name one")
+X(MISSING,     "E0805", PROGRAM, "")
+X(SHAPE,       "E0806", PROGRAM, "")
+X(DATA,        "E0807", PROGRAM, "")
+X(TAPE,        "E0811", PROGRAM, "raise the limit, or run fewer invocations or iterations")
+X(DEVICE,      "E0903", SYSTEM,  "")
+// clang-format on

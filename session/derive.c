@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// derive.c: from a program to its derivative, and to the form that is optimised for where it runs.
+#include "session/work.h"
+
+#include "session/internal.h"
+
+#include "autodiff/deterministic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool take_diag(const vy_module *m, vy_diag *d)
+{
+    if (d->severity != VY_ERROR) *d = *vy_module_diag(m);
+    return false;
+}
+
+void vys_work_free(vys_work *w)
+{
+    vy_module_free(w->derived);
+    vy_module_free(w->ordered);
+    w->derived = w->ordered = NULL;
+}
+
+// -------------------------------------------------------------------------------------- derivatives
+// Gradients among the outputs of a derivative; false: memory.
+static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
+{
+    const uint32_t n = vy_program_buffer_count(p);
+    *count = 0;
+    *names = calloc(n + 1, sizeof **names);
+    for (uint32_t i = 1; *names && i <= n; i++) {
+        const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
+        if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
+            (*names)[(*count)++] = b.name;
+    }
+    return *names != NULL;
+}
+
+bool vys_grad_options(const vys_work *w, vys_entry from, bool again, bool seeded,
+                      const char ***results, vy_grad_options *g, vy_diag *d)
+{
+    const vys_settings *s = &w->settings;
+    const uint32_t storage = s->keep == VYS_KEEP_SQRT && w->storage < 2 ? 2 : w->storage;
+    *g = (vy_grad_options){.program = vys_entry_name(from),
+                           .seed_buffer = seeded,
+                           .with_value = s->with_value,
+                           .deterministic = s->deterministic,
+                           .lean_sums = w->lean,
+                           .frugal = storage > 0,
+                           .checkpoint = storage > 1 ? storage - 1 : 0,
+                           .accumulate = s->accumulate,
+                           .of = s->of_count ? s->of : NULL,
+                           .of_count = s->of_count,
+                           .wrt = s->wrt_count ? s->wrt : NULL,
+                           .wrt_count = s->wrt_count};
+    *results = NULL;
+    if (!again) return true;
+    if (!gradients(from.program, results, &g->of_count)) return vys_fail_memory(d);
+    g->of = g->of_count ? *results : NULL;
+    return true;
+}
+
+static uint32_t order(const vys_settings *s) { return s->order ? s->order : 1; }
+
+static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
+                              bool seeded, vy_diag *d)
+{
+    vy_grad_options g;
+    const char **results;
+    const bool ok = vys_grad_options(w, from, done > 0, seeded, &results, &g, d);
+    const bool last = done + 1 == order(&w->settings);
+    g.deterministic &= last; // what is derived again adds by atomics
+    if (!last) g.accumulate = VY_ACCUMULATE_ATOMIC;
+    vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
+    if (!derived) vys_fail_memory(d); // unless it said why
+    free(results);
+    if (derived && vy_module_ok(derived)) return derived;
+    if (derived) take_diag(derived, d);
+    vy_module_free(derived);
+    return NULL;
+}
+
+static bool seeded_by(const vys_settings *s, const vy_program *p, const char *const *seeds,
+                      uint32_t seed_count)
+{
+    bool seeded = s->seed_buffer;
+    for (uint32_t i = 0; i < seed_count; i++) seeded |= vy_program_find_buffer(p, seeds[i]).id != 0;
+    return seeded;
+}
+
+bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t seed_count,
+                vy_diag *d)
+{
+    const vy_module *source = w->module;
+    vy_module *last = NULL;
+    vys_step(&w->settings, "differentiating");
+    for (uint32_t i = 0; i < order(&w->settings); i++) {
+        const bool seeded = seeded_by(&w->settings, from.program, seeds, seed_count);
+        vy_module *next = derive_once(w, source, from, i, seeded, d);
+        vy_module_free(last);
+        last = next;
+        if (!next) break;
+        source = next;
+        from = vys_entry_result(next);
+    }
+    vys_step(&w->settings, NULL);
+    w->derived = last;
+    return last != NULL;
+}
+
+bool vys_derive_with_less(vys_work *w, vy_diag *d)
+{
+    enum { MOST = 4 }; // checkpoints in checkpoints in checkpoints
+    static const char *const codes[] = {"E0714", "E0811"};
+    const vys_settings *s = &w->settings;
+    bool tape = false;
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
+    const bool terms = s->deterministic && !w->lean;
+    if (!tape || (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= MOST || order(s) > 1)))
+        return false;
+    if (terms)
+        w->lean = true;
+    else
+        w->storage++;
+    vy_module_free(w->derived);
+    w->derived = NULL;
+    *d = (vy_diag){0};
+    return true;
+}
+
+bool vys_order_sums(vys_work *w, vys_entry *what, vy_diag *d)
+{
+    if (!w->settings.deterministic) return true;
+    const char *name = vys_entry_name(*what);
+    w->ordered = vy_deterministic(w->module, name, d);
+    if (!w->ordered) return vys_fail_memory(d); // unless it said why
+    return vys_entry_find(w->ordered, name, w->settings.words, what, d);
+}
+
+// ---------------------------------------------------------------------------------------- optimiser
+bool vys_optimize(vys_work *w, vy_module *m, bool final, vys_binding *data, vy_diag *d)
+{
+    const vys_facts facts = w->settings.interpreter ? (vys_facts){0} : vys_facts_of(w->device);
+    const vys_asked asked = {&facts, &w->settings, data};
+    const vy_opt_options opt = vys_opt_options(&asked, final);
+    vys_step(&w->settings, "optimising");
+    const bool ok = vy_optimize(m, &opt);
+    vys_step(&w->settings, NULL);
+    if (!ok) return take_diag(m, d);
+    return !data || vys_binding_refresh(data, d);
+}

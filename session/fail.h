@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// fail.h: errors of the session layer as values.
+#ifndef VYRE_SESSION_FAIL_H
+#define VYRE_SESSION_FAIL_H
+
+#include "ir/vyre.h"
+
+#include <stdarg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef VYS_API
+#define VYS_API __attribute__((visibility("default")))
+#endif
+
+typedef enum vys_code {
+#define X(id, code, blame, fix) VYS_##id,
+#include "session/codes.h"
+#undef X
+} vys_code;
+
+// Fills *d, unless it holds an error already (the first one sticks), and returns false.  `fix` NULL: the
+// code's own.
+VYS_API bool vys_fail(vy_diag *d, vys_code code, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+VYS_API bool vys_fail_memory(vy_diag *d);
+// The same for codes of somebody else's table.
+VYS_API bool vys_fail_as(vy_diag *d, const char *code, vy_blame blame, const char *fix,
+                         const char *format, va_list args) __attribute__((format(printf, 5, 0)));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

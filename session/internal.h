@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// internal.h: what the files of the session layer share and nobody else sees.
+#ifndef VYRE_SESSION_INTERNAL_H
+#define VYRE_SESSION_INTERNAL_H
+
+#include "session/words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+extern const vys_words vys_plain_words;
+
+// Appends to a terminated line of `size` bytes; what does not fit is cut off.
+void vys_append(char *line, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void vys_append_shape(char *line, size_t size, uint32_t rank, const uint64_t *shape); // [2, 3]
+
+double vys_now_ms(void); // monotonic
+
+struct vys_settings;
+void vys_step(const struct vys_settings *s, const char *what);
+
+#endif

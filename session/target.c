@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// target.c: see target.h.
+#include "session/target.h"
+
+#include "session/internal.h"
+
+#include <string.h>
+
+vys_facts vys_facts_of(const vkrt_device *device)
+{
+    if (!device) return (vys_facts){0};
+    const vkrt_device_info *info = vkrt_device_get_info(device);
+    return (vys_facts){.known = true,
+                       .cpu = strcmp(info->type, "CPU") == 0,
+                       .loops_lose_values = info->loops_lose_values,
+                       .loop_turn_limit = info->loop_turn_limit,
+                       .subgroup_size = info->subgroup_size,
+                       .features = vkrt_device_features(device)};
+}
+
+vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s)
+{
+    return (vy_spirv_options){.target = s->target,
+                              .precise = s->precise,
+                              .fast_math = s->fast_math,
+                              .unchecked = s->unchecked,
+                              .validate = !s->no_validate,
+                              .enabled = s->enabled | facts->features,
+                              .test_first = facts->loops_lose_values};
+}
+
+void vys_step(const vys_settings *s, const char *what)
+{
+    if (s->step) s->step(s->user, what);
+}
+
+// Several iterations in a turn cost twice the time where loops are short, so not where the data stays
+// below half the limit.
+static bool few_turns(void *user, const vy_program *p)
+{
+    const vys_asked *asked = user;
+    bool complete;
+    if (!asked->data) return false;
+    const vys_launch values = vys_binding_values(asked->data);
+    const uint64_t most = vys_entry_program_turns(asked->data->what, p, &values, &complete);
+    return complete && most <= asked->facts->loop_turn_limit / 2;
+}
+
+// At launch.  What only the run decides may be short: such a domain stays as it is.
+static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
+{
+    const vys_asked *asked = user;
+    const vys_launch values = vys_binding_values(asked->data);
+    const int64_t n = vys_entry_extent(asked->data->what, p, axis, &values);
+    return n < 0 ? 1 : n;
+}
+
+// Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is what
+// fits registers.  GPUs hide latency by invocations, so they keep more of them.
+static void choose_coarsening(const vys_asked *asked, vy_opt_options *opt)
+{
+    const vys_facts *f = asked->facts;
+    opt->coarsen = asked->settings->coarsen;
+    if (asked->data) opt->extent = extent_at_launch;
+    if (opt->coarsen || !f->known || !asked->data) return;
+    opt->coarsen = f->cpu ? 40 : 16;
+    opt->invocations = f->cpu ? 256 : 65536;
+}
+
+static void dump(void *user, const char *pass, const char *text)
+{
+    const vys_settings *s = ((const vys_asked *)user)->settings;
+    if (s->dump) s->dump(s->user, pass, text);
+}
+
+vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
+{
+    const vys_settings *s = asked->settings;
+    const vys_facts *f = asked->facts;
+    const bool eval = s->interpreter; // its programs stay exact and guarded
+    const vy_features have = eval ? 0 : s->enabled | f->features;
+    const bool counted = !eval && f->loop_turn_limit;
+    vy_opt_options opt = {.level = s->level ? (int)s->level - 1 : 2,
+                          .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                          .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
+                          .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
+                          .registers = f->known && !eval,
+                          .chunk = counted ? 8 : 0,
+                          .few_turns = counted ? few_turns : NULL,
+                          .lanes = counted ? f->subgroup_size : 0,
+                          .fast_math = s->fast_math && !eval,
+                          .unchecked = s->unchecked && !eval,
+                          .final = final && !eval,
+                          .dump_after = s->dump_after,
+                          .dump = dump,
+                          .user = (void *)asked};
+    if (!eval) {
+        choose_coarsening(asked, &opt);
+    } else {
+        opt.coarsen = s->coarsen;
+        if (asked->data) opt.extent = extent_at_launch;
+    }
+    return opt;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// target.h: one struct of facts about a device, and from it all options of the compiler.
+//
+// What makes a result correct and fast on a device is decided here and nowhere else: whoever calls
+// vy_grad, vy_optimize or vy_compile for a device by himself takes the options from here.
+#ifndef VYRE_SESSION_TARGET_H
+#define VYRE_SESSION_TARGET_H
+
+#include "session/bind.h"
+
+#include "autodiff/grad.h"
+#include "vkrt/vkrt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What the compiler must know of the device that will run its result.  All zero: nothing is known, or the
+// interpreter.  Fill it by hand for an engine without vkrt.
+typedef struct vys_facts {
+    bool known;             // there is a device
+    bool cpu;               // whose invocations are lanes of a processor
+    bool loops_lose_values; // see vkrt.h
+    uint32_t loop_turn_limit;
+    uint32_t subgroup_size;
+    vy_features features; // enabled
+    uint64_t reserved[8]; // zero
+} vys_facts;
+
+VYS_API vys_facts vys_facts_of(const vkrt_device *device); // NULL: all zero
+
+typedef enum vys_level {
+    VYS_LEVEL_DEFAULT,
+    VYS_O0,
+    VYS_O1,
+    VYS_O2,
+    VYS_O3
+} vys_level;            // default: O2
+typedef enum vys_keep { // what a derivative keeps of the forward run
+    VYS_KEEP_AUTO,      // what is fastest; less where that takes more than `tape_limit`
+    VYS_KEEP_ALL,
+    VYS_KEEP_SQRT, // loops keep ⌈√n⌉ states
+} vys_keep;
+
+// What is asked of the compiler and of the run.  All zero: safe defaults.
+typedef struct vys_settings {
+    // --- derivative
+    const char *const *of; // outputs and inputs, as in vy_grad_options
+    uint32_t of_count;
+    const char *const *wrt;
+    uint32_t wrt_count;
+    uint32_t order;     // how many times differentiated; 0: 1
+    bool seed_buffer;   // cotangents are buffers; else ones
+    bool with_value;    // the forward outputs too
+    bool deterministic; // no sum depends on the order of invocations, forward runs included
+    vy_accumulate accumulate;
+    vys_keep keep;
+    uint64_t tape_limit; // bytes of compiler-made buffers; 0: 1 GiB
+    // --- code
+    vys_level level;
+    vy_target target;    // Vulkan that is there at least
+    vy_features enabled; // that may be used; of a device that is known, all it has are
+    bool precise, fast_math, unchecked, no_validate; // as in vy_spirv_options
+    uint32_t coarsen; // elements of its domain that one invocation makes at most; 0: chosen; 1: one
+    const char *dump_after; // as in vy_opt_options
+    void (*dump)(void *user, const char *pass, const char *text);
+    // --- run
+    bool interpreter;       // run in the reference interpreter
+    bool f64;               // … with all floats in double
+    bool report;            // … looking for races, accesses out of range, reads before writes
+    uint32_t subgroup_size; // … 0: 32
+    uint64_t shuffle_seed;  // … 0: in order
+    // --- talk.  `step`: what takes its time now ("compiling"); NULL: nothing any more.  `tell`: details,
+    // one line without its end.  Either may be NULL.
+    void (*step)(void *user, const char *what);
+    void (*tell)(void *user, const char *line);
+    void *user;             // of all callbacks
+    const vys_words *words; // NULL: a library's
+    uint64_t reserved[8];   // zero
+} vys_settings;
+
+// Options for vy_compile.
+VYS_API vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *settings);
+
+// What the optimiser asks about a launch, while it runs: vy_opt_options.user of vys_opt_options.
+typedef struct vys_asked {
+    const vys_facts *facts;
+    const vys_settings *settings;
+    const vys_binding *data; // what the result will be run with; NULL: anything
+} vys_asked;
+// Options for vy_optimize.  final: nobody differentiates the result.  *asked must live as long as they do.
+VYS_API vy_opt_options vys_opt_options(const vys_asked *asked, bool final);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
