@@ -171,18 +171,15 @@ vy_program *vy_reverse_find(reverse *r, const char *suffix)
 
 bool vy_reverse_finish(reverse *r, vy_program *p)
 {
-    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
-    if (!map || !vy_vec_reserve(&r->out->programs, 1)) {
-        vy_free(map);
+    if (!vy_vec_reserve(&r->out->programs, 1)) {
         vy_program_free(p);
         vy_fail_oom(r->out);
         return false;
     }
     vy_pass_context c = {0};
     bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
-    if (ok) vy_drop_unused(p, r->counting, map);
+    ok = ok && vy_drop_unused(p, r->counting);
     if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
-    vy_free(map);
     if (!ok || !vy_check_program(p)) {
         vy_together_explain(r);
         vy_program_free(p);

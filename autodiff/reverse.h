@@ -159,7 +159,12 @@ bool vy_reverse_result(reverse *r, vy_program *p);
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
-void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
+// Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that neither code nor a
+// shape nor the domain needs, and renumbers the rest.  False: memory (the module's diag).
+bool vy_drop_unused(vy_program *p, bool all);
+// Of a program that runs after others: drops all parameters it does not use, and takes as `in` what it does not write
+// (its length, its contents): a dispatch clears what it takes as `out`, and with it what the others wrote.  False: memory.
+bool vy_drop_stage(vy_program *p);
 void vy_drop_scalars(vy_program *p,
                      uint32_t first); // from `first` on, that are no extent of a buffer
 // Those that neither code nor a shape nor the domain needs.  False: memory.

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: MIT
-// cache.c: compiled pipelines on disk.
+// cache.c: compiled kernels on disk.
 //
-// One file per device and driver holds the hashes of the kernels compiled so far and Vulkan's own
-// cache blob.  Drivers trust that blob, so the file carries a checksum; a file that fails it,
-// cannot be read or cannot be written is no error: the cache only ever saves time.  Writers merge
-// with what others wrote meanwhile and replace the file in one rename.
-#define _POSIX_C_SOURCE 200809L
+// One file per kernel, device and driver holds what the driver keeps of that kernel (the data of a Vulkan
+// pipeline cache).  Drivers trust it, so the file carries a checksum; a file that fails it, is no regular file of
+// ours, cannot be read or cannot be written is no error: the cache only ever saves time.  Files appear by a
+// rename, so that processes may share a folder.  Using a file sets its time; what was used longest ago goes first
+// when the folder has grown too large (trim.c).
+#define _GNU_SOURCE // O_NOFOLLOW, futimens
 #include "vkrt/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE_BYTES ((size_t)256 << 20)
+#define MAX_FILE_BYTES ((size_t)64 << 20)
 
 typedef struct file_header {
     char magic[8];
     vkrt_hash checksum; // of everything after this field
+    vkrt_hash kernel;
     uint8_t uuid[16];
-    uint32_t driver_version, vendor_id, device_id, kernel_count;
+    uint32_t driver_version, vendor_id, device_id, unused;
     uint64_t blob_bytes;
-} file_header; // followed by kernel_count hashes and the blob
+} file_header; // followed by the blob
 
-#define MAGIC "VKRTPC1\n"
+#define MAGIC "VKRTPC2\n"
 #define UNSUMMED (offsetof(file_header, checksum) + sizeof(vkrt_hash))
 
 // Two independent 64-bit FNV-1a style streams over 8-byte words, finished with splitmix64's mixer.
@@ -47,44 +50,6 @@ vkrt_hash vkrt_hash_bytes(vkrt_hash seed, const void *data, size_t size)
         *words[i] = x ^ x >> 31;
     }
     return (vkrt_hash){{a, b}};
-}
-
-static bool same(vkrt_hash a, vkrt_hash b)
-{
-    return a.word[0] == b.word[0] && a.word[1] == b.word[1];
-}
-
-static bool find(const vkrt_disk_cache *cache, uint32_t count, vkrt_hash kernel)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (same(cache->kernels[i], kernel)) return true;
-    return false;
-}
-
-bool vkrt_cache_knows(const vkrt_disk_cache *cache, vkrt_hash kernel)
-{
-    return find(cache, cache->loaded_count, kernel);
-}
-
-static void append(vkrt_disk_cache *cache, vkrt_hash kernel)
-{
-    if (find(cache, cache->kernel_count, kernel)) return;
-    if (cache->kernel_count == cache->kernel_capacity) {
-        uint32_t capacity = 2 * cache->kernel_capacity + 32;
-        vkrt_hash *grown = realloc(cache->kernels, capacity * sizeof *grown);
-        if (!grown) return;
-        cache->kernels = grown;
-        cache->kernel_capacity = capacity;
-    }
-    cache->kernels[cache->kernel_count++] = kernel;
-}
-
-void vkrt_cache_add(vkrt_disk_cache *cache, vkrt_hash kernel)
-{
-    if (!cache->path) return;
-    uint32_t before = cache->kernel_count;
-    append(cache, kernel);
-    cache->dirty = cache->dirty || cache->kernel_count > before;
 }
 
 // --- Where ---------------------------------------------------------------------------------------
@@ -123,92 +88,92 @@ static char *cache_dir(const char *given)
     return dir;
 }
 
-static char *cache_path(const vkrt_device_info *info, const char *given)
+static file_header header_for(const vkrt_device_info *info, vkrt_hash kernel, size_t blob)
 {
-    char *dir = cache_dir(given);
-    if (!dir) return NULL;
-    char uuid[33];
-    for (int i = 0; i < 16; i++) snprintf(uuid + 2 * i, 3, "%02x", info->cache_uuid[i]);
-    size_t size = strlen(dir) + 96;
+    file_header h = {
+        .magic = MAGIC,
+        .kernel = kernel,
+        .driver_version = info->driver_version,
+        .vendor_id = info->vendor_id,
+        .device_id = info->device_id,
+        .blob_bytes = blob,
+    };
+    memcpy(h.uuid, info->cache_uuid, sizeof h.uuid);
+    return h;
+}
+
+// The file's name; the header says again what the hash of the device stands for.
+static char *file_path(const vkrt_device *device, vkrt_hash kernel)
+{
+    if (!device->cache.dir) return NULL;
+    const file_header h = header_for(&device->physical.info, (vkrt_hash){{0, 0}}, 0);
+    const vkrt_hash on =
+        vkrt_hash_bytes((vkrt_hash){{3, 4}}, &h.uuid, sizeof h - offsetof(file_header, uuid));
+    size_t size = strlen(device->cache.dir) + VKRT_CACHE_NAME_CHARS + 2;
     char *path = malloc(size);
     if (path)
-        snprintf(path, size, "%s/pipelines-%s-%x-%x-%x.bin", dir, uuid, info->vendor_id,
-                 info->device_id, info->driver_version);
-    free(dir);
+        snprintf(path, size, "%s/" VKRT_CACHE_PREFIX "%016llx-%016llx%016llx" VKRT_CACHE_SUFFIX,
+                 device->cache.dir, (unsigned long long)on.word[0],
+                 (unsigned long long)kernel.word[0], (unsigned long long)kernel.word[1]);
     return path;
 }
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// The whole file, or NULL.
+// The whole file, or NULL.  What waits there may be a pipe, a device or a link that somebody put in its place:
+// opening must neither wait nor follow, and only a regular file is read.
 static unsigned char *read_file(const char *path, size_t *size)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return NULL;
     struct stat st;
     unsigned char *data = NULL;
-    bool ok = fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) &&
-              st.st_size >= (off_t)sizeof(file_header) && (size_t)st.st_size <= MAX_FILE_BYTES;
-    if (ok) data = malloc((size_t)st.st_size);
-    if (data) {
-        *size = fread(data, 1, (size_t)st.st_size, file);
-        if (*size != (size_t)st.st_size) {
+    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                (st.st_uid == geteuid() || st.st_uid == 0) &&
+                st.st_size >= (off_t)sizeof(file_header) && (uint64_t)st.st_size <= MAX_FILE_BYTES;
+    if (ours) data = malloc((size_t)st.st_size);
+    for (*size = 0; data && *size < (size_t)st.st_size;) {
+        ssize_t n = read(fd, data + *size, (size_t)st.st_size - *size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
             free(data);
             data = NULL;
+            break;
         }
+        *size += (size_t)n;
     }
-    fclose(file);
+    if (data) futimens(fd, NULL); // used now
+    close(fd);
     return data;
 }
 
-static bool valid(const vkrt_device_info *info, const unsigned char *data, size_t size,
-                  file_header *h)
+static bool valid(const vkrt_device_info *info, vkrt_hash kernel, const unsigned char *data,
+                  size_t size)
 {
-    memcpy(h, data, sizeof *h);
-    if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0) return false;
-    if (memcmp(h->uuid, info->cache_uuid, sizeof h->uuid) != 0) return false;
-    if (h->driver_version != info->driver_version || h->vendor_id != info->vendor_id ||
-        h->device_id != info->device_id)
-        return false;
-    size_t left = size - sizeof *h;
-    if (h->kernel_count > left / sizeof(vkrt_hash)) return false;
-    if (h->blob_bytes != left - h->kernel_count * sizeof(vkrt_hash)) return false;
-    vkrt_hash sum = vkrt_hash_bytes((vkrt_hash){{0, 0}}, data + UNSUMMED, size - UNSUMMED);
-    return same(sum, h->checksum);
+    file_header h, want = header_for(info, kernel, size - sizeof h);
+    memcpy(&h, data, sizeof h);
+    want.checksum = vkrt_hash_bytes((vkrt_hash){{0, 0}}, data + UNSUMMED, size - UNSUMMED);
+    return memcmp(&h, &want, sizeof h) == 0;
 }
 
-// Adds the file's kernels to the cache and makes a Vulkan cache of its blob, or of nothing.
-static VkPipelineCache load(vkrt_device *device, VkResult *r)
+VkPipelineCache vkrt_cache_begin(vkrt_device *device, vkrt_hash kernel, bool *found)
 {
-    vkrt_disk_cache *cache = &device->cache;
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     VkPipelineCache handle = VK_NULL_HANDLE;
     size_t size = 0;
-    unsigned char *data = cache->path ? read_file(cache->path, &size) : NULL;
-    file_header h;
-    if (data && valid(&device->physical.info, data, size, &h)) {
-        const unsigned char *at = data + sizeof h;
-        for (uint32_t i = 0; i < h.kernel_count; i++, at += sizeof(vkrt_hash)) {
-            vkrt_hash kernel;
-            memcpy(&kernel, at, sizeof kernel);
-            append(cache, kernel);
-        }
-        info.initialDataSize = (size_t)h.blob_bytes;
-        info.pInitialData = h.blob_bytes ? at : NULL;
+    char *path = file_path(device, kernel);
+    unsigned char *data = path ? read_file(path, &size) : NULL;
+    *found = data && valid(&device->physical.info, kernel, data, size);
+    if (*found) {
+        info.initialDataSize = size - sizeof(file_header);
+        info.pInitialData = info.initialDataSize ? data + sizeof(file_header) : NULL;
     }
-    *r = device->vk.vkCreatePipelineCache(device->handle, &info, NULL, &handle);
+    // Without folder there is nothing to load or save; without memory the kernel is compiled without a cache.
+    if (path && device->vk.vkCreatePipelineCache(device->handle, &info, NULL, &handle))
+        handle = VK_NULL_HANDLE;
     free(data);
+    free(path);
     return handle;
-}
-
-vkrt_status vkrt_cache_open(vkrt_device *device, const char *dir, vkrt_error *error)
-{
-    vkrt_disk_cache *cache = &device->cache;
-    cache->path = cache_path(&device->physical.info, dir);
-    VkResult r;
-    cache->handle = load(device, &r);
-    cache->loaded_count = cache->kernel_count;
-    return r == VK_SUCCESS ? VKRT_OK : vkrt_device_fail(device, error, r, "pipeline cache");
 }
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -219,7 +184,7 @@ static bool write_file(const char *path, const void *data, size_t size)
     char *temp = malloc(length);
     if (!temp) return false;
     snprintf(temp, length, "%s.XXXXXX", path);
-    int fd = mkstemp(temp);
+    int fd = mkostemp(temp, O_CLOEXEC);
     bool ok = fd >= 0;
     for (size_t at = 0; ok && at < size;) {
         ssize_t n = write(fd, (const char *)data + at, size - at);
@@ -234,47 +199,42 @@ static bool write_file(const char *path, const void *data, size_t size)
     return ok;
 }
 
-static void save(vkrt_device *device)
+static void save(vkrt_device *device, VkPipelineCache handle, const char *path, vkrt_hash kernel)
 {
-    vkrt_disk_cache *cache = &device->cache;
-    VkResult r;
-    VkPipelineCache others = load(device, &r); // another process may have written meanwhile
-    if (r == VK_SUCCESS) {
-        device->vk.vkMergePipelineCaches(device->handle, cache->handle, 1, &others);
-        device->vk.vkDestroyPipelineCache(device->handle, others, NULL);
-    }
-    size_t blob = 0, kernels = cache->kernel_count * sizeof(vkrt_hash);
-    r = device->vk.vkGetPipelineCacheData(device->handle, cache->handle, &blob, NULL);
-    if (r != VK_SUCCESS || blob > MAX_FILE_BYTES / 2) return;
-    unsigned char *data = calloc(1, sizeof(file_header) + kernels + blob);
+    size_t blob = 0;
+    VkResult r = device->vk.vkGetPipelineCacheData(device->handle, handle, &blob, NULL);
+    if (r != VK_SUCCESS || blob > MAX_FILE_BYTES - sizeof(file_header)) return;
+    unsigned char *data = calloc(1, sizeof(file_header) + blob);
     if (!data) return;
-    r = device->vk.vkGetPipelineCacheData(device->handle, cache->handle, &blob,
-                                          data + sizeof(file_header) + kernels);
-    const vkrt_device_info *info = &device->physical.info;
-    file_header h = {
-        .driver_version = info->driver_version,
-        .vendor_id = info->vendor_id,
-        .device_id = info->device_id,
-        .kernel_count = cache->kernel_count,
-        .blob_bytes = blob,
-    };
-    memcpy(h.magic, MAGIC, sizeof h.magic);
-    memcpy(h.uuid, info->cache_uuid, sizeof h.uuid);
+    r = device->vk.vkGetPipelineCacheData(device->handle, handle, &blob,
+                                          data + sizeof(file_header));
+    file_header h = header_for(&device->physical.info, kernel, blob);
+    size_t size = sizeof h + blob;
     memcpy(data, &h, sizeof h);
-    if (kernels) memcpy(data + sizeof h, cache->kernels, kernels);
-    size_t size = sizeof h + kernels + blob;
     h.checksum = vkrt_hash_bytes((vkrt_hash){{0, 0}}, data + UNSUMMED, size - UNSUMMED);
     memcpy(data, &h, sizeof h);
-    if (r == VK_SUCCESS) write_file(cache->path, data, size);
+    if (r == VK_SUCCESS && write_file(path, data, size)) device->cache.written++;
     free(data);
 }
+
+void vkrt_cache_end(vkrt_device *device, VkPipelineCache handle, vkrt_hash kernel, bool keep)
+{
+    if (!handle) return;
+    char *path = keep ? file_path(device, kernel) : NULL;
+    if (path) save(device, handle, path, kernel);
+    free(path);
+    device->vk.vkDestroyPipelineCache(device->handle, handle, NULL);
+    if (device->cache.written < VKRT_CACHE_TRIM_EVERY) return;
+    device->cache.written = 0;
+    vkrt_cache_trim(device->cache.dir);
+}
+
+void vkrt_cache_open(vkrt_device *device, const char *dir) { device->cache.dir = cache_dir(dir); }
 
 void vkrt_cache_close(vkrt_device *device)
 {
     vkrt_disk_cache *cache = &device->cache;
-    if (cache->dirty && cache->handle && !device->lost) save(device);
-    if (cache->handle) device->vk.vkDestroyPipelineCache(device->handle, cache->handle, NULL);
-    free(cache->path);
-    free(cache->kernels);
+    if (cache->written) vkrt_cache_trim(cache->dir);
+    free(cache->dir);
     *cache = (vkrt_disk_cache){0};
 }

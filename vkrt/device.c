@@ -63,7 +63,7 @@ static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkr
     vkrt_status status =
         vkrt_buffer_create(device, DUMMY_BYTES, VKRT_MEMORY_DATA, &device->dummy, error);
     if (!status) status = vkrt_buffer_write(device, &device->dummy, NULL, DUMMY_BYTES, error);
-    if (!status) status = vkrt_cache_open(device, desc ? desc->cache_dir : NULL, error);
+    if (!status) vkrt_cache_open(device, desc ? desc->cache_dir : NULL);
     return status;
 }
 

@@ -155,27 +155,35 @@ vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, const vo
 vkrt_status vkrt_buffer_read(vkrt_device *device, const vkrt_buffer *buffer, uint64_t offset,
                              void *data, uint64_t bytes, vkrt_error *error);
 
-// --- cache.c -------------------------------------------------------------------------------------
+// --- cache.c, trim.c -----------------------------------------------------------------------------
+// Files vkrt-DEVICE-KERNEL.bin, in hexadecimal digits.
+#define VKRT_CACHE_PREFIX "vkrt-"
+#define VKRT_CACHE_SUFFIX ".bin"
+#define VKRT_CACHE_NAME_CHARS (5 + 16 + 1 + 32 + 4)
+#define VKRT_CACHE_TRIM_EVERY 64 // files written
+
 typedef struct vkrt_hash {
     uint64_t word[2];
 } vkrt_hash;
 
 typedef struct vkrt_disk_cache {
-    char *path; // NULL: no cache on disk
-    VkPipelineCache handle;
-    vkrt_hash *kernels;                                   // seen by this or earlier processes
-    uint32_t kernel_count, kernel_capacity, loaded_count; // [0, loaded_count) came from the file
-    bool dirty;
+    char *dir;        // NULL: no cache on disk
+    uint32_t written; // files, since the folder was last trimmed
 } vkrt_disk_cache;
 
 vkrt_hash vkrt_hash_bytes(vkrt_hash seed, const void *data, size_t size);
-vkrt_status vkrt_cache_open(vkrt_device *device, const char *dir, vkrt_error *error);
-void vkrt_cache_close(vkrt_device *device); // writes it if something is new
-bool vkrt_cache_knows(const vkrt_disk_cache *cache, vkrt_hash kernel);
-void vkrt_cache_add(vkrt_disk_cache *cache, vkrt_hash kernel);
+void vkrt_cache_open(vkrt_device *device, const char *dir);
+void vkrt_cache_close(vkrt_device *device); // trims the folder if something was written
+// What the driver kept of one kernel, to compile it with; *found: there was something.  VK_NULL_HANDLE: no cache.
+VkPipelineCache vkrt_cache_begin(vkrt_device *device, vkrt_hash kernel, bool *found);
+// After compiling: writes what the driver keeps now, if asked to, and destroys the handle.
+void vkrt_cache_end(vkrt_device *device, VkPipelineCache handle, vkrt_hash kernel, bool keep);
+// Removes what was used longest ago until the folder is within VYRE_CACHE_MIB (256) and 4,096 files.
+void vkrt_cache_trim(const char *dir);
 
 // --- pipeline.c ----------------------------------------------------------------------------------
 #define VKRT_MAX_SETS 8
+#define VKRT_IDLE_PIPELINES 32 // that the device keeps though no plan uses them any more
 
 typedef struct vkrt_pipeline {
     vkrt_hash hash;
@@ -183,11 +191,15 @@ typedef struct vkrt_pipeline {
     uint32_t set_count;
     VkPipelineLayout layout;
     VkPipeline handle;
+    uint32_t users; // plans
     struct vkrt_pipeline *next;
 } vkrt_pipeline;
 
+// The caller becomes a user of *out until vkrt_pipeline_put.
 vkrt_status vkrt_pipeline_get(vkrt_device *device, const vy_kernel *kernel, vkrt_pipeline **out,
                               vkrt_cache *cache, vkrt_error *error);
+// NULL is fine.  What nobody uses stays until VKRT_IDLE_PIPELINES others have come after it.
+void vkrt_pipeline_put(vkrt_device *device, vkrt_pipeline *pipeline);
 void vkrt_pipelines_destroy(vkrt_device *device);
 
 // --- check.c -------------------------------------------------------------------------------------
@@ -212,7 +224,8 @@ struct vkrt_device {
     vkrt_buffer staging;
     vkrt_buffer dummy; // bound where a buffer is empty; all zero
     vkrt_disk_cache cache;
-    vkrt_pipeline *pipelines;
+    vkrt_pipeline *pipelines; // last released first
+    uint32_t idle_pipelines;  // without users
     vkrt_instance_table instance_vk;
 };
 

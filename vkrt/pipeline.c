@@ -138,7 +138,8 @@ static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipe
     return device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, &p->layout);
 }
 
-static VkResult create_pipeline(vkrt_device *device, const vy_kernel *k, vkrt_pipeline *p)
+static VkResult create_pipeline(vkrt_device *device, const vy_kernel *k, VkPipelineCache cache,
+                                vkrt_pipeline *p)
 {
     VkShaderModuleCreateInfo module = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -154,8 +155,7 @@ static VkResult create_pipeline(vkrt_device *device, const vy_kernel *k, vkrt_pi
     };
     VkResult r = device->vk.vkCreateShaderModule(device->handle, &module, NULL, &info.stage.module);
     if (r != VK_SUCCESS) return r;
-    r = device->vk.vkCreateComputePipelines(device->handle, device->cache.handle, 1, &info, NULL,
-                                            &p->handle);
+    r = device->vk.vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &p->handle);
     device->vk.vkDestroyShaderModule(device->handle, info.stage.module, NULL);
     return r;
 }
@@ -168,6 +168,7 @@ vkrt_status vkrt_pipeline_get(vkrt_device *device, const vy_kernel *kernel, vkrt
     vkrt_hash hash = kernel_hash(kernel);
     for (vkrt_pipeline *p = device->pipelines; p; p = p->next) {
         if (memcmp(&p->hash, &hash, sizeof hash) != 0) continue;
+        if (p->users++ == 0) device->idle_pipelines--;
         *out = p;
         *cache = VKRT_CACHE_MEMORY;
         return VKRT_OK;
@@ -177,14 +178,17 @@ vkrt_status vkrt_pipeline_get(vkrt_device *device, const vy_kernel *kernel, vkrt
     vkrt_pipeline *p = calloc(1, sizeof *p);
     if (!p) return vkrt_fail_memory(error);
     p->hash = hash;
+    p->users = 1;
+    bool found = false;
+    VkPipelineCache kept = vkrt_cache_begin(device, hash, &found);
     VkResult r = create_layout(device, kernel, p);
-    if (r == VK_SUCCESS) r = create_pipeline(device, kernel, p);
+    if (r == VK_SUCCESS) r = create_pipeline(device, kernel, kept, p);
+    vkrt_cache_end(device, kept, hash, r == VK_SUCCESS && !found);
     if (r != VK_SUCCESS) {
         destroy_pipeline(device, p);
         return vkrt_device_fail(device, error, r, "compiling a kernel");
     }
-    *cache = vkrt_cache_knows(&device->cache, hash) ? VKRT_CACHE_DISK : VKRT_CACHE_MISS;
-    vkrt_cache_add(&device->cache, hash);
+    *cache = found ? VKRT_CACHE_DISK : VKRT_CACHE_MISS;
     p->next = device->pipelines;
     device->pipelines = p;
     *out = p;
@@ -196,7 +200,32 @@ vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel, vk
 {
     vkrt_pipeline *pipeline;
     vkrt_cache ignored;
-    return vkrt_pipeline_get(device, kernel, &pipeline, cache ? cache : &ignored, error);
+    vkrt_status status =
+        vkrt_pipeline_get(device, kernel, &pipeline, cache ? cache : &ignored, error);
+    if (!status) vkrt_pipeline_put(device, pipeline);
+    return status;
+}
+
+static void unlink_pipeline(vkrt_device *device, const vkrt_pipeline *p)
+{
+    vkrt_pipeline **at = &device->pipelines;
+    while (*at != p) at = &(*at)->next;
+    *at = p->next;
+}
+
+void vkrt_pipeline_put(vkrt_device *device, vkrt_pipeline *p)
+{
+    if (!p || --p->users > 0) return;
+    unlink_pipeline(device, p);
+    p->next = device->pipelines;
+    device->pipelines = p;
+    if (++device->idle_pipelines <= VKRT_IDLE_PIPELINES) return;
+    vkrt_pipeline *oldest = p;
+    for (vkrt_pipeline *q = p; q; q = q->next)
+        if (q->users == 0) oldest = q;
+    unlink_pipeline(device, oldest);
+    destroy_pipeline(device, oldest);
+    device->idle_pipelines--;
 }
 
 void vkrt_pipelines_destroy(vkrt_device *device)

@@ -152,6 +152,8 @@ void vkrt_plan_destroy(vkrt_plan *x)
         x->device->vk.vkWaitForFences(x->device->handle, 1, &x->in_flight->fence, VK_TRUE,
                                       UINT64_MAX);
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) vkrt_segment_destroy(x, &x->segments[i]);
+    for (uint32_t i = 0; x->pipelines && i < x->plan->kernel_count; i++)
+        vkrt_pipeline_put(x->device, x->pipelines[i]);
     for (uint32_t i = 0; x->buffers && i < x->plan->buffer_count; i++) {
         vkrt_buffer_destroy(x->device, &x->buffers[i].memory);
         free(x->buffers[i].shape);

@@ -143,7 +143,9 @@ typedef struct vkrt_device_desc { // zero: defaults
     vy_features without;          // features not to use although the device has them
     uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
     bool force_staging;           // treat device memory as invisible to the host (for tests)
-    const char *cache_dir; // NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none
+    // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none.  It is kept
+    // within VYRE_CACHE_MIB mebibytes (256) and 4,096 files; what was used longest ago goes first.
+    const char *cache_dir;
 } vkrt_device_desc;
 
 // Opens a device with every feature of our list that it has.  `desc` may be NULL.
@@ -165,7 +167,7 @@ typedef struct vkrt_wrap_desc {
 VKRT_API vkrt_status vkrt_device_wrap(const vkrt_wrap_desc *wrap, const vkrt_device_desc *desc,
                                       vkrt_device **out, vkrt_error *error);
 
-// Waits until idle, writes the pipeline cache, frees.  Its plans must be destroyed before.
+// Waits until idle, frees.  Its plans must be destroyed before.
 VKRT_API void vkrt_device_destroy(vkrt_device *device);
 VKRT_API const vkrt_device_info *vkrt_device_get_info(const vkrt_device *device);
 VKRT_API vy_features vkrt_device_features(const vkrt_device *device); // enabled
@@ -187,7 +189,8 @@ VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kerne
                                        vkrt_error *error);
 
 // Checks and compiles a kernel, so that plans find it ready.  `cache` may be NULL.  The kernel is
-// not kept.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
+// not kept; what was compiled is, while plans use it, and as long as it is among the last 32 that none uses
+// any more.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
 VKRT_API vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel,
                                          vkrt_cache *cache, vkrt_error *error);
 

@@ -130,6 +130,11 @@ static void read_directives(job *j, uint32_t *first)
     if (!c->tolerance) c->tolerance = 1e-6;
     c->text = j->text;
     j->pick = *first;
+    if ((s = directive(j, "only"))) {
+        j->brief = strcmp(s, "brief") == 0;
+        j->alike = strcmp(s, "ways") == 0;
+    }
+    if (j->alike) launch.max_steps = 20000000;
 }
 
 // Sizes and groups of launch k are those of what runs from here on.

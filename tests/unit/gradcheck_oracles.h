@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_oracles.h: what must hold of a program and of one gradient of it; part of gradcheck_file.c.
+static const char *named; // the program that is checked; NULL: the last one
+
 static vy_program *last_program(const vy_module *m)
 {
-    return vy_module_program(m, vy_module_program_count(m) - 1);
+    vy_program *p = named ? vy_module_find(m, named) : NULL;
+    return p ? p : vy_module_program(m, vy_module_program_count(m) - 1);
 }
 
 static bool adds_before(const vy_program *p, uint32_t id)

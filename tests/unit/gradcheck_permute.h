@@ -196,8 +196,10 @@ static void put_renamed(writer *w, const permuted *q, const vy_program *p, const
             continue;
         }
         snprintf(made, sizeof made, "%.*s", (int)length, text + at);
+        const bool is_class = at > 1 && text[at - 2] == ':' && // a parameter may be named `out`
+                              (strcmp(made, "in") == 0 || strcmp(made, "out") == 0);
         const char *to = new_name(q, made);
-        if (to != made) {
+        if (to != made && !is_class) {
             put(w, to, strlen(to));
         } else if (q->axes && strcmp(made, "lindex") == 0) {
             snprintf(made, sizeof made, "(lid.%c + %uu * (lid.%c + %uu * lid.%c))", "xyz"[axis[0]],

@@ -842,10 +842,6 @@ static bool strikes(const char *name)
       (VkDevice d, const VkDescriptorPoolCreateInfo *i, const VkAllocationCallbacks *a,            \
        VkDescriptorPool *o),                                                                       \
       (d, i, a, o))                                                                                \
-    X(vkCreatePipelineCache,                                                                       \
-      (VkDevice d, const VkPipelineCacheCreateInfo *i, const VkAllocationCallbacks *a,             \
-       VkPipelineCache *o),                                                                        \
-      (d, i, a, o))                                                                                \
     X(vkCreateFence,                                                                               \
       (VkDevice d, const VkFenceCreateInfo *i, const VkAllocationCallbacks *a, VkFence *o),        \
       (d, i, a, o))                                                                                \
@@ -1001,83 +997,6 @@ static void test_wrapped_device(void **state)
     dlclose(library);
 }
 
-// --- Cache ---------------------------------------------------------------------------------------
-
-static vkrt_cache compile_cached(const char *dir)
-{
-    vkrt_device *d = open_device((vkrt_device_desc){.cache_dir = dir});
-    vkrt_cache first, second;
-    ok(vkrt_device_compile(d, &affine_kernel, &first, &error));
-    ok(vkrt_device_compile(d, &affine_kernel, &second, &error));
-    assert_int_equal(second, VKRT_CACHE_MEMORY);
-    vkrt_plan *plan = plan_for(d, &affine_kernel);
-    const char *name;
-    assert_int_equal(vkrt_plan_kernel_cache(plan, 0, &name, NULL), VKRT_CACHE_MEMORY);
-    assert_string_equal(name, "affine");
-    vkrt_plan_destroy(plan);
-    vkrt_device_destroy(d);
-    return first;
-}
-
-// What a child process says of the same kernel.
-static int compile_in_child(const char *dir)
-{
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        setenv("VKRT_TEST_CACHE", dir, 1);
-        execl("/proc/self/exe", "test_vkrt", (char *)NULL);
-        _exit(99);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status) - 10;
-}
-
-static void damage(const char *dir)
-{
-    char command[256];
-    snprintf(command, sizeof command,
-             "for f in %s/*; do printf x | dd of=$f bs=1 seek=70 "
-             "conv=notrunc 2>/dev/null; done",
-             dir);
-    assert_int_equal(system(command), 0);
-}
-
-static void test_cache(void **state)
-{
-    needs_device(state);
-    char dir[] = "/tmp/vkrt-test-XXXXXX", nested[64], command[64];
-    assert_non_null(mkdtemp(dir));
-    snprintf(nested, sizeof nested, "%s/a/b", dir);
-    assert_int_equal(compile_cached(nested), VKRT_CACHE_MISS);
-    assert_int_equal(compile_in_child(nested), VKRT_CACHE_DISK);
-    assert_int_equal(compile_cached(nested), VKRT_CACHE_DISK);
-    damage(nested);
-    assert_int_equal(compile_cached(nested), VKRT_CACHE_MISS); // and written anew
-    assert_int_equal(compile_in_child(nested), VKRT_CACHE_DISK);
-    assert_int_equal(compile_cached("/dev/null/nowhere"), VKRT_CACHE_MISS);
-    assert_int_equal(compile_cached(""), VKRT_CACHE_MISS);
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    assert_int_equal(system(command), 0);
-}
-
-static int cache_child(const char *dir)
-{
-    vkrt_instance_desc desc = {.validation = VKRT_VALIDATION_OFF};
-    vkrt_device *d;
-    vkrt_cache cache;
-    setenv("VYRE_CACHE_DIR", dir, 1);
-    if (vkrt_instance_create(&desc, &instance, &error) ||
-        vkrt_device_create(instance, NULL, &d, &error) ||
-        vkrt_device_compile(d, &affine_kernel, &cache, &error))
-        return 1;
-    vkrt_device_destroy(d);
-    vkrt_instance_destroy(instance);
-    return 10 + (int)cache;
-}
-
 // --- All -----------------------------------------------------------------------------------------
 
 static int set_up(void **state)
@@ -1109,7 +1028,6 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    if (getenv("VKRT_TEST_CACHE")) return cache_child(getenv("VKRT_TEST_CACHE"));
 #define TEST(name) cmocka_unit_test_teardown(name, after_each)
     const struct CMUnitTest tests[] = {
         TEST(test_one_dimension),
@@ -1136,7 +1054,6 @@ int main(void)
         TEST(test_faults),
         TEST(test_wrapped_device),
         TEST(test_long_repeat),
-        TEST(test_cache),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
