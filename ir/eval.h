@@ -192,6 +192,7 @@ struct vy_machine {
     uint64_t group_id[3];
     uint32_t epoch; // barriers passed
     uint64_t steps;
+    uint8_t *sums;    // per instruction, where reads of what was not written are reported: see sums.c
     uint8_t *finite;  // per lane, traced runs: operands of the instruction that runs
     uint32_t *origin; // likewise: where a NaN among them comes from
 };

@@ -204,7 +204,7 @@ static void wrong_programs(void **state)
         {"program f(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n y[i % 2u] = x[i];\n}",
          "E0709", "data race on y[0]: invocation (i=2) writes it, which invocation (i=0) writes",
          2},
-        {"program f(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n y[0u * i] += x[i];\n}",
+        {"program f(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n if x[i] > 0.0 { y[0] += x[i]; }\n}",
          "E0709", "data race on y[0]", 2},
         {PRIMAL("shared t: f32[64]; if x[i] > 1e9 { t[lindex] = x[i]; } barrier();\n"
                 " y[i] = t[lindex];"),
