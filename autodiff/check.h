@@ -50,7 +50,8 @@ typedef struct vy_check_row {
     const char *buffer;
     // An element fails when |got − expected| > tolerance · max(floor, |got|, |expected|).
     double tolerance;
-    double floor;      // 1, or less: the size of the largest element of a small gradient
+    double floor;      // 1, or less: the size of a small gradient
+    double size;       // TANGENTS: of the terms that an element is the sum of, on average
     uint64_t elements; // of the buffer
     uint64_t compared; // of them; DIRECTION: that took part in a comparison
     uint64_t failed;   // of those compared
@@ -128,12 +129,17 @@ VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 
 // Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be the
-// same (all NaNs are); else elements that are expected to be no finite number are not compared.  Of DEVICE
-// and DEVICE_FORWARD the floor is the size of the largest element expected, 1 if that is more.  `buffer` must outlive the result.
-// NULL: memory is out.
+// same (all NaNs are); else elements that are expected to be no finite number are not compared.  `buffer` must
+// outlive the result.  NULL: memory is out.
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,
                                       const void *expected, double tolerance);
+// The same with a floor.
+VY_API vy_check_row *vy_check_compare_to(vy_check_result *r, vy_check_test test, const char *buffer,
+                                         vy_type type, uint64_t count, const void *got,
+                                         const void *expected, double tolerance, double floor);
+// A floor for elements of that array: the largest size among them, or `size` if that is more, at most 1.
+VY_API double vy_check_floor_of(vy_type type, uint64_t count, const void *data, double size);
 // Whether some sum of floats in it depends on the order in which invocations come by, so that two runs
 // may differ in their last bits.
 VY_API bool vy_check_order_matters(vy_check_subject s);

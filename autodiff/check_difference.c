@@ -274,7 +274,8 @@ static bool gradient_rows(check *c, const image *derived, uint32_t i, gradient_o
     const uint64_t count = derived->counts[i], n = count < c->samples ? count : c->samples;
     row->elements = count;
     row->tolerance = c->tolerance;
-    row->floor = vy_check_floor(gradient, count);
+    if (!vy_check_terms(c, of, count, &row->size)) return false;
+    row->floor = vy_check_floor_of(VY_F64, count, gradient, row->size);
     *tangents = *row;
     tangents->test = VY_CHECK_TANGENTS;
     tangents->floor = DBL_MIN; // each element by its own size

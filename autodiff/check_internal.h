@@ -107,8 +107,6 @@ const vy_program *vy_check_parameters(vy_check_subject s);
 
 // splitmix64 of a number: for samples, signs, cotangents
 uint64_t vy_check_random(uint64_t x);
-// The largest size of finite elements, 1 if that is more or none has any.
-double vy_check_floor(const double *data, uint64_t count);
 
 // What is moved: an element, a scalar, or elements along `along`.
 typedef struct probe {
@@ -138,6 +136,8 @@ void vy_check_tangent_free(check *c);
 // The derivative of Σ cotangent · output along the probe, by dual numbers; leaves c->dots.
 bool vy_check_slope(check *c, const probe *p, vy_dual_mode mode, double *slope);
 typedef enum opinion { AGREES, DIFFERS, NO_OPINION } opinion;
+// The size of the terms that an element of the gradient is the sum of, on average over all `count`.
+bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size);
 // Is `got` that slope?
 bool vy_check_compare_slope(check *c, const probe *p, double got, double *slope, opinion *o);
 // DIRECTION rows; `derived` is the gradient after a run, wide; c->outputs are its cotangents.

@@ -35,14 +35,6 @@ vy_check_row *vy_check_row_add(vy_check_result *r, vy_check_test test, const cha
     return row;
 }
 
-double vy_check_floor(const double *data, uint64_t count)
-{
-    double most = 0;
-    for (uint64_t e = 0; e < count; e++)
-        if (isfinite(data[e])) most = fmax(most, fabs(data[e]));
-    return most > 0 && most < 1 ? most : 1;
-}
-
 void vy_check_row_note(vy_check_row *row, uint64_t index, double got, double expected)
 {
     // Equal infinities agree; whatever else is not finite is as wrong as can be.
@@ -82,9 +74,9 @@ void vy_check_row_close(vy_check_result *r, vy_check_row *row)
     if (row->verdict == VY_CHECK_FAILED) r->passed = false;
 }
 
-static double floor_of(vy_type type, uint64_t count, const void *data)
+double vy_check_floor_of(vy_type type, uint64_t count, const void *data, double size)
 {
-    double most = 0;
+    double most = isfinite(size) ? size : 1;
     for (uint64_t e = 0; e < count && vy_type_is_float(type); e++) {
         const double v = vy_scalar_read(type, (const char *)data + e * vy_type_size(type)).f;
         if (isfinite(v)) most = fmax(most, fabs(v));
@@ -96,13 +88,19 @@ vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const cha
                                vy_type type, uint64_t count, const void *got, const void *expected,
                                double tolerance)
 {
+    return vy_check_compare_to(r, test, buffer, type, count, got, expected, tolerance, 1);
+}
+
+vy_check_row *vy_check_compare_to(vy_check_result *r, vy_check_test test, const char *buffer,
+                                  vy_type type, uint64_t count, const void *got,
+                                  const void *expected, double tolerance, double floor)
+{
     vy_check_row *row = vy_check_row_add(r, test, buffer);
     if (!row) return NULL;
     const uint32_t size = vy_type_size(type);
     row->elements = count;
     row->tolerance = tolerance;
-    if (tolerance > 0 && (test == VY_CHECK_DEVICE || test == VY_CHECK_DEVICE_FORWARD))
-        row->floor = floor_of(type, count, expected);
+    row->floor = floor;
     for (uint64_t e = 0; e < count; e++) {
         const vy_scalar a = vy_scalar_read(type, (const char *)got + e * size);
         const vy_scalar b = vy_scalar_read(type, (const char *)expected + e * size);

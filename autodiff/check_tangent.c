@@ -125,6 +125,20 @@ bool vy_check_slope(check *c, const probe *p, vy_dual_mode mode, double *slope)
     return true;
 }
 
+bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size)
+{
+    *size = 0;
+    if (!count) return true;
+    double *ones = vy_realloc(NULL, (size_t)count * sizeof *ones);
+    if (!ones) return vy_check_memory(c);
+    for (uint64_t e = 0; e < count; e++) ones[e] = 1;
+    const probe p = {of, vy_check_moved(c, of), NULL, ones, count, 0};
+    const bool ok = vy_check_slope(c, &p, VY_DUAL_MAGNITUDE, size);
+    vy_free(ones);
+    *size /= (double)count;
+    return ok;
+}
+
 // Whether the slope itself changes by `much` when what moves changes in its last bits and the program takes the
 // same path.
 static bool trembles(check *c, const probe *p, double slope, double much, bool *out)
@@ -184,11 +198,10 @@ bool vy_check_tangent_rows(check *c)
 // sizes random.  Elements that are no numbers stay out of it; those that are nothing but rounding beside the others do not drown them.
 static void choose_direction(const check *c, const double *gradient, uint64_t count, double *along)
 {
-    const double floor = vy_check_floor(gradient, count);
     double most = 0;
     for (uint64_t e = 0; e < count; e++)
         if (isfinite(gradient[e])) most = fmax(most, fabs(gradient[e]));
-    if (most == 0) most = floor;
+    if (most == 0) most = 1;
     for (uint64_t e = 0; e < count; e++) {
         const uint64_t r = vy_check_random((c->q->seed + 1) ^ e * 0x9e3779b97f4a7c15u);
         const double g = fmax(fabs(gradient[e]), most * 1e-8);

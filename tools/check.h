@@ -15,6 +15,7 @@ typedef struct derivative {
 
 typedef struct checking {
     specs in, ct;
+    specs device_ct;      // ct, and for outputs that it does not name random ones
     uint32_t chosen_data; // specs of `in` from here on are ours (defaults.c)
     vys_entry source;     // of the file
     derivative first;     // --order 2: the gradient, which is the primal here
@@ -55,6 +56,8 @@ void check_lanes(command *c);
 void check_print(const checking *k, command *c);
 bool check_json(const checking *k, command *c, vy_diag *d);
 
+// defaults.c: cotangents for the device, from the options of the gradient with all of them as buffers
+bool check_varied_ct(checking *k, vy_diag *d);
 // defaults.c: data for whatever has none (docs/language.md): sizes 5, 4, 3, …; floats normal, integers
 // cycle:3.  Appends to `in` before it is bound.
 bool default_data(specs *in, const binding *b, vy_diag *d);
