@@ -141,7 +141,9 @@ vy_program *vy_reverse_count(reverse *r)
     if (!begin(r, "count")) return NULL;
     if (vy_reverse_params(r)) {
         vy_dim dims[2] = {vy_dim_const(r->b, r->counters_used), vy_tape_blocks(r)};
-        uint32_t count = vy_param_buffer(r->b, VY_COUNT_NAME, VY_INOUT, VY_U32, 2, dims).id;
+        char name[VY_FREE_NAME];
+        vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
+        uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
         vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));
         for (uint32_t k = 0; k < r->counters.count && !r->failed; k++) {
