@@ -90,4 +90,5 @@ X(EVAL_UNINIT,       "E0711", PROGRAM, "store to the element before it is read")
 X(EVAL_LAUNCH,       "E0712", PROGRAM, "launch fewer invocations")
 X(EVAL_SLICE,        "E0713", PROGRAM, "take slices and values within the extents of the buffer")
 X(EVAL_LIMIT,        "E0714", PROGRAM, "allow more memory, or run fewer invocations or iterations")
+X(EVAL_PARTIAL,      "E0715", PROGRAM, "round the domain up to a multiple of the workgroup's size, as in over(i: (N + 15) / 16 * 16), and guard loads and stores with i < N")
 // clang-format on

@@ -19,6 +19,10 @@ static double device_tolerance(const command *c, vy_type type)
     return (type == VY_F16 ? 2e-2 : 1e-3) / (c->o.precise ? 10 : 1);
 }
 
+// How much coarser than the interpreter's rounding a device's functions may be, which the program then amplifies
+// alike: the default mode takes the device's own.
+static double amplified(const command *c) { return c->o.precise ? 8 : 64; }
+
 static bool is_gradient(const checking *k, const vy_buffer_info *b)
 {
     return b->cls == VY_OUT && !vys_binding_find(checked_data(k), b->name);
@@ -123,8 +127,8 @@ static bool compare(checking *k, const command *c, const binding *own, const bin
         if (!is_gradient(k, info)) continue;
         const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
         const double floor = vy_check_floor_of(b->type, b->count, b->data, terms_of(k, info->name));
-        const double tolerance =
-            fmax(device_tolerance(c, a->type), 8 * rounding(b, &wide->buffers[i].value, floor));
+        const double tolerance = fmax(device_tolerance(c, a->type),
+                                      amplified(c) * rounding(b, &wide->buffers[i].value, floor));
         if (!vy_check_compare_to(k->result, VY_CHECK_DEVICE, name_of(k, info->name), a->type,
                                  a->count, a->data, b->data, tolerance, floor))
             return fail_memory(d);
@@ -142,8 +146,8 @@ static bool compare_outputs(checking *k, const command *c, const binding *own, c
         // an integer made of a float may be another one on each side of a half
         if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
         const double floor = vy_check_floor_of(b->type, b->count, b->data, 0);
-        const double tolerance =
-            fmax(device_tolerance(c, a->type), 8 * rounding(b, &wide->buffers[i].value, floor));
+        const double tolerance = fmax(device_tolerance(c, a->type),
+                                      amplified(c) * rounding(b, &wide->buffers[i].value, floor));
         if (!vy_check_compare_to(k->result, VY_CHECK_DEVICE_FORWARD, k->start.buffers[i].info.name,
                                  a->type, a->count, a->data, b->data, tolerance, floor))
             return fail_memory(d);
