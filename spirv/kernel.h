@@ -138,7 +138,10 @@ typedef struct vy_kernel {
     uint32_t vulkan_version; // minimum, as VK_API_VERSION: (major << 22) | (minor << 12)
     uint32_t local_size[3];
     uint32_t shared_bytes; // shared arrays of one workgroup; a device has at least 16,384
-    vy_features features;  // needed; a device without one cannot run the kernel
+    // How many `if`s stand in one another at most, or loops if that is more, and the line of the source where
+    // they do (0: unknown).  Some drivers have a limit: vkrt_device_info.max_nesting.
+    uint32_t nesting, nesting_line;
+    vy_features features; // needed; a device without one cannot run the kernel
     const vy_kernel_binding *bindings;
     uint32_t binding_count;
     const vy_kernel_param *params;

@@ -130,10 +130,10 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
     put_field(t, "entry", k->entry);
     vy_text_add(
         t,
-        "\"spirv\": \"%u.%u\", \"vulkan\": \"%u.%u\",\n      \"local_size\": [%u, %u, %u], \"shared_bytes\": %u,\n",
+        "\"spirv\": \"%u.%u\", \"vulkan\": \"%u.%u\",\n      \"local_size\": [%u, %u, %u], \"shared_bytes\": %u, \"nesting\": %u,\n",
         k->spirv_version >> 16, k->spirv_version >> 8 & 255, k->vulkan_version >> 22,
         k->vulkan_version >> 12 & 1023, k->local_size[0], k->local_size[1], k->local_size[2],
-        k->shared_bytes);
+        k->shared_bytes, k->nesting);
     put_features(t, k);
     vy_text_add(t, "      \"bindings\": [");
     for (uint32_t i = 0; i < k->binding_count; i++) {

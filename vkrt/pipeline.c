@@ -23,6 +23,13 @@ static vkrt_status check_limits(const vkrt_device_info *info, const vy_kernel *k
     if (k->shared_bytes > info->max_shared_bytes)
         return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u bytes of shared arrays, '%s' allows %u",
                          k->name, k->shared_bytes, info->name, info->max_shared_bytes);
+    if (info->max_nesting && k->nesting > info->max_nesting)
+        return vkrt_fail(error, VKRT_LIMIT,
+                         "join conditions with && or put inner ones into flags, so that they stand "
+                         "beside each other; or choose another device or the interpreter",
+                         "%s: at line %u `if`s or loops stand %u deep in one another, and '%.100s' "
+                         "computes them rightly to a depth of %u only",
+                         k->name, k->nesting_line, k->nesting, info->name, info->max_nesting);
     bool pushed = k->param_set == VY_NO_BINDING;
     if (pushed && k->param_bytes > info->max_push_constant_bytes)
         return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u bytes of push constants, '%s' allows %u",

@@ -109,6 +109,9 @@ typedef struct vkrt_device_info {
     // Turns that the loops of one invocation may take together before the driver leaves them without
     // a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
     uint32_t loop_turn_limit;
+    // How many `if`s, and how many loops, may stand in one another: what is deeper would be executed as if
+    // its conditions were true, so vkrt_device_check refuses it.  0: no such limit is known.  lavapipe: 79.
+    uint32_t max_nesting;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
     uint32_t max_allocations;
