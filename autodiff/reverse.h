@@ -133,6 +133,7 @@ typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
     struct vy_gather_notes *gathers; // or NULL
+    bool narrow;                     // sums of half floats stay as they are
 } reverse_observer;
 // ---- grad.c
 // Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
@@ -169,6 +170,10 @@ void vy_drop_scalars(vy_program *p,
 // Those that neither code nor a shape nor the domain needs.  False: memory.
 bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
+// Operand k of pure operation `id` passes a derivative to the result.
+bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
+// Operands whose values CARRY or RESULT `id` takes over, at most three; returns how many.
+uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3]);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
@@ -365,5 +370,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
 bool vy_order_sums(vy_module *m, bool lean);
+// wide.c: makes the sums of half floats, that invocations add to by atomics, sums of f32 that are rounded once; the
+// module is optimised before if there are any.
+bool vy_widen_sums(vy_module *m);
 
 #endif

@@ -231,7 +231,7 @@ static bool reserve_inits(vy_fn *f, uint32_t i, uint32_t first_init, vy_frame *f
 }
 
 // Drivers that write out turns of loops with exits put each turn into the `if` of the one before; where
-// `if`s are deep already that may be more than they bear (vkrt.h, max_nesting).
+// `if`s are deep already that may be more than they bear (vkrt.h, nesting_limit).
 static void loop_merge(vy_fn *f, const vy_frame *frame)
 {
     enum { DEEP = 32 };

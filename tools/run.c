@@ -45,7 +45,8 @@ static bool bad_output(vys_entry what, const char *name, vy_diag *d)
     return false;
 }
 
-// Forward outputs to print: --of, else float outputs, else whatever it may write.
+// Forward outputs to print: --of, else what the forward program results in (beside a gradient: float outputs),
+// else whatever it may write.
 static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag *d)
 {
     const vy_program *p = what.program;
@@ -62,9 +63,9 @@ static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag
         for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
             const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
             const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
-            if ((round ? any : vys_entry_default_of(what, (vy_buffer){i})) &&
-                !names_add(&s->shown, b.name))
-                return fail_memory(d);
+            const bool first = c->o.grad ? vys_entry_default_of(what, (vy_buffer){i})
+                                         : vys_entry_is_output(what, (vy_buffer){i});
+            if ((round ? any : first) && !names_add(&s->shown, b.name)) return fail_memory(d);
         }
     return true;
 }
@@ -144,7 +145,7 @@ static bool bind_backward(session *s, command *c, vy_diag *d)
            vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
-// The driver would say nothing.
+// The driver would say nothing.  (Turns that are too many for certain are an error of the run.)
 static void warn_of_turns(const command *c, const binding *b)
 {
     const vkrt_device_info *device =
@@ -153,13 +154,8 @@ static void warn_of_turns(const command *c, const binding *b)
     bool complete;
     if (!device || !device->loop_turn_limit) return;
     const vys_launch values = vys_binding_values(b);
-    const uint64_t n = vys_entry_turns(b->what, &values, &worst, &complete);
-    if (n > device->loop_turn_limit)
-        note(c,
-             "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
-             "%u without a word: the results may be wrong; use another device or --engine eval",
-             vy_program_name(worst), (unsigned long long)n, device->name, device->loop_turn_limit);
-    else if (!complete && !vys_entry_rows_fill(b->what, device->subgroup_size))
+    vys_entry_turns(b->what, &values, &worst, &complete);
+    if (!complete && !vys_entry_rows_fill(b->what, device->subgroup_size))
         note(
             c,
             "warning: %s: a loop whose length depends on data, and rows of workgroups that are no "
