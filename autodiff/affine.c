@@ -319,9 +319,9 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
     if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx = isl_ctx_alloc();
-    a->failed =
-        !a->ctx || !a->extent || !a->most || !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
-        !vy_dim_facts_make(&a->facts, p, &a->arena);
+    a->failed = !a->ctx || !a->extent || !a->most ||
+                !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
+                !vy_dim_facts_make(&a->facts, p, &a->arena);
     if (a->failed) return false;
     isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
     vy_affine_limit(a, 0);
@@ -336,6 +336,7 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
 bool vy_affine_end(vy_affine *a)
 {
     const bool ok = !a->failed && !vy_isl_memory_failed(&a->memory);
+    if (!ok) vy_memory_failed(); // whatever whoever asked makes of it
     for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
     vy_vec_free(&a->params);
     isl_set_free(a->context);

@@ -2,6 +2,8 @@
 // isl_memory.c: see isl_memory.h.
 #include "isl_memory.h"
 
+#include "ir/mem.h"
+
 #include <gmp.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -35,6 +37,7 @@ static void *take(size_t size)
     if (!m || size > RESERVE - 16 - m->used) return NULL;
     void *p = m->reserve + m->used;
     m->used += (size + 15) & ~(size_t)15;
+    if (!m->failed) vy_memory_failed();
     m->failed = true;
     if (m->ctx) isl_ctx_abort(m->ctx);
     return p;

@@ -11,6 +11,13 @@
 // vy_test_fail_after(n) lets n allocations pass and fails all later ones (negative: never).
 void *vy_realloc(void *old, size_t size); // NULL when out; size 0 frees
 void vy_free(void *memory);
+
+// How many allocations of this thread have failed so far.  Analyses and alternatives that may fail take "no" for an
+// answer, and lack of memory must not become one: what comes back from the API with this count changed is no result
+// (vy_grad, vy_compile, vy_explain; vy_module_memory for what is a module).  vy_memory_failed counts one more: for memory that
+// does not come through vy_realloc.
+uint64_t vy_memory_failures(void);
+void vy_memory_failed(void);
 void vy_test_fail_after(long n);
 
 // ---- growable arrays: data, count, capacity; free with vy_free(v.data)

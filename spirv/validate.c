@@ -60,6 +60,7 @@ static bool guarded(void (*call)(void *), void *user)
     jmp_buf out;
     if (setjmp(out)) {
         leave();
+        vy_memory_failed();
         return false;
     }
     enter(&out);

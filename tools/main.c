@@ -5,6 +5,8 @@
 // well are files renamed and stdout written.  So a failure leaves nothing half done.
 #include "tools/gpu.h"
 
+#include "ir/mem.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,8 @@ static bool run(command *c, vy_diag *d)
     bool ok = results_to_file(c, d) && run_verb[c->o.verb](c, d);
     progress_end();
     ok = gpu_close(c, d) && ok; // also tells what the validation layers said
+    if (vy_memory_failures())   // also one that was survived: what it changed nobody knows
+        ok = false, *d = (vy_diag){0}, fail_memory(d);
     return ok && finish(c, d);
 }
 
