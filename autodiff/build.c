@@ -141,7 +141,9 @@ vy_program *vy_reverse_count(reverse *r)
     if (!begin(r, "count")) return NULL;
     if (vy_reverse_params(r)) {
         vy_dim dims[2] = {vy_dim_const(r->b, r->counters_used), vy_tape_blocks(r)};
-        uint32_t count = vy_param_buffer(r->b, VY_COUNT_NAME, VY_INOUT, VY_U32, 2, dims).id;
+        char name[VY_FREE_NAME];
+        vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
+        uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
         vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));
         for (uint32_t k = 0; k < r->counters.count && !r->failed; k++) {
@@ -171,18 +173,15 @@ vy_program *vy_reverse_find(reverse *r, const char *suffix)
 
 bool vy_reverse_finish(reverse *r, vy_program *p)
 {
-    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
-    if (!map || !vy_vec_reserve(&r->out->programs, 1)) {
-        vy_free(map);
+    if (!vy_vec_reserve(&r->out->programs, 1)) {
         vy_program_free(p);
         vy_fail_oom(r->out);
         return false;
     }
     vy_pass_context c = {0};
     bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
-    if (ok) vy_drop_unused(p, r->counting, map);
+    ok = ok && vy_drop_unused(p, r->counting);
     if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
-    vy_free(map);
     if (!ok || !vy_check_program(p)) {
         vy_together_explain(r);
         vy_program_free(p);

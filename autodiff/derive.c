@@ -12,6 +12,7 @@
 #include "gather.h"
 #include "reverse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
@@ -32,12 +33,44 @@ static const vy_program *choose_program(const vy_module *m, const char *name, vy
     return NULL;
 }
 
+// Is `name` what the n-th derivative would call something that belongs to another parameter of p?
+static bool is_taken(const vy_program *p, const char *name, uint32_t n)
+{
+    static const char *const prefixes[] = {"grad", "ct", "dot"};
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
+        char start[24];
+        const size_t length = n > 1 ? (size_t)snprintf(start, sizeof start, "%s%u_", prefixes[k], n)
+                                    : (size_t)snprintf(start, sizeof start, "%s_", prefixes[k]);
+        if (strncmp(name, start, length) != 0) continue;
+        const char *of = name + length;
+        if (vy_program_find_buffer(p, of).id) return true;
+        for (uint32_t i = 0; i < vy_program_scalar_count(p); i++)
+            if (!strcmp(vy_program_scalar(p, i).name, of)) return true;
+    }
+    return false;
+}
+
+// The order of the derivative: the next one, or the next under which no name of the program is needed for
+// anything else: where a parameter is called `grad_x` already, the gradient of x is `grad2_x`.
+static uint32_t next_order(const vy_module *m, const vy_program *p)
+{
+    uint32_t n = m->order + 1;
+    for (bool taken = true; taken; n += taken) {
+        taken = false;
+        for (uint32_t i = 1; i <= vy_program_buffer_count(p) && !taken; i++)
+            taken = is_taken(p, vy_program_buffer(p, (vy_buffer){i}).name, n);
+        for (uint32_t i = 0; i < vy_program_scalar_count(p) && !taken; i++)
+            taken = is_taken(p, vy_program_scalar(p, i).name, n);
+    }
+    return n;
+}
+
 // The result starts as an empty module that shows places in the same source.
-static vy_module *result_module(const vy_module *m)
+static vy_module *result_module(const vy_module *m, const vy_program *p)
 {
     vy_module *out = vy_module_new();
     if (!out) return NULL;
-    out->order = m->order + 1;
+    out->order = next_order(m, p);
     out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
     if (!out->file) {
         vy_module_free(out);
@@ -70,7 +103,7 @@ typedef struct derivation {
 // NULL: *diag.
 static vy_module *derive(derivation *d, const reverse_observer *observer, vy_diag *diag)
 {
-    vy_module *out = result_module(d->m), *scratch = vy_module_new();
+    vy_module *out = result_module(d->m, d->source), *scratch = vy_module_new();
     vy_program *primal = out && scratch ? vy_program_clone(d->source, scratch) : NULL;
     bool ok = primal && simplify(primal, &d->unrolled);
     if (ok) {

@@ -171,15 +171,6 @@ static void copy(vy_ordering *o, uint32_t id)
     vy_end(o->b);
 }
 
-static bool drop_unused(vy_ordering *o, vy_program *p, bool all)
-{
-    uint32_t *map = table(o->m, p->buffers.count, sizeof *map);
-    if (!map) return false;
-    vy_drop_unused(p, all, map);
-    vy_free(map);
-    return vy_drop_unused_scalars(p);
-}
-
 // The program with its additions replaced.
 static vy_program *rewrite(vy_ordering *o)
 {
@@ -242,7 +233,7 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
     return b;
 }
 
-vy_program *vy_total_end(vy_ordering *o, vy_builder *b)
+vy_program *vy_total_end(vy_builder *b)
 {
     vy_program *p = vy_rebuild_end(b);
     for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
@@ -250,7 +241,7 @@ vy_program *vy_total_end(vy_ordering *o, vy_builder *b)
         if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count)
             *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
     }
-    if (p && drop_unused(o, p, true)) return p;
+    if (p && vy_drop_stage(p)) return p;
     vy_program_free(p);
     return NULL;
 }
@@ -267,7 +258,7 @@ static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
     element(b, id, at);
     vy_value sum = vy_fixed_total(b, sums, of->rank, at, of->type);
     vy_store(b, g, at, vy_total_starts(o, id) ? sum : vy_add(b, vy_load(b, g, at), sum));
-    return vy_total_end(o, b);
+    return vy_total_end(b);
 }
 
 // --------------------------------------------------------------------------------------- programs
@@ -289,14 +280,27 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
     return n;
 }
 
-// A result that starts as ones or as a copy does so with a program that has it, used there or not.
-static bool starts_results(const vy_program *p)
+// Does nobody but the whole program give a result its first contents?  What starts as ones or as a copy does so with
+// a program that has it, used there or not; and what none of the stages writes is cleared by one that takes it.
+static bool starts_results(const vy_ordering *o, const vy_program *p)
 {
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
+    for (uint32_t i = 1; i < o->p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->cls == VY_OUT && !b->workspace && b->init != VY_INIT_NONE) return true;
+        bool written = o->use[i] & VY_USE_ADDED;
+        if (b->cls != VY_OUT || b->workspace) continue;
+        for (uint32_t id = 1; id < p->insts.count && !written; id++)
+            written =
+                vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == i;
+        if (b->init != VY_INIT_NONE || !written) return true;
     }
     return false;
+}
+
+// The first of several stages; what it takes as `out` none before it has written.
+static bool finish_first(vy_ordering *o, const vy_program *whole, vy_program *p)
+{
+    p->name = vy_stage_name(o->m, whole->name, "sums");
+    return p->name && vy_drop_unused(p, !starts_results(o, p)) && vy_drop_unused_scalars(p);
 }
 
 static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
@@ -305,12 +309,9 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
     uint32_t n = make_totals(o, stages);
     vy_pass_context c = {0};
     if (vy_module_ok(o->m)) vy_pass_arrays(stages[0], &c);
-    if (vy_module_ok(o->m) && n > 1) {
-        stages[0]->name = vy_stage_name(o->m, whole->name, "sums");
-        drop_unused(o, stages[0], !starts_results(stages[0]));
-    }
-    if (vy_module_ok(o->m) && n > 1) return vy_stages_replace(o->m, whole, stages, n);
-    if (vy_module_ok(o->m)) { // all in memory of its own
+    bool ok = vy_module_ok(o->m) && (n == 1 || finish_first(o, whole, stages[0]));
+    if (ok && n > 1) return vy_stages_replace(o->m, whole, stages, n);
+    if (ok) { // all in memory of its own
         vy_program_replace(whole, stages[0]);
         return true;
     }

@@ -9,6 +9,7 @@
 //   gather_cost.c   is a program worth it?
 //   gather_turns.c  may a copied loop run the other way?
 //   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
+//   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to another place
 //   gather_make.c   makes a program out of additions
 //   gather_tree.c   … in which a workgroup makes an element
@@ -154,6 +155,12 @@ void gather_copy(gather_clone *c);
 // The local array that a kept value is; NULL: it is a number.
 const vy_buf *gather_array(const gather *g, uint32_t id);
 uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
+// ---- gather_leaf.c
+// Is the leaf, of the reverse program, known at a point of a gather?
+bool gather_has_leaf(const gather *g, uint32_t id);
+uint32_t gather_leaf(gather_clone *c, uint32_t id); // what it is there
+// Does program p, that gathers, nowhere ask for its own place in the dispatch?  Else g->m's diag.
+bool gather_has_no_place(const gather *g, const vy_program *p);
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_taps.c

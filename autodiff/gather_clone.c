@@ -54,15 +54,9 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
 }
 
 // -------------------------------------------------------------------------------------------- operands
-static uint32_t leaf(gather_clone *c, uint32_t id)
-{
-    const vy_leaf *l = &c->g->r->leaves.data[VY_LEAF_INDEX(id)];
-    return l->kind == VY_LEAF_OVER ? c->index[l->index].id : id;
-}
-
 uint32_t gather_map(gather_clone *c, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? leaf(c, id) : c->map[id];
+    return VY_IS_LEAF(id) ? gather_leaf(c, id) : c->map[id];
 }
 
 static uint32_t load_kept(gather_clone *c, uint32_t id)

@@ -518,20 +518,10 @@ static bool share_loads(gather *g, vy_program *p)
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole)
 {
     const uint32_t k = stage->program;
-    uint32_t *map = vy_realloc(NULL, p->buffers.count * sizeof *map);
-    if (!map) {
-        vy_fail_oom(g->m);
-        return false;
-    }
     take_as_in(g, k, p, whole);
-    if (!share_loads(g, p)) {
-        vy_free(map);
-        return false;
-    }
-    vy_drop_unused(p, !whole, map);
-    vy_free(map);
+    if (!share_loads(g, p) || !(whole ? vy_drop_unused(p, false) : vy_drop_stage(p))) return false;
     p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
-    return (whole || vy_drop_unused_scalars(p)) && vy_check_program(p);
+    return gather_has_no_place(g, p) && vy_check_program(p);
 }
 
 static vy_program *finish(making *w, bool ok)

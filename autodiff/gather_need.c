@@ -21,6 +21,7 @@ typedef struct needing {
     gather_site *site;
     uint32_t *stack;
     uint32_t count;
+    bool lacks; // a leaf that is not known at a point
 } needing;
 
 // ----------------------------------------------------------------------------------------------- costs
@@ -143,7 +144,11 @@ bool gather_keep(gather *g, uint32_t id)
 // ----------------------------------------------------------------------------------------------- marks
 static void ask(needing *n, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || n->site->need[id]) return;
+    if (VY_IS_LEAF(id)) {
+        n->lacks |= !gather_has_leaf(n->g, id);
+        return;
+    }
+    if (n->site->need[id]) return;
     n->site->need[id] = NEEDED;
     n->stack[n->count++] = id;
 }
@@ -238,48 +243,77 @@ static bool keep(needing *n, uint32_t id)
     return refuse(n, "needs a value from inside a loop that only the data bound");
 }
 
-static bool visit(needing *n, uint32_t id)
+// A load is made again where the memory has its final contents.
+static bool visit_load(needing *n, uint32_t id)
+{
+    gather *g = n->g;
+    uint32_t array = gather_array_at(g, id);
+    if (array && gather_keep(g, array)) {
+        ask(n, array);
+        ask_args(n, id);
+        return true;
+    }
+    if (!is_final(g, id)) return keep(n, id);
+    if (is_hidden(g, g->r->insts.data[id].aux))
+        return refuse(n, "needs a tape as long as a buffer of open length");
+    ask_args(n, id);
+    return true;
+}
+
+// Markers, and what they carry and hand on.
+static bool visit_marker(needing *n, uint32_t id)
 {
     gather *g = n->g;
     const vy_inst *i = &g->r->insts.data[id];
-    vy_op op = (vy_op)i->op;
-    uint32_t array;
-    if (g->keep[id]) return true;
-    switch (op) {
+    uint32_t opener;
+    switch ((vy_op)i->op) {
     case VY_OP_LOOP:
         if (!is_level(n->site, id)) ask_bounds(n, id);
         return true;
-    case VY_OP_CARRY: {
-        uint32_t opener = vy_arg(g->r, id, 0);
+    case VY_OP_CARRY:
+        opener = vy_arg(g->r, id, 0);
         if (is_level(n->site, opener)) return keep(n, id);
         ask_slot(n, opener, i->aux);
         return true;
-    }
-    case VY_OP_RESULT: {
-        uint32_t end = vy_arg(g->r, id, 0), opener = g->s.partner[end];
+    case VY_OP_RESULT:
+        opener = g->s.partner[vy_arg(g->r, id, 0)];
         ask_slot(n, opener, i->aux);
-        return true;
-    }
-    case VY_OP_LOAD:
-        array = gather_array_at(g, id);
-        if (array && gather_keep(g, array)) {
-            ask(n, array);
-            ask_args(n, id);
-            return true;
-        }
-        if (!is_final(g, id)) return keep(n, id);
-        if (is_hidden(g, i->aux))
-            return refuse(n, "needs a tape as long as a buffer of open length");
-        ask_args(n, id);
         return true;
     case VY_OP_IF:
     case VY_OP_WHILE:
     case VY_OP_CHECKPOINT: return true; // asked with their slots
-    default:
-        if (vy_op_infos[op].effect != VY_PURE) return keep(n, id); // an atomic's old value
+    default: return refuse(n, "needs what cannot be computed again");
+    }
+}
+
+// Does the value depend on a built-in that only its own invocation has?
+static bool is_local(const needing *n, uint32_t id)
+{
+    bool local = false;
+    for (uint32_t k = 0; k < n->g->r->insts.data[id].nargs; k++) {
+        uint32_t a = vy_arg(n->g->r, id, k);
+        local |= VY_IS_LEAF(a) && !gather_has_leaf(n->g, a);
+    }
+    return local;
+}
+
+// Every operation has one of these effects (ir/ops.h); what is copied depends on its operands alone, or on memory.
+static bool visit(needing *n, uint32_t id)
+{
+    gather *g = n->g;
+    const vy_op op = (vy_op)g->r->insts.data[id].op;
+    if (g->keep[id]) return true;
+    switch (vy_op_infos[op].effect) {
+    case VY_PURE:
+        if (is_local(n, id)) return keep(n, id);
         ask_args(n, id);
         return true;
+    case VY_READ: return op == VY_OP_LOAD && !is_local(n, id) ? visit_load(n, id) : keep(n, id);
+    case VY_WRITE: // an atomic's old value
+    case VY_CONV: return keep(n, id);
+    case VY_CTRL: return visit_marker(n, id);
     }
+    return false;
 }
 
 // What stands around the site inside the loops taken apart.
@@ -339,5 +373,6 @@ bool gather_need(gather *g, gather_site *site)
     bool ok = true;
     while (n.count && ok) ok = visit(&n, n.stack[--n.count]);
     vy_free(n.stack);
+    if (ok && n.lacks) ok = refuse(&n, "needs a lane or subgroup of the device");
     return ok && !g->failed;
 }

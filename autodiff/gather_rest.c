@@ -118,9 +118,8 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     uint32_t *map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *map);
     vy_program *p = map ? copy(g, map) : NULL;
     vy_pass_context c = {0};
-    map = p ? vy_arena_alloc(&g->arena, p->buffers.count * sizeof *map) : NULL;
     // Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
-    const uint8_t *use = map ? find_uses(g, p, stages, count) : NULL;
+    const uint8_t *use = p ? find_uses(g, p, stages, count) : NULL;
     if (!use) {
         g->failed = true;
         vy_program_free(p);
@@ -144,8 +143,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
         begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !(use[i] & WRITTEN);
     }
     *empty &= !begins;
-    if (ok) vy_drop_unused(p, !begins, map);
-    ok = ok && vy_drop_unused_scalars(p);
+    ok = ok && vy_drop_unused(p, !begins) && vy_drop_unused_scalars(p);
     if (ok && vy_check_program(p)) return p;
     g->failed = true;
     vy_program_free(p);

@@ -411,9 +411,15 @@ static isl_id_list *iterators(const vy_lattice *l)
 }
 
 // The tree of a schedule (kept); whole: no loop is split, whatever conditions that puts into it.
+//
+// isl's AST builder (0.25) takes a remainder or quotient of one parameter for that of another where the context
+// has its parameters in another order than the schedule: `T % 4` came out as `N % 4`.  All else that isl does
+// brings them into line by itself; here that is done before.
 static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *context, bool whole)
 {
-    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(context));
+    context = isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
+    schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));
+    isl_ast_build *build = isl_ast_build_from_context(context);
     if (whole) {
         isl_space *space = isl_space_set_alloc(l->a->ctx, 0, 1);
         space = isl_space_set_tuple_name(space, isl_dim_set, "atomic");
@@ -424,7 +430,7 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
         build = isl_ast_build_set_options(build, isl_union_map_from_map(option));
     }
     build = isl_ast_build_set_iterators(build, iterators(l));
-    isl_union_map *map = isl_union_map_from_map(isl_map_copy(schedule));
+    isl_union_map *map = isl_union_map_from_map(schedule);
     isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
     isl_ast_build_free(build);
     return tree;

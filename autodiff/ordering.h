@@ -50,7 +50,7 @@ const char *vy_ordering_name(const vy_program *p, const char *prefix, const char
 // Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it is there.
 vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 // Ends it; NULL: the module's diag says why.
-vy_program *vy_total_end(vy_ordering *o, vy_builder *b);
+vy_program *vy_total_end(vy_builder *b);
 // Is nothing in the buffer before the totals are?
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
 

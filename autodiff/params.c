@@ -241,6 +241,9 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
 static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
                                   const char *from)
 {
+    char own[VY_FREE_NAME];
+    if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it stands for the buffer of that name
+        name = vy_reverse_free_name(r, name, 0, own);
     uint32_t b =
         has_unknown(r, like) ? declare_like_open(r, name, like) : declare(r, name, VY_INOUT, like);
     vy_buffer_workspace(r->b, (vy_buffer){b});

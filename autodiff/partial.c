@@ -310,7 +310,7 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const char *name, con
     vy_value sum = add_up(b, from, n, at, part, vy_len(b, from, n), step);
     at[n] = part;
     vy_store(b, to, at, sum);
-    return vy_total_end(o, b);
+    return vy_total_end(b);
 }
 
 static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
@@ -331,7 +331,7 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
         sum = vy_add(b, vy_cast(b, vy_value_type(b, sum), old), sum);
     }
     vy_store(b, (vy_buffer){id}, to, vy_cast(b, of.type, sum));
-    return vy_total_end(o, b);
+    return vy_total_end(b);
 }
 
 uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made)

@@ -162,7 +162,7 @@ static uint32_t scalars_for(assembly *a, const vy_program *p, vy_pipe_scalar *li
     return n;
 }
 
-// Dispatches a program made here: arguments by name, `count` under its own.
+// Dispatches a program made here: arguments by name; what the reverse does not have is `count`.
 static void dispatch(assembly *a, const vy_program *p, vy_buffer count, vy_pipe_arg *args,
                      vy_pipe_scalar *scalars)
 {

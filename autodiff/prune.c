@@ -4,13 +4,30 @@
 
 #include <string.h>
 
-// Removes compiler-made buffers and arrays that no instruction uses (with `all`, any buffer), and
-// renumbers the rest.
-void vy_drop_unused(vy_program *p, bool all, uint32_t *map)
+// Marks the dimensions that those marked are made of: operands come before their users.
+static void use_operands(const vy_program *p, uint8_t *dims)
 {
-    memset(map, 0, p->buffers.count * sizeof *map);
-    for (uint32_t i = 1; all && i < p->dims.count; i++) // lengths that others may refer to
-        if (p->dims.data[i].op == VY_DIM_UNKNOWN) map[p->dims.data[i].value] = 1;
+    for (uint32_t i = p->dims.count; i-- > 1;) {
+        const vy_dim_node *d = &p->dims.data[i];
+        if (dims[i] && d->op >= VY_DIM_ADD) dims[d->a] = dims[d->b] = 1;
+    }
+}
+
+// Open lengths (`?`) that shapes and the domain are made of; dims: scratch, one per dimension.  A length is that of a
+// buffer of rank 1, which needs no other.
+static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
+{
+    for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; map[i] && k < p->buffers.data[i].rank; k++)
+            dims[p->buffers.data[i].dims[k].id] = 1;
+    use_operands(p, dims);
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_UNKNOWN) map[p->dims.data[i].value] = 1;
+}
+
+static void use_buffers(const vy_program *p, bool all, uint32_t *map)
+{
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (vy_op_is_memory((vy_op)i->op)) map[i->aux] = 1;
@@ -24,6 +41,11 @@ void vy_drop_unused(vy_program *p, bool all, uint32_t *map)
         const vy_buf *b = &p->buffers.data[i];
         if (map[i] && b->init == VY_INIT_COPY) map[vy_program_find_buffer(p, b->init_from).id] = 1;
     }
+}
+
+// Renumbers what is marked; map: 1 where a buffer is used, then its new number.
+static void renumber(vy_program *p, bool all, uint32_t *map)
+{
     uint32_t kept = 1, binding = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];
@@ -46,9 +68,51 @@ void vy_drop_unused(vy_program *p, bool all, uint32_t *map)
         else
             *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type}; // nobody uses it
     }
-    for (uint32_t i = 1; i < p->dims.count; i++)
-        if (p->dims.data[i].op == VY_DIM_UNKNOWN)
-            p->dims.data[i].value = map[p->dims.data[i].value];
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op != VY_DIM_UNKNOWN) continue;
+        if (map[d->value])
+            d->value = map[d->value];
+        else
+            *d = (vy_dim_node){.op = VY_DIM_CONST}; // nobody uses it
+    }
+}
+
+bool vy_drop_unused(vy_program *p, bool all)
+{
+    const size_t size = p->buffers.count * sizeof(uint32_t) + p->dims.count;
+    uint32_t *map = vy_realloc(NULL, size);
+    if (!map) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(map, 0, size);
+    use_buffers(p, all, map);
+    if (all) use_lengths(p, map, (uint8_t *)(map + p->buffers.count));
+    renumber(p, all, map);
+    vy_free(map);
+    return true;
+}
+
+bool vy_drop_stage(vy_program *p)
+{
+    if (!vy_drop_unused(p, true) || !vy_drop_unused_scalars(p)) return false;
+    uint8_t *written = vy_realloc(NULL, p->buffers.count);
+    if (!written) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(written, 0, p->buffers.count);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
+            written[p->insts.data[id].aux] = 1;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls <= VY_INOUT && !b->workspace && b->init == VY_INIT_NONE && !written[i])
+            b->cls = VY_IN;
+    }
+    vy_free(written);
+    return true;
 }
 
 static bool is_extent(const vy_program *p, uint32_t scalar)
@@ -94,12 +158,9 @@ static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
             dims[p->buffers.data[i].dims[k].id] = 1;
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
-    for (uint32_t i = p->dims.count; i-- > 1;) { // operands come before their users
-        const vy_dim_node *d = &p->dims.data[i];
-        if (!dims[i]) continue;
-        if (d->op == VY_DIM_SCALAR) scalars[d->value] = 1;
-        if (d->op >= VY_DIM_ADD) dims[d->a] = dims[d->b] = 1;
-    }
+    use_operands(p, dims);
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_SCALAR) scalars[p->dims.data[i].value] = 1;
 }
 
 bool vy_drop_unused_scalars(vy_program *p)

@@ -154,12 +154,16 @@ bool vy_reverse_poison(reverse *r,
 // ---- pipeline.c
 // Adds the reverse program to the result, with what must run before it.  Frees it after an error.
 bool vy_reverse_result(reverse *r, vy_program *p);
-#define VY_COUNT_NAME "count" // parameter of the counting program
 // ---- choice.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 // ---- prune.c
-void vy_drop_unused(vy_program *p, bool all, uint32_t *map); // map: scratch, one entry per buffer
+// Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that neither code nor a
+// shape nor the domain needs, and renumbers the rest.  False: memory (the module's diag).
+bool vy_drop_unused(vy_program *p, bool all);
+// Of a program that runs after others: drops all parameters it does not use, and takes as `in` what it does not write
+// (its length, its contents): a dispatch clears what it takes as `out`, and with it what the others wrote.  False: memory.
+bool vy_drop_stage(vy_program *p);
 void vy_drop_scalars(vy_program *p,
                      uint32_t first); // from `first` on, that are no extent of a buffer
 // Those that neither code nor a shape nor the domain needs.  False: memory.
@@ -256,8 +260,13 @@ void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays);
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
-vy_dim vy_tape_blocks(reverse *r);       // how many blocks there are
-vy_dim vy_tape_invocations(reverse *r);  // how many invocations
+vy_dim vy_tape_blocks(reverse *r);      // how many blocks there are
+vy_dim vy_tape_invocations(reverse *r); // how many invocations
+// A name that no parameter of the primal or of the program being built has: NAME, followed by `number` if it is
+// not 0, and by a further one where that is taken.
+enum { VY_FREE_NAME = 340 };
+const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,
+                                 char text[VY_FREE_NAME]);
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);

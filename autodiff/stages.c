@@ -376,7 +376,8 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .turns = turns, .count = count};
     c.start = starts_of(m, stages, count);
-    bool ok = add_stages(m, stages, count) && c.start && (m->pipelines.count || wrap(m, whole));
+    bool ok = add_stages(m, stages, count) && c.start && vy_stages_keep(m, stages, turns, count) &&
+              (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
         vy_pipeline *p = m->pipelines.data[l];
         // From the end: behind a step that is replaced nothing is looked at again.

@@ -100,18 +100,23 @@ vy_value vy_tape_invocation(reverse *r)
     return n;
 }
 
-// A name that no parameter has: NAME, with a number if it is not 0.
-static const char *free_name(reverse *r, const char *name, uint32_t number, char text[32])
+static bool has_parameter(const vy_program *p, const char *name)
 {
-    const vy_program *p = vy_builder_program(r->b);
+    for (uint32_t k = 0; k < p->scalars.count; k++)
+        if (!strcmp(p->scalars.data[k].name, name)) return true;
+    return vy_program_find_buffer(p, name).id != 0;
+}
+
+const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,
+                                 char text[VY_FREE_NAME])
+{
+    char digits[16] = "";
+    if (number) snprintf(digits, sizeof digits, "%u", number);
     for (uint32_t tries = 0;; tries++) {
-        char digits[16] = "";
-        if (number) snprintf(digits, sizeof digits, "%u", number);
-        snprintf(text, 32, tries ? "%.9s%s_%u" : "%.9s%s", name, digits, tries);
-        bool taken = vy_program_find_buffer(p, text).id != 0;
-        for (uint32_t k = 0; k < p->scalars.count; k++)
-            taken |= strcmp(p->scalars.data[k].name, text) == 0;
-        if (!taken || vy_builder_failed(r->b)) return text;
+        snprintf(text, VY_FREE_NAME, tries ? "%.300s%s_%u" : "%.300s%s", name, digits, tries);
+        if (vy_builder_failed(r->b) ||
+            (!has_parameter(r->p, text) && !has_parameter(vy_builder_program(r->b), text)))
+            return text;
     }
 }
 
@@ -119,7 +124,7 @@ static const char *free_name(reverse *r, const char *name, uint32_t number, char
 static void declare_counters(reverse *r)
 {
     uint32_t used = 0;
-    char text[32];
+    char text[VY_FREE_NAME];
     for (uint32_t k = 0; k < r->counters.count; k++) r->counters.data[k].row = 0;
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         vy_counter *c = r->kept[id] ? counter_of(r, id) : NULL;
@@ -129,7 +134,8 @@ static void declare_counters(reverse *r)
     if (!used) return;
     vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
     vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
-    r->base = vy_param_buffer(r->b, free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
+    r->base =
+        vy_param_buffer(r->b, vy_reverse_free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
     if (!r->base) return;
     r->base_name = vy_builder_program(r->b)->buffers.data[r->base].name;
     vy_buffer_workspace(r->b, (vy_buffer){r->base});
@@ -139,7 +145,7 @@ static void declare_counters(reverse *r)
     for (uint32_t k = 0; k < r->counters.count; k++) {
         vy_counter *c = &r->counters.data[k];
         if (!c->row) continue;
-        vy_value n = vy_param_scalar(r->b, free_name(r, "rows", c->row, text), VY_U32);
+        vy_value n = vy_param_scalar(r->b, vy_reverse_free_name(r, "rows", c->row, text), VY_U32);
         c->rows = vy_dim_value(r->b, n);
         if (!c->rows.id) return;
         const vy_program *p = vy_builder_program(r->b);
@@ -268,13 +274,14 @@ static bool place(reverse *r, uint32_t first, tape_group_vec *groups)
 
 static void declare(reverse *r, tape_group *g)
 {
-    char name[96];
+    char name[96], own[VY_FREE_NAME];
     vy_dim dims[VY_MAX_RANK + 1];
     const uint32_t rank = tape_shape(r, g, dims);
     const char *hint = vy_string(&r->p->module->names, r->p->insts.data[g->first].name);
     if (g->count > 1) hint = "";
     snprintf(name, sizeof name, "tape%u%s%.60s", g->first, *hint ? "_" : "", hint);
-    g->buffer = vy_param_buffer(r->b, name, VY_INOUT, g->type, rank, dims).id;
+    vy_reverse_free_name(r, name, 0, own);
+    g->buffer = vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;
     vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
 }
 

@@ -19,12 +19,14 @@
 // Domain variables of a padding lane are those of the nearest invocation inside: `map` has values as the
 // lane sees them.  Where a padding lane cannot tell (indices of memory, whatever stands under `inside`,
 // conditions that are the same in a whole workgroup), `raw` has them without, so that indices stay what
-// the optimiser understands.  Needs at most three domain variables: more fold into one axis.
+// the optimiser understands.  Axes of the workgroup that the domain lacks become domain variables, of which
+// only 0 is inside.  Needs at most three domain variables: more fold into one axis.
 #include "unpad.h"
 
 #include "bound.h"
 #include "ir/pass.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { AXES = 3 };
@@ -38,6 +40,7 @@ typedef struct unpad {
     uint8_t *written; // by buffer
     uint32_t *map, *raw;
     uint32_t nearest[AXES]; // by domain variable: as a padding lane sees it
+    uint32_t own[AXES];     // … and as it is
     uint32_t inside;
     bool oom;
 } unpad;
@@ -68,7 +71,12 @@ static uint32_t value(const unpad *u, uint32_t id)
     return l->kind == VY_LEAF_OVER ? u->nearest[l->index] : id;
 }
 
-static uint32_t raw_value(const unpad *u, uint32_t id) { return VY_IS_LEAF(id) ? id : u->raw[id]; }
+static uint32_t raw_value(const unpad *u, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return u->raw[id];
+    const vy_leaf *l = &u->p->leaves.data[VY_LEAF_INDEX(id)];
+    return l->kind == VY_LEAF_OVER ? u->own[l->index] : id;
+}
 
 static uint32_t zero(unpad *u, vy_type t)
 {
@@ -80,20 +88,67 @@ static uint32_t choose(unpad *u, vy_type t, uint32_t x, uint32_t otherwise)
     return vy_emit(u->b, VY_OP_SELECT, t, 0, 3, (uint32_t[]){u->inside, x, otherwise});
 }
 
+static uint32_t spare_axes(const vy_program *p)
+{
+    uint32_t rank = p->overs.count;
+    for (uint32_t axis = rank; p->overs.count && axis < AXES; axis++)
+        if (p->workgroup[axis] > 1) rank = axis + 1;
+    return rank - p->overs.count;
+}
+
+static bool is_taken(const vy_program *p, const char *name)
+{
+    bool taken = false;
+    for (uint32_t k = 1; k < p->buffers.count; k++) taken |= !strcmp(p->buffers.data[k].name, name);
+    for (uint32_t k = 0; k < p->scalars.count; k++) taken |= !strcmp(p->scalars.data[k].name, name);
+    for (uint32_t k = 0; k < p->overs.count; k++) taken |= !strcmp(p->overs.data[k].name, name);
+    return taken;
+}
+
+static void add_spare_axis(unpad *u, uint32_t axis)
+{
+    vy_program *p = vy_builder_program(u->b);
+    char name[32];
+    snprintf(name, sizeof name, "spare_%c", "xyz"[axis]);
+    for (uint32_t k = 1; is_taken(p, name); k++)
+        snprintf(name, sizeof name, "spare_%c%u", "xyz"[axis], k);
+    vy_over(u->b, name, vy_dim_const(u->b, p->workgroup[axis]));
+}
+
+// New domain variables stand before the others.
+static vy_value begin_spare_axes(unpad *u, uint32_t spare)
+{
+    vy_program *p = vy_builder_program(u->b);
+    const uint32_t n = p->overs.count;
+    vy_value inside = vy_bool(u->b, true);
+    for (uint32_t k = 0; k < spare; k++) add_spare_axis(u, n + k);
+    if (vy_builder_failed(u->b)) return inside;
+    vy_over_var all[AXES];
+    for (uint32_t k = 0; k < n + spare; k++)
+        all[k] = p->overs.data[k < spare ? n + spare - 1 - k : k - spare];
+    memcpy(p->overs.data, all, (n + spare) * sizeof *all);
+    for (uint32_t k = 0; k < spare; k++) {
+        vy_value i = {vy_leaf_other(u->b, VY_LEAF_OVER, VY_U32, k, 0)};
+        inside = vy_and(u->b, inside, vy_eq(u->b, i, vy_zero(u->b, VY_U32)));
+    }
+    return inside;
+}
+
 // Domain variables, and which lanes are inside; the domain becomes a multiple of the workgroup.
 static void begin_lanes(unpad *u)
 {
     vy_program *p = vy_builder_program(u->b);
-    vy_value inside = vy_bool(u->b, true);
+    const uint32_t spare = spare_axes(u->p);
+    vy_value inside = begin_spare_axes(u, spare);
     for (uint32_t k = 0; k < u->p->overs.count; k++) {
         vy_dim extent = u->p->overs.data[k].extent;
-        vy_value i = {vy_leaf_other(u->b, VY_LEAF_OVER, VY_U32, k, 0)};
-        u->nearest[k] = i.id;
+        vy_value i = {vy_leaf_other(u->b, VY_LEAF_OVER, VY_U32, k + spare, 0)};
+        u->nearest[k] = u->own[k] = i.id;
         if (fills(u->p, k)) continue;
         uint32_t size = u->p->workgroup[axis_of(u->p, k)];
         vy_dim full = vy_dim_binary(u->b, '+', extent, vy_dim_const(u->b, size - 1));
         full = vy_dim_binary(u->b, '/', full, vy_dim_const(u->b, size));
-        p->overs.data[k].extent = vy_dim_binary(u->b, '*', full, vy_dim_const(u->b, size));
+        p->overs.data[k + spare].extent = vy_dim_binary(u->b, '*', full, vy_dim_const(u->b, size));
         vy_value n = vy_dim_number(u->b, extent);
         inside = vy_and(u->b, inside, vy_lt(u->b, i, n));
         u->nearest[k] = vy_min(u->b, i, vy_sub(u->b, n, vy_int(u->b, VY_U32, 1))).id;
@@ -250,7 +305,7 @@ static bool begin(unpad *u)
 
 bool vy_has_padding(const vy_program *p)
 {
-    if (p->overs.count > AXES) return true;
+    if (p->overs.count > AXES || spare_axes(p)) return true;
     bool any = false;
     for (uint32_t k = 0; k < p->overs.count; k++) any |= !fills(p, k);
     return any;

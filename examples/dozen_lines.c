@@ -5,120 +5,85 @@
 //   dozen_lines examples/gmm.vyre m=2 gamma=0.7 alpha=0.5,0.5 x=…    every `in` buffer, and scalars
 //                                                                    that are no whole dimension
 // Prints the gradient of all float outputs (cotangents 1) with respect to all float inputs.
-// `differentiate` and `compute` are the point; the rest is reading and printing.
-#include "autodiff/grad.h"
-#include "ir/vyre.h"
-#include "spirv/spirv.h"
-#include "vkrt/vkrt.h"
+// `gradient` is the point; the rest is reading and printing.
+#include "session/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool show(const vy_diag *d, const char *file, const char *text, size_t size)
+static bool give(vys_task *t, const char *argument, vy_diag *d);
+static bool print_results(vys_task *t, vy_diag *d);
+
+// All there is to do.  The first error stays in *d, and what follows it does nothing.
+static bool gradient(vys_session *s, const char *file, const char *text, size_t size,
+                     char **arguments, int count, vy_diag *d)
 {
-    char message[2000];
-    vy_diag_format(d, file, text, size, false, message, sizeof message);
-    fprintf(stderr, "%s", message);
+    vys_task *t;
+    bool ok = vys_task_parse(s, text, size, file, &(vys_settings){.order = 1}, &t, d);
+    for (int i = 0; ok && i < count; i++) ok = give(t, arguments[i], d);
+    ok = ok && vys_run(t, d) && print_results(t, d);
+    vys_task_free(t);
+    return ok;
+}
+
+static bool complain(vy_diag *d, const char *format, const char *name)
+{
+    *d = (vy_diag){.severity = VY_ERROR, .code = "E0807"};
+    snprintf(d->text, sizeof d->text, format, name);
     return false;
 }
 
-// Parse, differentiate, optimise, compile.  NULL after a message.
-static vy_compiled *differentiate(const char *file, const char *text, size_t size,
-                                  vy_features features)
-{
-    vy_diag d = {0};
-    vy_compiled *compiled = NULL;
-    vy_module *module = vy_parse(text, size, file);
-    if (!module) return NULL;
-    vy_module *gradient = NULL;
-    if (vy_module_ok(module))
-        gradient = vy_grad(module, &(vy_grad_options){0}, &d);
-    else
-        d = *vy_module_diag(module);
-    if (gradient && vy_optimize(gradient, &(vy_opt_options){.level = 2}))
-        compiled =
-            vy_compile_result(gradient, &(vy_spirv_options){.enabled = features, .validate = true},
-                              &d);
-    if (!compiled) show(&d, file, text, size);
-    vy_module_free(gradient);
-    vy_module_free(module);
-    return compiled;
-}
-
 // Numbers separated by commas, stored as `type`; the caller frees them.  NULL if they are none.
-static void *numbers(const char *list, const char *type, uint64_t *count)
+static void *numbers(const char *list, vy_type type, uint64_t *count)
 {
-    double *values = malloc((strlen(list) + 1) * sizeof *values);
-    float *floats = (float *)values; // wide enough for either
-    char *end;
+    char *values = malloc((strlen(list) + 1) * sizeof(double)), *end;
     *count = 0;
     for (const char *at = list; values; at = end + 1) {
-        double v = strtod(at, &end);
+        const vy_scalar v = {.f = strtod(at, &end)};
         if (end == at || (*end && *end != ',')) return free(values), NULL;
-        if (strcmp(type, "f32") == 0)
-            floats[*count] = (float)v;
-        else
-            values[*count] = v;
-        ++*count;
+        vy_scalar_write(type, v, values + (*count)++ * vy_type_size(type));
         if (!*end) break;
     }
     return values;
 }
 
-// One NAME=VALUE: contents of a buffer, or a scalar.
-static bool give(vkrt_plan *plan, const char *argument, vkrt_error *e)
+// One NAME=VALUE: contents of a buffer, whose shape follows from its declaration, or a scalar.
+static bool give(vys_task *t, const char *argument, vy_diag *d)
 {
     char name[64];
     const char *equals = strchr(argument, '=');
     const size_t n = equals ? (size_t)(equals - argument) : sizeof name;
-    uint32_t index;
+    vys_parameter p = {0};
     uint64_t count;
-    if (n >= sizeof name) {
-        snprintf(e->text, sizeof e->text, "%.200s: NAME=VALUE is expected", argument);
-        return false;
-    }
+    if (n >= sizeof name) return complain(d, "%.200s: NAME=VALUE is expected", argument);
     memcpy(name, argument, n);
     name[n] = 0;
-    if (!vkrt_plan_find_buffer(plan, name, &index))
-        return vkrt_plan_set_float(plan, name, strtod(equals + 1, NULL), e) == VKRT_OK;
-    const char *type = vkrt_plan_buffer(plan, index).type;
-    void *data = *type == 'f' && strcmp(type, "f16") ? numbers(equals + 1, type, &count) : NULL;
-    if (!data) snprintf(e->text, sizeof e->text, "%s: f32 or f64 numbers are expected", name);
-    bool ok = data && vkrt_plan_set_flat(plan, name, count, data, e) == VKRT_OK;
+    for (uint32_t i = 0; vys_task_parameter(t, i, &p) && strcmp(p.name, name) != 0; i++) {}
+    if (!p.name || p.role == VYS_ROLE_SCALAR)
+        return vys_set_float(t, name, strtod(equals + 1, NULL), d);
+    void *data = vy_type_is_float(p.type) ? numbers(equals + 1, p.type, &count) : NULL;
+    const bool ok = data ? vys_set_flat(t, name, p.type, count, data, d)
+                         : complain(d, "%s: floating-point numbers are expected", name);
     free(data);
     return ok;
 }
 
-static bool print_result(vkrt_plan *plan, vkrt_buffer_info b, vkrt_error *e)
+static bool print_results(vys_task *t, vy_diag *d)
 {
-    void *data = malloc(b.bytes + 1);
-    bool ok = data && vkrt_plan_read(plan, b.name, data, b.bytes, e) == VKRT_OK;
-    if (ok) printf("%s =", b.name);
-    for (uint64_t i = 0; ok && i < b.count; i++) {
-        if (strcmp(b.type, "f32") == 0)
-            printf(" %.9g", (double)((float *)data)[i]);
-        else
-            printf(" %.17g", ((double *)data)[i]);
-    }
-    if (ok) printf("\n");
-    free(data);
-    return ok;
-}
-
-// Upload, run, read back.
-static bool compute(vkrt_device *device, const vy_plan *what, char **arguments, int count,
-                    vkrt_error *e)
-{
-    vkrt_plan *plan;
-    if (vkrt_plan_create(device, what, NULL, &plan, e)) return false;
+    vys_parameter p;
     bool ok = true;
-    for (int i = 0; ok && i < count; i++) ok = give(plan, arguments[i], e);
-    ok = ok && vkrt_plan_run(plan, e) == VKRT_OK;
-    for (uint32_t i = 0; ok && i < what->buffer_count; i++)
-        if (what->buffers[i].role == VY_ROLE_OUT)
-            ok = print_result(plan, vkrt_plan_buffer(plan, i), e);
-    vkrt_plan_destroy(plan);
+    for (uint32_t i = 0; ok && vys_task_parameter(t, i, &p); i++) {
+        if (p.role != VYS_ROLE_GRADIENT) continue;
+        const uint64_t size = vy_type_size(p.type);
+        char *data = malloc(p.count * size + 1);
+        ok = data && vys_read(t, p.name, p.type, data, p.count * size, d);
+        if (ok) printf("%s =", p.name);
+        for (uint64_t k = 0; ok && k < p.count; k++)
+            printf(" %.*g", p.type == VY_F64 ? 17 : 9, vy_scalar_read(p.type, data + k * size).f);
+        if (ok) printf("\n");
+        free(data);
+    }
     return ok;
 }
 
@@ -140,29 +105,26 @@ static char *read_file(const char *path, size_t *size)
 int main(int argc, char **argv)
 {
     size_t size = 0;
-    char *text = argc > 1 ? read_file(argv[1], &size) : NULL;
+    char *text = argc > 1 ? read_file(argv[1], &size) : NULL, message[2000];
     if (!text) {
         fprintf(stderr,
                 argc > 1 ? "cannot read %s\n" : "usage: %s FILE.vyre NAME=VALUE[,VALUE] …\n",
                 argv[argc > 1]);
         return 1;
     }
-    vkrt_error e = {0};
-    vkrt_instance *instance = NULL;
-    vkrt_device *device = NULL;
-    vy_compiled *gradient = NULL;
-    bool ok = vkrt_instance_create(NULL, &instance, &e) == VKRT_OK &&
-              vkrt_device_create(instance, NULL, &device, &e) == VKRT_OK;
-    if (ok) gradient = differentiate(argv[1], text, size, vkrt_device_features(device));
-    if (gradient) ok = compute(device, gradient->plans, argv + 2, argc - 2, &e);
-    if (!ok) fprintf(stderr, "%s\n%s%s\n", e.text, *e.fix ? "fix: " : "", e.fix);
+    vy_diag d = {0};
+    vys_session *s;
+    const bool ok =
+        vys_open(NULL, &s, &d) && gradient(s, argv[1], text, size, argv + 2, argc - 2, &d);
+    if (!ok) {
+        vy_diag_format(&d, argv[1], text, size, false, message, sizeof message);
+        fprintf(stderr, "%s", message);
+    }
     // With VYRE_VALIDATION=1 the validation layers watch; they should have nothing to say.
-    uint32_t messages = instance ? vkrt_instance_message_count(instance) : 0;
-    for (uint32_t i = 0; i < messages && vkrt_instance_message(instance, i); i++)
-        fprintf(stderr, "%s\n", vkrt_instance_message(instance, i));
-    vkrt_device_destroy(device);
-    vkrt_instance_destroy(instance);
-    vy_compiled_free(gradient);
+    const bool silent = !s || !vys_session_message(s, 0);
+    for (uint32_t i = 0; s && vys_session_message(s, i); i++)
+        fprintf(stderr, "%s\n", vys_session_message(s, i));
+    vys_close(s);
     free(text);
-    return !(ok && gradient && !messages);
+    return !(ok && silent);
 }

@@ -65,10 +65,14 @@ enum {
     VY_SPELL_WORDS = 16, // keywords
     VY_SPELL_TYPES = 32,
     VY_SPELL_ATTRIBUTES = 64,
+    VY_SPELL_CONSTANTS = 128, // of the module, before names are declared
 };
 // "did you mean `x`?", living as long as the front end, or `otherwise` where nothing is near.
 const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned kinds,
                             const char *otherwise);
+
+// define.c: replaces values of constants; false after an error
+bool vy_define_constants(vy_front *f, const vy_define *defines, uint32_t count);
 
 // number.c: text ↔ floats, whatever the locale
 double vy_number_parse(vy_type type, const char *text, size_t n); // rounded to type once

@@ -268,12 +268,20 @@ static bool keep_source(vy_module *m, const char *text, size_t size, const char 
 
 vy_module *vy_parse(const char *text, size_t size, const char *file)
 {
+    return vy_parse_with(text, size, file, NULL, 0);
+}
+
+vy_module *vy_parse_with(const char *text, size_t size, const char *file, const vy_define *defines,
+                         uint32_t count)
+{
     const uint64_t before = vy_memory_failures();
     vy_module *m = vy_module_new();
     if (!m || !keep_source(m, text, size, file)) return m;
     vy_front f;
     vy_front_init(&f, m, m->source, size);
-    if (vy_parse_text(&f) && vy_sema(&f) && vy_lower_module(&f)) vy_module_check(m);
+    if (vy_parse_text(&f) && vy_define_constants(&f, defines, count) && vy_sema(&f) &&
+        vy_lower_module(&f))
+        vy_module_check(m);
     vy_front_free(&f);
     vy_module_memory(m, before);
     return m;

@@ -90,6 +90,8 @@ const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned ki
     spelling s = of_word(word, n);
     const char *text;
     try_visible(f, &s, kinds);
+    for (const vy_decl *d = kinds & VY_SPELL_CONSTANTS ? f->consts : NULL; d; d = d->next)
+        try_word(&s, d->name->text);
     if (kinds & VY_SPELL_FUNCTIONS)
         for (uint32_t i = 0; (text = vy_builtin_function_name(i)); i++) try_word(&s, text);
     if (kinds & VY_SPELL_VALUES)

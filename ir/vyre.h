@@ -121,6 +121,15 @@ VY_API bool vy_module_ok(const vy_module *m); // no error so far
 // vy_module_ok.  A module that came back fine has been checked (vy_module_check).
 VY_API vy_module *vy_parse(const char *text, size_t size, const char *file);
 
+// The same with values for constants of the text, in place of those that stand there: `value` is a number
+// as the text would have it, `true` or `false`.  A name that is no constant of the text, a value that does
+// not fit its type, or a name given twice is an error of the module.
+typedef struct vy_define {
+    const char *name, *value;
+} vy_define;
+VY_API vy_module *vy_parse_with(const char *text, size_t size, const char *file,
+                                const vy_define *defines, uint32_t count);
+
 // The file name and text a module was parsed from ("" and NULL otherwise).
 VY_API const char *vy_module_file(const vy_module *m);
 VY_API const char *vy_module_source(const vy_module *m, size_t *size);

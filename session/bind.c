@@ -40,7 +40,8 @@ bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_word
 
 void vys_binding_free(vys_binding *b)
 {
-    for (uint32_t i = 0; i < b->buffer_count; i++) vys_array_free(&b->buffers[i].value);
+    for (uint32_t i = 0; i < b->buffer_count; i++)
+        if (!b->buffers[i].borrowed) vys_array_free(&b->buffers[i].value);
     free(b->buffers);
     free(b->scalars);
     free(b->values);

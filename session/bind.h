@@ -30,6 +30,7 @@ typedef struct vys_bound {
     vys_shape_state state;
     uint64_t flat; // VYS_SHAPE_FLAT
     vys_array value;
+    bool borrowed; // value.data is the caller's: not allocated, filled or freed
 } vys_bound;
 
 typedef struct vys_bound_scalar {
@@ -103,7 +104,9 @@ typedef vy_scalar (*vys_choose)(void *user, const vys_binding *b, uint32_t scala
 VYS_API bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d);
 // Whether every buffer that needs contents has `given` (E0805).
 VYS_API bool vys_binding_given(const vys_binding *b, vy_diag *d);
-// Infers scalars and shapes, allocates, fills.
+// Infers scalars and all shapes.
+VYS_API bool vys_binding_settle(vys_binding *b, vy_diag *d);
+// The same; then allocates and fills.
 VYS_API bool vys_binding_fill(vys_binding *b, vy_diag *d);
 
 // The first step of vys_binding_fill.
@@ -114,6 +117,8 @@ VYS_API bool vys_binding_infer_some(vys_binding *b, vy_diag *d);
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents from what `seed` says is their `given` (NULL: ones).
 typedef void *(*vys_seed)(void *user, const char *buffer);
+// Its first half: scalars, groups and shapes.
+VYS_API void vys_binding_follow(vys_binding *b, const vys_binding *forward);
 VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed,
                                 void *user, vy_diag *d);
 // Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB), once

@@ -64,8 +64,7 @@ static bool copy_contents(vys_binding *b, const vys_binding *forward, vy_diag *d
     return true;
 }
 
-bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed, void *user,
-                        vy_diag *d)
+void vys_binding_follow(vys_binding *b, const vys_binding *forward)
 {
     take_scalars(b, forward);
     memcpy(b->groups, forward->groups, sizeof b->groups);
@@ -73,7 +72,16 @@ bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed see
         vys_bound *buf = &b->buffers[i];
         const vys_bound *same = vys_binding_find(forward, buf->info.name);
         take_from(buf, same ? same : vys_binding_base(forward, buf->info.name));
-        if (same || buf->info.cls == VY_OUT) continue;
+    }
+}
+
+bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed, void *user,
+                        vy_diag *d)
+{
+    vys_binding_follow(b, forward);
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        vys_bound *buf = &b->buffers[i];
+        if (vys_binding_find(forward, buf->info.name) || buf->info.cls == VY_OUT) continue;
         buf->given = seed ? seed(user, buf->info.name) : NULL;
         buf->ones = !buf->given;
     }

@@ -53,6 +53,16 @@ static bool set_scalars(vys_runner *r, vy_diag *d)
     return true;
 }
 
+bool vys_runner_rescale(vys_runner *r, vy_diag *d)
+{
+    vkrt_error e = {0};
+    uint32_t groups[3];
+    if (!r->plan) return true;
+    if (vys_binding_has_groups(r->data, groups) && vkrt_plan_set_groups(r->plan, groups, &e))
+        return device_fail(r, &e, d);
+    return set_scalars(r, d);
+}
+
 static void tell(const vys_work *w, const char *line)
 {
     if (w->settings.tell) w->settings.tell(w->settings.user, line);
@@ -95,10 +105,7 @@ static bool prepare_device(vys_runner *r, const vys_work *w, vy_diag *d)
     const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit};
     if (vkrt_plan_create(w->device, r->steps, &desc, &r->plan, &e)) return device_fail(r, &e, d);
     tell_caches(r, w);
-    uint32_t groups[3];
-    if (vys_binding_has_groups(r->data, groups) && vkrt_plan_set_groups(r->plan, groups, &e))
-        return device_fail(r, &e, d);
-    return set_scalars(r, d);
+    return vys_runner_rescale(r, d);
 }
 
 static bool run_device(vys_runner *r, double *ms, vy_diag *d)
@@ -179,20 +186,24 @@ bool vys_runner_prepare_steps(vys_runner *r, const vys_work *w, vys_binding *b,
     return ok;
 }
 
+bool vys_runner_upload_one(vys_runner *r, const vys_bound *b, vy_diag *d)
+{
+    const vys_array *a = &b->value;
+    uint32_t index;
+    vkrt_error e = {0};
+    if (!r->plan || !vkrt_plan_find_buffer(r->plan, b->info.name, &index))
+        return true; // the interpreter, or nothing uses it
+    const bool bad =
+        b->info.cls == VY_OUT
+            ? vkrt_plan_set_shape(r->plan, b->info.name, a->rank, a->shape, &e)
+            : vkrt_plan_set_buffer(r->plan, b->info.name, a->rank, a->shape, a->data, &e);
+    return !bad || device_fail(r, &e, d);
+}
+
 bool vys_runner_upload(vys_runner *r, vy_diag *d)
 {
-    for (uint32_t i = 0; r->plan && i < r->data->buffer_count; i++) {
-        const vys_bound *b = &r->data->buffers[i];
-        const vys_array *a = &b->value;
-        uint32_t index;
-        vkrt_error e = {0};
-        if (!vkrt_plan_find_buffer(r->plan, b->info.name, &index)) continue; // nothing uses it
-        const bool bad =
-            b->info.cls == VY_OUT
-                ? vkrt_plan_set_shape(r->plan, b->info.name, a->rank, a->shape, &e)
-                : vkrt_plan_set_buffer(r->plan, b->info.name, a->rank, a->shape, a->data, &e);
-        if (bad) return device_fail(r, &e, d);
-    }
+    for (uint32_t i = 0; i < r->data->buffer_count; i++)
+        if (!vys_runner_upload_one(r, &r->data->buffers[i], d)) return false;
     return true;
 }
 
@@ -204,16 +215,22 @@ bool vys_runner_run(vys_runner *r, const vys_work *w, double *ms, vy_diag *d)
     return ok;
 }
 
+bool vys_runner_read_one(const vys_runner *r, const vys_bound *b, void *data, vy_diag *d)
+{
+    const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
+    uint32_t index;
+    vkrt_error e = {0};
+    if (r->plan && vkrt_plan_find_buffer(r->plan, b->info.name, &index))
+        return !vkrt_plan_read(r->plan, b->info.name, data, bytes, &e) || device_fail(r, &e, d);
+    if (bytes && data != b->value.data) memcpy(data, b->value.data, bytes);
+    return true;
+}
+
 bool vys_runner_read(vys_runner *r, vy_diag *d)
 {
-    for (uint32_t i = 0; r->plan && i < r->data->buffer_count; i++) {
-        vys_bound *b = &r->data->buffers[i];
-        uint32_t index;
-        vkrt_error e = {0};
-        if (b->info.cls == VY_IN || !vkrt_plan_find_buffer(r->plan, b->info.name, &index)) continue;
-        const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
-        if (vkrt_plan_read(r->plan, b->info.name, b->value.data, bytes, &e))
-            return device_fail(r, &e, d);
+    for (uint32_t i = 0; i < r->data->buffer_count; i++) {
+        const vys_bound *b = &r->data->buffers[i];
+        if (b->info.cls != VY_IN && !vys_runner_read_one(r, b, b->value.data, d)) return false;
     }
     return true;
 }

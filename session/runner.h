@@ -30,10 +30,15 @@ VYS_API bool vys_runner_prepare_steps(vys_runner *r, const vys_work *w, vys_bind
                                       const vy_plan *steps, vy_diag *d);
 // Gives the engine the contents of the binding's buffers.
 VYS_API bool vys_runner_upload(vys_runner *r, vy_diag *d);
+VYS_API bool vys_runner_upload_one(vys_runner *r, const vys_bound *b, vy_diag *d);
+// Gives it the scalars and numbers of workgroups of the binding again.
+VYS_API bool vys_runner_rescale(vys_runner *r, vy_diag *d);
 // Runs once; *ms: time on the device, or in the interpreter.
 VYS_API bool vys_runner_run(vys_runner *r, const vys_work *w, double *ms, vy_diag *d);
 // Fetches `out` and `inout` buffers into the binding.
 VYS_API bool vys_runner_read(vys_runner *r, vy_diag *d);
+// One of them, to `data`, which has its size.
+VYS_API bool vys_runner_read_one(const vys_runner *r, const vys_bound *b, void *data, vy_diag *d);
 VYS_API void vys_runner_free(vys_runner *r);
 
 #ifdef __cplusplus

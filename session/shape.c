@@ -232,6 +232,7 @@ static bool settle(vys_binding *b, vys_bound *buf, vy_diag *d)
                                    memcmp(want, buf->value.shape, buf->info.rank * sizeof *want);
     if (differs) return wrong_shape(b, buf, want, d);
     memcpy(buf->value.shape, want, sizeof want);
+    buf->value.count = count;
     buf->state = VYS_SHAPE_FULL;
     return true;
 }
@@ -239,7 +240,6 @@ static bool settle(vys_binding *b, vys_bound *buf, vy_diag *d)
 static bool allocate(const vys_binding *b, vys_bound *buf, vy_diag *d)
 {
     const bool wide = b->f64 && vy_type_is_float(buf->info.type);
-    buf->value.rank = buf->info.rank;
     return vys_array_alloc(&buf->value, buf->info.name, wide ? VY_F64 : buf->info.type, d);
 }
 
@@ -251,18 +251,30 @@ static void fill_ones(const vys_array *a)
         vy_scalar_write(a->type, one, (char *)a->data + i * size);
 }
 
-bool vys_binding_fill(vys_binding *b, vy_diag *d)
+bool vys_binding_settle(vys_binding *b, vy_diag *d)
 {
     if (!vys_binding_infer(b, d)) return false;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
-        if (!settle(b, buf, d) || !allocate(b, buf, d)) return false;
-        // of an output only the shape can be given
-        if (buf->info.cls != VY_OUT && buf->given && !b->fill(buf, d)) return false;
-        if (buf->info.cls != VY_OUT && !buf->given && buf->ones) fill_ones(&buf->value);
+        if (!settle(b, buf, d)) return false;
+        buf->value.rank = buf->info.rank;
         const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
         if (buf->info.rank == 1) b->lengths[id] = (int64_t)buf->value.shape[0];
     }
     refresh(b); // dimensions that are as long as a parameter
+    return true;
+}
+
+bool vys_binding_fill(vys_binding *b, vy_diag *d)
+{
+    if (!vys_binding_settle(b, d)) return false;
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        vys_bound *buf = &b->buffers[i];
+        const bool in = buf->info.cls != VY_OUT; // of an output only the shape can be given
+        if (buf->borrowed) continue;
+        if (!allocate(b, buf, d)) return false;
+        if (in && buf->given && !b->fill(buf, d)) return false;
+        if (in && !buf->given && buf->ones) fill_ones(&buf->value);
+    }
     return true;
 }

@@ -12,7 +12,6 @@ vys_facts vys_facts_of(const vkrt_device *device)
     const vkrt_device_info *info = vkrt_device_get_info(device);
     return (vys_facts){.known = true,
                        .cpu = strcmp(info->type, "CPU") == 0,
-                       .loops_lose_values = info->loops_lose_values,
                        .loop_turn_limit = info->loop_turn_limit,
                        .subgroup_size = info->subgroup_size,
                        .features = vkrt_device_features(device)};
@@ -25,8 +24,7 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .fast_math = s->fast_math,
                               .unchecked = s->unchecked,
                               .validate = !s->no_validate,
-                              .enabled = s->enabled | facts->features,
-                              .test_first = facts->loops_lose_values};
+                              .enabled = s->enabled | facts->features};
 }
 
 void vys_step(const vys_settings *s, const char *what)

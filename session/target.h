@@ -18,9 +18,8 @@ extern "C" {
 // What the compiler must know of the device that will run its result.  All zero: nothing is known, or the
 // interpreter.  Fill it by hand for an engine without vkrt.
 typedef struct vys_facts {
-    bool known;             // there is a device
-    bool cpu;               // whose invocations are lanes of a processor
-    bool loops_lose_values; // see vkrt.h
+    bool known; // there is a device
+    bool cpu;   // whose invocations are lanes of a processor
     uint32_t loop_turn_limit;
     uint32_t subgroup_size;
     vy_features features; // enabled
@@ -44,6 +43,7 @@ typedef enum vys_keep { // what a derivative keeps of the forward run
 
 // What is asked of the compiler and of the run.  All zero: safe defaults.
 typedef struct vys_settings {
+    const char *program; // of a task (session.h); NULL: the only one, else the last pipeline
     // --- derivative
     const char *const *of; // outputs and inputs, as in vy_grad_options
     uint32_t of_count;
@@ -65,9 +65,10 @@ typedef struct vys_settings {
     const char *dump_after; // as in vy_opt_options
     void (*dump)(void *user, const char *pass, const char *text);
     // --- run
-    bool interpreter;       // run in the reference interpreter
-    bool f64;               // … with all floats in double
-    bool report;            // … looking for races, accesses out of range, reads before writes
+    bool keep_state;  // of a task: `inout` buffers that are not set again go on from the last run
+    bool interpreter; // run in the reference interpreter; of a task its session says it
+    bool f64;         // … with all floats in double
+    bool report;      // … looking for races, accesses out of range, reads before writes
     uint32_t subgroup_size; // … 0: 32
     uint64_t shuffle_seed;  // … 0: in order
     // --- talk.  `step`: what takes its time now ("compiling"); NULL: nothing any more.  `tell`: details,

@@ -33,15 +33,15 @@ typedef struct vy_facts {
     vy_mem_facts *buffers; // by buffer id
     bool *leaf_used;       // by leaf index
     uint32_t *partner;     // IF → ELSE → ENDIF, others 0
-    uint32_t *last_use;    // by instruction: the last one that uses it, or 0
     uint32_t *arrays;      // by instruction: accesses to local and shared arrays up to it
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
-    bool barrier, subgroup;
+    bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
+    bool barrier, subgroup, loop;
 } vy_facts;
 // False with m->diag filled (an atomic that cannot be had) or m->oom.
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
-bool vy_uniform_make(const vy_program *p, vy_facts *f); // uniform.c; false: memory
+bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
 
 // ----------------------------------------------------------------------------------- describe.c
 // The kernel's description, as it grows.  Everything is in the result's arena.
@@ -127,13 +127,16 @@ typedef struct vy_frame {   // an open construct
     uint32_t cond;          // IF: id of the condition
     uint32_t merge, other;  // labels: merge; else or continue.  merge 0: an IF without blocks
     uint32_t header;        // label of the block that branches (IF) or of the loop header
-    uint32_t first_end;     // block where the first arm ended, or where the loop's test leaves
+    uint32_t first_end;     // block where the first arm ended, or before a loop's guard or body
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
+    uint32_t go, go_phi;    // loops: false in the turn that leaves, and the place of its phi; or 0
+    // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or 0
+    uint32_t skip;
+    uint32_t count; // of a LOOP: iterations, where they are counted
     // LOOP: the phi that counts, its place, type and, if known early, its next value
-    uint32_t count, skip; // of a LOOP: iterations where they are counted, label behind its guard
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
-    bool test_first;       // LOOP: see emit_control.c
+    bool test_first;       // loops: see emit_control.c
     const uint32_t *inits; // loops, while they begin
 } vy_frame;
 VY_VEC_TYPE(vy_frame_vec, vy_frame);

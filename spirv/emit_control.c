@@ -3,24 +3,34 @@
 //
 //   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the
 //                            merge block.  Empty arms have no block; two empty arms become selects.
-//   LOOP, step 1             if from < to: header: i = phi(from, i+1) … i+1 < to ?   never wraps: i+1 ≤ to
-//     reversed               if from < to: header: j = phi(to, i); i = j − 1 … i > from ?
+//   LOOP, step 1             header: i = phi(from, i+1) … i < to ?   never wraps: i+1 ≤ to
+//     reversed               header: j = phi(to, i) … j > from ?  i = j − 1
 //     other constant step    the same, where `to` is a constant so small that i + step cannot wrap
 //   LOOP, other steps        counts t = 0 … n with n = ⌈(to − from)/step⌉ computed before the loop:
 //                            i + step may wrap past the end, t does not
 //   WHILE                    header, condition region, TEST leaves
 //
-// Counted loops are tested at the end and guarded as a whole, unless they surely run: where lanes that
-// have left wait for the others (all of them on lavapipe), a test at the top would take all through the
-// body once more.  Then results are phis of the initial values and the next values.
+// **Loops that lanes may leave at different turns have one form**, because a driver may go on computing
+// values for lanes that have left, with loads that give zero (Mesa's llvmpipe before 25; SwiftShader): only
+// what a phi made is theirs still, and a value that the driver moves or shares may lose its phi.
 //
-// lavapipe (22.3) goes on computing values for lanes that have left, with loads that give zero, unless the
-// value shares a register with a phi of the header.  It does not where nothing in the loop reads the phi, or
-// where that is still read once the next value is there.  Loops with such a result are tested first.
+//       header:  carries, counter, go = phi(…)       the only way out is here, and it is decided by
+//                if !(go && counter < to) → merge    phis of the header and what is computed from them:
+//                body                                whoever leaves finds them as he left them
+//                → continue → header
+//       merge:   results are the carries
 //
-// Loops continue in a block of their own, which steps and tests; of a WHILE with EXIT, results are phis
-// of the carries (left by the test) and the next values (left by keep).  Phis of a header name
-// values that do not exist yet, so their words are patched at the end of the loop.
+// Nothing of the body dominates the merge block, so nothing of it can be used behind the loop, by us or by
+// an optimiser, but through these phis.  `break` is a carried value, go, and so is the condition of a WHILE
+// that reads memory or holds a construct (its region then belongs to the body, under the phi of its last
+// answer; one more turn finds it false).  The continue block is empty, so that drivers need not invent a place
+// for it.  This is what every GLSL compiler writes.
+//
+// **Loops that all lanes leave together** (bounds and exits alike, uniform.c) are tested at the end and
+// guarded as a whole, unless they surely run: where lanes wait for each other a test at the top takes all
+// through the body once more.  Results are then phis of the initial values and the next values.
+//
+// Phis of a header name values that do not exist yet, so their words are patched at the end of the loop.
 #include "spirv/emit.h"
 
 #include <string.h>
@@ -231,31 +241,6 @@ static bool surely_runs(vy_fn *f, uint32_t i)
     return vy_type_is_signed((vy_type)inst(f, i)->type) ? from->i < to->i : from->u < to->u;
 }
 
-// The same number for all invocations?
-static bool is_alike(const vy_fn *f, uint32_t id)
-{
-    if (!VY_IS_LEAF(id)) return false;
-    vy_leaf_kind kind = (vy_leaf_kind)f->p->leaves.data[VY_LEAF_INDEX(id)].kind;
-    return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR || kind == VY_LEAF_LEN;
-}
-
-// May a result be lost that lanes take with them when they leave, some before others?
-static bool is_fragile(vy_fn *f, uint32_t i)
-{
-    const uint32_t *last = f->facts->last_use;
-    const vy_inst *loop = inst(f, i);
-    bool leaves = loop->flags & VY_FLAG_EXIT;
-    bool alike = !leaves && is_alike(f, vy_arg(f->p, i, 0)) && is_alike(f, vy_arg(f->p, i, 1)) &&
-                 is_alike(f, vy_arg(f->p, i, 2));
-    uint32_t end = f->facts->partner[i];
-    for (uint32_t k = 0; !alike && k + 3 < loop->nargs; k++) {
-        uint32_t carry = i + 1 + k, next = vy_arg(f->p, end, k + leaves);
-        bool inside = !VY_IS_LEAF(next) && next > i && inst(f, next)->op != VY_OP_CARRY;
-        if (inside && last[end + 1 + k] && (!last[carry] || last[carry] > next)) return true;
-    }
-    return false;
-}
-
 // Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is indexed by the counter,
 // and writes so many turns out in front of the loop (nir_opt_loop_unroll, "partial unroll").  In Mesa 22.3 turns
 // of a loop that is tested at its end get other values then; tested first it is right.
@@ -264,6 +249,33 @@ static bool is_guessed(vy_fn *f, uint32_t i)
     bool known = !(inst(f, i)->flags & VY_FLAG_EXIT);
     for (uint32_t k = 0; k < 3; k++) known = known && vy_id_const(f->p, vy_arg(f->p, i, k));
     return !known && f->facts->arrays[f->facts->partner[i]] > f->facts->arrays[i];
+}
+
+// Do all lanes that run this loop leave it in the same turn?
+static bool leave_together(const vy_fn *f, uint32_t i) { return f->facts->alike[i]; }
+
+// go = phi(true, …), where something but the counter may end the loop.
+static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
+{
+    frame->go = vy_spv_id(f->m);
+    frame->go_phi =
+        header_phi(f, vy_bool_type(f), frame->go, vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1}),
+                   before, frame->other);
+}
+
+// The only exit of a loop tested first; goes on in the body.
+static void leave_at_header(vy_fn *f, vy_frame *frame, uint32_t condition)
+{
+    uint32_t body = vy_spv_id(f->m);
+    vy_branch_if(f, vy_and_bool(f, frame->go, condition), body, frame->merge);
+    vy_label(f, body);
+}
+
+static void begin_test(vy_fn *f)
+{
+    uint32_t test = vy_spv_id(f->m);
+    vy_branch(f, test);
+    vy_label(f, test);
 }
 
 static bool begin_loop(vy_fn *f, uint32_t i)
@@ -276,10 +288,10 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     counted c = counted_loop(f, i);
     uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
     if (!reserve_inits(f, i, 3, &frame)) return false;
-    uint32_t before = f->block, body = vy_spv_id(m);
+    uint32_t before = f->block;
     frame.count = c.count;
     frame.first_end = before;
-    frame.test_first = m->options->test_first || is_fragile(f, i) || is_guessed(f, i);
+    frame.test_first = !leave_together(f, i) || is_guessed(f, i);
     if (frame.test_first || surely_runs(f, i)) {
         vy_branch(f, frame.header);
     } else {
@@ -294,19 +306,21 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     frame.counter_type = c.count ? c.unsigned_type : c.type;
     frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
     carry_phis(f, i, &frame, before, 3);
+    if (frame.test_first && inst(f, i)->flags & VY_FLAG_EXIT) go_phi(f, &frame, before);
     loop_merge(f, &frame);
-    if (frame.test_first) {
-        uint32_t test = vy_spv_id(m);
-        vy_branch(f, test);
-        vy_label(f, test);
-        frame.first_end = test;
-        vy_branch_if(f, loop_test(f, &c, phi), body, frame.merge);
-    } else {
-        vy_branch(f, body);
-    }
-    vy_label(f, body);
+    begin_test(f);
+    if (frame.test_first) leave_at_header(f, &frame, loop_test(f, &c, phi));
     f->ids[i] = loop_variable(f, &c, phi, &frame.counter_next);
     return push(f, frame);
+}
+
+// Is the condition of a WHILE computed from its carries alone?  Then lanes that have left find it as it was.
+static bool is_plain(vy_fn *f, uint32_t i)
+{
+    for (uint32_t k = i + 1; inst(f, k)->op != VY_OP_TEST; k++)
+        if (inst(f, k)->op != VY_OP_CARRY && vy_op_infos[inst(f, k)->op].effect != VY_PURE)
+            return false;
+    return true;
 }
 
 static bool begin_while(vy_fn *f, uint32_t i)
@@ -315,28 +329,37 @@ static bool begin_while(vy_fn *f, uint32_t i)
     vy_frame frame = {.opener = i,
                       .header = vy_spv_id(m),
                       .merge = vy_spv_id(m),
-                      .other = vy_spv_id(m)};
+                      .other = vy_spv_id(m),
+                      .test_first = true};
     if (!reserve_inits(f, i, 0, &frame)) return false;
-    uint32_t before = f->block, condition = vy_spv_id(m);
+    uint32_t before = f->block;
+    bool inside = !leave_together(f, i) && !is_plain(f, i);
     vy_branch(f, frame.header);
     vy_label(f, frame.header);
     carry_phis(f, i, &frame, before, 0);
+    if (inside || inst(f, i)->flags & VY_FLAG_EXIT) go_phi(f, &frame, before);
+    if (inside) frame.skip = vy_spv_id(m);
     loop_merge(f, &frame);
-    vy_branch(f, condition);
-    vy_label(f, condition);
+    begin_test(f);
+    if (inside) leave_at_header(f, &frame, 0);
     return push(f, frame);
 }
 
 static void loop_leave_test(vy_fn *f, uint32_t i)
 {
     vy_frame *frame = &f->frames.data[f->frames.count - 1];
-    uint32_t body = vy_spv_id(f->m);
+    uint32_t condition = vy_val(f, vy_arg(f->p, i, 0)), body;
+    if (!frame->skip) {
+        leave_at_header(f, frame, condition);
+        return;
+    }
     frame->first_end = f->block;
-    vy_branch_if(f, vy_val(f, vy_arg(f->p, i, 0)), body, frame->merge);
+    VY_PUT(f->m, &f->code, SpvOpSelectionMerge, frame->skip, SpvSelectionControlMaskNone);
+    vy_branch_if(f, condition, body = vy_spv_id(f->m), frame->skip);
     vy_label(f, body);
 }
 
-// Steps the counter of a LOOP; returns the condition to go on, 0 if it is tested elsewhere.
+// Steps the counter of a LOOP; returns the condition to go on.
 static uint32_t count_on(vy_fn *f, const vy_frame *frame)
 {
     counted c = counted_loop(f, frame->opener);
@@ -347,27 +370,72 @@ static uint32_t count_on(vy_fn *f, const vy_frame *frame)
     return frame->test_first ? 0 : loop_test(f, &c, next);
 }
 
+// A value for the next turn.  Behind the body of a WHILE whose condition
+// stands inside: where that was false carries stay as they are.
+static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint32_t next,
+                           uint32_t otherwise, uint32_t body_end)
+{
+    if (!body_end || next == otherwise) return next;
+    return VY_DO(f, SpvOpPhi, type, next, body_end, otherwise, frame->first_end);
+}
+
+static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
+{
+    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    uint32_t body_end = 0;
+    if (frame->counter) count_on(f, frame);
+    if (!frame->counter && frame->skip) {
+        body_end = f->block;
+        vy_branch(f, frame->skip);
+        vy_label(f, frame->skip);
+    }
+    for (uint32_t k = 0; k < frame->carries; k++) {
+        uint32_t carry = frame->opener + 1 + k;
+        uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, carry)->type);
+        uint32_t next = vy_val(f, vy_arg(f->p, i, k + leaves));
+        patch(f, frame->phis + k * PHI_WORDS,
+              next_value(f, frame, type, next, f->ids[carry], body_end));
+    }
+    if (!frame->go) return;
+    uint32_t yes = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1});
+    uint32_t no = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 0});
+    uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : yes;
+    patch(f, frame->go_phi, next_value(f, frame, vy_bool_type(f), keep, no, body_end));
+}
+
+static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
+{
+    next_turn(f, i, frame);
+    vy_branch(f, frame->other);
+    vy_label(f, frame->other);
+    vy_branch(f, frame->header);
+    vy_label(f, frame->merge);
+}
+
+// Tests behind the body.
+static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
+{
+    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    for (uint32_t k = 0; k < frame->carries; k++)
+        patch(f, frame->phis + k * PHI_WORDS, vy_val(f, vy_arg(f->p, i, k + leaves)));
+    uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : 0;
+    vy_branch(f, frame->other);
+    vy_label(f, frame->other);
+    vy_branch_if(f, vy_and_bool(f, keep, count_on(f, frame)), frame->header, frame->merge);
+    vy_label(f, frame->merge);
+    if (!frame->skip) return;
+    f->closed_end = frame->merge;
+    vy_branch(f, frame->skip);
+    vy_label(f, frame->skip);
+}
+
 static void end_loop(vy_fn *f, uint32_t i)
 {
     vy_frame frame = f->frames.data[--f->frames.count];
-    bool leaves = inst(f, frame.opener)->flags & VY_FLAG_EXIT;
-    for (uint32_t k = 0; k < frame.carries; k++)
-        patch(f, frame.phis + k * PHI_WORDS, vy_val(f, vy_arg(f->p, i, k + leaves)));
-    uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : 0;
-    vy_branch(f, frame.other);
-    vy_label(f, frame.other);
-    if (frame.counter) keep = vy_and_bool(f, keep, count_on(f, &frame));
-    if (keep)
-        vy_branch_if(f, keep, frame.header, frame.merge);
+    if (frame.test_first)
+        end_tested_first(f, i, &frame);
     else
-        vy_branch(f, frame.header);
-    vy_label(f, frame.merge);
-    f->closed_end = frame.other;
-    if (frame.skip) {
-        f->closed_end = frame.merge;
-        vy_branch(f, frame.skip);
-        vy_label(f, frame.skip);
-    }
+        end_guarded(f, i, &frame);
     f->closed = frame;
 }
 
@@ -375,14 +443,12 @@ static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 {
     const vy_frame *frame = &f->closed;
     bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
-    uint32_t otherwise = f->ids[frame->opener + 1 + k]; // the carry
+    if (frame->test_first) return f->ids[frame->opener + 1 + k]; // the carry
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
     uint32_t next = vy_val(f, vy_arg(f->p, end, k + leaves));
-    bool tested_last = frame->counter && !frame->test_first;
-    if (tested_last && !frame->skip) return next;
-    if (!tested_last && !leaves) return otherwise;
-    if (tested_last) otherwise = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
-    return VY_DO(f, SpvOpPhi, type, otherwise, frame->first_end, next, f->closed_end);
+    if (!frame->skip) return next;
+    uint32_t initial = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
+    return VY_DO(f, SpvOpPhi, type, initial, frame->first_end, next, f->closed_end);
 }
 
 static uint32_t result(vy_fn *f, uint32_t i)

@@ -13,13 +13,11 @@ static bool allocate(vy_facts *f, const vy_program *p)
     size_t buffers = p->buffers.count, insts = p->insts.count, leaves = p->leaves.count;
     f->buffers = vy_realloc(NULL, (buffers + 1) * sizeof *f->buffers);
     f->partner = vy_realloc(NULL, (insts + 1) * sizeof *f->partner);
-    f->last_use = vy_realloc(NULL, (insts + 1) * sizeof *f->last_use);
     f->arrays = vy_realloc(NULL, (insts + 1) * sizeof *f->arrays);
     f->leaf_used = vy_realloc(NULL, leaves + 1);
-    if (!f->buffers || !f->partner || !f->last_use || !f->arrays || !f->leaf_used) return false;
+    if (!f->buffers || !f->partner || !f->arrays || !f->leaf_used) return false;
     memset(f->buffers, 0, (buffers + 1) * sizeof *f->buffers);
     memset(f->partner, 0, (insts + 1) * sizeof *f->partner);
-    memset(f->last_use, 0, (insts + 1) * sizeof *f->last_use);
     memset(f->arrays, 0, (insts + 1) * sizeof *f->arrays);
     memset(f->leaf_used, 0, leaves + 1);
     return true;
@@ -52,10 +50,7 @@ static bool scan(vy_facts *f, const vy_program *p)
         vy_op op = (vy_op)in->op;
         const uint32_t *args = vy_args(p, i);
         for (uint32_t k = 0; k < in->nargs; k++)
-            if (VY_IS_LEAF(args[k]))
-                f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
-            else
-                f->last_use[args[k]] = i;
+            if (VY_IS_LEAF(args[k])) f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
         f->arrays[i] = f->arrays[i - 1];
         if (vy_op_is_memory(op)) {
             note_memory(f, p, in);
@@ -63,6 +58,7 @@ static bool scan(vy_facts *f, const vy_program *p)
         }
         if (op == VY_OP_BARRIER || vy_clears_shared(p, i)) f->barrier = true;
         if (vy_op_is_subgroup(op)) f->subgroup = true;
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE) f->loop = true;
         if (vy_op_opens(op)) ok = vy_vec_push(&open, i);
         if ((op == VY_OP_ELSE || vy_op_closes(op)) && open.count) {
             f->partner[open.data[open.count - 1]] = i;
@@ -136,18 +132,18 @@ bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
     for (uint32_t b = 1; b < p->buffers.count; b++)
         if (f->buffers[b].atomic && !choose_form(m, &p->buffers.data[b], &f->buffers[b]))
             return false;
-    if (p->overs.count && (f->barrier || f->subgroup) && !vy_uniform_make(p, f)) {
-        m->oom = true;
-        return false;
-    }
-    return true;
+    const bool padded = p->overs.count && (f->barrier || f->subgroup);
+    if (padded) f->uniform = vy_uniform_make(p, true);
+    if (f->loop) f->alike = vy_uniform_make(p, false);
+    if ((padded && !f->uniform) || (f->loop && !f->alike)) m->oom = true;
+    return !m->oom;
 }
 
 void vy_facts_free(vy_facts *f)
 {
     vy_free(f->buffers);
     vy_free(f->partner);
-    vy_free(f->last_use);
+    vy_free(f->alike);
     vy_free(f->arrays);
     vy_free(f->leaf_used);
     vy_free(f->uniform);

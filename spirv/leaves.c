@@ -143,11 +143,24 @@ static void clamp_over(vy_fn *f, uint32_t v)
     f->over_ids[v] = VY_EXT(f, GLSLstd450UMin, u32, f->over_ids[v], most);
 }
 
+// Axes of the workgroup that the domain lacks are one invocation wide: the others are padding.
+static uint32_t inside_spare_axes(vy_fn *f, uint32_t n)
+{
+    uint32_t inside = 0, zero = vy_spv_u32(f->m, 0);
+    for (uint32_t axis = n; axis < 3; axis++)
+        if (f->p->workgroup[axis] > 1)
+            inside = vy_and_bool(f, inside,
+                                 VY_DO(f, SpvOpIEqual, vy_bool_type(f),
+                                       input_value(f, VY_INPUT_LOCAL_ID, axis), zero));
+    return inside;
+}
+
 uint32_t vy_domain_check(vy_fn *f)
 {
-    uint32_t n = f->p->overs.count, inside = 0;
+    uint32_t n = f->p->overs.count;
     if (!n || f->m->oom) return 0;
     f->out = &f->prologue;
+    uint32_t inside = inside_spare_axes(f, n);
     f->over_ids[n - 1] = global_id(f, 0);
     if (n > 1) f->over_ids[n - 2] = global_id(f, 1);
     if (n == 3) f->over_ids[0] = global_id(f, 2);

@@ -49,9 +49,6 @@ typedef struct vy_spirv_options {
     vy_features enabled;
     // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
     uint32_t subgroup_size;
-    // Loops test before each turn, and what they give are values of their header.  For SwiftShader, which
-    // runs invocations in lock step and, of other values, keeps what the last one to leave had.
-    bool test_first;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
 } vy_spirv_options;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // uniform.c: which values are the same in every lane of a workgroup, padding lanes included.
 //
+// Two questions.  *alike*: the same in whatever a device runs together, which includes lanes that are no
+// invocations at all (a row of a workgroup that does not fill the device's vector) and whose loads give what
+// they like; so nothing loaded is alike.  It decides which loops all lanes leave together (emit_control.c).
+// *uniform* trusts loads:
+//
 // Where a program has barriers or subgroup operations, lanes outside the domain stay alive and
 // their loads give zero.  Taken literally that is a trap: in `for k in 0..count[0] { … barrier();
 // }` the padding lanes would read a count of zero and miss the barrier.  So a load of an `in`
@@ -55,7 +60,7 @@ static bool result(const vy_program *p, const vy_structure *s, const bool *u, ui
     return u[opener] && is_uniform(p, u, vy_arg(p, s->partner[opener], k));
 }
 
-static bool evaluate(const vy_program *p, const vy_structure *s, bool *u, uint32_t i)
+static bool evaluate(const vy_program *p, const vy_structure *s, bool *u, bool loads, uint32_t i)
 {
     const vy_inst *in = &p->insts.data[i];
     switch ((vy_op)in->op) {
@@ -73,23 +78,23 @@ static bool evaluate(const vy_program *p, const vy_structure *s, bool *u, uint32
     case VY_OP_CARRY: return carried(p, s, u, vy_arg(p, i, 0), in->aux);
     case VY_OP_RESULT: return result(p, s, u, i);
     case VY_OP_LOAD:
-        return p->buffers.data[in->aux].cls == VY_IN && args_uniform(p, u, i, in->nargs);
+        return loads && p->buffers.data[in->aux].cls == VY_IN && args_uniform(p, u, i, in->nargs);
     default: return vy_op_infos[in->op].effect == VY_PURE && args_uniform(p, u, i, in->nargs);
     }
 }
 
-bool vy_uniform_make(const vy_program *p, vy_facts *f)
+bool *vy_uniform_make(const vy_program *p, bool loads)
 {
     vy_structure s;
     uint32_t n = p->insts.count;
-    if (!vy_structure_make(p, &s)) return false;
-    bool *u = f->uniform = vy_realloc(NULL, n + 1), changed = true;
+    if (!vy_structure_make(p, &s)) return NULL;
+    bool *u = vy_realloc(NULL, n + 1), changed = true;
     if (u) memset(u, 1, n + 1);
     for (int pass = 0; u && changed; pass++) {
         changed = false;
         for (uint32_t i = 1; i < n; i++) {
             if (!u[i]) continue;
-            bool stays = evaluate(p, &s, u, i);
+            bool stays = evaluate(p, &s, u, loads, i);
             if (pass > MAX_PASSES && p->insts.data[i].op == VY_OP_CARRY) stays = false;
             if (stays) continue;
             u[i] = false;
@@ -97,5 +102,5 @@ bool vy_uniform_make(const vy_program *p, vy_facts *f)
         }
     }
     vy_structure_free(&s);
-    return u != NULL;
+    return u;
 }

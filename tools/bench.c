@@ -135,20 +135,29 @@ static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, 
     return ok;
 }
 
-// What is timed: the forward program and its derivative; a pipeline alone.
+// May it be timed without a derivative?  A pipeline and a derived program have none yet, and nobody asked for it.
+static bool stands_alone(const command *c, const vy_diag *d)
+{
+    const options *o = &c->o;
+    return d->code && !strcmp(d->code, "E0503") && !o->ct.count && !o->of.count && !o->wrt.count &&
+           !o->against;
+}
+
+// What is timed: the forward program and its derivative, where it has one.
 static bool bind(benchmark *b, uint32_t *count, command *c, vy_diag *d)
 {
     vys_entry what;
     if (!load_module(c, d) || !select_entry(c, c->module, &what, d)) return false;
-    *count = what.pipeline ? 1 : 2;
-    if (what.pipeline)
-        note(c, "pipeline %s: timed without its derivative, which does not exist yet",
-             vys_entry_name(what));
-    if (what.pipeline && (c->o.ct.count || c->o.of.count || c->o.wrt.count || c->o.against))
-        return derive(c, what, NULL, d); // which says why not
     vys_entry forward = what;
-    return order_sums(c, &forward, d) && bind_forward(&b->lanes[0], &b->in, forward, c, d) &&
-           (what.pipeline || bind_gradient(b->lanes, &b->ct, what, c, d));
+    *count = 2;
+    if (!order_sums(c, &forward, d) || !bind_forward(&b->lanes[0], &b->in, forward, c, d))
+        return false;
+    if (bind_gradient(b->lanes, &b->ct, what, c, d)) return true;
+    if (!stands_alone(c, d)) return false;
+    note(c, "%s is timed without a derivative: %s", vys_entry_name(what), d->text);
+    *d = (vy_diag){0};
+    *count = 1;
+    return true;
 }
 
 static bool time_all(benchmark *b, command *c, vy_diag *d)

@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+const vys_words option_words = {
+    .given = "--set",
+    .scalar = {"add --set ", "=VALUE"},
+    .data = {"add --in ", "=SPEC, for example --in ", "=ones"},
+    .length = {"give it: --in ", "[N]=SPEC", "[N]=zeros"},
+    .groups = "add --groups X,Y,Z",
+    .no_groups = "leave --groups out",
+    .select = {"name one with -p: ", "did you mean -p "},
+    .tape = "raise --tape-limit, or run fewer invocations or iterations",
+};
+
 // ------------------------------------------------------------------------------------------- SPECs
 bool specs_parse(specs *s, const char *option, const names *arguments, vy_diag *d)
 {

@@ -20,10 +20,10 @@ static bool verb_later(command *c, vy_diag *d)
 }
 
 static bool (*const run_verb[VERB_COUNT])(command *, vy_diag *) = {
-    [VERB_GRAD] = verb_grad,       [VERB_JVP] = verb_later,   [VERB_COMPILE] = verb_compile,
-    [VERB_RUN] = verb_run,         [VERB_CHECK] = verb_check, [VERB_PRINT] = verb_print,
-    [VERB_EXPLAIN] = verb_explain, [VERB_BENCH] = verb_bench, [VERB_INFO] = verb_info,
-    [VERB_DEVICES] = verb_devices,
+    [VERB_GRAD] = verb_grad,       [VERB_JVP] = verb_later,       [VERB_COMPILE] = verb_compile,
+    [VERB_RUN] = verb_run,         [VERB_CHECK] = verb_check,     [VERB_PRINT] = verb_print,
+    [VERB_EXPLAIN] = verb_explain, [VERB_BENCH] = verb_bench,     [VERB_INFO] = verb_info,
+    [VERB_INSPECT] = verb_inspect, [VERB_DEVICES] = verb_devices,
 };
 
 // A closed stdin, stdout or stderr must not become the next file that is opened.
@@ -45,7 +45,7 @@ static bool results_to_file(command *c, vy_diag *d)
 {
     const verb v = c->o.verb;
     const bool results = v == VERB_RUN || v == VERB_CHECK || v == VERB_BENCH || v == VERB_INFO ||
-                         v == VERB_EXPLAIN || v == VERB_DEVICES;
+                         v == VERB_EXPLAIN || v == VERB_DEVICES || v == VERB_INSPECT;
     if (!results || !c->o.output) return true;
     c->o.json = true;
     return ends_in(c->o.output, ".json") ||

@@ -22,14 +22,15 @@ typedef struct option {
     option_kind kind;
     uint16_t field; // offset in options
     uint32_t verbs; // who takes it
-    const char *name, *argument, *help;
+    const char *name, *argument;
+    const char *help; // NULL: known, but refused in this version, so not listed
 } option;
 
 #define ALL (VERB_BIT(COUNT) - 1)
 #define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options of LANGUAGE.md, section 4
 #define DATA (VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH))
 #define SIZES (DATA | VERB_BIT(EXPLAIN)) // what gives shapes
-#define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES))
+#define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES) | VERB_BIT(INSPECT))
 #define AT(field) offsetof(options, field)
 
 // clang-format off
@@ -47,6 +48,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "allow reassociation"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
+    {'D', OPT_LIST,   AT(define),        FILES, NULL,              "NAME=VALUE", "sets a constant of the module"},
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
     {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
@@ -58,13 +60,13 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(verbose),       ALL,   "--verbose",       NULL,         "say more; print whole arrays"},
     {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
     {0,   OPT_FLAG,   AT(json),          ALL,   "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
-    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN), "--grad",  NULL,         "run the derivative too"},
-    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run the forward derivative too"},
+    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN) | VERB_BIT(INSPECT), "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
+    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         NULL},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
     {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy or FILE.bin"},
     {0,   OPT_LIST,   AT(ct),            DATA,  "--ct",            "O=SPEC",     "cotangent of an output"},
-    {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     "tangent of an input"},
+    {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     NULL},
     {0,   OPT_TEXT,   AT(groups),        SIZES,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
@@ -72,6 +74,8 @@ static const option table[] = {
     {0,   OPT_COUNT,  AT(shuffle),       DATA,  "--shuffle",       "SEED",       "the interpreter runs workgroups and invocations in another order"},
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
+    {0,   OPT_TEXT,   AT(driver),        VERB_BIT(INSPECT), "--driver", "NAME|CHIP|PATH", "a driver's name, its .json, or an AMD chip: navi21, vega10, …"},
+    {0,   OPT_COUNT,  AT(timeout),       VERB_BIT(INSPECT), "--timeout", "SECONDS", "most that one kernel may take to compile; default 600, 0: no limit"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
@@ -256,7 +260,7 @@ static bool consistent(const options *o, vy_diag *d)
 
 bool options_read(options *o, int argc, char **argv, vy_diag *d)
 {
-    *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20};
+    *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20, .timeout = 600};
     for (int i = 1; i < argc; i++) // so that the first mistake is already told in the wanted form
         if (!strcmp(argv[i], "--json")) o->json = true;
     int at = 1;
@@ -284,8 +288,8 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d)
 void options_free(options *o)
 {
     for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
-    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->set,  &o->in,
-                      &o->out, &o->ct,  &o->dot,    &o->owned};
+    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->set,    &o->in,
+                      &o->out, &o->ct,  &o->dot,    &o->define, &o->owned};
     for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
 }
 
@@ -310,15 +314,16 @@ void options_help(verb v, text *out)
             "usage: vyre-grad VERB FILE [options]\n\n"
             "Gradients of GPU compute programs as SPIR-V.  FILE ends in .vyre; - is stdin.\n\n");
         for (verb i = 0; i < VERB_COUNT; i++)
-            text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+            if (verbs[i].help) text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
         text_puts(out, "\nOptions of most verbs; `vyre-grad VERB --help` lists those of one:\n");
     } else {
         text_printf(out, "usage: vyre-grad %s%s [options]\n\n%s\n\nOptions:\n", verbs[v].name,
-                    verbs[v].file ? " FILE" : "", verbs[v].help);
+                    verbs[v].file ? " FILE" : "",
+                    verbs[v].help ? verbs[v].help : "not available yet in this version");
     }
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (v == VERB_COUNT ? table[i].verbs == ALL || table[i].verbs == FILES
-                            : (table[i].verbs >> v & 1) != 0)
+        if (table[i].help && (v == VERB_COUNT ? table[i].verbs == ALL || table[i].verbs == FILES
+                                              : (table[i].verbs >> v & 1) != 0))
             option_help(&table[i], out);
     if (v == VERB_COUNT || SIZES >> v & 1)
         text_puts(out, "\nSPEC: 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota |\n"

@@ -5,16 +5,17 @@
 
 #include "tools/tool.h"
 
-// X(ID, name, takes a FILE, what it does)
+// X(ID, name, takes a FILE, what it does; NULL: known, but refused in this version, so not listed)
 #define VERBS(X)                                                                                   \
     X(GRAD, "grad", true, "reverse mode: writes the backward program(s)")                          \
-    X(JVP, "jvp", true, "forward mode")                                                            \
+    X(JVP, "jvp", true, NULL)                                                                      \
     X(COMPILE, "compile", true, "forward program to SPIR-V")                                       \
     X(RUN, "run", true, "runs a program, or its derivative, on given data")                        \
     X(CHECK, "check", true, "verifies the derivative; exit 3 on failure")                          \
     X(PRINT, "print", true, "parses, checks and prints the canonical text")                        \
     X(EXPLAIN, "explain", true, "says how each gradient is accumulated and what is stored")        \
     X(BENCH, "bench", true, "times forward and derivative on the device")                          \
+    X(INSPECT, "inspect", true, "what a driver's compiler makes of each kernel")                   \
     X(INFO, "info", true, "parameters, bindings, shapes, push constants, device features")         \
     X(DEVICES, "devices", false, "lists Vulkan devices and what each supports")
 
@@ -35,13 +36,13 @@ enum { EVAL_DECLARED, EVAL_F64 };
 typedef struct options {
     verb verb;
     const char *file;
-    const char *program, *output, *dump_after, *device, *groups, *against, *tolerance;
-    names of, wrt, enable;       // split at commas
-    names set, in, out, ct, dot; // as written
+    const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
+    names of, wrt, enable;               // split at commas
+    names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target;
-    uint64_t tape_limit, order, subgroup_size, shuffle, runs, samples, coarsen;
+    uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
     names owned; // strings of ours among the above
 } options;
 

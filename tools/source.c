@@ -15,6 +15,28 @@ static bool take_diag(const vy_module *m, vy_diag *d)
     return false;
 }
 
+// Parses the text with the values that -D gives its constants.
+static bool parse_defined(command *c, const char *file, vy_diag *d)
+{
+    const names *given = &c->o.define;
+    vy_define *defines = calloc(given->count + 1, sizeof *defines);
+    bool ok = defines || fail_memory(d);
+    for (uint32_t i = 0; ok && i < given->count; i++) {
+        const char *equals = strchr(given->data[i], '=');
+        ok = (equals && equals != given->data[i]) ||
+             fail(d, TOOL_USAGE, NULL, "-D %s: expected NAME=VALUE", given->data[i]);
+        if (!ok) break;
+        char *name = strndup(given->data[i], (size_t)(equals - given->data[i]));
+        ok = name || fail_memory(d);
+        defines[i] = (vy_define){name, equals + 1};
+    }
+    if (ok)
+        c->module = vy_parse_with(c->contents.data, c->contents.size, file, defines, given->count);
+    for (uint32_t i = 0; defines && i < given->count; i++) free((char *)defines[i].name);
+    free(defines);
+    return ok;
+}
+
 bool load_module(command *c, vy_diag *d)
 {
     const char *file = c->o.file;
@@ -28,9 +50,15 @@ bool load_module(command *c, vy_diag *d)
         return fail(d, TOOL_INPUT, "write a program into it", "%s is empty", file);
     progress_begin(c, "reading");
     const text *t = &c->contents;
-    c->module = vy_binary_is(t->data, t->size)
-                    ? vy_binary_read(t->data, t->size)
-                    : vy_parse(t->data, t->size, strcmp(file, "-") ? file : "stdin");
+    if (vy_binary_is(t->data, t->size)) {
+        if (c->o.define.count)
+            return fail(d, TOOL_USAGE, "make the binary form with -D",
+                        "-D %s: the constants of a binary form have their values",
+                        c->o.define.data[0]);
+        c->module = vy_binary_read(t->data, t->size);
+    } else if (!parse_defined(c, strcmp(file, "-") ? file : "stdin", d)) {
+        return false;
+    }
     progress_end();
     if (!c->module) return fail_memory(d);
     c->work.module = c->module;
@@ -38,17 +66,6 @@ bool load_module(command *c, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- settings
-const vys_words option_words = {
-    .given = "--set",
-    .scalar = {"add --set ", "=VALUE"},
-    .data = {"add --in ", "=SPEC, for example --in ", "=ones"},
-    .length = {"give it: --in ", "[N]=SPEC", "[N]=zeros"},
-    .groups = "add --groups X,Y,Z",
-    .no_groups = "leave --groups out",
-    .select = {"name one with -p: ", "did you mean -p "},
-    .tape = "raise --tape-limit, or run fewer invocations or iterations",
-};
-
 static void dump(void *user, const char *pass, const char *printed)
 {
     (void)user;

@@ -73,6 +73,13 @@ static vkrt_status create_handle(vkrt_device *device, vkrt_error *error)
     vkrt_status status = vkrt_enable_features(&device->instance_vk, &device->physical,
                                               device->features, &chain, error);
     if (status) return status;
+    if (device->inspecting &&
+        !vkrt_chain_has(&chain, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
+        return vkrt_fail(error, VKRT_MISSING_FEATURE, "choose another device or driver",
+                         "'%.100s' does not tell what it made of kernels "
+                         "(VK_KHR_pipeline_executable_properties)",
+                         device->physical.info.name);
+    chain.executables.pipelineExecutableInfo = device->inspecting;
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -120,8 +127,9 @@ vkrt_status vkrt_device_create(vkrt_instance *instance, const vkrt_device_desc *
     device->instance_vk = instance->vk;
     device->physical = instance->devices[index];
     device->features = device->physical.info.features & ~(desc ? desc->without : 0);
+    device->inspecting = desc && desc->inspect;
     status = create_handle(device, error);
-    if (!status) status = set_up(device, desc, error);
+    if (!status && !device->inspecting) status = set_up(device, desc, error);
     return finish(device, status, out);
 }
 
@@ -179,7 +187,7 @@ void vkrt_device_destroy(vkrt_device *device)
     if (!device) return;
     if (device->handle && device->vk.vkDestroyDevice) {
         // A wrapped device may have other users: wait for our queue only.  A lost one cannot wait.
-        if (!device->lost) device->vk.vkQueueWaitIdle(device->queue);
+        if (!device->lost && !device->inspecting) device->vk.vkQueueWaitIdle(device->queue);
         vkrt_cache_close(device);
         vkrt_pipelines_destroy(device);
         vkrt_buffer_destroy(device, &device->staging);

@@ -118,6 +118,8 @@ static const extension_row EXTENSIONS[] = {
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES},
     {"VK_EXT_shader_atomic_float", 0, CHAINED(atomic_float),
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT},
+    {"VK_KHR_pipeline_executable_properties", 0, CHAINED(executables),
+     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR},
     {"VK_KHR_shader_float_controls", VK_API_VERSION_1_2, NONE, 0},
     {"VK_KHR_driver_properties", VK_API_VERSION_1_2, NONE, 0},
     {"VK_KHR_spirv_1_4", VK_API_VERSION_1_2, NONE, 0}, // needs float_controls, which precedes it

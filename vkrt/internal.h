@@ -67,6 +67,7 @@ typedef struct vkrt_feature_chain {
     VkPhysicalDeviceShaderAtomicInt64Features atomic_int64;
     VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures subgroup_types;
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
     const char *extensions[16]; // of the device, to be enabled with it
     uint32_t extension_count;
 } vkrt_feature_chain;
@@ -212,6 +213,7 @@ struct vkrt_device {
     VkDevice handle;
     VkQueue queue;
     bool owns_handle, lost, force_staging;
+    bool inspecting; // compiles for vkrt_device_inspect; has no memory and runs nothing
     vkrt_physical physical;
     vy_features features;
     uint32_t max_group_count[3];

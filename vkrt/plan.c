@@ -117,6 +117,9 @@ static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
     *out = NULL;
     uint32_t depth;
     vkrt_status status = vkrt_check_plan(plan, &depth, error);
+    if (!status && device->inspecting)
+        status = vkrt_fail(error, VKRT_BAD_ARGUMENT, "open it without vkrt_device_desc.inspect",
+                           "the device was opened for inspection only");
     vkrt_plan *x = status ? NULL : calloc(1, sizeof *x);
     if (!x) {
         free(owned);

@@ -109,9 +109,6 @@ typedef struct vkrt_device_info {
     // Turns that the loops of one invocation may take together before the driver leaves them without
     // a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
     uint32_t loop_turn_limit;
-    // SwiftShader: what a loop computes is wrong after it for invocations that left it before others,
-    // unless it is a value of the loop's header.  vy_spirv_options.test_first is the remedy.
-    bool loops_lose_values;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
     uint32_t max_allocations;
@@ -143,6 +140,8 @@ typedef struct vkrt_device_desc { // zero: defaults
     vy_features without;          // features not to use although the device has them
     uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
     bool force_staging;           // treat device memory as invisible to the host (for tests)
+    bool inspect; // open it for vkrt_device_inspect only: no memory, no queue is touched, no plan
+                  // can be made.  Error: MISSING_FEATURE where the driver tells nothing
     // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none.  It is kept
     // within VYRE_CACHE_MIB mebibytes (256) and 4,096 files; what was used longest ago goes first.
     const char *cache_dir;
@@ -193,6 +192,39 @@ VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kerne
 // any more.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
 VKRT_API vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel,
                                          vkrt_cache *cache, vkrt_error *error);
+
+// --- Inspection --------------------------------------------------------------------------------
+
+// What the driver's compiler says of one kernel: names, texts and figures are the driver's own.
+typedef struct vkrt_figure {
+    char name[256], description[256];
+    bool whole;       // an integer
+    uint64_t integer; // its bits, where it is one; two's complement where value < 0
+    double value;     // to the nearest double
+} vkrt_figure;
+typedef struct
+    vkrt_executable { // drivers may make several of one kernel: one per subgroup size, say
+    char name[256], description[256];
+    uint32_t subgroup_size; // 0: not told
+    uint32_t figure_count;
+    vkrt_figure *figures;
+} vkrt_executable;
+typedef struct vkrt_inspection {
+    uint32_t executable_count;
+    vkrt_executable *executables;
+} vkrt_inspection;
+
+// Compiles entry point `entry` of a SPIR-V module (any compute shader: what it binds is read from it)
+// on a device opened with vkrt_device_desc.inspect, through VK_KHR_pipeline_executable_properties.
+// `needs`: features to require besides those that the module's capabilities name (vy_kernel.features);
+// 0 if unknown.  Free the result with vkrt_inspection_free.
+// Some drivers end the process on what a chip lacks (RADV: float additions on navi21's buffers): call
+// it in a child process where that matters.
+// Errors: BAD_ARGUMENT, BAD_KERNEL, MISSING_FEATURE, LIMIT, DRIVER, OUT_OF_MEMORY.
+VKRT_API vkrt_status vkrt_device_inspect(vkrt_device *device, const uint32_t *words,
+                                         size_t word_count, const char *entry, vy_features needs,
+                                         vkrt_inspection **out, vkrt_error *error);
+VKRT_API void vkrt_inspection_free(vkrt_inspection *inspection);
 
 // --- Plans ---------------------------------------------------------------------------------------
 

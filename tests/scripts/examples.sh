@@ -66,6 +66,18 @@ program turns(x: in f32[N], y: out f32[N], N: u32) over(i: N)
 VYRE
 "$VYRE_GRAD" run turns.vyre --grad --json --engine eval --in x=0.6,1.2 >want.json ||
     wrong "the interpreter on turns.vyre"
+# A loop of 100,000 turns, which lavapipe leaves after 65,535 unless it is compiled for that.
+cat >long.vyre <<'V'
+program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N)
+{
+    var s = 0.0;
+    for k in 0..K { if x[i] * f32(k) >= 0.0 { s += x[i]; } }
+    y[i] = s;
+}
+V
+"$bin/dozen_lines" long.vyre x=1,2 K=100000 >out.long || wrong "dozen_lines long.vyre"
+[ "$(cat out.long)" = "grad_x = 100000 100000" ] || { cat out.long; wrong "a long loop"; }
+
 "$bin/dozen_lines" turns.vyre x=0.6,1.2 >out.turns || wrong "dozen_lines turns.vyre"
 compare out.turns want.json 2e-6
 "$VYRE_GRAD" grad turns.vyre --with-value -o turns/ || wrong "grad -o turns/"

@@ -43,6 +43,34 @@ cc -std=c11 vyre.c -o vyre-static $include ./libvyre.a \
     $(PKG_CONFIG_SYSROOT_DIR= pkg-config --static --libs vyre | sed 's/-lvyre//g')
 ./vyre-static
 
+cat >session.c <<'C'
+#include "session/session.h"
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    const char *text = "program p(x: in f32[n], y: out f32[n], n: u32) over(i: n) { y[i] = x[i] * x[i]; }";
+    const vys_session_desc interpreter = {.interpreter = true};
+    const vys_settings once = {.order = 1};
+    const uint64_t n = 2;
+    const float x[] = {3, 4};
+    float g[2] = {0};
+    vys_session *s;
+    vys_task *t = NULL;
+    vy_diag d = {0};
+    if (vys_open(&interpreter, &s, &d) && vys_task_parse(s, text, strlen(text), "p", &once, &t, &d) &&
+        vys_set(t, "x", VY_F32, 1, &n, x, &d) && vys_run(t, &d))
+        vys_read(t, "grad_x", VY_F32, g, sizeof g, &d);
+    vys_task_free(t);
+    vys_close(s);
+    printf("%g %g %s\n", g[0], g[1], d.text);
+    return !(g[0] == 6 && g[1] == 8);
+}
+C
+cc -std=c11 session.c -o session $(pkg-config --cflags --libs vyre-session)
+LD_LIBRARY_PATH=$libdir ./session
+
 printf '#include "vkrt/vkrt.h"\nint main(void) { return 0; }\n' >vkrt.c
 cc -std=c11 vkrt.c -o vkrt $(pkg-config --cflags --libs vkrt)
 LD_LIBRARY_PATH=$libdir ./vkrt

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// task.h: what the files behind session.h share.
+#ifndef VYRE_SESSION_TASK_H
+#define VYRE_SESSION_TASK_H
+
+#include "session/runner.h"
+#include "session/session.h"
+
+struct vys_session {
+    vkrt_instance *instance; // NULL: the device is the caller's, or there is none
+    vkrt_device *device;
+};
+
+// What a buffer was set to.  One block of memory that run after run starts from.
+typedef struct vys_given {
+    char *name;
+    vy_type type; // of the elements kept: the buffer's, or f64
+    vys_shape_state state;
+    uint64_t shape[VYS_MAX_RANK], flat;
+    uint64_t count; // elements in `data`
+    void *data;     // NULL: zeros
+    bool fresh;     // set since the last run
+} vys_given;
+
+struct vys_task {
+    vys_session *session;
+    vys_work work;
+    char *program, **of, **wrt; // copies of what the settings refer to
+    vy_module *source;          // ours
+    vy_module *code;            // order 0: the copy of it that runs, unless work.ordered does
+    vys_entry primal, runs;     // of the source; of what runs
+    bool derived_is_fresh;      // work.derived has not been optimised
+    vys_given *given;
+    uint32_t given_count;
+    bool *scalar_given; // by index in the primal
+    vy_scalar *scalars;
+    uint32_t groups[3];
+    bool has_groups;
+    vys_binding forward; // of the primal: shapes and scalars only
+    vys_binding data;    // of what runs
+    vys_runner runner;
+    int64_t *compiled_dims; // of the primal: what `runner` was compiled for; NULL: it is not ready
+    bool moved;             // something that decides sizes was set since the last run
+    bool done;              // the last run went well
+    vys_stats stats;
+};
+
+// Makes t->runs and its module for another build, as derived, ordered or copied from the source.
+bool vys_task_code(vys_task *t, vy_diag *d);
+vys_given *vys_task_given(const vys_task *t, const char *name); // NULL: not set
+void vys_given_free(vys_given *g);
+
+#endif

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Gathers against atomics, over tables of small programs.
+
+A gather has a domain of its own, so everything that an addition depends on has to be said again in terms of the
+point it stands for.  Two tables of what it may depend on, each in every place where it may stand:
+
+  remainders, quotients and shifts   of a scalar that is no dimension, of a dimension, of a domain variable, of a loop
+  built-ins                          of domains of one to four variables and workgroups of several shapes
+
+in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one process: finite
+differences, atomics, gathers, --deterministic and what is done by default, all in double in the interpreter.
+Some of them, by chance, from a seed that it prints; VYRE_SEED=S and VYRE_COUNT=N override (VYRE_COUNT=9999: all).
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+
+BUILD = os.environ["BUILD"]
+SIZES = ({"N": 5, "M": 4, "T": 6}, {"N": 1, "M": 1, "T": 2}, {"N": 4, "M": 7, "T": 11}, {"N": 3, "M": 5, "T": 13})
+FORMS = ("%s %% 4u", "%s %% 3u", "%s %% 5u", "%s / 2u", "(%s / 2u) %% 2u", "%s >> 1u", "(%s >> 1u) %% 3u",
+         "%s & 3u", "(%s + 1u) %% 2u", "(2u * %s + 1u) %% 3u", "(%s %% 7u) / 2u", "%s / 3u * 2u")
+OPERATORS = ("> 1u", "< 2u", "== 1u", "!= 2u", ">= %s % 3u", "== j % 2u", "!= T % 2u", "< M % 4u")
+
+
+def program(body, sizes, x="N", head="", domain="over(i: N, j: M)", o="N, M", more="", y="M"):
+    used = " ".join("%s=%d" % (k, v) for k, v in sizes.items())
+    return ("// set: %s\nprogram p(x: in f32[%s], y: in f32[%s], o: out f32[%s], N: u32, M: u32, T: u32%s)"
+            " %s %s {\n    %s\n}\n" % (used, x, y, o, more, head, domain, body))
+
+
+def remainders():
+    """Yields names and programs."""
+    n = 0
+    for f, form in enumerate(FORMS):
+        for of in ("T", "N", "M", "j", "k"):
+            e, loop = form % of, of == "k"
+            for o, op in enumerate(OPERATORS):
+                c = "%s %s" % (e, op.replace("%s", of))
+                if loop:
+                    body = "var s = 0.0; for k in 0..M { if %s { s += x[i] * y[k]; } } o[i, j] = s;" % c
+                elif o % 3 == 0:
+                    body = "if %s { o[i, j] = x[i] * x[i]; }" % c
+                elif o % 3 == 1:
+                    body = "let c = %s; let d = c %s; if d || j == 0 { o[i, j] = x[i] * y[j]; }" % (
+                        e, op.replace("%s", of))
+                else:
+                    body = ("var s = 0.0; for k in 0..M { if k > 0 && %s { s += x[i] * y[k]; } } o[i, j] = s;"
+                            % c)
+                yield "condition %s: %s" % (c, body), program(body, SIZES[n % 4])
+                n += 1
+            if loop:
+                yield "index " + e, program(
+                    "var s = 0.0; for k in 0..M { s += x[j + %s] * y[k]; } o[i, j] = s;" % e,
+                    SIZES[n % 4], x="M + 13")
+                yield "inner bound " + e, program(
+                    "var s = 0.0; for k in 0..M { for l in %s..M { s += x[l] * y[k]; } } o[i, j] = s;" % e,
+                    SIZES[n % 4], x="M")
+                continue
+            for body, x in (
+                    ("o[i, j] = x[j + %s] * x[j];" % e, "M + 13"),
+                    ("o[i, j] = x[(j + %s) %% M] * y[j];" % e, "M"),
+                    ("var s = 0.0; for k in %s..M { s += x[k] * y[j]; } o[i, j] = s;" % e, "M"),
+                    ("var s = 0.0; for k in 0..%s { s += x[k] * y[j]; } o[i, j] = s;" % e, "M + 13"),
+                    ("var s = 0.0; for k in rev(0..M) { s = s * y[k] + x[(k + %s) %% M]; } o[i, j] = s;" % e, "M"),
+                    ("let c = %s; if c > 1u && c < 4u { o[i, j] = x[i]; }" % e, "N"),
+                    ("let c = %s; o[i, j] = x[i] * f32(c) + x[select(c > 1u, i, 0u)];" % e, "N"),
+                    ("o[i, j] = x[i / 2u + %s] + x[i];" % e, "N + 13")):
+                n += 1
+                yield "%s" % body, program(body, SIZES[n % 4], x=x)
+
+
+DOMAINS = (  # variables, extents of the output, workgroups
+    ("over(i: N)", "N", "i", ("", "workgroup(32)", "workgroup(3)", "workgroup(4, 2)")),
+    ("over(i: N, j: M)", "N, M", "j", ("", "workgroup(4, 2)", "workgroup(2, 4)", "workgroup(3)", "workgroup(2, 2, 2)")),
+    ("over(h: T, i: N, j: M)", "T, N, M", "j", ("", "workgroup(2, 2, 3)", "workgroup(8)")),
+    ("over(g: 2, h: T, i: N, j: M)", "2, T, N, M", "j", ("", "workgroup(2, 2, 5)", "workgroup(1, 1, 4)")),
+)
+BUILTINS = ("gid.x", "gid.y", "gid.z", "lid.x", "lid.y", "lid.z", "wid.x", "wid.y", "wid.z", "num_groups.x",
+            "num_groups.y", "num_groups.z", "lindex", "lane", "subgroup_size")
+
+
+def builtins():
+    n = 0
+    for d, (domain, o, last, groups) in enumerate(DOMAINS):
+        at = "[" + ", ".join(v.split(":")[0].strip() for v in domain[5:-1].split(",")) + "]"
+        for g, group in enumerate(groups):
+            for b in BUILTINS:
+                for t, body in enumerate((
+                        "o%s = f32(%s) * x[0];" % (at, b),
+                        "o%s = f32(%s) * x[%s];" % (at, b, last),
+                        "if %s %% 2u == 1u { o%s = x[%s] * x[0]; }" % (b, at, last),
+                        "o%s = x[(%s + 1u) %% N] * x[%s] * y[%s];" % (at, last, last, b),
+                        "var s = 0.0; for k in 0..%s { s += x[k] * y[%s]; } o%s = s;" % (b, last, at),
+                        "let c = %s + 1u; if c > 1u || c %% 3u == 0u { o%s = x[c] * x[0]; }" % (b, at))):
+                    n += 1
+                    if (n + d + g) % 3:
+                        continue  # a third of each: every built-in in every place in some domain
+                    sizes = dict(SIZES[(0, 2, 3)[n // 3 % 3]])
+                    if d > 1:
+                        sizes["T"] = 3
+                    yield "%s %s %s" % (group, domain, body), program(
+                        body, sizes, x="N + M + 8", head=group, domain=domain, o=o, y="64")
+
+
+def reported():
+    """Programs that were wrong once."""
+    text = """
+if T % 4u > 1u { o[i,j] = x[i]; }
+if j % 2u == T % 2u { o[i,j] = x[i]; }
+if (T/2u)%2u==1u { o[i,j] = x[i]; }
+if N % 3u > T % 3u { o[i,j] = x[i]; }
+if (T >> 1u) % 3u > 0u { o[i,j] = x[i]; }
+let c = T % 5u; if c > 1u && c < 4u { o[i,j] = x[i]; }
+var s = 0.0; for k in T%4u..M { s += x[k]; } o[i,j] = s;
+o[i,j] = x[j+T%4u]*x[j];
+"""
+    for body in text.strip().splitlines():
+        for sizes in ({"N": 1, "M": 1, "T": 2}, *SIZES):
+            yield body, program(body, sizes, x="N + M + 4")
+
+
+def sanitized():
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
+        return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in json.load(f))
+
+
+def main():
+    table = [*reported(), *remainders(), *builtins()]
+    seed = int(os.environ.get("VYRE_SEED") or random.randrange(10 ** 9))
+    count = int(os.environ.get("VYRE_COUNT") or (12 if sanitized() else 120))
+    if count < len(table):
+        rest = table[40:]
+        random.Random(seed).shuffle(rest)
+        table = table[:40] + rest[:count - 40]
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k gathered: %d programs" % (seed, count, len(table)))
+    names = []
+    for k, (_, text) in enumerate(table):
+        names.append("p%d.vyre" % k)
+        with open(names[-1], "w", encoding="utf-8") as f:
+            f.write(text)
+    bad, told = 0, 0
+    with subprocess.Popen([os.path.join(BUILD, "tests", "gradcheck_file"), "--seeds", "1", *names],
+                          stdout=subprocess.PIPE, text=True) as checks:
+        for line in checks.stdout:
+            name, _, result = line.partition(": ")
+            told += 1
+            if result.startswith("ok"):
+                continue
+            bad += 1
+            if bad < 8:
+                what, text = table[int(name[1:-5])]
+                print("%s%s\n%s" % (result, what, text), flush=True)
+    if told < len(table):
+        print("gradcheck_file ended with status %d behind %s" % (checks.returncode, names[told - 1]))
+        return 1
+    print("%d of %d wrong" % (bad, len(table)))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

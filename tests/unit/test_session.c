@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: MIT
+// test_session.c: the session layer through its public header, on both engines: what a program of
+// somebody else's sees.
+#include "session/session.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// ------------------------------------------------------------------------------- memory that runs out
+// Linked with --wrap: every allocation of ours goes through these, those of drivers and isl do not.
+static long allocations_left = -1; // that succeed; negative: all
+
+static bool refused(void)
+{
+    if (allocations_left > 0) allocations_left--;
+    return allocations_left == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size) { return refused() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t n, size_t size) { return refused() ? NULL : __real_calloc(n, size); }
+void *__wrap_realloc(void *p, size_t size)
+{
+    return size && refused() ? NULL : __real_realloc(p, size);
+}
+
+// ------------------------------------------------------------------------------------------- helpers
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+typedef struct engines {
+    vys_session *list[2]; // interpreter, device (NULL: there is none)
+} engines;
+
+static int open_engines(void **state)
+{
+    static engines e;
+    vy_diag d = {0};
+    if (!vys_open(&(vys_session_desc){.interpreter = true}, &e.list[0], &d)) return -1;
+    if (!vys_open(&(vys_session_desc){.cache_dir = ""}, &e.list[1], &d))
+        print_message("no device: %s\n", d.text);
+    *state = &e;
+    return 0;
+}
+
+static int close_engines(void **state)
+{
+    engines *e = *state;
+    const char *said = e->list[1] ? vys_session_message(e->list[1], 0) : NULL;
+    if (said) print_message("validation: %s\n", said);
+    vys_close(e->list[0]);
+    vys_close(e->list[1]);
+    return said ? -1 : 0;
+}
+
+// Runs the rest of the test on both engines.
+#define EACH_ENGINE(s)                                                                             \
+    for (int engine_ = 0; engine_ < 2; engine_++)                                                  \
+        for (vys_session *s = ((engines *)*state)->list[engine_]; s; s = NULL)
+
+static void good(bool ok, const vy_diag *d)
+{
+    if (!ok) fail_msg("[%s] %s (%s)", d->code, d->text, d->fix);
+}
+
+static vys_task *task(vys_session *s, const char *text, const vys_settings *settings)
+{
+    vys_task *t;
+    vy_diag d = {0};
+    good(vys_task_parse(s, text, strlen(text), "test", settings, &t, &d), &d);
+    return t;
+}
+
+static void set(vys_task *t, const char *name, uint64_t n, const float *x)
+{
+    vy_diag d = {0};
+    good(vys_set(t, name, VY_F32, 1, &n, x, &d), &d);
+}
+
+static void set_int(vys_task *t, const char *name, int64_t value)
+{
+    vy_diag d = {0};
+    good(vys_set_int(t, name, value, &d), &d);
+}
+
+static void run(vys_task *t)
+{
+    vy_diag d = {0};
+    good(vys_run(t, &d), &d);
+}
+
+static void expect(vys_task *t, const char *name, uint64_t n, const float *want, double tolerance)
+{
+    float got[64] = {0};
+    vy_diag d = {0};
+    assert_true(n <= COUNT(got));
+    good(vys_read(t, name, VY_F32, got, n * sizeof *got, &d), &d);
+    for (uint64_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - want[i]) <= tolerance * fmax(1, fabs((double)want[i]))))
+            fail_msg("%s[%d] = %.9g, not %.9g", name, (int)i, (double)got[i], (double)want[i]);
+}
+
+#define FLOATS(...)                                                                                \
+    (const float[]) { __VA_ARGS__ }
+
+static void refuses(bool ok, const vy_diag *d, const char *code, const char *about)
+{
+    assert_false(ok);
+    if (!d->code || strcmp(d->code, code) || !strstr(d->text, about))
+        fail_msg("[%s] %s, instead of [%s] … %s", d->code, d->text, code, about);
+}
+
+static const char SQUARES[] = "program f(x: in f32[N], w: in f32[1], y: out f32[N], N: u32) "
+                              "over(i: N) { y[i] = w[0] * x[i] * x[i]; }";
+
+// --------------------------------------------------------------------------------------------- tests
+static void value_and_gradient(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(s, SQUARES, &(vys_settings){.order = 1, .with_value = true});
+        set(t, "x", 3, FLOATS(1, 2, 3));
+        set(t, "w", 1, FLOATS(2));
+        run(t); // N is 3 by x
+        expect(t, "y", 3, FLOATS(2, 8, 18), 0);
+        expect(t, "grad_x", 3, FLOATS(4, 8, 12), 0);
+        expect(t, "grad_w", 1, FLOATS(14), 0);
+        vys_task_free(t);
+    }
+}
+
+static void cotangents_and_choice(void **state)
+{
+    const char *of[] = {"y"}, *wrt[] = {"x"};
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(s, SQUARES,
+                           &(vys_settings){.order = 1,
+                                           .seed_buffer = true,
+                                           .of = of,
+                                           .of_count = 1,
+                                           .wrt = wrt,
+                                           .wrt_count = 1});
+        set(t, "x", 3, FLOATS(1, 2, 3));
+        set(t, "w", 1, FLOATS(2));
+        run(t); // a cotangent that is not given is ones
+        expect(t, "grad_x", 3, FLOATS(4, 8, 12), 0);
+        set(t, "grad_y", 3, FLOATS(1, 10, 100));
+        run(t);
+        expect(t, "grad_x", 3, FLOATS(4, 80, 1200), 0);
+        vys_parameter p;
+        uint32_t roles[4] = {0};
+        for (uint32_t i = 0; vys_task_parameter(t, i, &p); i++) roles[p.role]++;
+        assert_int_equal(roles[VYS_ROLE_BUFFER], 2);
+        assert_int_equal(roles[VYS_ROLE_COTANGENT], 1);
+        assert_int_equal(roles[VYS_ROLE_GRADIENT], 1);
+        assert_int_equal(roles[VYS_ROLE_SCALAR], 1);
+        vy_diag d = {0};
+        refuses(vys_set(t, "grad_x", VY_F32, 1, (uint64_t[]){3}, NULL, &d), &d, "E0807", "grad_x");
+        vys_task_free(t);
+    }
+}
+
+static void second_order(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(
+            s,
+            "program f(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i]*x[i]*x[i]; }",
+            &(vys_settings){.order = 2});
+        set(t, "x", 2, FLOATS(1, 3));
+        run(t);
+        expect(t, "grad2_x", 2, FLOATS(6, 18), 0);
+        vys_task_free(t);
+    }
+}
+
+// Every mistake is told with the command's code, and the task goes on.
+static void mistakes(void **state)
+{
+    static const char text[] =
+        "program f(x: in f32[N], w: in f32[N, 2], y: out f32[N], N: u32, k: u32, a: f32, b: u8) "
+        "over(i: N) { y[i] = x[i] * w[i, 1] * f32(k) * a; }";
+    static const char plain[] =
+        "program f(x: in f32[N], w: in f32[N, 2], y: out f32[N], N: u32, k: u32, "
+        "a: f32) over(i: N) { y[i] = x[i] * w[i, 1] * f32(k) * a; }";
+    EACH_ENGINE(s)
+    {
+        vys_task *t = NULL;
+        vy_diag d = {0};
+        assert_false(vys_task_parse(s, text, strlen(text), "f", NULL, &t, &d)); // u8: no scalar
+        assert_null(t);
+        t = task(s, plain, NULL);
+        d = (vy_diag){0};
+        refuses(vys_set(t, "xx", VY_F32, 1, (uint64_t[]){3}, NULL, &d), &d, "E0801", "xx");
+        assert_non_null(strstr(d.fix, "did you mean x?"));
+        assert_false(
+            vys_set(t, "x", VY_F32, 1, (uint64_t[]){3}, NULL, &d)); // the first error sticks
+        d = (vy_diag){0};
+        refuses(vys_set(t, "x", VY_F64, 1, (uint64_t[]){3}, NULL, &d), &d, "E0807", "f32");
+        d = (vy_diag){0};
+        refuses(vys_set(t, "x", VY_F32, 2, (uint64_t[]){3, 1}, NULL, &d), &d, "E0806", "axes");
+        d = (vy_diag){0};
+        refuses(vys_set_int(t, "k", -1, &d), &d, "E0807", "-1");
+        d = (vy_diag){0};
+        refuses(vys_set_float(t, "k", 1.5, &d), &d, "E0807", "1.5");
+        d = (vy_diag){0};
+        refuses(vys_set_groups(t, (uint32_t[]){1, 1, 1}, &d), &d, "E0801", "domain");
+        d = (vy_diag){0};
+        refuses(vys_run(t, &d), &d, "E0805", "x has no data");
+        set(t, "x", 3, FLOATS(1, 2, 3));
+        d = (vy_diag){0};
+        refuses(vys_run(t, &d), &d, "E0805", "w has no data");
+        d = (vy_diag){0};
+        good(vys_set_flat(t, "w", VY_F32, 8, FLOATS(1, 2, 3, 4, 5, 6, 7, 8), &d), &d);
+        refuses(vys_run(t, &d), &d, "E0805", "scalar k");
+        set_int(t, "k", 2);
+        d = (vy_diag){0};
+        good(vys_set_float(t, "a", 0.5, &d), &d);
+        refuses(vys_run(t, &d), &d, "E0806", "w has 8 elements, but its declaration says [3, 2]");
+        d = (vy_diag){0};
+        good(vys_set_flat(t, "w", VY_F32, 6, FLOATS(1, 2, 3, 4, 5, 6), &d), &d);
+        good(vys_set_int(t, "N", 4, &d), &d);
+        refuses(vys_run(t, &d), &d, "E0806", "N is 4 by its value, but 3 by x");
+        set_int(t, "N", 3);
+        float y[3];
+        d = (vy_diag){0};
+        refuses(vys_read(t, "y", VY_F32, y, sizeof y, &d), &d, "E0801", "no run");
+        run(t);
+        expect(t, "y", 3, FLOATS(2, 8, 18), 0);
+        d = (vy_diag){0};
+        refuses(vys_read(t, "y", VY_F32, y, sizeof y - 4, &d), &d, "E0806", "bytes");
+        d = (vy_diag){0};
+        refuses(vys_read(t, "x", VY_F32, y, sizeof y, &d), &d, "E0801", "input");
+        vys_task_free(t);
+
+        d = (vy_diag){0};
+        refuses(vys_task_parse(s, plain, strlen(plain), "f", &(vys_settings){.program = "g"}, &t,
+                               &d),
+                &d, "E0803", "no program g");
+        d = (vy_diag){0};
+        refuses(vys_task_parse(
+                    s, plain, strlen(plain), "f",
+                    &(vys_settings){.order = 1, .wrt = (const char *[]){"z"}, .wrt_count = 1}, &t,
+                    &d),
+                &d, "E0501", "z");
+        d = (vy_diag){0};
+        refuses(vys_task_parse(s, plain, strlen(plain), "f", &(vys_settings){.reserved = {1}}, &t,
+                               &d),
+                &d, "E0801", "reserved");
+    }
+    vys_session *none;
+    vy_diag d = {0};
+    refuses(vys_open(&(vys_session_desc){.reserved = {0, 1}}, &none, &d), &d, "E0801", "reserved");
+    d = (vy_diag){0};
+    refuses(vys_open(&(vys_session_desc){.device = "no such device"}, &none, &d), &d, "E0903", "");
+    assert_null(none);
+}
+
+// More turns than lavapipe counts before it leaves loops without a word.
+static void long_loops(void **state)
+{
+    static const char text[] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) "
+        "{ var s = 0.0; for k in 0..K { if x[i]*f32(k) >= 0.0 { s += x[i]; } } y[i] = s; }";
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(s, text, &(vys_settings){.order = 1, .with_value = true});
+        set(t, "x", 2, FLOATS(1, 2));
+        set_int(t, "K", 10); // compiled for short loops first
+        run(t);
+        expect(t, "grad_x", 2, FLOATS(10, 10), 0);
+        set_int(t, "K", 100000);
+        run(t);
+        expect(t, "y", 2, FLOATS(100000, 200000), 0);
+        expect(t, "grad_x", 2, FLOATS(100000, 100000), 0);
+        vys_task_free(t);
+    }
+}
+
+// Lengths of tapes that only the data say: three programs and values read back between them.
+static void pipelines(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(s,
+                           "program f(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
+                           "{ var v = x[i]; while v < 100 { v = v * v + 1; } y[i] = v; }",
+                           &(vys_settings){.order = 1, .with_value = true});
+        set(t, "x", 2, FLOATS(1, 3));
+        run(t);
+        expect(t, "y", 2, FLOATS(677, 101), 0);
+        expect(t, "grad_x", 2, FLOATS(4160, 120), 0);
+        set(t, "x", 4, FLOATS(1, 3, 1, 200)); // other lengths everywhere
+        run(t);
+        expect(t, "grad_x", 4, FLOATS(4160, 120, 4160, 1), 0);
+        vys_task_free(t);
+
+        t = task(s,
+                 "program add(x: inout f32[N], n: u32, N: u32) over(i: N) { x[i] += f32(n); } "
+                 "pipeline twice(x: inout f32[N], steps: in u32[1], N: u32) "
+                 "{ let n = value(steps[0]); repeat t in 0..n { add(x, n = t + 1); } }",
+                 NULL);
+        vy_diag d = {0};
+        set(t, "x", 2, FLOATS(10, 20));
+        good(vys_set(t, "steps", VY_U32, 1, (uint64_t[]){1}, (uint32_t[]){3}, &d), &d);
+        run(t);
+        expect(t, "x", 2, FLOATS(16, 26), 0);
+        run(t); // from what was set
+        expect(t, "x", 2, FLOATS(16, 26), 0);
+        vys_task_free(t);
+    }
+}
+
+static void fewer_bytes(void **state)
+{
+    static const char text[] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) "
+        "{ var v = x[i]; for k in 0..K { v = sin(v) * x[i] + v; } y[i] = v; }";
+    EACH_ENGINE(s)
+    {
+        float full[8], less[8], x[8];
+        vy_diag d = {0};
+        for (int i = 0; i < 8; i++) x[i] = 0.1f * (float)i + 0.2f;
+        vys_task *t = task(s, text, &(vys_settings){.order = 1});
+        set(t, "x", 8, x);
+        set_int(t, "K", 400);
+        run(t);
+        assert_int_equal(vys_task_stats(t).storage, 0);
+        good(vys_read(t, "grad_x", VY_F32, full, sizeof full, &d), &d);
+        vys_task_free(t);
+
+        t = task(s, text, &(vys_settings){.order = 1, .tape_limit = 2000});
+        set(t, "x", 8, x);
+        set_int(t, "K", 400);
+        run(t);
+        assert_true(vys_task_stats(t).storage > 1);
+        good(vys_read(t, "grad_x", VY_F32, less, sizeof less, &d), &d);
+        assert_memory_equal(full, less, sizeof full);
+        set_int(t, "K", 10); // and again
+        run(t);
+        vys_task_free(t);
+
+        t = task(s, text, &(vys_settings){.order = 1, .tape_limit = 2000, .keep = VYS_KEEP_ALL});
+        set(t, "x", 8, x);
+        set_int(t, "K", 400);
+        refuses(vys_run(t, &d), &d, "E0811", "bytes on tapes");
+        set_int(t, "K", 10);
+        run(t);
+        vys_task_free(t);
+
+        // sizes that grow beyond the limit once there is compiled code
+        t = task(s, text, &(vys_settings){.order = 1, .tape_limit = 2000});
+        set(t, "x", 8, x);
+        set_int(t, "K", 20);
+        run(t);
+        set_int(t, "K", 400);
+        run(t);
+        good((d = (vy_diag){0}, vys_read(t, "grad_x", VY_F32, less, sizeof less, &d)), &d);
+        assert_memory_equal(full, less, sizeof full);
+        vys_task_free(t);
+    }
+}
+
+static void deterministic(void **state)
+{
+    static const char text[] = "program f(x: in f32[N], k: in u32[N], w: in f32[4], y: out f32[N], "
+                               "s: out f32[1], N: u32) over(i: N) "
+                               "{ y[i] = sin(x[i] * w[k[i]]); atomic_add(s[0], x[i] * 0.1); }";
+    enum { N = 1000 };
+    static float x[N];
+    static uint32_t k[N];
+    for (int i = 0; i < N; i++) x[i] = sinf((float)i) * 100, k[i] = (uint32_t)(i * 7 % 4);
+    EACH_ENGINE(s)
+    {
+        float first[5], again[5];
+        vy_diag d = {0};
+        for (uint32_t order = 0; order < 2; order++) {
+            vys_task *t = task(s, text, &(vys_settings){.order = order, .deterministic = true});
+            const char *name = order ? "grad_w" : "s";
+            const uint64_t bytes = order ? 16 : 4;
+            set(t, "x", N, x);
+            set(t, "w", 4, FLOATS(0.1f, 0.2f, 0.3f, 0.4f));
+            good(vys_set(t, "k", VY_U32, 1, (uint64_t[]){N}, k, &d), &d);
+            for (int n = 0; n < 5; n++) {
+                run(t);
+                good(vys_read(t, name, VY_F32, n ? again : first, bytes, &d), &d);
+                if (n) assert_memory_equal(first, again, bytes);
+            }
+            vys_task_free(t);
+        }
+    }
+}
+
+// What is compiled is used again, also for other contents and sizes; `inout` starts from what was set.
+static void again(void **state)
+{
+    static const char text[] =
+        "program f(x: in f32[N], w: inout f32[N], y: out f32[N], N: u32, a: f32) "
+        "over(i: N) { w[i] += a * x[i]; y[i] = w[i]; }";
+    EACH_ENGINE(s)
+    {
+        for (int keep = 0; keep < 2; keep++) {
+            vy_diag d = {0};
+            vys_task *t = task(s, text, &(vys_settings){.keep_state = keep});
+            set(t, "x", 2, FLOATS(1, 2));
+            set(t, "w", 2, FLOATS(10, 20));
+            good(vys_set_float(t, "a", 1, &d), &d);
+            run(t);
+            expect(t, "w", 2, FLOATS(11, 22), 0);
+            run(t);
+            if (!keep) expect(t, "w", 2, FLOATS(11, 22), 0);
+            if (keep) expect(t, "w", 2, FLOATS(12, 24), 0);
+            set(t, "x", 2, FLOATS(5, 6));
+            run(t);
+            if (!keep) expect(t, "w", 2, FLOATS(15, 26), 0);
+            if (keep) expect(t, "w", 2, FLOATS(17, 30), 0);
+            good(vys_set_float(t, "a", 2, &d), &d);
+            run(t);
+            if (!keep) expect(t, "y", 2, FLOATS(20, 32), 0);
+            if (keep) expect(t, "y", 2, FLOATS(27, 42), 0);
+            assert_int_equal(vys_task_stats(t).runs, 4);
+            assert_int_equal(vys_task_stats(t).compilations, 1);
+            set(t, "w", 3, FLOATS(1, 2, 3));
+            refuses(vys_run(t, &d), &d, "E0806", "N is 2");
+            set(t, "x", 3, FLOATS(1, 1, 1));
+            run(t);
+            expect(t, "y", 3, FLOATS(3, 4, 5), 0);
+            set(t, "x", 1, FLOATS(1));
+            set(t, "w", 1, NULL); // zeros
+            run(t);
+            expect(t, "y", 1, FLOATS(2), 0);
+            run(t);
+            if (!keep) expect(t, "y", 1, FLOATS(2), 0);
+            if (keep) expect(t, "y", 1, FLOATS(4), 0);
+            set(t, "x", 0, NULL);
+            set(t, "w", 0, NULL);
+            run(t);
+            vys_task_free(t);
+        }
+    }
+}
+
+static void open_lengths_and_groups(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(s,
+                           "program f(x: in f32[?], y: out f32[?], N: u32) over(i: N) "
+                           "{ if i < len(x) { y[i] = x[i] * x[i]; } }",
+                           NULL);
+        vy_diag d = {0};
+        set_int(t, "N", 3);
+        set(t, "x", 3, FLOATS(1, 2, 3));
+        refuses(vys_run(t, &d), &d, "E0806", "nothing says how long y is");
+        set(t, "y", 3, NULL);
+        run(t);
+        expect(t, "y", 3, FLOATS(1, 4, 9), 0);
+        vys_task_free(t);
+
+        t = task(s, "program g(y: out f32[8]) workgroup(4) { y[gid.x] = f32(wid.x + 1); }", NULL);
+        d = (vy_diag){0};
+        refuses(vys_run(t, &d), &d, "E0805", "workgroups");
+        d = (vy_diag){0};
+        good(vys_set_groups(t, (uint32_t[]){2, 1, 1}, &d), &d);
+        run(t);
+        expect(t, "y", 8, FLOATS(1, 1, 1, 1, 2, 2, 2, 2), 0);
+        good(vys_set_groups(t, (uint32_t[]){1, 1, 1}, &d), &d);
+        run(t);
+        expect(t, "y", 8, FLOATS(1, 1, 1, 1, 0, 0, 0, 0), 0);
+        vys_task_free(t);
+    }
+}
+
+static void built_programs(void **state)
+{
+    vy_module *m = vy_module_new();
+    vy_builder *b = vy_program_begin(m, "scale");
+    vy_value n = vy_param_scalar(b, "N", VY_U32);
+    vy_dim dim = vy_dim_value(b, n);
+    vy_buffer x = vy_param_buffer(b, "x", VY_IN, VY_F32, 1, &dim);
+    vy_buffer y = vy_param_buffer(b, "y", VY_OUT, VY_F32, 1, &dim);
+    vy_value i = vy_over(b, "i", dim);
+    vy_value v = vy_load(b, x, &i);
+    vy_store(b, y, &i, vy_mul(b, v, v));
+    assert_non_null(vy_program_end(b));
+    EACH_ENGINE(s)
+    {
+        vys_task *t;
+        vy_diag d = {0};
+        good(vys_task_build(s, m, &(vys_settings){.order = 1}, &t, &d), &d);
+        set(t, "x", 2, FLOATS(3, 4));
+        run(t);
+        expect(t, "grad_x", 2, FLOATS(6, 8), 0);
+        vys_task_free(t);
+    }
+    vy_module_free(m);
+}
+
+static void doubles_in_the_interpreter(void **state)
+{
+    vys_session *s = ((engines *)*state)->list[0];
+    vys_task *t = task(s, SQUARES, &(vys_settings){.order = 1, .f64 = true});
+    vy_diag d = {0};
+    double x[2] = {0.1, 0.2}, got[2];
+    good(vys_set(t, "x", VY_F64, 1, (uint64_t[]){2}, x, &d), &d);
+    set(t, "w", 1, FLOATS(0.5f)); // floats become doubles
+    run(t);
+    good(vys_read(t, "grad_x", VY_F64, got, sizeof got, &d), &d);
+    assert_true(got[0] == 0.1 && got[1] == 0.2);
+    vys_task_free(t);
+}
+
+// Each has its own device, and one lends it to a third.
+static void two_sessions(void **state)
+{
+    vys_session *a = ((engines *)*state)->list[1], *b, *c;
+    vy_diag d = {0};
+    if (!a) skip();
+    good(vys_open(&(vys_session_desc){.cache_dir = ""}, &b, &d), &d);
+    good(vys_open(&(vys_session_desc){.use = vys_session_device(b)}, &c, &d), &d);
+    vys_session *all[] = {a, b, c};
+    vys_task *t[3];
+    for (int i = 0; i < 3; i++) t[i] = task(all[i], SQUARES, &(vys_settings){.order = 1});
+    for (int i = 0; i < 3; i++) {
+        set(t[i], "x", 2, (float[]){(float)i, 2});
+        set(t[i], "w", 1, FLOATS(1));
+    }
+    for (int n = 0; n < 2; n++)
+        for (int i = 0; i < 3; i++) run(t[i]);
+    for (int i = 0; i < 3; i++) expect(t[i], "grad_x", 2, (float[]){2 * (float)i, 4}, 0);
+    for (int i = 0; i < 3; i++) vys_task_free(t[i]);
+    vys_close(c);
+    vys_close(b);
+}
+
+// More than there is, on the host or on the device: an error, and the session goes on.
+static void too_much(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        vy_diag d = {0};
+        vys_task *t =
+            task(s, "program f(y: out f32[N, 4096], N: u32) over(i: 1) { y[0, 0] = 1.0; }", NULL);
+        set_int(t, "N", 4000000000);
+        refuses(vys_run(t, &d), &d, "E0001", "y"); // 65 TB
+        set_int(t, "N", 1);
+        run(t);
+        float y[4096];
+        d = (vy_diag){0};
+        good(vys_read(t, "y", VY_F32, y, sizeof y, &d), &d);
+        assert_true(y[0] == 1 && y[4095] == 0);
+        vys_task_free(t);
+
+        if (!vys_session_device(s)) continue; // the interpreter would count to 4e9
+        t = task(s,
+                 "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) "
+                 "{ var v = x[i]; for k in 0..K { v = sin(v) * x[i] + v; } y[i] = v; }",
+                 &(vys_settings){.order = 1,
+                                 .keep = VYS_KEEP_ALL,
+                                 .tape_limit = (uint64_t)1 << 60});
+        set(t, "x", 2, FLOATS(1, 2));
+        set_int(t, "K", 4000000000);
+        d = (vy_diag){0};
+        refuses(vys_run(t, &d), &d, "E0903", "");
+        set_int(t, "K", 3);
+        run(t);
+        vys_task_free(t);
+    }
+}
+
+// ---------------------------------------------------------------------------------- allocations fail
+// From parsing to reading; false with the diagnostic.
+static bool whole(vys_session *s, const char *text, const vys_settings *settings, float got[4],
+                  vy_diag *d)
+{
+    vys_task *t;
+    const float x[2] = {0.5f, 0.75f};
+    const uint64_t n = 2;
+    bool ok = vys_task_parse(s, text, strlen(text), "memory", settings, &t, d) &&
+              vys_set(t, "x", VY_F32, 1, &n, x, d) && vys_set_int(t, "K", 5, d) && vys_run(t, d) &&
+              vys_read(t, settings->order ? "grad_x" : "y", VY_F32, got, 8, d) &&
+              vys_set(t, "x", VY_F32, 1, &n, x, d) && vys_run(t, d) && vys_set_int(t, "K", 6, d) &&
+              vys_run(t, d) && vys_read(t, settings->order ? "grad_x" : "y", VY_F32, got + 2, 8, d);
+    vys_task_free(t);
+    return ok;
+}
+
+static void every_allocation(void **state)
+{
+    static const char loop[] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) "
+        "{ var v = x[i]; for k in 0..K { v = sin(v) * x[i] + v; } y[i] = v; }";
+    static const vys_settings settings[] = {{.no_validate = true},
+                                            {.order = 1, .no_validate = true},
+                                            {.order = 1, .tape_limit = 130, .no_validate = true}};
+    EACH_ENGINE(s)
+    for (size_t k = 0; k < COUNT(settings); k++) {
+        float want[4], got[4];
+        vy_diag d = {0};
+        good(whole(s, loop, &settings[k], want, &d), &d);
+        long n = 0, step = 1;
+        bool ok = false;
+        for (; !ok && n < 1000000; n += step) {
+            d = (vy_diag){0};
+            memset(got, 0, sizeof got);
+            allocations_left = n + 1;
+            ok = whole(s, loop, &settings[k], got, &d);
+            allocations_left = -1;
+            if (!ok && strcmp(d.code, "E0001") && strcmp(d.code, "E0903"))
+                fail_msg("%ld: [%s] %s", n, d.code, d.text);
+            if (n > 3000) step = 7;
+        }
+        assert_true(ok && n > 100);
+        assert_memory_equal(want, got, sizeof want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(value_and_gradient),
+        cmocka_unit_test(cotangents_and_choice),
+        cmocka_unit_test(second_order),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(long_loops),
+        cmocka_unit_test(pipelines),
+        cmocka_unit_test(fewer_bytes),
+        cmocka_unit_test(deterministic),
+        cmocka_unit_test(again),
+        cmocka_unit_test(open_lengths_and_groups),
+        cmocka_unit_test(built_programs),
+        cmocka_unit_test(doubles_in_the_interpreter),
+        cmocka_unit_test(two_sessions),
+        cmocka_unit_test(too_much),
+        cmocka_unit_test(every_allocation),
+    };
+    return cmocka_run_group_tests(tests, open_engines, close_engines);
+}
