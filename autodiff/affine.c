@@ -318,7 +318,7 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
     *a = (vy_affine){.p = p, .s = s};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
-    if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx = isl_ctx_alloc();
+    if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;
     a->failed = !a->ctx || !a->extent || !a->most ||
                 !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
                 !vy_dim_facts_make(&a->facts, p, &a->arena);
@@ -340,7 +340,6 @@ bool vy_affine_end(vy_affine *a)
     for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
     vy_vec_free(&a->params);
     isl_set_free(a->context);
-    isl_ctx_free(a->ctx);
     vy_isl_memory_end(&a->memory);
     vy_arena_free(&a->arena);
     *a = (vy_affine){0};

@@ -13,6 +13,10 @@
 // What isl asks of GMP between a failure and its next own allocation: numbers of one row of a tableau.
 #define RESERVE ((size_t)1 << 20)
 
+// What a context takes when it is made, and more.  It is tried out beforehand: isl (0.25) reads the options of a
+// context that it has not given any yet when one of those allocations fails.
+#define CONTEXT_ROOM ((size_t)64 << 10)
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users; // of the functions, over all threads
 static struct {
@@ -93,12 +97,17 @@ bool vy_isl_memory_begin(vy_isl_memory *m)
     pthread_mutex_lock(&lock);
     if (users++ == 0) install();
     pthread_mutex_unlock(&lock);
-    return true;
+    void *room = malloc(CONTEXT_ROOM);
+    free(room);
+    if (room) m->ctx = isl_ctx_alloc();
+    return m->ctx != NULL;
 }
 
 void vy_isl_memory_end(vy_isl_memory *m)
 {
     if (!m->reserve) return;
+    isl_ctx_free(m->ctx);
+    m->ctx = NULL;
     pthread_mutex_lock(&lock);
     if (--users == 0) remove_again();
     pthread_mutex_unlock(&lock);

@@ -21,10 +21,9 @@ typedef struct vy_isl_memory {
     struct vy_isl_memory *outer; // of the same thread
 } vy_isl_memory;
 
-// From here until _end the thread may use isl; on one context, which is m->ctx as soon as it is made.  False: there
-// is no memory for a reserve.
+// Makes a context, m->ctx.  From here until _end the thread may use isl on it.  False: there is no memory.
 bool vy_isl_memory_begin(vy_isl_memory *m);
-// Call it on the same thread when the context is freed, or after a _begin that failed.
+// Frees the context; all its objects are freed before, on the same thread.  Right after a _begin that failed, too.
 void vy_isl_memory_end(vy_isl_memory *m);
 // Has an allocation of isl or GMP failed since _begin, or the last isl_ctx_reset_error?
 bool vy_isl_memory_failed(const vy_isl_memory *m);

@@ -14,10 +14,13 @@ import subprocess
 import sys
 import time
 
+TIME = re.compile(rb'"time_ms": *([0-9.e+-]+|{[^}]*})')
 GRAD = os.environ["VYRE_GRAD"]
 POINTS = int(os.environ.get("VYRE_MEMORY", "20"))
 SEED = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9)
 SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,9 +28,19 @@ SOURCE = r"""
 #include <unistd.h>
 void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 static long left = -2, count; /* allocations that still succeed; negative: all */
-static int once;
+static int once, spared;
+/* isl does not survive two allocations of making a context; autodiff/isl_memory.c tries out memory for them before */
+void *isl_ctx_alloc(void)
+{
+    void *(*real)(void) = dlsym(RTLD_NEXT, "isl_ctx_alloc"), *made;
+    spared++;
+    made = real();
+    spared--;
+    return made;
+}
 static int fails(void)
 {
+    if (spared) return 0;
     if (left == -2) {
         left = getenv("FAIL_AT") ? atol(getenv("FAIL_AT")) : -1;
         once = getenv("FAIL_ONCE") != 0;
@@ -54,7 +67,7 @@ if not compiler:
     sys.exit(77)
 with open("fail.c", "w") as f:
     f.write(SOURCE)
-if subprocess.run([compiler, "-shared", "-fPIC", "-O1", "fail.c", "-o", "fail.so"]).returncode:
+if subprocess.run([compiler, "-shared", "-fPIC", "-O1", "fail.c", "-o", "fail.so", "-ldl"]).returncode:
     print("malloc cannot be replaced here")
     sys.exit(77)
 with open("f.vyre", "w") as f:
@@ -91,7 +104,7 @@ def run(args, **env):
                     files[path] = f.read()
                 os.unlink(path)
     shutil.rmtree("o", ignore_errors=True)
-    return done.returncode, re.sub(rb'"time_ms": *{[^}]*}', b"", done.stdout), done.stderr, files
+    return done.returncode, TIME.sub(b"", done.stdout), done.stderr, files
 
 
 def wrong(args, want, point, **env):
