@@ -115,10 +115,11 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
                          const char *name)
 {
     const vy_buf *of = &o->p->buffers.data[id];
-    vy_dim dims[VY_MAX_RANK];
+    vy_dim dims[VY_MAX_RANK + 1];
     memcpy(dims, of->dims, of->rank * sizeof *dims);
     dims[of->rank] = vy_dim_const(b, vy_fixed_words(of->type));
-    vy_buffer made = vy_param_buffer(b, name, cls, VY_I32, of->rank + 1, dims);
+    vy_buffer made = o->wide ? vy_param_buffer(b, name, cls, VY_F32, of->rank, dims)
+                             : vy_param_buffer(b, name, cls, VY_I32, of->rank + 1, dims);
     if (cls == VY_INOUT) vy_buffer_workspace(b, made);
     return made;
 }
@@ -131,11 +132,35 @@ static void add_plainly(vy_ordering *o, uint32_t id, const vy_value *at, vy_valu
     vy_store(o->b, buf, at, sum);
 }
 
+static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t sum_rank,
+                     const vy_value *sum_at, vy_value v)
+{
+    const uint32_t buffer = o->p->insts.data[id].aux;
+    if (o->wide)
+        vy_wide_add(o->b, o->sums[buffer], at, v);
+    else if (is_owned(o->p, id))
+        add_plainly(o, id, at, v);
+    else if (o->partials[buffer].on)
+        vy_partial_add(o, buffer, at, v);
+    else
+        vy_fixed_add(o->b, o->sums[buffer], sum_rank, sum_at, v);
+}
+
+// The element: what the buffer holds (id 0: nothing) and the sum.
+static vy_value element_of(const vy_ordering *o, vy_builder *b, vy_buffer sums, uint32_t rank,
+                           const vy_value *at, vy_type t, vy_value held)
+{
+    if (o->wide) return vy_wide_total(b, sums, at, held);
+    vy_value sum = vy_fixed_total(b, sums, rank, at, t);
+    return held.id ? vy_add(b, held, sum) : sum;
+}
+
 static void copy(vy_ordering *o, uint32_t id)
 {
     const vy_program *p = o->p;
     const vy_inst *i = &p->insts.data[id];
-    bool memory = vy_op_is_memory((vy_op)i->op), adds = vy_adds_floats(p, id);
+    bool memory = vy_op_is_memory((vy_op)i->op);
+    bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
     vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1], value = {0};
     if (!memory || (!o->use[i->aux] && !adds)) {
         vy_copy_inst(o->b, p, id, o->map);
@@ -148,25 +173,21 @@ static void copy(vy_ordering *o, uint32_t id)
     vy_pass_at(o->b, p, id);
     vy_scope(o->b);
     uint32_t sum_rank = whole ? 0 : vy_shared_index(o, i->aux, at, sum_at);
-    if (adds && is_owned(p, id)) {
-        add_plainly(o, id, at, value);
-    } else if (adds && o->partials[i->aux].on) {
-        vy_partial_add(o, i->aux, at, value);
-    } else if (adds) {
-        vy_fixed_add(o->b, o->sums[i->aux], sum_rank, sum_at, value);
+    vy_type t = p->buffers.data[i->aux].type;
+    if (adds) {
+        add_term(o, id, at, sum_rank, sum_at, value);
     } else {
         vy_copy_inst(o->b, p, id, o->map);
-        if (i->op == VY_OP_LOAD) {
-            vy_value held = {o->map[id]};
-            vy_type t = (vy_type)i->type;
-            vy_value sum = vy_fixed_total(o->b, o->sums[i->aux], sum_rank, sum_at, t);
-            o->map[id] = vy_add(o->b, held, sum).id;
-        } else if (whole) {
+        if (i->op == VY_OP_LOAD)
+            o->map[id] =
+                element_of(o, o->b, o->sums[i->aux], sum_rank, sum_at, t, (vy_value){o->map[id]})
+                    .id;
+        else if (whole)
             vy_shared_clear(o, id);
-        } else {
-            vy_type t = p->buffers.data[i->aux].type;
+        else if (o->wide)
+            vy_store(o->b, o->sums[i->aux], at, vy_zero(o->b, VY_F32));
+        else
             vy_fixed_clear(o->b, o->sums[i->aux], sum_rank, sum_at, t);
-        }
     }
     vy_end(o->b);
 }
@@ -256,8 +277,8 @@ static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
     vy_value at[VY_MAX_RANK];
     vy_buffer sums = declare(o, b, VY_IN, id, name);
     element(b, id, at);
-    vy_value sum = vy_fixed_total(b, sums, of->rank, at, of->type);
-    vy_store(b, g, at, vy_total_starts(o, id) ? sum : vy_add(b, vy_load(b, g, at), sum));
+    vy_value held = vy_total_starts(o, id) ? (vy_value){0} : vy_load(b, g, at);
+    vy_store(b, g, at, element_of(o, b, sums, of->rank, at, of->type, held));
     return vy_total_end(b);
 }
 
@@ -319,18 +340,26 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
     return false;
 }
 
-static bool order_program(vy_module *m, vy_program *p, bool lean)
+static bool choose(vy_ordering *o)
 {
-    vy_ordering o = {.m = m, .p = p, .lean = lean};
+    if (o->wide) {
+        vy_wide_choose(o);
+        return true;
+    }
+    return find_uses(o) && vy_shared_choose(o);
+}
+
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, bool wide)
+{
+    vy_ordering o = {.m = m, .p = p, .lean = lean || wide, .wide = wide};
     o.use = table(m, p->buffers.count, sizeof *o.use);
     o.sums = table(m, p->buffers.count, sizeof *o.sums);
     o.partials = table(m, p->buffers.count, sizeof *o.partials);
     o.sliced = table(m, p->buffers.count, sizeof *o.sliced);
     o.map = table(m, p->insts.count, sizeof *o.map);
     vy_program **stages = table(m, 2 * p->buffers.count, sizeof *stages);
-    bool ok = o.use && o.sums && o.partials && o.sliced && o.map && stages && find_uses(&o);
+    bool ok = o.use && o.sums && o.partials && o.sliced && o.map && stages && choose(&o);
     bool any = o.owned;
-    ok = ok && vy_shared_choose(&o);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) any |= o.use[i] != 0;
     if (ok && any && !vy_partial_choose(&o)) {
         vy_fail_oom(m);
@@ -354,7 +383,7 @@ bool vy_order_sums(vy_module *m, bool lean)
     if (!vy_optimize(m, &options)) return false;
     // From the end: stages are added behind, and what they replace is taken out.
     for (uint32_t n = m->programs.count; n-- > 0;)
-        if (!order_program(m, m->programs.data[n], lean)) return false;
+        if (!vy_order_program(m, m->programs.data[n], lean, false)) return false;
     return true;
 }
 

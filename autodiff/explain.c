@@ -18,7 +18,7 @@ static const char *pick(const char *const *names, size_t n, unsigned k)
 
 const char *vy_sum_kind_name(vy_sum_kind k)
 {
-    return PICK(k, "zero", "store", "add", "atomic", "gather", "both", "terms", "exact");
+    return PICK(k, "zero", "store", "add", "atomic", "gather", "both", "terms", "exact", "wide");
 }
 const char *vy_adjoint_kind_name(vy_adjoint_kind k)
 {
@@ -227,7 +227,8 @@ static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
         for (uint32_t b = 1; b < p->buffers.count && g->sum == was; b++) {
             const vy_buf *from = &p->buffers.data[b];
             if (from->cls != VY_IN) continue;
-            if (strncmp(from->name, "sums", 4) == 0) g->sum = VY_SUM_EXACT;
+            if (strncmp(from->name, "sums", 4) == 0)
+                g->sum = from->type == VY_F32 ? VY_SUM_WIDE : VY_SUM_EXACT;
             if (strncmp(from->name, "parts", 5) == 0) g->sum = VY_SUM_TERMS;
         }
     }
@@ -247,6 +248,16 @@ static void explain_order(explaining *x, const vy_module *ordered)
         how_ordered(ordered, (vy_explain_gradient *)&e->gradients[i]);
 }
 
+// Are halves added up by atomics?  Then as f32, which is another result (wide.c).
+static bool adds_halves(const vy_explanation *e)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < e->gradient_count; i++)
+        any |= e->gradients[i].type == VY_F16 &&
+               (e->gradients[i].sum == VY_SUM_ATOMIC || e->gradients[i].sum == VY_SUM_BOTH);
+    return any;
+}
+
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
                            const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
@@ -264,7 +275,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
         x.failed = diag->severity != VY_ERROR;
     if (!x.failed && diag->severity != VY_ERROR) {
         x.notes.arena = x.gathers.arena = &memory->arena;
-        reverse_observer observer = {vy_notes_take, &x.notes, &x.gathers};
+        reverse_observer observer = {vy_notes_take, &x.notes, &x.gathers, .narrow = true};
         derived = vy_grad_observed(m, &plain, &observer, diag);
         if (derived && !vy_optimize(derived, optimize)) *diag = derived->diag;
         if (derived && vy_module_ok(derived))
@@ -279,6 +290,8 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
             put_together(&x, derived);
         else
             x.failed = true;
+        if (!ordered && !x.failed && plain.accumulate != VY_ACCUMULATE_ATOMIC && adds_halves(e))
+            ordered = vy_grad(m, options, diag);
         if (ordered && !x.failed) explain_order(&x, ordered);
     }
     x.failed |= x.notes.failed || vy_memory_failures() != before;

@@ -21,8 +21,9 @@ typedef enum vy_sum_kind {
     VY_SUM_BOTH,   // of what reaches it some is added atomically, then such a program adds the rest
     VY_SUM_TERMS,  // deterministic: each invocation keeps a term, programs of their own add them up
     VY_SUM_EXACT,  // deterministic: exact accumulators of integers, rounded by a program of its own
+    VY_SUM_WIDE,   // half floats: atomic additions of f32, rounded once by a program of its own
 } vy_sum_kind;
-// "zero", "store", "add", "atomic", "gather", "both", "terms", "exact"
+// "zero", "store", "add", "atomic", "gather", "both", "terms", "exact", "wide"
 VY_API const char *vy_sum_kind_name(vy_sum_kind k);
 
 // Where the adjoint of a buffer lives.

@@ -56,7 +56,12 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
 // -------------------------------------------------------------------------------------------- operands
 uint32_t gather_map(gather_clone *c, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? gather_leaf(c, id) : c->map[id];
+    const uint32_t have = VY_IS_LEAF(id) ? gather_leaf(c, id) : c->map[id];
+    if (have || c->g->failed || vy_builder_failed(c->b)) return have;
+    vy_fail(c->g->m, VY_E_INTERNAL, c->g->r->insts.data[id].line, 0, NULL,
+            "a program that gathers needs a value that nobody has asked for");
+    c->g->failed = true;
+    return 0;
 }
 
 static uint32_t load_kept(gather_clone *c, uint32_t id)
@@ -86,8 +91,9 @@ static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
 }
 
 // ------------------------------------------------------------------------------------------- constructs
-// What surrounds the sites: taken apart, or said by the point's set (TAKEN); an `if` (GUARD); copied whole.
-enum { TAKEN = 1, GUARD, WHOLE };
+// What surrounds the sites: taken apart, or said by the point's set (TAKEN, in the second arm of an `if` OTHER); an `if`
+// (GUARD); copied whole.
+enum { TAKEN = 1, OTHER, GUARD, WHOLE };
 
 static bool asked(const gather_clone *c, uint32_t id) { return c->asked[id]; }
 
@@ -171,6 +177,18 @@ static void close(gather_clone *c, uint32_t id)
     }
 }
 
+// The results of a construct around one site, for another that stands behind it.  At their points, which are the same,
+// it is known which arm is taken: what that one yields.
+static void hand_out(gather_clone *c, uint32_t end, uint8_t around)
+{
+    gather *g = c->g;
+    const uint32_t opener = g->s.partner[end], all = vy_slot_count(g->r, &g->s, opener);
+    const bool then = g->r->insts.data[end].op == VY_OP_ENDIF && around == TAKEN;
+    for (uint32_t k = 0; k < all; k++)
+        if (asked(c, end + 1 + k))
+            c->map[end + 1 + k] = gather_map(c, vy_arg(g->r, then ? g->s.partner[opener] : end, k));
+}
+
 // A construct's marker, if it is copied.
 static void marker(gather_clone *c, uint32_t id)
 {
@@ -180,7 +198,11 @@ static void marker(gather_clone *c, uint32_t id)
     if (op == VY_OP_ELSE) opener = g->s.partner[g->s.partner[id]];
     if (op == VY_OP_CARRY || op == VY_OP_RESULT) return; // made with their markers
     uint8_t around = c->around[opener];
-    if (around == TAKEN || (!around && !asked(c, opener))) return;
+    if (around == TAKEN || around == OTHER) {
+        if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) hand_out(c, id, around);
+        return;
+    }
+    if (!around && !asked(c, opener)) return;
     if (around == GUARD) {
         uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
         if (op == VY_OP_IF) {
@@ -237,7 +259,8 @@ static void surround(gather_clone *c, uint8_t *around)
         const gather_site *site = c->sites[k];
         const vy_nest *n = &site->access.nest;
         for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up]) {
-            uint8_t kind = TAKEN;
+            const bool arm = g->r->insts.data[up].op == VY_OP_IF && site->id > g->s.partner[up];
+            uint8_t kind = arm ? OTHER : TAKEN;
             for (uint32_t j = 0; j < n->loose_count; j++)
                 if (n->loose[j] == up) kind = site->single ? GUARD : WHOLE;
             around[up] = kind;
@@ -262,6 +285,7 @@ void gather_copy(gather_clone *c)
     c->around = around;
     c->asked = need;
     const vy_nest *n = &c->sites[0]->access.nest;
+    memset(c->map, 0, all * sizeof *c->map); // what an earlier walk has is not in scope here
     for (uint32_t k = n->overs; k < n->count; k++) c->map[n->loop[k]] = c->index[k].id;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
         if (vy_builder_failed(c->b) || g->failed) break;

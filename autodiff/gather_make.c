@@ -248,6 +248,7 @@ static void add_at(void *user, gather_site *site, vy_value value)
     }
     vy_var sum = w->sum[first_of(w->g, site)];
     vy_value have = vy_get(w->b, sum), guard = w->walk->guard;
+    value = vy_cast(w->b, vy_value_type(w->b, have), value);
     if (guard.id)
         value = vy_select(w->b, guard, value,
                           vy_zero(w->b, vy_id_type(vy_builder_program(w->b), value.id)));
@@ -397,6 +398,9 @@ static bool begins(const making *w, const vy_buf *buf)
     return w->g->programs[w->index].adds || buf->init != VY_INIT_NONE;
 }
 
+// Half floats are added up as f32 and rounded once.
+static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
+
 // Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes it comes
 // in at the end.)
 static void begin_sums(making *w)
@@ -407,11 +411,11 @@ static void begin_sums(making *w)
         uint32_t buffer = site->access.buffer;
         if (!makes_sum(w, k)) continue;
         vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
-        vy_type t = buf->type;
+        vy_type t = type_of_sum(buf->type);
         vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
         if (!w->tree && begins(w, buf)) {
             element_index(w, site, index);
-            start = vy_load(w->b, (vy_buffer){buffer}, index);
+            start = vy_cast(w->b, t, vy_load(w->b, (vy_buffer){buffer}, index));
         }
         w->sum[k] = vy_var_new(w->b, NULL, start);
     }
@@ -454,7 +458,8 @@ static void end_sums(making *w)
         if (!makes_sum(w, k)) continue;
         element_index(w, site, index);
         vy_at(w->b, 0, 0);
-        vy_store(w->b, (vy_buffer){buffer}, index, vy_get(w->b, w->sum[k]));
+        const vy_type t = vy_builder_program(w->b)->buffers.data[buffer].type;
+        vy_store(w->b, (vy_buffer){buffer}, index, vy_cast(w->b, t, vy_get(w->b, w->sum[k])));
     }
     if (w->tree) vy_end(w->b);
 }
@@ -533,7 +538,7 @@ static vy_program *finish(making *w, bool ok)
     }
     vy_program *p = vy_rebuild_end(w->b);
     vy_pass_context c = {0};
-    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
+    if (p && vy_check_program(p) && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
     vy_program_free(p);
     w->g->failed = true;
     return NULL;

@@ -167,7 +167,9 @@ void gather_decide(gather *g, uint32_t k)
     g->failed |= g->a.failed || !vy_module_ok(g->m);
     if (chosen && !g->failed) {
         site->few = has_few(g, site);
-        if (site->few && !g->few)
+        if (!site->single && g->r->buffers.data[site->access.buffer].type == VY_F16)
+            site->why = "would add half floats up in memory, which loses digits";
+        else if (site->few && !g->few)
             site->why = "has few elements, to which many add";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))
             site->why = "is too involved";

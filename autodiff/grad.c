@@ -337,7 +337,11 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
                        observer ? observer->gathers : NULL);
-    ok = ok && (!r->options->deterministic || vy_order_sums(r->out, r->options->lean_sums));
+    if (ok && r->options->deterministic)
+        ok = vy_order_sums(r->out, r->options->lean_sums);
+    else if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC &&
+             !(observer && observer->narrow))
+        ok = vy_widen_sums(r->out);
     free_tables(r);
     vy_free(hints);
     return ok;

@@ -5,6 +5,7 @@
 //   partial.c        few elements, to which all invocations add: a term each, added up by programs
 //   fixed.c          any elements: exact accumulators
 //   ordering_shared.c  where those of shared arrays are
+//   wide.c           half floats, added up as f32 by atomics: not in an order, but rounded once
 #ifndef VYRE_ORDERING_H
 #define VYRE_ORDERING_H
 
@@ -30,6 +31,7 @@ typedef struct vy_ordering {
     vy_module *m;
     const vy_program *p;
     bool lean; // no partial sums
+    bool wide; // half floats only, whose sums are f32 and in any order
     vy_builder *b;
     uint8_t *use;         // by buffer
     vy_buffer *sums;      // by buffer: its accumulators in the program being built
@@ -53,6 +55,15 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 vy_program *vy_total_end(vy_builder *b);
 // Is nothing in the buffer before the totals are?
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
+
+// Replaces program p by what its additions become: in an order or, wide, those of half floats as f32.
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, bool wide);
+
+// wide.c
+void vy_wide_choose(vy_ordering *o); // fills o->use
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v);
+// The element: what the buffer held (id 0: nothing) and the sum, as f16.
+vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held);
 
 // partial.c
 // Sets o->partials for the buffers that it suits.  False: memory.

@@ -133,6 +133,7 @@ typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
     struct vy_gather_notes *gathers; // or NULL
+    bool narrow;                     // sums of half floats stay as they are
 } reverse_observer;
 // ---- grad.c
 // Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
@@ -365,5 +366,8 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
 bool vy_order_sums(vy_module *m, bool lean);
+// wide.c: makes the sums of half floats, that invocations add to by atomics, sums of f32 that are rounded once; the
+// module is optimised before if there are any.
+bool vy_widen_sums(vy_module *m);
 
 #endif

@@ -50,6 +50,18 @@ typedef struct loop_adjoint {
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
 
+// The adjoint of a captured half float is the sum of what turns add to it; of thousands of terms, halves lose several
+// per cent.  It is carried as f32 and rounded once, behind the loop; a turn adds up its own part as what it is.
+static bool is_wide(const reverse *r, const loop_adjoint *a)
+{
+    return a->captured && !a->is_mask && vy_id_type(r->p, a->id) == VY_F16;
+}
+
+static uint32_t cast(reverse *r, vy_type t, uint32_t v)
+{
+    return vy_cast(r->b, t, (vy_value){v}).id;
+}
+
 static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
 {
     uint32_t *slot = list_slot(r, id);
@@ -232,7 +244,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         else if (a->is_mask)
             r->mask[a->id] = carries[i];
         else
-            *adjoint_slot(r, a->id) = carries[i];
+            *adjoint_slot(r, a->id) = is_wide(r, a) ? 0 : carries[i];
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
@@ -246,8 +258,17 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     r->replaying = outer;
 }
 
+// What a turn leaves of adjoint or mask a, which came in as `carry`.
+static uint32_t next_of(reverse *r, const loop_adjoint *a, uint32_t carry)
+{
+    if (a->is_mask) return a->captured ? or_false(r, r->mask[a->id]) : counts(r, a->id);
+    uint32_t own = *adjoint_slot(r, a->id);
+    if (!is_wide(r, a)) return or_zero(r, own, a->id);
+    return own ? vy_add(r->b, (vy_value){carry}, (vy_value){cast(r, VY_F32, own)}).id : carry;
+}
+
 static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_vec *list,
-                          uint32_t *nexts, uint32_t *results)
+                          const uint32_t *carries, uint32_t *nexts, uint32_t *results)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
@@ -255,9 +276,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
             nexts[i] = r->map[a->id];
             continue;
         }
-        nexts[i] = !a->is_mask   ? or_zero(r, *adjoint_slot(r, a->id), a->id)
-                   : a->captured ? or_false(r, r->mask[a->id])
-                                 : counts(r, a->id);
+        nexts[i] = next_of(r, a, carries[i]);
     }
     vy_end_loop(r->b, 0, list->count, nexts, results);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -271,7 +290,8 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
         if (!a->captured || a->is_mask) continue;
-        vy_set_adjoint(r, a->id, results[i], is_maskable(r, a->id) ? results[i + 1] : 0);
+        uint32_t sum = is_wide(r, a) ? cast(r, VY_F16, results[i]) : results[i];
+        vy_set_adjoint(r, a->id, sum, is_maskable(r, a->id) ? results[i + 1] : 0);
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
@@ -291,12 +311,12 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
     vy_id_vec ids = {0};
     collect(r, &f, &list);
     uint32_t n = list.count, outer_arm = r->arm;
-    if (r->failed || !vy_vec_reserve(&ids, n * 2 + 1)) {
+    if (r->failed || !vy_vec_reserve(&ids, n * 3 + 1)) {
         if (!r->failed) oom(r);
         vy_vec_free(&list);
         return;
     }
-    uint32_t *in = ids.data, *carries = in + n;
+    uint32_t *in = ids.data, *carries = in + n, *results = carries + n;
     for (uint32_t i = 0; i < n; i++) {
         loop_adjoint *a = &list.data[i];
         uint32_t result = f.end + 1 + (a->id - opener - 1);
@@ -306,6 +326,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
             in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
+        if (is_wide(r, a)) in[i] = cast(r, VY_F32, in[i]);
     }
     uint32_t variable = open_reverse(r, &f, n, in, carries);
     for (uint32_t i = 0; i < n; i++)
@@ -313,7 +334,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
     r->arm = 0;
     if (!vy_builder_failed(r->b)) reverse_body(r, &f, variable, &list, carries);
     r->arm = outer_arm;
-    if (!r->failed && !vy_builder_failed(r->b)) close_reverse(r, &f, &list, in, carries);
+    if (!r->failed && !vy_builder_failed(r->b)) close_reverse(r, &f, &list, carries, in, results);
     vy_vec_free(&ids);
     vy_vec_free(&list);
 }

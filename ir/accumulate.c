@@ -14,6 +14,8 @@
 // Where the loop may run without adding (an `if`, an inner loop), the element may be another's: then
 // nothing is added if the sum is 0, which changes at most −0 to 0.
 //
+// Half floats are added up as f32 and rounded once.
+//
 // Needs valid structure; keeps lines and names.
 #include "memdep.h"
 
@@ -130,6 +132,8 @@ static bool choose(accumulate *a)
 }
 
 // ------------------------------------------------------------------------------------- rebuilding
+static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
+
 static void in_front(accumulate *a, vy_builder *b, uint32_t loop)
 {
     vy_pass_at(b, a->p, loop);
@@ -138,8 +142,9 @@ static void in_front(accumulate *a, vy_builder *b, uint32_t loop)
         const vy_buf *buf = &a->p->buffers.data[a->p->insts.data[s->site].aux];
         vy_dim one = vy_dim_const(b, 1);
         vy_value zero = vy_int(b, VY_U32, 0);
-        s->array = vy_local_array(b, buf->name, buf->type, 1, &one);
-        vy_store(b, s->array, &zero, vy_zero(b, buf->type));
+        const vy_type t = type_of_sum(buf->type);
+        s->array = vy_local_array(b, buf->name, t, 1, &one);
+        vy_store(b, s->array, &zero, vy_zero(b, t));
     }
 }
 
@@ -149,7 +154,8 @@ static void at_site(accumulate *a, vy_builder *b, uint32_t id)
     vy_value zero = vy_int(b, VY_U32, 0);
     vy_value term = {vy_map(a->map, vy_arg(a->p, id, a->p->insts.data[id].nargs - 1))};
     vy_pass_at(b, a->p, id);
-    vy_store(b, s->array, &zero, vy_add(b, vy_load(b, s->array, &zero), term));
+    vy_value have = vy_load(b, s->array, &zero);
+    vy_store(b, s->array, &zero, vy_add(b, have, vy_cast(b, vy_value_type(b, have), term)));
 }
 
 static void add_total(accumulate *a, vy_builder *b, const sum *s)
@@ -159,7 +165,7 @@ static void add_total(accumulate *a, vy_builder *b, const sum *s)
     vy_value zero = vy_int(b, VY_U32, 0), from = {vy_map(a->map, vy_arg(a->p, loop, 0))};
     vy_value to = {vy_map(a->map, vy_arg(a->p, loop, 1))};
     vy_pass_at(b, a->p, s->site);
-    vy_value total = vy_load(b, s->array, &zero);
+    vy_value total = vy_cast(b, (vy_type)i->type, vy_load(b, s->array, &zero));
     vy_value some = s->sparse ? vy_ne(b, total, vy_zero(b, (vy_type)i->type)) : vy_lt(b, from, to);
     if (vy_builder_failed(b)) return;
     const vy_scalar *k = vy_id_const(vy_builder_program(b), some.id);

@@ -117,10 +117,13 @@ static void put_sum(const vy_explain_gradient *g, text *out)
         break;
     case VY_SUM_TERMS:
     case VY_SUM_EXACT:
+    case VY_SUM_WIDE:
         text_puts(out,
                   g->sum == VY_SUM_TERMS
                       ? "a term from each invocation, added up in a fixed order by other programs"
-                      : "exact accumulators of integers, rounded once by another program");
+                  : g->sum == VY_SUM_EXACT
+                      ? "exact accumulators of integers, rounded once by another program"
+                      : "atomic adds of f32, rounded once by another program");
         if (g->program)
             text_printf(out, ", then %s sums what else reaches each element", g->program);
         break;

@@ -5,8 +5,6 @@
 #define _GNU_SOURCE // pipe2
 #include "tools/probe.h"
 
-#include "tools/gpu.h"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -72,16 +72,18 @@ class Command:
         if groups:
             argv += ["--groups", ",".join(map(str, groups))]
         for n, q in enumerate(p.params):
-            m = re.match(r"(\w+): (in|inout) (@?\w+)\[(.*)\]", q)
-            if not m:
+            m = re.match(r"(\w+): (in|inout|out) (@?\w+)\[(.*)\]", q)
+            if not m or m.group(2) == "out" and m.group(4) != "?":
                 continue
-            name, _, t, dims = m.groups()
+            name, cls, t, dims = m.groups()
             if name in p.permutations:
                 spec = ",".join(map(str, random.Random(data_seed).sample(range(sets["N"]), sets["N"]))) or "zeros"
             elif name == "at" and name in p.data:
                 spec = ",".join(str(p.data[name][k % len(p.data[name])]) for k in range((1 if p.several() else 3) * sets["N"])) or "zeros"
             elif t[0] != "@":
                 spec = "const:%d" % (data_seed % (2 if t == "bool" else 4))
+            elif cls == "out":
+                name, spec = name + "[5]", "zeros"
             elif dims == "?":
                 spec = "0.4,0.7,1.1,1.5,0.9"
             else:
@@ -91,8 +93,9 @@ class Command:
             argv += ["--of", ",".join(p.of)]
         if p.wrt:
             argv += ["--wrt", ",".join(p.wrt)]
-        if data_seed % 2 and (not p.of or "y" in p.of):
-            argv += ["--ct", "y=uniform:0.3:1.2:%d" % data_seed]
+        seeded = [n for n in ("y", "o") if any(q.startswith(n + ": out @F") for q in p.params) and (not p.of or n in p.of)]
+        if data_seed % 2 and seeded:
+            argv += ["--ct", "%s=uniform:0.3:1.2:%d" % (seeded[0], data_seed)]
         return argv
 
     def outputs(self, path, argv, engine):

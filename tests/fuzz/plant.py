@@ -98,7 +98,7 @@ SEVERAL = (
     ("spirv/plan.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
     ("spirv/plan.c", None, "return in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
      "return in->op == VY_OP_STORE && covers(p, i);"),
-    ("autodiff/deterministic.c", None, "!starts_results(stages[0])", "true"),
+    ("autodiff/deterministic.c", None, "!starts_results(o, p)", "true"),
     # subgroups
     ("autodiff/sweep_subgroup.c", None, "case VY_OP_SG_MUL: return of_all(r, x);", "case VY_OP_SG_MUL: return x;"),
     ("autodiff/sweep_subgroup.c", None,

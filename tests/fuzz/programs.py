@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The programs of a seed: even seeds make one of independent invocations (generate.py), odd ones one whose
-invocations meet (several.py).
+"""The programs of a seed, of three kinds in turn: independent invocations (generate.py), invocations that meet
+(several.py), which element an invocation reads, adds to and owns (places.py).
 
   programs.py SEED [LAUNCH]    prints one
 """
@@ -11,11 +11,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import generate  # noqa: E402
+import places  # noqa: E402
 import several  # noqa: E402
+
+KINDS = (generate, several, places)
 
 
 def make(seed):
-    return several.make(seed // 2) if seed % 2 else generate.make(seed // 2)
+    return KINDS[seed % len(KINDS)].make(seed // len(KINDS))
 
 
 def main():

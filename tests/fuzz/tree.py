@@ -54,6 +54,7 @@ class Program:
         # `sets`; then one for the types as written, an odd one, and those of the device.
         self.launches = []
         self.features, self.kinds, self.shapes = set(), [], set()  # for features.py, coverage.py
+        self.traits = []        # what it holds of its own place (places.py)
 
     def several(self):
         return bool(self.launches)

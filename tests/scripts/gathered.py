@@ -21,7 +21,7 @@ import sys
 BUILD = os.environ["BUILD"]
 SIZES = ({"N": 5, "M": 4, "T": 6}, {"N": 1, "M": 1, "T": 2}, {"N": 4, "M": 7, "T": 11}, {"N": 3, "M": 5, "T": 13})
 FORMS = ("%s %% 4u", "%s %% 3u", "%s %% 5u", "%s / 2u", "(%s / 2u) %% 2u", "%s >> 1u", "(%s >> 1u) %% 3u",
-         "%s & 3u", "(%s + 1u) %% 2u", "(2u * %s + 1u) %% 3u", "(%s %% 7u) / 2u", "%s / 3u * 2u")
+         "(%s & 3u)", "(%s + 1u) %% 2u", "(2u * %s + 1u) %% 3u", "(%s %% 7u) / 2u", "%s / 3u * 2u")
 OPERATORS = ("> 1u", "< 2u", "== 1u", "!= 2u", ">= %s % 3u", "== j % 2u", "!= T % 2u", "< M % 4u")
 
 
@@ -150,7 +150,7 @@ def main():
             if result.startswith("ok"):
                 continue
             bad += 1
-            if bad < 8:
+            if bad < 40:
                 what, text = table[int(name[1:-5])]
                 print("%s%s\n%s" % (result, what, text), flush=True)
     if told < len(table):

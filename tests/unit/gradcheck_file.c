@@ -12,15 +12,16 @@
 //   print    parse(print(p)) prints the same, p as written and optimised, and so for the gradient; the
 //            binary form reads back equal
 //   primal   levels 0 … 3 give the same bits
-//   fd       the gradient against finite differences, all floats in double; inputs whose probes take
-//            another path than the centre are kinks and not compared
+//   dual     the gradient against forward dual numbers, all floats in double: gradcheck_dual.h
+//   fd       against finite differences, of files; inputs whose probes take another path than the centre are
+//            kinks and not compared
 //   levels   the gradient at levels 1 … 3 is that as derived, to rounding; also with what devices ask for:
 //            loops in chunks, rows of workgroups made to fill lanes, sums by subgroups
 //   text     the gradient's text, parsed again, gives the same bits
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   value    outputs asked for together with the gradient are the program's
-//   second   the gradient can be differentiated again, or says why not; against finite differences
+//   second   the gradient can be differentiated again, or says why not; against dual numbers
 //   atomic, gather, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
 //            no atomics on a device, do not race
@@ -45,10 +46,11 @@ bool vy_fully_written(const vy_program *p,
 #include "gradcheck_directives.h"
 #include "gradcheck_run.h"
 
-// Inputs tried per buffer: in full, of a stream's programs, at launches but the first.
-enum { MOST_ELEMENTS = 40, SOME_ELEMENTS = 20, FEW_ELEMENTS = 5 };
+// Inputs tried per buffer, where differences are taken.
+enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 
 #include "gradcheck_oracles.h"
+#include "gradcheck_dual.h"
 #include "gradcheck_permute.h"
 
 #include "gradcheck_modes.h"
@@ -133,11 +135,17 @@ static bool check_default(job *j, const vy_module *m, const vy_module *gm)
 {
     for (uint32_t k = 0; k < j->launch_count; k++) {
         job_launch *l = &j->launches[k];
-        const uint32_t most = k ? FEW_ELEMENTS : j->thorough ? MOST_ELEMENTS : SOME_ELEMENTS;
         use_launch(j, k);
         if (!gradient_of(j, gm, &l->x, &l->g, "gradient")) return false;
+        if (!check_dual(j, last_program(m), &l->x, &l->g, l->of, "grad_", k ? 1 : 2,
+                        j->thorough ? 1000
+                        : k         ? 2
+                                    : 4))
+            return false;
         if (j->alike) continue;
-        if (!check_fd(j, last_program(m), &l->x, &l->g, l->of, most, "grad_")) return false;
+        if (j->thorough && !check_fd(j, last_program(m), &l->x, &l->g, l->of,
+                                     k ? FEW_ELEMENTS : MOST_ELEMENTS, "grad_"))
+            return false;
         if (!check_again(j, gm, &l->x, &l->g)) return false;
     }
     return true;

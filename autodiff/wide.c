@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// wide.c: what several invocations add to half floats is added up as f32 and rounded once.
+//
+//   program f_grad(w: in f16[M], idx, x, grad_w: out f16[M])
+//   { atomic_add(grad_w[idx[i]], x[i]); }
+//                   →   f_sums(idx, x, sums_grad_w: f32[M])   { atomic_add(sums_grad_w[idx[i]], f32(x[i])); }
+//                       f_total_grad_w(sums_grad_w, grad_w)   { grad_w[i] = f16(sums_grad_w[i]); }
+//
+// A half has 11 bits: from 2,048 on a sum no longer sees a term of 1, so a bias over 3,000 rows comes out several per cent
+// off.  f32 takes twice the memory for the sums, and its atomics are the ones that devices have; those of halves are
+// loops of compare-and-swap.  The rewriting is that of sums with an order (deterministic.c); here it is for
+// buffers of half floats alone, and additions stay atomics.
+//
+// What is left as it is: buffers of length `?`, whose sums would have no shape; those that other atomics change or whose
+// old values somebody wants; shared arrays (a workgroup adds few terms); and elements that one invocation has for
+// itself.
+#include "ordering.h"
+#include "reverse.h"
+
+static bool adds_halves(const vy_program *p, uint32_t id)
+{
+    return vy_adds_floats(p, id) && p->buffers.data[p->insts.data[id].aux].type == VY_F16;
+}
+
+static bool can_widen(const vy_program *p, uint32_t buffer)
+{
+    const vy_buf *b = &p->buffers.data[buffer];
+    if (b->cls > VY_INOUT || b->view_of) return false;
+    for (uint32_t k = 0; k < b->rank; k++)
+        if (p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN) return false;
+    return true;
+}
+
+void vy_wide_choose(vy_ordering *o)
+{
+    const vy_program *p = o->p;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (adds_halves(p, id) && !(p->insts.data[id].flags & VY_FLAG_OWNED) &&
+            can_widen(p, p->insts.data[id].aux))
+            o->use[p->insts.data[id].aux] = VY_USE_ADDED;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        bool memory = vy_op_is_memory((vy_op)i->op), adds = memory && adds_halves(p, id);
+        if (memory && !adds && o->use[i->aux])
+            o->use[i->aux] = vy_op_is_atomic((vy_op)i->op) ? 0 : o->use[i->aux] | VY_USE_PLAIN;
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a) && adds_halves(p, a)) o->use[p->insts.data[a].aux] = 0;
+        }
+    }
+}
+
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v)
+{
+    vy_atomic(b, "add", sums, at, vy_cast(b, VY_F32, v));
+}
+
+vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held)
+{
+    vy_value sum = vy_load(b, sums, at);
+    if (held.id) sum = vy_add(b, vy_cast(b, VY_F32, held), sum);
+    return vy_cast(b, VY_F16, sum);
+}
+
+bool vy_widen_sums(vy_module *m)
+{
+    static const vy_opt_options options = {.level = 2};
+    bool any = false;
+    for (uint32_t k = 0; k < m->programs.count; k++)
+        for (uint32_t id = 1; id < m->programs.data[k]->insts.count; id++)
+            any |= adds_halves(m->programs.data[k], id);
+    if (!any) return true;
+    if (!vy_optimize(m, &options)) return false;
+    for (uint32_t n = m->programs.count; n-- > 0;)
+        if (!vy_order_program(m, m->programs.data[n], false, true)) return false;
+    return true;
+}

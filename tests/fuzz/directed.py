@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Small programs that together go through every way of adding up gradients: gathers, their walks, what they keep,
+trees for few elements, terms, exact sums, counted loops, stages.
+
+plant.py runs faults in these parts past them (gradcheck_file): each fault must make one of them fail.  They are few and
+small, so that a fault costs seconds; that correct code passes is checked first.
+"""
+
+
+def program(text, settings, data=""):
+    return "// set: %s\n%s%s\n" % (settings, data and "// data: %s\n" % data, text)
+
+
+PROGRAMS = (
+    # built-ins: of the point, not of the gather
+    program("program p(x: in f32[8], o: out f32[N], N: u32) workgroup(3) over(i: N)"
+            " { o[i] = f32(lid.x + 1)*x[0] + f32(wid.x + 1)*x[1] + f32(num_groups.x)*x[2] + f32(lindex + 1)*x[3]; }",
+            "N=7"),
+    program("program p(x: in f32[M], o: out f32[M, N], M: u32, N: u32) workgroup(4, 2) over(j: M, i: N)"
+            " { o[j, i] = f32(gid.x + 2*gid.y)*x[j] + f32(lid.y + num_groups.y)*x[0]; }", "M=5 N=3"),
+    program("program p(x: in f32[8], o: out f32[2, 3, N, 2], N: u32) over(a: 2, b: 3, i: N, j: 2)"
+            " { o[a, b, i, j] = f32(gid.z + 1)*x[b]; }", "N=2"),
+    program("program p(x: in f32[N], y: in f32[M], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"
+            " { o[i, j] = x[i]*y[j]*f32(lane + 1); }", "N=3 M=4"),
+    program("program p(x: in f32[N], o: out f32[M, N], M: u32, N: u32) over(j: M, i: N)"
+            " { if gid.x > 1 { o[j, i] = x[gid.x - 1]*x[i]; } }", "M=3 N=5"),
+    # remainders, quotients, steps
+    program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32, T: u32) over(i: N, j: M)"
+            " { if T % 4u > 1u { o[i, j] = x[i]; } }", "N=1 M=1 T=2"),
+    program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32, T: u32) over(i: N, j: M)"
+            " { if j % 2u == T % 2u { o[i, j] = x[i]*x[j / 2u]; } }", "N=5 M=4 T=7"),
+    program("program p(x: in f32[N], o: out f32[N], N: u32) over(i: N)"
+            " { var s = 0.0; for k in 0..N step 3 { s += x[k]; } o[i] = s*x[i & 3u]; }", "N=8"),
+    program("program p(x: in f32[N], o: out f32[M], N: u32, M: u32) over(i: M)"
+            " { if 3u*i + 1u < N { o[i] = x[3u*i + 1u]*x[(i + 2u) / 3u]; } }", "N=11 M=6"),
+    program("program p(x: in f32[N], o: out f32[N], N: u32) over(i: N) { o[i] = x[(i + 1) % N]*x[(i + N - 1) % N]; }",
+            "N=5"),
+    program("program p(x: in f32[N], o: out f32[N, N], N: u32) over(i: N, j: N)"
+            " { if i != j { o[i, j] = x[i]*x[j]; } if i <= j { o[i, j] = x[j]*x[j]; } }", "N=4"),
+    # taps, with borders
+    program("program p(x: in f32[N], w: in f32[3], o: out f32[N], N: u32) over(i: N) { var s = 0.0;"
+            " for u in 0..3 { let k = i32(i + u) - 1; if k >= 0 && k < i32(N) { s += x[k]*w[u]; } } o[i] = s; }", "N=6"),
+    program("program p(x: in f32[N, M], w: in f32[3, 3], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M) {"
+            " o[i, j] = sum(u in 0..3, v in 0..3: x[i + u, j + v]*w[u, v]); }", "N=4 M=5"),
+    # products; few elements, a workgroup each
+    program("program p(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, K: u32, N: u32) over(i: M, j: N)"
+            " { c[i, j] = sum(k in 0..K: a[i, k]*b[k, j]); }", "M=3 K=4 N=5"),
+    program("program p(b: in f64[O], x: in f64[O, M, N], y: out f64[O, M, N], O: u32, M: u32, N: u32)"
+            " over(o: O, i: M, j: N) { y[o, i, j] = x[o, i, j]*b[o]*b[o]; }", "O=2 M=19 N=21"),
+    program("program p(b: in f64[1], x: in f64[N], y: out f64[N], N: u32) over(i: N) { y[i] = x[i]*b[0]; }", "N=700"),
+    # conditions on data, in either arm; inner loops that are copied
+    program("program p(x: in f32[N], y: in f32[M], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"
+            " { if y[j] > 1.0 { o[i, j] = x[i]*y[j]; } else { o[i, j] = x[i]*x[i]; } }", "N=4 M=6"),
+    program("program p(q: in f32[N, D], k: in f32[M, D], o: out f32[N, D], N: u32, M: u32, D: u32) over(i: N) {"
+            " for d in 0..D { o[i, d] = 0.0; } for j in 0..M { let s = sum(d in 0..D: q[i, d]*k[j, d]); let e = exp(s*0.1);"
+            " for d in 0..D { o[i, d] += e*k[j, d]; } } }", "N=3 M=4 D=3"),
+    # what R keeps: an adjoint that a loop carries, a row's sum, over two variables
+    program("program p(x: in f32[N, M], w: in f32[M], o: out f32[N, M], N: u32, M: u32, T: u32) over(i: N, j: M) {"
+            " var s = x[i, j]; for t in 0..T { s = sin(s)*w[j] + x[i, t]; } o[i, j] = s*s; }", "N=3 M=4 T=3"),
+    program("program p(x: in f32[N], w: in f32[N], o: out f32[N], N: u32) over(i: N) {"
+            " var s = 0.0; for k in 0..N { s += x[k]*w[i]; } o[i] = 0.0; for k in 0..N { o[i] += sin(s)*x[k]; } }", "N=5"),
+    program("program p(x: in f32[N], w: in f32[K], o: inout f32[N], N: u32, K: u32) over(i: N) {"
+            " for k in 0..K { o[i] = o[i]*w[k] + x[i]; } }", "N=4 K=3"),
+    # several additions to one buffer: walks that follow each other; some that stay atomic
+    program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"
+            " { o[i, j] = x[i]*x[j] + x[(i + j) % N]; }", "N=4 M=4"),
+    program("program p(x: in f32[N], at: in u32[N], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"
+            " { o[i, j] = x[i]*x[at[j]]*x[j]; }", "N=5 M=5", "at=0,3,1,3,4"),
+    # terms of all invocations, and exact sums, in double
+    program("program p(b: in f64[D], x: in f64[N, M, D], y: out f64[N, M, D], N: u32, M: u32, D: u32)"
+            " over(i: N, j: M) { for k in 0..D { let v = x[i, j, k] + b[k]; y[i, j, k] = v*v*b[0]; } }",
+            "N=13 M=29 D=3"),
+    program("program p(s: in f64[1], x: in f64[N], y: out f64[N], N: u32) over(i: N)"
+            " { var v = x[i]; for k in 0..3 { if k < i { v = v*s[0] + x[i]; } } y[i] = v; }", "N=40"),
+    program("program p(w: in f64[M], at: in u32[N], x: in f64[N], y: out f64[N], N: u32, M: u32) over(i: N)"
+            " { y[i] = w[at[i] % M]*x[i] + w[at[(i + 1) % N] % M]; }", "N=60 M=7", "at=0,3,1,3,6,5,2,11"),
+    program("program p(w: in f32[M], at: in u32[N], x: in f32[N], y: out f32[N], N: u32, M: u32) over(i: N)"
+            " { y[i] = w[at[i] % M]*x[i]; }", "N=60 M=2", "at=0,3,1,3,6,5,2,11"),
+    # buffers of open length; data-dependent counts over several blocks
+    program("program p(x: in f32[?], w: in f32[1], o: out f32[N], N: u32) over(i: N) { o[i] = x[i]*w[0]; }", "N=5"),
+    program("program p(x: in f64[N], w: in f64[1], o: out f64[N], N: u32) over(i: N)"
+            " { var v = x[i] + f64(i % 5u); while v > 1.0 { v = v*0.5*w[0] + 0.01; } o[i] = v; }", "N=70"),
+    program("program p(x: in f32[?], best: out f32[1], o: out f32[N], N: u32) over(i: N)"
+            " { atomic_max(best[0], x[i]*x[i]); o[i] = x[i]; }", "N=5"),
+    program("program p(x: inout f32[N], w: in f32[1], N: u32) workgroup(2, 3) over(i: N) { x[i] = x[i]*w[0]; }", "N=5"),
+)
