@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "mem.h"
 
+#include "vyre.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,11 +12,7 @@
 void *vy_realloc(void *old, size_t size); // NULL when out; size 0 frees
 void vy_free(void *memory);
 
-// How many allocations of this thread have failed so far.  Analyses and alternatives that may fail take "no" for an
-// answer, and lack of memory must not become one: what comes back from the API with this count changed is no result
-// (vy_grad, vy_compile, vy_explain; vy_module_memory for what is a module).  vy_memory_failed counts one more: for memory that
-// does not come through vy_realloc.
-uint64_t vy_memory_failures(void);
+// An allocation failed that does not come through vy_realloc; see vy_memory_failures.
 void vy_memory_failed(void);
 void vy_test_fail_after(long n);
 

@@ -5,8 +5,6 @@
 // well are files renamed and stdout written.  So a failure leaves nothing half done.
 #include "tools/gpu.h"
 
-#include "ir/mem.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
