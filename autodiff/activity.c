@@ -28,11 +28,10 @@ static bool mark_id(reverse *r, uint32_t id, uint8_t flag)
     return mark(VY_IS_LEAF(id) ? &r->leaf_activity[VY_LEAF_INDEX(id)] : &r->activity[id], flag);
 }
 
-// Operand k of a pure operation passes a derivative to the result.
-static bool passes(const reverse *r, uint32_t id, uint32_t k)
+bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    vy_type from = vy_id_type(r->p, vy_arg(r->p, id, k)), to = (vy_type)i->type;
+    const vy_inst *i = &p->insts.data[id];
+    vy_type from = vy_id_type(p, vy_arg(p, id, k)), to = (vy_type)i->type;
     bool float_from = vy_type_is_float(from), float_to = vy_type_is_float(to);
     switch (i->op) {
     case VY_OP_SELECT: return k > 0;
@@ -56,21 +55,19 @@ static uint32_t value_operands(const reverse *r, uint32_t id, uint32_t *first)
     return i->nargs;
 }
 
-// Operands whose values CARRY, RESULT take over: `sources` receives at most three.
-static uint32_t sources(const reverse *r, uint32_t id, uint32_t out[3])
+uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3])
 {
-    const vy_program *p = r->p;
     uint32_t k = p->insts.data[id].aux, marker = vy_arg(p, id, 0), n = 0;
     vy_op op = (vy_op)p->insts.data[marker].op;
     if (op == VY_OP_ENDIF) {
-        uint32_t opener = r->s.partner[marker];
-        out[n++] = vy_arg(p, r->s.partner[opener], k);
+        uint32_t opener = s->partner[marker];
+        out[n++] = vy_arg(p, s->partner[opener], k);
         out[n++] = vy_arg(p, marker, k);
     } else if (op == VY_OP_ENDCHECKPOINT) {
         out[n++] = vy_arg(p, marker, k);
     } else { // CARRY of its opener, or RESULT of an ENDLOOP
-        uint32_t opener = op == VY_OP_ENDLOOP ? r->s.partner[marker] : marker;
-        uint32_t end = r->s.partner[opener];
+        uint32_t opener = op == VY_OP_ENDLOOP ? s->partner[marker] : marker;
+        uint32_t end = s->partner[opener];
         uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
         uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
         out[n++] = vy_arg(p, opener, skip + k);
@@ -86,7 +83,8 @@ static bool varied_inst(reverse *r, uint32_t id)
     bool varied = false, changed = false;
     uint32_t from, n = value_operands(r, id, &from), s[3];
     if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
-        for (uint32_t k = sources(r, id, s); k-- > 0;) varied |= get(r, s[k]) & VARIED;
+        for (uint32_t k = vy_slot_sources(r->p, &r->s, id, s); k-- > 0;)
+            varied |= get(r, s[k]) & VARIED;
     } else if (op == VY_OP_LOAD) {
         varied = r->buffers[i->aux].activity & VARIED;
     } else if (vy_op_is_memory(op) && op != VY_OP_ZERO) {
@@ -95,7 +93,7 @@ static bool varied_inst(reverse *r, uint32_t id)
         varied = i->type != VY_VOID && (r->buffers[i->aux].activity & VARIED);
     } else if (i->type != VY_VOID && op != VY_OP_LOOP) {
         for (uint32_t k = 0; k < n; k++)
-            varied |= (get(r, vy_arg(r->p, id, k)) & VARIED) && passes(r, id, k);
+            varied |= (get(r, vy_arg(r->p, id, k)) & VARIED) && vy_derivative_passes(r->p, id, k);
     }
     return (varied && mark_id(r, id, VARIED)) || changed;
 }
@@ -107,7 +105,7 @@ static bool useful_inst(reverse *r, uint32_t id)
     bool useful = r->activity[id] & USEFUL, changed = false;
     uint32_t from, n = value_operands(r, id, &from), s[3];
     if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
-        for (uint32_t k = useful ? sources(r, id, s) : 0; k-- > 0;)
+        for (uint32_t k = useful ? vy_slot_sources(r->p, &r->s, id, s) : 0; k-- > 0;)
             changed |= mark_id(r, s[k], USEFUL);
     } else if (op == VY_OP_LOAD) {
         if (useful) changed = mark(&r->buffers[i->aux].activity, USEFUL);
@@ -118,7 +116,8 @@ static bool useful_inst(reverse *r, uint32_t id)
             changed |= mark_id(r, vy_arg(r->p, id, k), USEFUL);
     } else if (useful && op != VY_OP_LOOP) {
         for (uint32_t k = 0; k < n; k++)
-            if (passes(r, id, k)) changed |= mark_id(r, vy_arg(r->p, id, k), USEFUL);
+            if (vy_derivative_passes(r->p, id, k))
+                changed |= mark_id(r, vy_arg(r->p, id, k), USEFUL);
     }
     return changed;
 }

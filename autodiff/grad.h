@@ -55,6 +55,15 @@ VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy
 VY_API bool vy_grad_default_of(const vy_program *p, vy_buffer b);
 VY_API bool vy_grad_default_wrt(const vy_program *p, vy_buffer b);
 
+// Where the derivative of a float buffer ends although its value goes on to the outputs: through integers,
+// comparisons, indices, floor and the like alone.  Its gradient is then zero by rule, which is seldom meant.
+typedef struct vy_grad_end {
+    uint32_t line, column; // of the first such place in the program's text; 0: made without one
+    const char *what;      // the operation there, as the language writes it
+} vy_grad_end;
+// True with *end filled if that is so; false also where the gradient is zero because nothing reaches an output.
+VY_API bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *end);
+
 #ifdef __cplusplus
 }
 #endif

@@ -170,6 +170,10 @@ void vy_drop_scalars(vy_program *p,
 // Those that neither code nor a shape nor the domain needs.  False: memory.
 bool vy_drop_unused_scalars(vy_program *p);
 // ---- activity.c
+// Operand k of pure operation `id` passes a derivative to the result.
+bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
+// Operands whose values CARRY or RESULT `id` takes over, at most three; returns how many.
+uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3]);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy

@@ -30,8 +30,13 @@
 //         autodiff passes.  A partial that is zero by convention is written with SELECT, so it is
 //         dropped and never multiplied by an infinity.
 // spirv   CORE(float, signed, unsigned, bool) opcodes; EXT(float, signed, unsigned) exact functions
-//         of GLSL.std.450; MATH(name) a function of GLSL.std.450 used for f32 in default mode, our
-//         own (mathlib.vyre) otherwise; LIB ours always; EMIT by hand.
+//         of GLSL.std.450; MATH(native, own): a function of its own, `text`_f32 and `text`_f64 of
+//         mathlib.vyre under --precise and for f64.  native: its name in GLSL.std.450, for f32 under
+//         --fast-math, or NA.  own: f32 in the default mode, by what Vulkan promises of native:
+//           PLAIN   too loose or undefined somewhere: `text`_plain of mathplain.vyre
+//           BOUNDED the same, and `text`_f32 will do (too rare for a second function)
+//           MENDED  good enough within its domain: native, special cases selected (emit_math.c)
+//         gen_text.py refuses a row without its functions.  EMIT by hand.
 #ifndef VYRE_OPS_H
 #define VYRE_OPS_H
 
@@ -81,52 +86,52 @@ X(FLOOR, "floor", CALL(1), F, PURE, FOLD(floor(a), NA, NA),             D0,     
 X(CEIL,  "ceil",  CALL(1), F, PURE, FOLD(ceil(a), NA, NA),              D0,                                   EXT(Ceil, NA, NA)) \
 X(TRUNC, "trunc", CALL(1), F, PURE, FOLD(trunc(a), NA, NA),             D0,                                   EXT(Trunc, NA, NA)) \
 X(ROUND, "round", CALL(1), F, PURE, FOLD(nearbyint(a), NA, NA),         D0,                                   EXT(RoundEven, NA, NA)) \
-X(SQRT,  "sqrt",  CALL(1), F, PURE, FOLD(sqrt(a), NA, NA),              D1(DIV(G, MUL(K(2), Y))),             EXT(Sqrt, NA, NA)) \
-X(RSQRT, "rsqrt", CALL(1), F, PURE, FOLD(1 / sqrt(a), NA, NA),          D1(MUL(MUL(K(-0.5), G), DIV(Y, A))),  MATH(InverseSqrt)) \
-X(CBRT,  "cbrt",  CALL(1), F, PURE, FOLD(cbrt(a), NA, NA),              D1(DIV(G, MUL(K(3), MUL(Y, Y)))),     LIB) \
-X(EXP,   "exp",   CALL(1), F, PURE, FOLD(exp(a), NA, NA),               D1(MUL(G, Y)),                        MATH(Exp)) \
-X(EXP2,  "exp2",  CALL(1), F, PURE, FOLD(exp2(a), NA, NA),              D1(MUL(MUL(G, Y), K(M_LN2))),         MATH(Exp2)) \
-X(EXPM1, "expm1", CALL(1), F, PURE, FOLD(expm1(a), NA, NA),             D1(MUL(G, EXP(A))),                   LIB) \
-X(LOG,   "log",   CALL(1), F, PURE, FOLD(log(a), NA, NA),               D1(DIV(G, A)),                        MATH(Log)) \
-X(LOG2,  "log2",  CALL(1), F, PURE, FOLD(log2(a), NA, NA),              D1(DIV(MUL(G, K(M_LOG2E)), A)),       MATH(Log2)) \
-X(LOG10, "log10", CALL(1), F, PURE, FOLD(log10(a), NA, NA),             D1(DIV(MUL(G, K(M_LOG10E)), A)),      LIB) \
-X(LOG1P, "log1p", CALL(1), F, PURE, FOLD(log1p(a), NA, NA),             D1(DIV(G, ADD(K(1), A))),             LIB) \
-X(SIN,   "sin",   CALL(1), F, PURE, FOLD(sin(a), NA, NA),               D1(MUL(G, COS(A))),                   MATH(Sin)) \
-X(COS,   "cos",   CALL(1), F, PURE, FOLD(cos(a), NA, NA),               D1(NEG(MUL(G, SIN(A)))),              MATH(Cos)) \
-X(TAN,   "tan",   CALL(1), F, PURE, FOLD(tan(a), NA, NA),               D1(MUL(G, ADD(K(1), MUL(Y, Y)))),     MATH(Tan)) \
+X(SQRT,  "sqrt",  CALL(1), F, PURE, FOLD(sqrt(a), NA, NA),              D1(DIV(G, MUL(K(2), Y))),             EMIT) \
+X(RSQRT, "rsqrt", CALL(1), F, PURE, FOLD(1 / sqrt(a), NA, NA),          D1(MUL(MUL(K(-0.5), G), DIV(Y, A))),  MATH(InverseSqrt, MENDED)) \
+X(CBRT,  "cbrt",  CALL(1), F, PURE, FOLD(cbrt(a), NA, NA),              D1(DIV(G, MUL(K(3), MUL(Y, Y)))),     MATH(NA, BOUNDED)) \
+X(EXP,   "exp",   CALL(1), F, PURE, FOLD(exp(a), NA, NA),               D1(MUL(G, Y)),                        MATH(Exp, PLAIN)) \
+X(EXP2,  "exp2",  CALL(1), F, PURE, FOLD(exp2(a), NA, NA),              D1(MUL(MUL(G, Y), K(M_LN2))),         MATH(Exp2, PLAIN)) \
+X(EXPM1, "expm1", CALL(1), F, PURE, FOLD(expm1(a), NA, NA),             D1(MUL(G, EXP(A))),                   MATH(NA, PLAIN)) \
+X(LOG,   "log",   CALL(1), F, PURE, FOLD(log(a), NA, NA),               D1(DIV(G, A)),                        MATH(Log, PLAIN)) \
+X(LOG2,  "log2",  CALL(1), F, PURE, FOLD(log2(a), NA, NA),              D1(DIV(MUL(G, K(M_LOG2E)), A)),       MATH(Log2, PLAIN)) \
+X(LOG10, "log10", CALL(1), F, PURE, FOLD(log10(a), NA, NA),             D1(DIV(MUL(G, K(M_LOG10E)), A)),      MATH(NA, PLAIN)) \
+X(LOG1P, "log1p", CALL(1), F, PURE, FOLD(log1p(a), NA, NA),             D1(DIV(G, ADD(K(1), A))),             MATH(NA, PLAIN)) \
+X(SIN,   "sin",   CALL(1), F, PURE, FOLD(sin(a), NA, NA),               D1(MUL(G, COS(A))),                   MATH(Sin, PLAIN)) \
+X(COS,   "cos",   CALL(1), F, PURE, FOLD(cos(a), NA, NA),               D1(NEG(MUL(G, SIN(A)))),              MATH(Cos, PLAIN)) \
+X(TAN,   "tan",   CALL(1), F, PURE, FOLD(tan(a), NA, NA),               D1(MUL(G, ADD(K(1), MUL(Y, Y)))),     MATH(Tan, PLAIN)) \
 X(ASIN,  "asin",  CALL(1), F, PURE, FOLD(asin(a), NA, NA),                                                            \
-  D1(DIV(G, SQRT(MUL(SUB(K(1), A), ADD(K(1), A))))),                                                          MATH(Asin)) \
+  D1(DIV(G, SQRT(MUL(SUB(K(1), A), ADD(K(1), A))))),                                                          MATH(Asin, PLAIN)) \
 X(ACOS,  "acos",  CALL(1), F, PURE, FOLD(acos(a), NA, NA),                                                            \
-  D1(NEG(DIV(G, SQRT(MUL(SUB(K(1), A), ADD(K(1), A)))))),                                                     MATH(Acos)) \
-X(ATAN,  "atan",  CALL(1), F, PURE, FOLD(atan(a), NA, NA),              D1(DIV(G, ADD(K(1), MUL(A, A)))),     MATH(Atan)) \
-X(SINH,  "sinh",  CALL(1), F, PURE, FOLD(sinh(a), NA, NA),              D1(MUL(G, COSH(A))),                  MATH(Sinh)) \
-X(COSH,  "cosh",  CALL(1), F, PURE, FOLD(cosh(a), NA, NA),              D1(MUL(G, SINH(A))),                  MATH(Cosh)) \
-X(TANH,  "tanh",  CALL(1), F, PURE, FOLD(tanh(a), NA, NA),              D1(MUL(G, SUB(K(1), MUL(Y, Y)))),     MATH(Tanh)) \
-X(ASINH, "asinh", CALL(1), F, PURE, FOLD(asinh(a), NA, NA),             D1(DIV(G, HYPOT(A, K(1)))),           MATH(Asinh)) \
+  D1(NEG(DIV(G, SQRT(MUL(SUB(K(1), A), ADD(K(1), A)))))),                                                     MATH(Acos, PLAIN)) \
+X(ATAN,  "atan",  CALL(1), F, PURE, FOLD(atan(a), NA, NA),              D1(DIV(G, ADD(K(1), MUL(A, A)))),     MATH(Atan, PLAIN)) \
+X(SINH,  "sinh",  CALL(1), F, PURE, FOLD(sinh(a), NA, NA),              D1(MUL(G, COSH(A))),                  MATH(Sinh, PLAIN)) \
+X(COSH,  "cosh",  CALL(1), F, PURE, FOLD(cosh(a), NA, NA),              D1(MUL(G, SINH(A))),                  MATH(Cosh, PLAIN)) \
+X(TANH,  "tanh",  CALL(1), F, PURE, FOLD(tanh(a), NA, NA),              D1(MUL(G, SUB(K(1), MUL(Y, Y)))),     MATH(Tanh, PLAIN)) \
+X(ASINH, "asinh", CALL(1), F, PURE, FOLD(asinh(a), NA, NA),             D1(DIV(G, HYPOT(A, K(1)))),           MATH(Asinh, PLAIN)) \
 X(ACOSH, "acosh", CALL(1), F, PURE, FOLD(acosh(a), NA, NA),                                                           \
-  D1(DIV(G, MUL(SQRT(SUB(A, K(1))), SQRT(ADD(A, K(1)))))),                                                    MATH(Acosh)) \
+  D1(DIV(G, MUL(SQRT(SUB(A, K(1))), SQRT(ADD(A, K(1)))))),                                                    MATH(Acosh, PLAIN)) \
 X(ATANH, "atanh", CALL(1), F, PURE, FOLD(atanh(a), NA, NA),                                                           \
-  D1(DIV(G, MUL(SUB(K(1), A), ADD(K(1), A)))),                                                                MATH(Atanh)) \
+  D1(DIV(G, MUL(SUB(K(1), A), ADD(K(1), A)))),                                                                MATH(Atanh, PLAIN)) \
 /* d erf/dx = 2/√π exp(−x²), https://dlmf.nist.gov/7.2 */                                                             \
 X(ERF,   "erf",   CALL(1), F, PURE, FOLD(erf(a), NA, NA),                                                             \
-  D1(MUL(MUL(G, K(M_2_SQRTPI)), EXP(NEG(MUL(A, A))))),                                                        LIB) \
+  D1(MUL(MUL(G, K(M_2_SQRTPI)), EXP(NEG(MUL(A, A))))),                                                        MATH(NA, BOUNDED)) \
 X(ERFC,  "erfc",  CALL(1), F, PURE, FOLD(erfc(a), NA, NA),                                                            \
-  D1(MUL(MUL(G, K(-M_2_SQRTPI)), EXP(NEG(MUL(A, A))))),                                                       LIB) \
-X(LGAMMA, "lgamma", CALL(1), F, PURE, FOLD(vy_lgamma(a), NA, NA),       D1(MUL(G, POLYGAMMA(0, A))),          LIB) \
+  D1(MUL(MUL(G, K(-M_2_SQRTPI)), EXP(NEG(MUL(A, A))))),                                                       MATH(NA, BOUNDED)) \
+X(LGAMMA, "lgamma", CALL(1), F, PURE, FOLD(vy_lgamma(a), NA, NA),       D1(MUL(G, POLYGAMMA(0, A))),          MATH(NA, BOUNDED)) \
 /* polygamma of order aux; digamma is order 0 */                                                                      \
-X(POLYGAMMA, "polygamma", SPECIAL(1), F, PURE, BYHAND,                  D1(MUL(G, POLYGAMMA(AUX + 1, A))),    LIB) \
-X(SIGMOID, "sigmoid", CALL(1), F, PURE, FOLD(vy_ref_sigmoid(a), NA, NA), D1(MUL(G, MUL(Y, SUB(K(1), Y)))),    LIB) \
-X(SOFTPLUS, "softplus", CALL(1), F, PURE, FOLD(vy_ref_softplus(a), NA, NA), D1(MUL(G, SIGMOID(A))),           LIB) \
+X(POLYGAMMA, "polygamma", SPECIAL(1), F, PURE, BYHAND,                  D1(MUL(G, POLYGAMMA(AUX + 1, A))),    MATH(NA, BOUNDED)) \
+X(SIGMOID, "sigmoid", CALL(1), F, PURE, FOLD(vy_ref_sigmoid(a), NA, NA), D1(MUL(G, MUL(Y, SUB(K(1), Y)))),    MATH(NA, PLAIN)) \
+X(SOFTPLUS, "softplus", CALL(1), F, PURE, FOLD(vy_ref_softplus(a), NA, NA), D1(MUL(G, SIGMOID(A))),           MATH(NA, PLAIN)) \
 /* ∂x = y x^(y−1), 0 for y = 0; ∂y = x^y log x, 0 for x < 0 and for x = 0, y > 0 (LANGUAGE 2) */                       \
 X(POW,   "pow",   CALL(2), F, PURE, FOLD(pow(a, b), NA, NA),                                                          \
   D2(SELECT(EQ(B, K(0)), K(0), MUL(MUL(G, B), POW(A, SUB(B, K(1))))),                                                 \
-     SELECT(OR(LT(A, K(0)), AND(EQ(A, K(0)), LT(K(0), B))), K(0), MUL(MUL(G, Y), LOG(A)))),                   EMIT)    \
+     SELECT(OR(LT(A, K(0)), AND(EQ(A, K(0)), LT(K(0), B))), K(0), MUL(MUL(G, Y), LOG(A)))),                   MATH(Pow, PLAIN))    \
 /* atan2(y, x): ȳ = g x/r², x̄ = −g y/r²; divided twice by r so that r² cannot overflow */                              \
 X(ATAN2, "atan2", CALL(2), F, PURE, FOLD(atan2(a, b), NA, NA),                                                        \
   D2(SELECT(EQ(HYPOT(A, B), K(0)), K(0), DIV(MUL(G, DIV(B, HYPOT(A, B))), HYPOT(A, B))),                              \
-     SELECT(EQ(HYPOT(A, B), K(0)), K(0), NEG(DIV(MUL(G, DIV(A, HYPOT(A, B))), HYPOT(A, B))))),                EMIT)    \
+     SELECT(EQ(HYPOT(A, B), K(0)), K(0), NEG(DIV(MUL(G, DIV(A, HYPOT(A, B))), HYPOT(A, B))))),                MATH(Atan2, PLAIN))    \
 X(HYPOT, "hypot", CALL(2), F, PURE, FOLD(hypot(a, b), NA, NA),                                                        \
-  D2(SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(A, Y))), SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(B, Y)))),             LIB)     \
+  D2(SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(A, Y))), SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(B, Y)))),             MATH(NA, BOUNDED))     \
 /* memory: aux is the buffer; operands are the indices, then the values */                                            \
 X(LOAD,  "load",  SPECIAL(0), S, READ,  BYHAND, DHAND, EMIT)                                                           \
 X(STORE, "store", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT)                                                           \

@@ -127,6 +127,13 @@ bool vys_entry_default_of(vys_entry r, vy_buffer b)
     return info.cls == VY_OUT || (info.cls == VY_INOUT && written(r, b));
 }
 
+bool vys_entry_is_output(vys_entry r, vy_buffer b)
+{
+    const vy_buffer_info info = vy_program_buffer(r.program, b);
+    if (vy_type_is_float(info.type) || info.workspace) return vys_entry_default_of(r, b);
+    return info.cls == VY_OUT || (info.cls == VY_INOUT && (!r.pipeline || written(r, b)));
+}
+
 // What is known before the run of the program that one dispatch runs.
 typedef struct launch {
     int64_t *scalars, *dims;

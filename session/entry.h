@@ -32,6 +32,8 @@ VYS_API bool vys_entry_find(const vy_module *m, const char *name, const vys_word
                             vys_entry *out, vy_diag *d);
 // Whether a float buffer parameter is an output where nobody names them.
 VYS_API bool vys_entry_default_of(vys_entry r, vy_buffer b);
+// Whether a buffer parameter is a result of the forward run: those, and `out` and `inout` ones of integers.
+VYS_API bool vys_entry_is_output(vys_entry r, vy_buffer b);
 // What is known of a launch: scalars (by index), lengths of buffers with one dimension (by vy_buffer.id), what
 // num_groups is, and the dimensions of the parameters' program as vy_program_dim_values gives them.
 typedef struct vys_launch {

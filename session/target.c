@@ -23,6 +23,7 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .precise = s->precise,
                               .fast_math = s->fast_math,
                               .unchecked = s->unchecked,
+                              .lines = s->lines,
                               .validate = !s->no_validate,
                               .enabled = s->enabled | facts->features};
 }

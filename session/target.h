@@ -60,7 +60,7 @@ typedef struct vys_settings {
     vys_level level;
     vy_target target;    // Vulkan that is there at least
     vy_features enabled; // that may be used; of a device that is known, all it has are
-    bool precise, fast_math, unchecked, no_validate; // as in vy_spirv_options
+    bool precise, fast_math, unchecked, lines, no_validate; // as in vy_spirv_options
     uint32_t coarsen; // elements of its domain that one invocation makes at most; 0: chosen; 1: one
     const char *dump_after; // as in vy_opt_options
     void (*dump)(void *user, const char *pass, const char *text);

@@ -46,11 +46,12 @@ bool vy_feature_from_name(const char *name, size_t size, vy_features *bit)
     return false;
 }
 
-// Lines refer to one file: that of the first program's module.
+// Lines refer to one file: that of the first program's module.  Only on request: its path is no part of
+// the program, and the same program in another folder would give other bytes.
 static void declare_source(vy_spv *m, const vy_program *p)
 {
     const char *file = vy_module_file(p->module);
-    if (m->options->strip || !file || !*file) return;
+    if (!m->options->lines || m->options->strip || !file || !*file) return;
     m->file = vy_spv_id(m);
     vy_words *to = &m->sections[VY_SEC_SOURCE];
     vy_spv_put_text(m, to, SpvOpString, 1, &m->file, file, 0, NULL);

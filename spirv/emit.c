@@ -204,7 +204,8 @@ static void declare_entry(vy_fn *f, uint32_t function, const char *entry)
     vy_spv_name(m, function, entry);
 }
 
-// --precise and @exact: keep −0, inf and nan, round to nearest even, as far as the device was said to.
+// Keep −0, inf and nan, but under --fast-math; --precise and @exact: also round to nearest even; as far as
+// the device was said to.
 static void float_controls(vy_fn *f, uint32_t function)
 {
     static const struct {
@@ -216,10 +217,10 @@ static void float_controls(vy_fn *f, uint32_t function)
         {VY_F64, VY_FEATURE_BIT(SIGNED_ZERO_INF_NAN_64), VY_FEATURE_BIT(ROUNDING_RTE_64)},
     };
     vy_spv *m = f->m;
-    if (!f->exact) return;
+    if (m->options->fast_math && !f->exact) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!m->types[rows[i].type]) continue;
-        vy_features have = m->options->enabled & (rows[i].keep | rows[i].round);
+        vy_features have = m->options->enabled & (rows[i].keep | (f->exact ? rows[i].round : 0));
         uint32_t width = vy_type_bits(rows[i].type);
         if (!have) continue;
         vy_spv_feature(m, have);

@@ -167,7 +167,7 @@ typedef struct vy_fn {
     uint32_t *over_ids;
     uint32_t input_values[VY_INPUT_COUNT * 3], input_vectors[VY_INPUT_COUNT], global_ids[3];
     bool exact;   // no contraction
-    bool library; // a function of mathlib.vyre: its store is the return value
+    bool library; // a function of the library: its store is the return value
     uint32_t returned;
     bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
@@ -228,10 +228,13 @@ uint32_t vy_emit_popcount(vy_fn *f, uint32_t i);
 uint32_t vy_cast_id(vy_fn *f, vy_type to, vy_type from, uint32_t v); // emit_cast.c
 uint32_t vy_emit_isnan(vy_fn *f, uint32_t i);                        // emit_float.c
 uint32_t vy_emit_isinf(vy_fn *f, uint32_t i);
-uint32_t vy_emit_function(vy_fn *f, uint32_t i,
-                          uint32_t native); // emit_math.c: MATH, LIB, pow, atan2
-uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, uint32_t aux, uint32_t n,
-                         const uint32_t *x); // library.c
+// emit_math.c: MATH rows of ir/ops.h.  native: in GLSL.std.450 or 0; own: f32 in the default mode.
+typedef enum vy_math { VY_MATH_PLAIN, VY_MATH_BOUNDED, VY_MATH_MENDED } vy_math;
+uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t native, vy_math own);
+uint32_t vy_emit_sqrt(vy_fn *f, uint32_t i);
+// library.c.  plain: of mathplain.vyre (f32), else of mathlib.vyre.
+uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux, uint32_t n,
+                         const uint32_t *x);
 bool vy_emit_library(vy_spv *m);             // library.c: the functions called and not yet emitted
 uint32_t vy_emit_load(vy_fn *f, uint32_t i); // emit_memory.c
 void vy_emit_store(vy_fn *f, uint32_t i);

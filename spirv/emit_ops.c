@@ -2,32 +2,28 @@
 // emit_ops.c: operations on values, by the `spirv` column of ir/ops.h.
 #include "spirv/emit.h"
 
-typedef enum row_kind { ROW_EMIT, ROW_CORE, ROW_EXT, ROW_MATH, ROW_LIB } row_kind;
+typedef enum row_kind { ROW_EMIT, ROW_CORE, ROW_EXT, ROW_MATH } row_kind;
 typedef struct row {
-    uint8_t kind;
+    uint8_t kind, own;                                  // own: vy_math
     uint16_t on_float, on_signed, on_unsigned, on_bool; // opcode or GLSL.std.450 number; 0: none
 } row;
 
 enum { SpvOpNA = 0, GLSLstd450NA = 0 };
 #define CORE(f, s, u, b)                                                                           \
     {                                                                                              \
-        ROW_CORE, SpvOp##f, SpvOp##s, SpvOp##u, SpvOp##b                                           \
+        ROW_CORE, 0, SpvOp##f, SpvOp##s, SpvOp##u, SpvOp##b                                        \
     }
 #define EXT(f, s, u)                                                                               \
     {                                                                                              \
-        ROW_EXT, GLSLstd450##f, GLSLstd450##s, GLSLstd450##u, 0                                    \
+        ROW_EXT, 0, GLSLstd450##f, GLSLstd450##s, GLSLstd450##u, 0                                 \
     }
-#define MATH(name)                                                                                 \
+#define MATH(native, own)                                                                          \
     {                                                                                              \
-        ROW_MATH, GLSLstd450##name, 0, 0, 0                                                        \
-    }
-#define LIB                                                                                        \
-    {                                                                                              \
-        ROW_LIB, 0, 0, 0, 0                                                                        \
+        ROW_MATH, VY_MATH_##own, GLSLstd450##native, 0, 0, 0                                       \
     }
 #define EMIT                                                                                       \
     {                                                                                              \
-        ROW_EMIT, 0, 0, 0, 0                                                                       \
+        ROW_EMIT, 0, 0, 0, 0, 0                                                                    \
     }
 static const row rows[VY_OP_COUNT] = {
 #define X(id, text, form, rule, effect, fold, deriv, spirv) [VY_OP_##id] = spirv,
@@ -37,7 +33,6 @@ static const row rows[VY_OP_COUNT] = {
 #undef CORE
 #undef EXT
 #undef MATH
-#undef LIB
 #undef EMIT
 
 static uint32_t arg(vy_fn *f, uint32_t i, uint32_t k) { return vy_val(f, vy_arg(f->p, i, k)); }
@@ -114,12 +109,17 @@ static uint32_t emit_sign(vy_fn *f, uint32_t i)
     return vy_cast_id(f, t, work, r);
 }
 
-// Multiply and add: fma of GLSL.std.450 promises no more, and is slow on some devices.
+// Multiply and add: fma of GLSL.std.450 promises no more, and is slow on some devices.  In the library
+// it stands where the device may contract, as nothing else there.
 static uint32_t emit_fma(vy_fn *f, uint32_t i)
 {
     uint32_t type = vy_spv_type(f->m, (vy_type)f->p->insts.data[i].type);
+    bool exact = f->exact;
+    f->exact &= !f->library;
     uint32_t product = VY_DO(f, SpvOpFMul, type, arg(f, i, 0), arg(f, i, 1));
-    return VY_DO(f, SpvOpFAdd, type, product, arg(f, i, 2));
+    uint32_t sum = VY_DO(f, SpvOpFAdd, type, product, arg(f, i, 2));
+    f->exact = exact;
+    return sum;
 }
 
 static uint32_t emit_bitcast(vy_fn *f, uint32_t i)
@@ -153,8 +153,7 @@ static uint32_t emit_by_hand(vy_fn *f, uint32_t i)
     case VY_OP_BITCAST: return emit_bitcast(f, i);
     case VY_OP_STOP_GRAD:
     case VY_OP_STRAIGHT_THROUGH: return arg(f, i, 0);
-    case VY_OP_POW:
-    case VY_OP_ATAN2: return vy_emit_function(f, i, 0);
+    case VY_OP_SQRT: return vy_emit_sqrt(f, i);
     default: return 0;
     }
 }
@@ -165,8 +164,7 @@ uint32_t vy_emit_op(vy_fn *f, uint32_t i)
     switch ((row_kind)r->kind) {
     case ROW_CORE: return emit_core(f, i, r);
     case ROW_EXT: return emit_exact(f, i, r);
-    case ROW_MATH:
-    case ROW_LIB: return vy_emit_function(f, i, r->on_float);
+    case ROW_MATH: return vy_emit_function(f, i, r->on_float, (vy_math)r->own);
     default: return emit_by_hand(f, i);
     }
 }

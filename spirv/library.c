@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// library.c: functions of mathlib.vyre as OpFunctions of the module.
+// library.c: functions of mathlib.vyre and mathplain.vyre as OpFunctions of the module.
 //
 // A call in the program becomes OpFunctionCall, and each function is parsed and emitted once per
 // module, however often it is used; drivers inline.  (Inlining here would parse and emit it again
 // for every use, and grow erf-heavy modules a hundredfold.)
 // The library's error-free transformations must not be contracted in any float mode, so all its
-// arithmetic is decorated NoContraction.
+// arithmetic but fma is decorated NoContraction.
 #include "spirv/emit.h"
 #include "spirv/mathlib_text.h"
 
@@ -29,13 +29,14 @@ static vy_type item_type(const mathlib_item *item)
     return strcmp(item->name + strlen(item->name) - 3, "f64") == 0 ? VY_F64 : VY_F32;
 }
 
-uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, uint32_t aux, uint32_t n, const uint32_t *x)
+uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux, uint32_t n,
+                         const uint32_t *x)
 {
     vy_spv *m = f->m;
     char name[40];
     bool digamma = op == VY_OP_POLYGAMMA && aux == 0;
     snprintf(name, sizeof name, "%s_%s", digamma ? "digamma" : vy_op_infos[op].text,
-             vy_type_name(t));
+             plain ? "plain" : vy_type_name(t));
     vy_lib_call call = {find_item(name), op == VY_OP_POLYGAMMA ? aux : 0, 0};
     if (call.item == UINT32_MAX) {
         vy_diag_set(m->diag, VY_E_INVALID_SPIRV, 0, 0, NULL, "internal: no library function `%s`",

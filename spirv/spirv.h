@@ -33,16 +33,17 @@ VY_API const char *vy_target_name(vy_target target);
 VY_API const char *vy_feature_name(uint32_t index); // NULL past the end
 VY_API bool vy_feature_from_name(const char *name, size_t size, vy_features *bit);
 
-// How to compile.  All zero: for Vulkan 1.1, default float mode, range guards kept, names and line
-// numbers kept, no optional feature beyond what the program's own types and subgroup operations
+// How to compile.  All zero: for Vulkan 1.1, default float mode, range guards kept, names kept, no optional feature beyond what the program's own types and subgroup operations
 // need, not validated.
 typedef struct vy_spirv_options {
     vy_target target;
-    // Floats (LANGUAGE 1.5).  Default: the device's own functions, contraction allowed.
-    bool precise;   // no contraction, our own bounded functions; float controls where `enabled`
-    bool fast_math; // for completeness: reassociation is done by vy_optimize, before
+    // Floats (LANGUAGE 1.5).  Default: f32 functions within 1e-5 with IEEE results at 0, inf, nan and outside
+    // their domains, contraction allowed; float controls where `enabled`.
+    bool precise; // no contraction, our own bounded functions, rounding to nearest where `enabled`
+    bool fast_math; // the device's own functions, no float controls; reassociation is vy_optimize's
     bool unchecked; // drops range guards: an out-of-range access is undefined behaviour
     bool strip;     // no names, no line numbers
+    bool lines;     // the path of the source and line numbers (OpSource, OpLine)
     bool validate;  // run libspirv's validator; a failure is our bug and comes as a diagnostic
     // Features that may be used where they make the code better (float atomics) or where nothing
     // else would do (64-bit atomics): from --enable, or what the device at hand has.

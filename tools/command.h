@@ -19,6 +19,7 @@ typedef struct command {
     text out;               // goes to stdout when everything went well
     outputs files;          // the same for files
     gpu *gpu;               // once opened
+    bool told_ends;         // which gradients are zero by rule has been said
     bool color;             // of stderr
     const char *about;      // the file that `contents` and places are of, where it is not o.file
     int status;             // of a run without error; STATUS_CHECK: `check` found a fault

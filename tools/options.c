@@ -52,6 +52,7 @@ static const option table[] = {
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
     {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
+    {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
     {0,   OPT_COUNT,  AT(order),         FILES, "--order",         "N",          "2: differentiate again with all grad_* as outputs"},
     {0,   OPT_NAMES,  AT(enable),        FILES, "--enable",        "FEATURE[,F]", "optional device features that written SPIR-V may use"},

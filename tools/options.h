@@ -39,7 +39,7 @@ typedef struct options {
     const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
     names of, wrt, enable;               // split at commas
     names set, in, out, ct, dot, define; // as written
-    bool with_value, deterministic, precise, fast_math, unchecked, no_validate;
+    bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target;
     uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;

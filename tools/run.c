@@ -45,7 +45,8 @@ static bool bad_output(vys_entry what, const char *name, vy_diag *d)
     return false;
 }
 
-// Forward outputs to print: --of, else float outputs, else whatever it may write.
+// Forward outputs to print: --of, else what the forward program results in (beside a gradient: float outputs),
+// else whatever it may write.
 static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag *d)
 {
     const vy_program *p = what.program;
@@ -62,9 +63,9 @@ static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag
         for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
             const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
             const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
-            if ((round ? any : vys_entry_default_of(what, (vy_buffer){i})) &&
-                !names_add(&s->shown, b.name))
-                return fail_memory(d);
+            const bool first = c->o.grad ? vys_entry_default_of(what, (vy_buffer){i})
+                                         : vys_entry_is_output(what, (vy_buffer){i});
+            if ((round ? any : first) && !names_add(&s->shown, b.name)) return fail_memory(d);
         }
     return true;
 }

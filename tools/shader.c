@@ -16,6 +16,8 @@ typedef struct entity {
     uint64_t bytes; // of a value of the type; 0: it has no size
     uint32_t set, binding;
     uint32_t read_only; // members that are NonWritable
+    bool
+        buffer_block; // of a type: variables of storage class Uniform are storage buffers (before SPIR-V 1.3)
 } entity;
 
 typedef struct module {
@@ -135,6 +137,10 @@ static bool add_variable(shader *s, const module *m, size_t at)
 {
     switch (word(m, at, 3)) {
     case SpvStorageClassStorageBuffer: return add_buffer(s, m, at);
+    case SpvStorageClassUniform:
+        if (entity_of(m, pointee(m, at))->buffer_block) return add_buffer(s, m, at);
+        return refuse(m, "declare it `buffer`, or its members as push constants",
+                      "a uniform block at binding", entity_of(m, word(m, at, 2))->binding);
     case SpvStorageClassPushConstant: return add_push_constants(s, m, at);
     case SpvStorageClassWorkgroup: {
         const uint64_t bytes = s->shared_bytes + entity_of(m, pointee(m, at))->bytes;
@@ -190,6 +196,7 @@ static void note_decoration(module *m, size_t at)
     const uint32_t decoration = word(m, at, whole ? 2 : 3);
     if (whole && decoration == SpvDecorationDescriptorSet) e->set = word(m, at, 3);
     if (whole && decoration == SpvDecorationBinding) e->binding = word(m, at, 3);
+    if (whole && decoration == SpvDecorationBufferBlock) e->buffer_block = true;
     if (!whole && decoration == SpvDecorationNonWritable) e->read_only++;
 }
 

@@ -145,6 +145,7 @@ bool take_settings(command *c, vy_diag *d)
                        .precise = o->precise,
                        .fast_math = o->fast_math,
                        .unchecked = o->unchecked,
+                       .lines = o->lines,
                        .no_validate = o->no_validate,
                        .coarsen = (uint32_t)(o->coarsen < UINT16_MAX ? o->coarsen : UINT16_MAX),
                        .dump_after = o->dump_after,
@@ -167,10 +168,28 @@ bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag 
     return vys_entry_find(m, c->o.program, &option_words, out, d);
 }
 
+// Says once which gradients are zero because everything goes through integers and the like.
+static void tell_ends(command *c, vys_entry from)
+{
+    const vy_program *p = from.program;
+    for (uint32_t i = 1; !c->told_ends && !from.pipeline && i <= vy_program_buffer_count(p); i++) {
+        const vy_buffer b = {i};
+        const char *name = vy_program_buffer(p, b).name;
+        vy_grad_end end;
+        if (c->o.wrt.count ? !names_have(&c->o.wrt, name) : !vy_grad_default_wrt(p, b)) continue;
+        if (vy_grad_ends(p, b, &end))
+            note(c, "the gradient of %s is zero: its derivative ends at `%s` in line %u", name,
+                 end.what, end.line);
+    }
+    c->told_ends = true;
+}
+
 bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d)
 {
-    return take_settings(c, d) &&
-           vys_derive(&c->work, from, seeds ? seeds->data : NULL, seeds ? seeds->count : 0, d);
+    const bool ok = take_settings(c, d) && vys_derive(&c->work, from, seeds ? seeds->data : NULL,
+                                                      seeds ? seeds->count : 0, d);
+    if (ok) tell_ends(c, from);
+    return ok;
 }
 
 bool derive_with_less(command *c, vy_diag *d) { return vys_derive_with_less(&c->work, d); }

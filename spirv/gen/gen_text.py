@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Embeds a Vyre module of functions and constants as a C table.
 
-usage: gen_text.py INPUT.vyre OUTPUT.h
+usage: gen_text.py OUTPUT.h OPS.h INPUT.vyre…
 
 Each top-level item becomes one row with its text (comments and needless white space removed) and
 the rows it needs, directly or not.  Rows are in dependency order: a row needs earlier rows only,
 so whoever wants one function parses its `needs` in order, then itself.  All names in the header
-start with the name of the input file: mathlib.vyre gives mathlib_items.
+start with the name of the first input file: mathlib.vyre gives mathlib_items.  OPS.h is ir/ops.h:
+every MATH row there must have its functions, and every function named like one its row.
 """
 import os
 import re
@@ -168,16 +169,48 @@ def generate(text, source):
     return "\n".join(out)
 
 
+ROW = re.compile(r'^X\((\w+), *"(\w+)"', re.MULTILINE)
+MATH = re.compile(r"\bMATH\((\w+), (PLAIN|BOUNDED|MENDED)\)\) *\\?$", re.MULTILINE)
+
+
+def check_rows(ops, names):
+    """Each MATH row has its functions, and no function has a row that does not call it."""
+    wanted, marks = set(), list(ROW.finditer(ops))
+    texts = {row.group(2) for row in marks}
+    for row, after in zip(marks, marks[1:] + [None]):
+        math = MATH.search(ops, row.end(), after.start() if after else len(ops))
+        if not math:
+            continue
+        endings = ["f32", "f64"] + ["plain"] * (math.group(2) == "PLAIN")
+        wanted.update("%s_%s" % (row.group(2), e) for e in endings)
+    if not wanted:
+        raise Fail("0: no MATH row in the table of operations")
+    missing = sorted(wanted - set(names))
+    if missing:
+        raise Fail("0: the table of operations wants %s, which no library function is" % ", ".join(missing))
+    for name in names:
+        if name.endswith("_plain") and name[:-6] in texts and name not in wanted:
+            raise Fail("0: %s is there, but its row of the table of operations is not PLAIN" % name)
+
+
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as f:
-        text = f.read()
+    output, ops, inputs = sys.argv[1], sys.argv[2], sys.argv[3:]
+    text = ""
     try:
-        result = generate(text, os.path.basename(sys.argv[1]))
+        for path in inputs:
+            with open(path, encoding="utf-8") as f:
+                part = f.read()
+            split_items(tokenize(part))  # refused under its own name and line
+            text += part
+        result = generate(text, os.path.basename(inputs[0]))
+        with open(ops, encoding="utf-8") as f:
+            path, table = ops, f.read()
+        check_rows(table, order(split_items(tokenize(text)))[0])
     except Fail as why:
-        sys.exit("%s:%s" % (sys.argv[1], why))
-    with open(sys.argv[2], "w", encoding="utf-8") as f:
+        sys.exit("%s:%s" % (path, why))
+    with open(output, "w", encoding="utf-8") as f:
         f.write(result)
 
 

@@ -89,5 +89,26 @@ class Text(unittest.TestCase):
                 gen_text.order(self.items(source))
             self.assertTrue(str(caught.exception).startswith(why), str(caught.exception))
 
+    OPS = """X(ADD, "+", CORE(FAdd, IAdd, IAdd, NA)) \\
+X(EXP, "exp", D1(MUL(G, Y)), MATH(Exp, PLAIN)) \\
+X(ERF, "erf", \\
+  D1(G), MATH(NA, BOUNDED)) \\
+"""
+
+    def test_rows_have_functions(self):
+        names = ["exp_f32", "exp_f64", "exp_plain", "erf_f32", "erf_f64", "half_plain", "half_f32"]
+        gen_text.check_rows(self.OPS, names)
+        for change, why in (
+                (lambda n: n.remove("erf_f64"), "erf_f64, which no"),
+                (lambda n: n.remove("exp_plain"), "exp_plain, which no"),
+                (lambda n: n.append("erf_plain"), "erf_plain is there, but")):
+            others = list(names)
+            change(others)
+            with self.assertRaises(gen_text.Fail) as caught:
+                gen_text.check_rows(self.OPS, others)
+            self.assertIn(why, str(caught.exception))
+        with self.assertRaises(gen_text.Fail):
+            gen_text.check_rows("", names)
+
 
 unittest.main()

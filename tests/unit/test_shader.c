@@ -20,6 +20,7 @@ static void *test_realloc(void *p, size_t n) { return refused() ? NULL : realloc
 #include "tools/text.c"
 
 #include "tests/shader_shared.comp.h"
+#include "tests/vkrt_affine.comp.h"
 
 // cmocka has a macro `fail`, so it comes after them.
 #include <setjmp.h>
@@ -62,6 +63,22 @@ static void reads_what_is_there(void **state)
 }
 
 // Reads, or says why not.
+// glslangValidator -V as such compiles for Vulkan 1.0, where storage buffers are of class Uniform.
+static void reads_vulkan_1_0(void **state)
+{
+    (void)state;
+    shader s;
+    vy_diag d = {0};
+    assert_true(
+        shader_read(&s, vkrt_affine, sizeof vkrt_affine / sizeof *vkrt_affine, "a.spv", &d));
+    assert_int_equal(s.version, 0x10000);
+    assert_int_equal(s.binding_count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(s.bindings[i].read_only, s.bindings[i].binding == 0);
+    assert_int_equal(s.field_count, 3);
+    shader_free(&s);
+}
+
 static void harmless(const uint32_t *words, size_t count)
 {
     shader s;
@@ -118,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_there),
+        cmocka_unit_test(reads_vulkan_1_0),
         cmocka_unit_test(damage_is_harmless),
         cmocka_unit_test(no_memory),
     };

@@ -172,6 +172,15 @@ static void features_are_used_only_when_enabled(void **state)
     assert_true(has(c, "SignedZeroInfNanPreserve 32") && has(c, "SPV_KHR_float_controls"));
     assert_true(has(c, "NoContraction"));
     drop(c, m);
+    o.precise = false; // the default mode keeps them, too, but does not ask for a rounding
+    o.enabled |= VY_FEATURE_BIT(ROUNDING_RTE_32);
+    c = compile_text(text, &o, &m);
+    assert_true(has(c, "SignedZeroInfNanPreserve 32") && !has(c, "RoundingModeRTE"));
+    drop(c, m);
+    o.fast_math = true;
+    c = compile_text(text, &o, &m);
+    assert_false(has(c, "SignedZeroInfNanPreserve"));
+    drop(c, m);
 }
 
 // Text of the SPIR-V after --fast-math or without, or NULL; free() it.
@@ -213,8 +222,13 @@ static void float_modes_do_not_change_exact_programs(void **state)
     assert_true(arithmetic > 6); // those of exp among them
     assert_int_equal(occurrences(a, " NoContraction"), arithmetic);
     assert_int_equal(occurrences(a, " Exp "), 0);
-    assert_int_equal(occurrences(d, " NoContraction"), 0);
-    assert_int_equal(occurrences(d, " Exp "), 1);
+    // The default mode: a function of our own, of which only the polynomial may be contracted.
+    assert_int_equal(occurrences(d, "OpName %exp_plain "), 1);
+    assert_int_equal(occurrences(d, " Exp "), 0);
+    uint32_t fixed = occurrences(d, " NoContraction");
+    assert_true(fixed > 0 && fixed < arithmetic);
+    assert_int_equal(occurrences(e, " NoContraction"), 0);
+    assert_int_equal(occurrences(e, " Exp "), 1);
     free(a), free(b), free(c), free(d), free(e);
 }
 
@@ -451,7 +465,7 @@ static void manifest_and_header(void **state)
     drop(c, m);
 }
 
-static void names_and_lines_are_kept_unless_stripped(void **state)
+static void names_are_kept_unless_stripped_and_lines_on_request(void **state)
 {
     (void)state;
     static const char *const text =
@@ -460,10 +474,14 @@ static void names_and_lines_are_kept_unless_stripped(void **state)
     vy_compiled *c = compile_text(text, NULL, &m);
     char *s = vy_spirv_disassemble(c->words, c->word_count, false, NULL);
     assert_non_null(strstr(s, "\"pred\"") ? strstr(s, "\"twice\"") : NULL);
-    assert_non_null(strstr(s, "OpLine"));
+    assert_false(strstr(s, "OpLine") ||
+                 strstr(s, "OpString")); // the file is no part of the program
     free(s);
     drop(c, m);
-    c = compile_text(text, &(vy_spirv_options){.strip = true}, &m);
+    c = compile_text(text, &(vy_spirv_options){.lines = true}, &m);
+    assert_true(has(c, "OpLine") && has(c, "OpString") && has(c, "OpSource"));
+    drop(c, m);
+    c = compile_text(text, &(vy_spirv_options){.strip = true, .lines = true}, &m);
     assert_false(has(c, "OpName") || has(c, "OpLine") || has(c, "OpString"));
     drop(c, m);
 }
@@ -524,7 +542,7 @@ int main(void)
         cmocka_unit_test(group_counts_as_sizes),
         cmocka_unit_test(group_count_axis),
         cmocka_unit_test(manifest_and_header),
-        cmocka_unit_test(names_and_lines_are_kept_unless_stripped),
+        cmocka_unit_test(names_are_kept_unless_stripped_and_lines_on_request),
         cmocka_unit_test(lack_of_memory_is_an_error),
         cmocka_unit_test(a_validator_failure_is_reported),
         cmocka_unit_test(names_of_targets_and_features),
