@@ -51,7 +51,7 @@ static bool make_kernel(app *a, kernel *k)
     const cJSON *params = list(k->info, "params"), *place = list(params, "in");
     const uint32_t bytes = number(params, "bytes");
     const bool push = !cJSON_IsObject(place);
-    if (bytes > (push ? a->gpu.limits.maxPushConstantsSize : (uint32_t)MAX_PARAM_BYTES))
+    if (bytes > MAX_PARAM_BYTES || (push && bytes > a->gpu.limits.maxPushConstantsSize))
         return wrong("%u bytes of parameters are too many", bytes);
     if (!make_set_layouts(a, k)) return false;
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes};

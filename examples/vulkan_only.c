@@ -49,6 +49,7 @@ static bool load(app *a, const char *spv, const char *json)
         return wrong("%s is no SPIR-V module", spv);
     a->manifest = cJSON_Parse(a->text);
     if (number(a->manifest, "vyre") != 1) return wrong("%s is no Vyre manifest, version 1", json);
+    if (!cJSON_IsArray(list(a->manifest, "steps"))) return wrong("%s describes no steps", json);
     return cJSON_GetArraySize(list(a->manifest, "kernels")) > 0 ||
            wrong("%s describes no kernel", json);
 }
@@ -62,9 +63,9 @@ uint32_t size_of(const char *type)
 void store(const char *type, double real, int64_t integer, void *to)
 {
     if (!strcmp(type, "f32"))
-        *(float *)to = (float)real;
+        memcpy(to, &(float){(float)real}, sizeof(float));
     else if (!strcmp(type, "f64"))
-        *(double *)to = real;
+        memcpy(to, &real, sizeof real);
     else
         memcpy(to, &integer, size_of(type)); // little end first
 }
@@ -192,7 +193,8 @@ static bool fill_or_copy(app *a, const cJSON *step, bool copy)
     n = (int64_t)to->count;
     if (list(step, "elements") && !value_of(&a->values, string(step, "elements"), 0, &n))
         return false;
-    if (!list(step, "elements") && from->bytes != to->bytes)
+    if (size_of(from->type) != size_of(to->type) ||
+        (!list(step, "elements") && from->bytes != to->bytes))
         return wrong("a copy between unlike buffers");
     if (!part_of(a, step, "offset", to, (uint64_t)n, &at) ||
         !part_of(a, step, "from_offset", from, copy ? (uint64_t)n : 0, &from_at))
