@@ -112,7 +112,7 @@ void free_kernels(app *a)
 typedef struct binding {
     const cJSON *info; // of the kernel
     buffer *b;
-    uint64_t first;               // element bound, of the buffer
+    uint64_t first, count;        // elements bound, of the buffer
     VkDescriptorBufferInfo range; // begins where the device lets it
 } binding;
 
@@ -175,6 +175,7 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     if (cJSON_IsObject(what) && !value_of(&l->a->values, string(what, "offset"), 0, &first))
         return false;
     n->first = (uint64_t)first;
+    n->count = count;
     if (n->first > n->b->count || count > n->b->count - n->first)
         return wrong("%s takes more elements than %s has", string(info, "name"), n->b->name);
     const uint32_t size = size_of(n->b->type);
@@ -187,6 +188,22 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     return true;
 }
 
+// May two bindings reach one element, though one of them writes?  Slices of one buffer may touch, not overlap.
+static bool apart(const launch *l)
+{
+    for (uint32_t i = 0; i < l->binding_count; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const binding *x = &l->bindings[i], *y = &l->bindings[j];
+            const bool reads = !strcmp(string(x->info, "access"), "in") &&
+                               !strcmp(string(y->info, "access"), "in");
+            if (x->b != y->b || reads || !x->count || !y->count) continue;
+            if (x->first < y->first + y->count && y->first < x->first + x->count)
+                return wrong("%s and %s share elements of %s, and one of them is written",
+                             string(y->info, "name"), string(x->info, "name"), x->b->name);
+        }
+    return true;
+}
+
 static bool take_bindings(launch *l, const cJSON *step)
 {
     const cJSON *item;
@@ -195,7 +212,7 @@ static bool take_bindings(launch *l, const cJSON *step)
         if (l->binding_count == MAX_BUFFERS) return wrong("too many bindings for this example");
         if (!take_binding(l, item, list(list(step, "buffers"), string(item, "name")))) return false;
     }
-    return true;
+    return apart(l);
 }
 
 static bool take_groups(launch *l, const cJSON *step)

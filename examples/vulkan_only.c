@@ -39,6 +39,18 @@ static char *read_file(const char *path, size_t *size)
     return data;
 }
 
+// Is this the module that the manifest was written with?  A run that was stopped may leave one of each.
+static bool belongs(const app *a)
+{
+    const cJSON *module = list(a->manifest, "module");
+    const unsigned char *bytes = (const unsigned char *)a->code;
+    uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
+    for (size_t i = 0; i < a->code_bytes; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    return number(module, "bytes") == a->code_bytes && strcmp(string(module, "fnv1a"), text) == 0;
+}
+
 static bool load(app *a, const char *spv, const char *json)
 {
     size_t size;
@@ -49,6 +61,7 @@ static bool load(app *a, const char *spv, const char *json)
         return wrong("%s is no SPIR-V module", spv);
     a->manifest = cJSON_Parse(a->text);
     if (number(a->manifest, "vyre") != 1) return wrong("%s is no Vyre manifest, version 1", json);
+    if (!belongs(a)) return wrong("%s is of another run than %s: write both again", json, spv);
     if (!cJSON_IsArray(list(a->manifest, "steps"))) return wrong("%s describes no steps", json);
     return cJSON_GetArraySize(list(a->manifest, "kernels")) > 0 ||
            wrong("%s describes no kernel", json);
