@@ -29,6 +29,16 @@ with open("f.vyre", "w") as f:
             "    over(i: M, j: N)\n{\n    y[i, j] = x[i, j] * x[i, j];\n    n[0] = 9007199254740993;\n}\n")
     f.write("// \u00e9\n")
 
+# Names of files are any bytes; JSON is UTF-8, and so is a text that was cut in the middle of a character.
+for name in (b"\xff.vyre", b"caf\xe9.vyre", b"\xed\xa0\x80.vyre", b"\xc0\xaf.vyre", "é€😀.vyre".encode(),
+             "é".encode() * 120 + b".vyre", b"x" + "é".encode() * 100 + b".vyre"):
+    status, o, _ = run("info", name, "--json")
+    check("a name of bytes", status == 2 and o.get("error", {}).get("code"), name, o)
+    shown = o.get("error", {}).get("file", "")
+    check("the name shown", shown == name.decode("utf-8", "backslashreplace"), name, shown)
+    status, o, _ = run("run", "f.vyre", "--json", "--engine", "eval", "--in", b"x=@" + name)
+    check("data by a name of bytes", status == 2 and o.get("error", {}).get("text"), name, o)
+
 engines = ["eval"]
 if subprocess.run([GRAD, "devices"], capture_output=True).returncode == 0:
     engines.append("vulkan")
