@@ -7,6 +7,8 @@
 // counts as one turn, so the estimate is an upper one only if *complete stays true.
 #include "count.h"
 
+#include <math.h>
+
 typedef struct interval {
     int64_t low, high;
     bool known;
@@ -17,6 +19,11 @@ typedef struct turns {
     const int64_t *scalars, *dims;
     const bool *scalar_known, *dim_known; // NULL: all are
     interval *at;                         // by instruction
+    vy_structure s;
+    uint32_t *loops;   // by instruction: how many begin up to it
+    int64_t *per_loop; // by opener: most turns, −1 where nothing bounds them; or NULL
+    uint64_t budget;   // instructions that iterations gone through one by one may take
+    bool complete;
 } turns;
 
 static interval exactly(int64_t v) { return (interval){v, v, true}; }
@@ -90,11 +97,54 @@ static interval combine(vy_op op, interval x, interval y, vy_type type)
     return wraps ? (interval){0} : r;
 }
 
+// x % y of what cannot be negative.
+static interval remainder_of(interval x, interval y)
+{
+    if (!x.known || !y.known || x.low < 0 || y.low <= 0) return (interval){0};
+    if (x.low == x.high && y.low == y.high) return exactly(x.low % y.low);
+    return (interval){0, x.high < y.high ? x.high : y.high - 1, true};
+}
+
+// The integer part of a root of an integer, as segment lengths are computed.  A device's root may be off by
+// one next to a square, which segments correct, and which is little against what counts turns.
+static interval root(const turns *t, uint32_t id)
+{
+    const vy_program *p = t->p;
+    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_SQRT) return (interval){0};
+    const uint32_t cast = vy_arg(p, id, 0);
+    if (VY_IS_LEAF(cast) || p->insts.data[cast].op != VY_OP_CAST) return (interval){0};
+    const uint32_t of = vy_arg(p, cast, 0);
+    if (!vy_type_is_integer(vy_id_type(p, of))) return (interval){0};
+    const interval x = get(t, of);
+    if (!x.known || x.low < 0 || x.high > INT32_MAX) return (interval){0};
+    return (interval){(int64_t)sqrt((double)x.low), (int64_t)sqrt((double)x.high), true};
+}
+
+// Whether a condition is decided by what is known: 1, 0; -1 it is not.
+static int decided(const turns *t, uint32_t id)
+{
+    const vy_program *p = t->p;
+    if (VY_IS_LEAF(id) || p->insts.data[id].nargs != 2) return -1;
+    if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return -1;
+    const interval x = get(t, vy_arg(p, id, 0)), y = get(t, vy_arg(p, id, 1));
+    if (!x.known || !y.known) return -1;
+    const bool exact = x.low == x.high && y.low == y.high;
+    switch (p->insts.data[id].op) {
+    case VY_OP_LT: return x.high < y.low ? 1 : x.low >= y.high ? 0 : -1;
+    case VY_OP_LE: return x.high <= y.low ? 1 : x.low > y.high ? 0 : -1;
+    case VY_OP_EQ: return exact ? x.low == y.low : -1;
+    case VY_OP_NE: return exact ? x.low != y.low : -1;
+    default: return -1;
+    }
+}
+
 static interval value(const turns *t, uint32_t id)
 {
     const vy_inst *i = &t->p->insts.data[id];
     vy_type type = (vy_type)i->type;
     if (!vy_type_is_integer(type)) return (interval){0};
+    if (i->op == VY_OP_CAST && vy_type_is_float(vy_id_type(t->p, vy_arg(t->p, id, 0))))
+        return root(t, vy_arg(t->p, id, 0));
     if (i->op == VY_OP_CAST) {
         interval x = get(t, vy_arg(t->p, id, 0));
         if (x.known && !vy_type_is_signed(type) && x.low < 0) x.known = false;
@@ -102,10 +152,14 @@ static interval value(const turns *t, uint32_t id)
     }
     if (i->op == VY_OP_SELECT) {
         interval x = get(t, vy_arg(t->p, id, 1)), y = get(t, vy_arg(t->p, id, 2));
+        const int taken = decided(t, vy_arg(t->p, id, 0));
+        if (taken >= 0) return taken ? x : y;
         return (interval){x.low < y.low ? x.low : y.low, x.high > y.high ? x.high : y.high,
                           x.known && y.known};
     }
     if (i->nargs != 2 || vy_op_infos[i->op].effect != VY_PURE) return (interval){0};
+    if (i->op == VY_OP_REM)
+        return remainder_of(get(t, vy_arg(t->p, id, 0)), get(t, vy_arg(t->p, id, 1)));
     return combine((vy_op)i->op, get(t, vy_arg(t->p, id, 0)), get(t, vy_arg(t->p, id, 1)), type);
 }
 
@@ -149,44 +203,83 @@ static uint64_t zero_turns(const turns *t, uint32_t buffer)
     return (uint64_t)n / VY_ZERO_STEP;
 }
 
-// Walks the program with the values of integers; per_loop[opener], unless NULL, takes the most turns
-// of each loop, −1 where nothing bounds them.  False: memory.
-static bool walk(turns t, int64_t *per_loop, uint64_t *total, bool *complete)
+static uint64_t sum(uint64_t x, uint64_t y)
+{
+    return __builtin_add_overflow(x, y, &x) ? UINT64_MAX / 2 : x;
+}
+
+static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop);
+
+// Iterations one by one, where inner loops may depend on which one it is and that is affordable: bounds of
+// a product are far from the truth for triangles and for segments of segments.
+static bool one_by_one(turns *t, uint32_t loop, uint32_t end, uint64_t n, uint64_t *turns_of)
+{
+    const interval from = get(t, vy_arg(t->p, loop, 0)), step = get(t, vy_arg(t->p, loop, 2));
+    const bool inner = t->loops[end] > t->loops[loop];
+    uint64_t work;
+    if (!inner || n > UINT32_MAX || from.low != from.high || step.low != step.high) return false;
+    if (__builtin_mul_overflow(n, (uint64_t)(end - loop), &work) || work > t->budget) return false;
+    t->budget -= work;
+    *turns_of = 0;
+    for (uint64_t k = 0; k < n; k++) {
+        t->at[loop] = exactly(from.low + (int64_t)k * step.low);
+        *turns_of = sum(*turns_of, range_turns(t, loop + 1, end, true) + 1);
+    }
+    return true;
+}
+
+static uint64_t loop_turns(turns *t, uint32_t loop, uint32_t end)
+{
+    bool bounded = t->p->insts.data[loop].op == VY_OP_LOOP;
+    const uint64_t n = bounded ? (uint64_t)trips(t, loop, &bounded) : 1;
+    uint64_t all;
+    if (t->per_loop) t->per_loop[loop] = bounded ? (int64_t)n : -1;
+    t->complete &= bounded;
+    if (!bounded || t->per_loop || !one_by_one(t, loop, end, n, &all)) {
+        const uint64_t inside = range_turns(t, loop + 1, end, true) + 1;
+        if (__builtin_mul_overflow(n, inside, &all)) all = UINT64_MAX / 2;
+    }
+    return sum(all, 1); // the test that fails, where it comes first
+}
+
+// Of the instructions from `first` to before `end`.
+static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop)
+{
+    uint64_t all = 0;
+    for (uint32_t id = first; id < end; id++) {
+        const vy_op op = (vy_op)t->p->insts.data[id].op;
+        t->at[id] = (interval){0};
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+            const uint32_t closer = t->s.partner[id];
+            all = sum(all, loop_turns(t, id, closer));
+            id = closer;
+        } else if (op == VY_OP_ZERO && !in_loop) { // a loop of the emitter's
+            all = sum(all, zero_turns(t, t->p->insts.data[id].aux));
+        } else if (vy_op_infos[op].effect != VY_CTRL) {
+            t->at[id] = value(t, id);
+        }
+    }
+    return all;
+}
+
+// Walks the program with the values of integers.  False: memory.
+static bool walk(turns t, uint64_t *total, bool *complete)
 {
     const vy_program *p = t.p;
     t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
-    uint64_t *inside = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *inside);
-    uint64_t *most = vy_realloc(NULL, (VY_MAX_NESTING + 2) * sizeof *most);
-    uint32_t depth = 0;
-    bool ok = t.at && inside && most;
-    *complete = ok;
-    if (ok) inside[0] = 0;
-    for (uint32_t id = 1; ok && id < p->insts.count; id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        t.at[id] = (interval){0};
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
-            bool bounded = op == VY_OP_LOOP;
-            most[++depth] = bounded ? (uint64_t)trips(&t, id, &bounded) : 1;
-            inside[depth] = 0;
-            if (per_loop) per_loop[id] = bounded ? (int64_t)most[depth] : -1;
-            *complete &= bounded;
-        } else if (op == VY_OP_ENDLOOP) {
-            uint64_t all;
-            if (__builtin_mul_overflow(most[depth], inside[depth] + 1, &all)) all = UINT64_MAX / 2;
-            all++; // the test that fails, where it comes first
-            if (__builtin_add_overflow(inside[depth - 1], all, &inside[depth - 1]))
-                inside[depth - 1] = UINT64_MAX / 2;
-            depth--;
-        } else if (op == VY_OP_ZERO && !depth) { // a loop of the emitter's
-            inside[0] += zero_turns(&t, p->insts.data[id].aux);
-        } else if (vy_op_infos[op].effect != VY_CTRL) {
-            t.at[id] = value(&t, id);
-        }
+    t.loops = vy_realloc(NULL, p->insts.count * sizeof *t.loops);
+    t.budget = 1u << 22;
+    t.complete = true;
+    bool ok = t.at && t.loops && vy_structure_make(p, &t.s);
+    for (uint32_t id = 1, n = 0; ok && id < p->insts.count; id++) {
+        n += p->insts.data[id].op == VY_OP_LOOP || p->insts.data[id].op == VY_OP_WHILE;
+        t.loops[id] = n;
     }
-    *total = ok ? inside[0] : 0;
+    *total = ok ? range_turns(&t, 1, p->insts.count, false) : 0;
+    *complete = ok && t.complete;
+    vy_structure_free(&t.s);
     vy_free(t.at);
-    vy_free(inside);
-    vy_free(most);
+    vy_free(t.loops);
     return ok;
 }
 
@@ -194,7 +287,7 @@ uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
                                const int64_t *dim_values, bool *complete)
 {
     uint64_t total;
-    walk((turns){.p = p, .scalars = scalars, .dims = dim_values}, NULL, &total, complete);
+    walk((turns){.p = p, .scalars = scalars, .dims = dim_values}, &total, complete);
     return total;
 }
 
@@ -203,6 +296,11 @@ bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scal
 {
     uint64_t total;
     bool complete;
-    return walk((turns){p, scalars, dim_values, scalar_known, dim_known, NULL}, per_loop, &total,
-                &complete);
+    return walk((turns){.p = p,
+                        .scalars = scalars,
+                        .dims = dim_values,
+                        .scalar_known = scalar_known,
+                        .dim_known = dim_known,
+                        .per_loop = per_loop},
+                &total, &complete);
 }

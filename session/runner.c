@@ -68,12 +68,29 @@ static void tell(const vys_work *w, const char *line)
     if (w->settings.tell) w->settings.tell(w->settings.user, line);
 }
 
+// A driver that leaves loops after so many turns does it without a word.
+static bool check_turns(const vys_runner *r, const vys_facts *f, vy_diag *d)
+{
+    const vys_launch values = vys_binding_values(r->data);
+    const vy_program *worst;
+    bool complete;
+    if (!f->loop_turn_limit) return true;
+    const uint64_t turns = vys_entry_turns(r->what, &values, &worst, &complete);
+    return turns <= f->loop_turn_limit ||
+           vys_fail(
+               d, VYS_DEVICE, "run fewer iterations, on another device, or in the interpreter",
+               "%s: its loops may take %llu turns per invocation, and this device leaves them after "
+               "%u without a word",
+               vy_program_name(worst), (unsigned long long)turns, f->loop_turn_limit);
+}
+
 static bool compile(vys_runner *r, const vys_work *w, vy_diag *d)
 {
     const vys_facts facts = vys_facts_of(w->device);
     const vy_spirv_options o = vys_spirv_options(&facts, &w->settings);
     const double start = vys_now_ms();
     char line[300] = "";
+    if (!check_turns(r, &facts, d)) return false;
     r->compiled = vys_entry_compile(r->what, &o, d);
     if (!r->compiled) return vys_fail_memory(d); // unless it said why
     vys_append(line, sizeof line, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",
@@ -102,7 +119,7 @@ static void tell_caches(const vys_runner *r, const vys_work *w)
 static bool prepare_device(vys_runner *r, const vys_work *w, vy_diag *d)
 {
     vkrt_error e = {0};
-    const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit};
+    const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit, .trust_loops = true};
     if (vkrt_plan_create(w->device, r->steps, &desc, &r->plan, &e)) return device_fail(r, &e, d);
     tell_caches(r, w);
     return vys_runner_rescale(r, d);

@@ -45,6 +45,21 @@ static bool few_turns(void *user, const vy_program *p)
     return complete && most <= asked->facts->loop_turn_limit / 2;
 }
 
+// Iterations per turn: more where eight are not enough for the sizes at hand.
+static uint32_t chunk(const vys_asked *asked)
+{
+    enum { LEAST = 8, MOST = 64 };
+    uint32_t n = LEAST;
+    const vy_program *worst;
+    bool complete;
+    if (!asked->facts->loop_turn_limit) return 0;
+    if (!asked->data) return n;
+    const vys_launch values = vys_binding_values(asked->data);
+    const uint64_t turns = vys_entry_turns(asked->data->what, &values, &worst, &complete);
+    while (n < MOST && turns / n > asked->facts->loop_turn_limit / 2) n *= 2;
+    return n;
+}
+
 // At launch.  What only the run decides may be short: such a domain stays as it is.
 static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
 {
@@ -84,7 +99,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                           .registers = f->known && !eval,
-                          .chunk = counted ? 8 : 0,
+                          .chunk = counted ? chunk(asked) : 0,
                           .few_turns = counted ? few_turns : NULL,
                           .lanes = counted ? f->subgroup_size : 0,
                           .fast_math = s->fast_math && !eval,

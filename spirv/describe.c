@@ -274,6 +274,8 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     k->exprs = copy_block(d, d->exprs.data, d->exprs.count * sizeof *d->exprs.data);
     k->domain_rank = p->overs.count;
     k->domain = d->domain;
+    k->subgroup_size = m->options->subgroup_size;
+    vy_describe_turns(d, k);
     return !d->oom;
 }
 

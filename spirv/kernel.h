@@ -137,8 +137,15 @@ typedef struct vy_kernel {
     uint32_t spirv_version;  // e.g. 0x00010300
     uint32_t vulkan_version; // minimum, as VK_API_VERSION: (major << 22) | (minor << 12)
     uint32_t local_size[3];
-    uint32_t shared_bytes; // shared arrays of one workgroup; a device has at least 16,384
-    vy_features features;  // needed; a device without one cannot run the kernel
+    uint32_t shared_bytes;  // shared arrays of one workgroup; a device has at least 16,384
+    vy_features features;   // needed; a device without one cannot run the kernel
+    uint32_t subgroup_size; // the only one it was compiled for; 0: any
+    // What conditions and loops do at most, for devices that break, without a word, what goes beyond.
+    uint32_t nesting; // of them, inside one another
+    const vy_expr
+        *turns; // turns that all loops of one invocation take together: the last of turn_count
+    uint32_t turn_count; // expressions over `symbols`; 0: there are no loops
+    bool turns_open;     // some loops' turns depend on data, and count as one turn there
     const vy_kernel_binding *bindings;
     uint32_t binding_count;
     const vy_kernel_param *params;

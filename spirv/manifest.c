@@ -123,6 +123,22 @@ static void put_features(vy_text *t, const vy_kernel *k)
     vy_text_add(t, "],\n");
 }
 
+// What its loops and conditions do at most; see kernel.h.
+static void put_bounds(vy_text *t, const vy_kernel *k)
+{
+    vy_text_add(t, "      \"nesting\": %u, \"loop_turns\": ", k->nesting);
+    if (k->turn_count) {
+        vy_text_add(t, "\"");
+        vy_text_expr(t, k->turns, k->turn_count - 1, k->symbols);
+        vy_text_add(t, "\"");
+    } else {
+        vy_text_add(t, "\"0\"");
+    }
+    vy_text_add(t, ", \"loop_turns_open\": %s", k->turns_open ? "true" : "false");
+    if (k->subgroup_size) vy_text_add(t, ", \"subgroup_size\": %u", k->subgroup_size);
+    vy_text_add(t, ",\n");
+}
+
 static void put_kernel(vy_text *t, const vy_kernel *k)
 {
     vy_text_add(t, "    {");
@@ -135,6 +151,7 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
         k->vulkan_version >> 12 & 1023, k->local_size[0], k->local_size[1], k->local_size[2],
         k->shared_bytes);
     put_features(t, k);
+    put_bounds(t, k);
     vy_text_add(t, "      \"bindings\": [");
     for (uint32_t i = 0; i < k->binding_count; i++) {
         vy_text_add(t, i ? ",\n" : "\n");

@@ -107,6 +107,8 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //    "kernels": [{"name", "entry", "spirv": "1.3", "vulkan": "1.1", "local_size": [x, y, z],
 //                 "shared_bytes",
 //                 "features": ["shader_float64"],
+//                 "nesting", "loop_turns": EXPRESSION, "loop_turns_open": true or false,
+//                 "subgroup_size" if it was compiled for one,
 //                 "bindings": [{"name", "set", "binding", "access": "in|out|inout", "clear",
 //                               "workspace", "init", "type", "element_size", "shape"}],
 //                 "params": {"in": "push_constants" or {"set", "binding"}, "bytes",

@@ -145,7 +145,7 @@ static bool bind_backward(session *s, command *c, vy_diag *d)
            vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
-// The driver would say nothing.
+// The driver would say nothing.  (Turns that are too many for certain are an error of the run.)
 static void warn_of_turns(const command *c, const binding *b)
 {
     const vkrt_device_info *device =
@@ -154,13 +154,8 @@ static void warn_of_turns(const command *c, const binding *b)
     bool complete;
     if (!device || !device->loop_turn_limit) return;
     const vys_launch values = vys_binding_values(b);
-    const uint64_t n = vys_entry_turns(b->what, &values, &worst, &complete);
-    if (n > device->loop_turn_limit)
-        note(c,
-             "warning: %s: its loops may take %llu turns per invocation, and %s leaves them after "
-             "%u without a word: the results may be wrong; use another device or --engine eval",
-             vy_program_name(worst), (unsigned long long)n, device->name, device->loop_turn_limit);
-    else if (!complete && !vys_entry_rows_fill(b->what, device->subgroup_size))
+    vys_entry_turns(b->what, &values, &worst, &complete);
+    if (!complete && !vys_entry_rows_fill(b->what, device->subgroup_size))
         note(
             c,
             "warning: %s: a loop whose length depends on data, and rows of workgroups that are no "

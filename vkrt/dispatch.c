@@ -3,6 +3,20 @@
 // allows fewer groups.
 #include "vkrt/plan_internal.h"
 
+// kernel_symbols are there; kernel_values are room.
+static vkrt_status check_turns(const vkrt_dispatch *d, vkrt_error *error)
+{
+    const vkrt_device_info *info = vkrt_device_get_info(d->plan->device);
+    const vy_kernel *k = d->kernel;
+    int64_t *values = d->plan->kernel_values;
+    uint32_t bad;
+    if (!info->loop_turn_limit || !k->turn_count || d->plan->desc.trust_loops) return VKRT_OK;
+    const bool ok =
+        vy_expr_eval(k->turns, k->turn_count, d->plan->kernel_symbols, NULL, values, NULL, &bad);
+    const int64_t turns = ok ? values[k->turn_count - 1] : INT64_MAX; // beyond what can be counted
+    return vkrt_check_turns(info, k, turns < 0 ? 0 : (uint64_t)turns, error);
+}
+
 static vkrt_status evaluate_kernel(const vkrt_dispatch *d, vkrt_error *error)
 {
     const vy_kernel *k = d->kernel;
@@ -13,6 +27,8 @@ static vkrt_status evaluate_kernel(const vkrt_dispatch *d, vkrt_error *error)
         if (status) return status;
     }
     uint32_t bad;
+    vkrt_status status = check_turns(d, error);
+    if (status) return status;
     if (vy_expr_eval(k->exprs, k->expr_count, plan->kernel_symbols, NULL, plan->kernel_values, NULL,
                      &bad))
         return VKRT_OK;

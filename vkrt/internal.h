@@ -196,6 +196,12 @@ typedef struct vkrt_pipeline {
     struct vkrt_pipeline *next;
 } vkrt_pipeline;
 
+// Limits that the driver breaks without a word (pipeline.c).
+vkrt_status vkrt_check_turns(const vkrt_device_info *info, const vy_kernel *k, uint64_t turns,
+                             vkrt_error *error);
+vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel *k,
+                                  vkrt_error *error);
+
 // The caller becomes a user of *out until vkrt_pipeline_put.
 vkrt_status vkrt_pipeline_get(vkrt_device *device, const vy_kernel *kernel, vkrt_pipeline **out,
                               vkrt_cache *cache, vkrt_error *error);

@@ -41,6 +41,45 @@ static vkrt_status check_limits(const vkrt_device_info *info, const vy_kernel *k
     return VKRT_OK;
 }
 
+// What the driver would break without a word.
+static vkrt_status check_silent(const vkrt_device_info *info, const vy_kernel *k, vkrt_error *error)
+{
+    if (k->subgroup_size && k->subgroup_size != info->subgroup_size)
+        return vkrt_fail(error, VKRT_LIMIT,
+                         "compile for this device: vy_spirv_options.subgroup_size",
+                         "%s: compiled for subgroups of %u, those of '%s' are of %u", k->name,
+                         k->subgroup_size, info->name, info->subgroup_size);
+    if (info->nesting_limit && k->nesting > info->nesting_limit)
+        return vkrt_fail(error, VKRT_LIMIT, "nest less, or choose another device (VYRE_DEVICE)",
+                         "%s: conditions and loops %u deep; '%s' computes wrong beyond %u", k->name,
+                         k->nesting, info->name, info->nesting_limit);
+    return VKRT_OK;
+}
+
+vkrt_status vkrt_check_turns(const vkrt_device_info *info, const vy_kernel *k, uint64_t turns,
+                             vkrt_error *error)
+{
+    if (!info->loop_turn_limit || turns <= info->loop_turn_limit) return VKRT_OK;
+    return vkrt_fail(
+        error, VKRT_LIMIT,
+        "compile with vy_opt_options.chunk, use fewer iterations, another device or the "
+        "interpreter",
+        "%s: its loops may take %llu turns per invocation, and '%s' leaves them after %u "
+        "without a word",
+        k->name, (unsigned long long)turns, info->name, info->loop_turn_limit);
+}
+
+vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel *k,
+                                  vkrt_error *error)
+{
+    if (!info->loop_turn_limit || !k->turns_open) return VKRT_OK;
+    return vkrt_fail(error, VKRT_LIMIT,
+                     "set vkrt_plan_desc.trust_loops if they stay below, or choose another device",
+                     "%s: a loop whose turns depend on data, and '%s' leaves loops after %u turns "
+                     "without a word",
+                     k->name, info->name, info->loop_turn_limit);
+}
+
 vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *k, vkrt_error *error)
 {
     const vkrt_device_info *info = &device->physical.info;
@@ -64,7 +103,8 @@ vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *k, vkr
                          k->spirv_version >> 8 & 0xff, info->name,
                          VK_API_VERSION_MAJOR(info->api_version),
                          VK_API_VERSION_MINOR(info->api_version));
-    return check_limits(info, k, error);
+    status = check_limits(info, k, error);
+    return status ? status : check_silent(info, k, error);
 }
 
 // --- Creation ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ static bool allocate_arrays(vkrt_plan *x)
         if (k->binding_count > bindings) bindings = k->binding_count;
         if (k->symbol_count > symbols) symbols = k->symbol_count;
         if (k->expr_count > exprs) exprs = k->expr_count;
+        if (k->turn_count > exprs) exprs = k->turn_count;
         if (k->param_bytes > params) params = k->param_bytes;
     }
     x->pipelines = zeros(p->kernel_count, sizeof *x->pipelines);
@@ -101,10 +102,14 @@ static vkrt_status compile_kernels(vkrt_plan *x, vkrt_error *error)
     for (uint32_t i = 0; i < x->plan->step_count; i++) {
         const vy_plan_step *s = &x->plan->steps[i];
         if (s->kind != VY_STEP_DISPATCH || x->pipelines[s->kernel]) continue;
+        const vy_kernel *k = &x->plan->kernels[s->kernel];
         uint64_t before = vkrt_now_ns();
-        vkrt_status status =
-            vkrt_pipeline_get(x->device, &x->plan->kernels[s->kernel], &x->pipelines[s->kernel],
-                              &x->caches[s->kernel], error);
+        vkrt_status status = x->desc.trust_loops
+                                 ? VKRT_OK
+                                 : vkrt_check_open_loops(vkrt_device_get_info(x->device), k, error);
+        if (status) return status;
+        status = vkrt_pipeline_get(x->device, &x->plan->kernels[s->kernel],
+                                   &x->pipelines[s->kernel], &x->caches[s->kernel], error);
         if (status) return status;
         x->compile_ns[s->kernel] = vkrt_now_ns() - before;
     }

@@ -109,6 +109,9 @@ typedef struct vkrt_device_info {
     // Turns that the loops of one invocation may take together before the driver leaves them without
     // a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
     uint32_t loop_turn_limit;
+    // Conditions and loops inside one another before the driver forgets lanes; 0: no such limit is known.
+    // lavapipe: 80.
+    uint32_t nesting_limit;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
     uint32_t max_allocations;
@@ -183,7 +186,8 @@ typedef enum vkrt_cache {
 } vkrt_cache;
 
 // VKRT_OK if the device can run the kernel; else BAD_KERNEL (malformed), MISSING_FEATURE (named) or
-// LIMIT.
+// LIMIT, also one that a driver breaks without a word: nesting, another subgroup size than the kernel was compiled
+// for.  Turns of loops are checked with plans.
 VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *kernel,
                                        vkrt_error *error);
 
@@ -231,10 +235,15 @@ VKRT_API void vkrt_inspection_free(vkrt_inspection *inspection);
 typedef struct vkrt_plan_desc {   // zero: defaults
     bool time_dispatches;         // also time each dispatch
     uint64_t max_workspace_bytes; // that WORKSPACE buffers may take together; 0: no limit
+    // The caller knows that the loops of no invocation take more turns together than the device's
+    // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: here, if turns depend on data; in
+    // a run, if a bound computed from its sizes is beyond, though it may be larger than the truth.
+    bool trust_loops;
 } vkrt_plan_desc;
 
 // An executable copy of `plan` on `device`; compiles its kernels.  `plan` must stay alive and
-// unchanged until vkrt_plan_destroy.  `desc` may be NULL.  Errors: as vkrt_device_compile.
+// unchanged until vkrt_plan_destroy.  `desc` may be NULL.  Errors: as vkrt_device_compile; LIMIT: loops
+// whose turns depend on data, where the device counts them (see trust_loops).
 VKRT_API vkrt_status vkrt_plan_create(vkrt_device *device, const vy_plan *plan,
                                       const vkrt_plan_desc *desc, vkrt_plan **out,
                                       vkrt_error *error);

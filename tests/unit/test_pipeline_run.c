@@ -293,7 +293,8 @@ static void test_run_tape(void **state)
     vy_compiled *c = compile(&f, "tape");
     vkrt_plan *plan;
     float y[6];
-    good(vkrt_plan_create(g->device, c->plans, NULL, &plan, &e), &e);
+    good(vkrt_plan_create(g->device, c->plans, &(vkrt_plan_desc){.trust_loops = true}, &plan, &e),
+         &e);
     run_tape(plan, tape_x, 4, y);
     assert_memory_equal(y, tape_y, sizeof tape_y);
     assert_int_equal(vkrt_plan_stats(plan).submissions, 2);
@@ -326,7 +327,8 @@ static void test_run_budget(void **state)
     const uint64_t n = 4;
     for (uint64_t limit = 79; limit <= 80; limit++) {
         vkrt_plan *plan;
-        good(vkrt_plan_create(g->device, c->plans, &(vkrt_plan_desc){.max_workspace_bytes = limit},
+        good(vkrt_plan_create(g->device, c->plans,
+                              &(vkrt_plan_desc){.max_workspace_bytes = limit, .trust_loops = true},
                               &plan, &e),
              &e);
         good(vkrt_plan_set_buffer(plan, "x", 1, &n, tape_x, &e), &e);
@@ -352,7 +354,7 @@ static void run_heat(const vkrt_device_desc *desc, const gpu *g, uint32_t n, uin
     float *u = calloc((size_t)(t + 1) * n, sizeof *u);
     for (uint32_t i = 0; i < n; i++) u[i] = (float)i;
     good(vkrt_device_create(g->instance, desc, &device, &e), &e);
-    good(vkrt_plan_create(device, c->plans, NULL, &plan, &e), &e);
+    good(vkrt_plan_create(device, c->plans, &(vkrt_plan_desc){.trust_loops = true}, &plan, &e), &e);
     good(vkrt_plan_set_int(plan, "T", t, &e), &e);
     good(vkrt_plan_set_buffer(plan, "u", 2, (uint64_t[]){t + 1, n}, u, &e), &e);
     good(vkrt_plan_run(plan, &e), &e);
@@ -395,7 +397,7 @@ static void test_run_check(void **state)
         if (steps[i].kind == VY_STEP_CHECK) steps[i].check = VY_CHECK_EQUAL;
     vkrt_plan *run;
     const uint64_t n = 4;
-    good(vkrt_plan_create(g->device, &plan, NULL, &run, &e), &e);
+    good(vkrt_plan_create(g->device, &plan, &(vkrt_plan_desc){.trust_loops = true}, &run, &e), &e);
     good(vkrt_plan_set_buffer(run, "x", 1, &n, tape_x, &e), &e);
     good(vkrt_plan_set_shape(run, "y", 1, &n, &e), &e);
     assert_int_equal(vkrt_plan_run(run, &e), VKRT_CHECK);

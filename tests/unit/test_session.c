@@ -206,7 +206,7 @@ static void mistakes(void **state)
         t = task(s, plain, NULL);
         d = (vy_diag){0};
         refuses(vys_set(t, "xx", VY_F32, 1, (uint64_t[]){3}, NULL, &d), &d, "E0801", "xx");
-        assert_non_null(strstr(d.fix, "did you mean x?"));
+        assert_non_null(strstr(d.fix, "its buffers are: x, w, y"));
         assert_false(
             vys_set(t, "x", VY_F32, 1, (uint64_t[]){3}, NULL, &d)); // the first error sticks
         d = (vy_diag){0};
@@ -582,6 +582,101 @@ static void too_much(void **state)
     }
 }
 
+// ------------------------------------------------------------------------------------ below the layer
+// Whoever compiles by himself and runs on a device that breaks, without a word, what goes beyond a limit
+// gets an error.
+static vy_compiled *compiled(const char *text, bool derived, const vy_opt_options *opt,
+                             const vy_spirv_options *spirv)
+{
+    vy_diag d = {0};
+    vy_module *m = vy_parse(text, strlen(text), "below"), *g = m;
+    assert_true(vy_module_ok(m));
+    if (derived) g = vy_grad(m, &(vy_grad_options){0}, &d);
+    good(g != NULL, &d);
+    assert_true(vy_optimize(g, opt));
+    vy_compiled *c = vy_compile_result(g, spirv, &d);
+    good(c != NULL, &d);
+    if (g != m) vy_module_free(g);
+    vy_module_free(m);
+    return c;
+}
+
+static vkrt_status run_below(vkrt_device *device, const vy_compiled *c, bool trust, int64_t k,
+                             float got[2], vkrt_error *e)
+{
+    vkrt_plan *plan;
+    const vkrt_plan_desc desc = {.trust_loops = trust};
+    vkrt_status status = vkrt_plan_create(device, c->plans, &desc, &plan, e);
+    if (status) return status;
+    const uint64_t n = 2;
+    vkrt_plan_set_buffer(plan, "x", 1, &n, FLOATS(1, 2), NULL);
+    vkrt_plan_set_int(plan, "K", k, NULL);
+    status = vkrt_plan_run(plan, e);
+    if (!status) status = vkrt_plan_read(plan, "grad_x", got, 8, e);
+    vkrt_plan_destroy(plan);
+    return status;
+}
+
+static void limits_are_errors(void **state)
+{
+    static const char loop[] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) "
+        "{ var s = 0.0; for k in 0..K { if x[i]*f32(k) >= 0.0 { s += x[i]; } } y[i] = s; }";
+    static const char open[] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) "
+        "{ var v = x[i]; var s = 0.0; while v < f32(K) { v += 1.0; s += x[i]; } "
+        "y[i] = s; }";
+    vys_session *s = ((engines *)*state)->list[1];
+    if (!s) skip();
+    vkrt_device *device = vys_session_device(s);
+    const vkrt_device_info *info = vkrt_device_get_info(device);
+    const vy_spirv_options spirv = {.enabled = vkrt_device_features(device), .validate = true};
+    const vy_opt_options plain = {.level = 2}, chunked = {.level = 2, .chunk = 8};
+    float got[2];
+    vkrt_error e = {0};
+
+    vy_compiled *c = compiled(loop, true, &plain, &spirv);
+    assert_true(c->kernels[0].turn_count > 0 && !c->kernels[0].turns_open);
+    assert_int_equal(run_below(device, c, false, 100, got, &e), VKRT_OK);
+    assert_true(got[0] == 100 && got[1] == 100);
+    if (info->loop_turn_limit) {
+        assert_int_equal(run_below(device, c, false, 100000, got, &e), VKRT_LIMIT);
+        if (!strstr(e.text, "its loops may take 10000") || !strstr(e.fix, "chunk"))
+            fail_msg("%s (%s)", e.text, e.fix);
+        vy_compiled_free(c);
+        c = compiled(loop, true, &chunked, &spirv);
+        assert_int_equal(run_below(device, c, false, 100000, got, &e), VKRT_OK);
+        assert_true(got[0] == 100000 && got[1] == 100000);
+    }
+    vy_compiled_free(c);
+
+    c = compiled(open, true, &plain, &spirv);
+    if (info->loop_turn_limit) {
+        assert_int_equal(run_below(device, c, false, 10, got, &e), VKRT_LIMIT);
+        assert_non_null(strstr(e.text, "depend on data"));
+    }
+    assert_int_equal(run_below(device, c, true, 10, got, &e), VKRT_OK);
+    vy_compiled_free(c);
+
+    const vy_spirv_options other = {.enabled = spirv.enabled,
+                                    .subgroup_size = info->subgroup_size * 2};
+    c = compiled(loop, true, &plain, &other);
+    assert_int_equal(run_below(device, c, false, 10, got, &e), VKRT_LIMIT);
+    assert_non_null(strstr(e.text, "subgroups"));
+    vy_compiled_free(c);
+
+    char deep[4000] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) { var s = 0.0; ";
+    for (int i = 0; i < 100; i++) sprintf(deep + strlen(deep), "if x[i] > %d.0 { s += 1.0; ", i);
+    memset(deep + strlen(deep), '}', 100);
+    strcat(deep, " y[i] = s; }");
+    c = compiled(deep, false, &(vy_opt_options){0}, &spirv);
+    assert_in_range(c->kernels[0].nesting, 99, 101);
+    const vkrt_status status = vkrt_device_check(device, &c->kernels[0], &e);
+    assert_int_equal(status, info->nesting_limit ? VKRT_LIMIT : VKRT_OK);
+    vy_compiled_free(c);
+}
+
 // ---------------------------------------------------------------------------------- allocations fail
 // From parsing to reading; false with the diagnostic.
 static bool whole(vys_session *s, const char *text, const vys_settings *settings, float got[4],
@@ -646,6 +741,7 @@ int main(void)
         cmocka_unit_test(doubles_in_the_interpreter),
         cmocka_unit_test(two_sessions),
         cmocka_unit_test(too_much),
+        cmocka_unit_test(limits_are_errors),
         cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, open_engines, close_engines);
