@@ -116,11 +116,12 @@ static char *follow(const char *path)
 static char *real_target(const char *path)
 {
     enum { MOST_LINKS = 40 }; // as the kernel follows
+    struct stat s;
     char *at = realpath(path, NULL);
     if (at) return at;
     at = strdup(path);
+    if (at && stat(path, &s) == 0) return at; // /dev/stdout: there, but without a path
     for (int i = 0; at && i < MOST_LINKS; i++) {
-        struct stat s;
         if (lstat(at, &s) || !S_ISLNK(s.st_mode)) return at;
         char *next = follow(at);
         free(at);
