@@ -109,6 +109,11 @@ typedef struct vy_diag {
 VY_API size_t vy_diag_format(const vy_diag *d, const char *file, const char *source,
                              size_t source_size, bool color, char *out, size_t size);
 
+// How many allocations of the library have failed in this thread so far.  Analyses and alternatives take "no" for an
+// answer, and lack of memory must not become one: what the library returns is no result if this has changed since it
+// was called, and it says so (E0001).
+VY_API uint64_t vy_memory_failures(void);
+
 // --------------------------------------------------------------------------------------- modules
 // Returns NULL only when memory is out.
 VY_API vy_module *vy_module_new(void);

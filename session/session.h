@@ -21,6 +21,8 @@
 // enough).  Codes are those of the command and of the library (docs/diagnostics.md): E0806 for shapes
 // that contradict one another, E0805 for what was not given, E05xx for what has no derivative, …  Nothing
 // prints, exits or aborts, except what isl, GMP and SPIRV-Tools do when memory is out.
+// Limits.  A driver that breaks what goes beyond a limit of its own (lavapipe: 65,535 turns of loops, 80 nested
+// conditions) is not given such a program: E0903.  Loops whose turns depend on data are trusted.
 // Ownership.  What a call hands out by its `out` belongs to the caller; tasks are freed before their
 // session.  Text, modules and arrays handed in are copied before the call returns.  Strings returned
 // live as long as what was asked.

@@ -309,6 +309,7 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     k->symbols = copy_block(d, d->symbols.data, d->symbols.count * sizeof *d->symbols.data);
     k->expr_count = d->exprs.count;
     k->exprs = copy_block(d, d->exprs.data, d->exprs.count * sizeof *d->exprs.data);
+    k->splits = true; // params.c gives each axis its base
     k->domain_rank = p->overs.count;
     k->domain = d->domain;
     k->subgroup_size = m->options->subgroup_size;

@@ -153,6 +153,9 @@ typedef struct vy_kernel {
     uint32_t param_bytes;   // size of the block, a multiple of 4; at most 128 when pushed
     uint32_t param_set;     // VY_NO_BINDING: push constants; else set and binding of the buffer
     uint32_t param_binding; // that holds the block
+    // Every axis whose workgroup numbers the code reads has a VY_PARAM_GROUP_BASE: a dispatch may be cut
+    // into several anywhere.  Else only along the axes that have one.
+    bool splits;
     const vy_symbol *symbols;
     uint32_t symbol_count;
     const vy_expr *exprs;

@@ -36,6 +36,7 @@ typedef struct request {
     size_t text_size;
     names words; // argv, in `bytes`
     options o;
+    bool once; // --runs 1, which is no option of `run`
 } request;
 
 static vys_session *engines[2]; // device, interpreter
@@ -195,7 +196,7 @@ static bool run_task(const request *r, const binding *b, bool grad, uint32_t *sh
     vys_task *t = NULL;
     const bool ok = s && vys_task_parse(s, r->text, r->text_size, "request", &settings, &t, d) &&
                     give(t, r, b, d) && (!grad || give_cotangents(t, r, b, d)) && vys_run(t, d) &&
-                    results(t, r, grad, r->o.runs != 1, shown, out, d);
+                    results(t, r, grad, !r->once, shown, out, d);
     vys_task_free(t);
     return ok;
 }
@@ -210,8 +211,10 @@ static bool read_request(request *r, char *bytes, size_t size, vy_diag *d)
         end = strchr(at, '\n');
         if (!end) return fail(d, TOOL_USAGE, "", "options end with an empty line");
         *end = 0;
-        ok = names_add(&r->words, at);
-        at = end + 1;
+        const bool runs = strcmp(at, "--runs") == 0 && strncmp(end + 1, "1\n", 2) == 0;
+        r->once |= runs;
+        ok = runs || names_add(&r->words, at);
+        at = end + (runs ? 3 : 1);
     }
     r->text = *at ? at + 1 : at;
     r->text_size = size - (size_t)(r->text - bytes);

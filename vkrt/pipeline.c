@@ -124,10 +124,12 @@ static vkrt_hash kernel_hash(const vy_kernel *k)
 
 static void destroy_pipeline(vkrt_device *device, vkrt_pipeline *p)
 {
-    device->vk.vkDestroyPipeline(device->handle, p->handle, NULL);
-    device->vk.vkDestroyPipelineLayout(device->handle, p->layout, NULL);
-    for (uint32_t i = 0; i < VKRT_MAX_SETS; i++)
-        device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i], NULL);
+    if (!device->abandoned) {
+        device->vk.vkDestroyPipeline(device->handle, p->handle, NULL);
+        device->vk.vkDestroyPipelineLayout(device->handle, p->layout, NULL);
+        for (uint32_t i = 0; i < VKRT_MAX_SETS; i++)
+            device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i], NULL);
+    }
     free(p);
 }
 

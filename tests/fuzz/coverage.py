@@ -5,6 +5,8 @@ conversions, statements, and how often each construct stands inside each other o
 (several.py): index maps, ways to meet, atomics, launches.
 
   coverage.py [--count N] [--first SEED] [--least K] [--all]
+  coverage.py --ways N [--build DIR] [--least K] [--all]    what programs of places.py hold, paired with each way in which
+                           their gradients are added up: atomics, gathers, neither, a fixed order
 
 Prints what occurs fewer than K times (default 50) in N programs (default 10,000) of a kind, --all the whole
 tables; exit 1 if there is anything of that kind.  The operations are read from ir/ops.h, so a new row
@@ -15,12 +17,15 @@ import collections
 import os
 import re
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import features  # noqa: E402
 import generate  # noqa: E402
+import oracle  # noqa: E402
+import places  # noqa: E402
 import several  # noqa: E402
 from control import LOOPS, VALUES, WHILES  # noqa: E402
 from generate import INSIDES, OUTSIDES, WILD  # noqa: E402
@@ -154,6 +159,16 @@ class Meetings:
             self.expression(k, found)
 
 
+# What programs of places.py hold.
+TRAITS = tuple("%d axes" % n for n in range(1, 6)) + tuple("index " + r[1] for r in places.READS + places.IN_LOOPS) + tuple(
+    r[1] for r in places.CONDITIONS + places.OWN) + tuple("loop " + r[1] for r in places.LOOPS) + tuple(
+        "uses " + b.split(".")[0] for b in places.BUILTINS) + tuple("workgroup " + s for s in (
+            "default", "of more axes", "of fewer axes", "of as many axes")) + (
+                "padded domain", "equal extents", "an empty domain", "?", "? out", "flattened", "own flattened", "own transposed",
+                "triangular", "data", "scatter", "integer output", "two float types", "builtin value", "scalar value", "while",
+                "break", "deep ifs", "deep loops")
+
+
 def leaves(block, deeper):
     for s in block:
         if s.kind == "return" or not deeper and s.kind in ("break", "continue"):
@@ -188,14 +203,42 @@ TYPES = tuple("%s %s" % (c, t) for c in ("in", "inout") for t in
                   "scalar f32", "scalar bool", "scalar i64", "scalar u64", "scalar i32", "scalar u32")
 
 
+def ways(o):
+    """Each trait of N programs of places.py with each way; those below the least."""
+    pairs, traits = collections.Counter(), set(TRAITS)
+    with tempfile.TemporaryDirectory(prefix="vyre-coverage-") as temp:
+        bench = oracle.Bench(os.path.abspath(o.build), temp)
+        for seed in range(o.first, o.first + o.ways):
+            p, bench.ways = places.make(seed), set()
+            verdict = bench.ask(str(seed), "// only: ways\n" + p.text(double=True, seed=seed))
+            if verdict and verdict[0] not in ("refused", "invalid"):
+                print("seed %d fails: %s" % (seed, " ".join(verdict)))
+            traits |= set(p.traits)
+            pairs.update((t, w) for t in p.traits for w in bench.ways)
+    rare = []
+    for t in sorted(traits):
+        if o.all:
+            print("%-24s" % t + "".join("%8d %s" % (pairs[t, w], w) for w in oracle.WAYS))
+        rare += ["%s, %s: %d" % (t, w, pairs[t, w]) for w in oracle.WAYS if pairs[t, w] < o.least]
+    print("%d programs, %d traits in %d ways" % (o.ways, len(traits), len(oracle.WAYS)))
+    print("\n".join(rare))
+    print("%d occur fewer than %d times" % (len(rare), o.least))
+    return 1 if rare else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--least", type=int, default=50)
+    parser.add_argument("--least", type=int, default=0)
+    parser.add_argument("--ways", type=int, default=0)
+    parser.add_argument("--build", default=os.environ.get("BUILD") or os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--all", action="store_true")
     o = parser.parse_args()
+    o.least = o.least or (3 if o.ways else 50)
+    if o.ways:
+        return ways(o)
     t, patterns, u = Table(), operations(False), Meetings()
     for seed in range(o.first, o.first + o.count):
         t.program(generate.make(seed), patterns)

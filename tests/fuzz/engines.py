@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command run on random programs: its device against its interpreter, its texts against each other."""
+"""Random programs on a device: the default path of the C API (tests/session_run.c, many programs in one process) and
+the command, each with its device against its interpreter; the command's texts against each other."""
 import collections
 import json
 import math
@@ -12,7 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
-from harness import trouble_in  # noqa: E402
+from harness import Harness, trouble_in  # noqa: E402
 from tree import walk  # noqa: E402
 
 NO_DERIVATIVE = ("old value of atomic", "through a bitcast")  # refused rightly (E0502)
@@ -25,6 +26,7 @@ def ops(e):
 class Command:
     def __init__(self, build, temp):
         self.command = os.environ.get("VYRE_GRAD") or os.path.join(build, "tools", "vyre-grad")
+        self.session_run, self.session = os.path.join(build, "tests", "session_run"), None
         self.temp = temp
         self.env = dict(os.environ, VYRE_VALIDATION="1")
         for name, folder in (("VYRE_CACHE_DIR", "cache"), ("MESA_SHADER_CACHE_DIR", "mesa")):
@@ -98,8 +100,20 @@ class Command:
             argv += ["--ct", "%s=uniform:0.3:1.2:%d" % (seeded[0], data_seed)]
         return argv
 
-    def outputs(self, path, argv, engine):
-        status, out, err, trouble = self.run([self.command, "run", path, "--json"] + argv + engine)
+    def asked_session(self, path, options):
+        """(status, JSON, "", trouble) as from the command."""
+        if not self.session:
+            self.session = Harness([self.session_run], self.temp, self.env)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        line, trouble = self.session.ask("p", "\n".join(options + ["--runs", "1"]) + "\n\n" + text)
+        return int('"error"' in line[:12]), line, "", trouble
+
+    def outputs(self, path, argv, engine, by_session):
+        if by_session:
+            status, out, err, trouble = self.asked_session(path, argv + engine)
+        else:
+            status, out, err, trouble = self.run([self.command, "run", path, "--json"] + argv + engine)
         if trouble:
             return None, ("crash", trouble)
         if status:
@@ -116,6 +130,8 @@ class Command:
         return values, None
 
     def device_once(self, p, path, data_seed, precise, forward):
+        by_session = data_seed % 8 != 5 and not forward
+        self.counts["by the C API" if by_session else "by the command"] += 1
         argv = self.arguments(p, data_seed) + (["--precise"] if precise else [])
         if forward:
             argv = [w for n, w in enumerate(argv) if "--ct" not in argv[max(n - 1, 0):n + 1] and
@@ -123,10 +139,10 @@ class Command:
         else:
             argv.append("--grad")
         lanes = ["--subgroup-size", self.subgroup]
-        a, v = self.outputs(path, argv, ["--engine", "eval"] + lanes)
+        a, v = self.outputs(path, argv, ["--engine", "eval"] + lanes, by_session)
         if v:
             return v
-        b, v = self.outputs(path, argv, ["--engine", "vulkan"])
+        b, v = self.outputs(path, argv, ["--engine", "vulkan"], by_session)
         if v:
             return v
         loose = (0.05 if p.has_second and p.second == "f16" else 1e-4 if precise else 2e-3)
@@ -144,7 +160,7 @@ class Command:
         if not worst:
             return None
         # Sums cancel and chaos amplifies: how much does rounding matter here at all?
-        c, v = self.outputs(path, argv, ["--engine", "eval", "--eval-type", "f64"] + lanes)
+        c, v = self.outputs(path, argv, ["--engine", "eval", "--eval-type", "f64"] + lanes, by_session)
         if v:
             return v
         name, k, q, r, scale = worst
@@ -159,6 +175,8 @@ class Command:
     def device(self, p, seed, name="device", forward=False):
         """Both engines; forward: the program alone, of one that is refused."""
         path = self.write(name + ".vyre", p.text())
+        if any(t in ("uses lane", "uses subgroup_size") for t in p.traits):
+            return "refused", "lanes are numbered by the device"
         if any("masked pick" in ops(e) for s in walk(p.trees()) for e in s.exprs):
             seed -= seed % 2  # a device keeps what is no number under --precise only
         v = self.device_once(p, path, seed, seed % 2 == 0, forward)

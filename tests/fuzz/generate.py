@@ -40,6 +40,9 @@ WEIGHT.update({"atomic integer": 3, "atomic counter": 6, "while": 3, "data loop"
                "call buffer": 3, "integer assign": 3})
 
 
+PLACE = tuple("%s.%s" % (b, a) for b in ("gid", "lid", "wid", "num_groups") for a in "xyz") + ("lindex",)
+
+
 class Maker(Expressions, Statements, Control, Memory):
     def __init__(self, seed):
         self.r = random.Random(seed)
@@ -143,6 +146,12 @@ class Maker(Expressions, Statements, Control, Memory):
         shape = ", ".join(extents)
         c = Scope()
         c.vars += [(v, "u32", False) for v in over]
+        if self.chance(0.35):  # its own place, and a scalar that is no size
+            c.vars += [(b, "u32", False) for b in r.sample(PLACE, r.randrange(1, 4))]
+        if self.chance(0.35):
+            p.sets["T"] = r.randrange(0, 8)
+            scalars.append("T: u32")
+            c.vars.append(("T", "u32", False))
         self.atomics = []
         ins, rest = [], []
 

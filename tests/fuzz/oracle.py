@@ -38,6 +38,7 @@ from shrink import shrink  # noqa: E402
 
 BATCH = 20
 KINDS = ("double", "single")
+WAYS = ("gathered", "atomic", "plain", "ordered")  # how gradients are added up
 
 
 class Bench(Command):
@@ -46,7 +47,7 @@ class Bench(Command):
         self.check = os.path.join(build, "tests", "gradcheck_file")
         self.notes = collections.Counter()  # ways that were refused, by reason
         self.harness = None
-        self.ran = 0.0
+        self.ways = set()  # of the programs asked about
 
     def differentiates(self, text):
         status, _, err, trouble = self.run([self.command, "grad", self.write("probe.vyre", text)])
@@ -64,8 +65,10 @@ class Bench(Command):
         for n in notes.split(" | ") if notes and count else ():
             self.notes[re.sub(r"`[^`]*`", "…", n)[:110]] += 1
         if word == "ok":
-            for n, what in re.findall(r"(\d+) (\w+)", words) if count else ():
+            found = re.findall(r"(\d+) (\w+)", words)
+            for n, what in found if count else ():
                 self.counts[what] += int(n)
+            self.ways |= {what for n, what in found if what in WAYS and int(n)}
             return None
         if word == "FAIL":
             oracle, _, rest = rest.partition(" ")

@@ -316,7 +316,7 @@ class Places(Maps, Maker):
 
     def wrapped(self, c, make, deep):
         """Statements, perhaps under a condition, in a loop, or very deep."""
-        kind = self.pick([(5, "plain"), (3 if deep else 0, "if"), (1.5 if deep and c.cost < 20 else 0, "loop"), (0.12 if deep == 3 else 0, "abyss"),
+        kind = self.pick([(5, "plain"), (3 if deep else 0, "if"), (1.5 if deep and c.cost < 20 else 0, "loop"), (0.25 if deep == 3 else 0, "abyss"),
                           (0.3 if deep == 3 else 0, "loops")])
         if kind == "plain":
             return make(c)

@@ -8,7 +8,7 @@ sizes (Program.launches): off the workgroup's multiple, one, none.
 """
 import re
 
-from generate import Maker
+from generate import PLACE, Maker
 from maps import Maps, Table
 from meetings import Meetings
 from tree import E, Buffer, Program, S, Scope
@@ -120,10 +120,16 @@ class Several(Maps, Meetings, Maker):
         self.ins, self.rest = [], []
         if not self.free:
             c.vars += [(v, "u32", False) for v in self.over]
+        if self.chance(0.35):
+            c.vars += [(b, "u32", False) for b in r.sample(PLACE, r.randrange(1, 4))]
         self.inputs(c)
         self.outputs(c)
         self.accumulators()
         scalars = ["%s: u32" % e for e in self.extents]
+        if self.chance(0.35):
+            p.scalars["T"] = str(r.randrange(0, 8))
+            scalars.append("T: u32")
+            c.vars.append(("T", "u32", False))
         if self.chance(0.3):
             p.scalars["s"] = "0.%d" % r.randrange(3, 99)
             scalars.append("s: @F")

@@ -200,6 +200,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
         refused(j, m, &d);
         return false;
     }
+    note_ways(j, gm, false);
     ok = check_default(j, m, gm) && (!first || check_ways(j, m, gm));
     use_launch(j, 0);
     if (ok && first && !j->alike) {
@@ -244,9 +245,10 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     if (invalid)
         printf("%s: invalid %s\n", name, message);
     else if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes%s\n",
+        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, "
+               "%u gathered, %u atomic, %u plain, %u ordered%s\n",
                name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes,
-               j->notes);
+               j->gathered, j->atomic, j->plain, j->ordered, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

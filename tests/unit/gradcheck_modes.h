@@ -30,6 +30,30 @@ static bool is_refusal(const vy_diag *d)
     return strcmp(d->code, "E0503") == 0 || strcmp(d->code, "E0502") == 0;
 }
 
+static bool adds_atomically(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op == VY_OP_ATOMIC_ADD &&
+            vy_type_is_float(vy_id_type(p, vy_arg(p, id, i->nargs - 1))))
+            return true;
+    }
+    return false;
+}
+
+// What coverage.py counts: by programs over the elements, by atomics, by neither, in a fixed order.
+static void note_ways(job *j, const vy_module *gm, bool ordered)
+{
+    bool atomic = false;
+    for (uint32_t i = 0; i < vy_module_program_count(gm); i++)
+        atomic |= adds_atomically(vy_module_program(gm, i));
+    const bool parts = vy_module_program_count(gm) > 1;
+    j->ordered |= ordered;
+    j->gathered |= parts && !ordered;
+    j->atomic |= atomic && !ordered;
+    j->plain |= !atomic && !parts && !ordered;
+}
+
 static void note(job *j, const char *way, const vy_diag *d)
 {
     const size_t at = strlen(j->notes);
@@ -45,6 +69,7 @@ static vy_module *derived_so(job *j, const vy_module *m, const gradcheck *c, vy_
     o.deterministic = deterministic;
     vy_diag d;
     vy_module *gm = vy_grad(m, &o, &d);
+    if (gm) note_ways(j, gm, deterministic);
     if (gm) return gm;
     snprintf(message, sizeof message, "%s %s", d.code, d.text);
     if (is_refusal(&d))

@@ -247,17 +247,6 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
     return how ? fail(j, oracle) : true;
 }
 
-static bool adds_atomically(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (i->op == VY_OP_ATOMIC_ADD &&
-            vy_type_is_float(vy_id_type(p, vy_arg(p, id, i->nargs - 1))))
-            return true;
-    }
-    return false;
-}
-
 // An old value may depend on the order: what the program makes of it is its own affair.
 static bool asks_for_old_values(const vy_program *p)
 {
