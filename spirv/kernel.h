@@ -167,6 +167,15 @@ typedef struct vy_kernel {
     // product of all the others.  Rank 0: the caller chooses the group counts.
     uint32_t domain_rank;
     const uint32_t *domain;
+    // Sizes for which a shared array would be read where nobody fills it (whole.c): the launch is right if
+    // 0 ≤ need < limit of each.
+    uint32_t need_count;
+    const struct vy_kernel_need *needs;
 } vy_kernel;
+
+typedef struct vy_kernel_need {
+    uint32_t expr, limit; // expressions
+    const char *text;     // what is wrong otherwise
+} vy_kernel_need;
 
 #endif
