@@ -412,7 +412,8 @@ typedef struct vy_eval_options {
 
 typedef struct vy_eval_report {
     uint64_t races, out_of_range, uninitialised; // how many
-    vy_diag first;                               // the first of them, as a diagnostic
+    vy_diag first; // one of the first of them, as a diagnostic; races and unwritten reads go before
+    vy_diag first_out_of_range; // the first of those
 } vy_eval_report;
 
 // Every buffer parameter that is not a workspace must be given; workspace buffers are allocated and

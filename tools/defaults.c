@@ -8,18 +8,20 @@
 
 #include "tools/number.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SEED_STRIDE = 1000000, CYCLE = 3, COUNT_VALUE = 2 };
 
-static bool add(specs *in, const vy_buffer_info *b, uint64_t *seed, vy_diag *d)
+static bool add(specs *in, const vy_buffer_info *b, bool apart, uint64_t *seed, vy_diag *d)
 {
     spec s = {.kind = SPEC_NORMAL, .b = 1, .seed = *seed};
     if (!vy_type_is_float(b->type))
         s = (spec){.kind = SPEC_CYCLE, .a = b->type == VY_BOOL ? 2 : CYCLE};
     else
         *seed += SEED_STRIDE;
+    if (apart && s.kind == SPEC_CYCLE && b->type != VY_BOOL) s.kind = SPEC_IOTA;
     s.name = strdup(b->name);
     s.text = strdup("");
     spec *more = realloc(in->data, (in->count + 1) * sizeof *more);
@@ -32,13 +34,49 @@ static bool add(specs *in, const vy_buffer_info *b, uint64_t *seed, vy_diag *d)
     return true;
 }
 
-bool default_data(specs *in, const binding *b, vy_diag *d)
+// Uniform from 0.5 to 1.5: no two alike, none near zero.
+static bool add_cotangent(specs *ct, const char *name, uint64_t seed, vy_diag *d)
+{
+    spec s = {.kind = SPEC_UNIFORM, .a = 0.5, .b = 1.5, .seed = seed};
+    s.name = strdup(name);
+    s.text = strdup("");
+    spec *more = realloc(ct->data, (ct->count + 1) * sizeof *more);
+    if (more) ct->data = more;
+    if (!more || !s.name || !s.text) {
+        spec_free(&s);
+        return fail_memory(d);
+    }
+    ct->data[ct->count++] = s;
+    return true;
+}
+
+bool check_varied_ct(checking *k, vy_diag *d)
+{
+    uint64_t seed = 77;
+    const vy_program *g = k->seeded.module ? k->seeded.what.program : NULL;
+    for (uint32_t i = 0; i < k->start.buffer_count; i++) {
+        const vy_buffer_info *info = &k->start.buffers[i].info;
+        if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
+        char name[2][300];
+        snprintf(name[0], sizeof name[0], "grad_%.280s", info->name);
+        snprintf(name[1], sizeof name[1], "ct_%.280s", info->name);
+        const char *seed_name = name[info->cls == VY_INOUT];
+        const bool takes = g && vy_program_find_buffer(g, seed_name).id &&
+                           vy_program_buffer(g, vy_program_find_buffer(g, seed_name)).cls == VY_IN;
+        if (takes && !specs_find(&k->ct, info->name) &&
+            !add_cotangent(&k->device_ct, info->name, seed += SEED_STRIDE, d))
+            return false;
+    }
+    return true;
+}
+
+bool default_data(specs *in, const binding *b, bool apart, vy_diag *d)
 {
     uint64_t seed = 1;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         const vy_buffer_info *info = &b->buffers[i].info;
         if (info->cls == VY_OUT || specs_find(in, info->name)) continue;
-        if (!add(in, info, &seed, d)) return false;
+        if (!add(in, info, apart, &seed, d)) return false;
     }
     return true;
 }
@@ -79,7 +117,9 @@ void spec_text(const spec *s, text *out)
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     number_text(VY_F64, (vy_scalar){.f = s->a}, a);
     number_text(VY_F64, (vy_scalar){.f = s->b}, b);
-    if (s->kind == SPEC_CYCLE)
+    if (s->kind == SPEC_IOTA)
+        text_puts(out, "iota");
+    else if (s->kind == SPEC_CYCLE)
         text_printf(out, "cycle:%s", a);
     else
         text_printf(out, "%s:%s:%s:%llu", s->kind == SPEC_NORMAL ? "normal" : "uniform", a, b,

@@ -50,9 +50,13 @@ static vkrt_status check_silent(const vkrt_device_info *info, const vy_kernel *k
                          "%s: compiled for subgroups of %u, those of '%s' are of %u", k->name,
                          k->subgroup_size, info->name, info->subgroup_size);
     if (info->nesting_limit && k->nesting > info->nesting_limit)
-        return vkrt_fail(error, VKRT_LIMIT, "nest less, or choose another device (VYRE_DEVICE)",
-                         "%s: conditions and loops %u deep; '%s' computes wrong beyond %u", k->name,
-                         k->nesting, info->name, info->nesting_limit);
+        return vkrt_fail(
+            error, VKRT_LIMIT,
+            "join conditions with && or put inner ones into flags, so that they stand "
+            "beside each other; or choose another device (VYRE_DEVICE)",
+            "%s: conditions or loops stand %u deep in one another at line %u; '%.100s' "
+            "computes wrong beyond %u",
+            k->name, k->nesting, k->nesting_line, info->name, info->nesting_limit);
     return VKRT_OK;
 }
 

@@ -112,8 +112,8 @@ typedef struct vkrt_device_info {
     // Turns that the loops of one invocation may take together before the driver leaves them without
     // a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
     uint32_t loop_turn_limit;
-    // Conditions and loops inside one another before the driver forgets lanes; 0: no such limit is known.
-    // lavapipe: 80.
+    // Conditions inside one another, and loops, before the driver forgets lanes; 0: no such limit is known.
+    // lavapipe: 79.
     uint32_t nesting_limit;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
