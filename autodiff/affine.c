@@ -30,7 +30,8 @@ const char *vy_affine_why_text(vy_affine_why why)
 
 bool vy_affine_ok(const vy_affine *a)
 {
-    return !a->failed && a->ctx && isl_ctx_last_error(a->ctx) == isl_error_none;
+    return !a->failed && a->ctx && !vy_isl_memory_failed(&a->memory) &&
+           isl_ctx_last_error(a->ctx) == isl_error_none;
 }
 
 bool vy_affine_spent(const vy_affine *a) { return a->spent; }
@@ -43,6 +44,7 @@ void vy_affine_limit(vy_affine *a, uint32_t dims)
 
 void vy_affine_reset(vy_affine *a)
 {
+    a->failed |= vy_isl_memory_failed(&a->memory);
     a->spent |= a->round && isl_ctx_last_error(a->ctx) == isl_error_quota;
     isl_ctx_reset_error(a->ctx);
     if (!a->round) isl_ctx_reset_operations(a->ctx);
@@ -50,6 +52,7 @@ void vy_affine_reset(vy_affine *a)
 
 void vy_affine_begin_round(vy_affine *a)
 {
+    a->failed |= vy_isl_memory_failed(&a->memory);
     a->round = true;
     a->spent = false;
     isl_ctx_reset_error(a->ctx);
@@ -315,7 +318,7 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
     *a = (vy_affine){.p = p, .s = s};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
-    a->ctx = isl_ctx_alloc();
+    if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;
     a->failed = !a->ctx || !a->extent || !a->most ||
                 !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
                 !vy_dim_facts_make(&a->facts, p, &a->arena);
@@ -326,15 +329,19 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
     for (uint32_t i = 0; i < p->scalars.count; i++) a->most[i] = INT64_MAX / 2;
     find_extents(a);
     bound_extents(a);
+    a->failed |= vy_isl_memory_failed(&a->memory);
     return !a->failed;
 }
 
-void vy_affine_end(vy_affine *a)
+bool vy_affine_end(vy_affine *a)
 {
+    const bool ok = !a->failed && !vy_isl_memory_failed(&a->memory);
+    if (!ok) vy_memory_failed(); // whatever whoever asked makes of it
     for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
     vy_vec_free(&a->params);
     isl_set_free(a->context);
-    isl_ctx_free(a->ctx);
+    vy_isl_memory_end(&a->memory);
     vy_arena_free(&a->arena);
     *a = (vy_affine){0};
+    return ok;
 }

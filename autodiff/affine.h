@@ -21,8 +21,8 @@
 // Taken for granted: extents of buffers and of the domain are below VY_AFFINE_EXTENT; a buffer of four-byte
 // elements cannot be longer in any binding.
 //
-// isl (0.25) does not survive a failing malloc: it uses what it did not get.  Its sets are small, but this is
-// the one place where the library may end a process that is out of memory.
+// Memory that isl does not get is remembered (isl_memory.h): then vy_affine_end says so, whatever the answers were,
+// and what asked ends in that error.
 //
 // isl runs with ISL_ON_ERROR_CONTINUE and a limit on its operations: an object is NULL after an error, and
 // every function of isl takes that.  vy_affine_ok says whether what was computed since the last
@@ -31,6 +31,7 @@
 #define VYRE_AFFINE_H
 
 #include "bound.h"
+#include "isl_memory.h"
 #include "ir/range.h"
 
 #include <isl/aff.h>
@@ -84,11 +85,13 @@ typedef struct vy_affine {
     bool round, spent; // tasks share their operations; and have none left
     bool holes;        // nests leave conditions x ≠ y loose
     bool failed;       // memory
+    vy_isl_memory memory;
 } vy_affine;
 
 // False: memory; vy_affine_end is right in every case.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-void vy_affine_end(vy_affine *a);
+// False: memory ran out on the way; nothing that was concluded may be used.
+bool vy_affine_end(vy_affine *a);
 // Was everything since the last reset computed within the limits?
 bool vy_affine_ok(const vy_affine *a);
 void vy_affine_reset(vy_affine *a); // a new task may use as many operations again …

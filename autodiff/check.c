@@ -4,7 +4,9 @@
 
 #include "grad.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SAMPLES = 256, FEWEST_SAMPLES = 4 };
@@ -93,29 +95,60 @@ static bool rounded_f16(vy_check_subject s)
     return false;
 }
 
+static bool cuts(vy_check_subject s)
+{
+    const vy_program *p;
+    for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
+        for (uint32_t id = 1; id < p->insts.count; id++)
+            if (p->insts.data[id].op == VY_OP_STOP_GRAD ||
+                p->insts.data[id].op == VY_OP_STRAIGHT_THROUGH)
+                return true;
+    return false;
+}
+
 static uint64_t within(double x, uint64_t least, uint64_t most)
 {
     return x > (double)most ? most : x < (double)least ? least : (uint64_t)x;
 }
 
-// Half of the budget for elements, four probes each, half for directions.
+// Four probes for each element, and one with dual numbers, which costs about as much.
 static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
 {
-    const double runs = STEP_BUDGET / 2 / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
-    c->direction_runs = within(runs, 0, 1000);
-    c->samples = c->q->samples ? c->q->samples : within(runs / 4, FEWEST_SAMPLES, MOST_SAMPLES);
+    const double runs = STEP_BUDGET / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
+    c->samples = c->q->samples ? c->q->samples : within(runs / 8, FEWEST_SAMPLES, MOST_SAMPLES);
+}
+
+// A primal with a data race, or that reads what was never written, has no derivative to be checked.  An access
+// out of range has a meaning, so it is only told.
+static bool report_program(check *c, const vy_eval_report *report)
+{
+    const bool wrong = report->races || report->uninitialised;
+    vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_PROGRAM, "");
+    if (!row) return vy_check_memory(c);
+    row->failed = report->races + report->uninitialised;
+    row->verdict = wrong ? VY_CHECK_FAILED : VY_CHECK_PASSED;
+    if (report->out_of_range) c->r->out_of_range = report->first_out_of_range;
+    c->r->out_of_range_count = report->out_of_range;
+    if (!wrong) return true;
+    c->r->program = report->first;
+    c->r->passed = false;
+    snprintf(row->note, sizeof row->note, "%u:%u: %.180s", report->first.line, report->first.column,
+             report->first.text);
+    return true;
 }
 
 // Runs the primal where it is, for its path, its cost and what it gives.
-static bool run_primal(check *c, uint64_t *steps)
+static bool run_primal(check *c, check_run *run, uint64_t *steps)
 {
     vy_eval_trace trace = {0};
-    check_run run = {.hooks = {.path_hash = &c->centre, .trace = &trace, .steps = steps}};
+    run->hooks = (vy_eval_hooks){.path_hash = &c->centre, .trace = &trace, .steps = steps};
+    run->reports = true;
     if (!vy_image_primal(c, true, &c->base) || !vy_image_share(c, &c->base, &c->at) ||
         !vy_image_share(c, &c->base, &c->plus) || !vy_image_share(c, &c->base, &c->minus))
         return false;
     vy_image_restart(&c->base, &c->at);
-    if (!vy_check_run(c, &c->at, &run)) return false;
+    if (!vy_check_run(c, &c->at, run)) return false;
+    run->hooks = (vy_eval_hooks){0};
     for (uint32_t i = 0; i < c->at.count && !c->r->forward.buffer; i++)
         if (is_output(c, c->at.buffers[i].name)) scan(&c->at, i, &trace, &c->r->forward);
     return true;
@@ -158,15 +191,41 @@ static bool check_direction(check *c)
     return ok;
 }
 
+// A gradient that is nan everywhere, say: neither right nor wrong.
+static void find_unverified(vy_check_result *r)
+{
+    for (uint32_t i = 0; i < r->count && !r->unverified; i++) {
+        if (r->rows[i].test != VY_CHECK_DIFFERENCES || !r->rows[i].elements) continue;
+        uint64_t compared = 0;
+        for (uint32_t k = 0; k < r->count; k++) {
+            const vy_check_row *row = &r->rows[k];
+            const bool about = row->test == VY_CHECK_DIFFERENCES ||
+                               row->test == VY_CHECK_DIRECTION || row->test == VY_CHECK_TANGENTS;
+            if (about && !strcmp(row->buffer, r->rows[i].buffer))
+                compared += row->compared + row->kinks;
+        }
+        if (!compared) r->unverified = r->rows[i].buffer;
+    }
+}
+
 static bool check_all(check *c)
 {
     uint64_t steps = 0;
     image derived = {0};
-    c->tolerance = c->q->tolerance ? c->q->tolerance : rounded_f16(c->q->gradient) ? 1e-3 : 1e-6;
-    const bool ok = run_primal(c, &steps) && check_gradient(c, steps, &derived) &&
-                    check_direction(c) && (!is_given(c->q->valued) || vy_check_primal(c)) &&
-                    vy_check_promises(c, &derived);
+    check_run primal = {0};
+    const bool rounded = rounded_f16(c->q->gradient);
+    c->tolerance = c->q->tolerance ? c->q->tolerance : rounded ? 1e-3 : 1e-6;
+    c->cut = cuts(c->q->primal);
+    c->unit = rounded ? 1e-3 : 256 * DBL_EPSILON;
+    if (!run_primal(c, &primal, &steps)) return false;
+    if (primal.report.races || primal.report.uninitialised)
+        return report_program(c, &primal.report);
+    const bool ok = vy_check_tangent_memory(c) && check_gradient(c, steps, &derived) &&
+                    check_direction(c) && vy_check_tangent_rows(c) &&
+                    (!is_given(c->q->valued) || vy_check_primal(c)) &&
+                    vy_check_promises(c, &derived) && report_program(c, &primal.report);
     vy_image_free(&derived);
+    find_unverified(c->r);
     return ok;
 }
 
@@ -181,6 +240,7 @@ vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag)
     const bool ok = request && is_given(request->primal) && is_given(request->gradient)
                         ? check_all(&c)
                         : vy_check_bad(&c, "there is no program to check");
+    vy_check_tangent_free(&c);
     vy_image_free(&c.base);
     vy_image_free(&c.at);
     vy_image_free(&c.plus);

@@ -23,7 +23,7 @@ extern "C" {
 // What a row of the result is about.  `buffer` is the gradient buffer unless said otherwise.
 typedef enum vy_check_test {
     VY_CHECK_DIFFERENCES, // elements of a gradient against central differences
-    VY_CHECK_DIRECTION, // ⟨gradient, v⟩ against a difference along random v, cotangents random too
+    VY_CHECK_DIRECTION, // ⟨gradient, v⟩ against the dual numbers' slope along random v, cotangents random
     VY_CHECK_PRIMAL, // buffer: an output; written beside the gradient it is the forward program's
     VY_CHECK_POISON, // what gradient buffers held before does not matter
     VY_CHECK_TWICE,  // a second run, workgroups in another order, gives the same
@@ -31,6 +31,9 @@ typedef enum vy_check_test {
     VY_CHECK_RACES,  // the gradient program has no data race; no buffer
     VY_CHECK_DEVICE, // these two are for callers that run a gradient elsewhere too: its values,
     VY_CHECK_DEVICE_TWICE, // and a second run; see vy_check_compare
+    VY_CHECK_TANGENTS,     // elements of a gradient against dual numbers (ir/dual.h), at kinks too
+    VY_CHECK_PROGRAM, // the primal itself: no data race, nothing read that was not written; no buffer
+    VY_CHECK_DEVICE_FORWARD, // for callers too: buffer: an output of the primal elsewhere
     VY_CHECK_TESTS
 } vy_check_test;
 VY_API const char *vy_check_test_name(vy_check_test test); // "differences"
@@ -45,8 +48,10 @@ typedef struct vy_check_row {
     vy_check_test test;
     vy_check_verdict verdict;
     const char *buffer;
-    double
-        tolerance; // an element fails when |got − expected| > tolerance · max(1, |got|, |expected|)
+    // An element fails when |got − expected| > tolerance · max(floor, |got|, |expected|).
+    double tolerance;
+    double floor;      // 1, or less: the size of a small gradient
+    double size;       // TANGENTS: of the terms that an element is the sum of, on average
     uint64_t elements; // of the buffer
     uint64_t compared; // of them; DIRECTION: that took part in a comparison
     uint64_t failed;   // of those compared
@@ -55,7 +60,7 @@ typedef struct vy_check_row {
     uint64_t *kink_at; // their indices
     bool has_worst;    // of those compared the one with the largest error:
     uint64_t worst;    // its index; DIRECTION: the first element of the group
-    double got, expected, error; // error = |got − expected| / max(1, |got|, |expected|)
+    double got, expected, error; // error = |got − expected| / max(floor, |got|, |expected|)
     char note[200];              // why it was skipped, what a race is about; may be empty
 } vy_check_row;
 
@@ -71,11 +76,17 @@ typedef struct vy_check_nonfinite {
 } vy_check_nonfinite;
 
 typedef struct vy_check_result {
-    bool passed; // no row failed
+    bool passed;            // no row failed
+    const char *unverified; // not NULL: a gradient of which nothing could be compared in any way
     vy_check_row *rows;
     uint32_t count, capacity;
     vy_check_nonfinite forward, gradient; // of the outputs; of the gradients
     uint64_t runs;                        // of the interpreter
+    // What is wrong with the primal, as a diagnostic of its source; then nothing else was looked at.
+    vy_diag program;
+    // An access of the primal that is out of range, which has a meaning (0, nothing): no failure.
+    vy_diag out_of_range;
+    uint64_t out_of_range_count;
 } vy_check_result;
 
 // What is run: a program, or if `pipeline` is not NULL, that.
@@ -105,22 +116,30 @@ typedef struct vy_check_request {
     uint32_t groups[3], subgroup_size; // as in vy_eval_options
     // Of differences.  0: 1e-6, or 1e-3 if `gradient` holds constants that were rounded to f16.
     double tolerance;
-    uint64_t samples; // most elements of a buffer to compare; 0: 256, fewer if a run is long
-    uint64_t seed;    // of samples, directions and random cotangents
+    uint64_t samples;   // most elements of a buffer to compare; 0: 256, fewer if a run is long
+    uint64_t seed;      // of samples, directions and random cotangents
+    uint64_t max_steps; // as in vy_eval_options, of any one run
 } vy_check_request;
 
-// Runs all tests.  The result has, in this order, DIFFERENCES and DIRECTION rows per gradient buffer,
-// then those of the other tests.  NULL with *diag filled: memory, or a program that cannot be run on
-// that data.  Cost: about 4·samples runs of the primal per gradient buffer, each with time for its
+// Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per gradient
+// buffer, then those of the other tests; or, if the primal is wrong, PROGRAM alone.  NULL with *diag filled: memory, or a program that cannot be run on
+// that data.  Cost: about 5·samples runs of the primal per gradient buffer, each with time for its
 // outputs; samples are spread evenly over a buffer and are the same every time.
 VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag);
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 
 // Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be the
-// same (all NaNs are); else elements that are expected to be no finite number are not compared.  `buffer` must outlive the result.  NULL: memory is out.
+// same (all NaNs are); else elements that are expected to be no finite number are not compared.  `buffer` must
+// outlive the result.  NULL: memory is out.
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,
                                       const void *expected, double tolerance);
+// The same with a floor.
+VY_API vy_check_row *vy_check_compare_to(vy_check_result *r, vy_check_test test, const char *buffer,
+                                         vy_type type, uint64_t count, const void *got,
+                                         const void *expected, double tolerance, double floor);
+// A floor for elements of that array: the largest size among them, or `size` if that is more, at most 1.
+VY_API double vy_check_floor_of(vy_type type, uint64_t count, const void *data, double size);
 // Whether some sum of floats in it depends on the order in which invocations come by, so that two runs
 // may differ in their last bits.
 VY_API bool vy_check_order_matters(vy_check_subject s);

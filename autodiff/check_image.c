@@ -266,7 +266,10 @@ bool vy_check_run(check *c, image *m, check_run *run)
 {
     vy_eval_options o = {.f64 = m->wide,
                          .subgroup_size = c->q->subgroup_size,
-                         .report_races = run->races,
+                         .report_races = run->races || run->reports,
+                         .report_uninitialised = run->reports,
+                         .report_out_of_range = run->reports,
+                         .max_steps = c->q->max_steps,
                          .shuffle_seed = run->shuffle_seed};
     memcpy(o.groups, c->q->groups, sizeof o.groups);
     c->r->runs++;

@@ -18,6 +18,9 @@ const char *vy_check_test_name(vy_check_test test)
         [VY_CHECK_RACES] = "races",
         [VY_CHECK_DEVICE] = "device",
         [VY_CHECK_DEVICE_TWICE] = "device twice",
+        [VY_CHECK_TANGENTS] = "tangents",
+        [VY_CHECK_PROGRAM] = "program",
+        [VY_CHECK_DEVICE_FORWARD] = "device outputs",
     };
     return test < VY_CHECK_TESTS ? names[test] : "";
 }
@@ -28,19 +31,14 @@ vy_check_row *vy_check_row_add(vy_check_result *r, vy_check_test test, const cha
         !vy_vec_grow(&r->rows, &r->capacity, r->count + 1, sizeof *r->rows))
         return NULL;
     vy_check_row *row = &r->rows[r->count++];
-    *row = (vy_check_row){.test = test, .buffer = buffer};
+    *row = (vy_check_row){.test = test, .buffer = buffer, .floor = 1};
     return row;
-}
-
-static double scale_of(double got, double expected)
-{
-    return fmax(1, fmax(fabs(got), fabs(expected)));
 }
 
 void vy_check_row_note(vy_check_row *row, uint64_t index, double got, double expected)
 {
     // Equal infinities agree; whatever else is not finite is as wrong as can be.
-    double error = fabs(got - expected) / scale_of(got, expected);
+    double error = fabs(got - expected) / fmax(row->floor, fmax(fabs(got), fabs(expected)));
     if (got == expected || (isnan(got) && isnan(expected))) error = 0;
     if (isnan(error)) error = INFINITY;
     row->compared++;
@@ -69,22 +67,40 @@ bool vy_check_row_kink(vy_check_row *row, uint64_t index)
 
 void vy_check_row_close(vy_check_result *r, vy_check_row *row)
 {
-    // What could not be compared at all has not been verified.  At kinks there is nothing to verify.
+    // What could not be compared at all has neither passed nor failed.  At kinks there is nothing to verify.
     const bool nothing = row->elements && !row->compared && !row->kinks;
-    row->verdict = row->failed || nothing ? VY_CHECK_FAILED : VY_CHECK_PASSED;
+    row->verdict = row->failed ? VY_CHECK_FAILED : nothing ? VY_CHECK_SKIPPED : VY_CHECK_PASSED;
     if (nothing && !*row->note) snprintf(row->note, sizeof row->note, "nothing could be compared");
     if (row->verdict == VY_CHECK_FAILED) r->passed = false;
+}
+
+double vy_check_floor_of(vy_type type, uint64_t count, const void *data, double size)
+{
+    double most = isfinite(size) ? size : 1;
+    for (uint64_t e = 0; e < count && vy_type_is_float(type); e++) {
+        const double v = vy_scalar_read(type, (const char *)data + e * vy_type_size(type)).f;
+        if (isfinite(v)) most = fmax(most, fabs(v));
+    }
+    return most > 0 && most < 1 ? most : 1;
 }
 
 vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                vy_type type, uint64_t count, const void *got, const void *expected,
                                double tolerance)
 {
+    return vy_check_compare_to(r, test, buffer, type, count, got, expected, tolerance, 1);
+}
+
+vy_check_row *vy_check_compare_to(vy_check_result *r, vy_check_test test, const char *buffer,
+                                  vy_type type, uint64_t count, const void *got,
+                                  const void *expected, double tolerance, double floor)
+{
     vy_check_row *row = vy_check_row_add(r, test, buffer);
     if (!row) return NULL;
     const uint32_t size = vy_type_size(type);
     row->elements = count;
     row->tolerance = tolerance;
+    row->floor = floor;
     for (uint64_t e = 0; e < count; e++) {
         const vy_scalar a = vy_scalar_read(type, (const char *)got + e * size);
         const vy_scalar b = vy_scalar_read(type, (const char *)expected + e * size);

@@ -181,6 +181,7 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag)
 {
     static const vy_grad_options defaults = {0};
+    const uint64_t before = vy_memory_failures();
     if (!options) options = &defaults;
     *diag = (vy_diag){0};
     if (!vy_module_ok(m)) {
@@ -193,7 +194,12 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && d.source->overs.count;
     vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
     d.unrolled = true;
-    return out ? out : derive(&d, observer, diag);
+    if (!out) out = derive(&d, observer, diag);
+    if (vy_memory_failures() == before) return out;
+    // One way or another was given up, or an analysis, for want of memory: not what it would have been.
+    vy_module_free(out);
+    vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return NULL;
 }
 
 vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)

@@ -261,6 +261,7 @@ static bool adds_halves(const vy_explanation *e)
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
                            const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
+    const uint64_t before = vy_memory_failures();
     *diag = (vy_diag){0};
     vy_explanation *e = vy_realloc(NULL, sizeof *e);
     explain_memory *memory = vy_realloc(NULL, sizeof *memory);
@@ -293,7 +294,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
             ordered = vy_grad(m, options, diag);
         if (ordered && !x.failed) explain_order(&x, ordered);
     }
-    x.failed |= x.notes.failed;
+    x.failed |= x.notes.failed || vy_memory_failures() != before;
     vy_notes_free(&x.notes);
     vy_vec_free(&x.gathers.notes);
     vy_module_free(ordered);

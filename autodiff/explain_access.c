@@ -88,6 +88,6 @@ void vy_explain_accesses(explaining *x)
         tell(x, &a, list);
     else
         x->failed = true;
-    vy_affine_end(&a);
+    x->failed |= !vy_affine_end(&a);
     vy_structure_free(&s);
 }

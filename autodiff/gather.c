@@ -397,16 +397,19 @@ static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
     return note_left(g, r, notes);
 }
 
-static void clean_up(gather *g)
+// False: memory ran out on the way.
+static bool clean_up(gather *g)
 {
+    bool ok = true;
     for (uint32_t k = 0; k < g->site_count; k++) {
         vy_access_free(&g->sites[k].access);
         isl_map_free(g->sites[k].map);
     }
-    if (g->affine) vy_affine_end(&g->a);
+    if (g->affine) ok = vy_affine_end(&g->a);
     vy_structure_free(&g->s);
     vy_vec_free(&g->kept);
     vy_arena_free(&g->arena);
+    return ok;
 }
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
@@ -423,7 +426,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     } else if (ok && notes) {
         ok = note_left(&g, whole, notes);
     }
-    clean_up(&g);
+    ok = clean_up(&g) && ok;
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

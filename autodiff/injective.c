@@ -124,8 +124,7 @@ static bool ask(reverse *r, buffer_map *maps)
         }
         isl_map_free(b->map);
     }
-    vy_affine_end(&a);
-    return ok;
+    return vy_affine_end(&a) && ok;
 }
 
 bool vy_injective(reverse *r)

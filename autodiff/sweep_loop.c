@@ -246,7 +246,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         else
             *adjoint_slot(r, a->id) = is_wide(r, a) ? 0 : carries[i];
     }
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;
@@ -293,7 +293,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
         uint32_t sum = is_wide(r, a) ? cast(r, VY_F16, results[i]) : results[i];
         vy_set_adjoint(r, a->id, sum, is_maskable(r, a->id) ? results[i + 1] : 0);
     }
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;

@@ -51,7 +51,7 @@ static bool make_kernel(app *a, kernel *k)
     const cJSON *params = list(k->info, "params"), *place = list(params, "in");
     const uint32_t bytes = number(params, "bytes");
     const bool push = !cJSON_IsObject(place);
-    if (bytes > (push ? a->gpu.limits.maxPushConstantsSize : (uint32_t)MAX_PARAM_BYTES))
+    if (bytes > MAX_PARAM_BYTES || (push && bytes > a->gpu.limits.maxPushConstantsSize))
         return wrong("%u bytes of parameters are too many", bytes);
     if (!make_set_layouts(a, k)) return false;
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes};
@@ -112,7 +112,7 @@ void free_kernels(app *a)
 typedef struct binding {
     const cJSON *info; // of the kernel
     buffer *b;
-    uint64_t first;               // element bound, of the buffer
+    uint64_t first, count;        // elements bound, of the buffer
     VkDescriptorBufferInfo range; // begins where the device lets it
 } binding;
 
@@ -175,6 +175,7 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     if (cJSON_IsObject(what) && !value_of(&l->a->values, string(what, "offset"), 0, &first))
         return false;
     n->first = (uint64_t)first;
+    n->count = count;
     if (n->first > n->b->count || count > n->b->count - n->first)
         return wrong("%s takes more elements than %s has", string(info, "name"), n->b->name);
     const uint32_t size = size_of(n->b->type);
@@ -187,6 +188,22 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     return true;
 }
 
+// May two bindings reach one element, though one of them writes?  Slices of one buffer may touch, not overlap.
+static bool apart(const launch *l)
+{
+    for (uint32_t i = 0; i < l->binding_count; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const binding *x = &l->bindings[i], *y = &l->bindings[j];
+            const bool reads = !strcmp(string(x->info, "access"), "in") &&
+                               !strcmp(string(y->info, "access"), "in");
+            if (x->b != y->b || reads || !x->count || !y->count) continue;
+            if (x->first < y->first + y->count && y->first < x->first + x->count)
+                return wrong("%s and %s share elements of %s, and one of them is written",
+                             string(y->info, "name"), string(x->info, "name"), x->b->name);
+        }
+    return true;
+}
+
 static bool take_bindings(launch *l, const cJSON *step)
 {
     const cJSON *item;
@@ -195,7 +212,7 @@ static bool take_bindings(launch *l, const cJSON *step)
         if (l->binding_count == MAX_BUFFERS) return wrong("too many bindings for this example");
         if (!take_binding(l, item, list(list(step, "buffers"), string(item, "name")))) return false;
     }
-    return true;
+    return apart(l);
 }
 
 static bool take_groups(launch *l, const cJSON *step)

@@ -3,6 +3,7 @@
 #include "manifest.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,9 @@ const char *string(const cJSON *o, const char *key)
 uint32_t number(const cJSON *o, const char *key)
 {
     const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, key);
-    return cJSON_IsNumber(n) && n->valuedouble >= 0 ? (uint32_t)n->valuedouble : 0;
+    return cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble <= UINT32_MAX
+               ? (uint32_t)n->valuedouble
+               : 0;
 }
 
 const cJSON *list(const cJSON *o, const char *key)
@@ -45,6 +48,7 @@ symbol *symbols_find(symbols *s, const char *name)
 
 bool symbols_set(symbols *s, const char *name, int64_t integer, double real)
 {
+    if (!name) return false; // an element of an array
     symbol *have = symbols_find(s, name);
     if (!have &&
         (s->count == sizeof s->data / sizeof *s->data || strlen(name) >= sizeof have->name))
@@ -104,7 +108,10 @@ static int64_t call(reader *r, const char *function)
     int64_t a, b;
     if (*function == 'i') {
         b = sum(r);
-        for (a = 0; a < INT32_MAX && (a + 1) * (a + 1) <= b;) a++;
+        a = 0;
+        for (int64_t bit = INT64_C(1) << 31; bit;
+             bit >>= 1) // (2^32 - 1)^2 does not fit; b / c does
+            if (b > 0 && a + bit <= b / (a + bit)) a += bit;
     } else if (*function == 'c') {
         a = factor(r);
         while (take(r, '*')) a = apply(r, '*', a, factor(r));
@@ -149,7 +156,9 @@ static int64_t factor(reader *r)
     } else if (take(r, '-')) {
         v = apply(r, '-', 0, factor(r));
     } else if (isdigit((unsigned char)*r->at)) {
+        errno = 0;
         v = strtoll(r->at, &end, 10);
+        if (errno == ERANGE) fail(r, "a number that is too large");
         r->at = end;
     } else {
         v = name(r);
@@ -188,7 +197,7 @@ static int64_t sum(reader *r)
 
 const char *evaluate(const char *expression, symbols *s, int64_t *value)
 {
-    reader r = {.at = expression, .s = s};
+    reader r = {.at = expression ? expression : "", .s = s}; // no string where one should be
     *value = sum(&r);
     if (!r.wrong && *r.at) r.wrong = "not an expression";
     return r.wrong;

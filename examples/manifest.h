@@ -33,11 +33,11 @@ typedef struct symbols {
 
 // NULL if there is none of that name.
 symbol *symbols_find(symbols *s, const char *name);
-// Adds or replaces; false: too many, or the name is too long.
+// Adds or replaces; false: too many, or the name is too long or NULL.
 bool symbols_set(symbols *s, const char *name, int64_t integer, double real);
 
 // + − * / % min(a, b) max(a, b) isqrt(a) ceil(a/b) ( ) over integers and symbols, in signed 64 bits; / and %
-// truncate, as in C.  NULL, or what is wrong: an unknown name, an overflow, a division by zero.
+// truncate, as in C.  NULL, or what is wrong (also where `expression` is NULL): an unknown name, an overflow, a division by zero.
 const char *evaluate(const char *expression, symbols *s, int64_t *value);
 
 #endif

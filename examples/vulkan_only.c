@@ -39,6 +39,18 @@ static char *read_file(const char *path, size_t *size)
     return data;
 }
 
+// Is this the module that the manifest was written with?  A run that was stopped may leave one of each.
+static bool belongs(const app *a)
+{
+    const cJSON *module = list(a->manifest, "module");
+    const unsigned char *bytes = (const unsigned char *)a->code;
+    uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
+    for (size_t i = 0; i < a->code_bytes; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    return number(module, "bytes") == a->code_bytes && strcmp(string(module, "fnv1a"), text) == 0;
+}
+
 static bool load(app *a, const char *spv, const char *json)
 {
     size_t size;
@@ -49,6 +61,8 @@ static bool load(app *a, const char *spv, const char *json)
         return wrong("%s is no SPIR-V module", spv);
     a->manifest = cJSON_Parse(a->text);
     if (number(a->manifest, "vyre") != 1) return wrong("%s is no Vyre manifest, version 1", json);
+    if (!belongs(a)) return wrong("%s is of another run than %s: write both again", json, spv);
+    if (!cJSON_IsArray(list(a->manifest, "steps"))) return wrong("%s describes no steps", json);
     return cJSON_GetArraySize(list(a->manifest, "kernels")) > 0 ||
            wrong("%s describes no kernel", json);
 }
@@ -62,9 +76,9 @@ uint32_t size_of(const char *type)
 void store(const char *type, double real, int64_t integer, void *to)
 {
     if (!strcmp(type, "f32"))
-        *(float *)to = (float)real;
+        memcpy(to, &(float){(float)real}, sizeof(float));
     else if (!strcmp(type, "f64"))
-        *(double *)to = real;
+        memcpy(to, &real, sizeof real);
     else
         memcpy(to, &integer, size_of(type)); // little end first
 }
@@ -192,7 +206,8 @@ static bool fill_or_copy(app *a, const cJSON *step, bool copy)
     n = (int64_t)to->count;
     if (list(step, "elements") && !value_of(&a->values, string(step, "elements"), 0, &n))
         return false;
-    if (!list(step, "elements") && from->bytes != to->bytes)
+    if (size_of(from->type) != size_of(to->type) ||
+        (!list(step, "elements") && from->bytes != to->bytes))
         return wrong("a copy between unlike buffers");
     if (!part_of(a, step, "offset", to, (uint64_t)n, &at) ||
         !part_of(a, step, "from_offset", from, copy ? (uint64_t)n : 0, &from_at))

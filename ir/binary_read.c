@@ -314,6 +314,7 @@ static void drop_programs(vy_module *m)
 
 vy_module *vy_binary_read(const void *data, size_t size)
 {
+    const uint64_t before = vy_memory_failures();
     vy_module *m = vy_module_new();
     if (!m || !check_header(m, data, size)) return m;
     reader r = {.at = (const uint8_t *)data + VY_BINARY_HEADER,
@@ -327,6 +328,6 @@ vy_module *vy_binary_read(const void *data, size_t size)
     else if (!vy_module_check(m) && strcmp(m->diag.code, "E0301") == 0)
         m->diag.code = "E0404"; // not our fault: somebody's file
     // What was refused is not handed out in parts.
-    if (!vy_module_ok(m)) drop_programs(m);
+    if (!vy_module_memory(m, before)) drop_programs(m);
     return m;
 }

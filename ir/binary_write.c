@@ -240,6 +240,7 @@ static void put_fixed(uint8_t *at, uint64_t v, int bytes)
 
 void *vy_binary_write(const vy_module *m, size_t *size)
 {
+    const uint64_t before = vy_memory_failures();
     writer w = {.m = m};
     uint8_t header[VY_BINARY_HEADER] = {0};
     put_bytes(&w, header, sizeof header);
@@ -254,7 +255,7 @@ void *vy_binary_write(const vy_module *m, size_t *size)
         vy_binary_put_pipeline(&w, m->pipelines.data[i]);
     vy_free(w.name_number);
     vy_vec_free(&w.name_order);
-    if (w.failed) {
+    if (w.failed || vy_memory_failures() != before) {
         vy_vec_free(&w.out);
         return NULL;
     }

@@ -31,6 +31,11 @@ bool vy_check_dims(vy_program *p, vy_arena *arena); // of a good table
 bool vy_check_declarations(vy_program *p);          // also whether tables refer to what exists
 bool vy_check_code(vy_program *p); // internal consistency: a failure is a fault of ours
 bool vy_check_rules(vy_program *p, const vy_structure *s);
+// sums.c: sum[id] of each LOAD of an `out` buffer that only begins a sum in its element.  False: memory.
+bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum);
+// race.c: stores that surely meet; sums where several invocations may add.  first[b]: first store to b, or 0.
+bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum,
+                    const uint32_t *first);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
 // Declarations' consistency and vy_check_code: what passes must keep.
 bool vy_check_consistent(vy_program *p);

@@ -8,7 +8,8 @@
 // Reading an `out` buffer is an error only where no store to it can have run before.  Asking whether
 // a store stands earlier in the text is not enough: in a loop, one that stands later runs before the
 // next iteration.  So a load is refused if the first store stands neither before it nor inside the
-// outermost loop around it.  What this lets pass the interpreter reports.  Derived programs are let
+// outermost loop around it, and it does not only begin a sum (sums.c), for which an `out` buffer's zero is
+// what it wants.  What this lets pass the interpreter reports.  Derived programs are let
 // alone: they read gradients that nothing flowed into yet, which are zero.
 #include "check.h"
 
@@ -64,7 +65,8 @@ static uint32_t memory_of(const vy_program *p, uint32_t buffer)
 }
 
 // first_store[b] is the first write to memory b, or 0.
-static bool check_reads(vy_program *p, const vy_structure *s, const uint32_t *first_store)
+static bool check_reads(vy_program *p, const vy_structure *s, const uint32_t *first_store,
+                        const uint8_t *sum)
 {
     uint32_t loop_end = 0; // end of the outermost loop around the current place
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -75,7 +77,7 @@ static bool check_reads(vy_program *p, const vy_structure *s, const uint32_t *fi
         const vy_buf *b = &p->buffers.data[i->aux];
         uint32_t store = first_store[memory_of(p, i->aux)];
         if (b->cls != VY_OUT || b->init != VY_INIT_NONE) continue;
-        if (store && (store < id || store < loop_end)) continue;
+        if (sum[id] || (store && (store < id || store < loop_end))) continue;
         return refuse(
             p, id, VY_E_READ_OUT, NULL,
             "`%s` is an `out` parameter and is read here before anything is stored to it");
@@ -86,7 +88,10 @@ static bool check_reads(vy_program *p, const vy_structure *s, const uint32_t *fi
 bool vy_check_rules(vy_program *p, const vy_structure *s)
 {
     uint32_t *first_store = vy_realloc(NULL, p->buffers.count * sizeof *first_store);
-    if (!first_store) {
+    uint8_t *sum = vy_realloc(NULL, p->insts.count);
+    if (!first_store || !sum || !vy_find_sum_loads(p, s, sum)) {
+        vy_free(first_store);
+        vy_free(sum);
         vy_fail_oom(p->module);
         return false;
     }
@@ -101,7 +106,9 @@ bool vy_check_rules(vy_program *p, const vy_structure *s)
         uint32_t *first = &first_store[memory_of(p, i->aux)];
         if (op != VY_OP_LOAD && !*first) *first = id;
     }
-    ok = ok && (derived || check_reads(p, s, first_store));
+    ok = ok && (derived ||
+                (check_reads(p, s, first_store, sum) && vy_check_races(p, s, sum, first_store)));
+    vy_free(sum);
     vy_free(first_store);
     return ok;
 }

@@ -49,6 +49,12 @@ void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const c
 
 void vy_fail_oom(vy_module *m) { vy_fail(m, VY_E_MEMORY, 0, 0, NULL, "out of memory"); }
 
+bool vy_module_memory(vy_module *m, uint64_t before)
+{
+    if (vy_memory_failures() != before) vy_fail_oom(m);
+    return vy_module_ok(m);
+}
+
 // ------------------------------------------------------------------------------------- formatting
 typedef struct sink {
     char *out;

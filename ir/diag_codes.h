@@ -42,7 +42,7 @@ X(GROUP_SIZE,        "E0219", PROGRAM, "a workgroup has one to three sizes of 1 
 X(INTERNAL,          "E0301", PROGRAM, "this is a fault of what made the program: report it together with the program")
 X(NONUNIFORM,        "E0302", PROGRAM, "move it to where all invocations of a workgroup come by, and compute the condition from wid, scalars or constants")
 X(STORE_IN,          "E0303", PROGRAM, "declare the parameter `inout`, or write to another one")
-X(READ_OUT,          "E0304", PROGRAM, "store to the buffer first, or declare it `inout`")
+X(READ_OUT,          "E0304", PROGRAM, "store to the buffer first, or declare it `inout`; sums of several invocations take atomic_add")
 X(DUPLICATE_NAME,    "E0305", PROGRAM, "give one of them another name")
 X(BINDING_CLASH,     "E0306", PROGRAM, "give each buffer of a program its own set and binding")
 X(WORKGROUP_SIZE,    "E0307", PROGRAM, "choose sizes from 1 up with a product of at most 1024")
@@ -51,6 +51,7 @@ X(DIM_SCALAR,        "E0309", PROGRAM, "compute dimensions from constants and in
 X(ATOMIC_USE,        "E0310", PROGRAM, "use 32- or 64-bit elements in a buffer or shared array, and and/or/xor on integers only")
 X(STORAGE_TYPE,      "E0311", PROGRAM, "use i32 or u32; 8- and 16-bit integers are element types of buffers only")
 X(DIM_GROUPS,        "E0312", PROGRAM, "use num_groups in sizes of programs without `over` and of pipelines, where the caller says how many workgroups run")
+X(STORE_RACE,        "E0313", PROGRAM, "add with atomic_add, or let one invocation store")
 /* E032x pipelines */
 X(PIPE_ARGUMENTS,    "E0321", PROGRAM, "pass one buffer for each buffer parameter, in its order and of its type and rank")
 X(PIPE_SCALAR,       "E0322", PROGRAM, "give the scalar with name=value")
@@ -89,4 +90,5 @@ X(EVAL_UNINIT,       "E0711", PROGRAM, "store to the element before it is read")
 X(EVAL_LAUNCH,       "E0712", PROGRAM, "launch fewer invocations")
 X(EVAL_SLICE,        "E0713", PROGRAM, "take slices and values within the extents of the buffer")
 X(EVAL_LIMIT,        "E0714", PROGRAM, "allow more memory, or run fewer invocations or iterations")
+X(EVAL_PARTIAL,      "E0715", PROGRAM, "round the domain up to a multiple of the workgroup's size, as in over(i: (N + 15) / 16 * 16), and guard loads and stores with i < N")
 // clang-format on

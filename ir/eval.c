@@ -284,13 +284,15 @@ void vy_eval_release(vy_machine *m)
         vy_free(b->dims);
         vy_free(b->touches);
         vy_free(b->written);
+        vy_free(b->dropped);
+        vy_free(b->filled);
         vy_dual_release(b);
     }
     void *const blocks[] = {m->bounds,  m->scalars,  m->dim_values, m->dim_states, m->extents,
                             m->code,    m->operands, m->leaf_regs,  m->regs,       m->identity,
                             m->lists,   m->frames,   m->offsets,    m->scratch,    m->marks,
                             m->padding, m->linear,   m->gids,       m->lids,       m->varying,
-                            m->finite,  m->origin,   m->dots};
+                            m->finite,  m->origin,   m->dots,       m->sums};
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) vy_free(blocks[k]);
 }
 
@@ -314,7 +316,7 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
     }
     bool ok = vy_eval_bind(&m, buffers, buffer_count, scalars, scalar_count) && vy_dual_make(&m);
     if (ok && m.group_count) {
-        ok = vy_eval_decode(&m) && vy_shadow_make(&m) && make_lanes(&m);
+        ok = vy_eval_decode(&m) && vy_shadow_make(&m) && vy_partial_make(&m) && make_lanes(&m);
         // Without instructions even the largest launch is over at once.
         for (uint64_t g = 0; ok && m.code_count && g < m.group_count && !m.failed; g++) {
             const uint64_t seed = m.options.shuffle_seed;

@@ -10,6 +10,7 @@
 //   eval_subgroup.c subgroup operations, barrier  eval_path.c   path hash
 //   eval_pipeline.c vy_eval_pipeline: step after step
 //   eval_trace.c    where NaN and inf come from
+//   eval_partial.c  shared arrays that are filled in part
 //   eval_dual.c     tangents beside the values (dual.h)
 //
 // Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
@@ -89,8 +90,11 @@ typedef struct vy_bound {
     bool owned;        // `data` is freed by the machine
     vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
-    double *dot;       // runs with tangents: per element; of integers, and in others, NULL
-    bool dot_owned;    // freed by the machine
+    // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 + the workgroup
+    // in which a store was dropped, in which it was filled.
+    uint64_t *dropped, *filled;
+    double *dot;    // runs with tangents: per element; of integers, and in others, NULL
+    bool dot_owned; // freed by the machine
     // Likewise: number of the invocation whose atomic_min or atomic_max gave the element, or 0.
     uint64_t *winner;
 } vy_bound;
@@ -192,6 +196,7 @@ struct vy_machine {
     uint64_t group_id[3];
     uint32_t epoch; // barriers passed
     uint64_t steps;
+    uint8_t *sums; // per instruction, where reads of what was not written are reported: see sums.c
     uint8_t *finite;  // per lane, traced runs: operands of the instruction that runs
     uint32_t *origin; // likewise: where a NaN among them comes from
 };
@@ -243,6 +248,12 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane);
 // eval_path.c: before x runs; hashes what it decides about the path, if anything
 void vy_path_note(vy_machine *m, const vy_xinst *x);
 void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choice);
+
+// eval_partial.c: behind vy_eval's launch; where m->offsets are known
+bool vy_partial_make(vy_machine *m);
+void vy_partial_store(vy_machine *m, const vy_xinst *x, const vy_bound *b);
+void vy_partial_zero(vy_machine *m, const vy_bound *b);
+void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b);
 
 // eval_dual.c
 // Memory of tangents: of the parameters, local and shared arrays; of one intermediate of a pipeline.

@@ -78,6 +78,7 @@ static void run_load(vy_machine *m, const vy_xinst *x)
     const int64_t *off = m->offsets;
     find_offsets(m, x, b);
     note_all(m, x, b, VY_TOUCH_READ);
+    if (b->dropped) vy_partial_load(m, x, b);
     switch (b->type) {
     case VY_F32: LOAD_AS(float, f); break;
     case VY_F64: LOAD_AS(double, f); break;
@@ -97,6 +98,7 @@ static void run_store(vy_machine *m, const vy_xinst *x)
     const int64_t *off = m->offsets;
     find_offsets(m, x, b);
     note_all(m, x, b, VY_TOUCH_WRITE);
+    if (b->dropped) vy_partial_store(m, x, b);
     switch (b->type) {
     case VY_F32: STORE_AS(float, f); break;
     case VY_F64: STORE_AS(double, f); break;
@@ -113,6 +115,7 @@ static void run_store(vy_machine *m, const vy_xinst *x)
 static void zero_shared(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
     memset(b->data, 0, b->count * b->size);
+    if (b->dropped) vy_partial_zero(m, b);
     if (!m->report || !(b->touches || b->written)) return;
     for (uint64_t place = 0; place < b->count; place++)
         vy_shadow_access(m, x, (uint32_t)(place % m->lanes), place, VY_TOUCH_WRITE);
@@ -165,6 +168,7 @@ static void run_atomic(vy_machine *m, const vy_xinst *x)
     find_offsets(m, x, b);
     // One that was proved to be its invocation's own is no atomic on a device.
     note_all(m, x, b, x->flags & VY_FLAG_OWNED ? VY_TOUCH_WRITE : VY_TOUCH_ATOMIC);
+    if (b->dropped) vy_partial_store(m, x, b);
     for (uint32_t k = 0; k < m->nact; k++) {
         const uint32_t l = m->act[k];
         vy_scalar old = {.u = 0};

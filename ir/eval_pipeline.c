@@ -226,7 +226,10 @@ static bool group_counts(runner *r, const vy_pipe_step *s, uint32_t groups[3])
 static void add_report(runner *r, const vy_eval_report *one)
 {
     vy_eval_report *all = &r->report;
-    if (!all->races && !all->out_of_range && !all->uninitialised) all->first = one->first;
+    const bool wrong = one->races || one->uninitialised;
+    if (!all->races && !all->uninitialised && (wrong || !all->out_of_range))
+        all->first = one->first;
+    if (!all->out_of_range) all->first_out_of_range = one->first_out_of_range;
     all->races += one->races;
     all->out_of_range += one->out_of_range;
     all->uninitialised += one->uninitialised;

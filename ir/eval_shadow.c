@@ -7,6 +7,7 @@
 // another one of the same workgroup and epoch, and one of another workgroup.  Accesses before the
 // last barrier are forgotten within their workgroup, since everything later there is ordered after
 // them. One record per element ("last writer") would miss pairs that a third access separates.
+#include "check.h"
 #include "eval.h"
 
 #include <inttypes.h>
@@ -19,9 +20,23 @@ static bool wanted_first_writes(const vy_bound *b, vy_init init)
     return (b->cls == VY_OUT && init == VY_INIT_NONE) || b->cls == VY_SHARED;
 }
 
+// Loads that only begin a sum in an `out` buffer want its zero (sums.c).
+static bool find_sums(vy_machine *m)
+{
+    vy_structure s;
+    m->sums = vy_eval_alloc(m, m->p->insts.count, sizeof *m->sums);
+    if (!m->sums) return false;
+    const bool made = vy_structure_make(m->p, &s);
+    const bool ok = made && vy_find_sum_loads(m->p, &s, m->sums);
+    if (made) vy_structure_free(&s);
+    if (!ok) vy_eval_fail(m, VY_E_MEMORY, 0, 0, "out of memory");
+    return ok;
+}
+
 bool vy_shadow_make(vy_machine *m)
 {
     if (!m->report) return true;
+    if (m->options.report_uninitialised && !find_sums(m)) return false;
     const bool numbered = m->options.report_races || m->options.report_uninitialised;
     const uint64_t lanes = (uint64_t)m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
     if (numbered && m->group_count > (UINT32_MAX - 1) / lanes) {
@@ -106,13 +121,16 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane)
     const vy_scalar v = vy_reg(m, m->operands[x->args + axis])[lane];
     char who[96];
     vy_eval_who(m, number_of(m, lane), who, sizeof who);
-    vy_diag_set(&m->report->first, VY_E_EVAL_RANGE, i->line, i->column, NULL,
+    vy_diag_set(&m->report->first_out_of_range, VY_E_EVAL_RANGE, i->line, i->column, NULL,
                 vy_type_is_signed(vy_id_type(m->p, index)) || v.i >= 0
                     ? "invocation (%s): index %" PRId64
                       " of %s, axis %u, is out of range, the extent is %" PRIu64
                     : "invocation (%s): index %" PRIu64
                       " of %s, axis %u, is out of range, the extent is %" PRIu64,
                 who, v.i, m->p->buffers.data[x->aux].name, axis, b->dims[axis]);
+    // It has a meaning, unlike the others: they go before.
+    if (!m->report->races && !m->report->uninitialised)
+        m->report->first = m->report->first_out_of_range;
 }
 
 // ------------------------------------------------------------------------------------------- races
@@ -164,7 +182,8 @@ static void check_written(vy_machine *m, const vy_xinst *x, uint32_t lane, uint6
     const uint32_t now = (uint32_t)m->group + 1;
     const bool shared = b->cls == VY_SHARED;
     const bool fresh = shared ? b->written[place] != now : b->written[place] == 0;
-    if (fresh && (cls == VY_TOUCH_READ || (cls == VY_TOUCH_ATOMIC && shared)))
+    const bool sum = !shared && cls == VY_TOUCH_READ && m->sums[x->inst];
+    if (fresh && !sum && (cls == VY_TOUCH_READ || (cls == VY_TOUCH_ATOMIC && shared)))
         report_unwritten(m, x, lane, place);
     if (cls != VY_TOUCH_READ) b->written[place] = now;
 }

@@ -270,6 +270,8 @@ typedef enum vy_code {
 void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
              const char *format, ...) __attribute__((format(printf, 6, 7)));
 void vy_fail_oom(vy_module *m);
+// Fails the module if an allocation has failed since `before`, a count of vy_memory_failures.  Returns vy_module_ok.
+bool vy_module_memory(vy_module *m, uint64_t before);
 void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 

@@ -274,6 +274,7 @@ vy_module *vy_parse(const char *text, size_t size, const char *file)
 vy_module *vy_parse_with(const char *text, size_t size, const char *file, const vy_define *defines,
                          uint32_t count)
 {
+    const uint64_t before = vy_memory_failures();
     vy_module *m = vy_module_new();
     if (!m || !keep_source(m, text, size, file)) return m;
     vy_front f;
@@ -282,6 +283,7 @@ vy_module *vy_parse_with(const char *text, size_t size, const char *file, const 
         vy_lower_module(&f))
         vy_module_check(m);
     vy_front_free(&f);
+    vy_module_memory(m, before);
     return m;
 }
 

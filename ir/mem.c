@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "mem.h"
 
+#include "vyre.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+static _Thread_local uint64_t failures; // of allocations
+
+uint64_t vy_memory_failures(void) { return failures; }
+void vy_memory_failed(void) { failures++; }
 
 // Tests count allocations down to make any one of them fail.
 static long fail_after = -1;
@@ -17,9 +24,12 @@ void *vy_realloc(void *old, size_t size)
     }
     if (fail_after >= 0 && fail_after-- == 0) {
         fail_after = 0; // all later ones fail too
+        failures++;
         return NULL;
     }
-    return realloc(old, size);
+    void *p = realloc(old, size);
+    failures += !p;
+    return p;
 }
 
 void vy_free(void *memory) { free(memory); }

@@ -11,6 +11,9 @@
 // vy_test_fail_after(n) lets n allocations pass and fails all later ones (negative: never).
 void *vy_realloc(void *old, size_t size); // NULL when out; size 0 frees
 void vy_free(void *memory);
+
+// An allocation failed that does not come through vy_realloc; see vy_memory_failures.
+void vy_memory_failed(void);
 void vy_test_fail_after(long n);
 
 // ---- growable arrays: data, count, capacity; free with vy_free(v.data)

@@ -98,6 +98,7 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
 {
     static const vy_opt_options defaults = {.level = 2};
     const vy_opt_options *o = options ? options : &defaults;
+    const uint64_t before = vy_memory_failures();
     if (!vy_module_ok(m)) return false;
     for (uint32_t i = 0; i < m->programs.count; i++) {
         m->programs.data[i]->fast_math |= o->fast_math;
@@ -108,7 +109,7 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
             !(o->unchecked && pipeline[pass].run == vy_pass_guards))
             continue;
         if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
-        if (!run(m, pass, o)) return false;
+        if (!run(m, pass, o)) break;
     }
-    return vy_module_ok(m);
+    return vy_module_memory(m, before);
 }

@@ -319,6 +319,7 @@ static char *finish(print_text *out, bool failed, size_t *size)
 
 char *vy_print(const vy_module *m, size_t *size)
 {
+    const uint64_t before = vy_memory_failures();
     print_text out = {0};
     bool failed = false;
     if (m->order) {
@@ -339,7 +340,7 @@ char *vy_print(const vy_module *m, size_t *size)
         else
             print_pipeline(&out, &failed, m->pipelines.data[i - m->programs.count]);
     }
-    return finish(&out, failed, size);
+    return finish(&out, failed || vy_memory_failures() != before, size);
 }
 
 char *vy_print_dump(const vy_program *p, size_t *size)

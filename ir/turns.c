@@ -268,7 +268,7 @@ static bool walk(turns t, uint64_t *total, bool *complete)
     const vy_program *p = t.p;
     t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
     t.loops = vy_realloc(NULL, p->insts.count * sizeof *t.loops);
-    t.budget = 1u << 22;
+    t.budget = 1u << 20;
     t.complete = true;
     bool ok = t.at && t.loops && vy_structure_make(p, &t.s);
     for (uint32_t id = 1, n = 0; ok && id < p->insts.count; id++) {

@@ -109,6 +109,11 @@ typedef struct vy_diag {
 VY_API size_t vy_diag_format(const vy_diag *d, const char *file, const char *source,
                              size_t source_size, bool color, char *out, size_t size);
 
+// How many allocations of the library have failed in this thread so far.  Analyses and alternatives take "no" for an
+// answer, and lack of memory must not become one: what the library returns is no result if this has changed since it
+// was called, and it says so (E0001).
+VY_API uint64_t vy_memory_failures(void);
+
 // --------------------------------------------------------------------------------------- modules
 // Returns NULL only when memory is out.
 VY_API vy_module *vy_module_new(void);
@@ -407,7 +412,8 @@ typedef struct vy_eval_options {
 
 typedef struct vy_eval_report {
     uint64_t races, out_of_range, uninitialised; // how many
-    vy_diag first;                               // the first of them, as a diagnostic
+    vy_diag first; // one of the first of them, as a diagnostic; races and unwritten reads go before
+    vy_diag first_out_of_range; // the first of those
 } vy_eval_report;
 
 // Every buffer parameter that is not a workspace must be given; workspace buffers are allocated and

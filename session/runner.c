@@ -119,7 +119,9 @@ static void tell_caches(const vys_runner *r, const vys_work *w)
 static bool prepare_device(vys_runner *r, const vys_work *w, vy_diag *d)
 {
     vkrt_error e = {0};
-    const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit, .trust_loops = true};
+    const vkrt_plan_desc desc = {.max_workspace_bytes = r->data->limit,
+                                 .trust_loops = true,
+                                 .timeout_ns = w->settings.timeout_ns};
     if (vkrt_plan_create(w->device, r->steps, &desc, &r->plan, &e)) return device_fail(r, &e, d);
     tell_caches(r, w);
     return vys_runner_rescale(r, d);

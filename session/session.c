@@ -8,9 +8,9 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------------ engines
-static bool zero(const uint64_t *reserved, const char *what, vy_diag *d)
+static bool zero(const uint64_t *reserved, size_t count, const char *what, vy_diag *d)
 {
-    for (int i = 0; i < 8; i++)
+    for (size_t i = 0; i < count; i++)
         if (reserved[i])
             return vys_fail(d, VYS_USAGE, "begin with all zero: (struct){0}",
                             "%s: reserved members are not zero", what);
@@ -36,7 +36,9 @@ bool vys_open(const vys_session_desc *desc, vys_session **out, vy_diag *d)
     if (!desc) desc = &nothing;
     vys_session *s = calloc(1, sizeof *s);
     if (!s) return vys_fail_memory(d);
-    if (zero(desc->reserved, "vys_session_desc", d) && open_device(s, desc, d)) {
+    if (zero(desc->reserved, sizeof desc->reserved / sizeof *desc->reserved, "vys_session_desc",
+             d) &&
+        open_device(s, desc, d)) {
         *out = s;
         return true;
     }
@@ -164,7 +166,8 @@ static void free_names(char **names, uint32_t count)
 static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
 {
     vys_settings *s = &t->work.settings;
-    if (!zero(asked->reserved, "vys_settings", d)) return false;
+    if (!zero(asked->reserved, sizeof asked->reserved / sizeof *asked->reserved, "vys_settings", d))
+        return false;
     t->of = copy_names(asked->of, asked->of_count);
     t->wrt = copy_names(asked->wrt, asked->wrt_count);
     if (asked->program) t->program = copy_text(asked->program);

@@ -71,13 +71,14 @@ typedef struct vys_settings {
     bool report;      // … looking for races, accesses out of range, reads before writes
     uint32_t subgroup_size; // … 0: 32
     uint64_t shuffle_seed;  // … 0: in order
+    uint64_t timeout_ns;    // on a device: vkrt_plan_desc.timeout_ns
     // --- talk.  `step`: what takes its time now ("compiling"); NULL: nothing any more.  `tell`: details,
     // one line without its end.  Either may be NULL.
     void (*step)(void *user, const char *what);
     void (*tell)(void *user, const char *line);
     void *user;             // of all callbacks
     const vys_words *words; // NULL: a library's
-    uint64_t reserved[8];   // zero
+    uint64_t reserved[7];   // zero
 } vys_settings;
 
 // Options for vy_compile.

@@ -151,12 +151,13 @@ static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_di
 
 static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag *diag)
 {
+    const uint64_t before = vy_memory_failures();
     vy_diag unused;
     if (!diag) diag = &unused;
     memset(diag, 0, sizeof *diag);
     vy_result *r = vy_realloc(NULL, sizeof *r);
     if (r) memset(r, 0, sizeof *r);
-    const bool ok = r && compile(r, j, options, diag);
+    const bool ok = r && compile(r, j, options, diag) && vy_memory_failures() == before;
     vy_module_free(j->idle);
     if (ok) return &r->pub;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");

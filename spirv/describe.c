@@ -251,6 +251,42 @@ static void *copy_block(vy_describe *d, const void *data, size_t size)
     return block;
 }
 
+// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n, or 0 if it is whole,
+// and all that is read is filled if that is below W − reach.
+static void describe_needs(vy_describe *d)
+{
+    const vy_program *p = d->p;
+    vy_whole wholes[3];
+    vy_kernel_need *needs = vy_arena_alloc(d->arena, 3 * sizeof *needs);
+    if (!needs || !vy_find_wholes(p, wholes)) {
+        d->oom = true;
+        return;
+    }
+    d->kernel->needs = needs;
+    for (uint32_t axis = 0; axis < 3 && !d->oom; axis++) {
+        const uint32_t rank = p->overs.count, w = p->workgroup[axis];
+        if (!wholes[axis].reach || axis >= rank || (axis == 2 && rank != 3)) continue;
+        const uint32_t var = rank - 1 - axis;
+        const uint32_t last =
+            vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)w - 1});
+        const uint32_t whole = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = w});
+        const uint32_t limit =
+            vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST,
+                                          .value = (int64_t)w - wholes[axis].reach});
+        uint32_t need = vy_describe_binary(d, VY_EXPR_ADD, d->domain[var], last);
+        need = vy_describe_binary(d, VY_EXPR_SUB, last,
+                                  vy_describe_binary(d, VY_EXPR_REM, need, whole));
+        char text[400];
+        snprintf(
+            text, sizeof text,
+            "shared array `%.60s` of %.60s is read where invocations outside of the domain "
+            "would have filled it: round `%.40s` up to a multiple of %u, the workgroup's size, "
+            "and guard loads and stores in its place (E0715); idle there",
+            p->buffers.data[wholes[axis].buffer].name, p->name, p->overs.data[var].name, w);
+        needs[d->kernel->need_count++] = (vy_kernel_need){need, limit, copy(d, text)};
+    }
+}
+
 bool vy_describe_end(vy_describe *d, const vy_spv *m)
 {
     vy_kernel *k = d->kernel;
@@ -260,6 +296,7 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     for (uint32_t i = 1; i < p->buffers.count && !d->oom; i++)
         if (is_parameter(&p->buffers.data[i]))
             describe_binding(d, i, &bindings[k->binding_count++]);
+    if (!d->oom) describe_needs(d);
     k->name = copy(d, p->name);
     k->spirv_version = m->version;
     k->vulkan_version = 1u << 22 | (1 + (uint32_t)m->options->target) << 12;
@@ -272,6 +309,7 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     k->symbols = copy_block(d, d->symbols.data, d->symbols.count * sizeof *d->symbols.data);
     k->expr_count = d->exprs.count;
     k->exprs = copy_block(d, d->exprs.data, d->exprs.count * sizeof *d->exprs.data);
+    k->splits = true; // params.c gives each axis its base
     k->domain_rank = p->overs.count;
     k->domain = d->domain;
     k->subgroup_size = m->options->subgroup_size;

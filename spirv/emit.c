@@ -107,6 +107,7 @@ bool vy_emit_body(vy_fn *f)
     for (uint32_t i = 1; i < p->insts.count && !f->m->oom; i++) {
         const vy_inst *in = &p->insts.data[i];
         vy_op op = (vy_op)in->op;
+        f->line = in->line ? in->line : f->line;
         if (vy_op_infos[op].effect == VY_CTRL) {
             if (!vy_emit_control(f, i)) return false;
         } else {
@@ -272,6 +273,8 @@ bool vy_emit_kernel(vy_spv *m, const vy_program *p, const char *entry, vy_descri
         vy_fn_join(&f, function, type, fn, 0, NULL, label);
         declare_entry(&f, function, entry);
         ok = ok && vy_emit_library(m);
+        d->kernel->nesting = f.nesting + m->lib_nesting;
+        d->kernel->nesting_line = f.at;
         float_controls(&f, function);
     }
     vy_fn_free(&f);

@@ -37,6 +37,7 @@ typedef struct vy_facts {
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
     bool barrier, subgroup, loop;
+    uint32_t nesting; // constructs in one another, at most
 } vy_facts;
 // False with m->diag filled (an atomic that cannot be had) or m->oom.
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
@@ -83,6 +84,13 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m); // false: memory
 // What its loops do at most (turns.c); part of vy_describe_end.
 void vy_describe_turns(vy_describe *d, vy_kernel *k);
 void vy_describe_free(vy_describe *d);
+// whole.c: per workgroup axis, up to which place on it every invocation reads a shared array that the
+// invocations of those places fill; 0: not known to.
+typedef struct vy_whole {
+    int64_t reach;
+    uint32_t buffer;
+} vy_whole;
+bool vy_find_wholes(const vy_program *p, vy_whole out[3]); // false: memory
 // True if buffer b is an `out` that the program provably writes all of, first.
 bool vy_fully_written(const vy_program *p, uint32_t buffer);
 bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);
@@ -173,7 +181,9 @@ typedef struct vy_fn {
     uint32_t returned;
     bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
-    vy_words interface; // global variables in use
+    vy_words interface;         // global variables in use
+    uint32_t ifs, loops;        // open now
+    uint32_t nesting, at, line; // the most of them, and the line of the instruction where
 } vy_fn;
 
 // Emits the entry point of a program and describes it.  False with m->diag or m->oom set.
@@ -205,6 +215,9 @@ static inline uint32_t vy_bool_type(vy_fn *f) { return vy_spv_type(f->m, VY_BOOL
 void vy_label(vy_fn *f, uint32_t id);     // starts a block
 void vy_branch(vy_fn *f, uint32_t label); // ends one
 void vy_branch_if(vy_fn *f, uint32_t cond, uint32_t yes, uint32_t no);
+// Count what is open, as a driver with a stack of masks does.
+void vy_nest(vy_fn *f, uint32_t ifs, uint32_t loops);
+void vy_unnest(vy_fn *f, uint32_t ifs, uint32_t loops);
 // if (cond) { … }.  The end makes the phi: `value` where the body ran, else `otherwise`; type 0: no
 // value.  cond 0 is true: then there is no branch at all.
 typedef struct vy_guard {

@@ -71,6 +71,7 @@ static bool begin_if(vy_fn *f, uint32_t i)
     if (no_then && no_else) return push(f, frame);
     vy_spv *m = f->m;
     frame.merge = vy_spv_id(m);
+    vy_nest(f, 1, 0);
     uint32_t then_label = no_then ? frame.merge : vy_spv_id(m);
     frame.other = no_else ? frame.merge : vy_spv_id(m);
     VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.merge, SpvSelectionControlMaskNone);
@@ -96,6 +97,7 @@ static void end_if(vy_fn *f)
     vy_frame frame = f->frames.data[--f->frames.count];
     f->closed_end = frame.header;
     if (frame.merge) {
+        vy_unnest(f, 1, 0);
         if (!empty_arm(f, frame.closer)) {
             f->closed_end = f->block;
             vy_branch(f, frame.merge);
@@ -228,9 +230,16 @@ static bool reserve_inits(vy_fn *f, uint32_t i, uint32_t first_init, vy_frame *f
     return true;
 }
 
+// Drivers that write out turns of loops with exits put each turn into the `if` of the one before; where
+// `if`s are deep already that may be more than they bear (vkrt.h, nesting_limit).
 static void loop_merge(vy_fn *f, const vy_frame *frame)
 {
-    VY_PUT(f->m, &f->code, SpvOpLoopMerge, frame->merge, frame->other, SpvLoopControlMaskNone);
+    enum { DEEP = 32 };
+    SpvLoopControlMask control =
+        f->facts->nesting > DEEP ? SpvLoopControlDontUnrollMask : SpvLoopControlMaskNone;
+    VY_PUT(f->m, &f->code, SpvOpLoopMerge, frame->merge, frame->other, (uint32_t)control);
+    vy_nest(f, 1, 1);
+    vy_unnest(f, 1, 0); // the `if` of an exit holds nothing
 }
 
 static bool surely_runs(vy_fn *f, uint32_t i)
@@ -296,6 +305,7 @@ static bool begin_loop(vy_fn *f, uint32_t i)
         vy_branch(f, frame.header);
     } else {
         frame.skip = vy_spv_id(m);
+        vy_nest(f, 1, 0);
         uint32_t some = loop_test(f, &c, initial);
         VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.skip, SpvSelectionControlMaskNone);
         vy_branch_if(f, some, frame.header, frame.skip);
@@ -354,6 +364,7 @@ static void loop_leave_test(vy_fn *f, uint32_t i)
         return;
     }
     frame->first_end = f->block;
+    vy_nest(f, 1, 0);
     VY_PUT(f->m, &f->code, SpvOpSelectionMerge, frame->skip, SpvSelectionControlMaskNone);
     vy_branch_if(f, condition, body = vy_spv_id(f->m), frame->skip);
     vy_label(f, body);
@@ -432,6 +443,7 @@ static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
 static void end_loop(vy_fn *f, uint32_t i)
 {
     vy_frame frame = f->frames.data[--f->frames.count];
+    vy_unnest(f, frame.skip != 0, 1);
     if (frame.test_first)
         end_tested_first(f, i, &frame);
     else

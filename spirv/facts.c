@@ -60,6 +60,7 @@ static bool scan(vy_facts *f, const vy_program *p)
         if (vy_op_is_subgroup(op)) f->subgroup = true;
         if (op == VY_OP_LOOP || op == VY_OP_WHILE) f->loop = true;
         if (vy_op_opens(op)) ok = vy_vec_push(&open, i);
+        if (open.count > f->nesting) f->nesting = open.count;
         if ((op == VY_OP_ELSE || vy_op_closes(op)) && open.count) {
             f->partner[open.data[open.count - 1]] = i;
             if (op == VY_OP_ELSE)

@@ -126,6 +126,7 @@ static bool emit_function(vy_spv *m, const vy_program *p, const vy_lib_call *cal
         vy_spv_name(m, call->id, item->name);
         ok = vy_emit_body(&f);
         VY_PUT(m, &f.code, SpvOpReturnValue, f.returned);
+        m->lib_nesting += f.nesting; // at most: each calls the next in its innermost place
         vy_fn_join(&f, call->id, type, fn_type, n, params, label);
     }
     vy_fn_free(&f);

@@ -303,6 +303,20 @@ static void put_scalars(writer *w)
     vy_text_add(t, "],\n");
 }
 
+// Which module this goes with: files are renamed one after the other, so that whoever is stopped in between leaves
+// files of two runs.
+static void put_module(vy_text *t, const vy_plan *plan)
+{
+    if (!plan->kernel_count) return;
+    const vy_kernel *k = &plan->kernels[0]; // all are entry points of one module
+    uint64_t hash = 0xcbf29ce484222325u;    // FNV-1a of the file's bytes: words, low byte first
+    for (size_t i = 0; i < k->word_count; i++)
+        for (int shift = 0; shift < 32; shift += 8)
+            hash = (hash ^ (k->words[i] >> shift & 0xff)) * 0x100000001b3u;
+    vy_text_add(t, "  \"module\": {\"bytes\": %zu, \"fnv1a\": \"%016llx\"},\n",
+                (size_t)k->word_count * 4, (unsigned long long)hash);
+}
+
 char *vy_manifest(const vy_plan *plan, size_t *size)
 {
     writer w = {.plan = plan};
@@ -310,6 +324,7 @@ char *vy_manifest(const vy_plan *plan, size_t *size)
     vy_text_add(t, "{\"vyre\": 1, \"name\": ");
     vy_text_json(t, plan->name);
     vy_text_add(t, ",\n");
+    put_module(t, plan);
     put_scalars(&w);
     put_buffers(&w);
     vy_text_add(t, "  \"steps\": [");

@@ -53,6 +53,7 @@ typedef struct vy_spv {
     uint32_t input_vars[8];                  // built-in inputs, by vy_input
     uint32_t block_types[VY_TYPE_COUNT * 3]; // struct { runtime array }, by element and form
     vy_lib_vec lib;                          // in order of first use
+    uint32_t lib_nesting;                    // that calls of them can add to a kernel's
     uint32_t lib_done;
     vy_strings names;    // debug names given so far
     vy_words name_count; // how often each was asked for, by offset in `names`

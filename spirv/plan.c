@@ -92,7 +92,8 @@ static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
 bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
 {
     vy_plan_buffer *buffers = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *buffers);
-    vy_plan_step *steps = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *steps);
+    vy_plan_step *steps =
+        vy_arena_alloc(arena, (k->binding_count + k->need_count + 1) * sizeof *steps);
     vy_plan_arg *args = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *args);
     uint32_t *symbols = vy_arena_alloc(arena, (k->symbol_count + 1) * sizeof *symbols);
     if (!buffers || !steps || !args || !symbols) return false;
@@ -104,6 +105,12 @@ bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
         args[i] = (vy_plan_arg){i, VY_NO_EXPR};
         if (start_step(k, i, &steps[count])) count++;
     }
+    for (uint32_t i = 0; i < k->need_count; i++)
+        steps[count++] = (vy_plan_step){.kind = VY_STEP_CHECK,
+                                        .check = VY_CHECK_BELOW,
+                                        .expr = k->needs[i].expr,
+                                        .limit = k->needs[i].limit,
+                                        .text = k->needs[i].text};
     for (uint32_t i = 0; i < k->symbol_count; i++)
         symbols[i] = i; // symbols are the first expressions
     steps[count++] = (vy_plan_step){.kind = VY_STEP_DISPATCH, .args = args, .symbols = symbols};

@@ -207,6 +207,9 @@ void vy_planner_dispatch(vy_planner *w, const vy_pipe_step *s)
     substitute(w, &d);
     if (w->d.oom) return;
     check_shapes(w, &d);
+    for (uint32_t i = 0; i < k->need_count && !w->d.oom; i++)
+        vy_planner_check(w, VY_CHECK_BELOW, d.exprs[k->needs[i].expr], d.exprs[k->needs[i].limit],
+                         vy_planner_print(w, "line %u: %s", s->line, k->needs[i].text));
     add_workspaces(w, &d);
     start_bindings(w, &d);
     for (uint32_t i = 0; groups && i < 3; i++) groups[i] = vy_describe_dim(&w->d, s->groups[i]);

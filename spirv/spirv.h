@@ -114,6 +114,7 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                 "params": {"in": "push_constants" or {"set", "binding"}, "bytes",
 //                            "fields": [{"name", "kind": "scalar|expression|group_base|num_groups|
 //                                        offset", "type", "offset", "size", "value"}]},
+//                                        without group_base for an axis, no code reads its numbers
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
 // Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,

@@ -2,6 +2,8 @@
 // text.c: growing text, JSON strings, expressions.
 #include "spirv/text.h"
 
+#include "ir/mem.h"
+
 #include "ir/vyre.h"
 
 #include <inttypes.h>
@@ -18,6 +20,7 @@ static bool reserve(vy_text *t, size_t extra)
     while (capacity - t->size <= extra) capacity *= 2;
     char *data = realloc(t->data, capacity); // handed to the caller, who calls free()
     if (!data) {
+        vy_memory_failed();
         t->oom = true;
         return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // turns.c: what a kernel's loops may do at most, for devices that break what goes beyond (kernel.h:
-// vy_kernel.nesting, turns).
+// vy_kernel.turns).
 //
 // How many turns the loops of one invocation take is a formula in the kernel's scalars and extents: every
 // integer that a loop's bounds are made of gets a lower and an upper bound as expressions.  What depends on
@@ -294,23 +294,10 @@ static bool has_loops(const vy_program *p)
     return false;
 }
 
-// Constructs inside one another, at most, the test of the domain included.
-static uint32_t deepest(const vy_program *p)
-{
-    uint32_t depth = p->overs.count > 0, most = depth;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_op op = (vy_op)p->insts.data[id].op;
-        if (op == VY_OP_ENDIF || op == VY_OP_ENDLOOP) depth--;
-        if ((op == VY_OP_IF || is_loop(op)) && ++depth > most) most = depth;
-    }
-    return most;
-}
-
 void vy_describe_turns(vy_describe *d, vy_kernel *k)
 {
     const vy_program *p = d->p;
     walk w = {.d = *d, .p = p};
-    k->nesting = deepest(p);
     if (d->oom || !has_loops(p)) return;
     w.d.exprs = (vy_expr_vec){0};
     w.d.table = NULL;

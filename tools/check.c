@@ -173,8 +173,10 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     if (!refuse(c, d) || !load_module(c, d)) return false;
     check_lanes(c);
     if (!select_entry(c, c->module, &k->source, d) || !specs_parse(&k->in, "--in", &c->o.in, d) ||
-        !specs_parse(&k->ct, "--ct", &c->o.ct, d) || !derive_all(k, c, d) || !bind_data(k, c, d) ||
-        !check_ct(k, d) || !optimize_all(k, c, d) || !run_check(k, c, d) || !check_device(k, c, d))
+        !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
+        !specs_parse(&k->device_ct, "--ct", &c->o.ct, d) || !derive_all(k, c, d) ||
+        !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) || !run_check(k, c, d) ||
+        (!k->result->program.code && !check_device(k, c, d)))
         return false;
     k->ms = now_ms() - start;
     return true;
@@ -188,13 +190,15 @@ bool verb_check(command *c, vy_diag *d)
         ok = check_json(&k, c, d);
     else if (ok)
         check_print(&k, c);
-    if (ok && !k.result->passed) c->status = STATUS_CHECK;
+    if (ok && !check_passed(&k)) c->status = STATUS_CHECK;
+    if (ok && k.result->program.code) report(c, &k.result->program, false);
     vy_check_free(k.result);
     vys_binding_free(&k.start);
     vys_binding_free(&k.primal);
     vys_binding_free(&k.cotangents);
     specs_free(&k.in);
     specs_free(&k.ct);
+    specs_free(&k.device_ct);
     derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded};
     for (size_t i = 0; i < COUNT_OF(made); i++) vy_module_free(made[i]->module);
     return ok;

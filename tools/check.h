@@ -15,6 +15,7 @@ typedef struct derivative {
 
 typedef struct checking {
     specs in, ct;
+    specs device_ct;      // ct, and for outputs that it does not name random ones
     uint32_t chosen_data; // specs of `in` from here on are ours (defaults.c)
     vys_entry source;     // of the file
     derivative first;     // --order 2: the gradient, which is the primal here
@@ -37,6 +38,11 @@ static inline const binding *checked_data(const checking *k)
     return k->first.module ? &k->primal : &k->start;
 }
 
+static inline bool check_passed(const checking *k)
+{
+    return k->result->passed && !k->result->unverified;
+}
+
 // Derives again from the source.  `value`, `seeded`: as --with-value, and all cotangents buffers.
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
                   vy_diag *d);
@@ -50,6 +56,8 @@ void check_lanes(command *c);
 void check_print(const checking *k, command *c);
 bool check_json(const checking *k, command *c, vy_diag *d);
 
+// defaults.c: cotangents for the device, from the options of the gradient with all of them as buffers
+bool check_varied_ct(checking *k, vy_diag *d);
 // defaults.c: data for whatever has none (docs/language.md): sizes 5, 4, 3, …; floats normal, integers
 // cycle:3.  Appends to `in` before it is bound.
 bool default_data(specs *in, const binding *b, vy_diag *d);

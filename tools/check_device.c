@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// check_device.c: the gradient on the device against the interpreter.
+// check_device.c: the gradient, and the program itself, on the device against the interpreter.
 //
 // Both compute in the program's own types, in different orders and with different functions.  How far
 // that may lead is bounded by the type (the bounds of the default mode, which Vulkan lets be coarse),
@@ -19,45 +19,61 @@ static double device_tolerance(const command *c, vy_type type)
     return (type == VY_F16 ? 2e-2 : 1e-3) / (c->o.precise ? 10 : 1);
 }
 
+// How much coarser than the interpreter's rounding a device's functions may be, which the program then amplifies
+// alike: the default mode takes the device's own.
+static double amplified(const command *c) { return c->o.precise ? 8 : 64; }
+
 static bool is_gradient(const checking *k, const vy_buffer_info *b)
 {
     return b->cls == VY_OUT && !vys_binding_find(checked_data(k), b->name);
+}
+
+// With cotangents that differ from element to element where the gradient takes any: ones hide much.
+static vys_entry gradient_on(const checking *k)
+{
+    return k->seeded.module ? k->seeded.what : k->gradient.what;
+}
+
+// The program's data once more; f64: the same numbers, kept in double.
+static bool start_again(checking *k, const command *c, bool f64, binding *b, vy_diag *d)
+{
+    return binding_create(b, k->source, f64, d) && binding_set(b, &c->o.set, d) &&
+           binding_groups(b, c->o.groups, d) && binding_specs(b, &k->in, NULL, d) &&
+           default_scalars(b, d) && vys_binding_fill(b, d);
+}
+
+static bool evaluate(command *c, binding *b, vy_diag *d)
+{
+    const int engine = c->o.engine;
+    runner r = {0};
+    double ms;
+    c->o.engine = ENGINE_EVAL;
+    const bool ok = runner_prepare(&r, c, b, d) && runner_run(&r, c, &ms, d);
+    c->o.engine = engine;
+    vys_runner_free(&r);
+    return ok;
 }
 
 // Runs the gradient in the interpreter; f64: floats in double.
 static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *d)
 {
     binding start = {0};
-    const binding *from = &k->start;
-    const int engine = c->o.engine;
-    runner r = {0};
-    double ms;
-    bool ok = true;
-    if (f64) { // the same numbers, kept in double
-        ok = binding_create(&start, k->source, true, d) && binding_set(&start, &c->o.set, d) &&
-             binding_groups(&start, c->o.groups, d) && binding_specs(&start, &k->in, NULL, d) &&
-             default_scalars(&start, d) && vys_binding_fill(&start, d);
-        from = &start;
-    }
-    c->o.engine = ENGINE_EVAL;
-    ok = ok && binding_create(out, k->gradient.what, f64, d) &&
-         binding_derive(out, from, &k->ct, d) && runner_prepare(&r, c, out, d) &&
-         runner_run(&r, c, &ms, d);
-    c->o.engine = engine;
-    vys_runner_free(&r);
+    bool ok = !f64 || start_again(k, c, true, &start, d);
+    ok = ok && binding_create(out, gradient_on(k), f64, d) &&
+         binding_derive(out, f64 ? &start : &k->start, &k->device_ct, d) && evaluate(c, out, d);
     vys_binding_free(&start);
     return ok;
 }
 
-// The largest distance between the two, relative to max(1, size).
-static double rounding(const array *own, const array *wide)
+// The largest distance between the two, relative to max(floor, size).
+static double rounding(const array *own, const array *wide, double floor)
 {
     double worst = 0;
     const uint32_t size = vy_type_size(own->type);
     for (uint64_t e = 0; e < own->count; e++) {
         const double a = vy_scalar_read(own->type, (const char *)own->data + e * size).f;
         const double b = ((const double *)wide->data)[e];
-        const double error = fabs(a - b) / fmax(1, fmax(fabs(a), fabs(b)));
+        const double error = fabs(a - b) / fmax(floor, fmax(fabs(a), fabs(b)));
         if (error > worst && isfinite(error)) worst = error;
     }
     return worst;
@@ -81,6 +97,28 @@ static bool poison(const checking *k, runner *r, vy_diag *d)
     return true;
 }
 
+static const vy_check_row *row_of(const checking *k, const char *gradient)
+{
+    for (uint32_t i = 0; i < k->result->count; i++)
+        if (k->result->rows[i].test == VY_CHECK_TANGENTS &&
+            !strcmp(k->result->rows[i].buffer, gradient))
+            return &k->result->rows[i];
+    return NULL;
+}
+
+static double terms_of(const checking *k, const char *gradient)
+{
+    const vy_check_row *row = row_of(k, gradient);
+    return row ? row->size : 0;
+}
+
+// A name that lives as long as the result does.
+static const char *name_of(const checking *k, const char *gradient)
+{
+    const vy_check_row *row = row_of(k, gradient);
+    return row ? row->buffer : "";
+}
+
 static bool compare(checking *k, const command *c, const binding *own, const binding *wide,
                     const binding *device, vy_diag *d)
 {
@@ -88,18 +126,56 @@ static bool compare(checking *k, const command *c, const binding *own, const bin
         const vy_buffer_info *info = &device->buffers[i].info;
         if (!is_gradient(k, info)) continue;
         const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
-        const double tolerance =
-            fmax(device_tolerance(c, a->type), 8 * rounding(b, &wide->buffers[i].value));
-        if (!vy_check_compare(k->result, VY_CHECK_DEVICE, own->buffers[i].info.name, a->type,
-                              a->count, a->data, b->data, tolerance))
+        const double floor = vy_check_floor_of(b->type, b->count, b->data, terms_of(k, info->name));
+        const double tolerance = fmax(device_tolerance(c, a->type),
+                                      amplified(c) * rounding(b, &wide->buffers[i].value, floor));
+        if (!vy_check_compare_to(k->result, VY_CHECK_DEVICE, name_of(k, info->name), a->type,
+                                 a->count, a->data, b->data, tolerance, floor))
             return fail_memory(d);
     }
     return true;
 }
 
+// ------------------------------------------------------------------------------------ forward outputs
+static bool compare_outputs(checking *k, const command *c, const binding *own, const binding *wide,
+                            const binding *device, vy_diag *d)
+{
+    for (uint32_t i = 0; i < device->buffer_count; i++) {
+        const vy_buffer_info *info = &device->buffers[i].info;
+        const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
+        // an integer made of a float may be another one on each side of a half
+        if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
+        const double floor = vy_check_floor_of(b->type, b->count, b->data, 0);
+        const double tolerance = fmax(device_tolerance(c, a->type),
+                                      amplified(c) * rounding(b, &wide->buffers[i].value, floor));
+        if (!vy_check_compare_to(k->result, VY_CHECK_DEVICE_FORWARD, k->start.buffers[i].info.name,
+                                 a->type, a->count, a->data, b->data, tolerance, floor))
+            return fail_memory(d);
+    }
+    return true;
+}
+
+// The program itself: last, since it is optimised for the device in place.
+static bool run_forward(checking *k, command *c, vy_diag *d)
+{
+    binding own = {0}, wide = {0}, data = {0};
+    runner r = {0};
+    double ms;
+    const bool ok = start_again(k, c, false, &own, d) && evaluate(c, &own, d) &&
+                    start_again(k, c, true, &wide, d) && evaluate(c, &wide, d) &&
+                    start_again(k, c, false, &data, d) && optimize(c, c->module, false, &data, d) &&
+                    runner_prepare(&r, c, &data, d) && vys_runner_upload(&r, d) &&
+                    runner_run(&r, c, &ms, d) && vys_runner_read(&r, d) &&
+                    compare_outputs(k, c, &own, &wide, &data, d);
+    vys_runner_free(&r);
+    vys_binding_free(&own);
+    vys_binding_free(&wide);
+    vys_binding_free(&data);
+    return ok;
+}
+
 // A second run on the same memory.
-static bool again(checking *k, const command *c, runner *r, const binding *own,
-                  const binding *first, vy_diag *d)
+static bool again(checking *k, const command *c, runner *r, const binding *first, vy_diag *d)
 {
     for (uint32_t i = 0; i < first->buffer_count; i++) {
         const array *now = &r->data->buffers[i].value, *before = &first->buffers[i].value;
@@ -108,8 +184,9 @@ static bool again(checking *k, const command *c, runner *r, const binding *own,
             vy_check_order_matters((vy_check_subject){r->what.program, r->what.pipeline})
                 ? device_tolerance(c, now->type)
                 : 0;
-        if (!vy_check_compare(k->result, VY_CHECK_DEVICE_TWICE, own->buffers[i].info.name,
-                              now->type, now->count, now->data, before->data, tolerance))
+        if (!vy_check_compare(k->result, VY_CHECK_DEVICE_TWICE,
+                              name_of(k, first->buffers[i].info.name), now->type, now->count,
+                              now->data, before->data, tolerance))
             return fail_memory(d);
     }
     return true;
@@ -130,14 +207,15 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     binding data = {0}, first = {0};
     runner r = {0};
     double ms;
-    bool ok =
-        check_derive(k, c, false, false, c->o.order, &g, d) &&
-        binding_create(&data, g.what, false, d) && binding_derive(&data, &k->start, &k->ct, d) &&
-        optimize(c, g.module, false, &data, d) && binding_create(&first, g.what, false, d) &&
-        binding_derive(&first, &k->start, &k->ct, d) && runner_prepare(&r, c, &data, d) &&
-        vys_runner_upload(&r, d) && poison(k, &r, d) && runner_run(&r, c, &ms, d) &&
-        vys_runner_read(&r, d) && keep(&data, &first) && compare(k, c, own, wide, &data, d) &&
-        runner_run(&r, c, &ms, d) && vys_runner_read(&r, d) && again(k, c, &r, own, &first, d);
+    bool ok = check_derive(k, c, false, k->seeded.module != NULL, c->o.order, &g, d) &&
+              binding_create(&data, g.what, false, d) &&
+              binding_derive(&data, &k->start, &k->device_ct, d) &&
+              optimize(c, g.module, false, &data, d) && binding_create(&first, g.what, false, d) &&
+              binding_derive(&first, &k->start, &k->device_ct, d) &&
+              runner_prepare(&r, c, &data, d) && vys_runner_upload(&r, d) && poison(k, &r, d) &&
+              runner_run(&r, c, &ms, d) && vys_runner_read(&r, d) && keep(&data, &first) &&
+              compare(k, c, own, wide, &data, d) && runner_run(&r, c, &ms, d) &&
+              vys_runner_read(&r, d) && again(k, c, &r, &first, d);
     vys_runner_free(&r);
     vys_binding_free(&data);
     vys_binding_free(&first);
@@ -173,8 +251,10 @@ bool check_device(checking *k, command *c, vy_diag *d)
         return skip(k, text, d);
     }
     k->device = vkrt_device_get_info(c->gpu->device)->name;
-    bool ok = interpret(k, c, false, &own, d) && interpret(k, c, true, &wide, d);
-    if (ok && !run_device(k, c, &own, &wide, &why)) {
+    bool ok =
+        check_varied_ct(k, d) && interpret(k, c, false, &own, d) && interpret(k, c, true, &wide, d);
+    if (ok &&
+        (!run_device(k, c, &own, &wide, &why) || (!k->first.module && !run_forward(k, c, &why)))) {
         // what the device cannot do is no fault of the gradient's
         ok = why.code && (!strcmp(why.code, "E0601") || !strcmp(why.code, "E0903"))
                  ? skip(k, why.text, d)

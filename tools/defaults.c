@@ -8,6 +8,7 @@
 
 #include "tools/number.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,42 @@ static bool add(specs *in, const vy_buffer_info *b, uint64_t *seed, vy_diag *d)
         return fail_memory(d);
     }
     in->data[in->count++] = s;
+    return true;
+}
+
+// Uniform from 0.5 to 1.5: no two alike, none near zero.
+static bool add_cotangent(specs *ct, const char *name, uint64_t seed, vy_diag *d)
+{
+    spec s = {.kind = SPEC_UNIFORM, .a = 0.5, .b = 1.5, .seed = seed};
+    s.name = strdup(name);
+    s.text = strdup("");
+    spec *more = realloc(ct->data, (ct->count + 1) * sizeof *more);
+    if (more) ct->data = more;
+    if (!more || !s.name || !s.text) {
+        spec_free(&s);
+        return fail_memory(d);
+    }
+    ct->data[ct->count++] = s;
+    return true;
+}
+
+bool check_varied_ct(checking *k, vy_diag *d)
+{
+    uint64_t seed = 77;
+    const vy_program *g = k->seeded.module ? k->seeded.what.program : NULL;
+    for (uint32_t i = 0; i < k->start.buffer_count; i++) {
+        const vy_buffer_info *info = &k->start.buffers[i].info;
+        if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
+        char name[2][300];
+        snprintf(name[0], sizeof name[0], "grad_%.280s", info->name);
+        snprintf(name[1], sizeof name[1], "ct_%.280s", info->name);
+        const char *seed_name = name[info->cls == VY_INOUT];
+        const bool takes = g && vy_program_find_buffer(g, seed_name).id &&
+                           vy_program_buffer(g, vy_program_find_buffer(g, seed_name)).cls == VY_IN;
+        if (takes && !specs_find(&k->ct, info->name) &&
+            !add_cotangent(&k->device_ct, info->name, seed += SEED_STRIDE, d))
+            return false;
+    }
     return true;
 }
 

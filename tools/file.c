@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +95,41 @@ bool stdout_write(const char *data, size_t size, vy_diag *d)
            fail(d, TOOL_WRITE, "", "cannot write the output: %s", strerror(errno));
 }
 
-// What a name really stands for: a link's target, so that the link stays.
+// The target of a link as a path from here, or NULL.
+static char *follow(const char *path)
+{
+    char target[PATH_MAX];
+    const ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n <= 0) return NULL;
+    target[n] = 0;
+    const char *slash = strrchr(path, '/');
+    const size_t folder = target[0] == '/' || !slash ? 0 : (size_t)(slash - path) + 1;
+    char *full = malloc(folder + (size_t)n + 1);
+    if (!full) return NULL;
+    memcpy(full, path, folder);
+    memcpy(full + folder, target, (size_t)n + 1);
+    return full;
+}
+
+// What a name really stands for: a link's target, so that the link stays; also where that is not there yet, as
+// editors do.  NULL: memory, or links without an end (errno says which).
 static char *real_target(const char *path)
 {
-    char *real = realpath(path, NULL);
-    return real ? real : strdup(path);
+    enum { MOST_LINKS = 40 }; // as the kernel follows
+    struct stat s;
+    char *at = realpath(path, NULL);
+    if (at) return at;
+    at = strdup(path);
+    if (at && stat(path, &s) == 0) return at; // /dev/stdout: there, but without a path
+    for (int i = 0; at && i < MOST_LINKS; i++) {
+        if (lstat(at, &s) || !S_ISLNK(s.st_mode)) return at;
+        char *next = follow(at);
+        free(at);
+        at = next;
+    }
+    if (at) errno = ELOOP;
+    free(at);
+    return NULL;
 }
 
 static bool write_temporary(output_file *f, const struct stat *old, const void *data, size_t size,
@@ -139,7 +170,7 @@ bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_
     }
     output_file *f = &o->files[o->count++];
     *f = (output_file){.path = real_target(path)};
-    if (!f->path) return fail_memory(d);
+    if (!f->path) return errno == ENOMEM ? fail_memory(d) : fail_write(d, path);
     struct stat s;
     const bool there = stat(f->path, &s) == 0;
     if (there && S_ISDIR(s.st_mode))

@@ -7,12 +7,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// Bytes of the UTF-8 character at `s`; 0: it is none (too long a form, a surrogate, beyond U+10FFFF, cut off).
+static size_t character(const unsigned char *s)
+{
+    if (s[0] < 0x80) return 1;
+    const size_t n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
+    if (!n || s[0] > 0xf4) return 0;
+    for (size_t k = 1; k < n; k++)
+        if ((s[k] & 0xc0) != 0x80) return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+// JSON is UTF-8, names of files are any bytes, and texts are cut anywhere: what is no character reads `\xff`.  All of
+// that stands in strings.
+static void add_characters(text *out, const char *printed)
+{
+    for (const unsigned char *s = (const unsigned char *)printed; *s;) {
+        const unsigned char *from = s;
+        size_t n;
+        while (*s && (n = character(s))) s += n;
+        text_add(out, from, (size_t)(s - from));
+        if (*s) text_printf(out, "\\\\x%02x", *s++);
+    }
+}
+
 bool json_finish(cJSON *object, text *out)
 {
     char *printed = object ? cJSON_PrintUnformatted(object) : NULL;
     cJSON_Delete(object);
     if (!printed) return false;
-    text_puts(out, printed);
+    add_characters(out, printed);
     text_puts(out, "\n");
     cJSON_free(printed);
     return !out->failed;

@@ -139,6 +139,9 @@ bool take_settings(command *c, vy_diag *d)
                        .accumulate = (vy_accumulate)o->accumulate,
                        .keep = keeps[o->checkpoint],
                        .tape_limit = o->tape_limit,
+                       .timeout_ns = o->timeout && o->timeout < UINT64_MAX / 1000000000
+                                         ? o->timeout * 1000000000
+                                         : UINT64_MAX,
                        .level = (vys_level)(VYS_O0 + o->level),
                        .target = (vy_target)o->target,
                        .enabled = enabled,

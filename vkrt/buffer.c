@@ -42,7 +42,8 @@ vkrt_status vkrt_buffer_create(vkrt_device *device, uint64_t bytes, vkrt_memory_
 
 void vkrt_buffer_destroy(vkrt_device *device, vkrt_buffer *buffer)
 {
-    if (buffer->handle) device->vk.vkDestroyBuffer(device->handle, buffer->handle, NULL);
+    if (buffer->handle && !device->abandoned)
+        device->vk.vkDestroyBuffer(device->handle, buffer->handle, NULL);
     if (buffer->block) vkrt_block_free(device, buffer->block, buffer->range);
     *buffer = (vkrt_buffer){0};
 }

@@ -24,6 +24,7 @@ void vkrt_cursor_copy(const vkrt_plan *plan, vkrt_cursor *to, const vkrt_cursor 
     size_t symbols = plan->plan->symbol_count;
     to->step = from->step;
     to->depth = from->depth;
+    to->part = from->part;
     memcpy(to->frames, from->frames, from->depth * sizeof *to->frames);
     memcpy(to->symbols, from->symbols, symbols * sizeof *to->symbols);
     memcpy(to->known, from->known, symbols * sizeof *to->known);
@@ -31,7 +32,7 @@ void vkrt_cursor_copy(const vkrt_plan *plan, vkrt_cursor *to, const vkrt_cursor 
 
 bool vkrt_cursor_equal(const vkrt_plan *plan, const vkrt_cursor *a, const vkrt_cursor *b)
 {
-    if (a->step != b->step || a->depth != b->depth) return false;
+    if (a->step != b->step || a->depth != b->depth || a->part != b->part) return false;
     for (uint32_t i = 0; i < a->depth; i++) {
         vkrt_frame f = a->frames[i], g = b->frames[i];
         if (f.step != g.step || f.iteration != g.iteration || f.count != g.count) return false;
@@ -46,6 +47,7 @@ void vkrt_cursor_reset(vkrt_plan *plan)
 {
     vkrt_cursor *c = &plan->at;
     c->step = c->depth = 0;
+    c->part = 0;
     for (uint32_t i = 0; i < plan->plan->symbol_count; i++) {
         c->known[i] = plan->sources[i] != VKRT_SOURCE_NONE;
         c->symbols[i] = c->known[i] ? plan->symbols[i] : 0;

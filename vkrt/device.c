@@ -32,6 +32,26 @@ void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
     device->vk.vkCmdPipelineBarrier(commands, before, after, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
+// What the environment says in whole numbers above zero; 0: nothing.
+static uint64_t env_number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+// A processor has no watchdog, and nothing else waits for it.
+static void choose_parts(vkrt_device *device, const vkrt_device_desc *desc)
+{
+    const bool cpu = strcmp(device->physical.info.type, "CPU") == 0;
+    const uint64_t ms = env_number("VYRE_PART_MS");
+    device->part_ns = desc && desc->part_ns ? desc->part_ns
+                      : ms                  ? ms * 1000000
+                      : cpu                 ? UINT64_MAX
+                                            : VKRT_PART_NS;
+    device->part_groups =
+        desc && desc->part_groups ? desc->part_groups : env_number("VYRE_PART_GROUPS");
+}
+
 // What every device needs, opened or wrapped: commands, the dummy buffer, the pipeline cache.
 static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkrt_error *error)
 {
@@ -41,6 +61,7 @@ static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkr
         uint32_t asked = desc ? desc->max_group_count[i] : 0;
         device->max_group_count[i] = asked && asked < limit ? asked : limit;
     }
+    choose_parts(device, desc);
     device->instance_vk.GetPhysicalDeviceMemoryProperties(device->physical.handle, &device->memory);
     VkCommandPoolCreateInfo pool = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -124,6 +145,7 @@ vkrt_status vkrt_device_create(vkrt_instance *instance, const vkrt_device_desc *
     if (status) return status;
     vkrt_device *device = calloc(1, sizeof *device);
     if (!device) return vkrt_fail_memory(error);
+    device->instance = instance;
     device->instance_vk = instance->vk;
     device->physical = instance->devices[index];
     device->features = device->physical.info.features & ~(desc ? desc->without : 0);
@@ -182,6 +204,12 @@ vkrt_status vkrt_device_wrap(const vkrt_wrap_desc *wrap, const vkrt_device_desc 
     return finish(device, status, out);
 }
 
+void vkrt_device_abandon(vkrt_device *device)
+{
+    device->lost = device->abandoned = true;
+    if (device->instance) device->instance->abandoned = true;
+}
+
 void vkrt_device_destroy(vkrt_device *device)
 {
     if (!device) return;
@@ -193,9 +221,12 @@ void vkrt_device_destroy(vkrt_device *device)
         vkrt_buffer_destroy(device, &device->staging);
         vkrt_buffer_destroy(device, &device->dummy);
         vkrt_memory_destroy(device);
-        device->vk.vkDestroyFence(device->handle, device->transfer_fence, NULL);
-        device->vk.vkDestroyCommandPool(device->handle, device->command_pool, NULL);
-        if (device->owns_handle) device->vk.vkDestroyDevice(device->handle, NULL);
+        if (!device->abandoned) {
+            device->vk.vkDestroyFence(device->handle, device->transfer_fence, NULL);
+            device->vk.vkDestroyCommandPool(device->handle, device->command_pool, NULL);
+        }
+        if (device->owns_handle && !device->abandoned)
+            device->vk.vkDestroyDevice(device->handle, NULL);
     }
     free(device);
 }

@@ -86,16 +86,18 @@ static vkrt_status choose_groups(vkrt_dispatch *d, vkrt_error *error)
     return VKRT_OK;
 }
 
-// A split dispatch tells its kernel where it starts; a kernel that does not ask cannot be split.
-static vkrt_status check_split(const vkrt_dispatch *d, vkrt_error *error)
+// A dispatch in parts tells its kernel where each starts; one that reads its number without asking cannot
+// be cut.
+static vkrt_status check_groups(const vkrt_dispatch *d, uint64_t *total, vkrt_error *error)
 {
+    *total = 1;
     for (uint32_t axis = 0; axis < 3; axis++) {
         uint32_t limit = d->plan->device->max_group_count[axis];
-        bool based = d->groups[axis] <= limit;
-        for (uint32_t i = 0; !based && i < d->kernel->param_count; i++)
-            based = d->kernel->params[i].kind == VY_PARAM_GROUP_BASE &&
-                    d->kernel->params[i].index == axis;
-        if (!based)
+        if (__builtin_mul_overflow(*total, d->groups[axis], total) || *total > INT64_MAX)
+            return vkrt_fail(error, VKRT_LIMIT, "use a smaller domain",
+                             "%s: %u by %u by %u workgroups, more than 63 bits count",
+                             d->kernel->name, d->groups[0], d->groups[1], d->groups[2]);
+        if (d->groups[axis] > limit && !vkrt_splits(d, axis))
             return vkrt_fail(error, VKRT_LIMIT, "use a smaller domain or larger workgroups",
                              "%s: %u workgroups on axis %u, the device allows %u and the kernel "
                              "has no group base for splitting",
@@ -168,59 +170,72 @@ static vkrt_status record_part(const vkrt_dispatch *d, const uint32_t base[3],
     return VKRT_OK;
 }
 
-static vkrt_status record_parts(const vkrt_dispatch *d, vkrt_error *error)
+static vkrt_status record_parts(const vkrt_dispatch *d, uint64_t from, uint64_t end,
+                                vkrt_error *error)
 {
-    const uint32_t *limit = d->plan->device->max_group_count, *groups = d->groups;
-    uint64_t at[3]; // 64 bits: the last step may pass 2^32
-    bool first = true, between = false;
-    for (at[2] = 0; at[2] < groups[2]; at[2] += limit[2])
-        for (at[1] = 0; at[1] < groups[1]; at[1] += limit[1])
-            for (at[0] = 0; at[0] < groups[0]; at[0] += limit[0]) {
-                uint32_t base[3], count[3];
-                for (int i = 0; i < 3; i++) {
-                    base[i] = (uint32_t)at[i];
-                    count[i] = groups[i] - base[i] < limit[i] ? groups[i] - base[i] : limit[i];
-                }
-                if (!first && between) vkrt_order_accesses(d);
-                vkrt_status status = record_part(d, base, count, error);
-                if (status) return status;
-                if (first) between = vkrt_parts_overlap(d);
-                first = false;
-            }
-    return VKRT_OK;
+    bool between = false;
+    vkrt_status status = VKRT_OK;
+    for (uint64_t at = from; !status && at < end;) {
+        uint32_t base[3], count[3];
+        vkrt_part_box(d->groups, d->plan->device->max_group_count, at, end - at, base, count);
+        if (between) vkrt_order_accesses(d);
+        status = record_part(d, base, count, error);
+        if (at == from) between = vkrt_parts_overlap(d);
+        at += (uint64_t)count[0] * count[1] * count[2];
+    }
+    return status;
 }
 
 // --- The step ------------------------------------------------------------------------------------
 
-vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t index,
-                                 vkrt_error *error)
+static vkrt_status record_timed(const vkrt_dispatch *d, uint64_t from, uint64_t end,
+                                vkrt_error *error)
 {
-    const struct VolkDeviceTable *vk = &plan->device->vk;
-    const vy_plan_step *step = &plan->plan->steps[index];
-    vkrt_dispatch d = {
-        plan,  segment, step, &plan->plan->kernels[step->kernel], plan->pipelines[step->kernel],
-        index, {0}};
-    vkrt_status status = evaluate_kernel(&d, error);
-    if (!status) status = vkrt_bind_args(&d, error);
-    if (!status) status = choose_groups(&d, error);
-    if (!status) status = check_split(&d, error);
-    if (!status) status = pack_params(&d, (const uint32_t[3]){0}, error); // also where nothing runs
-    if (status) return status;
-    vkrt_clear_outputs(&d);
-    if (d.groups[0] == 0 || d.groups[1] == 0 || d.groups[2] == 0) return VKRT_OK;
-    vkrt_order_accesses(&d);
+    const struct VolkDeviceTable *vk = &d->plan->device->vk;
+    vkrt_segment *segment = d->segment;
+    vkrt_order_accesses(d);
     bool timed = segment->queries && segment->timed_count < segment->timed_capacity;
     uint32_t query = 2 + 2 * segment->timed_count;
     if (timed)
         vk->vkCmdWriteTimestamp(segment->commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
                                 segment->queries, query);
-    vk->vkCmdBindPipeline(segment->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d.pipeline->handle);
-    status = record_parts(&d, error);
+    vk->vkCmdBindPipeline(segment->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->pipeline->handle);
+    vkrt_status status = record_parts(d, from, end, error);
     if (timed) {
         vk->vkCmdWriteTimestamp(segment->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                 segment->queries, query + 1);
-        segment->timed_steps[segment->timed_count++] = index;
+        if (segment->timed_count == 0) segment->timed_continues = from > 0;
+        segment->timed_steps[segment->timed_count++] = d->index;
     }
-    segment->dispatches++;
+    return status;
+}
+
+vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t index, bool *ends,
+                                 vkrt_error *error)
+{
+    const vy_plan_step *step = &plan->plan->steps[index];
+    vkrt_dispatch d = {
+        plan,  segment, step, &plan->plan->kernels[step->kernel], plan->pipelines[step->kernel],
+        index, {0}};
+    uint64_t total = 0;
+    const uint64_t from = plan->at.part;
+    vkrt_status status = evaluate_kernel(&d, error);
+    if (!status) status = vkrt_bind_args(&d, error);
+    if (!status) status = choose_groups(&d, error);
+    if (!status) status = check_groups(&d, &total, error);
+    if (!status) status = pack_params(&d, (const uint32_t[3]){0}, error); // also where nothing runs
+    if (status) return status;
+    const uint64_t take = total ? vkrt_part_take(&d, total - from, ends) : 0;
+    if (total && !take) return *ends = true, VKRT_OK;
+    if (from == 0) vkrt_clear_outputs(&d);
+    if (total) {
+        status = record_timed(&d, from, from + take, error);
+        vkrt_part_plan(&d, take);
+    }
+    *ends |= from + take < total;
+    plan->at.part = from + take < total ? from + take : 0;
+    if (plan->at.part) return status;
+    plan->at.step++;
+    segment->dispatches += total > 0;
     return status;
 }

@@ -217,9 +217,10 @@ vkrt_status vkrt_instance_create(const vkrt_instance_desc *desc, vkrt_instance *
 void vkrt_instance_destroy(vkrt_instance *in)
 {
     if (!in) return;
-    if (in->messenger && in->vk.DestroyDebugUtilsMessengerEXT)
+    const bool live = in->handle && !in->abandoned;
+    if (live && in->messenger && in->vk.DestroyDebugUtilsMessengerEXT)
         in->vk.DestroyDebugUtilsMessengerEXT(in->handle, in->messenger, NULL);
-    if (in->handle) {
+    if (live) {
         PFN_vkDestroyInstance destroy =
             (PFN_vkDestroyInstance)in->global.GetInstanceProcAddr(in->handle, "vkDestroyInstance");
         if (destroy) destroy(in->handle, NULL);

@@ -107,6 +107,7 @@ struct vkrt_instance {
     char *messages[VKRT_KEPT_MESSAGES];
     vkrt_physical *devices;
     uint32_t device_count;
+    bool abandoned; // a device of it is
 };
 
 // --- memory.c, buffer.c --------------------------------------------------------------------------
@@ -193,6 +194,10 @@ typedef struct vkrt_pipeline {
     VkPipelineLayout layout;
     VkPipeline handle;
     uint32_t users; // plans
+    // Measured last (parts.c): time, of how many groups, at which largest scalar; 0: not yet.
+    double ns_per_group;
+    uint64_t measured_groups;
+    int64_t measured_scale;
     struct vkrt_pipeline *next;
 } vkrt_pipeline;
 
@@ -223,6 +228,10 @@ struct vkrt_device {
     vkrt_physical physical;
     vy_features features;
     uint32_t max_group_count[3];
+    uint64_t part_ns;     // that a submission should take at most; UINT64_MAX: any time
+    uint64_t part_groups; // of one dispatch in a submission at most; 0: any number
+    bool abandoned;       // still computes what was not waited for: nothing of it can be destroyed
+    vkrt_instance *instance; // NULL: of a wrapped device
     VkPhysicalDeviceMemoryProperties memory;
     vkrt_block **blocks;
     uint32_t block_count, block_capacity;
@@ -244,6 +253,9 @@ vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult re
 void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
                        VkPipelineStageFlags before, VkPipelineStageFlags after);
 uint64_t vkrt_now_ns(void);
+// Gives up a device that does not finish: from now on calls fail, and destroying it, its plans and its
+// instance frees host memory only.
+void vkrt_device_abandon(vkrt_device *device);
 
 // --- scalar.c ------------------------------------------------------------------------------------
 // A scalar's bits from a number; false: it does not fit `type` (or the type is unknown).

@@ -62,7 +62,8 @@ static bool reserve_holes(vkrt_block *block)
 
 static void destroy_block(vkrt_device *device, vkrt_block *block)
 {
-    if (block->memory) device->vk.vkFreeMemory(device->handle, block->memory, NULL);
+    if (block->memory && !device->abandoned)
+        device->vk.vkFreeMemory(device->handle, block->memory, NULL);
     free(block->free);
     free(block);
 }

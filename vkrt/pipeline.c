@@ -50,9 +50,13 @@ static vkrt_status check_silent(const vkrt_device_info *info, const vy_kernel *k
                          "%s: compiled for subgroups of %u, those of '%s' are of %u", k->name,
                          k->subgroup_size, info->name, info->subgroup_size);
     if (info->nesting_limit && k->nesting > info->nesting_limit)
-        return vkrt_fail(error, VKRT_LIMIT, "nest less, or choose another device (VYRE_DEVICE)",
-                         "%s: conditions and loops %u deep; '%s' computes wrong beyond %u", k->name,
-                         k->nesting, info->name, info->nesting_limit);
+        return vkrt_fail(
+            error, VKRT_LIMIT,
+            "join conditions with && or put inner ones into flags, so that they stand "
+            "beside each other; or choose another device (VYRE_DEVICE)",
+            "%s: conditions or loops stand %u deep in one another at line %u; '%.100s' "
+            "computes wrong beyond %u",
+            k->name, k->nesting, k->nesting_line, info->name, info->nesting_limit);
     return VKRT_OK;
 }
 
@@ -124,10 +128,12 @@ static vkrt_hash kernel_hash(const vy_kernel *k)
 
 static void destroy_pipeline(vkrt_device *device, vkrt_pipeline *p)
 {
-    device->vk.vkDestroyPipeline(device->handle, p->handle, NULL);
-    device->vk.vkDestroyPipelineLayout(device->handle, p->layout, NULL);
-    for (uint32_t i = 0; i < VKRT_MAX_SETS; i++)
-        device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i], NULL);
+    if (!device->abandoned) {
+        device->vk.vkDestroyPipeline(device->handle, p->handle, NULL);
+        device->vk.vkDestroyPipelineLayout(device->handle, p->layout, NULL);
+        for (uint32_t i = 0; i < VKRT_MAX_SETS; i++)
+            device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i], NULL);
+    }
     free(p);
 }
 

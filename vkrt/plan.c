@@ -156,7 +156,7 @@ vkrt_status vkrt_plan_create(vkrt_device *device, const vy_plan *plan, const vkr
 void vkrt_plan_destroy(vkrt_plan *x)
 {
     if (!x) return;
-    if (x->in_flight) // what would follow it is dropped
+    if (!x->device->abandoned && x->in_flight) // what would follow it is dropped
         x->device->vk.vkWaitForFences(x->device->handle, 1, &x->in_flight->fence, VK_TRUE,
                                       UINT64_MAX);
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) vkrt_segment_destroy(x, &x->segments[i]);

@@ -27,6 +27,7 @@ typedef struct vkrt_frame {
 // Where a run is: everything the rest of it depends on.
 typedef struct vkrt_cursor {
     uint32_t step, depth;
+    uint64_t part; // workgroups of the dispatch at `step` that are done
     vkrt_frame *frames;
     int64_t *symbols; // values; for floats their bits
     bool *known;
@@ -67,6 +68,14 @@ typedef struct vkrt_segment {
     uint32_t query_capacity;
     uint32_t *timed_steps, timed_count, timed_capacity;
     uint32_t visited, commands_count, dispatches, barriers;
+    bool timed_continues; // the first timed dispatch began in the segment before
+    uint32_t pieces;      // dispatches and parts of them
+    double planned_ns;    // what they should take together
+    vkrt_pipeline *sole;  // where it is only one, with its groups and its largest scalar
+    uint64_t sole_groups;
+    int64_t sole_scale;
+    uint64_t submitted_ns;
+    const char *first_kernel, *last_kernel;
 } vkrt_segment;
 
 // The descriptor sets a step used last, valid while `key` and the segment stay the same.
@@ -107,6 +116,7 @@ struct vkrt_plan {
     vkrt_segment *in_flight;
     vkrt_step_sets *step_sets; // per step
     uint64_t generation;       // counts recordings
+    bool remeasured;           // a kernel was, in this run: the next one records anew
     uint64_t started_ns;
     vkrt_stats stats;
     vkrt_dispatch_time *times;
@@ -182,9 +192,25 @@ void vkrt_order_accesses(const vkrt_dispatch *d);
 // likes overlap although the slices do not.
 bool vkrt_parts_overlap(const vkrt_dispatch *d);
 
+// --- parts.c -------------------------------------------------------------------------------------
+// Whether the dispatch can be cut along an axis.
+bool vkrt_splits(const vkrt_dispatch *d, uint32_t axis);
+// How many of the `left` workgroups the segment takes; 0: none, it must end before them.  *alone: it must
+// end behind them.
+uint64_t vkrt_part_take(const vkrt_dispatch *d, uint64_t left, bool *alone);
+void vkrt_part_plan(const vkrt_dispatch *d, uint64_t taken); // notes that it did
+void vkrt_part_measured(vkrt_plan *plan, const vkrt_segment *s,
+                        uint64_t ns); // how long the segment took
+// The largest box of at most `want` workgroups that begins behind the first `from` of the dispatch, and
+// that the device takes at once.
+void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t from, uint64_t want,
+                   uint32_t base[3], uint32_t count[3]);
+
 // --- dispatch.c, descriptor.c --------------------------------------------------------------------
 vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error); // nobody gave group counts
-vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,
+// As much of the dispatch at the cursor as the segment takes.  *ends: the segment ends here; the cursor
+// stays at the step, with `part` moved on, until all of it is recorded.
+vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step, bool *ends,
                                  vkrt_error *error);
 // The sets that bind plan->infos (with the newest parameter chunk last), in plan->step_sets[step].
 vkrt_status vkrt_descriptors(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,

@@ -72,7 +72,7 @@ static VkResult create_segment(vkrt_plan *plan, vkrt_segment *s)
 static void drop_bindings(vkrt_plan *plan, vkrt_segment *s)
 {
     vkrt_device *device = plan->device;
-    for (uint32_t i = 0; i < s->pool_count; i++)
+    for (uint32_t i = 0; i < s->pool_count && !device->abandoned; i++)
         device->vk.vkDestroyDescriptorPool(device->handle, s->pools[i], NULL);
     s->pool_count = 0;
     while (s->params) {
@@ -88,10 +88,12 @@ void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *s)
 {
     vkrt_device *device = plan->device;
     drop_bindings(plan, s);
-    if (s->commands)
-        device->vk.vkFreeCommandBuffers(device->handle, device->command_pool, 1, &s->commands);
-    device->vk.vkDestroyFence(device->handle, s->fence, NULL);
-    device->vk.vkDestroyQueryPool(device->handle, s->queries, NULL);
+    if (!device->abandoned) {
+        if (s->commands)
+            device->vk.vkFreeCommandBuffers(device->handle, device->command_pool, 1, &s->commands);
+        device->vk.vkDestroyFence(device->handle, s->fence, NULL);
+        device->vk.vkDestroyQueryPool(device->handle, s->queries, NULL);
+    }
     vkrt_cursor_free(&s->start);
     vkrt_cursor_free(&s->end);
     free(s->timed_steps);
@@ -122,15 +124,19 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
 {
     vkrt_status status = VKRT_OK;
     uint32_t most = s->timed_capacity ? s->timed_capacity : VKRT_SEGMENT_DISPATCHES;
+    bool ends = false;
     for (s->visited = 0; !status && vkrt_cursor_settle(plan); s->visited++) {
-        if (s->visited >= most || plan->resized) break;
+        if (s->visited >= most || plan->resized || ends) break;
         uint32_t at = plan->at.step;
         const vy_plan_step *step = &plan->plan->steps[at];
         if (step->kind == VY_STEP_READBACK) break;
         vkrt_plan_evaluate(plan);
         switch (step->kind) {
         case VY_STEP_REPEAT: status = vkrt_cursor_repeat(plan, error); continue;
-        case VY_STEP_DISPATCH: status = vkrt_record_dispatch(plan, s, at, error); break;
+        case VY_STEP_DISPATCH:
+            status = vkrt_record_dispatch(plan, s, at, &ends, error);
+            if (ends && plan->at.step == at) return status; // the rest of it comes next
+            continue;
         case VY_STEP_FILL: status = vkrt_record_fill(plan, s, step, error); break;
         case VY_STEP_CHECK: status = check(plan, step, error); break;
         default: status = vkrt_record_copy(plan, s, step, error); break;
@@ -150,7 +156,10 @@ vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
     if (r == VK_SUCCESS) r = vk->vkBeginCommandBuffer(s->commands, &begin);
     if (r != VK_SUCCESS) return vkrt_device_fail(plan->device, error, r, "recording");
     vkrt_cursor_copy(plan, &s->start, &plan->at);
-    s->commands_count = s->dispatches = s->barriers = s->timed_count = 0;
+    s->commands_count = s->dispatches = s->barriers = s->timed_count = s->pieces = 0;
+    s->planned_ns = 0;
+    s->sole = NULL;
+    s->first_kernel = s->last_kernel = NULL;
     plan->generation++;
     plan->epoch++;
     plan->pending = 0;

@@ -60,7 +60,7 @@ static bool reserve_times(vkrt_plan *plan, uint32_t more)
 
 static vkrt_status collect_times(vkrt_plan *plan, const vkrt_segment *s, vkrt_error *error)
 {
-    if (!s->queries) return VKRT_OK;
+    if (!s->queries) return vkrt_part_measured(plan, s, vkrt_now_ns() - s->submitted_ns), VKRT_OK;
     uint32_t count = 2 + 2 * s->timed_count;
     uint64_t few[2], *ticks = count > 2 ? calloc(count, sizeof *ticks) : few;
     if (!ticks || !reserve_times(plan, s->timed_count)) {
@@ -75,7 +75,13 @@ static vkrt_status collect_times(vkrt_plan *plan, const vkrt_segment *s, vkrt_er
     if (r == VK_SUCCESS) {
         plan->stats.has_device_ns = true;
         plan->stats.device_ns += ticks_between(plan, ticks[0], ticks[1]);
-        for (uint32_t i = 0; i < s->timed_count; i++)
+        vkrt_part_measured(plan, s, ticks_between(plan, ticks[0], ticks[1]));
+        uint32_t first = 0;
+        if (s->timed_count && s->timed_continues && plan->stats.time_count) {
+            plan->times[plan->stats.time_count - 1].ns += ticks_between(plan, ticks[2], ticks[3]);
+            first = 1;
+        }
+        for (uint32_t i = first; i < s->timed_count; i++)
             plan->times[plan->stats.time_count++] = (vkrt_dispatch_time){
                 .step = s->timed_steps[i],
                 .kernel = plan->plan->kernels[plan->plan->steps[s->timed_steps[i]].kernel].name,
@@ -123,6 +129,7 @@ static vkrt_status submit_segment(vkrt_plan *plan, vkrt_segment *s, vkrt_error *
     if (r == VK_SUCCESS) r = device->vk.vkQueueSubmit(device->queue, 1, &info, s->fence);
     if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "submitting");
     plan->in_flight = s;
+    s->submitted_ns = vkrt_now_ns();
     plan->stats.submissions++;
     plan->stats.dispatches += s->dispatches;
     plan->stats.barriers += s->barriers;
@@ -160,6 +167,8 @@ vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
     plan->stats = (vkrt_stats){.device_bytes = bytes, .uploaded_bytes = uploaded};
     plan->started_ns = vkrt_now_ns();
     plan->segment_index = 0;
+    if (plan->remeasured) vkrt_plan_invalidate(plan);
+    plan->remeasured = false;
     for (uint32_t b = 0; b < plan->plan->buffer_count; b++)
         plan->buffers[b].available = plan->buffers[b].fresh = false;
     vkrt_cursor_reset(plan);
@@ -168,7 +177,18 @@ vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
     return status;
 }
 
-vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *error)
+static vkrt_status fail_timeout(const vkrt_segment *s, double seconds, const char *fix,
+                                vkrt_error *error)
+{
+    const char *first = s->first_kernel ? s->first_kernel : "a copy", *last = s->last_kernel;
+    const bool one = !last || strcmp(first, last) == 0;
+    return vkrt_fail(error, VKRT_TIMEOUT, fix, "%.100s%s%.100s: not finished after %.3g s", first,
+                     one ? "" : " to ", one ? "" : last, seconds);
+}
+
+// `each`: the time is for every submission, not for all of them together.
+static vkrt_status wait_for(vkrt_plan *plan, uint64_t timeout_ns, bool each, const char *fix,
+                            vkrt_error *error)
 {
     vkrt_device *device = plan->device;
     uint64_t began = vkrt_now_ns();
@@ -180,20 +200,33 @@ vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *err
                                                  : 0;
         vkrt_segment *s = plan->in_flight;
         VkResult r = device->vk.vkWaitForFences(device->handle, 1, &s->fence, VK_TRUE, left);
-        if (r == VK_TIMEOUT)
-            return vkrt_fail(error, VKRT_TIMEOUT, "wait longer", "the device is still computing");
+        if (r == VK_TIMEOUT) return fail_timeout(s, (double)timeout_ns * 1e-9, fix, error);
         plan->in_flight = NULL;
         if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "waiting for the device");
         status = collect_times(plan, s, error);
         plan->stats.host_ns = vkrt_now_ns() - plan->started_ns;
         if (!status) status = advance(plan, error);
         if (status) plan->prepared = false;
+        if (each) began = vkrt_now_ns();
     }
     return status;
 }
 
+vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *error)
+{
+    return wait_for(plan, timeout_ns, false, "wait longer", error);
+}
+
 vkrt_status vkrt_plan_run(vkrt_plan *plan, vkrt_error *error)
 {
+    const uint64_t given = plan->desc.timeout_ns, most = given ? given : VKRT_TIMEOUT_NS;
     vkrt_status status = vkrt_plan_submit(plan, error);
-    return status ? status : vkrt_plan_wait(plan, UINT64_MAX, error);
+    if (status) return status;
+    status = wait_for(plan, most, true,
+                      "look for a loop that does not end, use a smaller domain, or wait longer "
+                      "(--timeout SECONDS, vkrt_plan_desc.timeout_ns)",
+                      error);
+    // Nobody can end what it computes: what it uses is left to the end of the process.
+    if (status == VKRT_TIMEOUT) vkrt_device_abandon(plan->device);
+    return status;
 }

@@ -34,6 +34,9 @@ extern "C" {
 
 // --- Errors --------------------------------------------------------------------------------------
 
+#define VKRT_PART_NS 100000000ull       // vkrt_device_desc.part_ns
+#define VKRT_TIMEOUT_NS 600000000000ull // vkrt_plan_desc.timeout_ns
+
 #define VKRT_STATUSES(X)                                                                           \
     X(OK, "ok")                                                                                    \
     X(NO_LOADER, "no Vulkan loader")                                                               \
@@ -109,8 +112,8 @@ typedef struct vkrt_device_info {
     // Turns that the loops of one invocation may take together before the driver leaves them without
     // a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
     uint32_t loop_turn_limit;
-    // Conditions and loops inside one another before the driver forgets lanes; 0: no such limit is known.
-    // lavapipe: 80.
+    // Conditions inside one another, and loops, before the driver forgets lanes; 0: no such limit is known.
+    // lavapipe: 79.
     uint32_t nesting_limit;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
@@ -142,7 +145,13 @@ typedef struct vkrt_device_desc { // zero: defaults
     const char *device;           // see vkrt_instance_find_device
     vy_features without;          // features not to use although the device has them
     uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
-    bool force_staging;           // treat device memory as invisible to the host (for tests)
+    // A submission should take no longer, so that watchdogs leave it alone: larger dispatches run in parts, by
+    // the time that was measured.  0: VYRE_PART_MS, else 100 ms, on CPUs any time; UINT64_MAX: any time.
+    uint64_t part_ns;
+    uint64_t
+        part_groups;    // most workgroups of a dispatch in a part (for tests); 0: VYRE_PART_GROUPS,
+                        // else any number
+    bool force_staging; // treat device memory as invisible to the host (for tests)
     bool inspect; // open it for vkrt_device_inspect only: no memory, no queue is touched, no plan
                   // can be made.  Error: MISSING_FEATURE where the driver tells nothing
     // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none.  It is kept
@@ -235,6 +244,8 @@ VKRT_API void vkrt_inspection_free(vkrt_inspection *inspection);
 typedef struct vkrt_plan_desc {   // zero: defaults
     bool time_dispatches;         // also time each dispatch
     uint64_t max_workspace_bytes; // that WORKSPACE buffers may take together; 0: no limit
+    // Most that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for ever.
+    uint64_t timeout_ns;
     // The caller knows that the loops of no invocation take more turns together than the device's
     // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: here, if turns depend on data; in
     // a run, if a bound computed from its sizes is beyond, though it may be larger than the truth.
@@ -299,7 +310,8 @@ VKRT_API vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error);
 // Waits for the run, at most `timeout_ns` (UINT64_MAX: for ever; TIMEOUT leaves it running).  A
 // plan that reads values back continues inside this call.  Without a run: VKRT_OK.
 VKRT_API vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *error);
-// submit, then wait for ever.
+// submit, then wait.  Error besides: TIMEOUT, naming the kernel, after desc.timeout_ns; the device is then
+// given up: its calls fail with DEVICE_LOST, and what it still uses is left to the end of the process.
 VKRT_API vkrt_status vkrt_plan_run(vkrt_plan *plan, vkrt_error *error);
 
 // Copies a whole buffer into data[bytes]; bytes must be its size.  Errors: BUSY, BAD_ARGUMENT,

@@ -73,7 +73,7 @@ PROGRAMS = (
     program("program p(s: in f64[1], x: in f64[N], y: out f64[N], N: u32) over(i: N)"
             " { var v = x[i]; for k in 0..3 { if k < i { v = v*s[0] + x[i]; } } y[i] = v; }", "N=40"),
     program("program p(w: in f64[M], at: in u32[N], x: in f64[N], y: out f64[N], N: u32, M: u32) over(i: N)"
-            " { y[i] = w[at[i] % M]*x[i] + w[at[(i + 1) % N] % M]; }", "N=60 M=7", "at=0,3,1,3,6,5,2,11"),
+            " { y[i] = x[i] - w[at[i] % M]*x[i] + 0.5*w[at[(i + 1) % N] % M]; }", "N=60 M=7", "at=0,3,1,3,6,5,2,11"),
     program("program p(w: in f32[M], at: in u32[N], x: in f32[N], y: out f32[N], N: u32, M: u32) over(i: N)"
             " { y[i] = w[at[i] % M]*x[i]; }", "N=60 M=2", "at=0,3,1,3,6,5,2,11"),
     # buffers of open length; data-dependent counts over several blocks
@@ -83,4 +83,19 @@ PROGRAMS = (
     program("program p(x: in f32[?], best: out f32[1], o: out f32[N], N: u32) over(i: N)"
             " { atomic_max(best[0], x[i]*x[i]); o[i] = x[i]; }", "N=5"),
     program("program p(x: inout f32[N], w: in f32[1], N: u32) workgroup(2, 3) over(i: N) { x[i] = x[i]*w[0]; }", "N=5"),
+    # an addition in the second arm of a condition on the point; windows as long as a scalar says
+    program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"
+            " { if i < j { o[i, j] = x[i]*x[i]; } else { o[i, j] = x[j]*x[i]; } }", "N=5 M=4"),
+    program("program p(x: in f32[N + K], o: out f32[N], N: u32, K: u32) over(i: N)"
+            " { o[i] = sum(k in 0..K: x[i + k]*x[k]); }", "N=6 K=3"),
+    # a loop that is copied whole, whose turns have an order
+    program("program p(x: in f32[M], w: in f32[K], y: in f32[N], o: out f32[N, M], N: u32, M: u32, K: u32)"
+            " over(i: N, j: M) { var s = x[j]; var a = 0.0; for t in 0..K { a += s*w[t]; s = w[t] - s; } o[i, j] = a*y[i]; }",
+            "N=4 M=3 K=4"),
+    # terms for elements that constants name
+    program("program p(w: in f64[3], x: in f64[N], y: out f64[N], N: u32) over(i: N)"
+            " { y[i] = x[i]*w[0] + sin(w[1])*w[2]; }", "N=300"),
+    # a walk that begins at the element less a constant
+    program("program p(x: in f32[N + 2], y: in f32[M], o: out f32[N, M], N: u32, M: u32)"
+            " over(i: N, j: M) { if j >= i { o[i, j] = x[i + 2]*y[j]; } }", "N=4 M=5"),
 )

@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
+import directed  # noqa: E402
 import generate  # noqa: E402
 import oracle  # noqa: E402
 import several  # noqa: E402
@@ -53,7 +54,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
      "return true;"),
     ("autodiff/replay.c", None, "return info->last_write < (outermost ? outermost : id);",
      "return info->last_write < id;"),
-    ("autodiff/sweep_memory.c", None, "element_adjoint(r, id, true)", "element_adjoint(r, id, false)"),
+    ("autodiff/sweep_memory.c", None, "element_adjoint(r, id, !r->adds[id])", "element_adjoint(r, id, false)"),
     ("autodiff/sweep_memory.c", None, "if (!found) return false;", ""),
     ("autodiff/sweep_memory.c", None, "info->sites == 1 &&", ""),
     # tapes, loops that count, checkpoints
@@ -86,7 +87,7 @@ SEVERAL = (
     ("autodiff/exclusive.c", None, "same_index(p, load, store) && implies(f, load, store) &&",
      "same_index(p, load, store) &&"),
     ("ir/once.c", None, "b->init != VY_INIT_NONE ||", ""),
-    ("autodiff/gather_make.c", None, "|| !same_arm(g, x->id, y->id)", ""),
+    ("autodiff/gather_make.c", None, "&& same_arm(g, x->id, y->id)", ""),
     # barriers of the reverse
     ("autodiff/sweep.c", None, "if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);", ""),
     # bounds of an inverted access map
@@ -111,6 +112,80 @@ SEVERAL = (
     ("ir/jam.c", None, "at = vy_min(b, at, top);", ""),
     ("ir/along.c", None, "get(a, vy_arg(a->p, end, vy_next_arg(a->p, loop) + i->aux));", "0;"),
     ("ir/coarsen.c", None, "if (*u == (LOADED | STORED)) return false;", ""),
+)
+
+
+# Faults in how sums are made: programs that gather, their walks, what they keep, terms, exact sums, stages, counted
+# loops, the domain test.  Looked for with directed.py's programs.
+DIRECTED = (
+    # built-ins of a point
+    ("autodiff/gather_leaf.c", None, "case VY_SUBGROUP_SIZE: return false;", "case VY_SUBGROUP_SIZE: return true;"),
+    ("autodiff/gather_leaf.c", None, "if (axis < 2) return c->index[n - 1 - axis];",
+     "if (axis < 2) return c->index[axis];"),
+    ("autodiff/gather_leaf.c", None, "return vy_rem(c->b, global_id(c, axis), size_of(c, axis));",
+     "return global_id(c, axis);"),
+    ("autodiff/gather_leaf.c", None, "case VY_WID: return vy_div(", "case VY_WID: return vy_rem("),
+    ("autodiff/gather_leaf.c", None, "return vy_add(c->b, vy_div(c->b, vy_sub(c->b, n, one), size_of(c, axis)), one);",
+     "return vy_div(c->b, n, size_of(c, axis));"),
+    ("autodiff/gather_leaf.c", None, "z = vy_add(c->b, vy_mul(c->b, z, extent), c->index[k]);", "z = c->index[k];"),
+    ("autodiff/gather_leaf.c", None, "case VY_LEAF_BUILTIN: return has_builtin(g, l);",
+     "case VY_LEAF_BUILTIN: return true;"),
+    ("autodiff/affine_value.c", None, "return (int)(n->overs - 1 - l->axis);", "return (int)l->axis;"),
+    # access maps
+    ("autodiff/affine_value.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
+     "isl_pw_aff_copy(x.pa);"),
+    ("autodiff/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
+    ("autodiff/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
+    ("autodiff/nest.c", None, "if (step > 1) {", "if (step > 8) {"),
+    ("autodiff/nest.c", None, "bool then = n->place < n->a->s->partner[opener];", "bool then = true;"),
+    # the walk over the points
+    ("autodiff/lattice.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
+    schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
+     "isl_set_copy(context); schedule = isl_map_copy(schedule);"),
+    ("autodiff/lattice.c", None, "r = vy_signed_add(l->b, r, vy_signed_constant(1));", ";"),
+    ("autodiff/lattice.c", None, "case isl_ast_expr_op_pdiv_r: return vy_signed_rest(", "case isl_ast_expr_op_pdiv_r: return vy_signed_divide("),
+    ("autodiff/lattice.c", None, "vy_signed_sub(b, vy_signed_value(at, most), origin);", "vy_signed_value(at, most);"),
+    ("autodiff/lattice_number.c", None, "greatest ? vy_max(b, l, r).id : vy_min(b, l, r).id", "vy_max(b, l, r).id"),
+    ("autodiff/lattice_lanes.c", None, "*step *= count / rest;", "*step *= count;"),
+    ("autodiff/lattice_lanes.c", None, "l->lanes.lane = vy_rem(b, lane, row);", "l->lanes.lane = vy_div(b, lane, row);"),
+    ("autodiff/lattice_taps.c", None, "return g.refused ? (vy_value){0} : g.all;", "return (vy_value){0};"),
+    ("autodiff/lattice_taps.c", None, "? VY_OP_EQ : VY_OP_LE;", "? VY_OP_EQ : VY_OP_LT;"),
+    # values, and what is kept of them
+    ("autodiff/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
+    ("autodiff/gather_clone.c", None, "kind = site->single ? GUARD : WHOLE;", "kind = TAKEN;"),
+    ("autodiff/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
+    ("autodiff/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
+     "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[0].id;"),
+    ("autodiff/gather_rest.c", None, "if (b->workspace && use[i]) b->workspace = false;", ""),
+    # the programs that gather
+    ("autodiff/gather_make.c", None, "had[k] = have;", ""),
+    ("autodiff/gather_make.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
+    ("autodiff/gather_make.c", None, "if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));", ""),
+    ("autodiff/gather.c", None, "(!g->sites[j].gathered || g->sites[j].program < k + 1)",
+     "g->sites[j].gathered && g->sites[j].program < k + 1"),
+    ("autodiff/gather_tree.c", None, "vy_for(b, \"k\", vy_int(b, VY_U32, 1), vy_int(b, VY_U32, ROW))",
+     "vy_for(b, \"k\", vy_int(b, VY_U32, 1), vy_int(b, VY_U32, ROW - 1))"),
+    ("autodiff/gather_tree.c", None, "    vy_barrier(b);\n    vy_if(b, vy_lt(b, lane,", "    vy_if(b, vy_lt(b, lane,"),
+    # terms
+    ("autodiff/partial.c", None, "at = vy_add(b, vy_mul(b, at, n), own);", "at = own;"),
+    ("autodiff/partial.c", None, "vy_value step = vy_len(b, to, n), part", "vy_value step = u32(b, 2), part"),
+    ("autodiff/partial.c", None, "if (!q->once) v =", "if (false) v ="),
+    ("autodiff/partial.c", None, "if (fixed[k] != index)", "if (false)"),
+    # exact sums
+    ("autodiff/fixed.c", None, "u32(b, APART)", "u32(b, APART - 1)"),
+    ("autodiff/fixed.c", None, "part(m >> 24, p + 24, minus)", "part(m >> 24, p + 23, minus)"),
+    ("autodiff/fixed.c", None, "r->minus = vy_lt(b, vy_get(b, carry), i32(b, 0));", "r->minus = vy_bool(b, false);"),
+    ("autodiff/fixed.c", None, "vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);",
+     "vy_value wrapped = vy_bool(b, false);"),
+    # stages, and what their dispatches clear
+    ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
+    ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
+     "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
+    # counted loops
+    ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
+    ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
+    # the domain test
+    ("ir/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
 
@@ -153,6 +228,22 @@ def fails_anyway(o, folder, program, seed):
     return oracle.Bench(o.build, folder).interpreter([program], [seed])[0]
 
 
+def noticed(check, folder):
+    """Which of directed.py's programs fails first, and how; None: all pass."""
+    names = []
+    for k, text in enumerate(directed.PROGRAMS):
+        names.append(os.path.join(folder, "directed%02d.vyre" % k))
+        with open(names[-1], "w", encoding="utf-8") as f:
+            f.write(text)
+    with subprocess.Popen([check, "--seeds", "1", *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as run:
+        for k, line in enumerate(run.stdout):
+            if ": ok" not in line:
+                run.kill()
+                return "directed program %d: %s" % (k, line.partition(": ")[2].strip()[:90])
+    return "a crash" if run.returncode else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -160,18 +251,29 @@ def main():
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
+    parser.add_argument("--directed", action="store_true", help="only the faults in how sums are made: minutes")
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
     missed = 0
-    for n, plant in enumerate(PLANTS + SEVERAL):
+    wrong = None
+    if o.directed or not o.only:
+        with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
+            wrong = noticed(os.path.join(o.build, "tests", "gradcheck_file"), folder)
+    if wrong:
+        print("without a fault, too: " + wrong)
+        return 1
+    for n, plant in enumerate(PLANTS + SEVERAL + DIRECTED):
         made = several.make if plant in SEVERAL else generate.make
-        if o.only not in (0, n + 1):
+        if o.only not in (0, n + 1) or (o.directed and plant not in DIRECTED):
             continue
         what = "%2d %s: %s → %s" % (n + 1, plant[0], plant[2][:45], plant[3][:45])
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
             path, why = build(folder, plant, o)
             found = None
-            if path:
+            if path and plant in DIRECTED:
+                why = found = noticed(path, folder)
+                why = found or "NOT NOTICED"
+            elif path:
                 bench = oracle.Bench(o.build, folder)
                 bench.check = path
                 for seed in range(o.seed, o.seed + o.count, oracle.BATCH):

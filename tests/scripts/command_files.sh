@@ -80,6 +80,19 @@ expect 0 vyre-grad grad f.vyre -o link.spv
 cmp a.spv real/t.spv || wrong "the link's target was not written"
 [ "$(stat -c %a real/t.spv)" = 640 ] || wrong "the mode changed"
 
+# a link whose target is not there yet: it is written, the link stays; relative to the link's folder
+mkdir folder
+ln -s ../later.spv folder/dangling.spv
+ln -s folder/dangling.spv twice.spv
+expect 0 vyre-grad grad f.vyre -o twice.spv
+[ -L twice.spv ] && [ -L folder/dangling.spv ] || wrong "a dangling link was replaced"
+cmp a.spv later.spv || wrong "the target of a dangling link was not written"
+ln -s loop.spv loop.spv
+expect 2 vyre-grad grad f.vyre -o loop.spv
+ln -s nowhere/x.spv lost.spv
+expect 2 vyre-grad grad f.vyre -o lost.spv
+[ -L loop.spv ] && [ -L lost.spv ] || wrong "a link that cannot be written through was replaced"
+
 # --out: one output that cannot be written writes none
 expect 2 vyre-grad run f.vyre --engine eval --in x=1 --grad --out y=@y.npy --out grad_x=@none/g.npy
 [ ! -e y.npy ] || wrong "half of the --out files was written"

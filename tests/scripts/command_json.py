@@ -16,18 +16,31 @@ def check(what, ok, *more):
 
 
 def run(*args):
-    done = subprocess.run([GRAD, *args], capture_output=True, text=True)
+    done = subprocess.run([GRAD, *args], capture_output=True)
+    err = done.stderr.decode("utf-8", "backslashreplace")
     try:
-        return done.returncode, json.loads(done.stdout), done.stderr
+        return done.returncode, json.loads(done.stdout.decode("utf-8")), err
     except ValueError as why:
-        bad.append("%s: %s: %r %r" % (args, why, done.stdout[:300], done.stderr[:300]))
-        return done.returncode, {}, done.stderr
+        bad.append("%s: %s: %r %r" % (args, why, done.stdout[:300], err[:300]))
+        return done.returncode, {}, err
 
 
 with open("f.vyre", "w") as f:
     f.write("program f(x: in f32[M, N], y: out f32[M, N], n: out i64[1], M: u32, N: u32)\n"
             "    over(i: M, j: N)\n{\n    y[i, j] = x[i, j] * x[i, j];\n    n[0] = 9007199254740993;\n}\n")
     f.write("// \u00e9\n")
+
+# Names of files are any bytes; JSON is UTF-8, and so is a text that was cut in the middle of a character.
+for name in (b"\xff.vyre", b"caf\xe9.vyre", b"\xed\xa0\x80.vyre", b"\xc0\xaf.vyre", "é€😀.vyre".encode(),
+             "é".encode() * 120 + b".vyre", b"x" + "é".encode() * 100 + b".vyre"):
+    with open(name, "w") as f:
+        f.write("no program\n")
+    status, o, _ = run("info", name, "--json")
+    check("a name of bytes", status == 1 and o.get("error", {}).get("code"), name, o)
+    shown = o.get("error", {}).get("file", "")
+    check("the name shown", shown == name.decode("utf-8", "backslashreplace"), name, shown)
+    status, o, _ = run("run", "f.vyre", "--json", "--engine", "eval", "--in", b"x=@" + name)
+    check("data by a name of bytes", status == 1 and o.get("error", {}).get("text"), name, o)
 
 engines = ["eval"]
 if subprocess.run([GRAD, "devices"], capture_output=True).returncode == 0:

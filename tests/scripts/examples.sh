@@ -103,6 +103,24 @@ TXT
 "$bin/vulkan_only" steps.spv steps.json x=1,2,3 w=0.5,1,2 s=0.25 N=3 grad_w=0,0,0 >out.steps || wrong "vulkan_only steps"
 compare out.steps want.json 2e-6
 
+# a manifest and a module of two runs, as a kill between two renames may leave them
+"$VYRE_GRAD" grad steps.vyre -O1 -o other.spv || wrong "grad -O1"
+cmp -s steps.spv other.spv && wrong "-O1 gives the same module: nothing is tested"
+"$bin/vulkan_only" other.spv steps.json x=1,2,3 w=0.5,1,2 s=0.25 N=3 grad_w=0,0,0 >out.steps 2>err &&
+    wrong "a module of another run was taken"
+grep -q 'another run' err || { wrong "no word on the module of another run"; cat err; }
+
+# slices that overlap are refused as `run` refuses them
+cat >slices.vyre <<'TXT'
+program add(a: in f32[M], b: inout f32[M], M: u32) over(i: M) { b[i] += a[i]; }
+pipeline two(u: inout f32[T, N], k: u32, l: u32, T: u32, N: u32) { add(u[k], u[l]); }
+TXT
+"$VYRE_GRAD" compile slices.vyre --quiet -o slices.spv || wrong "compile slices.vyre"
+"$bin/vulkan_only" slices.spv slices.json u=1,2,3,4 T=2 N=2 k=0 l=1 >out.slices || wrong "slices apart"
+[ "$(cat out.slices)" = "u = 1 2 4 6" ] || { wrong "slices apart"; cat out.slices; }
+"$bin/vulkan_only" slices.spv slices.json u=1,2,3,4 T=2 N=2 k=1 l=1 >out.slices 2>err && wrong "slices that overlap"
+grep -q 'share elements' err || { wrong "no word on slices that overlap"; cat err; }
+
 # several kernels and steps: values read back, repeats, slices at any element
 pipelines=$SRC/tests/text/cmd
 pipeline() { # FILE NAME WANT ARGUMENTS…

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -123,6 +124,14 @@ class Runner(unittest.TestCase):
             self.assertIn("processor: ", runner.machine.describe(context.build, context.env)[0])
         finally:
             shutil.rmtree(context.temp)
+
+    def test_a_budget_names_what_it_leaves_out(self):
+        done = subprocess.run([os.path.join(ROOT, "tests", "run"), "--build", os.environ["BUILD"], "--quick",
+                               "--budget", "0.001", "-j", "1", os.path.join(ROOT, "tests", "text", "parse")],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"left out, because 0.001 s of processor time are used up .*text/parse/")
+        self.assertRegex(done.stdout, r"\n[1-9]\d* passed, 0 failed")
 
 
 def load_runner():

@@ -169,8 +169,56 @@ static void composed(void **state)
     for (size_t k = 0; k < COUNT(expressions); k++) check_operation(expressions[k]);
 }
 
+// Intermediates, slices, repeats, scalars and clears of a pipeline carry tangents as they carry values: against a
+// difference of the two ends of a small step.
+static void pipelines(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static const char text[] =
+        "program square(a: in f64[N], s: f64, b: out f64[N], N: u32) over(i: N) "
+        "{ if i != 2 { b[i] = a[i] * a[i] * s; } }\n"
+        "program add(a: in f64[N], b: inout f64[N], N: u32) over(i: N) { b[i] += sin(a[i]) * b[i]; }\n"
+        "pipeline all(x: in f64[N], u: inout f64[4, N], y: out f64[N], s: f64, N: u32) {\n"
+        "  buffer h: f64[N];\n  square(x, h, s=s);\n"
+        "  repeat t in 0..3 { add(h, u[t]); add(u[t], u[t + 1]); }\n  square(u[3], y, s=s);\n}";
+    const uint64_t shape[2] = {4, N};
+    double x[N] = {0.3, -1.2, 0.7, 2, 0.5}, u[4 * N], y[N], start[4 * N];
+    double tx[N] = {1, -0.5, 0.25, 2, 0}, tu[4 * N], ty[N], left[N], right[N];
+    vy_module *m = parse(text);
+    const vy_pipeline *p = vy_module_pipeline(m, 0);
+    const vy_eval_buffer b[] = {{"x", x, shape + 1, 1}, {"u", u, shape, 2}, {"y", y, shape + 1, 1}};
+    const vy_dual_buffer t[] = {{"x", tx}, {"u", tu}, {"y", ty}};
+    const vy_dual_scalar ts = {"s", 0.125};
+    const vy_dual dual = {.buffers = t, .buffer_count = 3, .scalars = &ts, .scalar_count = 1};
+    const vy_eval_options o = {.f64 = true};
+    vy_diag d;
+    for (int k = 0; k < 4 * N; k++) start[k] = 0.1 * k - 0.7;
+    for (int k = 0; k < 4 * N; k++) tu[k] = k % 3 ? 0.2 * k : 0;
+    for (int side = -1; side <= 1; side += 2) {
+        const double h = side * 1e-6;
+        const vy_eval_scalar s = {"s", {.f = 0.75 + h * 0.125}};
+        for (int k = 0; k < N; k++) x[k] += h * tx[k];
+        for (int k = 0; k < 4 * N; k++) u[k] = start[k] + h * tu[k];
+        if (!vy_eval_pipeline(p, b, 3, &s, 1, &o, NULL, &d)) fail_msg("%s", d.text);
+        memcpy(side < 0 ? left : right, y, sizeof y);
+        for (int k = 0; k < N; k++) x[k] -= h * tx[k];
+    }
+    memcpy(u, start, sizeof u);
+    const vy_eval_scalar s = {"s", {.f = 0.75}};
+    if (!vy_eval_dual(NULL, p, b, 3, &s, 1, &o, &dual, &d)) fail_msg("%s", d.text);
+    for (int k = 0; k < N; k++) {
+        const double difference = (right[k] - left[k]) / 2e-6;
+        if (fabs(difference - ty[k]) > 1e-7 * fmax(1, fabs(difference)))
+            fail_msg("y[%d]: difference %.12g, dual %.12g", k, difference, ty[k]);
+    }
+    assert_true(ty[2] == 0 && fabs(ty[0]) > 1e-3);
+    vy_module_free(m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(composed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(composed),
+                                       cmocka_unit_test(pipelines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

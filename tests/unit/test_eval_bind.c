@@ -196,7 +196,7 @@ static void test_large_launch(void **state)
     vy_dim n = vy_dim_value(b, vy_param_scalar(b, "N", VY_U32));
     vy_buffer y = param(b, "y", VY_OUT, VY_U32, 1);
     for (int k = 0; k < 3; k++) vy_over(b, (const char *[]){"i", "j", "k"}[k], n);
-    store1(b, y, u32(b, 0), u32(b, 1));
+    atomic1(b, "add", y, u32(b, 0), u32(b, 1));
     finish(&t);
     uint32_t data;
     const uint64_t one = 1;

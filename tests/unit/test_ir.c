@@ -386,7 +386,9 @@ static void test_read_out_in_loop(void **state)
     vy_if(b, vy_lt(b, u32(b, 0), k));
     atomic1(b, "add", y, i, f32(b, 1));
     vy_end(b);
+    vy_if(b, vy_eq(b, i, u32(b, 0)));
     store1(b, y, k, load1(b, y, vy_sub(b, k, u32(b, 1))));
+    vy_end(b);
     vy_end(b);
     assert_non_null(vy_program_end(b));
     vy_module_free(m);

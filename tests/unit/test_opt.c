@@ -64,7 +64,8 @@ static void build_dce(frame *f)
 static void build_forward(frame *f)
 {
     store1(f->b, f->y, f->i, half(f, load1(f->b, f->x, f->i)));
-    store1(f->b, f->y, f->zero, vy_call(f->b, "exp", 1, &(vy_value){load1(f->b, f->y, f->i).id}));
+    store1(f->b, f->y, vy_mul(f->b, f->i, f->i),
+           vy_call(f->b, "exp", 1, &(vy_value){load1(f->b, f->y, f->i).id}));
 }
 
 static void build_unroll(frame *f)
@@ -713,7 +714,7 @@ static void test_guards(void **state)
                                             : vy_dim_binary(f.b, '+', vy_dim_const(f.b, 1), dn);
         vy_buffer z = vy_param_buffer(f.b, "z", VY_INOUT, VY_F32, 1, &in);
         vy_value k = vy_for(f.b, "k", f.zero, f.m);
-        store1(f.b, z, claims[n].index(&f, k), f32(f.b, 1));
+        atomic1(f.b, "add", z, claims[n].index(&f, k), f32(f.b, 1));
         while (f.opened--) vy_end(f.b);
         vy_end(f.b);
         test_program t = {.m = vy_builder_module(f.b), .b = f.b};
@@ -725,7 +726,7 @@ static void test_guards(void **state)
         assert_true(vy_prove_ranges(t.p, &s, &arena, proved));
         uint32_t store = 0;
         for (uint32_t id = 1; id < t.p->insts.count; id++)
-            if (t.p->insts.data[id].op == VY_OP_STORE) store = id;
+            if (t.p->insts.data[id].op == VY_OP_ATOMIC_ADD) store = id;
         if (proved[store] != claims[n].proved)
             fail_msg("%s is %sproved", claims[n].name, proved[store] ? "" : "not ");
         vy_structure_free(&s);

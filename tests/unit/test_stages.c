@@ -135,18 +135,37 @@ static void test_unknown_scalar(void **state)
     vy_module *m = parse(whole);
     assert_false(replace(
         m, "program f_other(out: out f32[N], @workspace w: inout f32[K], N: u32, K: u32) over(i: N)"
-           " { w[0] = 1; out[i] = w[0]; }\n"));
+           " { if i == 0 { w[0] = 1; } out[i] = w[0]; }\n"));
     assert_string_equal(vy_module_diag(m)->code, "E0322");
     vy_module_free(m);
+}
+
+// A dispatch clears what it takes as `out`: no stage may do so to what an earlier one wrote.
+static void test_clears(void **state)
+{
+    (void)state;
+    static const char *const lost[] = {
+        "program f_first(x: in f32[N], out: out f32[N], N: u32) over(i: N) { out[i] = x[i]; }\n"
+        "program f_second(y: in f32[?], out: out f32[N], N: u32) over(i: N) { out[i] = y[i]; }\n",
+        "program f_first(x: in f32[N], out: out f32[N], N: u32) over(i: N) { out[i] = x[i]; }\n"
+        "program f_second(out: out f32[N], @workspace w: inout f32[N], N: u32) over(i: N) { w[i] = 1; }\n"};
+    for (uint32_t k = 0; k < COUNT(lost); k++) {
+        vy_module *m = parse(whole);
+        assert_false(replace(m, lost[k]));
+        const vy_diag *d = vy_module_diag(m);
+        assert_non_null(d);
+        assert_string_equal(d->code, "E0301");
+        assert_non_null(strstr(d->text, "stage `f_second` clears `out`, which `f_first` writes"));
+        vy_module_free(m);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_in_pipelines),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_unknown_scalar),
+        cmocka_unit_test(test_alone),  cmocka_unit_test(test_in_pipelines),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_unknown_scalar),
+        cmocka_unit_test(test_clears),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,10 @@
 
 #include "vkrt_kernels.h"
 
+// vkrt/plan_internal.h: cannot be included beside vulkan.h.
+void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t from, uint64_t want,
+                   uint32_t base[3], uint32_t count[3]);
+
 static vkrt_instance *instance; // shared by the tests; with validation
 static vkrt_device *device;     // without a disk cache
 static vkrt_error error;
@@ -86,7 +90,8 @@ static void run_affine(vkrt_device *d, const vy_kernel *kernel, uint32_t n)
     ok(vkrt_plan_set_buffer(plan, "x", 1, (uint64_t[]){n}, x, &error));
     for (int again = 0; again < 2; again++) {
         ok(vkrt_plan_run(plan, &error));
-        assert_int_equal(vkrt_plan_stats(plan).recorded, again == 0);
+        const vkrt_stats s = vkrt_plan_stats(plan);
+        assert_int_equal(s.recorded, again ? 0 : s.submissions ? s.submissions : 1);
     }
     ok(vkrt_plan_read(plan, "y", y, n * sizeof *y, &error));
     for (uint32_t i = 0; i < n; i++)
@@ -129,6 +134,72 @@ static void test_split_1d(void **state)
     fails(vkrt_plan_run(plan, &error), VKRT_LIMIT, "16 workgroups", "3");
     vkrt_plan_destroy(plan);
     vkrt_device_destroy(d);
+}
+
+// Parts of a few groups, each a submission of its own; run again, with what was measured.
+static void test_parts(void **state)
+{
+    needs_device(state);
+    const uint64_t groups[] = {1, 2, 5, 1000};
+    for (size_t i = 0; i < COUNT(groups); i++) {
+        vkrt_device *d =
+            open_device((vkrt_device_desc){.part_groups = groups[i], .part_ns = UINT64_MAX});
+        run_affine(d, &affine_kernel, 64 * 7 + 5);
+        run_affine(d, &block_kernel, 64 * 7 + 5);
+        vkrt_device_destroy(d);
+    }
+    // A target of 1 ns: whatever has been measured goes group by group.
+    vkrt_device *d = open_device((vkrt_device_desc){.part_ns = 1});
+    vkrt_plan *plan = plan_for(d, &affine_kernel);
+    ok(vkrt_plan_set_float(plan, "a", 3.0, &error));
+    float x[64 * 20], y[64 * 20];
+    for (uint32_t i = 0; i < COUNT(x); i++) x[i] = (float)i;
+    ok(vkrt_plan_set_buffer(plan, "x", 1, (uint64_t[]){COUNT(x)}, x, &error));
+    const uint32_t submissions[] = {1, 20, 20};
+    for (uint32_t run = 0; run < 3; run++) {
+        ok(vkrt_plan_run(plan, &error));
+        assert_int_equal(vkrt_plan_stats(plan).submissions, submissions[run]);
+        assert_int_equal(vkrt_plan_stats(plan).dispatches, 1);
+        ok(vkrt_plan_read(plan, "y", y, sizeof y, &error));
+        for (uint32_t i = 0; i < COUNT(x); i++) assert_true(y[i] == 3.0f * x[i] + 1.0f);
+    }
+    vkrt_plan_destroy(plan);
+    vkrt_device_destroy(d);
+}
+
+// Every box of every way to cut a dispatch: together they are all workgroups, each once, in what the
+// device takes.
+static void test_part_boxes(void **state)
+{
+    (void)state;
+    const uint32_t shapes[][3] = {{1, 1, 1}, {7, 1, 1}, {5, 4, 3}, {1, 6, 5}, {3, 1, 8}},
+                   limits[][3] = {{9, 9, 9}, {2, 9, 9}, {2, 3, 2}, {9, 1, 1}};
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (size_t l = 0; l < COUNT(limits); l++)
+            for (uint64_t want = 1; want < 70; want += want < 12 ? 1 : 13) {
+                const uint32_t *g = shapes[s], *limit = limits[l];
+                unsigned char seen[5 * 4 * 8] = {0};
+                const uint64_t total = (uint64_t)g[0] * g[1] * g[2];
+                for (uint64_t at = 0; at < total;) {
+                    uint32_t base[3], count[3];
+                    const uint64_t left = total - at, most = want < left ? want : left;
+                    vkrt_part_box(g, limit, at, most, base, count);
+                    const uint64_t n = (uint64_t)count[0] * count[1] * count[2];
+                    assert_true(n > 0 && n <= most);
+                    for (int i = 0; i < 3; i++)
+                        assert_true(count[i] <= limit[i] && base[i] + count[i] <= g[i]);
+                    for (uint32_t z = base[2]; z < base[2] + count[2]; z++)
+                        for (uint32_t y = base[1]; y < base[1] + count[1]; y++)
+                            for (uint32_t x = base[0]; x < base[0] + count[0]; x++)
+                                assert_int_equal(seen[(z * g[1] + y) * g[0] + x]++, 0);
+                    at += n;
+                }
+                for (uint64_t i = 0; i < total; i++) assert_int_equal(seen[i], 1);
+            }
+    const uint32_t huge[] = {1u << 31, 1u << 20, 1u << 12}, most[] = {65535, 65535, 65535};
+    uint32_t base[3], count[3];
+    vkrt_part_box(huge, most, (1ull << 62) - 1 + (1ull << 62), 1, base, count);
+    assert_true(base[0] < huge[0] && base[1] < huge[1] && base[2] < huge[2]);
 }
 
 static void run_matmul(vkrt_device *d, uint32_t m, uint32_t n, uint32_t k)
@@ -1033,6 +1104,8 @@ int main(void)
         TEST(test_one_dimension),
         TEST(test_empty_buffers),
         TEST(test_split_1d),
+        TEST(test_parts),
+        TEST(test_part_boxes),
         TEST(test_two_dimensions),
         TEST(test_folded_dimensions),
         TEST(test_given_groups),
