@@ -81,33 +81,50 @@ static double element(const array *a, uint64_t i)
     return vy_scalar_read(a->type, (const char *)a->data + i * vy_type_size(a->type)).f;
 }
 
-// Root mean square of the finite elements.
-static double scale_of(const array *a)
+static int by_size(const void *a, const void *b)
 {
-    double sum = 0;
-    for (uint64_t i = 0; i < a->count; i++) {
-        const double v = element(a, i);
-        if (isfinite(v)) sum += v * v;
-    }
-    return a->count ? sqrt(sum / (double)a->count) : 0;
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-static double relative(double ours, double theirs, double scale)
+// The size of a row: the median of its elements that are neither zero nor infinite.  One large element must not
+// hide the others, as it would with a mean or a maximum.
+static double size_of(const array *a, uint64_t first, uint64_t count, double *room)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const double v = fabs(element(a, first + i));
+        if (v > 0 && isfinite(v)) room[n++] = v;
+    }
+    qsort(room, n, sizeof *room, by_size);
+    return n ? room[n / 2] : 0;
+}
+
+static double relative(double ours, double theirs, double size)
 {
     if (ours == theirs || (isnan(ours) && isnan(theirs))) return 0;
-    const double error = fabs(ours - theirs) / (fabs(ours) + scale);
+    const double error = fabs(ours - theirs) / fmax(size, fmax(fabs(ours), fabs(theirs)));
     return isnan(error) ? INFINITY : error;
 }
 
-static void compare(const array *ours, const array *theirs, const char *name, difference *worst)
+// Element by element, by the larger of the two or the size of the row (along the last axis) that they are in.
+static bool compare(const array *ours, const array *theirs, const char *name, difference *worst,
+                    vy_diag *d)
 {
-    const double scale = scale_of(ours);
-    for (uint64_t i = 0; i < ours->count; i++) {
-        const double x = element(ours, i), y = element(theirs, i), r = relative(x, y, scale);
-        if (worst->buffer[0] && r <= worst->relative) continue;
-        *worst = (difference){.index = i, .ours = x, .theirs = y, .relative = r};
-        snprintf(worst->buffer, sizeof worst->buffer, "%s", name);
+    const uint64_t last = ours->rank > 1 ? ours->shape[ours->rank - 1] : ours->count;
+    double *room = last ? malloc(last * sizeof *room) : NULL;
+    if (last && !room) return fail_memory(d);
+    for (uint64_t first = 0; last && first < ours->count; first += last) {
+        const double size = size_of(ours, first, last, room);
+        for (uint64_t i = first; i < first + last; i++) {
+            const double x = element(ours, i), y = element(theirs, i), r = relative(x, y, size);
+            if (worst->buffer[0] && r <= worst->relative) continue;
+            *worst = (difference){.index = i, .ours = x, .theirs = y, .relative = r};
+            snprintf(worst->buffer, sizeof worst->buffer, "%s", name);
+        }
     }
+    free(room);
+    return true;
 }
 
 bool against_compare(benchmark *b, vy_diag *d)
@@ -125,7 +142,7 @@ bool against_compare(benchmark *b, vy_diag *d)
         if (!read_buffer(&ours->runner, o->info.name, &o->value, d) ||
             !read_buffer(&theirs->runner, t->info.name, &t->value, d))
             return false;
-        compare(&o->value, &t->value, t->info.name, &b->worst);
+        if (!compare(&o->value, &t->value, t->info.name, &b->worst, d)) return false;
     }
     return b->worst.relative <= b->tolerance ||
            fail(d, TOOL_DISAGREE,

@@ -73,7 +73,7 @@ static bool against_json(const benchmark *b, const command *c, cJSON *top)
            json_number(o, "stated_gb_per_s", useful_of(b, LANE_AGAINST).rate, 6) &&
            json_number(o, "ratio", ratio(ours, hand), 4) &&
            json_number(o, "difference", b->worst.relative, 4) &&
-           json_string(o, "difference_buffer", b->worst.buffer) &&
+           json_string(o, "difference_buffer", b->worst.buffer[0] ? b->worst.buffer : NULL) &&
            json_integer(o, "difference_index", b->worst.index) &&
            json_number(o, "tolerance", b->tolerance, 4) &&
            fractions_json(b, LANE_GRADIENT, "ours_of_peak", o) &&
@@ -143,9 +143,12 @@ static void against_text(const benchmark *b, text *out)
 {
     const lane *ours = &b->lanes[LANE_GRADIENT], *hand = &b->lanes[LANE_AGAINST];
     if (!hand->ms) return;
-    text_printf(out, "against   %.3g (ours / by hand); largest difference %.2g, of %s[%llu]\n",
-                ratio(ours, hand), b->worst.relative, b->worst.buffer,
-                (unsigned long long)b->worst.index);
+    text_printf(out, "against   %.3g (ours / by hand); ", ratio(ours, hand));
+    if (b->worst.buffer[0])
+        text_printf(out, "largest difference %.2g, of %s[%llu]\n", b->worst.relative,
+                    b->worst.buffer, (unsigned long long)b->worst.index);
+    else
+        text_puts(out, "nothing compared: the gradients have no elements\n");
     fractions_text(b, LANE_GRADIENT, "ours", out);
     fractions_text(b, LANE_AGAINST, "by hand", out);
 }

@@ -7,8 +7,13 @@
 
 #include "autodiff/grad.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Instructions × invocations of the program on data that `check` chose, and of any other run on it.
+enum { CHOSEN_STEPS = 1 << 27 };
+#define MOST_STEPS ((uint64_t)CHOSEN_STEPS * 64)
 
 // ------------------------------------------------------------------------------------- derivatives
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
@@ -58,16 +63,94 @@ static bool optimize_all(checking *k, command *c, vy_diag *d)
 }
 
 // --------------------------------------------------------------------------------------------- data
+static vy_eval_buffer *eval_buffers(const binding *b, vy_diag *d)
+{
+    vy_eval_buffer *list = calloc(b->buffer_count + 1, sizeof *list);
+    if (!list) fail_memory(d);
+    for (uint32_t i = 0; list && i < b->buffer_count; i++) {
+        const bound_buffer *from = &b->buffers[i];
+        list[i] = (vy_eval_buffer){from->info.name, from->value.data, from->value.shape,
+                                   from->value.rank};
+    }
+    return list;
+}
+
+static bool bind_start(checking *k, const command *c, bool apart, vy_diag *d)
+{
+    binding *b = &k->start;
+    vys_binding_free(b);
+    while (k->in.count > k->chosen_data) spec_free(&k->in.data[--k->in.count]);
+    k->apart = apart;
+    return binding_create(b, k->source, false, d) && binding_set(b, &c->o.set, d) &&
+           binding_groups(b, c->o.groups, d) && default_data(&k->in, b, apart, d) &&
+           binding_specs(b, &k->in, NULL, d) && default_scalars(b, d) && vys_binding_fill(b, d);
+}
+
+static bool chosen(const checking *k, bool integers)
+{
+    for (uint32_t i = k->chosen_data; i < k->in.count; i++)
+        if (!integers || k->in.data[i].kind == SPEC_CYCLE || k->in.data[i].kind == SPEC_IOTA)
+            return true;
+    return false;
+}
+
+// Runs the program once on what was chosen, for a bounded number of steps.
+static bool try_data(const checking *k, const command *c, bool *fine, vy_diag *d)
+{
+    const binding *b = &k->start;
+    const vy_check_subject s = {k->source.program, k->source.pipeline};
+    vy_eval_options o = {.subgroup_size = (uint32_t)c->o.subgroup_size,
+                         .report_races = true,
+                         .report_uninitialised = true,
+                         .max_steps = CHOSEN_STEPS};
+    vy_eval_report report = {0};
+    vy_eval_buffer *buffers = eval_buffers(b, d);
+    vy_eval_scalar *scalars = calloc(b->scalar_count + 1, sizeof *scalars);
+    bool ok = buffers && (scalars || fail_memory(d));
+    for (uint32_t i = 0; ok && i < b->scalar_count; i++)
+        scalars[i] = (vy_eval_scalar){b->scalars[i].info.name, b->scalars[i].value};
+    vys_binding_has_groups(b, o.groups);
+    if (ok)
+        ok = s.pipeline ? vy_eval_pipeline(s.pipeline, buffers, b->buffer_count, scalars,
+                                           b->scalar_count, &o, &report, d)
+                        : vy_eval(s.program, buffers, b->buffer_count, scalars, b->scalar_count, &o,
+                                  &report, d);
+    *fine = ok && !report.races && !report.uninitialised;
+    free(buffers);
+    free(scalars);
+    return ok;
+}
+
+// Integers that repeat may be used as places to store to, or as counts: 0, 1, 2, … then is another choice.  What
+// neither suits is the user's to give.
+static bool choose_data(checking *k, const command *c, vy_diag *d)
+{
+    bool fine = false;
+    k->chosen_data = k->in.count;
+    for (int apart = 0; apart < 2 && !fine; apart++) {
+        vy_diag why = {0};
+        if (!bind_start(k, c, apart != 0, d)) return false;
+        if (!chosen(k, false)) return true;
+        const bool ran = try_data(k, c, &fine, &why);
+        const bool endless = !ran && why.code && !strcmp(why.code, "E0708");
+        if (apart == 0 && !fine && chosen(k, true)) continue;
+        if (endless) {
+            *d = why;
+            snprintf(d->fix, sizeof d->fix,
+                     "`check` chose the data (`--in NAME=SPEC` gives other ones): give data on "
+                     "which the program ends sooner");
+            return false;
+        }
+        if (!fine) return bind_start(k, c, false, d); // as it is told then
+        return bind_start(k, c, apart != 0, d);
+    }
+    return bind_start(k, c, k->apart, d);
+}
+
 static bool bind_data(checking *k, command *c, vy_diag *d)
 {
     binding *b = &k->start;
-    if (!binding_create(b, k->source, false, d) || !binding_set(b, &c->o.set, d) ||
-        !binding_groups(b, c->o.groups, d))
-        return false;
-    k->chosen_data = k->in.count;
-    if (!default_data(&k->in, b, d) || !binding_specs(b, &k->in, NULL, d) ||
-        !default_scalars(b, d) || !vys_binding_fill(b, d))
-        return false;
+    if (!choose_data(k, c, d)) return false;
     if (k->first.module && (!binding_create(&k->primal, k->first.what, false, d) ||
                             !binding_derive(&k->primal, b, &k->ct, d)))
         return false;
@@ -93,18 +176,6 @@ static bool check_ct(const checking *k, vy_diag *d)
     return true;
 }
 
-static vy_eval_buffer *eval_buffers(const binding *b, vy_diag *d)
-{
-    vy_eval_buffer *list = calloc(b->buffer_count + 1, sizeof *list);
-    if (!list) fail_memory(d);
-    for (uint32_t i = 0; list && i < b->buffer_count; i++) {
-        const bound_buffer *from = &b->buffers[i];
-        list[i] = (vy_eval_buffer){from->info.name, from->value.data, from->value.shape,
-                                   from->value.rank};
-    }
-    return list;
-}
-
 // ---------------------------------------------------------------------------------------- execution
 static vy_check_subject subject(vys_entry r) { return (vy_check_subject){r.program, r.pipeline}; }
 
@@ -112,8 +183,9 @@ static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *
 {
     const vy_program *p = checked_program(k).program;
     bool ok = true;
-    for (uint32_t i = 0; ok && !k->first.module && i < c->o.of.count; i++)
-        ok = names_add(of, c->o.of.data[i]);
+    const names *asked = c->o.of.count ? &c->o.of : &k->of;
+    for (uint32_t i = 0; ok && !k->first.module && i < asked->count; i++)
+        ok = names_add(of, asked->data[i]);
     for (uint32_t i = 1; ok && k->first.module && i <= vy_program_buffer_count(p); i++) {
         const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
         if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
@@ -145,7 +217,8 @@ static bool run_check(checking *k, command *c, vy_diag *d)
                           .cotangents = cotangents,
                           .cotangent_count = k->cotangents.buffer_count,
                           .subgroup_size = (uint32_t)c->o.subgroup_size,
-                          .samples = c->o.samples};
+                          .samples = c->o.samples,
+                          .max_steps = chosen(k, false) ? MOST_STEPS : 0};
     vys_binding_has_groups(data, q.groups);
     progress_begin(c, "checking");
     if (ok) k->result = vy_grad_check(&q, d);
@@ -155,6 +228,17 @@ static bool run_check(checking *k, command *c, vy_diag *d)
     free(cotangents);
     free(scalars);
     return k->result != NULL;
+}
+
+// As vy_grad chooses them: optimising may fold away the store that makes an `inout` buffer an output.
+static bool default_outputs(checking *k, vy_diag *d)
+{
+    const vy_program *p = k->source.program;
+    bool ok = true;
+    for (uint32_t i = 1; ok && i <= vy_program_buffer_count(p); i++)
+        if (vy_grad_default_of(p, (vy_buffer){i}))
+            ok = names_add(&k->of, vy_program_buffer(p, (vy_buffer){i}).name);
+    return ok || fail_memory(d);
 }
 
 static bool refuse(const command *c, vy_diag *d)
@@ -173,7 +257,7 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     if (!refuse(c, d) || !load_module(c, d)) return false;
     check_lanes(c);
     if (!select_entry(c, c->module, &k->source, d) || !specs_parse(&k->in, "--in", &c->o.in, d) ||
-        !specs_parse(&k->ct, "--ct", &c->o.ct, d) ||
+        !specs_parse(&k->ct, "--ct", &c->o.ct, d) || !default_outputs(k, d) ||
         !specs_parse(&k->device_ct, "--ct", &c->o.ct, d) || !derive_all(k, c, d) ||
         !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) || !run_check(k, c, d) ||
         (!k->result->program.code && !check_device(k, c, d)))
@@ -197,6 +281,7 @@ bool verb_check(command *c, vy_diag *d)
     vys_binding_free(&k.primal);
     vys_binding_free(&k.cotangents);
     specs_free(&k.in);
+    names_free(&k.of);
     specs_free(&k.ct);
     specs_free(&k.device_ct);
     derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded};

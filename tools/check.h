@@ -15,13 +15,15 @@ typedef struct derivative {
 
 typedef struct checking {
     specs in, ct;
-    specs device_ct;      // ct, and for outputs that it does not name random ones
+    specs device_ct; // ct, and for outputs that it does not name random ones
+    bool apart;      // chosen integers are 0, 1, 2, … since with repeated ones the program races
     uint32_t chosen_data; // specs of `in` from here on are ours (defaults.c)
     vys_entry source;     // of the file
     derivative first;     // --order 2: the gradient, which is the primal here
     derivative gradient, valued, seeded;
-    binding start;      // data of `source`
-    binding primal;     // --order 2: of `first`, else empty: `start` is it
+    names of;       // what is differentiated by default: of `source` as it stands, not optimised
+    binding start;  // data of `source`
+    binding primal; // --order 2: of `first`, else empty: `start` is it
     binding cotangents; // data of the gradient: of it the cotangents are used
     vy_check_result *result;
     const char *device; // name of it, or NULL
@@ -59,8 +61,8 @@ bool check_json(const checking *k, command *c, vy_diag *d);
 // defaults.c: cotangents for the device, from the options of the gradient with all of them as buffers
 bool check_varied_ct(checking *k, vy_diag *d);
 // defaults.c: data for whatever has none (docs/language.md): sizes 5, 4, 3, …; floats normal, integers
-// cycle:3.  Appends to `in` before it is bound.
-bool default_data(specs *in, const binding *b, vy_diag *d);
+// cycle:3, or `apart`: iota.  Appends to `in` before it is bound.
+bool default_data(specs *in, const binding *b, bool apart, vy_diag *d);
 bool default_scalars(binding *b, vy_diag *d);
 void spec_text(const spec *s, text *out); // "normal:0:1:1"
 

@@ -133,7 +133,8 @@ static void print_others(const checking *k, vy_check_test test, const char *what
 static void print_failure(const vy_check_row *row, text *out)
 {
     cell got = "", expected = "", error = "";
-    text_printf(out, "FAILED %s %s: ", vy_check_test_name(row->test), row->buffer);
+    text_printf(out, "FAILED %s%s%s: ", vy_check_test_name(row->test), *row->buffer ? " " : "",
+                row->buffer);
     if (!row->failed || !row->has_worst) {
         text_printf(out, "%s\n", row->note);
         return;
@@ -199,7 +200,12 @@ static void table(const checking *k, const command *c, text *out)
     text_printf(out, "check %s: %s\n", vys_entry_name(checked_program(k)),
                 k->device ? k->device : "reference interpreter alone");
     print_choices(k, out);
-    if (r->program.code) return;
+    if (r->program.code) {
+        if (k->chosen_data < k->in.count)
+            text_puts(out,
+                      "on chosen data: give your own with --in NAME=SPEC if they are at fault\n");
+        return;
+    }
     print_gradients(k, out);
     for (uint32_t i = 0; i < r->count; i++) print_kinks(&r->rows[i], c->o.verbose, out);
     for (uint32_t i = 0; i < r->count; i++) print_unsure(&r->rows[i], out);

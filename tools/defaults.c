@@ -14,13 +14,14 @@
 
 enum { SEED_STRIDE = 1000000, CYCLE = 3, COUNT_VALUE = 2 };
 
-static bool add(specs *in, const vy_buffer_info *b, uint64_t *seed, vy_diag *d)
+static bool add(specs *in, const vy_buffer_info *b, bool apart, uint64_t *seed, vy_diag *d)
 {
     spec s = {.kind = SPEC_NORMAL, .b = 1, .seed = *seed};
     if (!vy_type_is_float(b->type))
         s = (spec){.kind = SPEC_CYCLE, .a = b->type == VY_BOOL ? 2 : CYCLE};
     else
         *seed += SEED_STRIDE;
+    if (apart && s.kind == SPEC_CYCLE && b->type != VY_BOOL) s.kind = SPEC_IOTA;
     s.name = strdup(b->name);
     s.text = strdup("");
     spec *more = realloc(in->data, (in->count + 1) * sizeof *more);
@@ -69,13 +70,13 @@ bool check_varied_ct(checking *k, vy_diag *d)
     return true;
 }
 
-bool default_data(specs *in, const binding *b, vy_diag *d)
+bool default_data(specs *in, const binding *b, bool apart, vy_diag *d)
 {
     uint64_t seed = 1;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         const vy_buffer_info *info = &b->buffers[i].info;
         if (info->cls == VY_OUT || specs_find(in, info->name)) continue;
-        if (!add(in, info, &seed, d)) return false;
+        if (!add(in, info, apart, &seed, d)) return false;
     }
     return true;
 }
@@ -116,7 +117,9 @@ void spec_text(const spec *s, text *out)
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     number_text(VY_F64, (vy_scalar){.f = s->a}, a);
     number_text(VY_F64, (vy_scalar){.f = s->b}, b);
-    if (s->kind == SPEC_CYCLE)
+    if (s->kind == SPEC_IOTA)
+        text_puts(out, "iota");
+    else if (s->kind == SPEC_CYCLE)
         text_printf(out, "cycle:%s", a);
     else
         text_printf(out, "%s:%s:%s:%llu", s->kind == SPEC_NORMAL ? "normal" : "uniform", a, b,

@@ -46,7 +46,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: what the tape limit asks for"},
     {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "run, check, bench: most that tapes and copies may take; default 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
-    {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "allow reassociation"},
+    {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "reassociation, the device's own functions"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
     {'D', OPT_LIST,   AT(define),        FILES, NULL,              "NAME=VALUE", "sets a constant of the module"},
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},

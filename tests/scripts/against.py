@@ -146,9 +146,9 @@ def compiled(shaders):
                         name + ".comp"], check=True, stdout=subprocess.DEVNULL)
 
 
-def bench(plan, n, *options):
+def bench(plan, n, *options, data="normal:0:1:1"):
     write("x.plan", plan)
-    return subprocess.run([VYRE, "bench", "x.vyre", "--in", "x[%d]=normal:0:1:1" % n, "--ct", "y=normal:0:1:2",
+    return subprocess.run([VYRE, "bench", "x.vyre", "--in", "x[%d]=%s" % (n, data), "--ct", "y=normal:0:1:2",
                            "--against", "x.plan", "--runs", "3", *options], capture_output=True, text=True, errors="replace")
 
 
@@ -188,6 +188,20 @@ def peaks():
     return ["peak: %s: %s %s" % (", ".join(wrong), alone, found)] if wrong else []
 
 
+def sizes():
+    """One large element does not hide that all others are wrong; without elements nothing is called equal."""
+    wrong = []
+    compiled({"hand": SHADER.replace("2.0 *", "(i == 0 ? 2.0 : 2.002) *")})
+    done = bench(PLAN, 8, data="1e6,1,1,1,1,1,1,1")
+    if done.returncode != 1 or "E0813" not in done.stderr or "grad_x[0]" in done.stderr:
+        wrong.append("seven of eight: status %d\n%s" % (done.returncode, done.stderr))
+    compiled({"hand": SHADER})
+    done = bench(PLAN, 0)
+    if done.returncode or "nothing compared" not in done.stdout:
+        wrong.append("empty: status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+    return wrong
+
+
 def main():
     if subprocess.run([VYRE, "devices"], capture_output=True).returncode:
         print("no Vulkan device")
@@ -209,7 +223,7 @@ def main():
         against = json.loads(done.stdout)["against"]
         if name == "amounts" and (against["bytes"], against["flops"]) != (72, 12):
             wrong.append("amounts: %s" % against)
-    wrong += damaged() + peaks()
+    wrong += sizes() + damaged() + peaks()
     print("\n".join(wrong))
     print("%d refused, %d accepted" % (len(REFUSED), len(ACCEPTED)))
     return 1 if wrong else 0

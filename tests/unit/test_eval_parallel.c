@@ -85,7 +85,8 @@ static void test_padding(void **state)
     vy_value i = vy_over(b, "i", n), me = lid(b, 0);
     store1(b, s, me, i32(b, 1));
     vy_barrier(b);
-    vy_value other = load1(b, s, vy_sub(b, u32(b, 7), me));
+    // what lanes inside have filled; text/diag/e0715_partial reads what padding lanes would have
+    vy_value other = load1(b, s, vy_sub(b, u32(b, 4), me));
     store1(b, y, i, vy_add(b, other, i32(b, 10)));
     store1(b, y, vy_add(b, me, u32(b, 5)), vy_subgroup(b, "add", i32(b, 1)));
     store1(b, y, vy_add(b, me, u32(b, 10)), vy_subgroup(b, "min", i32(b, 3)));
@@ -97,17 +98,15 @@ static void test_padding(void **state)
     int32_t y_data[40];
     vy_eval_report r;
     run_with(&t, ARGS({"y", y_data, 40}), &all_reports, &r);
-    // s[7], s[6], s[5] belong to padding lanes.
-    assert_memory_equal(y_data, ((int32_t[]){10, 10, 10, 11, 11}), 20);
+    assert_memory_equal(y_data, ((int32_t[]){11, 11, 11, 11, 11}), 20);
     for (int k = 0; k < 5; k++) {
         assert_int_equal(y_data[5 + k], 5);
         assert_int_equal(y_data[10 + k], 3);
         assert_int_equal(y_data[15 + k], 1);
         assert_int_equal(y_data[20 + k], 0);
     }
-    assert_int_equal(r.uninitialised, 3);
+    assert_int_equal(r.uninitialised, 0);
     assert_int_equal(r.races, 0);
-    assert_string_equal(r.first.code, "E0711");
     drop(&t);
 }
 
