@@ -257,8 +257,7 @@ vy_program *vy_total_end(vy_builder *b)
     vy_program *p = vy_rebuild_end(b);
     for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
         vy_leaf *l = &p->leaves.data[k];
-        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count)
-            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
+        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
     }
     if (p && vy_drop_stage(p)) return p;
     vy_program_free(p);

@@ -126,8 +126,7 @@ static void make_domain(making *w, const gather_site *site)
     }
     for (uint32_t k = 0; k < p->leaves.count; k++) {
         vy_leaf *l = &p->leaves.data[k];
-        if (l->kind == VY_LEAF_OVER && l->index >= w->n)
-            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32};
+        if (l->kind == VY_LEAF_OVER && l->index >= w->n) vy_leaf_drop(l);
     }
     if (w->tree)
         add_lanes(w);

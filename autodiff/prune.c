@@ -66,7 +66,7 @@ static void renumber(vy_program *p, bool all, uint32_t *map)
         if (map[l->index])
             l->index = map[l->index];
         else
-            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type}; // nobody uses it
+            vy_leaf_drop(l);
     }
     for (uint32_t i = 1; i < p->dims.count; i++) {
         vy_dim_node *d = &p->dims.data[i];
@@ -139,7 +139,7 @@ static void drop_scalar(vy_program *p, uint32_t s)
         vy_leaf *l = &p->leaves.data[k];
         if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
         if (l->index == s)
-            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = l->type};
+            vy_leaf_drop(l);
         else
             l->index--;
     }

@@ -49,7 +49,7 @@ static void renumber(vy_program *p, const uint32_t *to, vy_buf *old)
         if (to[l->index])
             l->index = to[l->index];
         else
-            *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32}; // nobody uses it
+            vy_leaf_drop(l);
     }
     for (uint32_t i = 1; i < p->dims.count; i++)
         if (p->dims.data[i].op == VY_DIM_UNKNOWN) p->dims.data[i].value = to[p->dims.data[i].value];

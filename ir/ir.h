@@ -318,6 +318,7 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
 // Sets flags on the instruction emitted last (INRANGE, OWNED).
 void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags);
 uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value);
+void vy_leaf_drop(vy_leaf *l); // of a parameter that is taken out: nobody uses it any more
 uint32_t vy_leaf_other(vy_builder *b, vy_leaf_kind kind, vy_type type, uint32_t index,
                        uint32_t axis);
 

@@ -302,12 +302,16 @@ static void rewrite(jam *j)
     flush(j);
 }
 
-// A variable with one value has no more uses: its leaf becomes a second one of another variable.
+// A variable with one value has no more uses.
 static void drop_axis(vy_program *p, uint32_t axis)
 {
     for (uint32_t k = 0; k < p->leaves.count; k++) {
         vy_leaf *l = &p->leaves.data[k];
-        if (l->kind == VY_LEAF_OVER && l->index >= axis && l->index) l->index--;
+        if (l->kind != VY_LEAF_OVER || l->index < axis) continue;
+        if (l->index == axis)
+            vy_leaf_drop(l);
+        else
+            l->index--;
     }
     for (uint32_t k = axis; k + 1 < p->overs.count; k++) p->overs.data[k] = p->overs.data[k + 1];
     p->overs.count--;
