@@ -21,7 +21,8 @@ static uint32_t *find_slot(vy_describe *d, const vy_expr *e)
 
 static bool grow_table(vy_describe *d)
 {
-    const uint32_t size = d->table_size ? d->table_size * 2 : 64;
+    uint32_t size = d->table_size ? d->table_size * 2 : 64;
+    while (size <= d->exprs.count * 2) size *= 2; // of a copy that has no table yet
     uint32_t *table = vy_realloc(NULL, size * sizeof *table);
     if (!table) return false;
     memset(table, 0, size * sizeof *table);
