@@ -84,7 +84,8 @@ static bool simplify(vy_program *p, bool *unrolled)
 {
     vy_opt_options options = {.level = 2};
     vy_pass_context c = {.options = &options};
-    if (!vy_pass_forward(p, &c) || !vy_pass_known(p, &c)) return false;
+    if (!vy_pass_own_atomics(p, &c) || !vy_pass_forward(p, &c) || !vy_pass_known(p, &c))
+        return false;
     c.changed = false;
     if (*unrolled && !vy_pass_unroll(p, &c)) return false;
     *unrolled = c.changed;

@@ -102,6 +102,19 @@ typedef struct slots {
     uint32_t *k, *mapped, *made, n;
 } slots;
 
+// What slot k of a construct is made of has been asked for: not where its RESULT is read from what is kept, and no
+// other site computes it.
+static bool is_made(const gather_clone *c, uint32_t opener, uint32_t k)
+{
+    const gather *g = c->g;
+    const uint32_t end = vy_closer(g->r, &g->s, opener), middle = g->s.partner[opener];
+    if (!g->keep[end + 1 + k]) return true;
+    if (vy_is_loop((vy_op)g->r->insts.data[opener].op))
+        return asked(c, opener + 1 + k) && !g->keep[opener + 1 + k];
+    const uint32_t x = vy_arg(g->r, middle, k), y = vy_arg(g->r, end, k);
+    return (VY_IS_LEAF(x) || asked(c, x)) && (VY_IS_LEAF(y) || asked(c, y));
+}
+
 static void live(gather_clone *c, uint32_t opener, slots *s)
 {
     gather *g = c->g;
@@ -114,7 +127,7 @@ static void live(gather_clone *c, uint32_t opener, slots *s)
     s->mapped = s->k + all;
     s->made = s->mapped + all;
     for (uint32_t k = 0; k < all; k++)
-        if (asked(c, end + 1 + k)) s->k[s->n++] = k;
+        if (asked(c, end + 1 + k) && is_made(c, opener, k)) s->k[s->n++] = k;
 }
 
 static void map_slots(gather_clone *c, slots *s, uint32_t marker, uint32_t first)
@@ -185,7 +198,7 @@ static void hand_out(gather_clone *c, uint32_t end, uint8_t around)
     const uint32_t opener = g->s.partner[end], all = vy_slot_count(g->r, &g->s, opener);
     const bool then = g->r->insts.data[end].op == VY_OP_ENDIF && around == TAKEN;
     for (uint32_t k = 0; k < all; k++)
-        if (asked(c, end + 1 + k))
+        if (asked(c, end + 1 + k) && is_made(c, opener, k))
             c->map[end + 1 + k] = gather_map(c, vy_arg(g->r, then ? g->s.partner[opener] : end, k));
 }
 

@@ -303,6 +303,8 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
 bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
 uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
 // ---- known.c
+// own_atomics.c: atomics whose old value is wanted become load, operation and store where an invocation owns the element.
+bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c);
 bool vy_pass_known(vy_program *p, vy_pass_context *c); // counts what only constants decide
 // ---- rerun.c
 // Can a carried value that decides about barriers be had by running its steps again?  Then vy_rerun makes

@@ -106,6 +106,7 @@ static bool fit(const vy_program *p, vy_kernel *k, const shader *s, vy_diag *d)
 // them; a shader by hand gets none of it.
 static void keep_scalars(vy_kernel *k)
 {
+    k->splits = false; // a shader by hand does not know where its part of a dispatch begins
     uint32_t count = 0;
     while (count < k->param_count && k->params[count].kind == VY_PARAM_SCALAR) count++;
     k->param_count = count;

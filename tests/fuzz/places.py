@@ -187,7 +187,9 @@ class Places(Maps, Maker):
         for name, cls, chance in (("o", "out", 1), ("z", "inout", 0.35), ("y", "out", 0.2)):
             if not self.chance(chance):
                 continue
-            open_ = self.rank == 1 and self.chance(0.12)
+            # Not yet `inout`: one that is read and stored again ends --accumulate gather in E0309, since its adjoint, as
+            # long as it, cannot be handed from stage to stage.
+            open_ = self.rank == 1 and cls == "out" and self.chance(0.15)
             rows = [self.own_axis(v, n) for v, n in zip(AXES, self.extents)]
             order = list(range(self.rank))
             if self.chance(0.3) and self.rank > 1:

@@ -27,7 +27,7 @@ def run(*args):
 
 with open("f.vyre", "w") as f:
     f.write("program f(x: in f32[M, N], y: out f32[M, N], n: out i64[1], M: u32, N: u32)\n"
-            "    over(i: M, j: N)\n{\n    y[i, j] = x[i, j] * x[i, j];\n    n[0] = 9007199254740993;\n}\n")
+            "    over(i: M, j: N)\n{\n    y[i, j] = x[i, j] * x[i, j];\n    if i + j == 0 { n[0] = 9007199254740993; }\n}\n")
     f.write("// \u00e9\n")
 
 # Names of files are any bytes; JSON is UTF-8, and so is a text that was cut in the middle of a character.

@@ -64,6 +64,7 @@ def main():
         explained = re.findall(r"^\| (E\d{4}) \| [^|]+ \|[^\n]+\|$", f.read(), re.MULTILINE)
     library = codes("ir/diag_codes.h")
     tool = codes("tools/codes.h") + [c for c in codes("session/codes.h") if c not in codes("tools/codes.h")]
+    tool = [c for c in tool if c[1] not in dict((code, name) for name, code in library)]
     if len(library) < 60 or len(tool) < 14:
         sys.exit("the tables of codes are not read: has their form changed?")
     known = {code for _, code in library + tool}
