@@ -181,6 +181,7 @@ DIRECTED = (
     ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
+    ("ir/module.c", None, "p->buffers.data[i].cls <= VY_INOUT && strcmp", "strcmp"),
     # counted loops
     ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
