@@ -181,7 +181,7 @@ DIRECTED = (
     ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
-    ("ir/module.c", None, "p->buffers.data[i].cls <= VY_INOUT && strcmp", "strcmp"),
+    ("ir/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
     # counted loops
     ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
@@ -219,7 +219,7 @@ def build(folder, plant, o):
         ["cc", "-std=gnu11", "-O1", "-ffp-contract=off", "-I" + folder, "-I" + ROOT,
          "-I" + os.path.join(ROOT, os.path.dirname(changed)), "-I" + o.build, "-w",
          os.path.join(ROOT, "tests", "unit", "gradcheck_file.c"),
-         os.path.join(folder, compiled or changed), os.path.join(o.build, "libvyre.a"), "-lm", "-lisl"]
+         os.path.join(folder, compiled or changed), os.path.join(o.build, "libvyre.a"), "-lm", "-lisl", "-lgmp"]
         + shlex.split(libs) + ["-lstdc++", "-o", out], capture_output=True, text=True)
     return (out, "") if done.returncode == 0 else (None, done.stderr[:500])
 
