@@ -114,12 +114,33 @@ static uint64_t within(double x, uint64_t least, uint64_t most)
 // Four probes for each element, and one with dual numbers, which costs about as much.
 static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
 {
-    const double runs = STEP_BUDGET / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
+    const double budget = c->q->budget ? (double)c->q->budget : STEP_BUDGET;
+    const double runs = budget / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
     c->samples = c->q->samples ? c->q->samples : within(runs / 8, FEWEST_SAMPLES, MOST_SAMPLES);
 }
 
-// A primal with a data race, or that reads what was never written, has no derivative to be checked.  An access
-// out of range has a meaning, so it is only told.
+static void note_place(vy_check_row *row, const vy_diag *d)
+{
+    snprintf(row->note, sizeof row->note, "%u:%u: %.180s", d->line, d->column, d->text);
+}
+
+// An access out of range has a meaning, and a derivative, so all else is checked too.
+static bool report_range(check *c, const vy_eval_report *report)
+{
+    c->r->out_of_range_count = report->out_of_range;
+    if (!report->out_of_range) return true;
+    c->r->out_of_range = report->first_out_of_range;
+    vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_RANGE, "");
+    if (!row) return vy_check_memory(c);
+    note_place(row, &report->first_out_of_range);
+    if (c->q->allow_out_of_range) return true;
+    row->failed = report->out_of_range;
+    row->verdict = VY_CHECK_FAILED;
+    c->r->passed = false;
+    return true;
+}
+
+// A primal with a data race, or that reads what was never written, has no derivative to be checked.
 static bool report_program(check *c, const vy_eval_report *report)
 {
     const bool wrong = report->races || report->uninitialised;
@@ -127,13 +148,10 @@ static bool report_program(check *c, const vy_eval_report *report)
     if (!row) return vy_check_memory(c);
     row->failed = report->races + report->uninitialised;
     row->verdict = wrong ? VY_CHECK_FAILED : VY_CHECK_PASSED;
-    if (report->out_of_range) c->r->out_of_range = report->first_out_of_range;
-    c->r->out_of_range_count = report->out_of_range;
-    if (!wrong) return true;
+    if (!wrong) return report_range(c, report);
     c->r->program = report->first;
     c->r->passed = false;
-    snprintf(row->note, sizeof row->note, "%u:%u: %.180s", report->first.line, report->first.column,
-             report->first.text);
+    note_place(row, &report->first);
     return true;
 }
 
