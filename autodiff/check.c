@@ -81,16 +81,28 @@ static bool take_outputs(check *c, const image *derived)
     return true;
 }
 
-// Derivative rules hold constants (ln 2, 2/√π); those of an f16 program are rounded to f16, in double
-// mode too.  Fractions that f16 surely holds do not count.
-static bool rounded_f16(vy_check_subject s)
+static bool has_constant(vy_check_subject s, vy_type type, double value)
 {
     const vy_program *p;
     for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
         for (uint32_t k = 0; k < p->leaves.count; k++) {
             const vy_leaf *l = &p->leaves.data[k];
-            if (l->kind != VY_LEAF_CONST || l->type != VY_F16 || !isfinite(l->value.f)) continue;
-            if (l->value.f * 16 != floor(l->value.f * 16)) return true;
+            if (l->kind == VY_LEAF_CONST && l->type == type && l->value.f == value) return true;
+        }
+    return false;
+}
+
+// Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that, in double
+// mode too.  Fractions that the type surely holds do not count, nor the primal's own.
+static bool rounded(const check *c, vy_type type)
+{
+    const vy_program *p;
+    for (uint32_t i = 0; (p = vy_check_program_at(c->q->gradient, i)); i++)
+        for (uint32_t k = 0; k < p->leaves.count; k++) {
+            const vy_leaf *l = &p->leaves.data[k];
+            if (l->kind != VY_LEAF_CONST || l->type != type || !isfinite(l->value.f)) continue;
+            if (l->value.f * 16 == floor(l->value.f * 16)) continue;
+            if (type == VY_F16 || !has_constant(c->q->primal, type, l->value.f)) return true;
         }
     return false;
 }
@@ -231,10 +243,10 @@ static bool check_all(check *c)
     uint64_t steps = 0;
     image derived = {0};
     check_run primal = {0};
-    const bool rounded = rounded_f16(c->q->gradient);
-    c->tolerance = c->q->tolerance ? c->q->tolerance : rounded ? 1e-3 : 1e-6;
+    const bool half = rounded(c, VY_F16);
+    c->tolerance = c->q->tolerance ? c->q->tolerance : half ? 1e-3 : 1e-6;
     c->cut = cuts(c->q->primal);
-    c->unit = rounded ? 1e-3 : 256 * DBL_EPSILON;
+    c->unit = half ? 1e-3 : rounded(c, VY_F32) ? FLT_EPSILON : 256 * DBL_EPSILON;
     if (!run_primal(c, &primal, &steps)) return false;
     if (primal.report.races || primal.report.uninitialised)
         return report_program(c, &primal.report);

@@ -34,7 +34,7 @@ typedef enum vy_check_test {
     VY_CHECK_TANGENTS,     // elements of a gradient against dual numbers (ir/dual.h), at kinks too
     VY_CHECK_PROGRAM, // the primal itself: no data race, nothing read that was not written; no buffer
     VY_CHECK_DEVICE_FORWARD, // for callers too: buffer: an output of the primal elsewhere
-    VY_CHECK_RANGE, // accesses of the primal are in range; no buffer; no row where all are
+    VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row where all are
     VY_CHECK_TESTS
 } vy_check_test;
 VY_API const char *vy_check_test_name(vy_check_test test); // "differences"

@@ -46,12 +46,12 @@ typedef struct vys_binding {
     vys_entry what;
     const vy_program *program; // its parameters
     const vys_words *words;
-    uint64_t limit;     // of workspaces, in bytes; 0: none
-    uint64_t kept;      // what they take; 0 for a pipeline
-    int64_t groups[3];  // what the caller says num_groups is; -1: it does not
+    uint64_t limit;         // of workspaces, in bytes; 0: none
+    uint64_t kept;          // what they take; 0 for a pipeline
+    int64_t groups[3];      // what the caller says num_groups is; -1: it does not
     uint64_t chosen_length; // for vys_binding_choose; 0: VYS_CHOSEN_LENGTH
-    bool f64;           // floats are kept in double
-    vys_bound *buffers; // parameters, workspaces excepted
+    bool f64;               // floats are kept in double
+    vys_bound *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
     vys_bound_scalar *scalars;
     uint32_t scalar_count;

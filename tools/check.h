@@ -95,7 +95,8 @@ void spec_text(const spec *s, text *out); // "normal:0:1:1"
 bool check_choose(checking *k, const command *c, vy_diag *d);
 // Starts again with k->what.
 bool check_start(checking *k, const command *c, vy_diag *d);
-bool check_chose(const checking *k, bool integers); // data; integers: such that decide places or counts
+bool check_chose(const checking *k,
+                 bool integers); // data; integers: such that decide places or counts
 // Shapes alone with k->what, before which k was started once; false: they contradict what was given, or the
 // data would take long to make.  vys_binding_free in every case.
 bool check_settle(checking *k, const command *c, binding *b);

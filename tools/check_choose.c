@@ -79,11 +79,10 @@ bool check_try(const checking *k, const command *c, uint64_t steps, liking *how,
     vys_binding_has_groups(b, o.groups);
     *why = (vy_diag){0};
     const bool ran =
-        ok && (k->source.pipeline
-                   ? vy_eval_pipeline(k->source.pipeline, buffers, b->buffer_count, scalars,
-                                      b->scalar_count, &o, &report, why)
-                   : vy_eval(k->source.program, buffers, b->buffer_count, scalars, b->scalar_count,
-                             &o, &report, why));
+        ok && (k->source.pipeline ? vy_eval_pipeline(k->source.pipeline, buffers, b->buffer_count,
+                                                     scalars, b->scalar_count, &o, &report, why)
+                                  : vy_eval(k->source.program, buffers, b->buffer_count, scalars,
+                                            b->scalar_count, &o, &report, why));
     *how = judge(c, ran, &report, why);
     free(buffers);
     free(scalars);
@@ -114,12 +113,15 @@ static void all_sizes(choices *what, int64_t size)
 static bool other_sizes(const checking *k, uint32_t n, choices *what)
 {
     static const int64_t all[] = {5, 8, 16, 64};
-    static const int64_t rows[][5] = {
-        {3, 4, 5, 6, 7}, {12, 6, 3, 3, 3}, {3, 6, 12, 24, 24}, {7, 2, 2, 2, 2}};
+    static const int64_t rows[][5] = {{3, 4, 5, 6, 7},
+                                      {12, 6, 3, 3, 3},
+                                      {3, 6, 12, 24, 24},
+                                      {7, 2, 2, 2, 2}};
     if (n == 0) return true;
     if (--n < COUNT_OF(all)) return all_sizes(what, all[n]), true;
     n -= COUNT_OF(all);
-    for (uint32_t i = 0; n < COUNT_OF(rows) && i < CHOSEN_SIZES; i++) what->size[i] = rows[n][i % 5];
+    for (uint32_t i = 0; n < COUNT_OF(rows) && i < CHOSEN_SIZES; i++)
+        what->size[i] = rows[n][i % 5];
     if (n < COUNT_OF(rows)) return true;
     n -= COUNT_OF(rows);
     const uint32_t scalars = k->counts.sizes < CHOSEN_SIZES ? k->counts.sizes : CHOSEN_SIZES;
@@ -177,8 +179,10 @@ static bool other_integers(checking *k, const command *c, const choices *sizes, 
     static const int64_t others[] = {2, 1, 0, 3};
     const bool scalars = k->counts.others, data = check_chose(k, true);
     for (uint32_t o = 0; o < (scalars ? COUNT_OF(others) : 1); o++)
-        for (int m = few ? INTEGERS_ZEROS : INTEGERS_CYCLE;
-             m <= (few ? INTEGERS_ZEROS : data ? INTEGERS_PAIRS : INTEGERS_CYCLE); m++) {
+        for (int m = few ? INTEGERS_ZEROS : INTEGERS_CYCLE; m <= (few    ? INTEGERS_ZEROS
+                                                                  : data ? INTEGERS_PAIRS
+                                                                         : INTEGERS_CYCLE);
+             m++) {
             choices what = *sizes;
             what.other = others[o];
             what.integers = m;

@@ -161,8 +161,7 @@ static bool forward_device(command *c, binding *data, vy_diag *d)
     runner r = {0};
     double ms;
     const bool ok = optimize(c, c->module, false, data, d) && runner_prepare(&r, c, data, d) &&
-                    vys_runner_upload(&r, d) && runner_run(&r, c, &ms, d) &&
-                    vys_runner_read(&r, d);
+                    vys_runner_upload(&r, d) && runner_run(&r, c, &ms, d) && vys_runner_read(&r, d);
     vys_runner_free(&r);
     return ok;
 }

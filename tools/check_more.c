@@ -174,9 +174,9 @@ static void explain(checking *k, const checking *more, const search *s)
         text_puts(&t, "with");
         check_sizes_text(more, &t);
         if (s->why.code && !strcmp(s->why.code, "E0708"))
-            text_puts(&t, " a run takes long");
+            text_puts(&t, " a run would take long");
         else
-            text_printf(&t, " %u:%u: %s", s->why.line, s->why.column, s->why.text);
+            text_printf(&t, ": %u:%u: %s", s->why.line, s->why.column, s->why.text);
     }
     if (!t.failed) snprintf(k->no_more, sizeof k->no_more, "%s", t.data);
     text_free(&t);
