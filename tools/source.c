@@ -193,6 +193,7 @@ static void tell_ends(command *c, vys_entry from)
         const char *name = vy_program_buffer(p, b).name;
         vy_grad_end end;
         if (c->o.wrt.count ? !names_have(&c->o.wrt, name) : !vy_grad_default_wrt(p, b)) continue;
+        if (names_have(&c->o.of, name)) continue; // its cotangent is its own contents' gradient
         if (vy_grad_ends(p, b, &end))
             note(c, "the gradient of %s is zero: its derivative ends at `%s` in line %u", name,
                  end.what, end.line);
