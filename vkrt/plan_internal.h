@@ -91,6 +91,7 @@ struct vkrt_plan {
     const vy_plan *plan;
     void *owned; // memory behind a plan made from one kernel
     vkrt_plan_desc desc;
+    bool watches; // there is a VY_CHECK_LOOPS
     vkrt_pipeline **pipelines; // per kernel; NULL: no step uses it
     vkrt_cache *caches;
     uint64_t *compile_ns;
