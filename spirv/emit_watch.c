@@ -59,8 +59,9 @@ static void need_word(vy_fn *f)
     vy_words *out = f->out;
     f->out = &f->prologue;
     const uint32_t u32 = vy_spv_type(m, VY_U32);
-    f->watch_pointer = VY_DO(f, SpvOpAccessChain, vy_spv_pointer(m, SpvStorageClassStorageBuffer, u32),
-                             declare_word(f), vy_spv_u32(m, 0));
+    f->watch_pointer =
+        VY_DO(f, SpvOpAccessChain, vy_spv_pointer(m, SpvStorageClassStorageBuffer, u32),
+              declare_word(f), vy_spv_u32(m, 0));
     f->watch_word = VY_DO(f, SpvOpLoad, u32, f->watch_pointer);
     f->out = out;
 }
@@ -76,12 +77,12 @@ uint32_t vy_watch_row(vy_fn *f)
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), vy_local_x(f), end);
 }
 
-// Turns that surely are so few that nothing can end them.
+// Turns that surely are so few that nothing can end them: those of functions are not counted.
 static bool few_turns(vy_fn *f)
 {
     enum { FEW = 30000 };
     vy_kernel k = {0};
-    if (f->spins) return false;
+    if (f->spins || f->m->lib.count) return false;
     vy_describe_turns(f->d, &k);
     const vy_expr *most = k.turn_count ? &k.turns[k.turn_count - 1] : NULL;
     return !most || (!k.turns_open && most->op == VY_EXPR_CONST && most->value < FEW);

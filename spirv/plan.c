@@ -102,8 +102,10 @@ static bool add_watch(vy_plan *plan, vy_plan_step *steps, vy_arena *arena)
     exprs[e] = (vy_expr){.op = VY_EXPR_SYMBOL, .value = n};
     exprs[e + 1] = (vy_expr){.op = VY_EXPR_CONST, .value = 0};
     exprs[e + 2] = (vy_expr){.op = VY_EXPR_CONST, .value = 1};
-    steps[plan->step_count++] = (vy_plan_step){
-        .kind = VY_STEP_READBACK, .buffer = plan->buffer_count - 1, .expr = e + 1, .symbol = n};
+    steps[plan->step_count++] = (vy_plan_step){.kind = VY_STEP_READBACK,
+                                               .buffer = plan->buffer_count - 1,
+                                               .expr = e + 1,
+                                               .symbol = n};
     steps[plan->step_count++] = vy_plan_watch_check(e, e + 2);
     plan->symbols = symbols;
     plan->symbol_count = n + 1;

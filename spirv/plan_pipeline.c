@@ -84,9 +84,9 @@ static void add_symbols(vy_planner *w, vy_strings *taken)
     }
     w->watch_symbol = w->d.symbols.count;
     if (w->watched)
-        vy_describe_symbol(
-            &w->d,
-            (vy_symbol){.name = VY_WATCH_NAME, .kind = VY_SYMBOL_READBACK, .type = "i64"});
+        vy_describe_symbol(&w->d, (vy_symbol){.name = VY_WATCH_NAME,
+                                              .kind = VY_SYMBOL_READBACK,
+                                              .type = "i64"});
 }
 
 // ------------------------------------------------------------------------------------- ended loops

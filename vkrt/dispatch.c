@@ -10,7 +10,7 @@ static vkrt_status check_turns(const vkrt_dispatch *d, vkrt_error *error)
     const vy_kernel *k = d->kernel;
     int64_t *values = d->plan->kernel_values;
     uint32_t bad;
-    const bool watched = k->watched && d->plan->watches;
+    const bool watched = k->watched && d->plan->watch != VY_NO_EXPR;
     if (!info->loop_turn_limit || !k->turn_count || d->plan->desc.trust_loops || watched)
         return VKRT_OK;
     const bool ok =

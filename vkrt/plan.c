@@ -104,7 +104,7 @@ static vkrt_status compile_kernels(vkrt_plan *x, vkrt_error *error)
         if (s->kind != VY_STEP_DISPATCH || x->pipelines[s->kernel]) continue;
         const vy_kernel *k = &x->plan->kernels[s->kernel];
         uint64_t before = vkrt_now_ns();
-        vkrt_status status = x->desc.trust_loops || (k->watched && x->watches)
+        vkrt_status status = x->desc.trust_loops || (k->watched && x->watch != VY_NO_EXPR)
                                  ? VKRT_OK
                                  : vkrt_check_open_loops(vkrt_device_get_info(x->device), k, error);
         if (status) return status;
@@ -116,11 +116,15 @@ static vkrt_status compile_kernels(vkrt_plan *x, vkrt_error *error)
     return VKRT_OK;
 }
 
-static bool watches_loops(const vy_plan *p)
+static uint32_t watch_buffer(const vy_plan *p)
 {
-    for (uint32_t i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == VY_STEP_CHECK && p->steps[i].check == VY_CHECK_LOOPS) return true;
-    return false;
+    uint32_t last = VY_NO_EXPR; // that a readback read
+    for (uint32_t i = 0; i < p->step_count; i++) {
+        const vy_plan_step *s = &p->steps[i];
+        if (s->kind == VY_STEP_READBACK) last = s->buffer;
+        if (s->kind == VY_STEP_CHECK && s->check == VY_CHECK_LOOPS) return last;
+    }
+    return VY_NO_EXPR;
 }
 
 static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
@@ -142,7 +146,7 @@ static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
     x->owned = owned;
     x->max_depth = depth;
     x->desc = desc ? *desc : (vkrt_plan_desc){0};
-    x->watches = watches_loops(plan);
+    x->watch = watch_buffer(plan);
     status = allocate_arrays(x) ? compile_kernels(x, error) : vkrt_fail_memory(error);
     if (status) {
         vkrt_plan_destroy(x);

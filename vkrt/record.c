@@ -110,11 +110,12 @@ static vkrt_status loops_ended(const vkrt_plan *plan, int64_t kernel, vkrt_error
     const vkrt_device_info *info = vkrt_device_get_info(plan->device);
     const vy_plan *p = plan->plan;
     const bool known = kernel >= 0 && kernel < p->kernel_count;
-    return vkrt_fail(error, VKRT_LIMIT,
-                     "run fewer iterations per invocation, on another device, or in the interpreter",
-                     "%.100s: '%.100s' left a loop before it was done; it ends the loops of an "
-                     "invocation after %u turns",
-                     known ? p->kernels[kernel].name : p->name, info->name, info->loop_turn_limit);
+    return vkrt_fail(
+        error, VKRT_LIMIT,
+        "run fewer iterations per invocation, on another device, or in the interpreter",
+        "%.100s: '%.100s' left a loop before it was done; it ends the loops of an "
+        "invocation after %u turns",
+        known ? p->kernels[kernel].name : p->name, info->name, info->loop_turn_limit);
 }
 
 // Depends on nothing that a submission computes, as values read back end a segment.
