@@ -77,12 +77,14 @@ uint32_t vy_watch_row(vy_fn *f)
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), vy_local_x(f), end);
 }
 
-// Turns that surely are so few that nothing can end them: those of functions are not counted.
+// Turns that surely are so few that nothing can end them.  Those of a compare-exchange and of functions in f64 are
+// counted nowhere.
 static bool few_turns(vy_fn *f)
 {
     enum { FEW = 30000 };
     vy_kernel k = {0};
-    if (f->spins || f->m->lib.count) return false;
+    if (f->spins || (f->m->lib.count && f->m->types[VY_F64])) return false;
+    if (f->m->options->turns_known) return true;
     vy_describe_turns(f->d, &k);
     const vy_expr *most = k.turn_count ? &k.turns[k.turn_count - 1] : NULL;
     return !most || (!k.turns_open && most->op == VY_EXPR_CONST && most->value < FEW);
