@@ -261,7 +261,7 @@ class Meetings:
         body = [S("shared store", "%s[lindex] = %s;" % (a.name, "%s[%s]" % (b.name, ", ".join(
             ["%s * %du + lindex" % (k, self.lanes)] + rest)))), S("barrier", BARRIER),
             S("compound", "%s += sum(%s in 0u..%du: %s[%s] * sin({0} * 0.5)) * 0.2;" % (v, q, self.lanes, a.name, q),
-              [self.float_leaf(c)]), S("barrier", BARRIER)]
+              [self.float_leaf(i)]), S("barrier", BARRIER)]
         c.vars.append((v, "@F", True))
         trips = "((%s + %du) / %du)" % (extent, self.lanes - 1, self.lanes) if self.chance(0.7) else "2u"
         out += [S("barrier loop", "for %s in 0u..%s" % (k, trips), [], [body])]

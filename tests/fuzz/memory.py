@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random statements that write memory."""
+import re
+
 from expressions import MASKED
 from tree import Buffer, E, S, Scope
 
@@ -127,6 +129,20 @@ class Memory:
         name = c.name("n")
         c.vars.append((name, b.t, False))
         return [S("atomic counter", "let %s = %s;" % (name, call), exprs)]
+
+    def s_owned_atomic(self, c):
+        """A float's old value, on a row that no other invocation touches: a load, an operation and a store."""
+        found = [b for b in c.buffers if b.t == "@F" and b.cls == "inout" and b.readable and b.writable
+                 and all(re.fullmatch(r"[ijl]", word) for word in b.prefix)]
+        if not found or c.returns is not None:
+            return self.s_let(c)
+        b = self.r.choice(found)
+        at, exprs = self.place(c, b)
+        name, e = c.name(), self.stored(c, b, 2)
+        out = [S("owned atomic", "let %s = atomic_%s(%s, {%d});" % (
+            name, self.r.choice(("add", "add", "min", "max")), at, len(exprs)), exprs + [self.squash(e)])]
+        c.vars.append((name, "@F", False))
+        return out
 
     def s_alias(self, c):  # stored and read under indices written differently, from one loop turn to another
         v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3", "4"))

@@ -4,6 +4,7 @@ their operands or a literal, as long as the same oracle fails."""
 import copy
 import os
 import re
+import sys
 
 from tree import E, walk
 
@@ -50,6 +51,7 @@ def processor_time():
 def shrink(p, fails, seconds):
     """The smallest program found in so many seconds of processor time that still fails."""
     end = processor_time() + seconds
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 100000))  # deep nests are copied level by level
     p = copy.deepcopy(p)
 
     def attempt(holder, new):

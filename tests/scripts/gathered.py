@@ -132,9 +132,9 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or random.randrange(10 ** 9))
     count = int(os.environ.get("VYRE_COUNT") or (12 if sanitized() else 120))
     if count < len(table):
-        rest = table[40:]
+        first, rest = table[:min(40, count // 3)], table[40:]
         random.Random(seed).shuffle(rest)
-        table = table[:40] + rest[:count - 40]
+        table = first + rest[:count - len(first)]
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k gathered: %d programs" % (seed, count, len(table)))
     names = []
     for k, (_, text) in enumerate(table):

@@ -23,6 +23,7 @@
 //   value    outputs asked for together with the gradient are the program's
 //   second   the gradient can be differentiated again, or says why not; against dual numbers
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
+//   ends, constants   what is said about a program beside its numbers: gradcheck_claims.h
 //   atomic, gather, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
 //            no atomics on a device, do not race
@@ -52,6 +53,7 @@ bool vy_fully_written(const vy_program *p,
 enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 
 #include "gradcheck_oracles.h"
+#include "gradcheck_claims.h"
 #include "gradcheck_dual.h"
 #include "gradcheck_permute.h"
 
@@ -145,6 +147,7 @@ static bool check_default(job *j, const vy_module *m, const vy_module *gm)
                         : k         ? 2
                                     : 4))
             return false;
+        if (!check_ends(j, last_program(m), &l->g)) return false;
         if (j->alike) continue;
         if (j->thorough && !check_fd(j, last_program(m), &l->x, &l->g, l->of,
                                      k ? FEW_ELEMENTS : MOST_ELEMENTS, "grad_"))
@@ -195,7 +198,8 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     bool ok = true;
     if (first && !j->alike)
         ok = (j->brief || check_primal(j, x, false)) && check_primal(j, x, true) &&
-             check_primal_order(j, p, x) && (j->brief || check_forward(j, m));
+             check_primal_order(j, p, x) && check_constants(j, m) &&
+             (j->brief || check_forward(j, m));
     if (!ok) return false;
     vy_diag d;
     vy_module *gm = derive(j, m, false, &d);

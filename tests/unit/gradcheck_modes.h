@@ -314,7 +314,7 @@ static bool check_renamed(job *j, const vy_module *m, const vy_module *auto_modu
 
 static bool check_permuted(job *j, const vy_module *m, const vy_module *auto_module)
 {
-    permuted q = permute(m, last_program(m), j->pick);
+    permuted q = permute(m, last_program(m), j->pick, turn(j, 2) ? auto_module : NULL);
     if (!q.text) {
         snprintf(message, sizeof message, "the canonical text has another form");
         permuted_free(&q);

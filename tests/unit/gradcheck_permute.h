@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_permute.h: the same program with its parameters in another order and under other names, and with
-// the axes of its domain in another order; part of gradcheck_file.c.
+// the axes of its domain in another order; part of gradcheck_file.c.  Some names are those that the gradient
+// has given to its own workspaces: it must then find others.
 //
 // The canonical text is rewritten word by word: it has neither functions nor shadowed names.  What an axis has
 // given a built-in value is exchanged with it: axis a becomes axis b, so gid.a becomes gid.b, the workgroup's
@@ -97,7 +98,29 @@ static char *declared(const char *from, size_t length)
     return strndup(at, (size_t)(colon - at));
 }
 
-static bool rename_all(permuted *q, const spans *s, const char *stem, const uint32_t *order)
+// The k-th workspace of all programs of `m`; NULL: there are fewer.
+static const char *workspace_name(const vy_module *m, uint32_t k)
+{
+    for (uint32_t n = 0; n < m->programs.count; n++) {
+        const vy_program *p = m->programs.data[n];
+        for (uint32_t i = 1; i < p->buffers.count; i++)
+            if (p->buffers.data[i].workspace && k-- == 0) return p->buffers.data[i].name;
+    }
+    return NULL;
+}
+
+// A workspace's name for parameter i, if no other has it and no word of the text is like it.
+static const char *hostile_name(const permuted *q, const vy_module *gradient, uint32_t i,
+                                const char *text)
+{
+    const char *name = gradient ? workspace_name(gradient, i) : NULL;
+    for (uint32_t k = 0; name && k < q->count; k++)
+        if (strcmp(q->new_names[k], name) == 0) return NULL;
+    return name && !strstr(text, name) ? name : NULL;
+}
+
+static bool rename_all(permuted *q, const spans *s, const char *stem, const uint32_t *order,
+                       const vy_module *gradient, const char *text)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         char name[300];
@@ -106,7 +129,11 @@ static bool rename_all(permuted *q, const spans *s, const char *stem, const uint
             free(old);
             return false;
         }
-        snprintf(name, sizeof name, "%s%02u%s", stem, order[i], old);
+        const char *hostile = hostile_name(q, gradient, order[i], text);
+        if (hostile)
+            snprintf(name, sizeof name, "%s", hostile);
+        else
+            snprintf(name, sizeof name, "%s%02u%s", stem, order[i], old);
         q->old_names[q->count] = old;
         q->new_names[q->count++] = strdup(name);
     }
@@ -243,8 +270,9 @@ static void put_workgroup(writer *w, const vy_program *p, const uint32_t axis[3]
     put(w, made, strlen(made));
 }
 
-// The last program of `m` (others are left out), rewritten.
-static permuted permute(const vy_module *m, const vy_program *p, uint64_t seed)
+// The last program of `m` (others are left out), rewritten.  gradient: whose workspaces give names; may be NULL.
+static permuted permute(const vy_module *m, const vy_program *p, uint64_t seed,
+                        const vy_module *gradient)
 {
     permuted q = {.count = 0};
     char *text = vy_print(m, NULL), head[300];
@@ -261,10 +289,10 @@ static permuted permute(const vy_module *m, const vy_program *p, uint64_t seed)
     bool ok = body && end && (!domain || domain > body || split(domain + 5, &over));
     uint64_t s = seed * 31 + 7;
     shuffle(&s, parameters.count, order);
-    ok = ok && rename_all(&q, &parameters, "q", order);
+    ok = ok && rename_all(&q, &parameters, "q", order, gradient, text);
     const uint32_t named = q.count;
     shuffle(&s, over.count, places);
-    ok = ok && rename_all(&q, &over, "o", places) && q.count - named == over.count;
+    ok = ok && rename_all(&q, &over, "o", places, NULL, text) && q.count - named == over.count;
     if (ok) {
         writer w = {NULL, 0, 0};
         const char *line = start;
