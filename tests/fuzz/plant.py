@@ -161,7 +161,7 @@ DIRECTED = (
     ("autodiff/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
     ("autodiff/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
      "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[0].id;"),
-    ("autodiff/gather_rest.c", None, "if (b->workspace && use[i]) b->workspace = false;", ""),
+    ("autodiff/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
     # the programs that gather
     ("autodiff/gather_make.c", None, "had[k] = have;", ""),
     ("autodiff/gather_make.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
