@@ -81,16 +81,28 @@ static bool take_outputs(check *c, const image *derived)
     return true;
 }
 
-// Derivative rules hold constants (ln 2, 2/√π); those of an f16 program are rounded to f16, in double
-// mode too.  Fractions that f16 surely holds do not count.
-static bool rounded_f16(vy_check_subject s)
+static bool has_constant(vy_check_subject s, vy_type type, double value)
 {
     const vy_program *p;
     for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
         for (uint32_t k = 0; k < p->leaves.count; k++) {
             const vy_leaf *l = &p->leaves.data[k];
-            if (l->kind != VY_LEAF_CONST || l->type != VY_F16 || !isfinite(l->value.f)) continue;
-            if (l->value.f * 16 != floor(l->value.f * 16)) return true;
+            if (l->kind == VY_LEAF_CONST && l->type == type && l->value.f == value) return true;
+        }
+    return false;
+}
+
+// Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that, in double
+// mode too.  Fractions that the type surely holds do not count, nor the primal's own.
+static bool rounded(const check *c, vy_type type)
+{
+    const vy_program *p;
+    for (uint32_t i = 0; (p = vy_check_program_at(c->q->gradient, i)); i++)
+        for (uint32_t k = 0; k < p->leaves.count; k++) {
+            const vy_leaf *l = &p->leaves.data[k];
+            if (l->kind != VY_LEAF_CONST || l->type != type || !isfinite(l->value.f)) continue;
+            if (l->value.f * 16 == floor(l->value.f * 16)) continue;
+            if (type == VY_F16 || !has_constant(c->q->primal, type, l->value.f)) return true;
         }
     return false;
 }
@@ -114,12 +126,33 @@ static uint64_t within(double x, uint64_t least, uint64_t most)
 // Four probes for each element, and one with dual numbers, which costs about as much.
 static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
 {
-    const double runs = STEP_BUDGET / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
+    const double budget = c->q->budget ? (double)c->q->budget : STEP_BUDGET;
+    const double runs = budget / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
     c->samples = c->q->samples ? c->q->samples : within(runs / 8, FEWEST_SAMPLES, MOST_SAMPLES);
 }
 
-// A primal with a data race, or that reads what was never written, has no derivative to be checked.  An access
-// out of range has a meaning, so it is only told.
+static void note_place(vy_check_row *row, const vy_diag *d)
+{
+    snprintf(row->note, sizeof row->note, "%u:%u: %.180s", d->line, d->column, d->text);
+}
+
+// An access out of range has a meaning, and a derivative, so all else is checked too.
+static bool report_range(check *c, const vy_eval_report *report)
+{
+    c->r->out_of_range_count = report->out_of_range;
+    if (!report->out_of_range) return true;
+    c->r->out_of_range = report->first_out_of_range;
+    vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_RANGE, "");
+    if (!row) return vy_check_memory(c);
+    note_place(row, &report->first_out_of_range);
+    if (c->q->allow_out_of_range) return true;
+    row->failed = report->out_of_range;
+    row->verdict = VY_CHECK_FAILED;
+    c->r->passed = false;
+    return true;
+}
+
+// A primal with a data race, or that reads what was never written, has no derivative to be checked.
 static bool report_program(check *c, const vy_eval_report *report)
 {
     const bool wrong = report->races || report->uninitialised;
@@ -127,13 +160,10 @@ static bool report_program(check *c, const vy_eval_report *report)
     if (!row) return vy_check_memory(c);
     row->failed = report->races + report->uninitialised;
     row->verdict = wrong ? VY_CHECK_FAILED : VY_CHECK_PASSED;
-    if (report->out_of_range) c->r->out_of_range = report->first_out_of_range;
-    c->r->out_of_range_count = report->out_of_range;
-    if (!wrong) return true;
+    if (!wrong) return report_range(c, report);
     c->r->program = report->first;
     c->r->passed = false;
-    snprintf(row->note, sizeof row->note, "%u:%u: %.180s", report->first.line, report->first.column,
-             report->first.text);
+    note_place(row, &report->first);
     return true;
 }
 
@@ -213,10 +243,10 @@ static bool check_all(check *c)
     uint64_t steps = 0;
     image derived = {0};
     check_run primal = {0};
-    const bool rounded = rounded_f16(c->q->gradient);
-    c->tolerance = c->q->tolerance ? c->q->tolerance : rounded ? 1e-3 : 1e-6;
+    const bool half = rounded(c, VY_F16);
+    c->tolerance = c->q->tolerance ? c->q->tolerance : half ? 1e-3 : 1e-6;
     c->cut = cuts(c->q->primal);
-    c->unit = rounded ? 1e-3 : 256 * DBL_EPSILON;
+    c->unit = half ? 1e-3 : rounded(c, VY_F32) ? FLT_EPSILON : 256 * DBL_EPSILON;
     if (!run_primal(c, &primal, &steps)) return false;
     if (primal.report.races || primal.report.uninitialised)
         return report_program(c, &primal.report);

@@ -34,6 +34,7 @@ typedef enum vy_check_test {
     VY_CHECK_TANGENTS,     // elements of a gradient against dual numbers (ir/dual.h), at kinks too
     VY_CHECK_PROGRAM, // the primal itself: no data race, nothing read that was not written; no buffer
     VY_CHECK_DEVICE_FORWARD, // for callers too: buffer: an output of the primal elsewhere
+    VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row where all are
     VY_CHECK_TESTS
 } vy_check_test;
 VY_API const char *vy_check_test_name(vy_check_test test); // "differences"
@@ -84,7 +85,7 @@ typedef struct vy_check_result {
     uint64_t runs;                        // of the interpreter
     // What is wrong with the primal, as a diagnostic of its source; then nothing else was looked at.
     vy_diag program;
-    // An access of the primal that is out of range, which has a meaning (0, nothing): no failure.
+    // An access of the primal that is out of range.  It has a meaning (0, nothing), seldom the one wanted.
     vy_diag out_of_range;
     uint64_t out_of_range_count;
 } vy_check_result;
@@ -119,6 +120,8 @@ typedef struct vy_check_request {
     uint64_t samples;   // most elements of a buffer to compare; 0: 256, fewer if a run is long
     uint64_t seed;      // of samples, directions and random cotangents
     uint64_t max_steps; // as in vy_eval_options, of any one run
+    uint64_t budget;    // 0, or instructions × invocations of all probes, where samples are ours
+    bool allow_out_of_range; // accesses of the primal out of range are meant: a RANGE row passes
 } vy_check_request;
 
 // Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per gradient

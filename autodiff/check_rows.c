@@ -21,6 +21,7 @@ const char *vy_check_test_name(vy_check_test test)
         [VY_CHECK_TANGENTS] = "tangents",
         [VY_CHECK_PROGRAM] = "program",
         [VY_CHECK_DEVICE_FORWARD] = "device outputs",
+        [VY_CHECK_RANGE] = "range",
     };
     return test < VY_CHECK_TESTS ? names[test] : "";
 }

@@ -28,7 +28,8 @@ typedef struct vys_bound {
     void *given; // what `fill` makes the contents from; NULL: zeros
     bool ones;   // without `given`: ones
     vys_shape_state state;
-    uint64_t flat; // VYS_SHAPE_FLAT
+    uint64_t flat;      // VYS_SHAPE_FLAT
+    bool chosen_length; // by vys_binding_choose
     vys_array value;
     bool borrowed; // value.data is the caller's: not allocated, filled or freed
 } vys_bound;
@@ -45,11 +46,12 @@ typedef struct vys_binding {
     vys_entry what;
     const vy_program *program; // its parameters
     const vys_words *words;
-    uint64_t limit;     // of workspaces, in bytes; 0: none
-    uint64_t kept;      // what they take; 0 for a pipeline
-    int64_t groups[3];  // what the caller says num_groups is; -1: it does not
-    bool f64;           // floats are kept in double
-    vys_bound *buffers; // parameters, workspaces excepted
+    uint64_t limit;         // of workspaces, in bytes; 0: none
+    uint64_t kept;          // what they take; 0 for a pipeline
+    int64_t groups[3];      // what the caller says num_groups is; -1: it does not
+    uint64_t chosen_length; // for vys_binding_choose; 0: VYS_CHOSEN_LENGTH
+    bool f64;               // floats are kept in double
+    vys_bound *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
     vys_bound_scalar *scalars;
     uint32_t scalar_count;
@@ -97,7 +99,7 @@ VYS_API bool vys_binding_groups(vys_binding *b, const uint32_t groups[3], vy_dia
 VYS_API bool vys_binding_takes_groups(const vys_binding *b);
 // What it took; false: nothing, and `groups` is left alone.
 VYS_API bool vys_binding_has_groups(const vys_binding *b, uint32_t groups[3]);
-// Gives a value to each scalar that nothing decides, and VYS_CHOSEN_LENGTH elements to `?` buffers of which
+// Gives a value to each scalar that nothing decides, and chosen_length elements to `?` buffers of which
 // nothing says how long they are.  A scalar for which flat data waits is left alone.
 enum { VYS_CHOSEN_LENGTH = 5 };
 typedef vy_scalar (*vys_choose)(void *user, const vys_binding *b, uint32_t scalar);

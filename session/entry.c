@@ -246,12 +246,3 @@ uint64_t vys_entry_turns(vys_entry r, const vys_launch *v, const vy_program **wo
     }
     return most;
 }
-
-bool vys_entry_rows_fill(vys_entry r, uint32_t lanes)
-{
-    if (!r.pipeline) return vy_program_row_fills(r.program, lanes);
-    const vy_module *m = vy_pipeline_module(r.pipeline);
-    for (uint32_t i = 0; i < vy_module_program_count(m); i++)
-        if (!vy_program_row_fills(vy_module_program(m, i), lanes)) return false;
-    return true;
-}

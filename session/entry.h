@@ -52,9 +52,6 @@ VYS_API uint64_t vys_entry_program_turns(vys_entry r, const vy_program *p, const
 VYS_API int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis,
                                  const vys_launch *v);
 
-// Do the rows of all workgroups that it dispatches fill `lanes`?
-VYS_API bool vys_entry_rows_fill(vys_entry r, uint32_t lanes);
-
 #ifdef __cplusplus
 }
 #endif

@@ -129,7 +129,8 @@ static bool still_suits(const vys_task *t)
     const vy_program *worst;
     bool complete;
     return !facts.loop_turn_limit ||
-           vys_entry_turns(t->runs, &values, &worst, &complete) <= facts.loop_turn_limit;
+           (vys_entry_turns(t->runs, &values, &worst, &complete) <= facts.loop_turn_limit &&
+            (complete || !t->runner.turns_known));
 }
 
 static bool note_sizes(vys_task *t, vy_diag *d)

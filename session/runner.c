@@ -69,13 +69,12 @@ static void tell(const vys_work *w, const char *line)
 }
 
 // A driver that leaves loops after so many turns does it without a word.
-static bool check_turns(const vys_runner *r, const vys_facts *f, vy_diag *d)
+static bool check_turns(vys_runner *r, const vys_facts *f, vy_diag *d)
 {
     const vys_launch values = vys_binding_values(r->data);
     const vy_program *worst;
-    bool complete;
     if (!f->loop_turn_limit) return true;
-    const uint64_t turns = vys_entry_turns(r->what, &values, &worst, &complete);
+    const uint64_t turns = vys_entry_turns(r->what, &values, &worst, &r->turns_known);
     return turns <= f->loop_turn_limit ||
            vys_fail(
                d, VYS_DEVICE, "run fewer iterations, on another device, or in the interpreter",
@@ -87,10 +86,11 @@ static bool check_turns(const vys_runner *r, const vys_facts *f, vy_diag *d)
 static bool compile(vys_runner *r, const vys_work *w, vy_diag *d)
 {
     const vys_facts facts = vys_facts_of(w->device);
-    const vy_spirv_options o = vys_spirv_options(&facts, &w->settings);
+    vy_spirv_options o = vys_spirv_options(&facts, &w->settings);
     const double start = vys_now_ms();
     char line[300] = "";
     if (!check_turns(r, &facts, d)) return false;
+    o.turns_known = r->turns_known; // else kernels find out
     r->compiled = vys_entry_compile(r->what, &o, d);
     if (!r->compiled) return vys_fail_memory(d); // unless it said why
     vys_append(line, sizeof line, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",

@@ -152,7 +152,8 @@ bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *
         vy_dim_state s = b->dim_states[buf->info.dims[0].id];
         if (s != VY_DIM_IS_OPEN || vy_program_dim_scalar(b->program, buf->info.dims[0]) >= 0)
             continue;
-        buf->value.shape[0] = VYS_CHOSEN_LENGTH;
+        buf->value.shape[0] = b->chosen_length ? b->chosen_length : VYS_CHOSEN_LENGTH;
+        buf->chosen_length = true;
         buf->state = VYS_SHAPE_FULL;
     }
     return true;

@@ -25,7 +25,9 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .unchecked = s->unchecked,
                               .lines = s->lines,
                               .validate = !s->no_validate,
-                              .enabled = s->enabled | facts->features};
+                              .enabled = s->enabled | facts->features,
+                              .watch_loops = facts->loop_turn_limit != 0,
+                              .lanes = facts->loop_turn_limit ? facts->subgroup_size : 0};
 }
 
 void vys_step(const vys_settings *s, const char *what)

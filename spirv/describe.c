@@ -242,6 +242,25 @@ static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding 
     };
 }
 
+static void describe_watch(vy_describe *d, vy_kernel_binding *out)
+{
+    uint32_t *dims = vy_arena_alloc(d->arena, sizeof *dims);
+    if (!dims) {
+        d->oom = true;
+        return;
+    }
+    dims[0] = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = 1});
+    *out = (vy_kernel_binding){.name = VY_WATCH_NAME,
+                               .binding = d->kernel->watch_binding,
+                               .access = VY_ACCESS_INOUT,
+                               .workspace = true,
+                               .init = "1",
+                               .type = vy_type_name(VY_U32),
+                               .elem_size = vy_type_size(VY_U32),
+                               .rank = 1,
+                               .dims = dims};
+}
+
 static void *copy_block(vy_describe *d, const void *data, size_t size)
 {
     void *block = vy_arena_alloc(d->arena, size + 1);
@@ -297,6 +316,7 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     for (uint32_t i = 1; i < p->buffers.count && !d->oom; i++)
         if (is_parameter(&p->buffers.data[i]))
             describe_binding(d, i, &bindings[k->binding_count++]);
+    if (k->watched && !d->oom) describe_watch(d, &bindings[k->binding_count++]);
     if (!d->oom) describe_needs(d);
     k->name = copy(d, p->name);
     k->spirv_version = m->version;

@@ -248,9 +248,10 @@ static bool emit_all(vy_fn *f)
     // Without barriers and the like, lanes outside the domain skip the whole body.
     bool skip = !f->facts->barrier && !f->facts->subgroup;
     f->in_domain = skip ? 0 : inside;
-    vy_guard g = vy_guard_begin(f, skip ? inside : 0);
+    vy_guard g = vy_guard_begin(f, vy_and_bool(f, vy_watch_row(f), skip ? inside : 0));
     bool ok = vy_emit_body(f);
     vy_guard_end(f, g, 0, 0, 0);
+    if (ok) vy_watch_loops(f);
     vy_spv_put(f->m, &f->code, SpvOpReturn, 0, NULL);
     return ok;
 }

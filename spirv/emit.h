@@ -66,6 +66,7 @@ typedef struct vy_describe {
     uint32_t group_sym[3]; // by axis: symbol + 1, for num_groups
     uint32_t *domain;      // by over variable: expression, at least 0
     uint32_t param_bytes;
+    uint32_t number; // of the kernel among those compiled together
     bool oom;
 } vy_describe;
 void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel);
@@ -96,7 +97,8 @@ bool vy_fully_written(const vy_program *p, uint32_t buffer);
 bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);
 bool vy_plan_make(const vy_kernel *kernel, vy_arena *arena, vy_plan *plan);
 vy_role vy_plan_role(const vy_kernel_binding *b);
-uint64_t vy_plan_one(const char *type); // the bits of 1
+uint64_t vy_plan_one(const char *type);                        // the bits of 1
+vy_plan_step vy_plan_watch_check(uint32_t word, uint32_t one); // expressions
 
 // pipeline.c.  The programs that a pipeline dispatches, in order of their first dispatch, as kernels.
 typedef struct vy_pipe_kernels {
@@ -181,9 +183,11 @@ typedef struct vy_fn {
     uint32_t returned;
     bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
-    vy_words interface;         // global variables in use
-    uint32_t ifs, loops;        // open now
-    uint32_t nesting, at, line; // the most of them, and the line of the instruction where
+    vy_words interface;                 // global variables in use
+    uint32_t watch_pointer, watch_word; // emit_watch.c; 0: not needed yet
+    bool spins;                         // there is a vy_spin
+    uint32_t ifs, loops;                // open now
+    uint32_t nesting, at, line;         // the most of them, and the line of the instruction where
 } vy_fn;
 
 // Emits the entry point of a program and describes it.  False with m->diag or m->oom set.
@@ -263,6 +267,10 @@ uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf); // leaves.c: leaf index
 uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);
 uint32_t vy_lindex(vy_fn *f); // of the invocation in its workgroup
+uint32_t vy_local_x(vy_fn *f);
+#define VY_WATCH_NAME "loops.left" // no identifier, so nobody's buffer
+uint32_t vy_watch_row(vy_fn *f);   // emit_watch.c
+void vy_watch_loops(vy_fn *f);
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;
 uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form);
 uint32_t vy_domain_check(vy_fn *f); // makes the over variables; bool: inside the domain, or 0

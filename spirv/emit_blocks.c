@@ -58,6 +58,7 @@ uint32_t vy_guard_end(vy_fn *f, vy_guard g, uint32_t type, uint32_t value, uint3
 uint32_t vy_spin_begin(vy_fn *f, vy_spin *s, uint32_t type, uint32_t initial)
 {
     uint32_t before = f->block;
+    f->spins = true;
     *s = (vy_spin){vy_spv_id(f->m), vy_spv_id(f->m), vy_spv_id(f->m), 0};
     vy_branch(f, s->header);
     vy_label(f, s->header);

@@ -102,15 +102,18 @@ static uint32_t reduce(vy_fn *f, uint32_t i, vy_op op)
 static bool power_of_two(uint32_t n) { return n && !(n & (n - 1)); }
 
 // Does the lane take part?  All lanes of a subgroup do, except where the workgroup does not fill
-//                           it.
+// it, or a row of it, on devices whose subgroups are pieces of rows.
 static uint32_t lane_exists(vy_fn *f, uint32_t lane)
 {
     vy_spv *m = f->m;
     const uint32_t *w = f->p->workgroup;
     uint32_t u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f), total = w[0] * w[1] * w[2];
     uint32_t size = vy_subgroup_size(f);
-    if (power_of_two(
-            total)) { // so is the subgroup size: the workgroup fills subgroups, or part of one
+    const uint32_t lanes =
+        f->m->options->lanes; // of a row at a time: the rest of the last ones is none
+    if (power_of_two(total) &&
+        !(lanes &&
+          w[0] % lanes)) { // so is the subgroup size: the workgroup fills subgroups, or part of one
         size = VY_EXT(f, GLSLstd450UMin, u32, size, vy_spv_u32(m, total));
         return VY_DO(f, SpvOpULessThan, bools, lane, size);
     }

@@ -240,7 +240,7 @@ static void put_step(vy_text *t, const vy_plan *plan, const vy_plan_step *s)
     case VY_STEP_CHECK:
         vy_text_add(t, "check ");
         put_plan_expr(t, plan, s->expr);
-        vy_text_add(t, s->check == VY_CHECK_EQUAL ? " = " : " from 0, below ");
+        vy_text_add(t, s->check == VY_CHECK_BELOW ? " from 0, below " : " = ");
         put_plan_expr(t, plan, s->limit);
         return;
     }

@@ -148,6 +148,11 @@ typedef struct vy_kernel {
         *turns; // turns that all loops of one invocation take together: the last of turn_count
     uint32_t turn_count; // expressions over `symbols`; 0: there are no loops
     bool turns_open;     // some loops' turns depend on data, and count as one turn there
+    // The kernel was compiled with vy_spirv_options.watch_loops: its last binding, a workspace of one u32, which is 1,
+    // becomes 2 and the number of the kernel where the driver ended a loop.  It is filled and checked by the plan
+    // (VY_CHECK_LOOPS), once for all dispatches.
+    bool watched;
+    uint32_t watch_binding; // in set 0
     const vy_kernel_binding *bindings;
     uint32_t binding_count;
     const vy_kernel_param *params;

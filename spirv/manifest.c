@@ -259,7 +259,7 @@ static void put_step(writer *w, const vy_plan_step *s)
     case VY_STEP_CHECK:
         vy_text_add(t, "\"value\": ");
         put_plan_expr(w, s->expr);
-        vy_text_add(t, s->check == VY_CHECK_EQUAL ? ", \"equals\": " : ", \"below\": ");
+        vy_text_add(t, s->check == VY_CHECK_BELOW ? ", \"below\": " : ", \"equals\": ");
         put_plan_expr(w, s->limit);
         vy_text_add(t, ", \"error\": ");
         vy_text_json(t, s->text);

@@ -89,11 +89,45 @@ static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
     return b->workspace && b->access != VY_ACCESS_OUT; // scratch memory starts as zero
 }
 
+// Behind the dispatch: the symbol that the word is read into, and the check of it.
+static bool add_watch(vy_plan *plan, vy_plan_step *steps, vy_arena *arena)
+{
+    const uint32_t n = plan->symbol_count, e = plan->expr_count;
+    vy_symbol *symbols = vy_arena_alloc(arena, (n + 1) * sizeof *symbols);
+    vy_expr *exprs = vy_arena_alloc(arena, (e + 3) * sizeof *exprs);
+    if (!symbols || !exprs) return false;
+    if (n) memcpy(symbols, plan->symbols, n * sizeof *symbols);
+    if (e) memcpy(exprs, plan->exprs, e * sizeof *exprs);
+    symbols[n] = (vy_symbol){.name = VY_WATCH_NAME, .kind = VY_SYMBOL_READBACK, .type = "i64"};
+    exprs[e] = (vy_expr){.op = VY_EXPR_SYMBOL, .value = n};
+    exprs[e + 1] = (vy_expr){.op = VY_EXPR_CONST, .value = 0};
+    exprs[e + 2] = (vy_expr){.op = VY_EXPR_CONST, .value = 1};
+    steps[plan->step_count++] = (vy_plan_step){.kind = VY_STEP_READBACK,
+                                               .buffer = plan->buffer_count - 1,
+                                               .expr = e + 1,
+                                               .symbol = n};
+    steps[plan->step_count++] = vy_plan_watch_check(e, e + 2);
+    plan->symbols = symbols;
+    plan->symbol_count = n + 1;
+    plan->exprs = exprs;
+    plan->expr_count = e + 3;
+    return true;
+}
+
+vy_plan_step vy_plan_watch_check(uint32_t word, uint32_t one)
+{
+    return (vy_plan_step){.kind = VY_STEP_CHECK,
+                          .check = VY_CHECK_LOOPS,
+                          .expr = word,
+                          .limit = one,
+                          .text = "the driver ended a loop that was not done"};
+}
+
 bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
 {
     vy_plan_buffer *buffers = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *buffers);
     vy_plan_step *steps =
-        vy_arena_alloc(arena, (k->binding_count + k->need_count + 1) * sizeof *steps);
+        vy_arena_alloc(arena, (k->binding_count + k->need_count + 3) * sizeof *steps);
     vy_plan_arg *args = vy_arena_alloc(arena, (k->binding_count + 1) * sizeof *args);
     uint32_t *symbols = vy_arena_alloc(arena, (k->symbol_count + 1) * sizeof *symbols);
     if (!buffers || !steps || !args || !symbols) return false;
@@ -125,5 +159,5 @@ bool vy_plan_make(const vy_kernel *k, vy_arena *arena, vy_plan *plan)
                       .expr_count = k->expr_count,
                       .steps = steps,
                       .step_count = count};
-    return true;
+    return !k->watched || add_watch(plan, steps, arena);
 }

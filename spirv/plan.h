@@ -34,6 +34,7 @@ typedef enum vy_step_kind {
 typedef enum vy_check {
     VY_CHECK_EQUAL, // expr = limit
     VY_CHECK_BELOW, // 0 ≤ expr < limit
+    VY_CHECK_LOOPS, // expr = limit = 1; else the driver ended loops of kernel number expr − 2
 } vy_check;
 
 typedef struct vy_plan_arg { // one per binding of the kernel, same order

@@ -124,6 +124,12 @@ static const char *workspace_name(vy_planner *w, const dispatch *d, const char *
                      : vy_planner_print(w, "%.120s.%.120s.%u", d->program->name, name, sets);
 }
 
+// One for all dispatches, filled at the start of the plan.
+static bool is_watch(const vy_kernel *k, uint32_t binding)
+{
+    return k->watched && binding + 1 == k->binding_count;
+}
+
 static void add_workspaces(vy_planner *w, dispatch *d)
 {
     uint32_t next = w->buffers.count;
@@ -132,6 +138,10 @@ static void add_workspaces(vy_planner *w, dispatch *d)
     for (uint32_t i = 0; i < d->kernel->binding_count && !w->d.oom; i++) {
         const vy_kernel_binding *b = &d->kernel->bindings[i];
         if (!b->workspace) continue;
+        if (is_watch(d->kernel, i)) {
+            d->args[i] = (vy_plan_arg){w->watch, VY_NO_EXPR};
+            continue;
+        }
         d->args[i] = (vy_plan_arg){next++, VY_NO_EXPR};
         if (have) continue;
         uint32_t *dims = vy_planner_room(w, b->rank, sizeof *dims);
@@ -177,6 +187,7 @@ static void start_bindings(vy_planner *w, const dispatch *d)
     for (uint32_t i = 0; i < d->kernel->binding_count && !w->d.oom; i++) {
         const vy_kernel_binding *b = &d->kernel->bindings[i];
         const uint32_t to = d->args[i].buffer;
+        if (is_watch(d->kernel, i)) continue;
         vy_plan_part *part = d->ranks[i] ? part_of(w, d, i) : NULL;
         if (b->init && strcmp(b->init, "1") == 0) {
             vy_planner_fill(w, to, vy_plan_one(b->type), part);

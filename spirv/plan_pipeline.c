@@ -82,6 +82,38 @@ static void add_symbols(vy_planner *w, vy_strings *taken)
                                        .kind = repeat ? VY_SYMBOL_REPEAT : VY_SYMBOL_READBACK,
                                        .type = "i64"});
     }
+    w->watch_symbol = w->d.symbols.count;
+    if (w->watched)
+        vy_describe_symbol(&w->d, (vy_symbol){.name = VY_WATCH_NAME,
+                                              .kind = VY_SYMBOL_READBACK,
+                                              .type = "i64"});
+}
+
+// ------------------------------------------------------------------------------------- ended loops
+static void add_watch_buffer(vy_planner *w)
+{
+    uint32_t *dims = vy_planner_room(w, 1, sizeof *dims);
+    if (w->d.oom || !w->watched) return;
+    dims[0] = vy_planner_const(w, 1);
+    const vy_plan_buffer buffer = {.name = VY_WATCH_NAME,
+                                   .role = VY_ROLE_WORKSPACE,
+                                   .type = vy_type_name(VY_U32),
+                                   .elem_size = vy_type_size(VY_U32),
+                                   .rank = 1,
+                                   .dims = dims};
+    w->watch = w->buffers.count;
+    if (!vy_vec_push(&w->buffers, buffer)) w->d.oom = true;
+    vy_planner_fill(w, w->watch, 1, NULL);
+}
+
+void vy_planner_watch(vy_planner *w)
+{
+    if (!w->watched || w->d.oom) return;
+    vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_READBACK,
+                                      .buffer = w->watch,
+                                      .expr = vy_planner_const(w, 0),
+                                      .symbol = w->watch_symbol});
+    vy_planner_step(w, vy_plan_watch_check(w->watch_symbol, vy_planner_const(w, 1)));
 }
 
 // ---------------------------------------------------------------------------------------- buffers
@@ -218,6 +250,7 @@ uint32_t vy_planner_element(vy_planner *w, const vy_pipe_step *s, vy_buffer b, u
 static void add_value(vy_planner *w, const vy_pipe_step *s, uint32_t step)
 {
     const uint32_t at = vy_planner_element(w, s, s->buffer, s->index_count, s->index);
+    vy_planner_watch(w); // a count may be what such a loop left behind
     vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_READBACK,
                                       .buffer = vy_planner_buffer(s->buffer),
                                       .expr = at,
@@ -277,10 +310,13 @@ bool vy_plan_pipeline(const vy_pipeline *p, const vy_pipe_kernels *k, const vy_k
         w.opened = vy_planner_room(&w, p->steps.count, sizeof *w.opened);
         w.d.pipeline = p;
         w.d.step_symbols = w.step_symbols;
+        for (uint32_t i = 0; i < k->count; i++) w.watched |= kernels[i].watched;
         if (!w.d.oom) add_symbols(&w, &taken);
         if (!w.d.oom) vy_describe_dims(&w.d);
         if (!w.d.oom) add_signature_buffers(&w);
+        if (!w.d.oom) add_watch_buffer(&w);
         if (!w.d.oom) add_steps(&w);
+        vy_planner_watch(&w);
     }
     const char *name = vy_planner_print(&w, "%s", p->name);
     *plan = (vy_plan){

@@ -24,6 +24,9 @@ typedef struct vy_planner {
     vy_shared_vec shared;
     uint32_t *step_symbols; // by pipeline step
     uint32_t *opened;       // by pipeline step: plan step of a REPEAT
+    bool watched;           // some kernel looks whether the driver ends loops: of all,
+    uint32_t watch;         // the plan buffer
+    uint32_t watch_symbol;  // and what it is read into
 } vy_planner;
 
 // All set w->d.oom when memory is out; what they return then is harmless.
@@ -39,6 +42,7 @@ void vy_planner_check(vy_planner *w, vy_check how, uint32_t expr, uint32_t limit
 // Element number of buffer[index…] as an expression, each index checked.
 uint32_t vy_planner_element(vy_planner *w, const vy_pipe_step *s, vy_buffer b, uint32_t rank,
                             const vy_dim *index);
+void vy_planner_watch(vy_planner *w); // reads it back and checks it, if there is one
 void vy_planner_dispatch(vy_planner *w, const vy_pipe_step *s); // plan_dispatch.c
 // Plan buffer of a buffer of the signature.
 static inline uint32_t vy_planner_buffer(vy_buffer b) { return b.id - 1; }

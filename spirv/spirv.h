@@ -50,6 +50,15 @@ typedef struct vy_spirv_options {
     vy_features enabled;
     // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
     uint32_t subgroup_size;
+    // For a device that ends loops after so many turns (vkrt.h, loop_turn_limit): kernels find out, and plans fail
+    // then instead of handing out numbers.  A kernel that cannot come there is not changed.
+    bool watch_loops;
+    // … and the caller has made sure that the turns of all LOOPs and WHILEs together stay below: kernels then watch only
+    // what is counted nowhere, loops of atomics and functions.
+    bool turns_known;
+    // Of such a device: rows of a workgroup are run so many lanes at a time, also where a row has fewer.  The
+    // lanes that are none stay out of everything then.  0: nothing is known.
+    uint32_t lanes;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
 } vy_spirv_options;

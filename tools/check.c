@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Instructions × invocations of the program on data that `check` chose, and of any other run on it.
-enum { CHOSEN_STEPS = 1 << 27 };
-#define MOST_STEPS ((uint64_t)CHOSEN_STEPS * 64)
+// Instructions × invocations of any run on data that `check` chose; of all probes of the second round.
+#define MOST_STEPS (UINT64_C(1) << 33)
+#define MORE_BUDGET (UINT64_C(1) << 27)
 
 // ------------------------------------------------------------------------------------- derivatives
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
@@ -63,94 +63,9 @@ static bool optimize_all(checking *k, command *c, vy_diag *d)
 }
 
 // --------------------------------------------------------------------------------------------- data
-static vy_eval_buffer *eval_buffers(const binding *b, vy_diag *d)
-{
-    vy_eval_buffer *list = calloc(b->buffer_count + 1, sizeof *list);
-    if (!list) fail_memory(d);
-    for (uint32_t i = 0; list && i < b->buffer_count; i++) {
-        const bound_buffer *from = &b->buffers[i];
-        list[i] = (vy_eval_buffer){from->info.name, from->value.data, from->value.shape,
-                                   from->value.rank};
-    }
-    return list;
-}
-
-static bool bind_start(checking *k, const command *c, bool apart, vy_diag *d)
+static bool bind_derived(checking *k, command *c, vy_diag *d)
 {
     binding *b = &k->start;
-    vys_binding_free(b);
-    while (k->in.count > k->chosen_data) spec_free(&k->in.data[--k->in.count]);
-    k->apart = apart;
-    return binding_create(b, k->source, false, d) && binding_set(b, &c->o.set, d) &&
-           binding_groups(b, c->o.groups, d) && default_data(&k->in, b, apart, d) &&
-           binding_specs(b, &k->in, NULL, d) && default_scalars(b, d) && vys_binding_fill(b, d);
-}
-
-static bool chosen(const checking *k, bool integers)
-{
-    for (uint32_t i = k->chosen_data; i < k->in.count; i++)
-        if (!integers || k->in.data[i].kind == SPEC_CYCLE || k->in.data[i].kind == SPEC_IOTA)
-            return true;
-    return false;
-}
-
-// Runs the program once on what was chosen, for a bounded number of steps.
-static bool try_data(const checking *k, const command *c, bool *fine, vy_diag *d)
-{
-    const binding *b = &k->start;
-    const vy_check_subject s = {k->source.program, k->source.pipeline};
-    vy_eval_options o = {.subgroup_size = (uint32_t)c->o.subgroup_size,
-                         .report_races = true,
-                         .report_uninitialised = true,
-                         .max_steps = CHOSEN_STEPS};
-    vy_eval_report report = {0};
-    vy_eval_buffer *buffers = eval_buffers(b, d);
-    vy_eval_scalar *scalars = calloc(b->scalar_count + 1, sizeof *scalars);
-    bool ok = buffers && (scalars || fail_memory(d));
-    for (uint32_t i = 0; ok && i < b->scalar_count; i++)
-        scalars[i] = (vy_eval_scalar){b->scalars[i].info.name, b->scalars[i].value};
-    vys_binding_has_groups(b, o.groups);
-    if (ok)
-        ok = s.pipeline ? vy_eval_pipeline(s.pipeline, buffers, b->buffer_count, scalars,
-                                           b->scalar_count, &o, &report, d)
-                        : vy_eval(s.program, buffers, b->buffer_count, scalars, b->scalar_count, &o,
-                                  &report, d);
-    *fine = ok && !report.races && !report.uninitialised;
-    free(buffers);
-    free(scalars);
-    return ok;
-}
-
-// Integers that repeat may be used as places to store to, or as counts: 0, 1, 2, … then is another choice.  What
-// neither suits is the user's to give.
-static bool choose_data(checking *k, const command *c, vy_diag *d)
-{
-    bool fine = false;
-    k->chosen_data = k->in.count;
-    for (int apart = 0; apart < 2 && !fine; apart++) {
-        vy_diag why = {0};
-        if (!bind_start(k, c, apart != 0, d)) return false;
-        if (!chosen(k, false)) return true;
-        const bool ran = try_data(k, c, &fine, &why);
-        const bool endless = !ran && why.code && !strcmp(why.code, "E0708");
-        if (apart == 0 && !fine && chosen(k, true)) continue;
-        if (endless) {
-            *d = why;
-            snprintf(d->fix, sizeof d->fix,
-                     "`check` chose the data (`--in NAME=SPEC` gives other ones): give data on "
-                     "which the program ends sooner");
-            return false;
-        }
-        if (!fine) return bind_start(k, c, false, d); // as it is told then
-        return bind_start(k, c, apart != 0, d);
-    }
-    return bind_start(k, c, k->apart, d);
-}
-
-static bool bind_data(checking *k, command *c, vy_diag *d)
-{
-    binding *b = &k->start;
-    if (!choose_data(k, c, d)) return false;
     if (k->first.module && (!binding_create(&k->primal, k->first.what, false, d) ||
                             !binding_derive(&k->primal, b, &k->ct, d)))
         return false;
@@ -198,8 +113,8 @@ static bool run_check(checking *k, command *c, vy_diag *d)
 {
     const binding *data = checked_data(k);
     names of = {0};
-    vy_eval_buffer *buffers = eval_buffers(data, d);
-    vy_eval_buffer *cotangents = buffers ? eval_buffers(&k->cotangents, d) : NULL;
+    vy_eval_buffer *buffers = check_buffers(data, d);
+    vy_eval_buffer *cotangents = buffers ? check_buffers(&k->cotangents, d) : NULL;
     vy_eval_scalar *scalars = calloc(data->scalar_count + 1, sizeof *scalars);
     bool ok = cotangents && (scalars || fail_memory(d)) && outputs_of(k, c, &of, d);
     for (uint32_t i = 0; ok && i < data->scalar_count; i++)
@@ -218,7 +133,9 @@ static bool run_check(checking *k, command *c, vy_diag *d)
                           .cotangent_count = k->cotangents.buffer_count,
                           .subgroup_size = (uint32_t)c->o.subgroup_size,
                           .samples = c->o.samples,
-                          .max_steps = chosen(k, false) ? MOST_STEPS : 0};
+                          .max_steps = check_chose(k, false) ? MOST_STEPS : 0,
+                          .budget = k->second ? MORE_BUDGET : 0,
+                          .allow_out_of_range = c->o.allow == ALLOW_OUT_OF_RANGE};
     vys_binding_has_groups(data, q.groups);
     progress_begin(c, "checking");
     if (ok) k->result = vy_grad_check(&q, d);
@@ -251,19 +168,77 @@ static bool refuse(const command *c, vy_diag *d)
     return true;
 }
 
+// Options as data, which a round changes.
+static bool parse_data(checking *k, const command *c, vy_diag *d)
+{
+    return specs_parse(&k->in, "--in", &c->o.in, d) && specs_parse(&k->ct, "--ct", &c->o.ct, d) &&
+           specs_parse(&k->device_ct, "--ct", &c->o.ct, d) && default_outputs(k, d);
+}
+
+static bool run_round(checking *k, command *c, vy_diag *d)
+{
+    return run_check(k, c, d) && (k->result->program.code || check_device(k, c, d));
+}
+
+static void free_round(checking *k)
+{
+    vy_check_free(k->result);
+    vys_binding_free(&k->start);
+    vys_binding_free(&k->primal);
+    vys_binding_free(&k->cotangents);
+    specs_free(&k->in);
+    names_free(&k->of);
+    specs_free(&k->ct);
+    specs_free(&k->device_ct);
+}
+
+// The same derivatives in several workgroups, where sizes are ours.
+static bool second_round(checking *k, command *c, vy_diag *d)
+{
+    bool found = false;
+    if (!check_passed(k)) return true;
+    checking *more = calloc(1, sizeof *more);
+    if (!more) return fail_memory(d);
+    *more = (checking){.source = k->source,
+                       .first = k->first,
+                       .gradient = k->gradient,
+                       .valued = k->valued,
+                       .seeded = k->seeded,
+                       .second = true};
+    const bool ok = parse_data(more, c, d) && check_grow(k, more, c, &found, d) &&
+                    (!found || (bind_derived(more, c, d) && run_round(more, c, d)));
+    if (ok && found) return k->more = more, true;
+    free_round(more);
+    free(more);
+    return ok;
+}
+
 static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
     if (!refuse(c, d) || !load_module(c, d)) return false;
     check_lanes(c);
-    if (!select_entry(c, c->module, &k->source, d) || !specs_parse(&k->in, "--in", &c->o.in, d) ||
-        !specs_parse(&k->ct, "--ct", &c->o.ct, d) || !default_outputs(k, d) ||
-        !specs_parse(&k->device_ct, "--ct", &c->o.ct, d) || !derive_all(k, c, d) ||
-        !bind_data(k, c, d) || !check_ct(k, d) || !optimize_all(k, c, d) || !run_check(k, c, d) ||
-        (!k->result->program.code && !check_device(k, c, d)))
+    if (!select_entry(c, c->module, &k->source, d) || !parse_data(k, c, d) ||
+        !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_derived(k, c, d) ||
+        !check_ct(k, d) || !optimize_all(k, c, d) || !run_round(k, c, d) || !second_round(k, c, d))
         return false;
     k->ms = now_ms() - start;
     return true;
+}
+
+// What is wrong with the program itself, as a diagnostic of its text.
+static void report_program(const checking *k, const command *c)
+{
+    const vy_check_result *r = k->result;
+    if (r->program.code) report(c, &r->program, false);
+    if (r->program.code || !r->out_of_range_count || c->o.allow == ALLOW_OUT_OF_RANGE) return;
+    vy_diag range = r->out_of_range;
+    text fix = {0};
+    text_puts(&fix, "guard the access, or say that it is meant: --allow out-of-range");
+    check_advice(k, &fix);
+    if (!fix.failed) snprintf(range.fix, sizeof range.fix, "%s", fix.data);
+    text_free(&fix);
+    report(c, &range, false);
 }
 
 bool verb_check(command *c, vy_diag *d)
@@ -275,15 +250,11 @@ bool verb_check(command *c, vy_diag *d)
     else if (ok)
         check_print(&k, c);
     if (ok && !check_passed(&k)) c->status = STATUS_CHECK;
-    if (ok && k.result->program.code) report(c, &k.result->program, false);
-    vy_check_free(k.result);
-    vys_binding_free(&k.start);
-    vys_binding_free(&k.primal);
-    vys_binding_free(&k.cotangents);
-    specs_free(&k.in);
-    names_free(&k.of);
-    specs_free(&k.ct);
-    specs_free(&k.device_ct);
+    if (ok) report_program(&k, c);
+    if (ok && k.more) report_program(k.more, c);
+    if (k.more) free_round(k.more);
+    free(k.more);
+    free_round(&k);
     derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded};
     for (size_t i = 0; i < COUNT_OF(made); i++) vy_module_free(made[i]->module);
     return ok;

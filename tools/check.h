@@ -7,6 +7,19 @@
 
 #include "autodiff/check.h"
 
+// What `check` chooses where nobody says it.
+enum { CHOSEN_SIZES = 16 };
+typedef struct choices {
+    int64_t size[CHOSEN_SIZES]; // of integer scalars that are sizes, in order; more begin again
+    int64_t other;              // of other integers
+    int64_t length;             // of `?` buffers
+    // Elements of integer buffers: 0, 1, 2, 0, …; 0, 1, 2, 3, …; 0, 1, 0, …; 0.
+    enum { INTEGERS_CYCLE, INTEGERS_IOTA, INTEGERS_PAIRS, INTEGERS_ZEROS } integers;
+} choices;
+typedef struct chosen_counts { // how many scalars had a value chosen
+    uint32_t sizes, others;
+} chosen_counts;
+
 // One derivative with its module, made for `check` alone: engines want it optimised in their own way.
 typedef struct derivative {
     vy_module *module;
@@ -16,7 +29,8 @@ typedef struct derivative {
 typedef struct checking {
     specs in, ct;
     specs device_ct; // ct, and for outputs that it does not name random ones
-    bool apart;      // chosen integers are 0, 1, 2, … since with repeated ones the program races
+    choices what;
+    chosen_counts counts;
     uint32_t chosen_data; // specs of `in` from here on are ours (defaults.c)
     vys_entry source;     // of the file
     derivative first;     // --order 2: the gradient, which is the primal here
@@ -29,6 +43,9 @@ typedef struct checking {
     const char *device; // name of it, or NULL
     bool device_off;    // it was not asked for
     double ms;
+    bool second;           // this is the round at larger sizes
+    struct checking *more; // … of this one, or NULL
+    char no_more[300];     // … and then why not; may be empty
 } checking;
 
 static inline vys_entry checked_program(const checking *k)
@@ -42,7 +59,7 @@ static inline const binding *checked_data(const checking *k)
 
 static inline bool check_passed(const checking *k)
 {
-    return k->result->passed && !k->result->unverified;
+    return k->result->passed && !k->result->unverified && (!k->more || check_passed(k->more));
 }
 
 // Derives again from the source.  `value`, `seeded`: as --with-value, and all cotangents buffers.
@@ -56,14 +73,44 @@ void check_lanes(command *c);
 
 // check_print.c
 void check_print(const checking *k, command *c);
+// check_json.c
 bool check_json(const checking *k, command *c, vy_diag *d);
+// check_print.c: " --set N=5 --set D=4", the scalars that were chosen; and lengths of `?` buffers
+void check_sizes_text(const checking *k, text *out);
+// What else the user could give where choices are at fault: appended to a fix.
+void check_advice(const checking *k, text *fix);
 
 // defaults.c: cotangents for the device, from the options of the gradient with all of them as buffers
 bool check_varied_ct(checking *k, vy_diag *d);
 // defaults.c: data for whatever has none (docs/language.md): sizes 5, 4, 3, …; floats normal, integers
-// cycle:3, or `apart`: iota.  Appends to `in` before it is bound.
-bool default_data(specs *in, const binding *b, bool apart, vy_diag *d);
-bool default_scalars(binding *b, vy_diag *d);
+// cycle:3.  Appends to `in` before it is bound.
+choices default_choices(void);
+bool default_data(specs *in, const binding *b, const choices *what, vy_diag *d);
+// counts: may be NULL
+bool default_scalars(binding *b, const choices *what, chosen_counts *counts, vy_diag *d);
 void spec_text(const spec *s, text *out); // "normal:0:1:1"
+
+// check_choose.c: fills k->start with what the user gave and with choices that suit the program: with which it
+// neither races nor leaves a buffer, if there are such among those tried.
+bool check_choose(checking *k, const command *c, vy_diag *d);
+// Starts again with k->what.
+bool check_start(checking *k, const command *c, vy_diag *d);
+bool check_chose(const checking *k,
+                 bool integers); // data; integers: such that decide places or counts
+// Shapes alone with k->what, before which k was started once; false: they contradict what was given, or the
+// data would take long to make.  vys_binding_free in every case.
+bool check_settle(checking *k, const command *c, binding *b);
+bool check_sizes(const checking *k); // whether scalars that are sizes, or lengths, were chosen
+// Buffers for the interpreter; the caller frees the list.
+vy_eval_buffer *check_buffers(const binding *b, vy_diag *d);
+// How a program liked its data, best first.
+typedef enum liking { FINE, OUT_OF_RANGE, WRONG, NO_RUN } liking;
+// Runs the primal of k->start for so many steps.  `why`: what there is to say about it.
+bool check_try(const checking *k, const command *c, uint64_t steps, liking *how, vy_diag *why,
+               vy_diag *d);
+
+// check_more.c: choices of `k` grown so that there are several workgroups, some partly filled: into more->what, and
+// starts `more`.  *found: there are such; else k->no_more says why not, if that is worth a line.
+bool check_grow(checking *k, checking *more, const command *c, bool *found, vy_diag *d);
 
 #endif

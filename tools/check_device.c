@@ -34,12 +34,13 @@ static vys_entry gradient_on(const checking *k)
     return k->seeded.module ? k->seeded.what : k->gradient.what;
 }
 
-// The program's data once more; f64: the same numbers, kept in double.
-static bool start_again(checking *k, const command *c, bool f64, binding *b, vy_diag *d)
+// The program's data once more, for `what`, which is the source; f64: the same numbers, kept in double.
+static bool start_again(checking *k, const command *c, vys_entry what, bool f64, binding *b,
+                        vy_diag *d)
 {
-    return binding_create(b, k->source, f64, d) && binding_set(b, &c->o.set, d) &&
+    return binding_create(b, what, f64, d) && binding_set(b, &c->o.set, d) &&
            binding_groups(b, c->o.groups, d) && binding_specs(b, &k->in, NULL, d) &&
-           default_scalars(b, d) && vys_binding_fill(b, d);
+           default_scalars(b, &k->what, NULL, d) && vys_binding_fill(b, d);
 }
 
 static bool evaluate(command *c, binding *b, vy_diag *d)
@@ -58,7 +59,7 @@ static bool evaluate(command *c, binding *b, vy_diag *d)
 static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *d)
 {
     binding start = {0};
-    bool ok = !f64 || start_again(k, c, true, &start, d);
+    bool ok = !f64 || start_again(k, c, k->source, true, &start, d);
     ok = ok && binding_create(out, gradient_on(k), f64, d) &&
          binding_derive(out, f64 ? &start : &k->start, &k->device_ct, d) && evaluate(c, out, d);
     vys_binding_free(&start);
@@ -155,22 +156,37 @@ static bool compare_outputs(checking *k, const command *c, const binding *own, c
     return true;
 }
 
-// The program itself: last, since it is optimised for the device in place.
-static bool run_forward(checking *k, command *c, vy_diag *d)
+static bool forward_device(command *c, binding *data, vy_diag *d)
 {
-    binding own = {0}, wide = {0}, data = {0};
     runner r = {0};
     double ms;
-    const bool ok = start_again(k, c, false, &own, d) && evaluate(c, &own, d) &&
-                    start_again(k, c, true, &wide, d) && evaluate(c, &wide, d) &&
-                    start_again(k, c, false, &data, d) && optimize(c, c->module, false, &data, d) &&
-                    runner_prepare(&r, c, &data, d) && vys_runner_upload(&r, d) &&
-                    runner_run(&r, c, &ms, d) && vys_runner_read(&r, d) &&
-                    compare_outputs(k, c, &own, &wide, &data, d);
+    const bool ok = optimize(c, c->module, false, data, d) && runner_prepare(&r, c, data, d) &&
+                    vys_runner_upload(&r, d) && runner_run(&r, c, &ms, d) && vys_runner_read(&r, d);
     vys_runner_free(&r);
+    return ok;
+}
+
+// The program itself, parsed again: it is optimised for the device in place.
+static bool run_forward(checking *k, command *c, vy_diag *d)
+{
+    vy_module *const parsed = c->module;
+    binding own = {0}, wide = {0}, data = {0};
+    vys_entry what;
+    vy_module *copy = NULL;
+    bool ok = start_again(k, c, k->source, false, &own, d) && evaluate(c, &own, d) &&
+              start_again(k, c, k->source, true, &wide, d) && evaluate(c, &wide, d) &&
+              load_again(c, &copy, d) && select_entry(c, copy, &what, d) &&
+              start_again(k, c, what, false, &data, d);
+    c->module = copy;
+    c->work.module = copy;
+    ok = ok && forward_device(c, &data, d);
+    c->module = parsed;
+    c->work.module = parsed;
+    ok = ok && compare_outputs(k, c, &own, &wide, &data, d);
     vys_binding_free(&own);
     vys_binding_free(&wide);
     vys_binding_free(&data);
+    vy_module_free(copy);
     return ok;
 }
 

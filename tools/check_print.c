@@ -11,23 +11,63 @@
 #define SHOWN 16 // kinks before `…`
 
 // ------------------------------------------------------------------------------------------- table
-static void print_choices(const checking *k, text *out)
+// One choice after the other, `lead` before the first of them.
+static void scalar_choices(const checking *k, bool integers, const char **lead, text *out)
 {
-    const char *lead = "chosen:";
     for (uint32_t i = 0; i < k->start.scalar_count; i++) {
         const bound_scalar *s = &k->start.scalars[i];
         char number[NUMBER_TEXT];
-        if (!s->chosen) continue;
+        if (!s->chosen || (integers && !vy_type_is_integer(s->info.type))) continue;
         number_text(s->info.type, s->value, number);
-        text_printf(out, "%s --set %s=%s", lead, s->info.name, number);
-        lead = "";
+        text_printf(out, "%s --set %s=%s", *lead, s->info.name, number);
+        *lead = "";
     }
+}
+
+// Of a `?` buffer that is not of the usual length.
+static void length_choice(const checking *k, const char *name, text *out)
+{
+    const bound_buffer *b = vys_binding_find(&k->start, name);
+    if (b && b->chosen_length && b->value.shape[0] != VYS_CHOSEN_LENGTH)
+        text_printf(out, "[%llu]", (unsigned long long)b->value.shape[0]);
+}
+
+static void print_choices(const checking *k, text *out)
+{
+    const char *lead = "chosen:";
+    scalar_choices(k, false, &lead, out);
     for (uint32_t i = k->chosen_data; i < k->in.count; i++) {
-        text_printf(out, "%s --in %s=", lead, k->in.data[i].name);
+        text_printf(out, "%s --in %s", lead, k->in.data[i].name);
+        length_choice(k, k->in.data[i].name, out);
+        text_puts(out, "=");
         spec_text(&k->in.data[i], out);
         lead = "";
     }
     if (!*lead) text_puts(out, "\n");
+}
+
+void check_sizes_text(const checking *k, text *out)
+{
+    const char *lead = "";
+    scalar_choices(k, true, &lead, out);
+    for (uint32_t i = 0; i < k->start.buffer_count; i++) {
+        const bound_buffer *b = &k->start.buffers[i];
+        if (!b->chosen_length) continue;
+        text_printf(out, " %s", b->info.name);
+        length_choice(k, b->info.name, out);
+    }
+}
+
+void check_advice(const checking *k, text *fix)
+{
+    const char *lead = "; or give others than the chosen";
+    scalar_choices(k, true, &lead, fix);
+    for (uint32_t i = k->chosen_data; i < k->in.count; i++) {
+        if (k->in.data[i].kind == SPEC_NORMAL) continue;
+        text_printf(fix, "%s --in %s=", lead, k->in.data[i].name);
+        spec_text(&k->in.data[i], fix);
+        lead = "";
+    }
 }
 
 enum { COLUMNS = 11, CELL = 48 };
@@ -194,6 +234,26 @@ static uint32_t count_verdict(const checking *k, vy_check_verdict v)
     return n;
 }
 
+static uint32_t count_ran(const checking *k)
+{
+    return k->result->count - count_verdict(k, VY_CHECK_SKIPPED);
+}
+
+// What was checked in several workgroups: a line where all is well.
+static void print_more(const checking *k, text *out)
+{
+    if (k->no_more[0]) text_printf(out, "several workgroups: left out: %s\n", k->no_more);
+    if (!k->more) return;
+    text_puts(out, "several workgroups:");
+    check_sizes_text(k->more, out);
+    if (check_passed(k->more)) {
+        text_printf(out, ": ok: %u tests\n", count_ran(k->more));
+        return;
+    }
+    text_puts(out, ": FAILED\n");
+    if (!k->more->result->program.code) print_gradients(k->more, out);
+}
+
 static void table(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;
@@ -221,23 +281,41 @@ static void table(const checking *k, const command *c, text *out)
             "out of range, which gives 0 or does nothing: %llu accesses, first at %s:%u:%u: %s\n",
             (unsigned long long)r->out_of_range_count, vy_module_file(c->module),
             r->out_of_range.line, r->out_of_range.column, r->out_of_range.text);
+    print_more(k, out);
 }
 
-// The failures, and what may explain them.
-static void verdict(const checking *k, const command *c, text *out)
+// The failures of a round, and what may explain them.
+static void failures(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;
     const char *file = vy_module_file(c->module);
     print_nonfinite(&r->forward, file, "forward program", out);
     print_nonfinite(&r->gradient, file, "derivative", out);
+    if (k->second && !check_passed(k)) {
+        text_puts(out, "in several workgroups, with");
+        check_sizes_text(k, out);
+        text_puts(out, ":\n");
+    }
     for (uint32_t i = 0; i < r->count; i++)
         if (r->rows[i].verdict == VY_CHECK_FAILED) print_failure(&r->rows[i], out);
-    const uint32_t bad = count_verdict(k, VY_CHECK_FAILED);
-    const uint32_t ran = r->count - count_verdict(k, VY_CHECK_SKIPPED);
+}
+
+static void verdict(const checking *k, const command *c, text *out)
+{
+    const checking *more = k->more;
+    const char *unverified = k->result->unverified;
+    uint32_t bad = count_verdict(k, VY_CHECK_FAILED), ran = count_ran(k);
+    failures(k, c, out);
+    if (more) {
+        failures(more, c, out);
+        bad += count_verdict(more, VY_CHECK_FAILED);
+        ran += count_ran(more);
+        if (!unverified) unverified = more->result->unverified;
+    }
     if (bad)
         text_printf(out, "FAILED: %u of %u tests\n", bad, ran);
-    else if (r->unverified)
-        text_printf(out, "not verified: nothing was compared of %s\n", r->unverified);
+    else if (unverified)
+        text_printf(out, "not verified: nothing was compared of %s\n", unverified);
     else
         text_printf(out, "ok: %u tests\n", ran);
 }
@@ -250,95 +328,4 @@ void check_print(const checking *k, command *c)
     if (errors.size) fwrite(errors.data, 1, errors.size, stderr);
     if (errors.failed) c->out.failed = true;
     text_free(&errors);
-}
-
-// -------------------------------------------------------------------------------------------- JSON
-static bool json_real(cJSON *object, const char *key, double value)
-{
-    char number[NUMBER_TEXT];
-    number_text(VY_F64, (vy_scalar){.f = value}, number);
-    return isfinite(value) ? cJSON_AddRawToObject(object, key, number) != NULL
-                           : json_string(object, key, number);
-}
-
-static bool json_kinks(cJSON *object, const vy_check_row *row)
-{
-    text list = {0};
-    text_puts(&list, "[");
-    for (uint64_t i = 0; i < row->kinks; i++)
-        text_printf(&list, "%s%llu", i ? "," : "", (unsigned long long)row->kink_at[i]);
-    text_puts(&list, "]");
-    const bool ok = !list.failed && cJSON_AddRawToObject(object, "kinks", list.data) != NULL;
-    text_free(&list);
-    return ok;
-}
-
-static bool json_row(cJSON *rows, const vy_check_row *row)
-{
-    static const char *const verdicts[] = {"passed", "failed", "skipped"};
-    cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddItemToArray(rows, object)) return cJSON_Delete(object), false;
-    bool ok = json_string(object, "test", vy_check_test_name(row->test)) &&
-              json_string(object, "buffer", *row->buffer ? row->buffer : NULL) &&
-              json_string(object, "verdict", verdicts[row->verdict]) &&
-              json_real(object, "tolerance", row->tolerance) &&
-              json_integer(object, "elements", row->elements) &&
-              json_integer(object, "compared", row->compared) &&
-              json_integer(object, "failed", row->failed) &&
-              json_integer(object, "unsure", row->unsure) && json_kinks(object, row);
-    if (ok && row->has_worst) {
-        cJSON *worst = cJSON_AddObjectToObject(object, "worst");
-        ok = worst && json_integer(worst, "index", row->worst) &&
-             json_real(worst, "got", row->got) && json_real(worst, "expected", row->expected) &&
-             json_real(worst, "error", row->error);
-    } else if (ok) {
-        ok = json_string(object, "worst", NULL);
-    }
-    return ok && json_string(object, "note", row->note);
-}
-
-static bool json_nonfinite(cJSON *top, const char *key, const vy_check_nonfinite *n)
-{
-    if (!n->buffer) return json_string(top, key, NULL);
-    cJSON *object = cJSON_AddObjectToObject(top, key);
-    return object && json_string(object, "buffer", n->buffer) &&
-           json_integer(object, "index", n->index) && json_real(object, "value", n->value) &&
-           json_string(object, "operation", n->operation) &&
-           json_integer(object, "line", n->line) && json_integer(object, "column", n->column);
-}
-
-static bool json_scalars(cJSON *top, const binding *b)
-{
-    cJSON *object = cJSON_AddObjectToObject(top, "scalars");
-    for (uint32_t i = 0; object && i < b->scalar_count; i++) {
-        const bound_scalar *s = &b->scalars[i];
-        char number[NUMBER_TEXT];
-        number_text(s->info.type, s->value, number);
-        const bool text = vy_type_is_float(s->info.type) && !isfinite(s->value.f);
-        if (!(text ? json_string(object, s->info.name, number)
-                   : cJSON_AddRawToObject(object, s->info.name, number) != NULL))
-            return false;
-    }
-    return object != NULL;
-}
-
-bool check_json(const checking *k, command *c, vy_diag *d)
-{
-    const vy_check_result *r = k->result;
-    cJSON *top = cJSON_CreateObject();
-    bool ok = top && json_string(top, "program", vys_entry_name(checked_program(k))) &&
-              json_string(top, "gradient_program", vys_entry_name(k->gradient.what)) &&
-              json_string(top, "device", k->device) &&
-              cJSON_AddBoolToObject(top, "passed", r->passed && !r->unverified) &&
-              json_string(top, "unverified", r->unverified) && json_scalars(top, &k->start);
-    cJSON *rows = ok ? cJSON_AddArrayToObject(top, "tests") : NULL;
-    ok = rows != NULL;
-    for (uint32_t i = 0; ok && i < r->count; i++) ok = json_row(rows, &r->rows[i]);
-    cJSON *bad = ok ? cJSON_AddObjectToObject(top, "not_finite") : NULL;
-    ok = bad && json_nonfinite(bad, "forward", &r->forward) &&
-         json_nonfinite(bad, "gradient", &r->gradient) && json_integer(top, "runs", r->runs) &&
-         json_number(top, "time_ms", k->ms, 6);
-    if (ok) return json_finish(top, &c->out) || fail_memory(d);
-    cJSON_Delete(top);
-    return fail_memory(d);
 }

@@ -39,6 +39,7 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
+bool load_again(command *c, vy_module **out, vy_diag *d); // parses what was read once more
 
 // What the options ask for, into c->work; the steps below do it themselves.
 bool take_settings(command *c, vy_diag *d);

@@ -4,6 +4,7 @@
 // Sizes differ from one another, so that a transposed index shows.  Float buffers are one after the
 // other normal:0:1:1, normal:0:1:1000001, …: with one seed for all, `a - b` would be zero and every
 // `max(a, b)` a tie.  Integers count 0, 1, 2, 0, …: in range of every size chosen here, with duplicates.
+// Where that does not suit a program, check_choose.c asks for other choices.
 #include "tools/check.h"
 
 #include "tools/number.h"
@@ -12,18 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED_STRIDE = 1000000, CYCLE = 3, COUNT_VALUE = 2 };
+enum { SEED_STRIDE = 1000000, CYCLE = 3 };
 
-static bool add(specs *in, const vy_buffer_info *b, bool apart, uint64_t *seed, vy_diag *d)
+static spec integers(const choices *what, vy_type type)
+{
+    if (type == VY_BOOL) return (spec){.kind = SPEC_CYCLE, .a = 2};
+    if (what->integers == INTEGERS_IOTA) return (spec){.kind = SPEC_IOTA};
+    if (what->integers == INTEGERS_ZEROS) return (spec){.kind = SPEC_CONST};
+    return (spec){.kind = SPEC_CYCLE, .a = what->integers == INTEGERS_PAIRS ? 2 : CYCLE};
+}
+
+static bool add(specs *in, const vy_buffer_info *b, const choices *what, uint64_t *seed, vy_diag *d)
 {
     spec s = {.kind = SPEC_NORMAL, .b = 1, .seed = *seed};
     if (!vy_type_is_float(b->type))
-        s = (spec){.kind = SPEC_CYCLE, .a = b->type == VY_BOOL ? 2 : CYCLE};
+        s = integers(what, b->type);
     else
         *seed += SEED_STRIDE;
-    if (apart && s.kind == SPEC_CYCLE && b->type != VY_BOOL) s.kind = SPEC_IOTA;
     s.name = strdup(b->name);
-    s.text = strdup("");
+    s.text = strdup(s.kind == SPEC_CONST ? "0" : "");
     spec *more = realloc(in->data, (in->count + 1) * sizeof *more);
     if (more) in->data = more;
     if (!more || !s.name || !s.text) {
@@ -70,13 +78,13 @@ bool check_varied_ct(checking *k, vy_diag *d)
     return true;
 }
 
-bool default_data(specs *in, const binding *b, bool apart, vy_diag *d)
+bool default_data(specs *in, const binding *b, const choices *what, vy_diag *d)
 {
     uint64_t seed = 1;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         const vy_buffer_info *info = &b->buffers[i].info;
         if (info->cls == VY_OUT || specs_find(in, info->name)) continue;
-        if (!add(in, info, apart, &seed, d)) return false;
+        if (!add(in, info, what, &seed, d)) return false;
     }
     return true;
 }
@@ -95,21 +103,38 @@ static uint32_t open_dims(const binding *b, uint32_t without)
     return open;
 }
 
-static vy_scalar choose(void *user, const binding *b, uint32_t scalar)
+choices default_choices(void)
 {
     static const int64_t sizes[] = {5, 4, 3, 6, 7};
-    uint32_t *chosen = user;
+    choices what = {.other = 2, .length = VYS_CHOSEN_LENGTH};
+    for (uint32_t i = 0; i < CHOSEN_SIZES; i++) what.size[i] = sizes[i % COUNT_OF(sizes)];
+    return what;
+}
+
+typedef struct choosing {
+    const choices *what;
+    chosen_counts counts;
+} choosing;
+
+static vy_scalar choose(void *user, const binding *b, uint32_t scalar)
+{
+    choosing *c = user;
     const vy_type type = b->scalars[scalar].info.type;
     if (vy_type_is_float(type)) return (vy_scalar){.f = 0.75};
     if (type == VY_BOOL) return (vy_scalar){.u = 1};
-    const bool size = open_dims(b, scalar) > open_dims(b, UINT32_MAX);
-    return (vy_scalar){.i = size ? sizes[(*chosen)++ % COUNT_OF(sizes)] : COUNT_VALUE};
+    if (open_dims(b, scalar) > open_dims(b, UINT32_MAX))
+        return (vy_scalar){.i = c->what->size[c->counts.sizes++ % CHOSEN_SIZES]};
+    c->counts.others++;
+    return (vy_scalar){.i = c->what->other};
 }
 
-bool default_scalars(binding *b, vy_diag *d)
+bool default_scalars(binding *b, const choices *what, chosen_counts *counts, vy_diag *d)
 {
-    uint32_t chosen = 0;
-    return vys_binding_choose(b, choose, &chosen, d);
+    choosing c = {.what = what};
+    b->chosen_length = (uint64_t)what->length;
+    const bool ok = vys_binding_choose(b, choose, &c, d);
+    if (counts) *counts = c.counts;
+    return ok;
 }
 
 void spec_text(const spec *s, text *out)
@@ -119,6 +144,8 @@ void spec_text(const spec *s, text *out)
     number_text(VY_F64, (vy_scalar){.f = s->b}, b);
     if (s->kind == SPEC_IOTA)
         text_puts(out, "iota");
+    else if (s->kind == SPEC_CONST)
+        text_puts(out, "zeros");
     else if (s->kind == SPEC_CYCLE)
         text_printf(out, "cycle:%s", a);
     else

@@ -78,6 +78,7 @@ static const option table[] = {
     {0,   OPT_TEXT,   AT(driver),        VERB_BIT(INSPECT), "--driver", "NAME|CHIP|PATH", "a driver's name, its .json, or an AMD chip: navi21, vega10, …"},
     {0,   OPT_COUNT,  AT(timeout),       DATA | VERB_BIT(INSPECT), "--timeout", "SECONDS", "most that one submission may take on the device; inspect: one kernel to compile; default 600, 0: no limit"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
+    {0,   OPT_CHOICE, AT(allow),         VERB_BIT(CHECK), "--allow", "nothing|out-of-range", "out-of-range: loads that give 0 and stores that do nothing are meant"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
     {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH), "--tolerance", "X",    "by which that may differ from ours; default 1e-4"},

@@ -32,6 +32,7 @@ enum { SEED_ONES, SEED_BUFFER };
 enum { CHECKPOINT_AUTO, CHECKPOINT_NONE, CHECKPOINT_SQRT };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { EVAL_DECLARED, EVAL_F64 };
+enum { ALLOW_NOTHING, ALLOW_OUT_OF_RANGE };
 
 typedef struct options {
     verb verb;
@@ -41,7 +42,7 @@ typedef struct options {
     names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
-    int seed, accumulate, checkpoint, color, engine, eval_type, level, target;
+    int seed, accumulate, checkpoint, color, engine, eval_type, level, target, allow;
     uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
     names owned; // strings of ours among the above
 } options;

@@ -145,29 +145,9 @@ static bool bind_backward(session *s, command *c, vy_diag *d)
            vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
-// The driver would say nothing.  (Turns that are too many for certain are an error of the run.)
-static void warn_of_turns(const command *c, const binding *b)
-{
-    const vkrt_device_info *device =
-        c->o.engine == ENGINE_EVAL ? NULL : vkrt_device_get_info(c->gpu->device);
-    const vy_program *worst;
-    bool complete;
-    if (!device || !device->loop_turn_limit) return;
-    const vys_launch values = vys_binding_values(b);
-    vys_entry_turns(b->what, &values, &worst, &complete);
-    if (!complete && !vys_entry_rows_fill(b->what, device->subgroup_size))
-        note(
-            c,
-            "warning: %s: a loop whose length depends on data, and rows of workgroups that are no "
-            "multiple of %u: %s runs the lanes beyond them too, and may leave the loop early without "
-            "a word; use `workgroup(64)`, another device or --engine eval",
-            vys_entry_name(b->what), device->subgroup_size, device->name);
-}
-
 static bool execute(runner *r, session *s, command *c, binding *b, vy_diag *d)
 {
     double ms = 0, start = now_ms();
-    warn_of_turns(c, b);
     if (!runner_prepare(r, c, b, d)) return false;
     s->compile_ms += now_ms() - start;
     if (!vys_runner_upload(r, d) || !runner_run(r, c, &ms, d) || !vys_runner_read(r, d))

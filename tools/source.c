@@ -37,6 +37,28 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
     return ok;
 }
 
+// What was read, as a module.
+static bool parse(command *c, vy_diag *d)
+{
+    const text *t = &c->contents;
+    if (!vy_binary_is(t->data, t->size))
+        return parse_defined(c, strcmp(c->o.file, "-") ? c->o.file : "stdin", d);
+    if (c->o.define.count)
+        return fail(d, TOOL_USAGE, "make the binary form with -D",
+                    "-D %s: the constants of a binary form have their values", c->o.define.data[0]);
+    c->module = vy_binary_read(t->data, t->size);
+    return true;
+}
+
+bool load_again(command *c, vy_module **out, vy_diag *d)
+{
+    vy_module *const before = c->module;
+    const bool ok = parse(c, d);
+    *out = ok ? c->module : NULL;
+    c->module = before;
+    return ok && (*out || fail_memory(d)) && (vy_module_ok(*out) || take_diag(*out, d));
+}
+
 bool load_module(command *c, vy_diag *d)
 {
     const char *file = c->o.file;
@@ -49,16 +71,7 @@ bool load_module(command *c, vy_diag *d)
     if (c->contents.size == 0)
         return fail(d, TOOL_INPUT, "write a program into it", "%s is empty", file);
     progress_begin(c, "reading");
-    const text *t = &c->contents;
-    if (vy_binary_is(t->data, t->size)) {
-        if (c->o.define.count)
-            return fail(d, TOOL_USAGE, "make the binary form with -D",
-                        "-D %s: the constants of a binary form have their values",
-                        c->o.define.data[0]);
-        c->module = vy_binary_read(t->data, t->size);
-    } else if (!parse_defined(c, strcmp(file, "-") ? file : "stdin", d)) {
-        return false;
-    }
+    if (!parse(c, d)) return false;
     progress_end();
     if (!c->module) return fail_memory(d);
     c->work.module = c->module;

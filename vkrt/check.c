@@ -111,6 +111,7 @@ vkrt_status vkrt_check_kernel(const vy_kernel *k, vkrt_error *error)
             REQUIRE(b->set != k->bindings[j].set || b->binding != k->bindings[j].binding,
                     "%s: '%s' and '%s' have one binding", k->name, k->bindings[j].name, b->name);
     }
+    REQUIRE(!k->watched || k->binding_count, "%s: watches loops, but nobody sees it", k->name);
     for (uint32_t i = 0; !status && i < k->domain_rank; i++)
         REQUIRE(k->domain[i] < k->expr_count, "%s: domain axis %u has no expression", k->name, i);
     return status;
@@ -148,7 +149,7 @@ static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *erro
     case VY_STEP_CHECK:
         REQUIRE(s->expr < p->expr_count && s->limit < p->expr_count, "step %u checks nothing",
                 index);
-        REQUIRE((unsigned)s->check <= VY_CHECK_BELOW && s->text, "step %u says nothing", index);
+        REQUIRE((unsigned)s->check <= VY_CHECK_LOOPS && s->text, "step %u says nothing", index);
         return VKRT_OK;
     case VY_STEP_COPY:
         REQUIRE(!s->part || s->part->source_offset < p->expr_count, "step %u copies from no place",

@@ -10,7 +10,9 @@ static vkrt_status check_turns(const vkrt_dispatch *d, vkrt_error *error)
     const vy_kernel *k = d->kernel;
     int64_t *values = d->plan->kernel_values;
     uint32_t bad;
-    if (!info->loop_turn_limit || !k->turn_count || d->plan->desc.trust_loops) return VKRT_OK;
+    const bool watched = k->watched && d->plan->watch != VY_NO_EXPR;
+    if (!info->loop_turn_limit || !k->turn_count || d->plan->desc.trust_loops || watched)
+        return VKRT_OK;
     const bool ok =
         vy_expr_eval(k->turns, k->turn_count, d->plan->kernel_symbols, NULL, values, NULL, &bad);
     const int64_t turns = ok ? values[k->turn_count - 1] : INT64_MAX; // beyond what can be counted

@@ -104,7 +104,7 @@ static vkrt_status compile_kernels(vkrt_plan *x, vkrt_error *error)
         if (s->kind != VY_STEP_DISPATCH || x->pipelines[s->kernel]) continue;
         const vy_kernel *k = &x->plan->kernels[s->kernel];
         uint64_t before = vkrt_now_ns();
-        vkrt_status status = x->desc.trust_loops
+        vkrt_status status = x->desc.trust_loops || (k->watched && x->watch != VY_NO_EXPR)
                                  ? VKRT_OK
                                  : vkrt_check_open_loops(vkrt_device_get_info(x->device), k, error);
         if (status) return status;
@@ -114,6 +114,17 @@ static vkrt_status compile_kernels(vkrt_plan *x, vkrt_error *error)
         x->compile_ns[s->kernel] = vkrt_now_ns() - before;
     }
     return VKRT_OK;
+}
+
+static uint32_t watch_buffer(const vy_plan *p)
+{
+    uint32_t last = VY_NO_EXPR; // that a readback read
+    for (uint32_t i = 0; i < p->step_count; i++) {
+        const vy_plan_step *s = &p->steps[i];
+        if (s->kind == VY_STEP_READBACK) last = s->buffer;
+        if (s->kind == VY_STEP_CHECK && s->check == VY_CHECK_LOOPS) return last;
+    }
+    return VY_NO_EXPR;
 }
 
 static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
@@ -135,6 +146,7 @@ static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
     x->owned = owned;
     x->max_depth = depth;
     x->desc = desc ? *desc : (vkrt_plan_desc){0};
+    x->watch = watch_buffer(plan);
     status = allocate_arrays(x) ? compile_kernels(x, error) : vkrt_fail_memory(error);
     if (status) {
         vkrt_plan_destroy(x);
@@ -231,6 +243,9 @@ vkrt_status vkrt_plan_create_for_kernel(vkrt_device *device, const vy_kernel *k,
     *out = NULL;
     vkrt_status status = vkrt_check_kernel(k, error);
     if (status) return status;
+    if (k->watched)
+        return vkrt_fail(error, VKRT_BAD_ARGUMENT, "use the plan it was compiled with",
+                         "%s watches its loops, and nobody would look", k->name);
     kernel_plan *m = allocate_kernel_plan(k);
     if (!m) return vkrt_fail_memory(error);
     static const vy_role ROLES[] = {VY_ROLE_IN, VY_ROLE_OUT, VY_ROLE_INOUT};

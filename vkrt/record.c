@@ -105,6 +105,19 @@ void vkrt_plan_invalidate(vkrt_plan *plan)
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) plan->segments[i].valid = false;
 }
 
+static vkrt_status loops_ended(const vkrt_plan *plan, int64_t kernel, vkrt_error *error)
+{
+    const vkrt_device_info *info = vkrt_device_get_info(plan->device);
+    const vy_plan *p = plan->plan;
+    const bool known = kernel >= 0 && kernel < p->kernel_count;
+    return vkrt_fail(
+        error, VKRT_LIMIT,
+        "run fewer iterations per invocation, on another device, or in the interpreter",
+        "%.100s: '%.100s' left a loop before it was done; it ends the loops of an "
+        "invocation after %u turns",
+        known ? p->kernels[kernel].name : p->name, info->name, info->loop_turn_limit);
+}
+
 // Depends on nothing that a submission computes, as values read back end a segment.
 static vkrt_status check(const vkrt_plan *plan, const vy_plan_step *step, vkrt_error *error)
 {
@@ -112,7 +125,8 @@ static vkrt_status check(const vkrt_plan *plan, const vy_plan_step *step, vkrt_e
     vkrt_status status = vkrt_plan_value(plan, step->expr, step->text, &v, error);
     if (!status) status = vkrt_plan_value(plan, step->limit, step->text, &limit, error);
     if (status) return status;
-    if (step->check == VY_CHECK_EQUAL ? v == limit : v >= 0 && v < limit) return VKRT_OK;
+    if (step->check == VY_CHECK_BELOW ? v >= 0 && v < limit : v == limit) return VKRT_OK;
+    if (step->check == VY_CHECK_LOOPS) return loops_ended(plan, v - 2, error);
     return vkrt_fail(error, VKRT_CHECK, "check the scalars and shapes",
                      step->check == VY_CHECK_EQUAL ? "%s: %lld and %lld" : "%s: %lld of %lld",
                      step->text, (long long)v, (long long)limit);

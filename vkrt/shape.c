@@ -315,12 +315,13 @@ static vkrt_status declared_count(vkrt_plan *plan, uint32_t b, bool *known, uint
 static vkrt_status within_budget(const vkrt_plan *plan, uint32_t b, uint64_t bytes,
                                  vkrt_error *error)
 {
-    const uint64_t most = plan->desc.max_workspace_bytes;
+    const uint64_t most = b == plan->watch ? 0 : plan->desc.max_workspace_bytes;
     uint64_t total = bytes;
     for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
         const vkrt_plan_buf *other = &plan->buffers[i];
         const bool counts = plan->plan->buffers[i].role == VY_ROLE_WORKSPACE && other->available;
-        if (i != b && counts && __builtin_add_overflow(total, other->bytes, &total))
+        if (i != b && i != plan->watch && counts &&
+            __builtin_add_overflow(total, other->bytes, &total))
             total = UINT64_MAX;
     }
     if (!most || total <= most) return VKRT_OK;

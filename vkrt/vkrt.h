@@ -247,8 +247,10 @@ typedef struct vkrt_plan_desc {   // zero: defaults
     // Most that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for ever.
     uint64_t timeout_ns;
     // The caller knows that the loops of no invocation take more turns together than the device's
-    // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: here, if turns depend on data; in
-    // a run, if a bound computed from its sizes is beyond, though it may be larger than the truth.
+    // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: when it is created, if turns depend on
+    // data; in a run, if a bound computed from its sizes is beyond, though it may be larger than the truth.
+    // Neither holds for kernels that watch their loops (vy_spirv_options.watch_loops): a run whose loops were
+    // ended fails then (LIMIT), trusted or not.
     bool trust_loops;
 } vkrt_plan_desc;
 
