@@ -235,7 +235,7 @@ static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
 }
 
 // The explanation is of the result before its sums were ordered; this is what ordering changed.
-static void explain_order(explaining *x, const vy_module *ordered)
+static void explain_order(explaining *x, const vy_module *ordered, const vy_sizes *sizes)
 {
     vy_explanation *e = x->e;
     const char **steps = vy_explain_array(x, ordered->programs.count, sizeof *steps);
@@ -246,6 +246,13 @@ static void explain_order(explaining *x, const vy_module *ordered)
     e->step_count = ordered->programs.count;
     for (uint32_t i = 0; i < e->gradient_count; i++) // the list is ours
         how_ordered(ordered, (vy_explain_gradient *)&e->gradients[i]);
+    const uint32_t n = ordered->pipelines.count;
+    const vy_program *signature = n ? ordered->pipelines.data[n - 1]->signature : NULL;
+    static const vy_sizes unknown = {0};
+    vy_sizes mapped;
+    if (signature && map_sizes(x, signature, sizes ? sizes : &unknown, &mapped))
+        vy_explain_ordered(x, signature, vy_count_dims(&x->memory->gradient, signature, &mapped));
+    x->failed |= x->memory->gradient.space.failed;
 }
 
 // Are halves added up by atomics?  Then as f32, which is another result (wide.c).
@@ -292,7 +299,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
             x.failed = true;
         if (!ordered && !x.failed && plain.accumulate != VY_ACCUMULATE_ATOMIC && adds_halves(e))
             ordered = vy_grad(m, options, diag);
-        if (ordered && !x.failed) explain_order(&x, ordered);
+        if (ordered && !x.failed) explain_order(&x, ordered, sizes);
     }
     x.failed |= x.notes.failed || vy_memory_failures() != before;
     vy_notes_free(&x.notes);

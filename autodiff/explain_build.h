@@ -34,6 +34,7 @@ typedef struct explaining {
     const vy_poly *signature_dims;      // in memory->gradient
     struct explain_name *names;         // buffers of the result, sorted
     struct explain_role *roles;         // by buffer of the result
+    vy_poly work;                       // bytes of all workspaces
     bool failed;                        // memory
 } explaining;
 
@@ -48,6 +49,8 @@ uint32_t vy_explain_find(const explaining *x, const char *name);
 void vy_explain_gradients(explaining *x); // explain_result.c
 void vy_explain_buffers(explaining *x);
 void vy_explain_storage(explaining *x);
+// Adds the workspaces that only the signature of the ordered result has; dims: in memory->gradient.
+void vy_explain_ordered(explaining *x, const vy_program *signature, const vy_poly *dims);
 void vy_explain_loops(explaining *x);    // explain_loops.c
 void vy_explain_accesses(explaining *x); // explain_access.c
 

@@ -262,6 +262,29 @@ static void explain_workspaces(explaining *x)
     x->e->tape_each = vy_count_amount(c, t.tape_each);
     x->e->tape_all = vy_count_amount(c, t.tape_all);
     x->e->work_all = vy_count_amount(c, t.all);
+    x->work = t.all;
+}
+
+void vy_explain_ordered(explaining *x, const vy_program *signature, const vy_poly *dims)
+{
+    vy_explanation *e = x->e;
+    vy_count *c = &x->memory->gradient;
+    const uint32_t had = e->workspace_count;
+    totals t = {.all = x->work};
+    vy_explain_workspace *list = vy_explain_array(x, had + signature->buffers.count, sizeof *list);
+    if (!list) return;
+    for (uint32_t i = 0; i < had; i++) list[i] = e->workspaces[i];
+    e->workspaces = list;
+    for (uint32_t i = 1; i < signature->buffers.count; i++) {
+        const vy_buf *b = &signature->buffers.data[i];
+        bool listed = !b->workspace;
+        for (uint32_t k = 0; k < had && !listed; k++) listed = !strcmp(list[k].name, b->name);
+        if (listed) continue;
+        vy_poly n = vy_count_extent(c, dims, b, 0, b->rank);
+        bytes all = {.all = vy_poly_scale(&c->space, n, vy_type_size(b->type), 1)};
+        add_workspace(x, signature, i, all, (explain_role){.kind = VY_WORK_OTHER}, &t);
+    }
+    e->work_all = vy_count_amount(c, t.all);
 }
 
 static void explain_values(explaining *x)
