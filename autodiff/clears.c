@@ -30,10 +30,8 @@ bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns
                 if (!same || !writes(stages[j], same)) continue;
                 // Two forms of one program, of which sizes choose one, both write all of it.
                 if (turns && turns[j].id && turns[k].id && writes(stages[k], i)) continue;
-                vy_fail(m, VY_E_GRAD_UNSUPPORTED, 0, 0,
-                        "use --accumulate atomic, without --deterministic",
-                        "stage `%s` clears `%s`, which `%s` writes", stages[k]->name, b->name,
-                        stages[j]->name);
+                vy_fail(m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` clears `%s`, which `%s` writes",
+                        stages[k]->name, b->name, stages[j]->name);
                 return false;
             }
         }

@@ -159,6 +159,14 @@ void vy_explain_gradients(explaining *x)
 }
 
 // ----------------------------------------------------------------------------------------- adjoints
+// A parameter or an array, local ones too; 0: none.
+static uint32_t named(const vy_program *p, const char *name)
+{
+    uint32_t i = p->buffers.count;
+    while (--i && strcmp(p->buffers.data[i].name, name) != 0) {}
+    return i;
+}
+
 void vy_explain_buffers(explaining *x)
 {
     const notes *n = &x->notes;
@@ -166,7 +174,7 @@ void vy_explain_buffers(explaining *x)
     uint32_t count = 0;
     for (uint32_t i = 0; list && i < n->buffers.count; i++) {
         const note_buffer *note = &n->buffers.data[i];
-        uint32_t id = vy_program_find_buffer(x->forward, note->name).id;
+        uint32_t id = named(x->forward, note->name);
         // Arrays that optimisation made values of are in neither program any more.
         if (!id) continue;
         const vy_buf *b = &x->forward->buffers.data[id];

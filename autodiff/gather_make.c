@@ -16,6 +16,7 @@
 #include "gather_build.h"
 
 #include "reverse.h"
+#include "stages.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -480,13 +481,13 @@ static void take_as_inout(making *w)
 
 // What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier stages fill
 // what was scratch memory of the whole.
-static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
+static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         bool own = b->workspace && i < g->r->buffers.count && !g->last_write[i];
         if (b->cls > VY_INOUT || own || (whole && !b->workspace)) continue;
-        b->workspace = false;
+        if (b->workspace && !vy_share_workspace(p, i)) return false;
         b->cls = VY_IN;
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -499,6 +500,7 @@ static void take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
         vy_buf *b = &p->buffers.data[i];
         if (b->cls == VY_IN) b->init = VY_INIT_NONE, b->init_from = NULL;
     }
+    return true;
 }
 
 // Once more through the builder: what is only read now is loaded once.  As its text reads back.
@@ -522,8 +524,9 @@ static bool share_loads(gather *g, vy_program *p)
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole)
 {
     const uint32_t k = stage->program;
-    take_as_in(g, k, p, whole);
-    if (!share_loads(g, p) || !(whole ? vy_drop_unused(p, false) : vy_drop_stage(p))) return false;
+    if (!take_as_in(g, k, p, whole) || !share_loads(g, p) ||
+        !(whole ? vy_drop_unused(p, false) : vy_drop_stage(p)))
+        return false;
     p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
     return gather_has_no_place(g, p) && vy_check_program(p);
 }

@@ -4,6 +4,7 @@
 #include "gather_build.h"
 
 #include "reverse.h"
+#include "stages.h"
 
 #include <string.h>
 
@@ -125,13 +126,14 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
         vy_program_free(p);
         return NULL;
     }
+    bool ok = true;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         if (b->cls > VY_INOUT) continue;
-        if (b->workspace && use[i]) b->workspace = false;
+        if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);
     }
-    bool ok =
-        vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) && vy_pass_dce(p, &c);
+    ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) &&
+         vy_pass_dce(p, &c);
     *empty = true;
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         *empty &= vy_op_infos[p->insts.data[id].op].effect != VY_WRITE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // prune.c: drops parameters that differentiation made and that turned out unused.
 #include "reverse.h"
+#include "stages.h"
 
 #include <string.h>
 
@@ -113,6 +114,35 @@ bool vy_drop_stage(vy_program *p)
     }
     vy_free(written);
     return true;
+}
+
+// Is dimension d made of an open length?  dims: scratch, one per dimension, zero.
+static bool is_open(const vy_program *p, vy_dim d, uint8_t *dims)
+{
+    dims[d.id] = 1;
+    use_operands(p, dims);
+    for (uint32_t i = 1; i <= d.id; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_UNKNOWN) return true;
+    return false;
+}
+
+bool vy_share_workspace(vy_program *p, uint32_t buffer)
+{
+    vy_buf *b = &p->buffers.data[buffer];
+    const vy_dim_node unknown = {.op = VY_DIM_UNKNOWN, .value = buffer};
+    b->workspace = false;
+    if (b->rank != 1 || p->dims.data[b->dims[0].id].op < VY_DIM_ADD) return true;
+    uint8_t *dims = vy_realloc(NULL, p->dims.count);
+    vy_dim *own = vy_arena_alloc(&p->module->arena, sizeof *own); // others may have its dimensions
+    bool ok = dims && own;
+    if (ok && is_open(p, b->dims[0], memset(dims, 0, p->dims.count))) {
+        ok = vy_vec_push(&p->dims, unknown);
+        own->id = p->dims.count - 1;
+        b->dims = own;
+    }
+    vy_free(dims);
+    if (!ok) vy_fail_oom(p->module);
+    return ok;
 }
 
 static bool is_extent(const vy_program *p, uint32_t scalar)

@@ -9,41 +9,10 @@
 //
 // The stages know nothing of pipelines: parameters of one name are one buffer.  Shapes of what they share
 // are written in scalars of the replaced program, which the dispatch of it says how to compute.
-#include "stages.h"
-
-#include "ir/pipe.h"
+#include "stages_build.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef struct start {
-    vy_init init;
-    const char *from;
-} start;
-
-typedef struct cut {
-    vy_module *m;
-    vy_pipe *q;
-    vy_builder *b;            // of the signature
-    const vy_program *whole;  // NULL: the parameters of a program are becoming those of a pipeline
-    const vy_pipe_step *step; // that dispatched `whole`
-    vy_program *const *stages;
-    const vy_dim
-        *turns; // by stage, in `whole`: how often it is dispatched, id 0: once; NULL: all once
-    uint32_t count;
-    vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
-    // by buffer of all stages, one after the other:
-    vy_buffer *made; // intermediate; id 0: none
-    start *start;    // what it starts with
-} cut;
-
-static void *table(vy_module *m, size_t count, size_t size)
-{
-    void *p = vy_realloc(NULL, (count + 1) * size);
-    if (p) return memset(p, 0, (count + 1) * size);
-    vy_fail_oom(m);
-    return NULL;
-}
 
 // ------------------------------------------------------------------------------------------- names
 static bool is_taken(const vy_module *m, const char *name)
@@ -69,78 +38,6 @@ const char *vy_stage_name(vy_module *m, const char *base, const char *suffix)
     const char *name = vy_arena_strdup(&m->arena, text, (size_t)length);
     if (!name) vy_fail_oom(m);
     return name;
-}
-
-// ------------------------------------------------------------------------------------------ shapes
-static int find_scalar(const vy_program *p, const char *name)
-{
-    for (uint32_t i = 0; i < p->scalars.count; i++)
-        if (strcmp(p->scalars.data[i].name, name) == 0) return (int)i;
-    return -1;
-}
-
-// A stage's scalar, in the pipeline.
-static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
-{
-    const vy_scalar_param *own = &stage->scalars.data[scalar];
-    if (!c->whole)
-        return vy_dim_value(c->b, (vy_value){vy_leaf_other(c->b, VY_LEAF_SCALAR, own->type,
-                                                           (uint32_t)scalar, 0)});
-    int s = find_scalar(c->whole, own->name);
-    if (s >= 0) return c->step->scalars[s].dim;
-    vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a scalar of its own, `%s`",
-            stage->name, own->name);
-    return (vy_dim){0};
-}
-
-// The length of a buffer of unknown length (`?`, rank 1), in the pipeline.
-static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
-{
-    if (!c->whole) return vy_dim_unknown(c->b);
-    vy_buffer own = vy_program_find_buffer(c->whole, stage->buffers.data[buffer].name);
-    const vy_pipe_arg *a = &c->args[own.id];
-    if (own.id && a->buffer.id) return c->b->p->buffers.data[a->buffer.id].dims[a->rank];
-    vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a buffer of unknown length",
-            stage->name);
-    return (vy_dim){0};
-}
-
-// The nodes that dimension d is made of, which refer to earlier ones.  Others may stand there that mean nothing
-// here: the caller's numbers of groups in a program that has a domain by now.
-static uint8_t *nodes_of(const cut *c, const vy_program *stage, vy_dim d)
-{
-    uint8_t *needed = table(c->m, d.id + 1, 1);
-    if (!needed) return NULL;
-    needed[d.id] = 1;
-    for (uint32_t i = d.id; i > 0; i--) {
-        const vy_dim_node *n = &stage->dims.data[i];
-        if (needed[i] && n->op >= VY_DIM_ADD) needed[n->a] = needed[n->b] = 1;
-    }
-    return needed;
-}
-
-// Dimension d of a stage, in the pipeline; dims: those there are, by dimension of the stage.
-static vy_dim dim_of(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
-{
-    static const char ops[] = "+-*/%<>r";
-    uint8_t *needed = nodes_of(c, stage, d);
-    for (uint32_t i = 1; i <= d.id && vy_module_ok(c->m); i++) {
-        const vy_dim_node *n = &stage->dims.data[i];
-        if (!needed[i] || (dims[i].id && n->op != VY_DIM_UNKNOWN)) continue;
-        if (n->op == VY_DIM_CONST)
-            dims[i] = vy_dim_const(c->b, n->value);
-        else if (n->op == VY_DIM_SCALAR)
-            dims[i] = scalar_dim(c, stage, n->value);
-        else if (n->op == VY_DIM_GROUPS)
-            dims[i] =
-                c->whole ? c->step->groups[n->value] : vy_dim_groups(c->b, (uint32_t)n->value);
-        else if (n->op != VY_DIM_UNKNOWN)
-            dims[i] = vy_dim_binary(c->b, ops[n->op - VY_DIM_ADD], dims[n->a], dims[n->b]);
-        else if (i == d.id) // a node of its own for each buffer; sums with it are not made here
-            dims[i] = length_of(c, stage, n->value);
-    }
-    vy_free(needed);
-    return dims[d.id];
 }
 
 // ----------------------------------------------------------------------------------- intermediates
@@ -189,12 +86,12 @@ static void declare(cut *c, uint32_t k, vy_dim *dims, vy_buffer *made)
             if (same.id) made[i] = c->made[at + same.id];
             at += c->stages[j]->buffers.count;
         }
-        b->workspace = false; // a parameter, which the pipeline fills
+        if (!vy_share_workspace(p, i)) return; // the pipeline fills it
         b->init = VY_INIT_NONE;
         b->init_from = NULL;
         if (made[i].id) continue;
-        vy_dim *shape = table(c->m, b->rank, sizeof *shape);
-        for (uint32_t a = 0; shape && a < b->rank; a++) shape[a] = dim_of(c, p, dims, b->dims[a]);
+        vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
+        if (shape) cut_shape(c, p, i, &starts[i], dims, shape);
         if (shape && vy_module_ok(c->m)) {
             made[i] =
                 vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
@@ -208,8 +105,8 @@ static void declare(cut *c, uint32_t k, vy_dim *dims, vy_buffer *made)
 // ------------------------------------------------------------------------------------- dispatches
 static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
 {
-    vy_pipe_arg *args = table(c->m, p->buffers.count, sizeof *args);
-    vy_pipe_scalar *scalars = table(c->m, p->scalars.count, sizeof *scalars);
+    vy_pipe_arg *args = cut_table(c->m, p->buffers.count, sizeof *args);
+    vy_pipe_scalar *scalars = cut_table(c->m, p->scalars.count, sizeof *scalars);
     uint32_t n = 0;
     for (uint32_t i = 1; args && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
@@ -218,7 +115,7 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
         args[n++] = made[i].id ? (vy_pipe_arg){.buffer = made[i]} : c->args[own];
     }
     for (uint32_t i = 0; scalars && i < p->scalars.count; i++) {
-        int s = find_scalar(c->whole, p->scalars.data[i].name);
+        int s = cut_scalar(c->whole, p->scalars.data[i].name);
         if (s >= 0) scalars[i] = c->step->scalars[s];
         scalars[i].name = p->scalars.data[i].name;
     }
@@ -232,14 +129,14 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
 // Dispatches stage k as often as c->turns says: as turns of a repeat.
 static void dispatch_turns(cut *c, uint32_t k, const vy_buffer *made)
 {
-    vy_dim *dims = table(c->m, c->whole->dims.count, sizeof *dims);
+    vy_dim *dims = cut_table(c->m, c->whole->dims.count, sizeof *dims);
     char text[300];
     if (!dims) return;
-    vy_dim turns = dim_of(c, c->whole, dims, c->turns[k]);
+    vy_dim turns = cut_dim(c, c->whole, dims, c->turns[k]);
     vy_free(dims);
     snprintf(text, sizeof text, "once");
-    for (uint32_t n = 2;
-         vy_program_find_buffer(c->b->p, text).id || find_scalar(c->b->p, text) >= 0; n++)
+    for (uint32_t n = 2; vy_program_find_buffer(c->b->p, text).id || cut_scalar(c->b->p, text) >= 0;
+         n++)
         snprintf(text, sizeof text, "once%u", n);
     const vy_dim zero = vy_dim_const(c->b, 0);
     vy_pipeline_repeat(c->q, text, zero, turns, VY_KEEP_ALL, zero);
@@ -256,9 +153,9 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
         if (most < c->stages[k]->dims.count) most = c->stages[k]->dims.count;
     }
     c->step = &step;
-    c->args = table(c->m, c->whole->buffers.count, sizeof *c->args);
-    c->made = table(c->m, total, sizeof *c->made);
-    vy_dim *dims = table(c->m, most, sizeof *dims);
+    c->args = cut_table(c->m, c->whole->buffers.count, sizeof *c->args);
+    c->made = cut_table(c->m, total, sizeof *c->made);
+    vy_dim *dims = cut_table(c->m, most, sizeof *dims);
     c->q = c->args && c->made && dims ? vy_pipeline_reopen(l, at) : NULL;
     if (c->q) {
         c->b = vy_pipeline_params(c->q);
@@ -288,11 +185,11 @@ static start *starts_of(vy_module *m, vy_program *const *stages, uint32_t count)
 {
     uint32_t total = 0, at = 0;
     for (uint32_t k = 0; k < count; k++) total += stages[k]->buffers.count;
-    start *list = table(m, total, sizeof *list);
+    start *list = cut_table(m, total, sizeof *list);
     for (uint32_t k = 0; list && k < count; k++)
         for (uint32_t i = 0; i < stages[k]->buffers.count; i++) {
             const vy_buf *b = &stages[k]->buffers.data[i];
-            list[at++] = (start){b->init, b->init_from};
+            list[at++] = (start){b->init, b->init_from, b->dims};
         }
     return list;
 }
@@ -307,8 +204,8 @@ static void copy_parameters(cut *c, const vy_program *p, vy_dim *dims, vy_pipe_a
     for (uint32_t i = 1; i < p->buffers.count && vy_module_ok(c->m); i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;
-        vy_dim *shape = table(c->m, b->rank, sizeof *shape);
-        for (uint32_t a = 0; shape && a < b->rank; a++) shape[a] = dim_of(c, p, dims, b->dims[a]);
+        vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
+        for (uint32_t a = 0; shape && a < b->rank; a++) shape[a] = cut_dim(c, p, dims, b->dims[a]);
         if (shape)
             args[n++].buffer = vy_param_buffer(c->b, b->name, b->cls, b->type, b->rank, shape);
         vy_free(shape);
@@ -319,9 +216,9 @@ static void copy_parameters(cut *c, const vy_program *p, vy_dim *dims, vy_pipe_a
 static vy_pipeline *wrap(vy_module *m, const vy_program *p)
 {
     cut c = {.m = m, .q = vy_pipeline_begin(m, p->name)};
-    vy_pipe_arg *args = table(m, p->buffers.count, sizeof *args);
-    vy_pipe_scalar *scalars = table(m, p->scalars.count, sizeof *scalars);
-    vy_dim *dims = table(m, p->dims.count, sizeof *dims), groups[3];
+    vy_pipe_arg *args = cut_table(m, p->buffers.count, sizeof *args);
+    vy_pipe_scalar *scalars = cut_table(m, p->scalars.count, sizeof *scalars);
+    vy_dim *dims = cut_table(m, p->dims.count, sizeof *dims), groups[3];
     c.b = vy_pipeline_params(c.q);
     if (c.b && args && scalars && dims) {
         uint32_t n = 0;

@@ -30,6 +30,10 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
 // Does no stage clear what an earlier one writes?  Else m's diag says which.  (clears.c)
 bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns, uint32_t count);
 
+// Workspace `buffer` of p becomes a parameter, which a pipeline hands from stage to stage.  One as long as a buffer of
+// open length is of open length itself then.  False: memory (the module's diag).  (prune.c)
+bool vy_share_workspace(vy_program *p, uint32_t buffer);
+
 // NAME_suffix, or with a number behind it where the module has that name, in m's arena; NULL: memory
 // (m's diag).  NAME is `base` up to its last `_grad`, `_reverse` or the like, if it has one.
 const char *vy_stage_name(vy_module *m, const char *base, const char *suffix);

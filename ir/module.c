@@ -75,7 +75,8 @@ vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
 vy_buffer vy_program_find_buffer(const vy_program *p, const char *name)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (strcmp(p->buffers.data[i].name, name) == 0) return (vy_buffer){i};
+        if (p->buffers.data[i].cls != VY_LOCAL && strcmp(p->buffers.data[i].name, name) == 0)
+            return (vy_buffer){i};
     return (vy_buffer){0};
 }
 

@@ -205,6 +205,8 @@ VY_API const char *vy_program_name(const vy_program *p);
 VY_API uint32_t vy_program_buffer_count(const vy_program *p); // parameters, shared and local arrays
 // Valid until the program changes.  Buffers are numbered from 1, as handles are.
 VY_API vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b);
+// The parameter or shared array of that name; id 0: none.  (Local arrays may be called as others are: those that passes
+// make have the name of what they stand for.)
 VY_API vy_buffer vy_program_find_buffer(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_scalar_count(const vy_program *p);
 VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);

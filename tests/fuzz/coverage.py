@@ -164,7 +164,7 @@ TRAITS = tuple("%d axes" % n for n in range(1, 6)) + tuple("index " + r[1] for r
     r[1] for r in places.CONDITIONS + places.OWN) + tuple("loop " + r[1] for r in places.LOOPS) + tuple(
         "uses " + b.split(".")[0] for b in places.BUILTINS) + tuple("workgroup " + s for s in (
             "default", "of more axes", "of fewer axes", "of as many axes")) + (
-                "padded domain", "equal extents", "an empty domain", "?", "? out", "flattened", "own flattened", "own transposed",
+                "padded domain", "equal extents", "an empty domain", "?", "? out", "? inout", "flattened", "own flattened", "own transposed",
                 "triangular", "data", "scatter", "integer output", "two float types", "builtin value", "scalar value", "while",
                 "break", "deep ifs", "deep loops")
 

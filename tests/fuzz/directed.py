@@ -98,4 +98,8 @@ PROGRAMS = (
     # a walk that begins at the element less a constant
     program("program p(x: in f32[N + 2], y: in f32[M], o: out f32[N, M], N: u32, M: u32)"
             " over(i: N, j: M) { if j >= i { o[i, j] = x[i + 2]*y[j]; } }", "N=4 M=5"),
+    # a row that a loop adds to beside a scatter, where lanes leave the loop at different turns
+    program("program p(x: in f64[M], at: in u32[N], o: out f64[N], M: u32, N: u32) over(i: N) { var s = x[at[i] % M];"
+            " for k in 0..N { for j in 0..40 { s = s*x[j]; } if s > 3.0 { break; } } o[i] = s; }", "N=4 M=44",
+            "at=0,3,1,3"),
 )

@@ -187,9 +187,7 @@ class Places(Maps, Maker):
         for name, cls, chance in (("o", "out", 1), ("z", "inout", 0.35), ("y", "out", 0.2)):
             if not self.chance(chance):
                 continue
-            # Not yet `inout`: one that is read and stored again ends --accumulate gather in E0309, since its adjoint, as
-            # long as it, cannot be handed from stage to stage.
-            open_ = self.rank == 1 and cls == "out" and self.chance(0.15)
+            open_ = self.rank == 1 and self.chance(0.25 if cls == "inout" else 0.15)
             rows = [self.own_axis(v, n) for v, n in zip(AXES, self.extents)]
             order = list(range(self.rank))
             if self.chance(0.3) and self.rank > 1:
@@ -205,7 +203,7 @@ class Places(Maps, Maker):
                 self.traits.add("own flattened")
             elif open_:
                 shape = ["?"]
-                self.traits.add("? out")
+                self.traits.add("? " + cls)
             self.rest.append("%s: %s @F[%s]" % (name, cls, ", ".join(shape)))
             b = Table(name, "@F", cls, (), prefix, None, cls == "inout", True)
             c.buffers.append(b)

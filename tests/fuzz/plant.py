@@ -161,7 +161,7 @@ DIRECTED = (
     ("autodiff/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
     ("autodiff/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
      "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[0].id;"),
-    ("autodiff/gather_rest.c", None, "if (b->workspace && use[i]) b->workspace = false;", ""),
+    ("autodiff/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
     # the programs that gather
     ("autodiff/gather_make.c", None, "had[k] = have;", ""),
     ("autodiff/gather_make.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
@@ -186,6 +186,7 @@ DIRECTED = (
     ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
+    ("ir/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
     # counted loops
     ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),

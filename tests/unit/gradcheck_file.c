@@ -22,6 +22,7 @@
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   value    outputs asked for together with the gradient are the program's
 //   second   the gradient can be differentiated again, or says why not; against dual numbers
+//   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
 //   ends, constants   what is said about a program beside its numbers: gradcheck_claims.h
 //   atomic, gather, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
@@ -39,6 +40,7 @@
 
 #include <ctype.h>
 
+#include "autodiff/deterministic.h"
 #include "ir/coarsen.h"
 #include "ir/eval.h"
 #include "ir/pass.h"
@@ -56,6 +58,7 @@ enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 #include "gradcheck_permute.h"
 
 #include "gradcheck_modes.h"
+#include "gradcheck_forward.h"
 #include "gradcheck_second.h"
 
 static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d)
@@ -195,7 +198,8 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     bool ok = true;
     if (first && !j->alike)
         ok = (j->brief || check_primal(j, x, false)) && check_primal(j, x, true) &&
-             check_primal_order(j, p, x) && check_constants(j, m);
+             check_primal_order(j, p, x) && check_constants(j, m) &&
+             (j->brief || check_forward(j, m));
     if (!ok) return false;
     vy_diag d;
     vy_module *gm = derive(j, m, false, &d);

@@ -154,7 +154,7 @@ static void test_clears(void **state)
         assert_false(replace(m, lost[k]));
         const vy_diag *d = vy_module_diag(m);
         assert_non_null(d);
-        assert_string_equal(d->code, "E0503");
+        assert_string_equal(d->code, "E0301");
         assert_non_null(strstr(d->text, "stage `f_second` clears `out`, which `f_first` writes"));
         vy_module_free(m);
     }
