@@ -8,7 +8,9 @@
 // What is told must be wrong whatever the data: the store is reached by every invocation of the domain (around
 // it stand only loops without an early exit, whose bounds they share), and its index has no part in a domain
 // variable whose extent is not 1 by its declaration.  Indices that depend on memory that may change, on
-// ids, or on what a loop carries are never called wrong; neither are atomics.  A domain of extent N of which one
+// ids, or on what a loop carries are never called wrong; neither are atomics.  Where it is lanes of a workgroup that
+// meet and what they store is not surely different, the value is well defined and only its gradient is not: whoever
+// differentiates refuses such a store (vy_race_redundant).  A domain of extent N of which one
 // knows that N is 1 is written over(i: 1).
 //
 // Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sums.c), if the element is the
@@ -21,9 +23,10 @@
 
 #define UNKNOWN 0x80000000u // beside the domain variables, as bits
 #define LANES 0x40000000u   // of a program without domain variables: the lanes of a workgroup
+#define IDS 0x20000000u     // made of ids: differs between lanes
 
 typedef struct races {
-    vy_program *p;
+    const vy_program *p;
     const vy_structure *s;
     uint32_t *on;   // by id: the domain variables it depends on, and UNKNOWN
     uint32_t all;   // the variables whose extent is not surely 1
@@ -33,9 +36,9 @@ typedef struct races {
 // ------------------------------------------------------------------------------------- dependences
 static uint32_t leaf_on(const vy_leaf *l)
 {
-    if (l->kind == VY_LEAF_OVER) return l->index < 30 ? 1u << l->index : UNKNOWN;
+    if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : UNKNOWN;
     if (l->kind != VY_LEAF_BUILTIN) return 0;
-    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE ? 0 : UNKNOWN;
+    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE ? 0 : UNKNOWN | IDS;
 }
 
 static uint32_t on(const races *r, uint32_t id)
@@ -71,7 +74,7 @@ static void find_dependences(races *r)
         else
             r->on[id] = i->op == VY_OP_LOOP ? on_args(r, id, 3) : UNKNOWN;
     }
-    for (uint32_t v = 0; v < r->p->overs.count && v < 30; v++) {
+    for (uint32_t v = 0; v < r->p->overs.count && v < 29; v++) {
         const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[v].extent.id];
         if (d->op != VY_DIM_CONST || d->value > 1) r->all |= 1u << v;
     }
@@ -99,7 +102,7 @@ static bool is_over(const vy_program *p, uint32_t id, uint32_t *v)
 {
     if (!VY_IS_LEAF(id) || p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER) return false;
     *v = p->leaves.data[VY_LEAF_INDEX(id)].index;
-    return *v < 30;
+    return *v < 29;
 }
 
 // Is `id` the extent of variable v, or a larger constant?
@@ -200,7 +203,7 @@ static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t
 {
     size_t n = 0;
     out[0] = 0;
-    for (uint32_t v = 0; v < p->overs.count && v < 30 && n < size; v++)
+    for (uint32_t v = 0; v < p->overs.count && v < 29 && n < size; v++)
         if (vars >> v & 1)
             n += (size_t)snprintf(out + n, size - n, "%s`%.40s`", n ? ", " : "",
                                   p->overs.data[v].name);
@@ -273,6 +276,14 @@ static bool adds_to_itself(const vy_program *p, uint32_t store)
     return false;
 }
 
+// Lanes that meet may all have computed the same: a sum over all of a buffer, a number.
+static bool may_agree(const races *r, uint32_t store, uint32_t vars)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[store].aux];
+    const uint32_t v = on(r, vy_arg(r->p, store, b->rank));
+    return (vars & LANES || b->cls == VY_SHARED) && !(v & (IDS | vars));
+}
+
 static bool check_stores(const races *r)
 {
     const vy_program *p = r->p;
@@ -282,6 +293,7 @@ static bool check_stores(const races *r)
         const vy_buffer_class cls = p->buffers.data[i->aux].cls;
         const bool several = cls == VY_OUT || cls == VY_INOUT || cls == VY_SHARED;
         const uint32_t vars = several ? sharing(r, id) : 0;
+        if (vars && !adds_to_itself(p, id) && may_agree(r, id, vars)) continue;
         if (vars) return refuse_store(r, id, vars, adds_to_itself(p, id));
     }
     return true;
@@ -307,16 +319,37 @@ static bool check_sums(const races *r, const uint8_t *sum, const uint32_t *first
     return true;
 }
 
+// Fills *r; false: memory.  To be freed: r->on.
+static bool begin(races *r, const vy_program *p, const vy_structure *s)
+{
+    *r = (races){.p = p, .s = s};
+    r->on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r->on);
+    if (!r->on) return false;
+    r->on[0] = 0;
+    find_dependences(r);
+    return true;
+}
+
+bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
+{
+    races r;
+    if (!begin(&r, p, s)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const vy_buffer_class cls = p->buffers.data[i->aux].cls;
+        stores[id] = i->op == VY_OP_STORE && cls != VY_LOCAL && sharing(&r, id) != 0;
+    }
+    vy_free(r.on);
+    return true;
+}
+
 bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum, const uint32_t *first)
 {
-    races r = {.p = p, .s = s};
-    r.on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r.on);
-    if (!r.on) {
+    races r;
+    if (!begin(&r, p, s)) {
         vy_fail_oom(p->module);
         return false;
     }
-    r.on[0] = 0;
-    find_dependences(&r);
     const bool ok = check_sums(&r, sum, first) && check_stores(&r);
     vy_free(r.on);
     return ok;

@@ -93,7 +93,6 @@ static vy_program *as_program(vy_module *scratch, const mathlib_item *item, uint
     if (n_params == 2) args[n++] = vy_param_scalar(b, "y", t);
     vy_dim one = vy_dim_const(b, 1);
     vy_buffer r = vy_param_buffer(b, "r", VY_OUT, t, 1, &one);
-    vy_workgroup(b, 1, 1, 1);
     vy_inline_source(b, text, size, item->name, n, args, 1, &result);
     vy_store(b, r, &zero, result);
     vy_free(text);
