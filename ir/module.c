@@ -72,6 +72,13 @@ vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
                             .line = buf->line};
 }
 
+bool vy_program_computes(const vy_program *p, vy_type type)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].type == type) return true;
+    return false;
+}
+
 vy_buffer vy_program_find_buffer(const vy_program *p, const char *name)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++)

@@ -213,6 +213,8 @@ VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
 VY_API uint32_t vy_program_over_count(const vy_program *p);
 VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
+// Has an instruction values of this type?
+VY_API bool vy_program_computes(const vy_program *p, vy_type type);
 VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
 // Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer

@@ -64,14 +64,14 @@ bool vys_grad_options(const vys_work *w, vys_entry from, bool again, bool seeded
 static uint32_t order(const vys_settings *s) { return s->order ? s->order : 1; }
 
 static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
-                              bool seeded, vy_diag *d)
+                              bool seeded, vy_accumulate how, vy_diag *d)
 {
     vy_grad_options g;
     const char **results;
     const bool ok = vys_grad_options(w, from, done > 0, seeded, &results, &g, d);
     const bool last = done + 1 == order(&w->settings);
     g.deterministic &= last; // what is derived again adds by atomics
-    if (!last) g.accumulate = VY_ACCUMULATE_ATOMIC;
+    g.accumulate = last ? how : VY_ACCUMULATE_ATOMIC;
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) vys_fail_memory(d); // unless it said why
     free(results);
@@ -79,6 +79,29 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     if (derived) take_diag(derived, d);
     vy_module_free(derived);
     return NULL;
+}
+
+static bool has_wide_integers(const vy_module *m)
+{
+    for (uint32_t k = 0; k < vy_module_program_count(m); k++) {
+        const vy_program *p = vy_module_program(m, k);
+        if (vy_program_computes(p, VY_I64) || vy_program_computes(p, VY_U64)) return true;
+    }
+    return false;
+}
+
+// Programs over the elements may divide in 64 bits where the program itself does not; a device that has no such
+// integers adds by atomics then.
+static vy_module *derive_for(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
+                             bool seeded, vy_diag *d)
+{
+    vy_module *derived = derive_once(w, m, from, done, seeded, w->settings.accumulate, d);
+    const vys_facts facts = w->settings.interpreter ? (vys_facts){0} : vys_facts_of(w->device);
+    if (!derived || !facts.known || facts.features & VY_FEATURE_BIT(INT64)) return derived;
+    if (w->settings.accumulate != VY_ACCUMULATE_AUTO || has_wide_integers(m)) return derived;
+    if (!has_wide_integers(derived)) return derived;
+    vy_module_free(derived);
+    return derive_once(w, m, from, done, seeded, VY_ACCUMULATE_ATOMIC, d);
 }
 
 static bool seeded_by(const vys_settings *s, const vy_program *p, const char *const *seeds,
@@ -97,7 +120,7 @@ bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t 
     vys_step(&w->settings, "differentiating");
     for (uint32_t i = 0; i < order(&w->settings); i++) {
         const bool seeded = seeded_by(&w->settings, from.program, seeds, seed_count);
-        vy_module *next = derive_once(w, source, from, i, seeded, d);
+        vy_module *next = derive_for(w, source, from, i, seeded, d);
         vy_module_free(last);
         last = next;
         if (!next) break;

@@ -74,6 +74,10 @@ def main():
     if devices.returncode:
         print("no Vulkan device: " + devices.stderr.strip())
         return 77
+    lanes = next((d["subgroup_size"] for d in json.loads(devices.stdout)["devices"] if d["default"]), 0)
+    if lanes < 8:
+        print("shaders by hand are written for subgroups of eight lanes or more, the device has %d" % lanes)
+        return 77
     wrong, count = unlisted(), 0
     plans = sorted(glob.glob(SRC + "/shaders/*.plan"))
     for plan in plans:
