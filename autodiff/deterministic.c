@@ -135,7 +135,7 @@ static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t s
 {
     const uint32_t buffer = o->p->insts.data[id].aux;
     if (o->wide)
-        vy_wide_add(o->b, o->sums[buffer], at, v);
+        vy_wide_add(o->b, o->sums[buffer], at, v, o->p->insts.data[id].flags);
     else if (is_owned(o->p, id))
         add_plainly(o, id, at, v);
     else if (o->partials[buffer].on)
@@ -346,7 +346,7 @@ static bool choose(vy_ordering *o)
     return find_uses(o) && vy_shared_choose(o);
 }
 
-bool vy_order_program(vy_module *m, vy_program *p, bool lean, bool wide)
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide)
 {
     vy_ordering o = {.m = m, .p = p, .lean = lean || wide, .wide = wide};
     o.use = table(m, p->buffers.count, sizeof *o.use);
@@ -380,6 +380,6 @@ bool vy_order_sums(vy_module *m, bool lean)
     if (!vy_optimize(m, &options)) return false;
     // From the end: stages are added behind, and what they replace is taken out.
     for (uint32_t n = m->programs.count; n-- > 0;)
-        if (!vy_order_program(m, m->programs.data[n], lean, false)) return false;
+        if (!vy_order_program(m, m->programs.data[n], lean, NULL)) return false;
     return true;
 }

@@ -381,8 +381,10 @@ static void declare_arrays(reverse *r, uint32_t i)
     info->stores = true;
     if (is_active_buffer(r, i)) {
         const char *name = derived_name(r, "adj", buf->name);
+        const vy_type type = vy_adjoint_type(buf->type);
         info->adjoint =
-            info->spilled ? vy_spill_declare(r, name, buf->type, i) : declare(r, name, buf->cls, i);
+            info->spilled ? vy_spill_declare(r, name, type, i) : declare(r, name, buf->cls, i);
+        if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
     }

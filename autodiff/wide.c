@@ -17,27 +17,63 @@
 #include "ordering.h"
 #include "reverse.h"
 
+#include <string.h>
+
 static bool adds_halves(const vy_program *p, uint32_t id)
 {
     return vy_adds_floats(p, id) && p->buffers.data[p->insts.data[id].aux].type == VY_F16;
 }
 
-static bool can_widen(const vy_program *p, uint32_t buffer)
+bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names)
 {
+    const uint32_t buffers = r->p->buffers.count, leaves = r->p->leaves.count;
+    names->names = vy_arena_alloc(&r->out->arena, (buffers + leaves) * sizeof *names->names);
+    if (!names->names) {
+        vy_fail_oom(r->out);
+        return false;
+    }
+    for (uint32_t i = 0; i < buffers + leaves; i++) {
+        uint32_t id = i < buffers ? r->buffers[i].adjoint : r->leaf_grad[i - buffers];
+        if (id) names->names[names->count++] = p->buffers.data[id].name;
+    }
+    return true;
+}
+
+static bool is_adjoint(const vy_wide_names *names, const char *name)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (strcmp(names->names[i], name) == 0) return true;
+    return false;
+}
+
+static bool can_widen(const vy_ordering *o, uint32_t buffer)
+{
+    const vy_program *p = o->p;
     const vy_buf *b = &p->buffers.data[buffer];
-    if (b->cls > VY_INOUT || b->view_of) return false;
+    if (b->cls > VY_INOUT || b->view_of || !is_adjoint(o->wide, b->name)) return false;
     for (uint32_t k = 0; k < b->rank; k++)
         if (p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN) return false;
     return true;
 }
 
+// Of what one invocation has for itself: in a loop each turn adds, but for those that have elements of their own.
+static void choose_added(vy_ordering *o)
+{
+    const vy_program *p = o->p;
+    for (uint32_t id = 1, loops = 0; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        loops += vy_is_loop((vy_op)i->op);
+        loops -= i->op == VY_OP_ENDLOOP;
+        if (!adds_halves(p, id) || !can_widen(o, i->aux)) continue;
+        bool owned = i->flags & VY_FLAG_OWNED, once = i->flags & VY_FLAG_ONCE;
+        if (owned ? loops && !once : !o->wide->own) o->use[i->aux] = VY_USE_ADDED;
+    }
+}
+
 void vy_wide_choose(vy_ordering *o)
 {
     const vy_program *p = o->p;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (adds_halves(p, id) && !(p->insts.data[id].flags & VY_FLAG_OWNED) &&
-            can_widen(p, p->insts.data[id].aux))
-            o->use[p->insts.data[id].aux] = VY_USE_ADDED;
+    choose_added(o);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         bool memory = vy_op_is_memory((vy_op)i->op), adds = memory && adds_halves(p, id);
@@ -50,9 +86,10 @@ void vy_wide_choose(vy_ordering *o)
     }
 }
 
-void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v)
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags)
 {
-    vy_atomic(b, "add", sums, at, vy_cast(b, VY_F32, v));
+    vy_value old = vy_atomic(b, "add", sums, at, vy_cast(b, VY_F32, v));
+    vy_emit_flags(b, old.id, flags & VY_FLAG_OWNED);
 }
 
 vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held)
@@ -62,16 +99,21 @@ vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_val
     return vy_cast(b, VY_F16, sum);
 }
 
-bool vy_widen_sums(vy_module *m)
+static bool any_halves(const vy_module *m)
 {
-    static const vy_opt_options options = {.level = 2};
     bool any = false;
     for (uint32_t k = 0; k < m->programs.count; k++)
         for (uint32_t id = 1; id < m->programs.data[k]->insts.count; id++)
             any |= adds_halves(m->programs.data[k], id);
-    if (!any) return true;
+    return any;
+}
+
+bool vy_widen_sums(vy_module *m, const vy_wide_names *names)
+{
+    static const vy_opt_options options = {.level = 2};
+    if (!any_halves(m)) return true;
     if (!vy_optimize(m, &options)) return false;
     for (uint32_t n = m->programs.count; n-- > 0;)
-        if (!vy_order_program(m, m->programs.data[n], false, true)) return false;
+        if (!vy_order_program(m, m->programs.data[n], false, names)) return false;
     return true;
 }
