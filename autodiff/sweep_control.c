@@ -48,6 +48,14 @@ static void reverse_arm(reverse *r, uint32_t marker, uint32_t first, uint32_t la
     vy_reverse_range(r, first, last);
 }
 
+// What both arms leave, in one type.
+static void same_type(reverse *r, uint32_t id, uint32_t *x, uint32_t *y)
+{
+    if (!is_wide(r, *x, id) && !is_wide(r, *y, id)) return;
+    *x = cast_to(r, VY_F32, *x);
+    *y = cast_to(r, VY_F32, *y);
+}
+
 static void merge_arms(reverse *r, touched_vec *list)
 {
     uint32_t n = 0, at = 0, total = list->count * 2;
@@ -61,7 +69,9 @@ static void merge_arms(reverse *r, touched_vec *list)
         touched *t = &list->data[i];
         uint32_t base = *adjoint_slot(r, t->value), base_mask = mask_of(r, t->value);
         thens[n] = or_zero(r, t->adjoint[0] ? t->adjoint[0] : base, t->value);
-        elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base, t->value);
+        elses[n] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base, t->value);
+        same_type(r, t->value, &thens[n], &elses[n]);
+        n++;
         if (!is_maskable(r, t->value)) continue;
         thens[n] = or_false(r, t->adjoint[0] ? t->mask[0] : base_mask);
         elses[n++] = or_false(r, t->adjoint[1] ? t->mask[1] : base_mask);

@@ -154,7 +154,7 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
         if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
-    return vy_cast(r->b, type, (vy_value){g}).id;
+    return g;
 }
 
 void vy_clear_adjoint(reverse *r, uint32_t buffer)
