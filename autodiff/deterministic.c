@@ -116,7 +116,7 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
     vy_dim dims[VY_MAX_RANK + 1];
     memcpy(dims, of->dims, of->rank * sizeof *dims);
     dims[of->rank] = vy_dim_const(b, vy_fixed_words(of->type));
-    vy_buffer made = o->wide ? vy_param_buffer(b, name, cls, VY_F32, of->rank, dims)
+    vy_buffer made = o->wide ? vy_wide_declare(o, b, cls, id, name)
                              : vy_param_buffer(b, name, cls, VY_I32, of->rank + 1, dims);
     if (cls == VY_INOUT) vy_buffer_workspace(b, made);
     return made;

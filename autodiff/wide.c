@@ -48,12 +48,8 @@ static bool is_adjoint(const vy_wide_names *names, const char *name)
 
 static bool can_widen(const vy_ordering *o, uint32_t buffer)
 {
-    const vy_program *p = o->p;
-    const vy_buf *b = &p->buffers.data[buffer];
-    if (b->cls > VY_INOUT || b->view_of || !is_adjoint(o->wide, b->name)) return false;
-    for (uint32_t k = 0; k < b->rank; k++)
-        if (p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN) return false;
-    return true;
+    const vy_buf *b = &o->p->buffers.data[buffer];
+    return b->cls <= VY_INOUT && !b->view_of && is_adjoint(o->wide, b->name);
 }
 
 // Of what one invocation has for itself: in a loop each turn adds, but for those that have elements of their own.
@@ -84,6 +80,18 @@ void vy_wide_choose(vy_ordering *o)
             if (!VY_IS_LEAF(a) && adds_halves(p, a)) o->use[p->insts.data[a].aux] = 0;
         }
     }
+}
+
+vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+                          const char *name)
+{
+    const vy_buf *of = &o->p->buffers.data[id];
+    vy_dim dims[VY_MAX_RANK];
+    memcpy(dims, of->dims, of->rank * sizeof *dims);
+    if (o->p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN) // as long as the buffer is
+        dims[0] = cls == VY_INOUT ? vy_dim_binary(b, '>', dims[0], vy_dim_const(b, 0))
+                                  : vy_dim_unknown(b);
+    return vy_param_buffer(b, name, cls, VY_F32, of->rank, dims);
 }
 
 void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags)
