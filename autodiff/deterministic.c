@@ -160,6 +160,7 @@ static void copy(vy_ordering *o, uint32_t id)
     bool memory = vy_op_is_memory((vy_op)i->op);
     bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
     vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1], value = {0};
+    if (vy_wide_cast(o, id)) return;
     if (!memory || (!o->use[i->aux] && !adds)) {
         vy_copy_inst(o->b, p, id, o->map);
         return;

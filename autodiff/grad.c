@@ -339,7 +339,8 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
                        observer ? observer->gathers : NULL);
     names.own = r->options->deterministic;
-    if (ok && !(observer && observer->narrow)) ok = vy_widen_sums(r->out, &names);
+    if (ok && !r->options->again && !(observer && observer->narrow))
+        ok = vy_widen_sums(r->out, &names);
     if (ok && r->options->deterministic) ok = vy_order_sums(r->out, r->options->lean_sums);
     free_tables(r);
     vy_free(hints);

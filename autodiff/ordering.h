@@ -65,6 +65,8 @@ void vy_wide_choose(vy_ordering *o); // fills o->use
 // The sums of buffer `id` of o->p, called `name` in program b.
 vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                           const char *name);
+// Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it does not.
+bool vy_wide_cast(vy_ordering *o, uint32_t id);
 // flags: of the addition that it stands for.
 void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags);
 // The element: what the buffer held (id 0: nothing) and the sum, as f16.

@@ -192,7 +192,7 @@ static inline bool vy_adds_outside(const reverse *r, uint32_t id)
 bool vy_injective(
     reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
-// Of the adjoints of arrays, which are sums: halves are added up as f32.
+// Of the adjoints of arrays and outputs, which are sums: halves are added up as f32.
 static inline vy_type vy_adjoint_type(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 // Declares workspace `prefix_NAME` of the shape of primal buffer `like`.

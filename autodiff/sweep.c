@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sweep.c: the reverse sweep over straight-line code, and adjoint bookkeeping.
 #include "adjoint.h"
+#include "ir/build.h"
 #include "subgroup.h"
 
 #include <stdio.h>
@@ -72,6 +73,13 @@ static void reverse_select(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     if (vy_is_active(r, y)) vy_contribute(r, y, zero_unless(r, not_c, g), both(r, mask, not_c));
 }
 
+// Half v of the primal as f32; what is not to be had here (masks.c), no rule asks for.
+static uint32_t widened(reverse *r, uint32_t v)
+{
+    bool here = VY_IS_LEAF(v) || (v && vy_visible(r->b, v));
+    return here ? cast_to(r, VY_F32, v) : v;
+}
+
 static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     const vy_inst *i = &r->p->insts.data[id];
@@ -79,11 +87,11 @@ static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     bool wide = is_wide(r, g, id); // then what it is multiplied with is f32, too
     rule row = {.b = r->b, .type = (vy_type)i->type, .y = r->map[id], .g = g, .aux = i->aux};
     uint32_t *operands[3] = {&row.a, &row.b_, &row.c};
-    if (wide) row.type = VY_F32, row.y = cast_to(r, VY_F32, row.y);
+    if (wide) row.type = VY_F32, row.y = widened(r, row.y);
     for (uint32_t k = 0; k < i->nargs; k++) {
         *operands[k] = vy_primal(r, vy_arg(r->p, id, k));
         if (wide && vy_id_type(r->p, vy_arg(r->p, id, k)) == VY_F16)
-            *operands[k] = cast_to(r, VY_F32, *operands[k]);
+            *operands[k] = widened(r, *operands[k]);
         if (vy_is_active(r, vy_arg(r->p, id, k))) row.want |= 1u << k;
     }
     rule_kind kind = vy_rule_kind_of(op);

@@ -154,7 +154,8 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
         if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
-    return g;
+    // What turns of a loop hand on in memory is a sum as what they carry is.
+    return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id : g;
 }
 
 void vy_clear_adjoint(reverse *r, uint32_t buffer)

@@ -94,9 +94,30 @@ vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class c
     return vy_param_buffer(b, name, cls, VY_F32, of->rank, dims);
 }
 
+// A half as f32: what it was before it was rounded, if that is one.
+static vy_value as_f32(vy_builder *b, vy_value v)
+{
+    const vy_program *p = vy_builder_program(b);
+    bool rounded = !vy_builder_failed(b) && !VY_IS_LEAF(v.id) && p->insts.data[v.id].op == VY_OP_CAST;
+    if (rounded && vy_id_type(p, vy_arg(p, v.id, 0)) == VY_F32)
+        return (vy_value){vy_arg(p, v.id, 0)};
+    return vy_cast(b, VY_F32, v);
+}
+
+bool vy_wide_cast(vy_ordering *o, uint32_t id)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    uint32_t from = i->op == VY_OP_CAST && i->type == VY_F32 ? vy_arg(o->p, id, 0) : 0;
+    if (!o->wide || !from || VY_IS_LEAF(from)) return false;
+    const vy_inst *load = &o->p->insts.data[from];
+    if (load->op != VY_OP_LOAD || !(o->use[load->aux] & VY_USE_ADDED)) return false;
+    o->map[id] = as_f32(o->b, (vy_value){o->map[from]}).id;
+    return true;
+}
+
 void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags)
 {
-    vy_value old = vy_atomic(b, "add", sums, at, vy_cast(b, VY_F32, v));
+    vy_value old = vy_atomic(b, "add", sums, at, as_f32(b, v));
     vy_emit_flags(b, old.id, flags & VY_FLAG_OWNED);
 }
 
