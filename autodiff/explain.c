@@ -299,8 +299,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
             put_together(&x, derived);
         else
             x.failed = true;
-        if (!ordered && !x.failed && adds_halves(e))
-            ordered = vy_grad(m, options, diag);
+        if (!ordered && !x.failed && adds_halves(e)) ordered = vy_grad(m, options, diag);
         if (ordered && !x.failed) explain_order(&x, ordered, sizes);
     }
     x.failed |= x.notes.failed || vy_memory_failures() != before;

@@ -32,7 +32,8 @@ typedef struct vy_ordering {
     vy_module *m;
     const vy_program *p;
     bool lean; // no partial sums
-    const vy_wide_names *wide; // half floats only, of these buffers, whose sums are f32 and in any order; or NULL
+    const vy_wide_names
+        *wide; // half floats only, of these buffers, whose sums are f32 and in any order; or NULL
     vy_builder *b;
     uint8_t *use;         // by buffer
     vy_buffer *sums;      // by buffer: its accumulators in the program being built

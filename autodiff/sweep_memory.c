@@ -155,7 +155,8 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
         if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
     // What turns of a loop hand on in memory is a sum as what they carry is.
-    return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id : g;
+    return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id
+                                                          : g;
 }
 
 void vy_clear_adjoint(reverse *r, uint32_t buffer)

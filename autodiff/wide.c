@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// wide.c: what several invocations add to half floats is added up as f32 and rounded once.
+// wide.c: what is added to gradients of half floats in memory is added up as f32 and rounded once.
 //
 //   program f_grad(w: in f16[M], idx, x, grad_w: out f16[M])
 //   { atomic_add(grad_w[idx[i]], x[i]); }
@@ -11,9 +11,10 @@
 // loops of compare-and-swap.  The rewriting is that of sums with an order (deterministic.c); here it is for
 // buffers of half floats alone, and additions stay atomics.
 //
-// What is left as it is: buffers of length `?`, whose sums would have no shape; those that other atomics change or whose
-// old values somebody wants; shared arrays (a workgroup adds few terms); and elements that one invocation has for
-// itself.
+// An invocation that adds to elements of its own needs it, too, where it does so in a loop; but for elements that each
+// turn has for itself.  Where the sums have an order (deterministic.c), this is all that is done here.
+//
+// Buffers of the program's own, and those that other atomics change or whose old values somebody wants, are left alone.
 #include "ordering.h"
 #include "reverse.h"
 
@@ -98,7 +99,8 @@ vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class c
 static vy_value as_f32(vy_builder *b, vy_value v)
 {
     const vy_program *p = vy_builder_program(b);
-    bool rounded = !vy_builder_failed(b) && !VY_IS_LEAF(v.id) && p->insts.data[v.id].op == VY_OP_CAST;
+    bool rounded =
+        !vy_builder_failed(b) && !VY_IS_LEAF(v.id) && p->insts.data[v.id].op == VY_OP_CAST;
     if (rounded && vy_id_type(p, vy_arg(p, v.id, 0)) == VY_F32)
         return (vy_value){vy_arg(p, v.id, 0)};
     return vy_cast(b, VY_F32, v);
