@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 // affine.c: what one program has in common with isl: parameters, what is known of them, dimensions.
-// Expressions are in affine_value.c, what surrounds a place in nest.c.
+// Expressions are in affine_value.c, what surrounds a place in nest.c, limits in affine_limit.c.
 #include "affine.h"
 
 #include <isl/options.h>
 #include <stdio.h>
 #include <string.h>
 
-// What an operation takes grows with the parameters and dimensions of a set.
-enum {
-    MAX_OPERATIONS = 4000000, // of isl, for one task with few of them: about a second
-    MAX_PARAMS = 32
-};
+enum { MAX_PARAMS = 32 };
 
 const char *vy_affine_why_text(vy_affine_why why)
 {
@@ -28,37 +24,6 @@ const char *vy_affine_why_text(vy_affine_why why)
     return texts[why];
 }
 
-bool vy_affine_ok(const vy_affine *a)
-{
-    return !a->failed && a->ctx && !vy_isl_memory_failed(&a->memory) &&
-           isl_ctx_last_error(a->ctx) == isl_error_none;
-}
-
-bool vy_affine_spent(const vy_affine *a) { return a->spent; }
-
-void vy_affine_limit(vy_affine *a, uint32_t dims)
-{
-    const uint32_t n = a->params.count + dims;
-    isl_ctx_set_max_operations(a->ctx, MAX_OPERATIONS / (1 + n * n / 64));
-}
-
-void vy_affine_reset(vy_affine *a)
-{
-    a->failed |= vy_isl_memory_failed(&a->memory);
-    a->spent |= a->round && isl_ctx_last_error(a->ctx) == isl_error_quota;
-    isl_ctx_reset_error(a->ctx);
-    if (!a->round) isl_ctx_reset_operations(a->ctx);
-}
-
-void vy_affine_begin_round(vy_affine *a)
-{
-    a->failed |= vy_isl_memory_failed(&a->memory);
-    a->round = true;
-    a->spent = false;
-    isl_ctx_reset_error(a->ctx);
-    isl_ctx_reset_operations(a->ctx);
-}
-
 // -------------------------------------------------------------------------------------- parameters
 static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
 {
@@ -66,13 +31,17 @@ static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
 }
 
-// lo ≤ v ≤ hi, v a function of parameters alone; or none.
-static void know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
+// lo ≤ v ≤ hi, v a function of parameters alone; or none.  False: isl gave up, and what was known stays.
+static bool know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 {
-    if (!v) return;
+    if (!v) return false;
     isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), number(a->ctx, lo));
     fits = isl_set_intersect(fits, isl_pw_aff_le_set(v, number(a->ctx, hi)));
-    a->context = isl_set_intersect(a->context, isl_set_params(fits));
+    isl_set *more = isl_set_intersect(isl_set_copy(a->context), isl_set_params(fits));
+    if (!more) return false;
+    isl_set_free(a->context);
+    a->context = more;
+    return true;
 }
 
 static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
@@ -138,12 +107,14 @@ static const vy_affine_param *param_of(vy_affine *a, vy_affine_param q, vy_inter
     q.natural = r->lo >= 0;
     // The number of the parameter goes with the name: isl takes them for the same if both are.
     q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
-    if (!q.id || !vy_vec_push(&a->params, q)) {
+    const bool known =
+        q.id && know(a, param_on(isl_space_set_alloc(a->ctx, 0, 0), q.id), r->lo, r->hi);
+    const bool kept = known && vy_vec_push(&a->params, q);
+    a->failed |= known && !kept;
+    if (!kept) { // or isl gave up
         isl_id_free(q.id);
-        a->failed = true;
         return NULL;
     }
-    know(a, param_on(isl_space_set_alloc(a->ctx, 0, 0), q.id), r->lo, r->hi);
     return &a->params.data[a->params.count - 1];
 }
 

@@ -79,12 +79,14 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent;   // by scalar: the program has an extent that is it
-    int64_t *most;     // by scalar: upper bound, as extents give it
-    isl_set *context;  // of the parameters: what is known about them
-    bool round, spent; // tasks share their operations; and have none left
-    bool holes;        // nests leave conditions x ≠ y loose
-    bool failed;       // memory
+    uint8_t *extent;       // by scalar: the program has an extent that is it
+    int64_t *most;         // by scalar: upper bound, as extents give it
+    isl_set *context;      // of the parameters: what is known about them
+    bool round, spent;     // tasks share their operations; and have none left
+    bool few;              // a quarter of the operations is enough
+    uint32_t dims, weight; // of what is being looked at: see affine_limit.c
+    bool holes;            // nests leave conditions x ≠ y loose
+    bool failed;           // memory
     vy_isl_memory memory;
 } vy_affine;
 
@@ -98,8 +100,10 @@ void vy_affine_reset(vy_affine *a); // a new task may use as many operations aga
 // … but for the tasks of a round, which share them: once they are spent, isl need not be asked any more.
 void vy_affine_begin_round(vy_affine *a);
 bool vy_affine_spent(const vy_affine *a);
-void vy_affine_limit(vy_affine *a,
-                     uint32_t dims); // of operations, for spaces of so many dimensions
+// Of operations, for spaces of so many dimensions; lower from what is heavier than all that was weighed since.
+void vy_affine_limit(vy_affine *a, uint32_t dims);
+void vy_affine_weigh(vy_affine *a, isl_set *set);                      // keeps it
+void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y); // about to be combined
 // The number that the parameter is, as u32 (a scalar that is no u32 is converted), in a program being built
 // that has the scalars, dimensions and buffers of a->p.
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b);

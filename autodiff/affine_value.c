@@ -301,7 +301,10 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
         return refuse(w, why);
     }
     if (divides && x.range.lo < 0) x.range.lo = 0;
-    vy_number r = vy_affine_combine(op, settled(w, x), settled(w, y));
+    x = settled(w, x);
+    y = settled(w, y);
+    vy_affine_weigh_both(w->n->a, x.pa, y.pa);
+    vy_number r = vy_affine_combine(op, x, y);
     return fit(w, r, (vy_type)w->n->a->p->insts.data[id].type);
 }
 
@@ -474,6 +477,7 @@ static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds
         drop(x, y);
         return NULL;
     }
+    vy_affine_weigh_both(w->n->a, x.pa, y.pa);
     switch (op) {
     case VY_OP_LT: return holds ? isl_pw_aff_lt_set(x.pa, y.pa) : isl_pw_aff_ge_set(x.pa, y.pa);
     case VY_OP_LE: return holds ? isl_pw_aff_le_set(x.pa, y.pa) : isl_pw_aff_gt_set(x.pa, y.pa);

@@ -179,7 +179,6 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
 {
     bool all = true;
     *count = 0;
-    vy_affine_begin_round(&g->a);
     for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
         if (!g->programs[k].sites) continue;
         uint32_t made = gather_make_forms(g, k, stages + *count, g->stages + *count);
@@ -339,6 +338,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     use_kept(g);
     leave_singles(g);
     uint32_t count = 0;
+    vy_affine_begin_round(&g->a);
     for (int round = 0; round < ROUNDS; round++) {
         do {
             if (g->failed || !make_programs(g)) return false;

@@ -338,8 +338,12 @@ static bool walk(making *w, const gather_site *first)
     if (!ok) w->g->failed = true;
     // That lengths are no larger than memory is used up: without it isl's loops come sooner.
     isl_set *all = known(w, first, isl_set_copy(w->g->a.context));
-    isl_set *set = isl_set_gist_params(preimage(w, first), all);
+    isl_set *points = preimage(w, first);
+    vy_affine_limit(&w->g->a, first->access.nest.count);
+    vy_affine_weigh(&w->g->a, points);
+    isl_set *set = isl_set_gist_params(points, all);
     isl_set *context = known(w, first, natural(w));
+    vy_affine_weigh(&w->g->a, set);
     if (ok)
         ok = vy_lattice_emit(&l, set, context);
     else

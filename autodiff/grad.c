@@ -11,6 +11,8 @@
 #include "gather.h"
 #include "rescale.h"
 #include "reverse.h"
+
+#include "ir/check.h"
 #include "segment.h"
 #include "subgroup.h"
 #include "winner.h"
@@ -162,6 +164,28 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
+// What all lanes of a workgroup store to one element alike: no derivative belongs to all of them.
+static void refuse_redundant(reverse *r)
+{
+    uint8_t *stores = zeroed(r, r->p->insts.count, 1);
+    if (!stores) return;
+    if (!vy_race_redundant(r->p, &r->s, stores)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    for (uint32_t id = 1; id < r->p->insts.count && !r->failed; id++) {
+        const uint32_t b = r->p->insts.data[id].aux;
+        if (!stores[id] || !vy_is_active(r, vy_arg(r->p, id, r->p->buffers.data[b].rank))) continue;
+        vy_reverse_fail(r, VY_E_STORE_RACE, id,
+                        "let one of them store it, `if lindex == 0 { … }`, or add what each has "
+                        "with atomic_add",
+                        "all invocations of a workgroup store to one element of `%s`: a data race, "
+                        "and no derivative belongs to all of them",
+                        vy_buffer_name(r, b));
+    }
+    vy_free(stores);
+}
+
 // Nothing is missing, nothing is stored for nobody, and there is room for it.
 static bool is_final(reverse *r, vy_program *p)
 {
@@ -238,6 +262,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     vy_activity(r);
     vy_find_phased(r);
     refuse_unsupported(r);
+    if (r->p->module->order == 0) refuse_redundant(r);
     if (r->failed) return NULL;
     if (!vy_additions(r)) return NULL;
     vy_masks(r);

@@ -109,6 +109,7 @@ static bool ask(reverse *r, buffer_map *maps)
     const vy_program *p = r->p;
     vy_affine a;
     bool ok = vy_affine_begin(&a, p, &r->s);
+    a.few = true;
     if (ok) vy_affine_begin_round(&a);
     for (int build = 0; build < 2 && ok; build++)
         for (uint32_t id = 1; ok && id < p->insts.count; id++) {
@@ -119,6 +120,7 @@ static bool ask(reverse *r, buffer_map *maps)
         buffer_map *b = &maps[i];
         if (ok && b->map && !b->hopeless) {
             vy_affine_reset(&a);
+            vy_affine_limit(&a, p->overs.count);
             r->buffers[i].exclusive =
                 !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true;
         }

@@ -79,7 +79,11 @@ static isl_pw_aff *number(const vy_nest *n, int64_t value)
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), v));
 }
 
-static void meet(vy_nest *n, isl_set *set) { n->domain = isl_set_intersect(n->domain, set); }
+static void meet(vy_nest *n, isl_set *set)
+{
+    n->domain = isl_set_intersect(n->domain, set);
+    vy_affine_weigh(n->a, n->domain);
+}
 
 static void add_over(vy_nest *n, uint32_t k)
 {

@@ -36,6 +36,8 @@ bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
 // race.c: stores that surely meet; sums where several invocations may add.  first[b]: first store to b, or 0.
 bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum,
                     const uint32_t *first);
+// By instruction: is it a store that several invocations surely make to one element?  False: memory.
+bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
 // Declarations' consistency and vy_check_code: what passes must keep.
 bool vy_check_consistent(vy_program *p);

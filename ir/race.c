@@ -3,11 +3,14 @@
 //
 //   over(i: M, j: N)  y[i] = x[i, j];      all j store to one element
 //   over(i: N)        y[0] += x[i];        all invocations add to one, without an atomic
+//   workgroup(32)     t[0] = x[gid.x];     all lanes of a workgroup store to one, of a shared array too
 //
 // What is told must be wrong whatever the data: the store is reached by every invocation of the domain (around
 // it stand only loops without an early exit, whose bounds they share), and its index has no part in a domain
 // variable whose extent is not 1 by its declaration.  Indices that depend on memory that may change, on
-// ids, or on what a loop carries are never called wrong; neither are atomics.  A domain of extent N of which one
+// ids, or on what a loop carries are never called wrong; neither are atomics.  Where it is lanes of a workgroup that
+// meet and what they store is not surely different, the value is well defined and only its gradient is not: whoever
+// differentiates refuses such a store (vy_race_redundant).  A domain of extent N of which one
 // knows that N is 1 is written over(i: 1).
 //
 // Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sums.c), if the element is the
@@ -19,20 +22,23 @@
 #include <string.h>
 
 #define UNKNOWN 0x80000000u // beside the domain variables, as bits
+#define LANES 0x40000000u   // of a program without domain variables: the lanes of a workgroup
+#define IDS 0x20000000u     // made of ids: differs between lanes
 
 typedef struct races {
-    vy_program *p;
+    const vy_program *p;
     const vy_structure *s;
-    uint32_t *on; // by id: the domain variables it depends on, and UNKNOWN
-    uint32_t all; // the variables whose extent is not surely 1
+    uint32_t *on;   // by id: the domain variables it depends on, and UNKNOWN
+    uint32_t all;   // the variables whose extent is not surely 1
+    uint32_t lanes; // those in which lanes of one workgroup differ
 } races;
 
 // ------------------------------------------------------------------------------------- dependences
 static uint32_t leaf_on(const vy_leaf *l)
 {
-    if (l->kind == VY_LEAF_OVER) return l->index < 31 ? 1u << l->index : UNKNOWN;
+    if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : UNKNOWN;
     if (l->kind != VY_LEAF_BUILTIN) return 0;
-    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE ? 0 : UNKNOWN;
+    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE ? 0 : UNKNOWN | IDS;
 }
 
 static uint32_t on(const races *r, uint32_t id)
@@ -47,6 +53,17 @@ static uint32_t on_args(const races *r, uint32_t id, uint32_t n)
     return mask;
 }
 
+// The last variable runs along x, the one before along y, then z; more than three share the last axis.
+static void find_lanes(races *r)
+{
+    uint32_t shape[3];
+    const uint32_t n = r->p->overs.count;
+    vy_program_workgroup(r->p, shape);
+    for (uint32_t v = 0; v < n && n <= 3; v++)
+        if (shape[n - 1 - v] > 1) r->lanes |= r->all & 1u << v;
+    if (n == 0 && shape[0] * shape[1] * shape[2] > 1) r->all = r->lanes = LANES;
+}
+
 static void find_dependences(races *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
@@ -57,10 +74,11 @@ static void find_dependences(races *r)
         else
             r->on[id] = i->op == VY_OP_LOOP ? on_args(r, id, 3) : UNKNOWN;
     }
-    for (uint32_t v = 0; v < r->p->overs.count && v < 31; v++) {
+    for (uint32_t v = 0; v < r->p->overs.count && v < 29; v++) {
         const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[v].extent.id];
         if (d->op != VY_DIM_CONST || d->value > 1) r->all |= 1u << v;
     }
+    find_lanes(r);
 }
 
 // The domain variables that differ between invocations which all come by and name one element; 0: none surely.
@@ -68,6 +86,7 @@ static uint32_t sharing(const races *r, uint32_t store)
 {
     const vy_program *p = r->p;
     const vy_buf *b = &p->buffers.data[p->insts.data[store].aux];
+    const uint32_t among = b->cls == VY_SHARED ? r->lanes : r->all;
     uint32_t mask = on_args(r, store, b->rank);
     for (uint32_t up = r->s->parent[store]; up; up = r->s->parent[up]) {
         const vy_inst *i = &p->insts.data[up];
@@ -75,7 +94,7 @@ static uint32_t sharing(const races *r, uint32_t store)
         if (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT) return 0;
         mask |= r->on[up];
     }
-    return mask & UNKNOWN ? 0 : r->all & ~mask;
+    return mask & UNKNOWN ? 0 : among & ~mask;
 }
 
 // ------------------------------------------------------------------------------------------ owning
@@ -83,7 +102,7 @@ static bool is_over(const vy_program *p, uint32_t id, uint32_t *v)
 {
     if (!VY_IS_LEAF(id) || p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER) return false;
     *v = p->leaves.data[VY_LEAF_INDEX(id)].index;
-    return *v < 31;
+    return *v < 29;
 }
 
 // Is `id` the extent of variable v, or a larger constant?
@@ -184,7 +203,7 @@ static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t
 {
     size_t n = 0;
     out[0] = 0;
-    for (uint32_t v = 0; v < p->overs.count && v < 31 && n < size; v++)
+    for (uint32_t v = 0; v < p->overs.count && v < 29 && n < size; v++)
         if (vars >> v & 1)
             n += (size_t)snprintf(out + n, size - n, "%s`%.40s`", n ? ", " : "",
                                   p->overs.data[v].name);
@@ -214,20 +233,30 @@ static bool refuse_store(const races *r, uint32_t store, uint32_t vars, bool add
     const char *name = p->buffers.data[i->aux].name;
     char fix[240], over[120];
     uint32_t first = 0;
-    while (!(vars >> first & 1)) first++;
+    while (!((vars | LANES) >> first & 1)) first++;
     name_variables(p, vars, over, sizeof over);
     if (adds)
         snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)", name);
+    else if (vars & LANES)
+        snprintf(fix, sizeof fix,
+                 "let one of them store it: `if lindex == 0 { … }`, or give `%.60s` an index that "
+                 "depends on gid or lid",
+                 name);
     else
         snprintf(fix, sizeof fix,
                  "let one of them store it: `if %.40s == 0 { … }`, or give `%.60s` an index that "
                  "depends on %.40s",
                  p->overs.data[first].name, name, over);
-    vy_fail(
-        p->module, VY_E_STORE_RACE, i->line, i->column, fix,
-        "data race: all invocations that differ in %s store to one element of `%s`, whose index "
-        "does not depend on it",
-        over, name);
+    if (vars & LANES)
+        vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
+                "data race: all invocations of a workgroup store to one element of `%s`, whose "
+                "index does not depend on them",
+                name);
+    else
+        vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
+                "data race: all invocations that differ in %s store to one element of `%s`, whose "
+                "index does not depend on it",
+                over, name);
     return false;
 }
 
@@ -247,6 +276,14 @@ static bool adds_to_itself(const vy_program *p, uint32_t store)
     return false;
 }
 
+// Lanes that meet may all have computed the same: a sum over all of a buffer, a number.
+static bool may_agree(const races *r, uint32_t store, uint32_t vars)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[store].aux];
+    const uint32_t v = on(r, vy_arg(r->p, store, b->rank));
+    return (vars & LANES || b->cls == VY_SHARED) && !(v & (IDS | vars));
+}
+
 static bool check_stores(const races *r)
 {
     const vy_program *p = r->p;
@@ -254,7 +291,9 @@ static bool check_stores(const races *r)
         const vy_inst *i = &p->insts.data[id];
         if (i->op != VY_OP_STORE) continue;
         const vy_buffer_class cls = p->buffers.data[i->aux].cls;
-        const uint32_t vars = cls == VY_OUT || cls == VY_INOUT ? sharing(r, id) : 0;
+        const bool several = cls == VY_OUT || cls == VY_INOUT || cls == VY_SHARED;
+        const uint32_t vars = several ? sharing(r, id) : 0;
+        if (vars && !adds_to_itself(p, id) && may_agree(r, id, vars)) continue;
         if (vars) return refuse_store(r, id, vars, adds_to_itself(p, id));
     }
     return true;
@@ -280,16 +319,37 @@ static bool check_sums(const races *r, const uint8_t *sum, const uint32_t *first
     return true;
 }
 
+// Fills *r; false: memory.  To be freed: r->on.
+static bool begin(races *r, const vy_program *p, const vy_structure *s)
+{
+    *r = (races){.p = p, .s = s};
+    r->on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r->on);
+    if (!r->on) return false;
+    r->on[0] = 0;
+    find_dependences(r);
+    return true;
+}
+
+bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
+{
+    races r;
+    if (!begin(&r, p, s)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const vy_buffer_class cls = p->buffers.data[i->aux].cls;
+        stores[id] = i->op == VY_OP_STORE && cls != VY_LOCAL && sharing(&r, id) != 0;
+    }
+    vy_free(r.on);
+    return true;
+}
+
 bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum, const uint32_t *first)
 {
-    races r = {.p = p, .s = s};
-    r.on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r.on);
-    if (!r.on) {
+    races r;
+    if (!begin(&r, p, s)) {
         vy_fail_oom(p->module);
         return false;
     }
-    r.on[0] = 0;
-    find_dependences(&r);
     const bool ok = check_sums(&r, sum, first) && check_stores(&r);
     vy_free(r.on);
     return ok;

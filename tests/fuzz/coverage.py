@@ -195,7 +195,7 @@ def wanted_pairs():
 NAMES = {"alias": None, "scratch": None, "own condition": None, "fill local": None, "zero": "var typed",
          "clear local": "local again", "whole local": "local undefined"}
 STATEMENTS = ("fn", "carried", "let typed", "var typed", "empty statement", "local again", "local undefined",
-              "bool assign", "atomic counter") + WHILES
+              "bool assign", "atomic counter", "owned atomic") + WHILES
 LEAST_OPS = tuple("%s to %s" % (a, b) for a in BASE for b in BASE if a != b)
 TYPES = tuple("%s %s" % (c, t) for c in ("in", "inout") for t in
               ("f16", "f32", "f64", "i64", "u64", "bool", "i8", "u8", "i16", "u16")) + (

@@ -121,7 +121,8 @@ class Command:
                 return None, ("refused", out)
             if "E0601" in out or "E0602" in out:
                 return None, ("refused", out)
-            if "E0903" in out + err and "storage buffers, but" in out + err:  # the device's limit
+            limits = ("storage buffers, but", "computes wrong beyond")
+            if "E0903" in out + err and any(w in out + err for w in limits):  # the device's
                 return None, ("refused", out + err)
             return None, ("device", (out + err)[-700:])
         values = {}

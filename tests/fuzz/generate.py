@@ -33,10 +33,10 @@ INSIDES = OUTSIDES + VALUES + (
 
 
 # What comes by chance less often is asked for more often.
-WEIGHT = dict.fromkeys(("for rev step", "for signed", "for rev signed", "triangular loop", "atomic_add",
+WEIGHT = dict.fromkeys(("for rev step", "for signed", "triangular loop", "atomic_add",
                         "atomic_sub", "tuple", "call buffer", "integer assign", "clear local", "zero", "bool",
                         "whole local", "return", "for step", "overwrite", "masked if", "scope"), 2)
-WEIGHT.update({"atomic integer": 3, "atomic counter": 6, "while": 3, "data loop": 2, "tuple": 3,
+WEIGHT.update({"for rev signed": 2.3, "atomic integer": 3, "atomic counter": 6, "while": 3, "data loop": 2, "tuple": 3,
                "call buffer": 3, "integer assign": 3})
 
 

@@ -12,7 +12,6 @@ in conditions, bounds, indices, chains of `let` and values.  gradcheck_file take
 differences, atomics, gathers, --deterministic and what is done by default, all in double in the interpreter.
 Some of them, by chance, from a seed that it prints; VYRE_SEED=S and VYRE_COUNT=N override (VYRE_COUNT=9999: all).
 """
-import json
 import os
 import random
 import subprocess
@@ -122,15 +121,10 @@ o[i,j] = x[j+T%4u]*x[j];
             yield body, program(body, sizes, x="N + M + 4")
 
 
-def sanitized():
-    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
-        return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in json.load(f))
-
-
 def main():
     table = [*reported(), *remainders(), *builtins()]
     seed = int(os.environ.get("VYRE_SEED") or random.randrange(10 ** 9))
-    count = int(os.environ.get("VYRE_COUNT") or (12 if sanitized() else 120))
+    count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if count < len(table):
         first, rest = table[:min(40, count // 3)], table[40:]
         random.Random(seed).shuffle(rest)

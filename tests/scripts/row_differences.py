@@ -18,6 +18,7 @@ import sys
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
 # Derivatives that are meant not to be those of the value.
 LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
+SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every so manieth program
 LARGE = 1000            # sizes above it take long
 
 
@@ -153,6 +154,8 @@ def main():
             if text in seen:
                 continue
             seen.add(text)
+            if len(seen) % SHARE:
+                continue
             out = "%s.%s.%d.vyre" % (os.path.basename(path)[:-5], name, len(files))
             with open(out, "w", encoding="utf-8") as f:
                 f.write(text)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -75,7 +76,9 @@ static long check(const char *text, const vy_grad_options *o, bool pipeline)
     vy_module_free(g);
     g = NULL;
     long n = 0;
-    for (; !g && n < 100000; n++) {
+    const char *asked = getenv("VYRE_SHARE"); // of the later ones every so manieth
+    const long share = asked && atol(asked) > 1 ? atol(asked) : 1;
+    for (; !g && n < 100000; n += n < 300 ? 1 : share) {
         vy_test_fail_after(n);
         g = vy_grad(m, o, &d);
         vy_test_fail_after(-1);
