@@ -39,8 +39,9 @@ static void finish_scalars(reverse *r)
     uint32_t zero = vy_zero(r->b, VY_U32).id;
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
         if (!r->leaf_grad[k] || !r->leaf_adjoint[k]) continue;
-        vy_emit(r->b, VY_OP_ATOMIC_ADD, (vy_type)r->p->leaves.data[k].type, r->leaf_grad[k], 2,
-                (uint32_t[]){zero, r->leaf_adjoint[k]});
+        vy_type type = (vy_type)r->p->leaves.data[k].type;
+        uint32_t sum = vy_cast(r->b, type, (vy_value){r->leaf_adjoint[k]}).id;
+        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, r->leaf_grad[k], 2, (uint32_t[]){zero, sum});
     }
 }
 

@@ -116,7 +116,7 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
     vy_dim dims[VY_MAX_RANK + 1];
     memcpy(dims, of->dims, of->rank * sizeof *dims);
     dims[of->rank] = vy_dim_const(b, vy_fixed_words(of->type));
-    vy_buffer made = o->wide ? vy_param_buffer(b, name, cls, VY_F32, of->rank, dims)
+    vy_buffer made = o->wide ? vy_wide_declare(o, b, cls, id, name)
                              : vy_param_buffer(b, name, cls, VY_I32, of->rank + 1, dims);
     if (cls == VY_INOUT) vy_buffer_workspace(b, made);
     return made;
@@ -135,7 +135,7 @@ static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t s
 {
     const uint32_t buffer = o->p->insts.data[id].aux;
     if (o->wide)
-        vy_wide_add(o->b, o->sums[buffer], at, v);
+        vy_wide_add(o->b, o->sums[buffer], at, v, o->p->insts.data[id].flags);
     else if (is_owned(o->p, id))
         add_plainly(o, id, at, v);
     else if (o->partials[buffer].on)
@@ -160,6 +160,7 @@ static void copy(vy_ordering *o, uint32_t id)
     bool memory = vy_op_is_memory((vy_op)i->op);
     bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
     vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1], value = {0};
+    if (vy_wide_cast(o, id)) return;
     if (!memory || (!o->use[i->aux] && !adds)) {
         vy_copy_inst(o->b, p, id, o->map);
         return;
@@ -346,7 +347,7 @@ static bool choose(vy_ordering *o)
     return find_uses(o) && vy_shared_choose(o);
 }
 
-bool vy_order_program(vy_module *m, vy_program *p, bool lean, bool wide)
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide)
 {
     vy_ordering o = {.m = m, .p = p, .lean = lean || wide, .wide = wide};
     o.use = table(m, p->buffers.count, sizeof *o.use);
@@ -380,6 +381,6 @@ bool vy_order_sums(vy_module *m, bool lean)
     if (!vy_optimize(m, &options)) return false;
     // From the end: stages are added behind, and what they replace is taken out.
     for (uint32_t n = m->programs.count; n-- > 0;)
-        if (!vy_order_program(m, m->programs.data[n], lean, false)) return false;
+        if (!vy_order_program(m, m->programs.data[n], lean, NULL)) return false;
     return true;
 }

@@ -219,7 +219,8 @@ static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *
 static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
 {
     vy_sum_kind was = g->sum;
-    if (was != VY_SUM_ATOMIC && was != VY_SUM_BOTH) return;
+    const bool added = was == VY_SUM_ADD && g->type == VY_F16;
+    if (was != VY_SUM_ATOMIC && was != VY_SUM_BOTH && !added) return;
     for (uint32_t i = 0; i < ordered->programs.count && g->sum == was; i++) {
         const vy_program *p = ordered->programs.data[i];
         uint32_t id = vy_program_find_buffer(p, g->name).id;
@@ -255,13 +256,14 @@ static void explain_order(explaining *x, const vy_module *ordered, const vy_size
     x->failed |= x->memory->gradient.space.failed;
 }
 
-// Are halves added up by atomics?  Then as f32, which is another result (wide.c).
+// Are halves added up in memory?  Then as f32, which may be another result (wide.c).
 static bool adds_halves(const vy_explanation *e)
 {
     bool any = false;
     for (uint32_t i = 0; i < e->gradient_count; i++)
         any |= e->gradients[i].type == VY_F16 &&
-               (e->gradients[i].sum == VY_SUM_ATOMIC || e->gradients[i].sum == VY_SUM_BOTH);
+               (e->gradients[i].sum == VY_SUM_ATOMIC || e->gradients[i].sum == VY_SUM_BOTH ||
+                e->gradients[i].sum == VY_SUM_ADD);
     return any;
 }
 
@@ -297,8 +299,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
             put_together(&x, derived);
         else
             x.failed = true;
-        if (!ordered && !x.failed && plain.accumulate != VY_ACCUMULATE_ATOMIC && adds_halves(e))
-            ordered = vy_grad(m, options, diag);
+        if (!ordered && !x.failed && adds_halves(e)) ordered = vy_grad(m, options, diag);
         if (ordered && !x.failed) explain_order(&x, ordered, sizes);
     }
     x.failed |= x.notes.failed || vy_memory_failures() != before;

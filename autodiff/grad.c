@@ -334,6 +334,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
+    vy_wide_names names = {0};
     vy_program *p = NULL;
     bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
@@ -353,7 +354,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_reverse_result(r, p);
+    bool ok = p && vy_wide_find(r, p, &names) && vy_reverse_result(r, p);
     const vy_gather_options gathering = {
         .lean = r->options->frugal || r->options->checkpoint,
         .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
@@ -362,11 +363,10 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
                        observer ? observer->gathers : NULL);
-    if (ok && r->options->deterministic)
-        ok = vy_order_sums(r->out, r->options->lean_sums);
-    else if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC &&
-             !(observer && observer->narrow))
-        ok = vy_widen_sums(r->out);
+    names.own = r->options->deterministic;
+    if (ok && !r->options->again && !(observer && observer->narrow))
+        ok = vy_widen_sums(r->out, &names);
+    if (ok && r->options->deterministic) ok = vy_order_sums(r->out, r->options->lean_sums);
     free_tables(r);
     vy_free(hints);
     return ok;

@@ -13,7 +13,8 @@ extern "C" {
 typedef enum vy_accumulate {
     VY_ACCUMULATE_AUTO, // by programs over its elements, which sum what reaches them, where that pays
     VY_ACCUMULATE_ATOMIC, // by atomic additions: the result is one program wherever it can be, and has no
-                          // compiler-made buffers but tapes, so it can be differentiated again
+    // compiler-made buffers but tapes and sums of halves (see `again`), so it can be
+    // differentiated again
     VY_ACCUMULATE_GATHER, // by programs over its elements wherever there can be one
 } vy_accumulate;
 
@@ -36,6 +37,8 @@ typedef struct vy_grad_options {
     // cutting stops where nothing is left to cut.
     uint32_t checkpoint;
     vy_accumulate accumulate;
+    bool
+        again; // it is differentiated again: sums of halves in memory stay halves, and the result one program
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one

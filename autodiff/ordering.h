@@ -11,6 +11,7 @@
 
 #include "ir/ir.h"
 #include "ir/pass.h"
+#include "reverse.h"
 
 // How a program uses a buffer.
 enum {
@@ -31,7 +32,8 @@ typedef struct vy_ordering {
     vy_module *m;
     const vy_program *p;
     bool lean; // no partial sums
-    bool wide; // half floats only, whose sums are f32 and in any order
+    const vy_wide_names
+        *wide; // half floats only, of these buffers, whose sums are f32 and in any order; or NULL
     vy_builder *b;
     uint8_t *use;         // by buffer
     vy_buffer *sums;      // by buffer: its accumulators in the program being built
@@ -57,11 +59,17 @@ vy_program *vy_total_end(vy_builder *b);
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
 
 // Replaces program p by what its additions become: in an order or, wide, those of half floats as f32.
-bool vy_order_program(vy_module *m, vy_program *p, bool lean, bool wide);
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide);
 
 // wide.c
 void vy_wide_choose(vy_ordering *o); // fills o->use
-void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v);
+// The sums of buffer `id` of o->p, called `name` in program b.
+vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+                          const char *name);
+// Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it does not.
+bool vy_wide_cast(vy_ordering *o, uint32_t id);
+// flags: of the addition that it stands for.
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags);
 // The element: what the buffer held (id 0: nothing) and the sum, as f16.
 vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held);
 

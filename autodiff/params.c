@@ -354,6 +354,8 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
         seed ? derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
     vy_init init = !info->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
     info->adjoint = declare_workspace(r, derived_name(r, "adj", buf->name), i, init, from);
+    if (info->adjoint && init != VY_INIT_COPY) // a copy is of the caller's type
+        vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(buf->type);
     info->kind = ADJ_MEMORY;
     info->twin = info->twin ? info->twin : info->adjoint;
 }
@@ -381,8 +383,10 @@ static void declare_arrays(reverse *r, uint32_t i)
     info->stores = true;
     if (is_active_buffer(r, i)) {
         const char *name = derived_name(r, "adj", buf->name);
+        const vy_type type = vy_adjoint_type(buf->type);
         info->adjoint =
-            info->spilled ? vy_spill_declare(r, name, buf->type, i) : declare(r, name, buf->cls, i);
+            info->spilled ? vy_spill_declare(r, name, type, i) : declare(r, name, buf->cls, i);
+        if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
     }

@@ -192,6 +192,8 @@ static inline bool vy_adds_outside(const reverse *r, uint32_t id)
 bool vy_injective(
     reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
 // ---- params.c
+// Of the adjoints of arrays and outputs, which are sums: halves are added up as f32.
+static inline vy_type vy_adjoint_type(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 // Declares workspace `prefix_NAME` of the shape of primal buffer `like`.
 uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
@@ -372,8 +374,15 @@ static inline const char *vy_buffer_name(const reverse *r, uint32_t buffer)
 
 // deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
 bool vy_order_sums(vy_module *m, bool lean);
-// wide.c: makes the sums of half floats, that invocations add to by atomics, sums of f32 that are rounded once; the
-// module is optimised before if there are any.
-bool vy_widen_sums(vy_module *m);
+// wide.c: makes the sums of half floats that derivatives are sums of f32 that are rounded once; the module is optimised
+// before if there are any.
+typedef struct vy_wide_names {
+    const char **names; // of the buffers of the result that hold adjoints
+    uint32_t count;
+    bool own; // only those that an invocation adds to in a loop; the others' sums have an order
+} vy_wide_names;
+// Those of `p`, just built; in the module's arena.  False: memory.
+bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names);
+bool vy_widen_sums(vy_module *m, const vy_wide_names *names);
 
 #endif

@@ -35,6 +35,13 @@ bool vy_shared_bytes(const vy_program *p, uint64_t *bytes)
     return used != NULL;
 }
 
+static uint64_t adjoint_bytes(const reverse *r, uint32_t buffer)
+{
+    vy_buf b = r->p->buffers.data[buffer];
+    b.type = vy_adjoint_type(b.type);
+    return vy_array_bytes(r->p, &b);
+}
+
 // The largest shared array whose adjoint is still in shared memory, or 0.  In derivatives of derivatives arrays
 // are cleared by their workgroup, which has no like in a slice.
 static uint32_t choose(const reverse *r)
@@ -46,7 +53,7 @@ static uint32_t choose(const reverse *r)
         const reverse_buffer *info = &r->buffers[i];
         if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || info->spilled || info->clears)
             continue;
-        uint64_t bytes = vy_array_bytes(r->p, b);
+        uint64_t bytes = adjoint_bytes(r, i);
         if (bytes > most) best = i, most = bytes;
     }
     return best;
@@ -64,7 +71,7 @@ bool vy_spill(reverse *r, const vy_program *p)
     while (bytes > VY_SHARED_BYTES) {
         uint32_t i = choose(r);
         if (!i) break;
-        uint64_t least = vy_array_bytes(r->p, &r->p->buffers.data[i]);
+        uint64_t least = adjoint_bytes(r, i);
         if (r->buffers[i].shadow)
             least += vy_array_bytes(p, &p->buffers.data[r->buffers[i].shadow]);
         bytes -= least < bytes ? least : bytes;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sweep.c: the reverse sweep over straight-line code, and adjoint bookkeeping.
+#include "adjoint.h"
+#include "ir/build.h"
 #include "subgroup.h"
 
 #include <stdio.h>
@@ -26,6 +28,13 @@ void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask)
     if (mask_slot) *mask_slot = mask;
 }
 
+// Two adjoints of `id`; with one that is f32 (adjoint.h) the sum is.
+static uint32_t add(reverse *r, uint32_t id, uint32_t x, uint32_t y)
+{
+    vy_type type = is_wide(r, x, id) || is_wide(r, y, id) ? VY_F32 : vy_id_type(r->p, id);
+    return emit2(r, VY_OP_ADD, type, cast_to(r, type, x), cast_to(r, type, y));
+}
+
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge)
 {
     if (!g || !vy_is_active(r, id)) return;
@@ -37,9 +46,7 @@ void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge)
         mask = mask ? emit2(r, VY_OP_OR, VY_BOOL, mask, now) : now;
     }
     // A contribution that is zero by a rule is dropped; −0 + 0 would change nothing that shows.
-    uint32_t sum = have && k && k->f == 0 ? have
-                   : have                 ? emit2(r, VY_OP_ADD, vy_id_type(r->p, id), have, g)
-                                          : g;
+    uint32_t sum = have && k && k->f == 0 ? have : have ? add(r, id, have, g) : g;
     vy_set_adjoint(r, id, sum, mask);
 }
 
@@ -66,14 +73,25 @@ static void reverse_select(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     if (vy_is_active(r, y)) vy_contribute(r, y, zero_unless(r, not_c, g), both(r, mask, not_c));
 }
 
+// Half v of the primal as f32; what is not to be had here (masks.c), no rule asks for.
+static uint32_t widened(reverse *r, uint32_t v)
+{
+    bool here = VY_IS_LEAF(v) || (v && vy_visible(r->b, v));
+    return here ? cast_to(r, VY_F32, v) : v;
+}
+
 static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
+    bool wide = is_wide(r, g, id); // then what it is multiplied with is f32, too
     rule row = {.b = r->b, .type = (vy_type)i->type, .y = r->map[id], .g = g, .aux = i->aux};
     uint32_t *operands[3] = {&row.a, &row.b_, &row.c};
+    if (wide) row.type = VY_F32, row.y = widened(r, row.y);
     for (uint32_t k = 0; k < i->nargs; k++) {
         *operands[k] = vy_primal(r, vy_arg(r->p, id, k));
+        if (wide && vy_id_type(r->p, vy_arg(r->p, id, k)) == VY_F16)
+            *operands[k] = widened(r, *operands[k]);
         if (vy_is_active(r, vy_arg(r->p, id, k))) row.want |= 1u << k;
     }
     rule_kind kind = vy_rule_kind_of(op);
@@ -116,7 +134,7 @@ static void reverse_inst(reverse *r, uint32_t id)
     if (op == VY_OP_SELECT)
         reverse_select(r, id, g, mask);
     else if (vy_op_is_subgroup(op))
-        vy_reverse_subgroup(r, id, g, mask);
+        vy_reverse_subgroup(r, id, cast_to(r, (vy_type)i->type, g), mask);
     else if (op == VY_OP_STRAIGHT_THROUGH) // ȳ of straight_through(x, y) alone
         vy_contribute(r, vy_arg(r->p, id, 1), g, mask);
     else if (op == VY_OP_CAST) // float to float: x̄ += ḡ in x's type

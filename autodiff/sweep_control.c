@@ -36,6 +36,34 @@ static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
     }
 }
 
+// Both arms leave adjoints of one type: of halves f32 (adjoint.h).  What they add to is so before.
+static void widen(reverse *r, uint32_t id)
+{
+    uint32_t have = *adjoint_slot(r, id);
+    if (have && vy_id_type(r->p, id) == VY_F16 && !is_wide(r, have, id))
+        vy_set_adjoint(r, id, cast_to(r, VY_F32, have), mask_of(r, id));
+}
+
+static void widen_before(reverse *r, uint32_t opener, uint32_t end)
+{
+    for (uint32_t id = opener + 1; id <= end; id++)
+        for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(r->p, id, k);
+            if ((VY_IS_LEAF(a) || a < opener) && vy_is_active(r, a)) widen(r, a);
+        }
+}
+
+static void widen_arm(reverse *r, uint32_t log_start)
+{
+    for (uint32_t i = log_start, n = r->log.count; i < n && !r->failed; i++)
+        widen(r, r->log.data[i].value);
+}
+
+static uint32_t wide_zero(reverse *r, uint32_t id)
+{
+    return vy_id_type(r->p, id) == VY_F16 ? vy_zero(r->b, VY_F32).id : 0;
+}
+
 static void reverse_arm(reverse *r, uint32_t marker, uint32_t first, uint32_t last, uint32_t end)
 {
     uint32_t n = r->p->insts.data[end].nargs;
@@ -60,6 +88,7 @@ static void merge_arms(reverse *r, touched_vec *list)
     for (uint32_t i = 0; i < list->count; i++) {
         touched *t = &list->data[i];
         uint32_t base = *adjoint_slot(r, t->value), base_mask = mask_of(r, t->value);
+        if (!base) base = wide_zero(r, t->value);
         thens[n] = or_zero(r, t->adjoint[0] ? t->adjoint[0] : base, t->value);
         elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base, t->value);
         if (!is_maskable(r, t->value)) continue;
@@ -79,14 +108,17 @@ void vy_reverse_if(reverse *r, uint32_t opener)
 {
     uint32_t middle = r->s.partner[opener], end = r->s.partner[middle], outer = r->arm;
     if (!r->busy[opener] && !any_result_adjoint(r, end, r->p->insts.data[end].nargs)) return;
-    uint32_t log_start = r->log.count;
     touched_vec list = {0};
+    widen_before(r, opener, end);
+    uint32_t log_start = r->log.count;
     r->arm = opener;
     vy_begin_if(r->b, vy_primal(r, vy_arg(r->p, opener, 0)));
     reverse_arm(r, middle, opener + 1, middle, end);
+    widen_arm(r, log_start);
     take_arm(r, log_start, 0, &list);
     vy_begin_else(r->b, 0, NULL);
     reverse_arm(r, end, middle + 1, end, end);
+    widen_arm(r, log_start);
     take_arm(r, log_start, 1, &list);
     r->arm = outer;
     if (!r->failed) merge_arms(r, &list);

@@ -146,10 +146,11 @@ void vy_extremum_reverse(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     const reverse_buffer *info = &r->buffers[i->aux];
     uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id), value = vy_arg(r->p, id, rank), g;
-    vy_type type = r->p->buffers.data[i->aux].type;
     bool clears = info->kind == ADJ_MEMORY;
     if (info->kind == ADJ_ZERO || info->kind == ADJ_NONE) return;
     if (!clears && !vy_is_active(r, value)) return;
+    vy_type type = clears ? vy_builder_program(r->b)->buffers.data[info->adjoint].type
+                          : r->p->buffers.data[i->aux].type;
     for (uint32_t k = 0; k < rank; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
     vy_value zero = vy_zero(r->b, type);
     vy_value won = is_mine(r, info->winner, args);

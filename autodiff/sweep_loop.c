@@ -50,16 +50,10 @@ typedef struct loop_adjoint {
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
 
-// The adjoint of a captured half float is the sum of what turns add to it; of thousands of terms, halves lose several
-// per cent.  It is carried as f32 and rounded once, behind the loop; a turn adds up its own part as what it is.
-static bool is_wide(const reverse *r, const loop_adjoint *a)
+// The adjoint of a half is carried as f32 (adjoint.h); a turn adds up its own part of a captured one as what it is.
+static bool is_widened(const reverse *r, const loop_adjoint *a)
 {
-    return a->captured && !a->is_mask && vy_id_type(r->p, a->id) == VY_F16;
-}
-
-static uint32_t cast(reverse *r, vy_type t, uint32_t v)
-{
-    return vy_cast(r->b, t, (vy_value){v}).id;
+    return !a->is_mask && !a->inverted && vy_id_type(r->p, a->id) == VY_F16;
 }
 
 static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
@@ -244,7 +238,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         else if (a->is_mask)
             r->mask[a->id] = carries[i];
         else
-            *adjoint_slot(r, a->id) = is_wide(r, a) ? 0 : carries[i];
+            *adjoint_slot(r, a->id) = is_widened(r, a) ? 0 : carries[i];
     }
     for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
@@ -263,8 +257,9 @@ static uint32_t next_of(reverse *r, const loop_adjoint *a, uint32_t carry)
 {
     if (a->is_mask) return a->captured ? or_false(r, r->mask[a->id]) : counts(r, a->id);
     uint32_t own = *adjoint_slot(r, a->id);
-    if (!is_wide(r, a)) return or_zero(r, own, a->id);
-    return own ? vy_add(r->b, (vy_value){carry}, (vy_value){cast(r, VY_F32, own)}).id : carry;
+    if (!is_widened(r, a)) return or_zero(r, own, a->id);
+    if (!a->captured) return cast_to(r, VY_F32, or_zero(r, own, a->id));
+    return own ? vy_add(r->b, (vy_value){carry}, (vy_value){cast_to(r, VY_F32, own)}).id : carry;
 }
 
 static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_vec *list,
@@ -290,8 +285,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
         if (!a->captured || a->is_mask) continue;
-        uint32_t sum = is_wide(r, a) ? cast(r, VY_F16, results[i]) : results[i];
-        vy_set_adjoint(r, a->id, sum, is_maskable(r, a->id) ? results[i + 1] : 0);
+        vy_set_adjoint(r, a->id, results[i], is_maskable(r, a->id) ? results[i + 1] : 0);
     }
     for (uint32_t i = 0; i < list->count && !vy_builder_failed(r->b); i++) {
         const loop_adjoint *a = &list->data[i];
@@ -326,7 +320,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
             in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
-        if (is_wide(r, a)) in[i] = cast(r, VY_F32, in[i]);
+        if (is_widened(r, a)) in[i] = cast_to(r, VY_F32, in[i]);
     }
     uint32_t variable = open_reverse(r, &f, n, in, carries);
     for (uint32_t i = 0; i < n; i++)

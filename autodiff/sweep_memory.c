@@ -74,7 +74,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
     uint32_t rank = info->rank;
     vy_type type = info->type;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
-    args[rank] = g;
+    args[rank] = g = vy_cast(r->b, type, (vy_value){g}).id;
     if (!once && alone) {
         uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
         args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
@@ -84,6 +84,13 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
         vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
     else
         vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
+}
+
+// Half floats in parameters, to which turns of a loop add: they are added up as f32 (wide.c), which sees atomics.
+static bool is_half_sum(const reverse *r, uint32_t id)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[id].aux];
+    return b->type == VY_F16 && b->cls <= VY_INOUT && r->home[id];
 }
 
 // Every loop around the access and every domain variable is an axis of the index of its own: no
@@ -120,8 +127,9 @@ static void reverse_load(reverse *r, uint32_t id)
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
-    bool alone = info->exclusive || r->own[id] || cls == VY_LOCAL;
-    accumulate(r, info->adjoint, index, g, alone, once);
+    bool alone = info->exclusive || r->own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
+    accumulate(r, info->adjoint, index, g, alone && !half, once);
+    if (half && info->exclusive && !once) vy_emit_flags(r->b, 0, VY_FLAG_OWNED);
     if (!info->shadow) return;
     uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
     vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
@@ -139,13 +147,16 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
         vy_value c = {vy_in_range(r, info->twin, index)};
         return vy_select(r->b, c, vy_float(r->b, type, 1), vy_float(r->b, type, 0)).id;
     }
-    uint32_t g = vy_emit(r->b, VY_OP_LOAD, type, info->adjoint, rank, index);
+    vy_type held = vy_builder_program(r->b)->buffers.data[info->adjoint].type;
+    uint32_t g = vy_emit(r->b, VY_OP_LOAD, held, info->adjoint, rank, index);
     if (info->kind == ADJ_MEMORY && clear) {
-        index[rank] = vy_zero(r->b, type).id;
+        index[rank] = vy_zero(r->b, held).id;
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
         if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
-    return g;
+    // What turns of a loop hand on in memory is a sum as what they carry is.
+    return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id
+                                                          : g;
 }
 
 void vy_clear_adjoint(reverse *r, uint32_t buffer)

@@ -72,6 +72,7 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     const bool last = done + 1 == order(&w->settings);
     g.deterministic &= last; // what is derived again adds by atomics
     g.accumulate = last ? how : VY_ACCUMULATE_ATOMIC;
+    g.again = !last;
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
     if (!derived) vys_fail_memory(d); // unless it said why
     free(results);

@@ -39,7 +39,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "MUL(MUL(G, Y), LOG(A))", "MUL(MUL(G, Y), A)"),          # pow
     (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
-    ("autodiff/sweep.c", None, "emit2(r, VY_OP_ADD, vy_id_type(r->p, id), have, g)", "g"),
+    ("autodiff/sweep.c", None, "add(r, id, have, g)", "g"),
     ("autodiff/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
     ("autodiff/masks.c", None, "!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]",
      "!VY_IS_LEAF(id)"),
