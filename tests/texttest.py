@@ -245,6 +245,9 @@ def missing(context, case):
         if word == "vulkan":
             if not context.devices() and not context.require_device:
                 return "no Vulkan device"
+        elif word == "eight_lanes":
+            if not re.search(r"subgroups of (?:[89]|\d\d)", context.devices()):
+                return "the device's subgroups have fewer than eight lanes"
         elif not re.search(r"\b%s\b" % re.escape(word), context.devices()):
             return "the device lacks " + word
     return ""
@@ -274,9 +277,10 @@ def run_case(context, case, lines):
                                    timeout=float(case.one("TIMEOUT", "60")))
     for place in ("%s", "%t"):  # what is compared does not depend on where the checkout is
         out, err = out.replace(places[place], place), err.replace(places[place], place)
-    lacks = re.search(r"needs (.*), which '.*' does not offer", err) if context.device_part else None
-    if lacks and status == 2:  # on drivers that the tests were not written for
-        return "skipped", "the device lacks " + lacks.group(1), None
+    lacks = re.search(r"needs (.*), which '.*' does not offer|needs .*\((shader_\w+)\), which are not enabled",
+                      err) if context.device_part else None
+    if lacks and status in (1, 2):  # on drivers that the tests were not written for
+        return "skipped", "the device lacks " + (lacks.group(1) or lacks.group(2)), None
     trouble = context.trouble(status, err)
     wrong, only_stdout = ([trouble], False) if trouble else case.check(lines, status, out, err)
     if not wrong:

@@ -190,7 +190,7 @@ static bool run_backward(session *s, command *c, vys_entry what, vy_diag *d)
 static bool session_run(session *s, command *c, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
-    const double start = now_ms();
+    double start = now_ms();
     if (!check_options(c, d) || !load_module(c, d)) return false;
     vys_entry what;
     if (!select_entry(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
@@ -198,14 +198,14 @@ static bool session_run(session *s, command *c, vy_diag *d)
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
     vys_entry forward = what;
-    if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, d) ||
-        (c->o.grad && !prepare_backward(s, c, what, d)) || !check_out(s, d))
-        return false;
+    if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, d)) return false;
     s->compile_ms = now_ms() - start;
     if (!eval && !gpu_open_device(c, d)) return false;
-    const double optimised = now_ms(); // for this device
-    if (!optimize(c, forward_module(c), eval, &s->forward, d)) return false;
-    s->compile_ms += now_ms() - optimised;
+    start = now_ms(); // for this device
+    if ((c->o.grad && !prepare_backward(s, c, what, d)) || !check_out(s, d) ||
+        !optimize(c, forward_module(c), eval, &s->forward, d))
+        return false;
+    s->compile_ms += now_ms() - start;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
            (!c->work.derived || run_backward(s, c, what, d));
 }
