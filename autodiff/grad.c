@@ -65,6 +65,7 @@ static bool make_tables(reverse *r)
         return false;
     }
     for (uint32_t k = r->counters.count; k-- > 0;) r->counter[r->counters.data[k].loop] = k + 1;
+    r->has_halves = vy_program_computes(r->p, VY_F16);
     for (uint32_t id = 1; id < n; id++) {
         uint32_t up = r->s.parent[id];
         bool loop =

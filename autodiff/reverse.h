@@ -85,6 +85,7 @@ typedef struct reverse {
     uint8_t *busy;     // openers: something inside has an adjoint
     reverse_buffer *buffers; // by buffer id
     bool phased;             // the reverse has the primal's barriers
+    bool has_halves;         // some values are f16
     uint8_t *adds;       // by load and store: the store adds to the load's element, see additions.c
     uint8_t *own;        // by load: nobody else touches the element in its phase, see own.c
     uint8_t *together;   // decides about barriers: may not be kept, see together.c

@@ -46,6 +46,7 @@ static void widen(reverse *r, uint32_t id)
 
 static void widen_before(reverse *r, uint32_t opener, uint32_t end)
 {
+    if (!r->has_halves) return; // nested conditions would all look at what is inside
     for (uint32_t id = opener + 1; id <= end; id++)
         for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(r->p, id, k);
