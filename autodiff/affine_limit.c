@@ -10,8 +10,10 @@
 #include <isl/aff.h>
 
 enum {
-    MAX_OPERATIONS = 1200000, // of a round, where everything is small
-    LIGHT = 8                 // cases × (1 + divisions)²
+    MAX_OPERATIONS =
+        2400000, // of a round, where everything is small: 400 taps of a stencil take 1,650,000
+    LIGHT = 8,   // cases × (1 + divisions)²
+    HALF = 4     // of the limit: so heavy
 };
 
 bool vy_affine_ok(const vy_affine *a)
@@ -25,7 +27,7 @@ bool vy_affine_spent(const vy_affine *a) { return a->spent; }
 static void set_limit(vy_affine *a)
 {
     const uint64_t n = a->params.count + a->dims;
-    const uint64_t by = (1 + n * n / 64) * (1 + a->weight / LIGHT) * (a->few ? 4 : 1);
+    const uint64_t by = (1 + n * n / 64) * (1 + a->weight / HALF) * (a->few ? 4 : 1);
     const uint64_t most = MAX_OPERATIONS / by;
     isl_ctx_set_max_operations(a->ctx, most ? most : 1); // 0: no limit
 }
