@@ -525,12 +525,39 @@ static bool share_loads(gather *g, vy_program *p)
     return vy_pass_finish(b, p) && vy_pass_dce(p, &c);
 }
 
+// The program is all there is: scratch memory of the sweep that it no longer reads goes.
+static bool drop_scratch(gather *g, vy_program *p, const uint8_t *scratch)
+{
+    if (!share_loads(g, p)) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].workspace = scratch[i];
+    if (!vy_drop_unused(p, false)) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls == VY_IN) p->buffers.data[i].workspace = false;
+    return true;
+}
+
+static bool trim_whole(gather *g, uint32_t k, vy_program *p)
+{
+    uint8_t *scratch = vy_realloc(NULL, p->buffers.count);
+    if (!scratch) {
+        vy_fail_oom(g->m);
+        return false;
+    }
+    for (uint32_t i = 0; i < p->buffers.count; i++) scratch[i] = p->buffers.data[i].workspace;
+    const bool ok = take_as_in(g, k, p, true) && drop_scratch(g, p, scratch);
+    vy_free(scratch);
+    return ok;
+}
+
+static bool trim_part(gather *g, uint32_t k, vy_program *p)
+{
+    return take_as_in(g, k, p, false) && share_loads(g, p) && vy_drop_stage(p);
+}
+
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole)
 {
     const uint32_t k = stage->program;
-    if (!take_as_in(g, k, p, whole) || !share_loads(g, p) ||
-        !(whole ? vy_drop_unused(p, false) : vy_drop_stage(p)))
-        return false;
+    if (!(whole ? trim_whole(g, k, p) : trim_part(g, k, p))) return false;
     p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
     return gather_has_no_place(g, p) && vy_check_program(p);
 }

@@ -366,7 +366,8 @@ static void declare_shadow(reverse *r, uint32_t i)
     reverse_buffer *info = &r->buffers[i];
     const vy_buf *buf = &r->p->buffers.data[i];
     if (!info->shadowed || info->kind != ADJ_MEMORY) return;
-    const char *name = derived_name(r, "seen", buf->name);
+    char own[VY_FREE_NAME];
+    const char *name = vy_reverse_free_name(r, derived_name(r, "seen", buf->name), 0, own);
     info->shadow =
         info->spilled ? vy_spill_declare(r, name, VY_U32, i)
         : buf->cls >= VY_SHARED
@@ -382,7 +383,8 @@ static void declare_arrays(reverse *r, uint32_t i)
     info->copy = info->twin = declare(r, buf->name, buf->cls, i);
     info->stores = true;
     if (is_active_buffer(r, i)) {
-        const char *name = derived_name(r, "adj", buf->name);
+        char own[VY_FREE_NAME];
+        const char *name = vy_reverse_free_name(r, derived_name(r, "adj", buf->name), 0, own);
         const vy_type type = vy_adjoint_type(buf->type);
         info->adjoint =
             info->spilled ? vy_spill_declare(r, name, type, i) : declare(r, name, buf->cls, i);

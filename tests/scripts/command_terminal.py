@@ -17,7 +17,11 @@ slow = [GRAD, "run", "slow.vyre", "--engine", "eval", "--set", "T=4000000000"]
 
 def on_terminal(args, enough, seconds=1200, **env):
     """What appears on a terminal until `enough` does or the command ends."""
-    master, slave = pty.openpty()
+    try:
+        master, slave = pty.openpty()
+    except OSError as why:
+        print("no terminal can be made here (is /dev/pts mounted?): %s" % why)
+        sys.exit(77)
     env = {k: v for k, v in {**os.environ, "TERM": "xterm", **env}.items() if v is not None}
     process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, env=env)
     os.close(slave)
