@@ -336,8 +336,8 @@ bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stor
     if (!begin(&r, p, s)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        const vy_buffer_class cls = p->buffers.data[i->aux].cls;
-        stores[id] = i->op == VY_OP_STORE && cls != VY_LOCAL && sharing(&r, id) != 0;
+        const bool store = i->op == VY_OP_STORE && p->buffers.data[i->aux].cls != VY_LOCAL;
+        stores[id] = store && sharing(&r, id) != 0;
     }
     vy_free(r.on);
     return true;
