@@ -433,6 +433,8 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
     isl_union_map *map = isl_union_map_from_map(schedule);
     isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
     isl_ast_build_free(build);
+    // isl_sort does not say that its malloc failed (isl 0.25): no tree, and no error either.
+    if (!tree && isl_ctx_last_error(l->a->ctx) == isl_error_none) l->a->memory.failed = true;
     return tree;
 }
 
