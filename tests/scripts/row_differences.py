@@ -114,7 +114,8 @@ def choices(word):
 
 def large(text):
     numbers = re.findall(r"=(\d+)\b", "".join(re.findall(r"// set: .*", text)))
-    return any(int(n) > LARGE for n in numbers)
+    values = "".join(re.findall(r"// data: .*", text)).count(",")
+    return values > LARGE or any(int(n) > LARGE for n in numbers)
 
 
 def cases_of(path):
@@ -165,8 +166,11 @@ def main():
     bad = [line for line in done.stdout.splitlines() if not re.match(r"[^:]*: ok ", line)]
     compared = sum(int(n) for n in re.findall(r": ok (\d+) compared", done.stdout))
     print("\n".join(bad) + done.stderr)
+    told = len(done.stdout.splitlines())
+    if told < len(files):  # the limit of processor time, most likely
+        print("gradcheck_file ended with status %d in %s" % (done.returncode, files[told]))
     print("%d programs, %d elements compared" % (len(files), compared))
-    return 1 if bad or done.returncode or len(done.stdout.splitlines()) != len(files) or not compared else 0
+    return 1 if bad or done.returncode or told != len(files) or not compared else 0
 
 
 if __name__ == "__main__":
