@@ -139,8 +139,8 @@ static void note_place(vy_check_row *row, const vy_diag *d)
 // An access out of range has a meaning, and a derivative, so all else is checked too.
 static bool report_range(check *c, const vy_eval_report *report)
 {
+    if (c->q->no_range || !report->out_of_range) return true;
     c->r->out_of_range_count = report->out_of_range;
-    if (!report->out_of_range) return true;
     c->r->out_of_range = report->first_out_of_range;
     vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_RANGE, "");
     if (!row) return vy_check_memory(c);

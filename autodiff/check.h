@@ -122,6 +122,8 @@ typedef struct vy_check_request {
     uint64_t max_steps; // as in vy_eval_options, of any one run
     uint64_t budget;    // 0, or instructions × invocations of all probes, where samples are ours
     bool allow_out_of_range; // accesses of the primal out of range are meant: a RANGE row passes
+    bool
+        no_range; // they are not looked at: `primal` is a derivative, and reads for lanes that pad a workgroup
 } vy_check_request;
 
 // Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per gradient

@@ -28,10 +28,10 @@ void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask)
     if (mask_slot) *mask_slot = mask;
 }
 
-// Two adjoints of `id`; with one that is f32 (adjoint.h) the sum is.
+// Two adjoints of `id`; the sum of halves is f32 (adjoint.h).
 static uint32_t add(reverse *r, uint32_t id, uint32_t x, uint32_t y)
 {
-    vy_type type = is_wide(r, x, id) || is_wide(r, y, id) ? VY_F32 : vy_id_type(r->p, id);
+    vy_type own = vy_id_type(r->p, id), type = own == VY_F16 ? VY_F32 : own;
     return emit2(r, VY_OP_ADD, type, cast_to(r, type, x), cast_to(r, type, y));
 }
 
@@ -134,7 +134,7 @@ static void reverse_inst(reverse *r, uint32_t id)
     if (op == VY_OP_SELECT)
         reverse_select(r, id, g, mask);
     else if (vy_op_is_subgroup(op))
-        vy_reverse_subgroup(r, id, cast_to(r, (vy_type)i->type, g), mask);
+        vy_reverse_subgroup(r, id, i->type == VY_F16 ? cast_to(r, VY_F32, g) : g, mask);
     else if (op == VY_OP_STRAIGHT_THROUGH) // ȳ of straight_through(x, y) alone
         vy_contribute(r, vy_arg(r->p, id, 1), g, mask);
     else if (op == VY_OP_CAST) // float to float: x̄ += ḡ in x's type

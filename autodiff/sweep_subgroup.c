@@ -14,9 +14,10 @@
 //
 // An operation stands where the whole workgroup comes by, so its reverse does, and may be made of such
 // operations in turn.  What takes more than one is written in the language and put in place here, so it can
-// be differentiated again.  Padding lanes need no care, see subgroup.c.
+// be differentiated again.  Padding lanes need no care, see subgroup.c.  Adjoints of halves come as f32 (adjoint.h).
 #include "subgroup.h"
 
+#include "adjoint.h"
 #include "unpad.h"
 
 #include <string.h>
@@ -259,7 +260,8 @@ void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     if (mask || vy_subgroup_chooses(op))
         edge = passed_back(r, id, mask ? mask : vy_bool(r->b, true).id);
     if (op == VY_OP_SG_MUL) {
-        uint32_t others = call(r, "others", vy_primal(r, x), 0);
+        const vy_type type = vy_id_type(vy_builder_program(r->b), g);
+        uint32_t others = call(r, "others", cast_to(r, type, vy_primal(r, x)), 0);
         if (vy_builder_failed(r->b)) return;
         passed = vy_mul(r->b, (vy_value){passed}, (vy_value){others}).id;
         if (mask) passed = only_if(r, edge, passed);
