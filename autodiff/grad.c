@@ -11,11 +11,11 @@
 #include "gather.h"
 #include "rescale.h"
 #include "reverse.h"
-
-#include "ir/check.h"
 #include "segment.h"
 #include "subgroup.h"
 #include "winner.h"
+
+#include "ir/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>
