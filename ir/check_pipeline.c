@@ -139,6 +139,12 @@ static bool find_buffers(check *c)
         if (b->cls > VY_INOUT || (b->workspace && b->cls != VY_INOUT) || b->view_of)
             return malformed(c, "it has a buffer that is neither parameter nor intermediate");
         if (!b->workspace && intermediates) return malformed(c, "a parameter follows a step");
+        if (!b->workspace && b->init != VY_INIT_NONE) {
+            vy_fail(c->m, VY_E_ATTRIBUTE, c->l->line, 0,
+                    "begin it in a program, or with `buffer` inside the pipeline",
+                    "parameter `%s` of pipeline `%s` has @init", b->name, c->l->name);
+            return false;
+        }
         intermediates |= b->workspace;
         c->buffers[id] = b->workspace ? (step_range){0} : (step_range){0, c->l->steps.count};
     }

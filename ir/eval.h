@@ -92,7 +92,7 @@ typedef struct vy_bound {
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
     // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 + the workgroup
     // in which a store was dropped, in which it was filled.
-    uint64_t *dropped, *filled;
+    uint64_t *dropped, *filled, blind; // blind: in which it is not known where one was dropped
     double *dot;    // runs with tangents: per element; of integers, and in others, NULL
     bool dot_owned; // freed by the machine
     // Likewise: number of the invocation whose atomic_min or atomic_max gave the element, or 0.
@@ -251,7 +251,7 @@ void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choic
 
 // eval_partial.c: behind vy_eval's launch; where m->offsets are known
 bool vy_partial_make(vy_machine *m);
-void vy_partial_store(vy_machine *m, const vy_xinst *x, const vy_bound *b);
+void vy_partial_store(vy_machine *m, const vy_xinst *x, vy_bound *b);
 void vy_partial_zero(vy_machine *m, const vy_bound *b);
 void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b);
 

@@ -98,7 +98,7 @@ static void run_store(vy_machine *m, const vy_xinst *x)
     const int64_t *off = m->offsets;
     find_offsets(m, x, b);
     note_all(m, x, b, VY_TOUCH_WRITE);
-    if (b->dropped) vy_partial_store(m, x, b);
+    if (b->dropped) vy_partial_store(m, x, &m->bounds[x->aux]);
     switch (b->type) {
     case VY_F32: STORE_AS(float, f); break;
     case VY_F64: STORE_AS(double, f); break;
@@ -168,7 +168,7 @@ static void run_atomic(vy_machine *m, const vy_xinst *x)
     find_offsets(m, x, b);
     // One that was proved to be its invocation's own is no atomic on a device.
     note_all(m, x, b, x->flags & VY_FLAG_OWNED ? VY_TOUCH_WRITE : VY_TOUCH_ATOMIC);
-    if (b->dropped) vy_partial_store(m, x, b);
+    if (b->dropped) vy_partial_store(m, x, &m->bounds[x->aux]);
     for (uint32_t k = 0; k < m->nact; k++) {
         const uint32_t l = m->act[k];
         vy_scalar old = {.u = 0};

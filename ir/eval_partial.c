@@ -6,6 +6,9 @@
 // launch with such invocations the interpreter keeps, for each element of a shared array, whether a store to it
 // was dropped in this workgroup and whether it was filled; to read what was dropped and not filled is an error,
 // asked for reports or not.
+//
+// Variables of the domain are at most its last point in invocations outside.  So a store whose place depends on them seems to
+// aim at what that point fills; then all that is unfilled counts as dropped.
 #include "eval.h"
 
 #include <stdio.h>
@@ -38,15 +41,15 @@ static bool aimed_at(const vy_machine *m, const vy_xinst *x, const vy_bound *b, 
     return true;
 }
 
-void vy_partial_store(vy_machine *m, const vy_xinst *x, const vy_bound *b)
+void vy_partial_store(vy_machine *m, const vy_xinst *x, vy_bound *b)
 {
     const uint64_t now = m->group + 1;
+    VY_EACH_ACTIVE(m, l, if (m->offsets[l] >= 0) b->filled[m->offsets[l]] = now;)
     VY_EACH_ACTIVE(m, l, {
         uint64_t place;
-        if (m->offsets[l] >= 0)
-            b->filled[m->offsets[l]] = now;
-        else if (m->padding[l] && aimed_at(m, x, b, l, &place))
-            b->dropped[place] = now;
+        if (m->offsets[l] >= 0 || !m->padding[l] || !aimed_at(m, x, b, l, &place)) continue;
+        if (b->filled[place] == now) b->blind = now;
+        b->dropped[place] = now;
     })
 }
 
@@ -61,7 +64,8 @@ void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b)
                    all = (uint64_t)m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
     VY_EACH_ACTIVE(m, l, {
         const int64_t off = m->offsets[l];
-        if (off < 0 || b->dropped[off] != now || b->filled[off] == now || m->failed) continue;
+        if (off < 0 || b->filled[off] == now || m->failed) continue;
+        if (b->dropped[off] != now && b->blind != now) continue;
         const vy_inst *i = &m->p->insts.data[x->inst];
         const uint64_t number = m->group * all + m->linear[l] + 1;
         char who[96] = "";

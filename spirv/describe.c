@@ -271,40 +271,68 @@ static void *copy_block(vy_describe *d, const void *data, size_t size)
     return block;
 }
 
-// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n, or 0 if it is whole,
-// and all that is read is filled if that is below W − reach.
-static void describe_needs(vy_describe *d)
+// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n idle ones, or 0 if it is whole.
+// What n from a to b do is turned into the largest numbers: (idle + a − 1) mod W is below W−1 − (b−a) for all others.
+// 1 where all axes but this one are long enough for a whole workgroup, else 0.
+static uint32_t describe_others(vy_describe *d, uint32_t axis)
+{
+    uint32_t all = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = 1});
+    for (uint32_t k = 0; k < d->p->overs.count && k < 3; k++) {
+        const vy_expr size = {.op = VY_EXPR_CONST, .value = d->p->workgroup[k]};
+        if (k == axis || size.value == 1) continue;
+        const uint32_t var = d->p->overs.count - 1 - k;
+        const uint32_t groups =
+            vy_describe_binary(d, VY_EXPR_DIV, d->domain[var], vy_describe_expr(d, size));
+        all = vy_describe_binary(d, VY_EXPR_MIN, all, groups);
+    }
+    return all;
+}
+
+static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out)
 {
     const vy_program *p = d->p;
-    vy_whole wholes[3];
-    vy_kernel_need *needs = vy_arena_alloc(d->arena, 3 * sizeof *needs);
-    if (!needs || !vy_find_wholes(p, wholes)) {
-        d->oom = true;
-        return;
-    }
+    const uint32_t w = p->workgroup[x->axis], var = p->overs.count - 1 - x->axis;
+    const uint32_t last =
+        vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)w - 1});
+    const uint32_t whole = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = w});
+    const uint32_t turn =
+        vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)x->from - 1});
+    const uint32_t limit =
+        vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST,
+                                      .value = (int64_t)w - 1 - (x->to - x->from)});
+    uint32_t need = vy_describe_binary(d, VY_EXPR_ADD, d->domain[var], last);
+    need =
+        vy_describe_binary(d, VY_EXPR_SUB, last, vy_describe_binary(d, VY_EXPR_REM, need, whole));
+    if (x->from > 1)
+        need = vy_describe_binary(d, VY_EXPR_REM, vy_describe_binary(d, VY_EXPR_ADD, need, turn),
+                                  whole);
+    if (x->others) need = vy_describe_binary(d, VY_EXPR_MUL, need, describe_others(d, x->axis));
+    char text[400];
+    snprintf(text, sizeof text,
+             "shared array `%.60s` of %.60s is read where invocations outside of the domain "
+             "would have filled it: round `%.40s` up to a multiple of %u, the workgroup's size, "
+             "and guard loads and stores in its place (E0715); %s",
+             p->buffers.data[x->buffer].name, p->name, p->overs.data[var].name, w,
+             x->from > 1 ? "place of that size" : "idle there");
+    *out = (vy_kernel_need){need, limit, copy(d, text)};
+}
+
+static void describe_needs(vy_describe *d)
+{
+    const uint32_t rank = d->p->overs.count;
+    vy_whole_vec wholes = {0};
+    bool ok = vy_find_wholes(d->p, &wholes);
+    vy_kernel_need *needs = vy_arena_alloc(d->arena, (wholes.count + 1) * sizeof *needs);
     d->kernel->needs = needs;
-    for (uint32_t axis = 0; axis < 3 && !d->oom; axis++) {
-        const uint32_t rank = p->overs.count, w = p->workgroup[axis];
-        if (!wholes[axis].reach || axis >= rank || (axis == 2 && rank != 3)) continue;
-        const uint32_t var = rank - 1 - axis;
-        const uint32_t last =
-            vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)w - 1});
-        const uint32_t whole = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = w});
-        const uint32_t limit =
-            vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST,
-                                          .value = (int64_t)w - wholes[axis].reach});
-        uint32_t need = vy_describe_binary(d, VY_EXPR_ADD, d->domain[var], last);
-        need = vy_describe_binary(d, VY_EXPR_SUB, last,
-                                  vy_describe_binary(d, VY_EXPR_REM, need, whole));
-        char text[400];
-        snprintf(
-            text, sizeof text,
-            "shared array `%.60s` of %.60s is read where invocations outside of the domain "
-            "would have filled it: round `%.40s` up to a multiple of %u, the workgroup's size, "
-            "and guard loads and stores in its place (E0715); idle there",
-            p->buffers.data[wholes[axis].buffer].name, p->name, p->overs.data[var].name, w);
-        needs[d->kernel->need_count++] = (vy_kernel_need){need, limit, copy(d, text)};
+    ok = ok && needs;
+    for (uint32_t k = 0; ok && k < wholes.count && !d->oom; k++) {
+        const vy_whole *x = &wholes.data[k];
+        // The last axis has the product of all variables but two.
+        if (x->axis < rank && (x->axis < 2 || rank == 3) && (rank <= 3 || !x->others))
+            describe_need(d, x, &needs[d->kernel->need_count++]);
     }
+    if (!ok) d->oom = true;
+    vy_vec_free(&wholes);
 }
 
 bool vy_describe_end(vy_describe *d, const vy_spv *m)

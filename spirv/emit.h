@@ -85,13 +85,13 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m); // false: memory
 // What its loops do at most (turns.c); part of vy_describe_end.
 void vy_describe_turns(vy_describe *d, vy_kernel *k);
 void vy_describe_free(vy_describe *d);
-// whole.c: per workgroup axis, up to which place on it every invocation reads a shared array that the
-// invocations of those places fill; 0: not known to.
+// whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared array is read that nobody
+// fills; others: if the other axes are long enough for a whole workgroup.
 typedef struct vy_whole {
-    int64_t reach;
-    uint32_t buffer;
+    uint32_t axis, from, to, buffer, others;
 } vy_whole;
-bool vy_find_wholes(const vy_program *p, vy_whole out[3]); // false: memory
+VY_VEC_TYPE(vy_whole_vec, vy_whole);
+bool vy_find_wholes(const vy_program *p, vy_whole_vec *out); // false: memory
 // True if buffer b is an `out` that the program provably writes all of, first.
 bool vy_fully_written(const vy_program *p, uint32_t buffer);
 bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// whole.c: domains that must fill their workgroups.
+// whole.c: sizes that leave elements of shared arrays unfilled.
 //
 //   shared t: f32[16, 16];
 //   t[lid.y, lid.x] = a[i, k0 + lid.x];  barrier();       workgroup(16, 16) over(i: M, j: N)
@@ -7,107 +7,166 @@
 //
 // Invocations outside of the domain do nothing, so where N is no multiple of 16 nobody fills the columns that the
 // last workgroup's invocations outside would have stored, and all inside read them: whatever was there before.
-// The interpreter sees that (ir/eval_partial.c).  A device cannot, so plans check the sizes, where it is certain:
-// a shared array is written, on some axis, at lid of one of the domain's axes only; and read, by every
-// invocation that comes by, at an index up to `reach` on that axis.  Then a last workgroup with n of W invocations
-// on it is refused if 0 < n <= reach.  Nothing is claimed of reads under a condition, or of other indices.
+// The interpreter sees that (ir/eval_partial.c).  A device cannot, so plans check the sizes, where it is certain from
+// the program alone: each lane is walked (whole_walk.c), and of each element noted, per axis, the first place from which it is
+// filled and the first from which it is read.  An element that places from F on fill and place R reads is missing where a last workgroup has n
+// invocations on the axis, R < n <= F.  Such a reader is there for certain if it stands at 0 of the other axes; one elsewhere if
+// they are long enough for a whole workgroup, which is part of the check then.
+//
+// Nothing is claimed of reads under a condition that is not known, or at indices that are not.  What may be
+// written counts as written, at any time.
 #include "spirv/emit.h"
+#include "spirv/whole.h"
 
 #include <string.h>
 
-#define NO_AXIS 3u
+#define NEVER UINT16_MAX
 
 typedef struct wholes {
     const vy_program *p;
-    vy_structure s;
-    uint8_t *
-        axis; // [buffer · VY_MAX_RANK + k]: 1 + the lid axis at which all writes stand; 0: none yet; 9: several
+    uint32_t lid[3];
+    uint32_t *first; // by buffer: its elements in `fills` and `reads`, three axes each
+    // 1 + the least place on the axis, 0: the whole workgroup does it; NEVER
+    uint16_t *fills;
+    uint16_t *reads[2]; // by readers at 0 of the other axes; by all
+    uint32_t count;
 } wholes;
 
-static uint32_t lid_axis(const vy_program *p, uint32_t id)
+static void least(uint16_t *x, uint32_t y)
 {
-    const uint32_t *w = p->workgroup;
-    if (!VY_IS_LEAF(id)) return NO_AXIS;
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    if (l->kind != VY_LEAF_BUILTIN) return NO_AXIS;
-    if (l->index == VY_LID) return l->axis < 3 ? l->axis : NO_AXIS;
-    return l->index == VY_LINDEX && w[1] == 1 && w[2] == 1 ? 0 : NO_AXIS;
+    if (y < *x) *x = (uint16_t)y;
 }
 
-static void note_write(wholes *w, uint32_t id)
+static uint32_t elements(const wholes *w, uint32_t buffer)
 {
-    const vy_inst *i = &w->p->insts.data[id];
-    uint8_t *axis = w->axis + (size_t)i->aux * VY_MAX_RANK;
-    for (uint32_t k = 0; k < w->p->buffers.data[i->aux].rank; k++) {
-        const uint32_t a = i->op == VY_OP_ZERO ? NO_AXIS : lid_axis(w->p, vy_arg(w->p, id, k));
-        axis[k] = a == NO_AXIS || (axis[k] && axis[k] != a + 1) ? 9 : (uint8_t)(a + 1);
+    return w->first[buffer + 1] - w->first[buffer];
+}
+
+static void fill(wholes *w, uint32_t buffer, int64_t element, uint32_t whole)
+{
+    const uint32_t n = elements(w, buffer);
+    const uint32_t from = element < 0 ? 0 : (uint32_t)element, to = element < 0 ? n : from + 1;
+    for (uint32_t e = from; e < to; e++)
+        for (uint32_t axis = 0; axis < 3; axis++)
+            least(&w->fills[3 * (size_t)(w->first[buffer] + e) + axis],
+                  whole ? 0 : w->lid[axis] + 1);
+}
+
+static void write(void *user, uint32_t buffer, int64_t element) { fill(user, buffer, element, 0); }
+
+static void clear(void *user, uint32_t buffer) { fill(user, buffer, -1, 1); }
+
+static void read(void *user, uint32_t load, int64_t element)
+{
+    wholes *w = user;
+    const uint32_t *l = w->lid;
+    const size_t at = 3 * (w->first[w->p->insts.data[load].aux] + (size_t)element);
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        if (l[0] + l[1] + l[2] == l[axis]) least(&w->reads[0][at + axis], l[axis] + 1);
+        least(&w->reads[1][at + axis], l[axis] + 1);
     }
 }
 
-// The largest index that this operand takes for certain, for each invocation that comes by; −1: none.
-static int64_t reach_of(const vy_program *p, uint32_t id)
+// Places in the tables; false: memory, or there are no shared arrays.
+static bool lay_out(wholes *w, bool *any)
 {
-    const vy_scalar *k = vy_id_const(p, id);
-    if (k) return k->i;
-    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_LOOP) return -1;
-    const vy_scalar *from = vy_id_const(p, vy_arg(p, id, 0)),
-                    *to = vy_id_const(p, vy_arg(p, id, 1)),
-                    *step = vy_id_const(p, vy_arg(p, id, 2));
-    if (!from || !to || !step || step->i <= 0 || from->i < 0 || to->i <= from->i) return -1;
-    return from->i + (to->i - 1 - from->i) / step->i * step->i;
+    w->first = vy_realloc(NULL, (w->p->buffers.count + 1) * sizeof *w->first);
+    if (!w->first) return false;
+    w->first[0] = 0;
+    for (uint32_t b = 0; b < w->p->buffers.count; b++) {
+        const vy_buf *buf = &w->p->buffers.data[b];
+        uint64_t n = b && buf->cls == VY_SHARED ? 1 : 0;
+        for (uint32_t k = 0; n && k < buf->rank; k++)
+            n *= (uint64_t)w->p->dims.data[buf->dims[k].id].value;
+        w->first[b + 1] = w->first[b] + (uint32_t)n;
+    }
+    w->count = w->first[w->p->buffers.count];
+    *any = w->count;
+    const size_t table = 3 * (size_t)w->count, size = 3 * table * sizeof *w->fills;
+    w->fills = vy_realloc(NULL, size);
+    if (*any && !w->fills) return false;
+    w->reads[0] = w->fills + table;
+    w->reads[1] = w->reads[0] + table;
+    if (*any) memset(w->fills, 0xff, size);
+    return true;
 }
 
-// Around the load only loops that nobody leaves early.
-static bool unconditional(const wholes *w, uint32_t id)
+// ----------------------------------------------------------------------------------------- intervals
+// [n]: the shared array of which an element is missing where n invocations are on the axis; 0: none.  by: of `reads`;
+// mark: else such n are taken out.
+static void mark_axis(const wholes *w, uint32_t axis, uint32_t by, bool mark, uint32_t *missing)
 {
-    for (uint32_t up = w->s.parent[id]; up; up = w->s.parent[up]) {
-        const vy_inst *i = &w->p->insts.data[up];
-        if (i->op != VY_OP_CHECKPOINT && (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT))
-            return false;
+    const uint32_t most = w->p->workgroup[axis];
+    for (uint32_t b = 1; b < w->p->buffers.count; b++)
+        for (uint32_t e = w->first[b]; e < w->first[b + 1]; e++) {
+            const size_t at = 3 * (size_t)e + axis;
+            const uint32_t to = w->fills[at] == NEVER ? 0 : w->fills[at];
+            for (uint32_t n = w->reads[by][at]; n < to && n < most; n++) missing[n] = mark ? b : 0;
+        }
+}
+
+static bool take_axis(const wholes *w, uint32_t axis, uint32_t by, uint32_t *missing,
+                      vy_whole_vec *out)
+{
+    const uint32_t most = w->p->workgroup[axis];
+    memset(missing, 0, most * sizeof *missing);
+    mark_axis(w, axis, by, true, missing);
+    if (by) mark_axis(w, axis, 0, false, missing);
+    for (uint32_t n = 1, last; n < most; n++) {
+        if (!missing[n]) continue;
+        for (last = n; last + 1 < most && missing[last + 1]; last++) {}
+        if (!vy_vec_push(out, ((vy_whole){axis, n, last, missing[n], by}))) return false;
+        n = last;
     }
     return true;
 }
 
-static void note_read(const wholes *w, uint32_t id, vy_whole *out)
+static bool take(const wholes *w, vy_whole_vec *out)
 {
-    const vy_program *p = w->p;
-    const vy_inst *i = &p->insts.data[id];
-    const uint8_t *axis = w->axis + (size_t)i->aux * VY_MAX_RANK;
-    if (!unconditional(w, id)) return;
-    for (uint32_t k = 0; k < i->nargs; k++) {
-        const int64_t reach = reach_of(p, vy_arg(p, id, k));
-        const vy_dim_node *extent = &p->dims.data[p->buffers.data[i->aux].dims[k].id];
-        const uint32_t a = axis[k] - 1u;
-        if (axis[k] == 0 || axis[k] > 3 || reach <= 0 || reach >= (int64_t)p->workgroup[a])
-            continue;
-        if (extent->op != VY_DIM_CONST || reach >= extent->value) continue;
-        if (reach > out[a].reach) out[a] = (vy_whole){reach, i->aux};
-    }
+    const uint32_t *n = w->p->workgroup;
+    const uint32_t most = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : (n[1] > n[2] ? n[1] : n[2]);
+    uint32_t *missing = vy_realloc(NULL, most * sizeof *missing);
+    bool ok = missing;
+    for (uint32_t k = 0; ok && k < 6; k++) ok = take_axis(w, k / 2, k % 2, missing, out);
+    vy_free(missing);
+    return ok;
 }
 
-bool vy_find_wholes(const vy_program *p, vy_whole out[3])
+// --------------------------------------------------------------------------------------------- lanes
+// False: memory.  Nothing is noted where it takes too long.
+static bool walk_lanes(wholes *w, const vy_structure *s, const vy_whole_uses *u, bool *done)
+{
+    const vy_whole_visitor visitor = {w, write, clear, read};
+    vy_whole_walk *walk = vy_whole_walk_make(w->p, s, u, &visitor);
+    const uint32_t *n = w->p->workgroup;
+    if (!walk) return false;
+    *done = true;
+    for (uint32_t at = 0; *done && at < n[0] * n[1] * n[2]; at++) {
+        w->lid[0] = at % n[0], w->lid[1] = at / n[0] % n[1], w->lid[2] = at / n[0] / n[1];
+        *done = vy_whole_walk_lane(walk, w->lid);
+    }
+    vy_whole_walk_free(walk);
+    return true;
+}
+
+static bool find(wholes *w, vy_whole_vec *out)
+{
+    vy_structure s = {0};
+    vy_whole_uses u = {0};
+    bool done = false, ok = vy_structure_make(w->p, &s);
+    ok = ok && vy_whole_uses_make(w->p, &s, &u) && walk_lanes(w, &s, &u, &done);
+    if (ok && done) ok = take(w, out);
+    vy_whole_uses_free(&u);
+    vy_structure_free(&s);
+    return ok;
+}
+
+bool vy_find_wholes(const vy_program *p, vy_whole_vec *out)
 {
     wholes w = {.p = p};
-    bool shared = false;
-    memset(out, 0, 3 * sizeof *out);
-    for (uint32_t b = 1; b < p->buffers.count; b++) shared |= p->buffers.data[b].cls == VY_SHARED;
-    if (!shared || !p->overs.count) return true;
-    const size_t size = (size_t)p->buffers.count * VY_MAX_RANK;
-    w.axis = vy_realloc(NULL, size);
-    if (!w.axis) return false;
-    memset(w.axis, 0, size);
-    if (!vy_structure_make(p, &w.s)) return vy_free(w.axis), false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        const bool memory =
-            vy_op_is_memory((vy_op)i->op) && p->buffers.data[i->aux].cls == VY_SHARED;
-        if (memory && i->op != VY_OP_LOAD) note_write(&w, id);
-    }
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (i->op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_SHARED) note_read(&w, id, out);
-    }
-    vy_structure_free(&w.s);
-    vy_free(w.axis);
-    return true;
+    bool any = false, ok = true;
+    if (p->overs.count) ok = lay_out(&w, &any) && (!any || find(&w, out));
+    vy_free(w.first);
+    vy_free(w.fills);
+    return ok;
 }

@@ -191,6 +191,9 @@ static void test_api_errors(void **state)
     vy_param_buffer(t.b, "late", VY_IN, VY_F32, 1, &t.n);
     end_fails(&t, "E0301");
     t = begin_pipe();
+    vy_buffer_init(t.b, t.y, VY_INIT_ONES, NULL);
+    end_fails(&t, "E0106");
+    t = begin_pipe();
     vy_pipeline_abandon(t.q);
     vy_pipeline_abandon(NULL);
     assert_null(vy_pipeline_end(NULL));

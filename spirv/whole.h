@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// whole.h: which sizes leave elements of shared arrays unfilled: the parts of whole.c.
+#ifndef VYRE_SPIRV_WHOLE_H
+#define VYRE_SPIRV_WHOLE_H
+
+#include "ir/ir.h"
+
+// By instruction.
+typedef struct vy_whole_uses {
+    uint8_t *decides; // where shared arrays are accessed, or whether
+    uint8_t *counts;  // for what is stored, for certain: not what a condition chooses among
+} vy_whole_uses;
+bool vy_whole_uses_make(const vy_program *p, const vy_structure *s,
+                        vy_whole_uses *u); // false: memory
+void vy_whole_uses_free(vy_whole_uses *u);
+
+// What one invocation does to shared arrays, as far as its place in the workgroup decides it (whole_walk.c).
+typedef struct vy_whole_visitor {
+    void *user;
+    // element: row-major; −1: not known which, or all.  sure: it does so whatever the data.
+    void (*write)(void *user, uint32_t buffer, int64_t element);
+    void (*clear)(void *user, uint32_t buffer); // by the whole workgroup
+    void (*read)(void *user, uint32_t load, int64_t element);
+} vy_whole_visitor;
+
+typedef struct vy_whole_walk vy_whole_walk;
+vy_whole_walk *vy_whole_walk_make(const vy_program *p, const vy_structure *s,
+                                  const vy_whole_uses *u,
+                                  const vy_whole_visitor *v);     // NULL: memory
+bool vy_whole_walk_lane(vy_whole_walk *w, const uint32_t lid[3]); // false: it takes too long
+void vy_whole_walk_free(vy_whole_walk *w);
+
+#endif
