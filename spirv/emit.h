@@ -36,6 +36,7 @@ typedef struct vy_facts {
     uint32_t *arrays;      // by instruction: accesses to local and shared arrays up to it
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
+    bool *many;            // by instruction: see ways.c
     bool barrier, subgroup, loop;
     uint32_t nesting; // constructs in one another, at most
 } vy_facts;
@@ -43,6 +44,7 @@ typedef struct vy_facts {
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
 bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
+bool *vy_ways_make(const vy_program *p);                // ways.c; likewise
 
 // ----------------------------------------------------------------------------------- describe.c
 // The kernel's description, as it grows.  Everything is in the result's arena.
