@@ -67,7 +67,7 @@ static void read(void *user, uint32_t load, int64_t element)
     }
 }
 
-// Places in the tables; false: memory, or there are no shared arrays.
+// Places in the tables; false: memory.
 static bool lay_out(wholes *w, bool *any)
 {
     w->first = vy_realloc(NULL, (w->p->buffers.count + 1) * sizeof *w->first);
@@ -82,12 +82,13 @@ static bool lay_out(wholes *w, bool *any)
     }
     w->count = w->first[w->p->buffers.count];
     *any = w->count;
+    if (!*any) return true;
     const size_t table = 3 * (size_t)w->count, size = 3 * table * sizeof *w->fills;
     w->fills = vy_realloc(NULL, size);
-    if (*any && !w->fills) return false;
+    if (!w->fills) return false;
     w->reads[0] = w->fills + table;
     w->reads[1] = w->reads[0] + table;
-    if (*any) memset(w->fills, 0xff, size);
+    memset(w->fills, 0xff, size);
     return true;
 }
 
