@@ -271,8 +271,6 @@ static void *copy_block(vy_describe *d, const void *data, size_t size)
     return block;
 }
 
-// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n idle ones, or 0 if it is whole.
-// What n from a to b do is turned into the largest numbers: (idle + a − 1) mod W is below W−1 − (b−a) for all others.
 // 1 where all axes but this one are long enough for a whole workgroup, else 0.
 static uint32_t describe_others(vy_describe *d, uint32_t axis)
 {
@@ -288,6 +286,8 @@ static uint32_t describe_others(vy_describe *d, uint32_t axis)
     return all;
 }
 
+// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n idle ones, or 0 if it is whole.
+// Sizes n from a to b become the largest numbers: (idle + a − 1) mod W is below W−1 − (b−a) for all others.
 static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out)
 {
     const vy_program *p = d->p;
@@ -307,13 +307,13 @@ static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out
         need = vy_describe_binary(d, VY_EXPR_REM, vy_describe_binary(d, VY_EXPR_ADD, need, turn),
                                   whole);
     if (x->others) need = vy_describe_binary(d, VY_EXPR_MUL, need, describe_others(d, x->axis));
-    char text[400];
+    char text[400], turned[60] = "idle there";
+    if (x->from > 1) snprintf(turned, sizeof turned, "(idle there + %u) %% %u", x->from - 1, w);
     snprintf(text, sizeof text,
              "shared array `%.60s` of %.60s is read where invocations outside of the domain "
              "would have filled it: round `%.40s` up to a multiple of %u, the workgroup's size, "
              "and guard loads and stores in its place (E0715); %s",
-             p->buffers.data[x->buffer].name, p->name, p->overs.data[var].name, w,
-             x->from > 1 ? "place of that size" : "idle there");
+             p->buffers.data[x->buffer].name, p->name, p->overs.data[var].name, w, turned);
     *out = (vy_kernel_need){need, limit, copy(d, text)};
 }
 

@@ -45,11 +45,12 @@ static bool has_many_ways(const vy_fn *f, uint32_t i)
     return false;
 }
 
-// The same below 2³¹, and not to be taken for the same in all lanes, nor to be looked into (ways.c).
+// The same number, but neither taken for the same in all lanes nor looked into (ways.c): 0, made of the lane's own number, is
+// added in front of it.
 static uint32_t opaque(vy_fn *f, uint32_t address)
 {
-    const uint32_t mask = vy_u32_op(f, SpvOpBitwiseOr, vy_lindex(f), vy_spv_u32(f->m, 0x7fffffff));
-    return vy_u32_op(f, SpvOpBitwiseAnd, mask, address);
+    const uint32_t zero = vy_u32_op(f, SpvOpShiftRightLogical, vy_lindex(f), vy_spv_u32(f->m, 31));
+    return vy_u32_op(f, SpvOpIAdd, zero, address);
 }
 
 vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)

@@ -139,7 +139,8 @@ static bool walk_lanes(wholes *w, const vy_structure *s, const vy_whole_uses *u,
 {
     const vy_whole_visitor visitor = {w, write, clear, read};
     vy_whole_walk *walk = vy_whole_walk_make(w->p, s, u, &visitor);
-    const uint32_t *n = w->p->workgroup;
+    uint32_t n[3]; // axes that the domain has not are padding but for their first place
+    for (uint32_t k = 0; k < 3; k++) n[k] = k < w->p->overs.count ? w->p->workgroup[k] : 1;
     if (!walk) return false;
     *done = true;
     for (uint32_t at = 0; *done && at < n[0] * n[1] * n[2]; at++) {

@@ -9,6 +9,7 @@
 typedef struct vy_whole_uses {
     uint8_t *decides; // where shared arrays are accessed, or whether
     uint8_t *counts;  // for what is stored, for certain: not what a condition chooses among
+    uint8_t *shared;  // made of constants and scalar parameters: the same for all
 } vy_whole_uses;
 bool vy_whole_uses_make(const vy_program *p, const vy_structure *s,
                         vy_whole_uses *u); // false: memory
@@ -17,7 +18,7 @@ void vy_whole_uses_free(vy_whole_uses *u);
 // What one invocation does to shared arrays, as far as its place in the workgroup decides it (whole_walk.c).
 typedef struct vy_whole_visitor {
     void *user;
-    // element: row-major; −1: not known which, or all.  sure: it does so whatever the data.
+    // element: row-major; −1: not known which.  Writes are all that may happen, reads those that do whatever the data.
     void (*write)(void *user, uint32_t buffer, int64_t element);
     void (*clear)(void *user, uint32_t buffer); // by the whole workgroup
     void (*read)(void *user, uint32_t load, int64_t element);

@@ -13,8 +13,8 @@ VY_VEC_TYPE(id_vec, uint32_t);
 typedef struct closure {
     const vy_program *p;
     const vy_structure *s;
-    const uint32_t *
-        guard; // by instruction: the arm, or the loop that is left early, it stands in; NULL: all the same
+    // By instruction: the arm it stands in, or the loop of which not all invocations take the same turns; NULL: all alike.
+    const uint32_t *guard;
     uint8_t *in;
     id_vec work;
     bool failed;
@@ -42,21 +42,25 @@ static uint32_t next_of(const closure *c, uint32_t opener, uint32_t k)
     return vy_arg(c->p, c->s->partner[opener], k + exits);
 }
 
+// What an arm or a body hands out: with guards that alone which was made in there, for the walk knows whether one came by.
+static void reach_yield(closure *c, uint32_t user, uint32_t inside, uint32_t id)
+{
+    const bool made_there = c->guard && !VY_IS_LEAF(id) && c->guard[id] == inside;
+    reach(c, made_there ? 0 : user, id);
+}
+
 static void reach_carried(closure *c, uint32_t user, uint32_t opener, uint32_t k)
 {
     const vy_op op = (vy_op)c->p->insts.data[opener].op;
     reach(c, user, vy_arg(c->p, opener, first_initial(op) + k));
-    reach(c, user, next_of(c, opener, k));
+    reach_yield(c, user, opener, next_of(c, opener, k));
 }
 
-// What an arm yields: with guards that alone which was made in the arm.
-static void reach_yield(closure *c, uint32_t marker, uint32_t arm, uint32_t k)
+// What an arm yields that was made outside is chosen by the condition.
+static void reach_arm(closure *c, uint32_t marker, uint32_t arm, uint32_t k)
 {
     const uint32_t id = vy_arg(c->p, marker, k);
-    if (!c->guard)
-        reach(c, 0, id);
-    else if (!VY_IS_LEAF(id) && c->guard[id] == arm)
-        reach(c, 0, id);
+    if (!c->guard || (!VY_IS_LEAF(id) && c->guard[id] == arm)) reach(c, 0, id);
 }
 
 static void reach_result(closure *c, uint32_t id)
@@ -65,8 +69,8 @@ static void reach_result(closure *c, uint32_t id)
                    k = c->p->insts.data[id].aux;
     switch ((vy_op)c->p->insts.data[end].op) {
     case VY_OP_ENDIF: // IF→ELSE→ENDIF→IF
-        reach_yield(c, c->s->partner[opener], opener, k);
-        reach_yield(c, end, c->s->partner[opener], k);
+        reach_arm(c, c->s->partner[opener], opener, k);
+        reach_arm(c, end, c->s->partner[opener], k);
         break;
     case VY_OP_ENDLOOP: reach_carried(c, id, opener, k); break;
     default: reach(c, id, vy_arg(c->p, end, k)); break;
@@ -125,15 +129,37 @@ static bool find_counting(closure *c)
     return !c->failed;
 }
 
-// An arm's guard is its IF or ELSE, that of a body that may be left early its loop.
-static void find_guards(const vy_program *p, const vy_structure *s, uint32_t *guard)
+// ----------------------------------------------------------------------------------------- guards
+static bool is_shared(const vy_program *p, const uint8_t *shared, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return shared[id];
+    const vy_leaf_kind kind = (vy_leaf_kind)p->leaves.data[VY_LEAF_INDEX(id)].kind;
+    return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR || kind == VY_LEAF_LEN;
+}
+
+// Of a LOOP: its bounds are.
+static void find_shared(const vy_program *p, uint8_t *shared)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool loop = i->op == VY_OP_LOOP;
+        shared[id] = loop || vy_op_infos[i->op].effect == VY_PURE;
+        for (uint32_t k = 0; k < (loop ? 3 : i->nargs) && shared[id]; k++)
+            shared[id] = is_shared(p, shared, vy_arg(p, id, k));
+    }
+}
+
+// An arm's guard is its IF or ELSE; that of a body its loop, if it may be left early, or its bounds are not the same for all.
+static void find_guards(const vy_program *p, const vy_structure *s, const uint8_t *shared,
+                        uint32_t *guard)
 {
     guard[0] = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const uint32_t up = s->parent[id];
         const vy_inst *o = &p->insts.data[up];
         const bool arm = up && o->op == VY_OP_IF;
-        const bool left = up && (o->op == VY_OP_WHILE || o->flags & VY_FLAG_EXIT);
+        const bool loop = up && (o->op == VY_OP_WHILE || o->op == VY_OP_LOOP);
+        const bool left = loop && (!shared[up] || o->flags & VY_FLAG_EXIT);
         guard[id] = !up    ? 0
                     : arm  ? (id < s->partner[up] ? up : s->partner[up])
                     : left ? up
@@ -147,11 +173,14 @@ bool vy_whole_uses_make(const vy_program *p, const vy_structure *s, vy_whole_use
     uint32_t *guard = vy_realloc(NULL, n * sizeof *guard);
     u->decides = vy_realloc(NULL, n);
     u->counts = vy_realloc(NULL, n);
-    bool ok = guard && u->decides && u->counts;
+    u->shared = vy_realloc(NULL, n);
+    bool ok = guard && u->decides && u->counts && u->shared;
     if (ok) {
         memset(u->decides, 0, n);
         memset(u->counts, 0, n);
-        find_guards(p, s, guard);
+        memset(u->shared, 0, n);
+        find_shared(p, u->shared);
+        find_guards(p, s, u->shared, guard);
         ok = find_deciders(&(closure){.p = p, .s = s, .in = u->decides}) &&
              find_counting(&(closure){.p = p, .s = s, .in = u->counts, .guard = guard});
     }
@@ -164,5 +193,6 @@ void vy_whole_uses_free(vy_whole_uses *u)
 {
     vy_free(u->decides);
     vy_free(u->counts);
+    vy_free(u->shared);
     *u = (vy_whole_uses){0};
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // whole_walk.c: walks the program of one invocation as far as its place in the workgroup decides what it does.
 //
-// Integers and conditions made of lid, lindex, constants and the turns of loops with such bounds are computed; gid and the
-// domain's variables are known up to multiples of the workgroup; all else is not known.  Both arms of a
-// condition that is not known are walked, and what is done there is not sure.  A loop of an unknown number of turns is walked once, with
-// nothing known of what it carries; it counts as taking a turn.
+// Integers and conditions made of lid, lindex, constants and the turns of loops with such bounds are computed; gid
+// and the domain's variables are known modulo the workgroup's sizes; all else is not known.  Both arms of a condition that is not
+// known are walked, and what is done there is not sure.  A loop of an unknown number of turns is walked once, with
+// nothing known of what it carries; that a turn is taken is sure where the bounds are made of scalars alone.
 #include "spirv/whole.h"
 
 #include <string.h>
@@ -200,6 +200,7 @@ static void run_loop(vy_whole_walk *w, uint32_t id, bool *is_known)
     const value from = arg(w, id, 0), to = arg(w, id, 1), step = arg(w, id, 2);
     if (!from.known || !to.known || !step.known || step.v.i <= 0) {
         *is_known = false;
+        w->sure = w->sure && w->uses->shared[id];
         set_carries(w, id, id, 3, false);
         w->at[id] = (value){0};
         run_turn(w, id, is_known);

@@ -18,6 +18,18 @@ COMMAND = os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 LINE = "program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8) over(i: N) { shared t: f32[16]; %s barrier(); var v = 0.0; %s y[i] = v; }"
 PLANE = ("program p(x: in f32[N, M], y: out f32[N, M], N: u32, M: u32) workgroup(4, 4) over(i: N, j: M) "
          "{ shared t: f32[%s]; %s barrier(); var v = 0.0; %s y[i, j] = v; }")
+# Places on axes that the domain has not are nobody's; loops that may take no turn read nothing for certain.
+OTHERS = [
+    ("program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8, 4) over(i: N) { shared t: f32[16]; t[lid.x] = x[i]; barrier(); "
+     "y[i] = t[lid.x + lid.y]; }", True),
+    ("program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8, 4) over(i: N) { shared t: f32[16]; t[lindex] = x[i]; barrier(); "
+     "y[i] = t[7u - lid.x]; }", True),
+    ("program p(x: in f32[16], y: out f32[16], N: u32) workgroup(8) over(i: N - 9) { shared t: f32[8]; t[lid.x] = x[i]; barrier(); "
+     "y[i] = t[7u - lid.x]; }", True),
+    (LINE % ("t[lindex] = x[i];", "for k in 0u..(8u - lindex) / 8u * (N - i) / N { v += t[(lindex + 7u) % 8u]; }"), False),
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; for k in 0u..u32(x[i]) / 100u { v += u; }"), False),
+    (LINE % ("t[lindex] = x[i];", "for k in 0u..N { v += t[7u - lindex]; }"), True),
+]
 STORES = [
     "t[lindex] = x[i];", "t[7u - lindex] = x[i];", "t[i % 8u] = x[i];", "t[gid.x & 7u] = x[i];", "t[lindex ^ 1u] = x[i];",
     "t[lid.x * 2u] = x[i]; t[lid.x * 2u + 1u] = x[i] * 2.0;", "for k in 0u..2u { t[k * 8u + lindex] = x[i]; }",
@@ -41,6 +53,8 @@ PLACES = [("lid.y", "lid.x"), ("lid.x", "lid.y"), ("lid.y", "k"), ("k", "lid.x")
 
 
 def rows():
+    for (text, sure), n in itertools.product(OTHERS, (3, 8, 10, 12, 15, 17)):
+        yield text, sure, {"N": n}
     for store, (read, sure) in itertools.product(STORES, READS):
         for n in (3, 8, 10, 15):
             # Whatever is stored at any time counts as filled: not seen is a tree over what other lanes filled first.
