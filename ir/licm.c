@@ -7,7 +7,8 @@
 //
 // A value may leave a loop that never runs: all pure operations are total here and a load out of
 // range gives zero, so nothing can go wrong but time.  A load must not be written in the loop, and a
-// barrier in the loop counts as a write of everything that others can write.  Subgroup operations
+// barrier in the loop counts as a write of everything that others can write.  One from a shared array leaves
+// loops that surely take a turn only: the element may be one that nobody filled (E0711, E0715).  Subgroup operations
 // depend on who takes part and stay.  Values leave loops only, never the arm of an IF, which may be
 // what keeps them from being computed at all.
 //
@@ -27,6 +28,21 @@ typedef struct licm {
     bool any;
 } licm;
 
+static bool takes_turn(const vy_program *p, uint32_t loop)
+{
+    if (p->insts.data[loop].op != VY_OP_LOOP) return false;
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0)),
+                    *to = vy_id_const(p, vy_arg(p, loop, 1));
+    return from && to && !vy_loop_never((vy_type)p->insts.data[loop].type, from, to);
+}
+
+// May the element be undefined where the loop takes no turn?
+static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
+{
+    const vy_buf *b = &l->p->buffers.data[l->p->insts.data[load].aux];
+    return b->cls == VY_SHARED && !takes_turn(l->p, loop);
+}
+
 // Would it give the same in front of the loop?
 static bool invariant(const licm *l, uint32_t id, uint32_t loop)
 {
@@ -36,7 +52,9 @@ static bool invariant(const licm *l, uint32_t id, uint32_t loop)
         uint32_t v = vy_arg(p, id, k);
         if (!VY_IS_LEAF(v) && (v == loop || l->place[v] == loop)) return false;
     }
-    return i->op != VY_OP_LOAD || !vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]);
+    return i->op != VY_OP_LOAD ||
+           (!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&
+            !may_be_unfilled(l, id, loop));
 }
 
 static void find(licm *l)

@@ -6,6 +6,9 @@
 The interpreter sees each read of what an invocation outside of the domain would have stored (E0715).  Plans
 refuse what is certain from the program (E0806).  So what plans refuse must be an E0715, what is E0715 in a row
 that depends on no data must be refused, and where both run, outputs are the same.
+
+Then random ones (tests/fuzz/tiles.py) past a model of their own: from a fresh seed that is printed, VYRE_COUNT of
+them; VYRE_SEED gives one.
 """
 import itertools
 import json
@@ -13,12 +16,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
+import tiles  # noqa: E402
 
 COMMAND = os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 LINE = "program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8) over(i: N) { shared t: f32[16]; %s barrier(); var v = 0.0; %s y[i] = v; }"
 PLANE = ("program p(x: in f32[N, M], y: out f32[N, M], N: u32, M: u32) workgroup(4, 4) over(i: N, j: M) "
          "{ shared t: f32[%s]; %s barrier(); var v = 0.0; %s y[i, j] = v; }")
-# Places on axes that the domain has not are nobody's; loops that may take no turn read nothing for certain.
+# Places on axes that the domain has not are nobody's; loops that may take no turn read nothing for certain.  None: what is read is
+# used under a condition only, so no plan may refuse it.
 OTHERS = [
     ("program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8, 4) over(i: N) { shared t: f32[16]; t[lid.x] = x[i]; barrier(); "
      "y[i] = t[lid.x + lid.y]; }", True),
@@ -29,6 +37,12 @@ OTHERS = [
     (LINE % ("t[lindex] = x[i];", "for k in 0u..(8u - lindex) / 8u * (N - i) / N { v += t[(lindex + 7u) % 8u]; }"), False),
     (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; for k in 0u..u32(x[i]) / 100u { v += u; }"), False),
     (LINE % ("t[lindex] = x[i];", "for k in 0u..N { v += t[7u - lindex]; }"), True),
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; if x[i] > 99.0 { v = u; }"), None),
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; v = select(x[i] > 99.0, u, 1.0);"), None),
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; if x[i] > 99.0 { y[i] = u; }"), None),
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; var k = 0u; while f32(k) + 99.0 < x[i] { v = u; k += 1u; }"), None),
+    (LINE % ("t[lindex] = x[i];", "v = t[7u - lindex]; for k in 0u..u32(x[i]) / 4u { v += 1.0; }"), True),
+    (LINE % ("t[lindex] = x[i];", "v = t[7u - lindex]; if x[i] > 3.0 { v = v + 1.0; } else { v = v * 2.0; }"), True),
 ]
 STORES = [
     "t[lindex] = x[i];", "t[7u - lindex] = x[i];", "t[i % 8u] = x[i];", "t[gid.x & 7u] = x[i];", "t[lindex ^ 1u] = x[i];",
@@ -65,35 +79,68 @@ def rows():
             yield text, n >= 4 and m >= 4, {"N": n, "M": m}
 
 
-def run(path, engine, sizes):
-    argv = [COMMAND, "run", path, "--engine", engine, "--json", "--in", "x=iota"]
+def run(path, sizes, *options):
+    argv = [COMMAND, "run", path, "--json", "--in", "x=iota", *options]
     for name, value in sizes.items():
         argv += ["--set", "%s=%d" % (name, value)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     codes = [c for c in ("E0715", "E0806") if "[%s]" % c in done.stderr or '"%s"' % c in done.stdout]
     if done.returncode == 0:
-        return "ran", json.loads(done.stdout)["outputs"]["y"]["data"]
+        values = json.loads(done.stdout)["outputs"]["y"]["data"]
+        return "ran", [v for row in values for v in row] if isinstance(values[0], list) else values
     return (codes or [done.stderr[:200] + done.stdout[:200]])[0], None
 
 
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def try_table(path, counts):
+    """How many rows are wrong."""
+    bad, every = 0, int(os.environ.get("VYRE_SHARE", "1"))
+    for at, (text, sure, sizes) in enumerate(rows()):
+        if at % every:
+            continue
+        write(path, text)
+        (here, values), (there, others) = run(path, sizes, "--engine", "eval"), run(path, sizes, "--engine", "vulkan")
+        counts[here, there] = counts.get((here, there), 0) + 1
+        fine = (here, there) in {True: (("ran", "ran"), ("E0715", "E0806")), None: (("ran", "ran"), ("E0715", "ran")),
+                                 False: (("ran", "ran"), ("E0715", "E0806"), ("E0715", "ran"))}[sure]
+        if not fine or (here == there == "ran" and values != others):
+            bad += 1
+            print("%s %s: interpreter %s %s, device %s %s" % (text, sizes, here, values, there, others))
+    return bad
+
+
+def try_random(path, counts, seed, count):
+    """How many launches are not what the model says."""
+    bad = 0
+    for at in range(seed, seed + count):
+        program = tiles.make(at)
+        write(path, program.text)
+        for sizes, outputs, sure in program.launches:
+            right = {"eval": [("ran" if outputs else "E0715", outputs)], "vulkan": [("ran", outputs) if outputs else ("E0806", None)]}
+            for engine, level in (("eval", "-O0"), ("eval", "-O2"), ("vulkan", "-O2")):
+                got = run(path, sizes, "--engine", engine, level)
+                unseen = engine == "vulkan" and not outputs and not sure and got[0] == "ran"
+                name = "random: model %s" % right["eval"][0][0], "%s %s %s" % (engine, level, got[0].splitlines()[0][-7:])
+                counts[name] = counts.get(name, 0) + 1
+                if got not in right[engine] and not unseen:
+                    bad += 1
+                    print("VYRE_SEED=%d: %s %s: %s %s %s, the model: %s" % (at, program.text, sizes, engine, level, got, outputs))
+    return bad
+
+
 def main():
-    counts, bad = {}, 0
-    every = int(os.environ.get("VYRE_SHARE", "1"))
+    counts = {}
+    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT", "40"))
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k tiles_filled" % (seed, count))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.vyre")
-        for at, (text, sure, sizes) in enumerate(rows()):
-            if at % every:
-                continue
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-            (here, values), (there, others) = run(path, "eval", sizes), run(path, "vulkan", sizes)
-            counts[here, there] = counts.get((here, there), 0) + 1
-            fine = (here, there) in (("ran", "ran"), ("E0715", "E0806")) or ((here, there) == ("E0715", "ran") and not sure)
-            if not fine or (here == there == "ran" and values != others):
-                bad += 1
-                print("%s %s: interpreter %s %s, device %s %s" % (text, sizes, here, values, there, others))
+        bad = try_table(path, counts) + try_random(path, counts, seed, count)
     for (here, there), n in sorted(counts.items()):
-        print("interpreter %s, device %s: %d" % (here, there, n))
+        print("%s, %s: %d" % (here, there, n))
     return 1 if bad or ("E0715", "E0806") not in counts or ("ran", "ran") not in counts else 0
 
 
