@@ -147,6 +147,7 @@ typedef struct vy_frame {   // an open construct
     // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or 0
     uint32_t skip;
     uint32_t count; // of a LOOP: iterations, where they are counted
+    uint32_t limit; // of a LOOP: what its counter is compared with
     // LOOP: the phi that counts, its place, type and, if known early, its next value
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
@@ -188,6 +189,7 @@ typedef struct vy_fn {
     vy_words interface;                 // global variables in use
     uint32_t watch_pointer, watch_word; // emit_watch.c; 0: not needed yet
     bool spins;                         // there is a vy_spin
+    uint32_t unseen_zero, unseen_false; // unseen.c; 0: not needed yet
     uint32_t ifs, loops;                // open now
     uint32_t nesting, at, line;         // the most of them, and the line of the instruction where
 } vy_fn;
@@ -216,6 +218,11 @@ uint32_t vy_u32_op(vy_fn *f, SpvOp op, uint32_t a, uint32_t b);
 uint32_t vy_and_bool(vy_fn *f, uint32_t a, uint32_t b); // 0 is true
 uint32_t vy_select_id(vy_fn *f, uint32_t type, uint32_t c, uint32_t a, uint32_t b);
 static inline uint32_t vy_bool_type(vy_fn *f) { return vy_spv_type(f->m, VY_BOOL); }
+
+// --------------------------------------------------------------------------------------- unseen.c
+// The same number, or answer, of which drivers do not see what it is made of.
+uint32_t vy_unseen_bound(vy_fn *f, vy_type type, uint32_t bound);
+uint32_t vy_unseen_answer(vy_fn *f, uint32_t answer);
 
 // ---------------------------------------------------------------------------------- emit_blocks.c
 void vy_label(vy_fn *f, uint32_t id);     // starts a block
@@ -270,6 +277,7 @@ uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);
 uint32_t vy_lindex(vy_fn *f); // of the invocation in its workgroup
 uint32_t vy_local_x(vy_fn *f);
+uint32_t vy_group_x(vy_fn *f);     // as dispatched
 #define VY_WATCH_NAME "loops.left" // no identifier, so nobody's buffer
 uint32_t vy_watch_row(vy_fn *f);   // emit_watch.c
 void vy_watch_loops(vy_fn *f);

@@ -30,6 +30,8 @@
 // guarded as a whole, unless they surely run: where lanes wait for each other a test at the top takes all
 // through the body once more.  Results are then phis of the initial values and the next values.
 //
+// What a driver might take for the end of a loop is hidden from it (unseen.c): computed bounds, the answers of TESTs, and `break`.
+//
 // Phis of a header name values that do not exist yet, so their words are patched at the end of the loop.
 #include "spirv/emit.h"
 
@@ -124,6 +126,7 @@ typedef struct counted {
     uint32_t t, ut; // their ids
     bool reverse;
     uint32_t from, to, step, count; // count: 0 for the forms that compare the variable itself
+    uint32_t limit;                 // what the counting phi is compared with
 } counted;
 
 // i + step cannot wrap, so the variable itself can be compared with `to`.
@@ -181,14 +184,21 @@ static uint32_t first_count(vy_fn *f, counted *c, bool simple)
     return VY_DO(f, SpvOpSelect, c->t, some, c->to, c->from);
 }
 
+static uint32_t find_limit(vy_fn *f, uint32_t i, const counted *c)
+{
+    if (c->count && c->reverse) return vy_spv_zero(f->m, c->unsigned_type);
+    if (c->count) return vy_unseen_bound(f, c->unsigned_type, c->count);
+    const uint32_t bound = c->reverse ? c->from : c->to;
+    return VY_IS_LEAF(vy_arg(f->p, i, !c->reverse)) ? bound : vy_unseen_bound(f, c->type, bound);
+}
+
 // Condition to run the body, from the phi.
 static uint32_t loop_test(vy_fn *f, const counted *c, uint32_t phi)
 {
     uint32_t bools = vy_bool_type(f);
-    if (!c->count && !c->reverse) return VY_DO(f, less_op(c->type), bools, phi, c->to);
-    if (!c->count) return VY_DO(f, less_op(c->type), bools, c->from, phi);
-    if (!c->reverse) return VY_DO(f, SpvOpULessThan, bools, phi, c->count);
-    return VY_DO(f, SpvOpINotEqual, bools, phi, vy_spv_zero(f->m, c->unsigned_type));
+    if (!c->count && !c->reverse) return VY_DO(f, less_op(c->type), bools, phi, c->limit);
+    if (!c->count) return VY_DO(f, less_op(c->type), bools, c->limit, phi);
+    return VY_DO(f, c->reverse ? SpvOpINotEqual : SpvOpULessThan, bools, phi, c->limit);
 }
 
 // The loop variable, at the top of the body; *next is the phi's next value if it is known there.
@@ -296,9 +306,11 @@ static bool begin_loop(vy_fn *f, uint32_t i)
                       .other = vy_spv_id(m)};
     counted c = counted_loop(f, i);
     uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
+    c.limit = find_limit(f, i, &c);
     if (!reserve_inits(f, i, 3, &frame)) return false;
     uint32_t before = f->block;
     frame.count = c.count;
+    frame.limit = c.limit;
     frame.first_end = before;
     frame.test_first = !leave_together(f, i) || is_guessed(f, i);
     if (frame.test_first || surely_runs(f, i)) {
@@ -355,10 +367,17 @@ static bool begin_while(vy_fn *f, uint32_t i)
     return push(f, frame);
 }
 
+// Of a TEST, or of what leaves by `break`.
+static uint32_t answer(vy_fn *f, uint32_t i)
+{
+    const uint32_t operand = vy_arg(f->p, i, 0), id = vy_val(f, operand);
+    return VY_IS_LEAF(operand) ? id : vy_unseen_answer(f, id);
+}
+
 static void loop_leave_test(vy_fn *f, uint32_t i)
 {
     vy_frame *frame = &f->frames.data[f->frames.count - 1];
-    uint32_t condition = vy_val(f, vy_arg(f->p, i, 0)), body;
+    uint32_t condition = answer(f, i), body;
     if (!frame->skip) {
         leave_at_header(f, frame, condition);
         return;
@@ -376,6 +395,7 @@ static uint32_t count_on(vy_fn *f, const vy_frame *frame)
     counted c = counted_loop(f, frame->opener);
     uint32_t next = frame->counter_next, t = vy_spv_type(f->m, frame->counter_type);
     c.count = frame->count;
+    c.limit = frame->limit;
     if (!next) next = VY_DO(f, SpvOpIAdd, t, frame->counter, frame->counter_step);
     patch(f, frame->counter_phi, next);
     return frame->test_first ? 0 : loop_test(f, &c, next);
@@ -393,7 +413,7 @@ static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint3
 static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
     bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
-    uint32_t body_end = 0;
+    uint32_t body_end = 0, keep = leaves ? answer(f, i) : 0;
     if (frame->counter) count_on(f, frame);
     if (!frame->counter && frame->skip) {
         body_end = f->block;
@@ -408,9 +428,8 @@ static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
               next_value(f, frame, type, next, f->ids[carry], body_end));
     }
     if (!frame->go) return;
-    uint32_t yes = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1});
     uint32_t no = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 0});
-    uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : yes;
+    if (!leaves) keep = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1});
     patch(f, frame->go_phi, next_value(f, frame, vy_bool_type(f), keep, no, body_end));
 }
 
@@ -429,7 +448,7 @@ static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
     bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
     for (uint32_t k = 0; k < frame->carries; k++)
         patch(f, frame->phis + k * PHI_WORDS, vy_val(f, vy_arg(f->p, i, k + leaves)));
-    uint32_t keep = leaves ? vy_val(f, vy_arg(f->p, i, 0)) : 0;
+    uint32_t keep = leaves ? answer(f, i) : 0;
     vy_branch(f, frame->other);
     vy_label(f, frame->other);
     vy_branch_if(f, vy_and_bool(f, keep, count_on(f, frame)), frame->header, frame->merge);

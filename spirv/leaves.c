@@ -82,14 +82,9 @@ uint32_t vy_lane(vy_fn *f) { return scalar_input(f, VY_INPUT_LANE); }
 
 uint32_t vy_lindex(vy_fn *f) { return scalar_input(f, VY_INPUT_LINDEX); }
 
-uint32_t vy_local_x(vy_fn *f)
-{
-    vy_words *out = f->out;
-    f->out = &f->prologue;
-    const uint32_t x = input_value(f, VY_INPUT_LOCAL_ID, 0);
-    f->out = out;
-    return x;
-}
+uint32_t vy_local_x(vy_fn *f) { return scalar_input(f, VY_INPUT_LOCAL_ID); }
+
+uint32_t vy_group_x(vy_fn *f) { return scalar_input(f, VY_INPUT_GROUP_ID); }
 
 static uint32_t builtin(vy_fn *f, const vy_leaf *l)
 {

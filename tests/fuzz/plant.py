@@ -5,7 +5,7 @@
   plant.py --build DIR [--count N] [--seed S]
 
 Each is a copy of one source file with a small change, linked ahead of DIR's libvyre.a into a
-gradcheck_file of its own.  Exit 1 if one goes unnoticed or its text is no longer found.
+gradcheck_file, or a vyre-grad, of its own.  Exit 1 if one goes unnoticed or its text is no longer found.
 """
 import argparse
 import os
@@ -194,6 +194,66 @@ DIRECTED = (
     ("ir/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
+# Faults in which sizes leave shared arrays unfilled.  These are looked for with a script, on a wrong vyre-grad.
+TILES = ("tiles_filled.py", (
+    ("spirv/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
+    ("spirv/whole.c", None, "n < to && n < most; n++)", "n + 1 < to && n < most; n++)"),
+    ("spirv/whole.c", None, "if (l[0] + l[1] + l[2] == l[axis]) least(", "least("),
+    ("spirv/whole.c", None, "whole ? 0 : w->lid[axis] + 1", "0"),
+    ("spirv/whole_walk.c", None, "const uint32_t axis = w->p->overs.count - 1 - v;", "const uint32_t axis = v;"),
+    ("spirv/whole_walk.c", None, "w->sure = sure && c.known;", ""),
+    ("spirv/whole_walk.c", None, "w->sure = w->sure && w->uses->shared[id];", ""),
+    ("spirv/whole_walk.c", None, "if (!keep.known) *is_known = w->sure = false;", ""),
+    ("spirv/whole_counts.c", None, "(x & y) | (x & inside(c, opener, middle)) |", "(x & y) |"),
+    ("spirv/whole_counts.c", None, "return (x & y) | (x & inside", "return x | (x & inside"),
+    ("spirv/whole_counts.c", None, "return takes_turns(c, opener) ? y :", "return true ? y :"),
+    ("spirv/whole_counts.c", None, "& ~below(c, guard)", ""),
+    ("spirv/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
+    ("spirv/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
+    ("spirv/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
+    ("ir/licm.c", None, "return b->cls == VY_SHARED && !takes_turn(l->p, loop);", "return false;"),
+    ("ir/eval_partial.c", None, "if (b->filled[place] == now) b->blind = now;", ""),
+))
+# Faults in how loops end on a device (Mesa 22.3: another driver may be right with them).
+ENDS = ("loop_ends.py", (
+    ("spirv/unseen.c", None, "if (f->library) return bound;", "return bound;"),
+    ("spirv/unseen.c", None, "if (f->library) return answer;", "return answer;"),
+    ("spirv/emit_control.c", None, "c.limit = frame->limit;", "c.limit = c.reverse ? c.from : c.to;"),
+    ("spirv/emit_control.c", None, "if (c->count && c->reverse) return vy_spv_zero(", "if (c->count && c->reverse) return vy_spv_int("
+     "f->m, c->unsigned_type, 1); return vy_spv_zero("),
+    ("spirv/emit_control.c", None, "!c->reverse)) ? bound :", "!c->reverse)) || true ? bound :"),
+))
+COMMANDS = TILES[1] + ENDS[1]
+
+
+def build_command(folder, plant, o):
+    """Path of a wrong vyre-grad's build directory, or None with a reason."""
+    changed, _, old, new = plant
+    with open(os.path.join(ROOT, changed), encoding="utf-8") as f:
+        text = f.read()
+    if old not in text:
+        return None, "its text is gone"
+    source, wrong = os.path.join(folder, os.path.basename(changed)), os.path.join(folder, "wrong.o")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(text.replace(old, new, 1))
+    os.makedirs(os.path.join(folder, "tools"))
+    lines = subprocess.run(["ninja", "-C", o.build, "-t", "commands", "tools/vyre-grad"], capture_output=True, text=True)
+    link = lines.stdout.splitlines()[-1].replace("-o tools/vyre-grad ", "-o %s/tools/vyre-grad %s " % (folder, wrong), 1)
+    for command in (["cc", "-std=gnu11", "-O1", "-w", "-c", source, "-o", wrong, "-I" + ROOT, "-I" + o.build,
+                     "-I" + os.path.join(ROOT, os.path.dirname(changed))], ["sh", "-c", link]):
+        done = subprocess.run(command, cwd=o.build, capture_output=True, text=True)
+        if done.returncode:
+            return None, done.stderr[:500]
+    return folder, ""
+
+
+def noticed_by_script(folder, plant):
+    """What its script says first; None: nothing."""
+    script = next(name for name, plants in (TILES, ENDS) if plant in plants)
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
+                          env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="60", VYRE_SHARE="3"))
+    return done.stdout.splitlines()[1][:150] if done.returncode else None
+
 
 def build(folder, plant, o):
     """Path of the wrong gradcheck_file, or None with a reason."""
@@ -258,25 +318,29 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
     parser.add_argument("--directed", action="store_true", help="only the faults in how sums are made: minutes")
+    parser.add_argument("--command", action="store_true", help="only those that a script looks for with the command: ten minutes")
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
     missed = 0
     wrong = None
-    if o.directed or not o.only:
+    if o.directed or not (o.only or o.command):
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
             wrong = noticed(os.path.join(o.build, "tests", "gradcheck_file"), folder)
     if wrong:
         print("without a fault, too: " + wrong)
         return 1
-    for n, plant in enumerate(PLANTS + SEVERAL + DIRECTED):
+    for n, plant in enumerate(PLANTS + SEVERAL + DIRECTED + COMMANDS):
         made = several.make if plant in SEVERAL else generate.make
-        if o.only not in (0, n + 1) or (o.directed and plant not in DIRECTED):
+        if o.only not in (0, n + 1) or (o.directed and plant not in DIRECTED) or (o.command and plant not in COMMANDS):
             continue
         what = "%2d %s: %s → %s" % (n + 1, plant[0], plant[2][:45], plant[3][:45])
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
-            path, why = build(folder, plant, o)
+            path, why = build_command(folder, plant, o) if plant in COMMANDS else build(folder, plant, o)
             found = None
-            if path and plant in DIRECTED:
+            if path and plant in COMMANDS:
+                found = noticed_by_script(path, plant)
+                why = found or "NOT NOTICED"
+            elif path and plant in DIRECTED:
                 why = found = noticed(path, folder)
                 why = found or "NOT NOTICED"
             elif path:

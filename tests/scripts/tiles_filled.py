@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
 import tiles  # noqa: E402
@@ -39,7 +40,9 @@ OTHERS = [
     (LINE % ("t[lindex] = x[i];", "for k in 0u..N { v += t[7u - lindex]; }"), True),
     (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; if x[i] > 99.0 { v = u; }"), None),
     (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; v = select(x[i] > 99.0, u, 1.0);"), None),
-    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; if x[i] > 99.0 { y[i] = u; }"), None),
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; if x[i] > 99.0 { for k in 0u..u32(x[i]) { v = v * 1.5 + 1.0; } v += u; }"), None),
+    ("program p(x: in f32[N], y: out f32[N], z: out f32[N], N: u32) workgroup(8) over(i: N) { shared t: f32[8]; t[lid.x] = x[i]; barrier(); "
+     "let u = t[7u - lid.x]; if x[i] > 99.0 { z[i] = u; } y[i] = x[i]; }", None),
     (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; var k = 0u; while f32(k) + 99.0 < x[i] { v = u; k += 1u; }"), None),
     (LINE % ("t[lindex] = x[i];", "v = t[7u - lindex]; for k in 0u..u32(x[i]) / 4u { v += 1.0; }"), True),
     (LINE % ("t[lindex] = x[i];", "v = t[7u - lindex]; if x[i] > 3.0 { v = v + 1.0; } else { v = v * 2.0; }"), True),
@@ -59,6 +62,7 @@ READS = [  # (what, whether nothing in it depends on data or sizes)
     ("if i + 1u < N && lindex < 7u { v = t[lindex + 1u]; }", False),
     ("let u = t[(lindex + 1u) % 8u]; if i + 1u < N { v = u; }", False), ("v = select(i + 1u < N, t[(lindex + 1u) % 8u], 0.0);", False),
     ("for k in 0u..min(8u, N - wid.x * 8u) { v += t[k]; }", False), ("v = t[u32(x[i]) % 8u];", False),
+    ("for k in lindex..8u step 2u { v += t[k]; }", True), ("for k in lindex..8u { v += t[k]; if x[i] > -1.0 { break; } }", False),
     ("var k = lindex; while t[k] > 2.0 && k < 7u { k += 1u; } v = t[k];", False),
 ]
 TILES = [("4, 4", "t[lid.y, lid.x]", "t[%s, %s]"), ("16", "t[lid.y * 4u + lid.x]", "t[%s * 4u + %s]"), ("16", "t[lindex]", "t[%s * 4u + %s]"),
@@ -99,8 +103,8 @@ def write(path, text):
 def try_table(path, counts):
     """How many rows are wrong."""
     bad, every = 0, int(os.environ.get("VYRE_SHARE", "1"))
-    for at, (text, sure, sizes) in enumerate(rows()):
-        if at % every:
+    for text, sure, sizes in rows():
+        if zlib.crc32((text + str(sizes)).encode()) % every:
             continue
         write(path, text)
         (here, values), (there, others) = run(path, sizes, "--engine", "eval"), run(path, sizes, "--engine", "vulkan")

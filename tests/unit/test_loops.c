@@ -46,6 +46,12 @@ static const part headers[] = {
      "}"},
     {"nested", "for j in 0u..n[i] { for k in j..K {", "}}"},
     {"triangle", "for j in 0u..3u { for k in j..3u {", "}}"},
+    {"rev from minimum", "for k_ in rev(min(i32(n[i]), 2)..7) { let k = u32(k_);", "}"},
+    {"rev from clamp", "for k_ in rev(clamp(i32(n[i]) - 3, -2, 1)..4) { let k = u32(k_ + 2);", "}"},
+    {"rev from scalar", "for k_ in rev(min(i32(K), 2)..7) { let k = u32(k_);", "}"},
+    {"to minimum", "for k in 0u..min(n[i], 5u) {", "}"},
+    {"while down", "while p > min(i32(n[i]), 2) { p -= 1; let k = u32(p);", "}"},
+    {"while falling", "while g > min(w[i], 1.0) { g -= 0.5; let k = u32(g * 2.0);", "}"},
     {"in while", "while q < n[i] { q += 2u; for k in q..i % 7u + 3u {", "}}"},
 };
 
@@ -74,6 +80,7 @@ static const part exits[] = {
     {"return", "", "if a > w[i] * 2.5 { y[i] = a; return; }"},
     {"break in if", "", "if x[k] > 0.0 { if a > w[i] { break; } a += 0.125; }"},
     {"both", "if (k + i) % 4u == 1u { continue; }", "if a + b > w[i] * 2.0 { break; }"},
+    {"break at minimum", "", "if i32(k) <= min(i32(n[i]), 2) { break; }"},
     {"break twice", "if x[k] > 0.9 { break; }", "if a < w[i] - 1.5 { break; }"},
 };
 
@@ -118,7 +125,7 @@ static void compose(char *text, size_t size, const part *guard, const part *head
         "program p(x: in f32[N], w: in f32[N], n: in u32[N], s: inout f32[N], y: out f32[N], z: out f32[N],\n"
         "          N: u32, K: u32) over(i: N)\n"
         "{\n"
-        "    var a = 0.25; var b = w[i]; var q = 0u; var m = 0; var u = 1u; var f = false;\n"
+        "    var a = 0.25; var b = w[i]; var q = 0u; var m = 0; var u = 1u; var f = false; var p = 8; var g = 4.0;\n"
         "    local v: f32[4];\n"
         "    %s %s %s %s %s %s %s\n"
         "    y[i] = a + b * x[u %% N] + v[1] * 2.0 + v[i %% 4u];\n"
