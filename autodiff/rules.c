@@ -146,7 +146,8 @@ static vy_value kept(vy_builder *b, uint32_t d, uint32_t g, int depth)
     const vy_program *p = vy_builder_program(b);
     const vy_scalar *k = vy_id_const(p, d);
     if (k) return vy_bool(b, k->f != 0);
-    if (d == g || depth == 0 || p->insts.data[d].op != VY_OP_SELECT) return vy_bool(b, true);
+    const bool select = !VY_IS_LEAF(d) && p->insts.data[d].op == VY_OP_SELECT;
+    if (d == g || depth == 0 || !select) return vy_bool(b, true);
     vy_value c = {vy_arg(p, d, 0)};
     uint32_t x = vy_arg(p, d, 1), y = vy_arg(p, d, 2);
     vy_value then = vy_and(b, c, kept(b, x, g, depth - 1));

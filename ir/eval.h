@@ -92,7 +92,8 @@ typedef struct vy_bound {
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
     // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 + the workgroup
     // in which a store was dropped, in which it was filled.
-    uint64_t *dropped, *filled, blind; // blind: in which it is not known where one was dropped
+    uint64_t *dropped, *filled;
+    bool unclear;   // it is not known where, or whether, invocations outside would have stored
     double *dot;    // runs with tangents: per element; of integers, and in others, NULL
     bool dot_owned; // freed by the machine
     // Likewise: number of the invocation whose atomic_min or atomic_max gave the element, or 0.

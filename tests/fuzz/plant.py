@@ -212,7 +212,7 @@ TILES = ("tiles_filled.py", (
     ("spirv/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
     ("spirv/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
     ("ir/licm.c", None, "return b->cls == VY_SHARED && !takes_turn(l->p, loop);", "return false;"),
-    ("ir/eval_partial.c", None, "if (b->filled[place] == now) b->blind = now;", ""),
+    ("ir/eval_partial.c", None, "b->unclear |= is_unclear(c, vy_arg(c->p, id, k));", ";"),
 ))
 # Faults in how loops end on a device (Mesa 22.3: another driver may be right with them).
 ENDS = ("loop_ends.py", (
