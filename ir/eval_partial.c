@@ -9,7 +9,8 @@
 //
 // Variables of the domain are at most its last point in invocations outside, and what they load is not theirs.  A store that
 // such values place, or stand in front of, says nothing of what they would have stored: of the array, in a workgroup
-// with such invocations, all that is unfilled counts as dropped.  (Where reads of what nobody wrote are reported anyway, that says it better.)
+// with such invocations, all that is unfilled counts as dropped.  Where reads of what nobody wrote are reported anyway,
+// that report says it better.
 #include "eval.h"
 
 #include <stdio.h>
