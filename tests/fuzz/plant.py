@@ -226,16 +226,22 @@ ENDS = ("loop_ends.py", (
 COMMANDS = TILES[1] + ENDS[1]
 
 
-def build_command(folder, plant, o):
-    """Path of a wrong vyre-grad's build directory, or None with a reason."""
+def planted(plant):
+    """The changed file's text with the fault in it; None: what it replaces is gone."""
     changed, _, old, new = plant
     with open(os.path.join(ROOT, changed), encoding="utf-8") as f:
         text = f.read()
-    if old not in text:
+    return text.replace(old, new, 1) if old in text else None
+
+
+def build_command(folder, plant, o):
+    """Path of a wrong vyre-grad's build directory, or None with a reason."""
+    changed, text = plant[0], planted(plant)
+    if text is None:
         return None, "its text is gone"
     source, wrong = os.path.join(folder, os.path.basename(changed)), os.path.join(folder, "wrong.o")
     with open(source, "w", encoding="utf-8") as f:
-        f.write(text.replace(old, new, 1))
+        f.write(text)
     os.makedirs(os.path.join(folder, "tools"))
     lines = subprocess.run(["ninja", "-C", o.build, "-t", "commands", "tools/vyre-grad"], capture_output=True, text=True)
     link = lines.stdout.splitlines()[-1].replace("-o tools/vyre-grad ", "-o %s/tools/vyre-grad %s " % (folder, wrong), 1)
@@ -251,20 +257,19 @@ def noticed_by_script(folder, plant):
     """What its script says first; None: nothing."""
     script = next(name for name, plants in (TILES, ENDS) if plant in plants)
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
-                          env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="60", VYRE_SHARE="3"))
+                          env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="150", VYRE_SHARE="3"))
     return done.stdout.splitlines()[1][:150] if done.returncode else None
 
 
 def build(folder, plant, o):
     """Path of the wrong gradcheck_file, or None with a reason."""
-    changed, compiled, old, new = plant
-    with open(os.path.join(ROOT, changed), encoding="utf-8") as f:
-        text = f.read()
-    if old not in text:
+    changed, compiled = plant[:2]
+    text = planted(plant)
+    if text is None:
         return None, "its text is gone"
     for name in {os.path.dirname(changed), "ir", "autodiff"}:
         os.makedirs(os.path.join(folder, name), exist_ok=True)
-    sources = [(changed, text.replace(old, new, 1))]
+    sources = [(changed, text)]
     if compiled:
         with open(os.path.join(ROOT, compiled), encoding="utf-8") as f:
             sources.append((compiled, f.read()))
