@@ -5,10 +5,11 @@
 //
 // The old value of an atomic depends on the order of invocations, so it has no derivative.  Where no other
 // invocation touches the element there is no such order, and the atomic is a load, an operation and a store,
-// each of which has one.  The proof is the optimiser's (ir/owner.c).  What happens out of range is the same:
-// the load gives zero, the store does nothing.
+// each of which has one.  The proof is that of sums into `out` buffers (ir/race_owner.c).  What happens out of range is
+// the same: the load gives zero, the store does nothing.
 #include "reverse.h"
 
+#include "ir/check.h"
 #include "ir/pass.h"
 
 #include <string.h>
@@ -26,52 +27,62 @@ static vy_op plain(vy_op atomic)
     }
 }
 
-// By instruction: somebody wants the value.
-static void mark_used(const vy_program *p, uint8_t *used)
+static bool is_plain(vy_op op) { return plain(op) != VY_OP_NONE || op == VY_OP_ATOMIC_EXCHANGE; }
+
+// By instruction: an atomic whose value somebody wants, or which has no derivative as it stands.
+static void mark_wanted(const vy_program *p, uint8_t *wanted)
 {
     for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
-            if (!VY_IS_LEAF(vy_arg(p, id, k))) used[vy_arg(p, id, k)] = 1;
+        wanted[id] = p->insts.data[id].op == VY_OP_ATOMIC_EXCHANGE;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a) && is_plain((vy_op)p->insts.data[a].op)) wanted[a] = 1;
+        }
 }
 
 static uint32_t write_out(vy_builder *b, const vy_program *p, uint32_t id, const uint32_t *map)
 {
     const vy_inst *i = &p->insts.data[id];
     const uint32_t rank = p->buffers.data[i->aux].rank;
+    const vy_op op = plain((vy_op)i->op);
     uint32_t args[VY_MAX_RANK + 1];
     vy_pass_at(b, p, id);
     for (uint32_t k = 0; k <= rank; k++) args[k] = vy_map(map, vy_arg(p, id, k));
     const uint32_t old = vy_emit(b, VY_OP_LOAD, (vy_type)i->type, i->aux, rank, args);
-    args[rank] =
-        vy_emit(b, plain((vy_op)i->op), (vy_type)i->type, 0, 2, (uint32_t[]){old, args[rank]});
+    if (op != VY_OP_NONE)
+        args[rank] = vy_emit(b, op, (vy_type)i->type, 0, 2, (uint32_t[]){old, args[rank]});
     vy_emit(b, VY_OP_STORE, VY_VOID, i->aux, rank + 1, args);
     return old;
+}
+
+// Takes from chosen[] what stands in buffers whose elements several invocations may touch.
+static bool keep_owned(const vy_program *p, uint8_t *chosen)
+{
+    vy_structure s = {0};
+    uint8_t *owned = vy_realloc(NULL, p->buffers.count);
+    const bool ok = owned && vy_structure_make(p, &s) && vy_race_owned(p, &s, owned);
+    for (uint32_t id = 1; ok && id < p->insts.count; id++)
+        chosen[id] = chosen[id] && owned[p->insts.data[id].aux];
+    vy_structure_free(&s);
+    vy_free(owned);
+    return ok;
 }
 
 bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c)
 {
     const uint32_t n = p->insts.count;
     bool any = false;
-    for (uint32_t id = 1; id < n; id++) any |= plain((vy_op)p->insts.data[id].op) != VY_OP_NONE;
-    if (!any) return true;
+    for (uint32_t id = 1; id < n; id++) any |= is_plain((vy_op)p->insts.data[id].op);
+    if (!any || !p->overs.count) return true;
     uint8_t *chosen = vy_realloc(NULL, n);
-    uint8_t *flags = vy_realloc(NULL, n * sizeof *flags);
     uint32_t *map = vy_realloc(NULL, n * sizeof *map);
-    bool ok = chosen && flags && map;
+    if (chosen) memset(chosen, 0, n);
+    if (chosen) mark_wanted(p, chosen);
+    bool ok = chosen && map && keep_owned(p, chosen);
     if (!ok) vy_fail_oom(p->module);
-    if (ok) {
-        memset(chosen, 0, n);
-        mark_used(p, chosen);
-        for (uint32_t id = 1; id < n; id++) flags[id] = p->insts.data[id].flags;
-        ok = vy_pass_owner(p, c);
-    }
     any = false;
-    for (uint32_t id = 1; ok && id < n; id++) {
-        vy_inst *i = &p->insts.data[id];
-        const bool owned = i->flags & VY_FLAG_OWNED;
-        any |= chosen[id] = chosen[id] && owned && plain((vy_op)i->op) != VY_OP_NONE;
-        i->flags = flags[id]; // the proof is that of this program, which is to be taken apart
-    }
+    for (uint32_t id = 1; ok && id < n; id++) any |= chosen[id];
     vy_builder *b = ok && any ? vy_rebuild_begin(p) : NULL;
     for (uint32_t id = 1; b && id < n && !vy_builder_failed(b); id++) {
         if (chosen[id])
@@ -79,9 +90,8 @@ bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c)
         else
             vy_copy_inst(b, p, id, map);
     }
-    if (any) ok = b && vy_pass_finish(b, p);
+    if (ok && any) ok = b && vy_pass_finish(b, p);
     vy_free(chosen);
-    vy_free(flags);
     vy_free(map);
     c->changed |= any && ok;
     return ok;

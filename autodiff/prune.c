@@ -181,14 +181,19 @@ void vy_drop_scalars(vy_program *p, uint32_t first)
         if (!is_extent(p, s)) drop_scalar(p, s);
 }
 
-// Marks the scalars that the dimensions in use are made of; dims: scratch, one per dimension.
-static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
+void vy_dims_in_use(const vy_program *p, uint8_t *dims)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
             dims[p->buffers.data[i].dims[k].id] = 1;
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
     use_operands(p, dims);
+}
+
+// Marks the scalars that the dimensions in use are made of; dims: scratch, one per dimension.
+static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
+{
+    vy_dims_in_use(p, dims);
     for (uint32_t i = 1; i < p->dims.count; i++)
         if (dims[i] && p->dims.data[i].op == VY_DIM_SCALAR) scalars[p->dims.data[i].value] = 1;
 }

@@ -115,8 +115,10 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
         args[n++] = made[i].id ? (vy_pipe_arg){.buffer = made[i]} : c->args[own];
     }
     for (uint32_t i = 0; scalars && i < p->scalars.count; i++) {
-        int s = cut_scalar(c->whole, p->scalars.data[i].name);
+        int s = cut_scalar(c->whole, p->scalars.data[i].name), axis = cut_groups_axis(c, p, i);
         if (s >= 0) scalars[i] = c->step->scalars[s];
+        if (axis >= 0)
+            scalars[i] = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = c->step->groups[axis]};
         scalars[i].name = p->scalars.data[i].name;
     }
     if (args && scalars && vy_module_ok(c->m))
@@ -273,8 +275,8 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .turns = turns, .count = count};
     c.start = starts_of(m, stages, count);
-    bool ok = add_stages(m, stages, count) && c.start && vy_stages_keep(m, stages, turns, count) &&
-              (m->pipelines.count || wrap(m, whole));
+    bool ok = add_stages(m, stages, count) && c.start && cut_take_groups(&c) &&
+              vy_stages_keep(m, stages, turns, count) && (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
         vy_pipeline *p = m->pipelines.data[l];
         // From the end: behind a step that is replaced nothing is looked at again.
@@ -285,6 +287,7 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
         }
     }
     vy_free(c.start);
+    vy_free(c.groups);
     for (uint32_t k = 0; k < count; k++) // of whom the pipelines say it now
         for (uint32_t i = 1; ok && i < stages[k]->buffers.count; i++)
             if (stages[k]->buffers.data[i].init == VY_INIT_NONE)

@@ -18,7 +18,8 @@
 //                                with the shape and initial contents that this stage declares (zeros);
 //                                so stages hand values to each other by declaring workspaces of one name
 //
-// A stage without a domain runs in the groups of `whole`, which then has none either.
+// A stage without a domain runs in the groups of `whole`, which then has none either.  In a stage that has a domain
+// where `whole` has none, num_groups is what it is in `whole`: it becomes a scalar (stages_groups.c).
 // False: m's diag says why; the result is then of no use, but may be freed.  All programs belong to m in
 // every case, `whole` is freed.
 bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count);
@@ -33,6 +34,9 @@ bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns
 // Workspace `buffer` of p becomes a parameter, which a pipeline hands from stage to stage.  One as long as a buffer of
 // open length is of open length itself then.  False: memory (the module's diag).  (prune.c)
 bool vy_share_workspace(vy_program *p, uint32_t buffer);
+
+// Marks the dimensions that buffers and the domain are made of; dims: zeroes, one per dimension.  (prune.c)
+void vy_dims_in_use(const vy_program *p, uint8_t *dims);
 
 // NAME_suffix, or with a number behind it where the module has that name, in m's arena; NULL: memory
 // (m's diag).  NAME is `base` up to its last `_grad`, `_reverse` or the like, if it has one.

@@ -29,6 +29,8 @@ static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
                                                            (uint32_t)scalar, 0)});
     int s = cut_scalar(c->whole, own->name);
     if (s >= 0) return c->step->scalars[s].dim;
+    int axis = cut_groups_axis(c, stage, (uint32_t)scalar);
+    if (axis >= 0) return c->step->groups[axis];
     vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a scalar of its own, `%s`",
             stage->name, own->name);
     return (vy_dim){0};
@@ -47,7 +49,7 @@ static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
 }
 
 // The nodes that dimension d is made of, which refer to earlier ones.  Others may stand there that mean nothing
-// here: the caller's numbers of groups in a program that has a domain by now.
+// here: lengths of buffers that this stage does not have.
 static uint8_t *nodes_of(const cut *c, const vy_program *stage, vy_dim d)
 {
     uint8_t *needed = cut_table(c->m, d.id + 1, 1);

@@ -158,6 +158,7 @@ struct vy_decl {
     vy_decl *init_decl;  // PS_BUFFER: the same, after sema
     vy_func *func;       // DK_FUNC, DK_PROGRAM
     vy_scalar value;     // DK_CONST
+    const char *given;   // DK_CONST: its value from outside, as it was written; else NULL
     vy_decl *next;       // in its list
     vy_decl *scope_next; // declared before it in the scopes open now
 };

@@ -6,6 +6,7 @@
 // the constant's type as its own value would.
 #include "front.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static vy_decl *find_constant(const vy_front *f, const char *name)
@@ -25,7 +26,22 @@ static bool is_number(const vy_expr *e)
     return false;
 }
 
-// Diagnostics about it point at the declaration: the value stands in no file.
+void vy_define_refused(vy_front *f, const vy_decl *d)
+{
+    vy_diag *was = &f->m->diag;
+    if (was->blame != VY_BLAME_PROGRAM) return; // memory
+    *was = (vy_diag){.severity = was->severity, .blame = was->blame, .code = was->code};
+    snprintf(was->text, sizeof was->text,
+             "-D %.60s=%.60s: constant `%.60s` is %s, which has no such value", d->name->text,
+             d->given, d->name->text, vy_type_name((vy_type)d->type));
+    snprintf(was->fix, sizeof was->fix, "give %s",
+             d->type == VY_BOOL                    ? "true or false"
+             : vy_type_is_float((vy_type)d->type)  ? "a number"
+             : vy_type_is_signed((vy_type)d->type) ? "a whole number that fits it"
+                                                   : "a whole number that fits it, not below zero");
+}
+
+// What is a mistake in it is told of the value (vy_define_refused); the rest points at the declaration.
 static void place(vy_expr *e, const vy_decl *d)
 {
     e->line = d->line;
@@ -51,13 +67,10 @@ static void define(vy_front *f, vy_decl *d, const char *value)
     f->line = 1;
     vy_advance(f);
     vy_expr *e = vy_parse_expr(f);
+    d->given = text;
     if (!f->failed && (f->tok.kind != TK_END || !is_number(e)))
-        vy_front_error(f, VY_E_CONSTANT, d->line, d->column, "give a number, true or false",
-                       "`%.60s`, given for constant `%s`, is not a number", value, d->name->text);
-    if (f->failed && f->m->diag.line) {
-        f->m->diag.line = d->line;
-        f->m->diag.column = d->column;
-    }
+        vy_front_error(f, VY_E_CONSTANT, d->line, d->column, NULL, "not a number");
+    if (f->failed) vy_define_refused(f, d);
     if (f->failed) return;
     place(e, d);
     d->dims = e;

@@ -65,13 +65,19 @@ enum {
     VY_SPELL_WORDS = 16, // keywords
     VY_SPELL_TYPES = 32,
     VY_SPELL_ATTRIBUTES = 64,
-    VY_SPELL_CONSTANTS = 128, // of the module, before names are declared
+    VY_SPELL_CONSTANTS = 128,  // of the module, before names are declared
+    VY_SPELL_ACCESS = 256,     // in, out, inout
+    VY_SPELL_ALONE = 512,      // statements of one word
+    VY_SPELL_STEPS = 1024,     // what begins a step of a pipeline
+    VY_SPELL_LITERALS = 2048,  // true, pi, …
+    VY_SPELL_REDUCTIONS = 4096 // what takes a range
 };
 // "did you mean `x`?", living as long as the front end, or `otherwise` where nothing is near.
 const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned kinds,
                             const char *otherwise);
 
 // define.c: replaces values of constants; false after an error
+void vy_define_refused(vy_front *f, const vy_decl *d); // the error is one of what was given for it
 bool vy_define_constants(vy_front *f, const vy_define *defines, uint32_t count);
 
 // number.c: text ↔ floats, whatever the locale
@@ -89,6 +95,10 @@ vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind); // name and parameters
 void vy_parse_init(vy_front *f, vy_decl *d);            // `(ones)` or `(NAME)`
 vy_func *vy_parse_pipeline(vy_front *f);                // parse_pipe.c
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
+// The same; `meant`: what a misspelt word may be (VY_SPELL_…).
+bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned meant);
+// A statement or step begins with the word `at`, which nothing here goes on with.
+void vy_begins_wrongly(vy_front *f, const char *what, const vy_token *at, unsigned meant);
 bool vy_accept(vy_front *f, vy_token_kind kind);
 bool vy_at_word(const vy_front *f, const char *word); // a name spelled so
 bool vy_enter(vy_front *f);                           // one level deeper; false beyond the limit

@@ -179,7 +179,9 @@ struct vy_module {
     vy_program_vec programs;
     vy_pipeline_vec pipelines;
     vy_diag diag;
-    vy_strings names; // interned debug names
+    vy_strings names;       // interned debug names
+    const char **constants; // of the text
+    uint32_t constant_count;
 };
 
 // The largest integer whose square is at most `a`; 0 for negative ones.

@@ -145,6 +145,28 @@ bool vy_lower_constant(vy_lower *l, vy_decl *d)
     return true;
 }
 
+// Their names stay with the module, for diagnostics.
+static bool keep_constants(vy_front *f)
+{
+    vy_module *m = f->m;
+    uint32_t n = 0;
+    for (const vy_decl *d = f->consts; d; d = d->next) n++;
+    m->constants = n ? vy_arena_alloc(&m->arena, n * sizeof *m->constants) : NULL;
+    for (const vy_decl *d = m->constants ? f->consts : NULL; d; d = d->next) {
+        const char *name = vy_arena_strdup(&m->arena, d->name->text, d->name->length);
+        if (name) m->constants[m->constant_count++] = name;
+    }
+    if (m->constant_count < n) vy_fail_oom(m);
+    return m->constant_count == n;
+}
+
+bool vy_program_has_constant(const vy_program *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->module->constant_count; i++)
+        if (!strcmp(p->module->constants[i], name)) return true;
+    return false;
+}
+
 static bool lower_constants(vy_front *f)
 {
     if (!f->consts) return true;
@@ -280,7 +302,7 @@ vy_module *vy_parse_with(const char *text, size_t size, const char *file, const 
     vy_front f;
     vy_front_init(&f, m, m->source, size);
     if (vy_parse_text(&f) && vy_define_constants(&f, defines, count) && vy_sema(&f) &&
-        vy_lower_module(&f))
+        keep_constants(&f) && vy_lower_module(&f))
         vy_module_check(m);
     vy_front_free(&f);
     vy_module_memory(m, before);

@@ -53,20 +53,35 @@ bool vy_accept(vy_front *f, vy_token_kind kind)
 
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after)
 {
+    const unsigned meant = kind == TK_TYPE     ? VY_SPELL_TYPES
+                           : kind == TK_LBRACE ? VY_SPELL_WORDS // `ovr(i: N) {`
+                                               : 0;
+    return vy_expect_word(f, kind, after, meant);
+}
+
+bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned meant)
+{
     if (vy_accept(f, kind)) return true;
     if (f->failed) return false;
     char text[48];
     // A missing `;` is best shown where it is missing, not on the next line.
     bool before = kind == TK_SEMICOLON && f->last_line < f->tok.line;
-    const unsigned meant = kind == TK_TYPE     ? VY_SPELL_TYPES
-                           : kind == TK_LBRACE ? VY_SPELL_WORDS // `ovr(i: N) {`
-                                               : 0;
     const char *fix =
         f->tok.kind == TK_NAME ? vy_spelling_fix(f, f->tok.text, f->tok.length, meant, NULL) : NULL;
     vy_front_error(f, VY_E_SYNTAX, before ? f->last_line : f->tok.line,
                    before ? f->last_column : f->tok.column, fix, "expected %s %s, found %s",
                    vy_token_spelling(kind), after, vy_token_text(&f->tok, text));
     return false;
+}
+
+void vy_begins_wrongly(vy_front *f, const char *what, const vy_token *at, unsigned meant)
+{
+    char next[48];
+    if (f->failed) return;
+    vy_front_error(f, VY_E_SYNTAX, at->line, at->column,
+                   vy_spelling_fix(f, at->text, at->length, meant, NULL),
+                   "a %s that begins with `%.*s` does not go on with %s", what,
+                   at->length > 40 ? 40 : (int)at->length, at->text, vy_token_text(&f->tok, next));
 }
 
 bool vy_at_word(const vy_front *f, const char *word)
@@ -104,10 +119,10 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind)
     return d;
 }
 
-static uint8_t parse_type(vy_front *f, const char *after)
+static uint8_t parse_type(vy_front *f, const char *after, unsigned meant)
 {
     uint8_t type = f->tok.type;
-    if (!vy_expect(f, TK_TYPE, after)) return VY_F32;
+    if (!vy_expect_word(f, TK_TYPE, after, meant)) return VY_F32;
     return type;
 }
 
@@ -186,7 +201,8 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     d->name = name, d->line = line, d->column = column, d->kind = kind;
     vy_expect(f, TK_COLON, "behind the parameter's name");
     bool buffer = accept_access(f, &d->cls);
-    d->type = parse_type(f, "of the parameter");
+    const bool access = f->tok.kind == TK_NAME && vy_peek(f).kind == TK_TYPE; // `x: inn f32[N]`
+    d->type = parse_type(f, "of the parameter", access ? VY_SPELL_ACCESS : VY_SPELL_TYPES);
     if (buffer) {
         d->kind = DK_BUFFER;
         d->dims = vy_parse_dims(f, &d->rank);
@@ -266,7 +282,7 @@ static void parse_results(vy_front *f, vy_func *fn)
                            "a function returns at most %u values", VY_MAX_RANK);
             return;
         }
-        fn->results[fn->result_count++] = parse_type(f, "of the result");
+        fn->results[fn->result_count++] = parse_type(f, "of the result", VY_SPELL_TYPES);
     } while (tuple && vy_accept(f, TK_COMMA));
     if (tuple) vy_expect(f, TK_RPAREN, "behind the types of the results");
 }
@@ -343,7 +359,7 @@ static void parse_constant(vy_front *f)
                        "write `const NAME: TYPE = VALUE;`", "constant `%s` has no type",
                        d->name->text);
     vy_expect(f, TK_COLON, "behind the constant's name");
-    d->type = parse_type(f, "of the constant");
+    d->type = parse_type(f, "of the constant", VY_SPELL_TYPES);
     vy_expect(f, TK_SET, "before the constant's value");
     d->dims = vy_parse_expr(f);
     vy_expect(f, TK_SEMICOLON, "behind the constant");

@@ -52,6 +52,16 @@ static vy_expr *parse_reduce(vy_front *f, vy_expr *e)
     return e;
 }
 
+// `summ(k in 0..3: x[k])`
+static void refuse_reduction(vy_front *f, const vy_expr *e)
+{
+    const vy_name_rec *name = e->u.ref.name;
+    vy_front_error(f, VY_E_SYNTAX, e->line, e->column,
+                   vy_spelling_fix(f, name->text, name->length, VY_SPELL_REDUCTIONS,
+                                   "a range stands in sum, prod, max and min"),
+                   "`%.40s(…)` takes no range", name->text);
+}
+
 static bool names_reduction(const vy_name_rec *name)
 {
     static const char *const words[] = {"sum", "prod", "max", "min"};
@@ -75,7 +85,9 @@ static vy_expr *parse_named(vy_front *f)
     vy_advance(f);
     if (vy_accept(f, TK_LPAREN)) {
         e->kind = EX_CALL;
-        if (names_reduction(e->u.ref.name) && at_range(f)) return parse_reduce(f, e);
+        const bool range = at_range(f);
+        if (range && names_reduction(e->u.ref.name)) return parse_reduce(f, e);
+        if (range) refuse_reduction(f, e);
         e->u.ref.list = parse_list(f, TK_RPAREN, &e->count);
     } else if (vy_accept(f, TK_LBRACKET)) {
         e->kind = EX_INDEX;

@@ -131,9 +131,11 @@ static vy_pipe_stmt *parse_dispatch(vy_front *f, const attributes *a)
 {
     vy_pipe_stmt *s = new_stmt(f, PS_DISPATCH, &f->tok);
     vy_pipe_actual **tail = &s->args;
+    const vy_token at = f->tok;
     s->name = f->tok.name;
     s->groups = a->groups;
     vy_expect(f, TK_NAME, "of a program, or `buffer`, `let`, `repeat`, `checkpoint`");
+    if (f->tok.kind != TK_LPAREN) vy_begins_wrongly(f, "step", &at, VY_SPELL_STEPS);
     vy_expect(f, TK_LPAREN, "before the buffers that are passed");
     while (f->tok.kind != TK_RPAREN && !f->failed) {
         vy_pipe_actual *arg = *tail = vy_front_alloc(f, sizeof *arg);

@@ -205,14 +205,8 @@ static vy_stmt *parse_simple(vy_front *f)
         vy_advance(f);
         s->value = vy_parse_expr(f);
     } else {
-        char next[48];
-        if (e->kind == EX_NAME && f->tok.kind != TK_RBRACE && f->tok.kind != TK_SEMICOLON &&
-            !f->failed)
-            vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
-                           vy_spelling_fix(f, at.text, at.length, VY_SPELL_WORDS, NULL),
-                           "a statement that begins with `%.*s` does not go on with %s",
-                           at.length > 40 ? 40 : (int)at.length, at.text,
-                           vy_token_text(&f->tok, next));
+        if (e->kind == EX_NAME && f->tok.kind != TK_RBRACE && f->tok.kind != TK_SEMICOLON)
+            vy_begins_wrongly(f, "statement", &at, VY_SPELL_WORDS);
         s->value = e;
         s->op = f->tok.kind == TK_RBRACE;
         if (s->op) return s;

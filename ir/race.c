@@ -7,64 +7,55 @@
 //
 // What is told must be wrong whatever the data: the store is reached by every invocation of the domain (around
 // it stand only loops without an early exit, whose bounds they share), and its index has no part in a domain
-// variable whose extent is not 1 by its declaration.  Indices that depend on memory that may change, on
-// ids, or on what a loop carries are never called wrong; neither are atomics.  Where it is lanes of a workgroup that
+// variable whose extent is not 1 by its declaration.  Or two invocations can be named that meet there, if either comes
+// by (race_meet.c).  Indices that depend on memory that may change, or on what a loop carries, are never called wrong;
+// neither are atomics.  Where it is lanes of a workgroup that
 // meet and what they store is not surely different, the value is well defined and only its gradient is not: whoever
 // differentiates refuses such a store (vy_race_redundant).  A domain of extent N of which one
 // knows that N is 1 is written over(i: 1).
 //
 // Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sums.c), if the element is the
-// invocation's own: each domain variable has an axis, or a part of a flat index, to itself.  Where it may be
-// another's, an error names atomic_add.
-#include "check.h"
+// invocation's own: each domain variable has an axis, or a part of a flat index, to itself, and it is the same part
+// wherever else the program writes to the buffer (race_owner.c).  Where it may be another's, an error names atomic_add.
+#include "race.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define UNKNOWN 0x80000000u // beside the domain variables, as bits
-#define LANES 0x40000000u   // of a program without domain variables: the lanes of a workgroup
-#define IDS 0x20000000u     // made of ids: differs between lanes
-
-typedef struct races {
-    const vy_program *p;
-    const vy_structure *s;
-    uint32_t *on;   // by id: the domain variables it depends on, and UNKNOWN
-    uint32_t all;   // the variables whose extent is not surely 1
-    uint32_t lanes; // those in which lanes of one workgroup differ
-} races;
-
 // ------------------------------------------------------------------------------------- dependences
 static uint32_t leaf_on(const vy_leaf *l)
 {
-    if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : UNKNOWN;
+    if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : VY_RACE_UNKNOWN;
     if (l->kind != VY_LEAF_BUILTIN) return 0;
-    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE ? 0 : UNKNOWN | IDS;
+    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE
+               ? 0
+               : VY_RACE_UNKNOWN | VY_RACE_IDS;
 }
 
-static uint32_t on(const races *r, uint32_t id)
+uint32_t vy_race_on(const vy_races *r, uint32_t id)
 {
     return VY_IS_LEAF(id) ? leaf_on(&r->p->leaves.data[VY_LEAF_INDEX(id)]) : r->on[id];
 }
 
-static uint32_t on_args(const races *r, uint32_t id, uint32_t n)
+static uint32_t on_args(const vy_races *r, uint32_t id, uint32_t n)
 {
     uint32_t mask = 0;
-    for (uint32_t k = 0; k < n; k++) mask |= on(r, vy_arg(r->p, id, k));
+    for (uint32_t k = 0; k < n; k++) mask |= vy_race_on(r, vy_arg(r->p, id, k));
     return mask;
 }
 
 // The last variable runs along x, the one before along y, then z; more than three share the last axis.
-static void find_lanes(races *r)
+static void find_lanes(vy_races *r)
 {
     uint32_t shape[3];
     const uint32_t n = r->p->overs.count;
     vy_program_workgroup(r->p, shape);
     for (uint32_t v = 0; v < n && n <= 3; v++)
         if (shape[n - 1 - v] > 1) r->lanes |= r->all & 1u << v;
-    if (n == 0 && shape[0] * shape[1] * shape[2] > 1) r->all = r->lanes = LANES;
+    if (n == 0 && shape[0] * shape[1] * shape[2] > 1) r->all = r->lanes = VY_RACE_LANES;
 }
 
-static void find_dependences(races *r)
+static void find_dependences(vy_races *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -72,7 +63,7 @@ static void find_dependences(races *r)
         if (vy_op_infos[i->op].effect == VY_PURE || steady)
             r->on[id] = on_args(r, id, i->nargs);
         else
-            r->on[id] = i->op == VY_OP_LOOP ? on_args(r, id, 3) : UNKNOWN;
+            r->on[id] = i->op == VY_OP_LOOP ? on_args(r, id, 3) : VY_RACE_UNKNOWN;
     }
     for (uint32_t v = 0; v < r->p->overs.count && v < 29; v++) {
         const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[v].extent.id];
@@ -82,7 +73,7 @@ static void find_dependences(races *r)
 }
 
 // The domain variables that differ between invocations which all come by and name one element; 0: none surely.
-static uint32_t sharing(const races *r, uint32_t store)
+static uint32_t sharing(const vy_races *r, uint32_t store)
 {
     const vy_program *p = r->p;
     const vy_buf *b = &p->buffers.data[p->insts.data[store].aux];
@@ -94,108 +85,7 @@ static uint32_t sharing(const races *r, uint32_t store)
         if (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT) return 0;
         mask |= r->on[up];
     }
-    return mask & UNKNOWN ? 0 : among & ~mask;
-}
-
-// ------------------------------------------------------------------------------------------ owning
-static bool is_over(const vy_program *p, uint32_t id, uint32_t *v)
-{
-    if (!VY_IS_LEAF(id) || p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER) return false;
-    *v = p->leaves.data[VY_LEAF_INDEX(id)].index;
-    return *v < 29;
-}
-
-// Is `id` the extent of variable v, or a larger constant?
-static bool is_extent(const vy_program *p, uint32_t id, uint32_t v)
-{
-    const vy_dim_node *d = &p->dims.data[p->overs.data[v].extent.id];
-    const vy_scalar *k = vy_id_const(p, id);
-    if (k) return d->op == VY_DIM_CONST && k->i >= d->value;
-    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-    return l && l->kind == VY_LEAF_SCALAR && d->op == VY_DIM_SCALAR &&
-           (int64_t)l->index == d->value;
-}
-
-static bool part(const races *r, uint32_t id, uint32_t *vars, int depth);
-
-// high·extent(v) + v: like two axes.
-static bool flat(const races *r, uint32_t high, uint32_t low, uint32_t *vars, int depth)
-{
-    const vy_program *p = r->p;
-    uint32_t v, more = 0;
-    if (!is_over(p, low, &v) || VY_IS_LEAF(high) || p->insts.data[high].op != VY_OP_MUL)
-        return false;
-    for (uint32_t k = 0; k < 2; k++)
-        if (is_extent(p, vy_arg(p, high, k), v) &&
-            part(r, vy_arg(p, high, 1 - k), &more, depth + 1)) {
-            *vars |= more | 1u << v;
-            return true;
-        }
-    return false;
-}
-
-// Does the value tell apart invocations that differ in *vars, to which variables are added?
-static bool part(const races *r, uint32_t id, uint32_t *vars, int depth)
-{
-    const vy_program *p = r->p;
-    uint32_t v;
-    if (is_over(p, id, &v)) {
-        *vars |= 1u << v;
-        return true;
-    }
-    if (VY_IS_LEAF(id) || depth > 40) return false;
-    const vy_inst *i = &p->insts.data[id];
-    const uint32_t a = vy_arg(p, id, 0), b = i->nargs > 1 ? vy_arg(p, id, 1) : 0;
-    const vy_scalar *k;
-    switch ((vy_op)i->op) {
-    case VY_OP_ADD:
-        if (flat(r, a, b, vars, depth) || flat(r, b, a, vars, depth)) return true;
-        return (on(r, b) == 0 && part(r, a, vars, depth + 1)) ||
-               (on(r, a) == 0 && part(r, b, vars, depth + 1));
-    case VY_OP_SUB:
-        return (on(r, b) == 0 && part(r, a, vars, depth + 1)) ||
-               (on(r, a) == 0 && part(r, b, vars, depth + 1));
-    case VY_OP_MUL:
-        if ((k = vy_id_const(p, b))) return k->u != 0 && part(r, a, vars, depth + 1);
-        return (k = vy_id_const(p, a)) && k->u != 0 && part(r, b, vars, depth + 1);
-    case VY_OP_CAST: return vy_type_is_integer((vy_type)i->type) && part(r, a, vars, depth + 1);
-    default: return false;
-    }
-}
-
-// Variables of which, around `id`, a condition says that only one value comes by: `if j == 0 {`.
-static uint32_t pinned(const races *r, uint32_t id)
-{
-    const vy_program *p = r->p;
-    uint32_t vars = 0, inside = id;
-    for (uint32_t up = r->s->parent[id]; up; inside = up, up = r->s->parent[up]) {
-        if (p->insts.data[up].op != VY_OP_IF || inside > r->s->partner[up])
-            continue; // the else arm
-        uint32_t stack[16] = {vy_arg(p, up, 0)}, n = 1;
-        while (n) {
-            const uint32_t c = stack[--n];
-            if (VY_IS_LEAF(c)) continue;
-            const vy_inst *i = &p->insts.data[c];
-            if (i->op == VY_OP_AND && n + 2 <= 16) {
-                stack[n++] = vy_arg(p, c, 0);
-                stack[n++] = vy_arg(p, c, 1);
-            }
-            if (i->op != VY_OP_EQ) continue;
-            for (uint32_t k = 0; k < 2; k++)
-                if (on(r, vy_arg(p, c, 1 - k)) == 0) part(r, vy_arg(p, c, k), &vars, 0);
-        }
-    }
-    return vars;
-}
-
-// Domain variables in which invocations may differ and yet have the element of this access in common.
-static uint32_t unowned(const races *r, uint32_t access)
-{
-    const vy_program *p = r->p;
-    uint32_t vars = pinned(r, access);
-    const uint32_t rank = p->buffers.data[p->insts.data[access].aux].rank;
-    for (uint32_t k = 0; k < rank; k++) part(r, vy_arg(p, access, k), &vars, 0);
-    return r->all & ~vars;
+    return mask & VY_RACE_UNKNOWN ? 0 : among & ~mask;
 }
 
 // ------------------------------------------------------------------------------------------- errors
@@ -209,7 +99,7 @@ static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t
                                   p->overs.data[v].name);
 }
 
-static bool refuse_sum(const races *r, uint32_t load, uint32_t vars)
+static bool refuse_sum(const vy_races *r, uint32_t load, uint32_t vars)
 {
     const vy_program *p = r->p;
     const vy_inst *i = &p->insts.data[load];
@@ -226,18 +116,34 @@ static bool refuse_sum(const races *r, uint32_t load, uint32_t vars)
     return false;
 }
 
-static bool refuse_store(const races *r, uint32_t store, uint32_t vars, bool adds)
+// Two accesses each of which has elements of its own.
+static bool refuse_together(const vy_races *r, uint32_t before, uint32_t access, uint32_t vars)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[access];
+    const char *name = p->buffers.data[i->aux].name;
+    char fix[200], over[120];
+    name_variables(p, vars, over, sizeof over);
+    snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …) in both places", name);
+    vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
+            "several invocations may come to one element of `%s`: here and in line %u, those that "
+            "differ in %s",
+            name, p->insts.data[before].line, over);
+    return false;
+}
+
+static bool refuse_store(const vy_races *r, uint32_t store, uint32_t vars, bool adds)
 {
     const vy_program *p = r->p;
     const vy_inst *i = &p->insts.data[store];
     const char *name = p->buffers.data[i->aux].name;
     char fix[240], over[120];
     uint32_t first = 0;
-    while (!((vars | LANES) >> first & 1)) first++;
+    while (!((vars | VY_RACE_LANES) >> first & 1)) first++;
     name_variables(p, vars, over, sizeof over);
     if (adds)
         snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)", name);
-    else if (vars & LANES)
+    else if (vars & VY_RACE_LANES)
         snprintf(fix, sizeof fix,
                  "let one of them store it: `if lindex == 0 { … }`, or give `%.60s` an index that "
                  "depends on gid or lid",
@@ -247,7 +153,7 @@ static bool refuse_store(const races *r, uint32_t store, uint32_t vars, bool add
                  "let one of them store it: `if %.40s == 0 { … }`, or give `%.60s` an index that "
                  "depends on %.40s",
                  p->overs.data[first].name, name, over);
-    if (vars & LANES)
+    if (vars & VY_RACE_LANES)
         vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
                 "data race: all invocations of a workgroup store to one element of `%s`, whose "
                 "index does not depend on them",
@@ -257,6 +163,27 @@ static bool refuse_store(const races *r, uint32_t store, uint32_t vars, bool add
                 "data race: all invocations that differ in %s store to one element of `%s`, whose "
                 "index does not depend on it",
                 over, name);
+    return false;
+}
+
+static bool refuse_meeting(const vy_races *r, const vy_meeting *m)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[m->store];
+    const char *name = p->buffers.data[i->aux].name;
+    char of[64];
+    if (p->overs.count)
+        snprintf(of, sizeof of, "%.50s", p->overs.data[m->var].name);
+    else
+        snprintf(of, sizeof of, "lid.%c", "xyz"[m->var]);
+    char fix[240];
+    snprintf(
+        fix, sizeof fix,
+        "let one of them store it, say of a workgroup `if lindex == 0 { … }`, or add with atomic_add(%.60s[…], …)",
+        name);
+    vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
+            "data race: the invocations with `%s` = %u and %u store to one element of `%s`", of,
+            m->first, m->second, name);
     return false;
 }
 
@@ -277,52 +204,149 @@ static bool adds_to_itself(const vy_program *p, uint32_t store)
 }
 
 // Lanes that meet may all have computed the same: a sum over all of a buffer, a number.
-static bool may_agree(const races *r, uint32_t store, uint32_t vars)
+static bool may_agree(const vy_races *r, uint32_t store, uint32_t vars)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[store].aux];
-    const uint32_t v = on(r, vy_arg(r->p, store, b->rank));
-    return (vars & LANES || b->cls == VY_SHARED) && !(v & (IDS | vars));
+    const uint32_t v = vy_race_on(r, vy_arg(r->p, store, b->rank));
+    return (vars & VY_RACE_LANES || b->cls == VY_SHARED) && !(v & (VY_RACE_IDS | vars));
 }
 
-static bool check_stores(const races *r)
+static bool is_shown(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_STORE && p->buffers.data[i->aux].cls != VY_LOCAL;
+}
+
+static bool check_sharing(const vy_races *r)
 {
     const vy_program *p = r->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (i->op != VY_OP_STORE) continue;
-        const vy_buffer_class cls = p->buffers.data[i->aux].cls;
-        const bool several = cls == VY_OUT || cls == VY_INOUT || cls == VY_SHARED;
-        const uint32_t vars = several ? sharing(r, id) : 0;
+        const uint32_t vars = is_shown(p, id) ? sharing(r, id) : 0;
         if (vars && !adds_to_itself(p, id) && may_agree(r, id, vars)) continue;
         if (vars) return refuse_store(r, id, vars, adds_to_itself(p, id));
     }
     return true;
 }
 
-// Sums that stand before any store to their buffer: first[b], as in check_rules.c.
-static bool check_sums(const races *r, const uint8_t *sum, const uint32_t *first)
+// Stores of which a look at single invocations could tell more: those whose element is no invocation's own.
+static bool find_meetings(const vy_races *r, vy_meeting **by)
 {
     const vy_program *p = r->p;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        if (!sum[id]) continue;
-        const vy_buf *b = &p->buffers.data[p->insts.data[id].aux];
-        const uint32_t store = first[p->insts.data[id].aux];
-        if (b->init != VY_INIT_NONE || b->view_of || (store && store < id)) continue;
-        const uint32_t vars = unowned(r, id), rank = b->rank;
-        bool ids = false; // what is made of ids is left to the interpreter
-        for (uint32_t k = 0; k < rank; k++) {
-            const uint32_t a = vy_arg(p, id, k);
-            ids |= VY_IS_LEAF(a) && on(r, a) & UNKNOWN;
-        }
-        if (vars && !ids) return refuse_sum(r, id, vars);
+    uint8_t *wanted = vy_realloc(NULL, p->insts.count);
+    *by = vy_realloc(NULL, p->insts.count * sizeof **by);
+    bool any = false, ok = wanted && *by;
+    for (uint32_t id = 0; ok && id < p->insts.count; id++) {
+        vy_owner o;
+        wanted[id] = id && is_shown(p, id);
+        if (wanted[id]) vy_owner_begin(r, &o, id);
+        wanted[id] = wanted[id] && vy_owner_shared(r, &o) != 0;
+        any |= wanted[id];
+        (*by)[id] = (vy_meeting){0};
+    }
+    ok = ok && (!any || vy_race_meetings(r, wanted, *by));
+    vy_free(wanted);
+    return ok;
+}
+
+// What lanes of a workgroup leave in shared memory, or in the element of their workgroup, may be one value.
+static bool may_agree_here(const vy_races *r, const vy_meeting *m)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[m->store].aux];
+    return !m->differ && (!r->p->overs.count || b->cls == VY_SHARED);
+}
+
+// False: the module's diag, or memory (*memory).
+static bool check_meetings(const vy_races *r, bool *memory)
+{
+    vy_meeting *by;
+    bool ok = find_meetings(r, &by);
+    *memory = !ok;
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
+        if (by[id].store && !may_agree_here(r, &by[id])) ok = refuse_meeting(r, &by[id]);
+    vy_free(by);
+    return ok;
+}
+
+// Is the access one that begins a sum, where nothing was stored to the buffer before?  first[b]: as in check_rules.c.
+static bool begins(const vy_program *p, const uint8_t *sum, const uint32_t *first, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    if (!sum[id]) return false;
+    const vy_buf *b = &p->buffers.data[i->aux];
+    return b->init == VY_INIT_NONE && !b->view_of && !(first[i->aux] && first[i->aux] < id);
+}
+
+// What is made of ids is left to the interpreter.
+static bool has_ids(const vy_races *r, uint32_t id)
+{
+    const uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        const uint32_t a = vy_arg(r->p, id, k);
+        if (VY_IS_LEAF(a) && vy_race_on(r, a) & VY_RACE_UNKNOWN) return true;
+    }
+    return false;
+}
+
+// Each sum for itself.
+static bool check_sums(const vy_races *r, const uint8_t *sum, const uint32_t *first)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        if (!begins(r->p, sum, first, id) || has_ids(r, id)) continue;
+        vy_owner o;
+        vy_owner_begin(r, &o, id);
+        const uint32_t vars = vy_owner_shared(r, &o);
+        if (vars) return refuse_sum(r, id, vars);
     }
     return true;
 }
 
-// Fills *r; false: memory.  To be freed: r->on.
-static bool begin(races *r, const vy_program *p, const vy_structure *s)
+// What adds to a buffer, or stores to it: with the others by one invocation alone?
+static bool check_together(const vy_races *r, uint32_t id, vy_owner *o)
 {
-    *r = (races){.p = p, .s = s};
+    if (o->skip) return true;
+    o->skip = has_ids(r, id);
+    const uint32_t before = o->access;
+    if (before)
+        vy_owner_meet(r, o, id);
+    else
+        vy_owner_begin(r, o, id);
+    const uint32_t vars = o->skip ? 0 : vy_owner_shared(r, o);
+    return !vars || refuse_together(r, before, id, vars);
+}
+
+// Sums of a buffer, and all else that is written to it, unless a barrier may stand between them.
+static bool check_sums_together(const vy_races *r, const uint8_t *sum, const uint32_t *first,
+                                vy_owner *owner)
+{
+    const vy_program *p = r->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        if (p->insts.data[id].op == VY_OP_BARRIER) return true;
+        if (begins(p, sum, first, id)) owner[p->insts.data[id].aux].skip = false;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool write = vy_op_infos[i->op].effect == VY_WRITE && i->op != VY_OP_ZERO;
+        if ((write || sum[id]) && !check_together(r, id, &owner[i->aux])) return false;
+    }
+    return true;
+}
+
+static bool check_all_sums(const vy_races *r, const uint8_t *sum, const uint32_t *first,
+                           bool *memory)
+{
+    const uint32_t n = r->p->buffers.count;
+    vy_owner *owner = vy_realloc(NULL, n * sizeof *owner);
+    *memory = !owner;
+    for (uint32_t b = 0; owner && b < n; b++) owner[b] = (vy_owner){.skip = true};
+    const bool ok = owner && check_sums(r, sum, first) && check_sums_together(r, sum, first, owner);
+    vy_free(owner);
+    return ok;
+}
+
+// Fills *r; false: memory.  To be freed: r->on.
+static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
+{
+    *r = (vy_races){.p = p, .s = s};
     r->on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r->on);
     if (!r->on) return false;
     r->on[0] = 0;
@@ -330,27 +354,58 @@ static bool begin(races *r, const vy_program *p, const vy_structure *s)
     return true;
 }
 
-bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
+// Where each access to a buffer names an element of its own invocation: owned[b] = 1.
+static void find_owned(const vy_races *r, vy_owner *owner, uint8_t *owned)
 {
-    races r;
-    if (!begin(&r, p, s)) return false;
+    const vy_program *p = r->p;
+    for (uint32_t b = 0; b < p->buffers.count; b++) owner[b] = (vy_owner){.skip = false};
+    for (uint32_t b = 1; b < p->buffers.count; b++) { // two views of one memory: nothing is known
+        if (p->buffers.data[b].cls > VY_INOUT) owner[b].skip = true;
+        if (!p->buffers.data[b].view_of) continue;
+        owner[b].skip = owner[p->buffers.data[b].view_of].skip = true;
+    }
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        const bool store = i->op == VY_OP_STORE && p->buffers.data[i->aux].cls != VY_LOCAL;
-        stores[id] = store && sharing(&r, id) != 0;
+        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO || owner[i->aux].skip) continue;
+        if (owner[i->aux].access)
+            vy_owner_meet(r, &owner[i->aux], id);
+        else
+            vy_owner_begin(r, &owner[i->aux], id);
+        owner[i->aux].skip = has_ids(r, id) || vy_owner_shared(r, &owner[i->aux]);
     }
+    for (uint32_t b = 0; b < p->buffers.count; b++) owned[b] = owner[b].access && !owner[b].skip;
+}
+
+bool vy_race_owned(const vy_program *p, const vy_structure *s, uint8_t *owned)
+{
+    vy_races r;
+    vy_owner *owner = vy_realloc(NULL, p->buffers.count * sizeof *owner);
+    const bool ok = begin(&r, p, s) && owner;
+    if (ok) find_owned(&r, owner, owned);
+    vy_free(owner);
     vy_free(r.on);
-    return true;
+    return ok;
+}
+
+bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
+{
+    vy_races r;
+    vy_meeting *by = NULL;
+    const bool ok = begin(&r, p, s) && find_meetings(&r, &by);
+    for (uint32_t id = 1; ok && id < p->insts.count; id++)
+        stores[id] = is_shown(p, id) && (by[id].store || sharing(&r, id));
+    vy_free(by);
+    vy_free(r.on);
+    return ok;
 }
 
 bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum, const uint32_t *first)
 {
-    races r;
-    if (!begin(&r, p, s)) {
-        vy_fail_oom(p->module);
-        return false;
-    }
-    const bool ok = check_sums(&r, sum, first) && check_stores(&r);
+    vy_races r;
+    bool memory = !begin(&r, p, s);
+    const bool ok = !memory && check_all_sums(&r, sum, first, &memory) && check_sharing(&r) &&
+                    check_meetings(&r, &memory);
+    if (memory) vy_fail_oom(p->module);
     vy_free(r.on);
     return ok;
 }

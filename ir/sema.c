@@ -235,6 +235,7 @@ bool vy_sema(vy_front *f)
                            "constant `%s` cannot be a %s", d->name->text,
                            vy_type_name((vy_type)d->type));
         vy_check_as(f, d->dims, d->type, "the constant");
+        if (f->failed && d->given) vy_define_refused(f, d);
     }
     f->in_const = false;
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) sema_function(f, fn);

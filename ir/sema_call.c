@@ -63,7 +63,8 @@ uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out)
         bool known = g || e->u.ref.name->local;
         vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
                        known ? "only functions can be called"
-                             : vy_spelling_fix(f, name, strlen(name), VY_SPELL_FUNCTIONS,
+                             : vy_spelling_fix(f, name, strlen(name),
+                                               VY_SPELL_FUNCTIONS | VY_SPELL_TYPES,
                                                "declare it with `fn`"),
                        known ? "`%s` is no function" : "there is no function `%s`", name);
         return e->type = VY_BROKEN;

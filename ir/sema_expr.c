@@ -97,7 +97,8 @@ static uint8_t name_error(vy_front *f, vy_expr *e, const char *name)
                        "`%s` is not known when the text is read", name);
     else
         vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
-                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES, NULL),
+                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES | VY_SPELL_LITERALS,
+                                       NULL),
                        "`%s` is not declared", name);
     return broken(e);
 }

@@ -205,6 +205,15 @@ static void sema_call_statement(vy_front *f, vy_stmt *s)
             if (b || f->failed) return;
         }
     }
+    if (e->kind == EX_NAME && e->u.ref.name) { // also `contniue;`
+        const vy_name_rec *n = e->u.ref.name;
+        vy_front_error(f, VY_E_NO_EFFECT, e->line, e->column,
+                       n->local || n->global
+                           ? NULL
+                           : vy_spelling_fix(f, n->text, n->length, VY_SPELL_ALONE, NULL),
+                       "the statement `%.40s;` does nothing", n->text);
+        return;
+    }
     vy_front_error(f, VY_E_NO_EFFECT, e->line, e->column, NULL,
                    "this statement computes a value that nothing uses");
 }

@@ -6,6 +6,7 @@
 
 #include "autodiff/deterministic.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,10 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     if (derived && vy_module_ok(derived)) return derived;
     if (derived) take_diag(derived, d);
     vy_module_free(derived);
+    if (done && d->code && !strcmp(d->code, "E0503")) // it is not the user's program
+        snprintf(
+            d->fix, sizeof d->fix,
+            "second derivatives of this program are not supported yet: derive once, with order 1");
     return NULL;
 }
 

@@ -166,7 +166,9 @@ static void free_names(char **names, uint32_t count)
 static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
 {
     vys_settings *s = &t->work.settings;
-    if (!zero(asked->reserved, sizeof asked->reserved / sizeof *asked->reserved, "vys_settings", d))
+    if (!zero(asked->reserved, sizeof asked->reserved / sizeof *asked->reserved, "vys_settings",
+              d) ||
+        !vys_settings_check(asked, d))
         return false;
     t->of = copy_names(asked->of, asked->of_count);
     t->wrt = copy_names(asked->wrt, asked->wrt_count);

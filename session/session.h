@@ -22,7 +22,8 @@
 // that contradict one another, E0805 for what was not given, E05xx for what has no derivative, …  Nothing
 // prints, exits or aborts, except what isl, GMP and SPIRV-Tools do when memory is out.
 // Limits.  A driver that breaks what goes beyond a limit of its own (lavapipe: 65,535 turns of loops, 80 nested
-// conditions) is not given such a program: E0903.  Loops whose turns depend on data are trusted.
+// conditions) is not given such a program: E0903.  Loops whose turns only the data
+// decide are counted while they run; beyond the limit the run fails (E0903) and no numbers are handed out.
 // Ownership.  What a call hands out by its `out` belongs to the caller; tasks are freed before their
 // session.  Text, modules and arrays handed in are copied before the call returns.  Strings returned
 // live as long as what was asked.
@@ -58,10 +59,10 @@ VYS_API const char *vys_session_message(const vys_session *s, uint32_t index);
 
 // A program or pipeline, or its derivative, with its data.  settings->program names it (NULL: the only
 // program of the module, else the last pipeline); settings->order says how many times it is
-// differentiated: 0, it runs itself.  settings NULL: all zero.  Parameters are those of the program and,
+// differentiated: 1 or 2; 0, it runs itself.  settings NULL: all zero.  Parameters are those of the program and,
 // of a derivative, the gradients grad_x (ct_x with settings->seed_buffer: cotangents, ones if they are
 // not set), as vy_grad names them.
-// Errors: those of vy_parse and vy_grad; E0803.
+// Errors: those of vy_parse and vy_grad; E0803; E0801 settings outside of their bounds (target.h).
 VYS_API bool vys_task_parse(vys_session *s, const char *text, size_t size, const char *file,
                             const vys_settings *settings, vys_task **out, vy_diag *d);
 // The same from a module that was built or read.

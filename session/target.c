@@ -17,6 +17,38 @@ vys_facts vys_facts_of(const vkrt_device *device)
                        .features = vkrt_device_features(device)};
 }
 
+// ------------------------------------------------------------------------------------------- checks
+bool vys_order_check(const char *name, uint64_t order, vy_diag *d)
+{
+    return order == 1 || order == 2 || vys_fail(d, VYS_USAGE, "", "%s is 1 or 2", name);
+}
+
+bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d)
+{
+    return (size <= 128 && !(size & (size - 1))) ||
+           vys_fail(d, VYS_USAGE, "", "%s is a power of two, at most 128", name);
+}
+
+bool vys_settings_check(const vys_settings *s, vy_diag *d)
+{
+    const struct {
+        const char *name;
+        unsigned value, last;
+    } choices[] = {{"accumulate", s->accumulate, VY_ACCUMULATE_GATHER},
+                   {"keep", s->keep, VYS_KEEP_SQRT},
+                   {"level", s->level, VYS_O3},
+                   {"target", s->target, VY_VULKAN_1_3}};
+    for (size_t i = 0; i < COUNT_OF(choices); i++)
+        if (choices[i].value > choices[i].last)
+            return vys_fail(d, VYS_USAGE, "", "%s has no value %u", choices[i].name,
+                            choices[i].value);
+    if (s->precise && s->fast_math)
+        return vys_fail(d, VYS_USAGE, "give one of them", "precise and fast_math contradict");
+    return (!s->order || vys_order_check("order", s->order, d)) &&
+           vys_subgroup_size_check("subgroup_size", s->subgroup_size, d);
+}
+
+// ------------------------------------------------------------------------------------------ options
 vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s)
 {
     return (vy_spirv_options){.target = s->target,

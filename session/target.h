@@ -49,7 +49,7 @@ typedef struct vys_settings {
     uint32_t of_count;
     const char *const *wrt;
     uint32_t wrt_count;
-    uint32_t order;     // how many times differentiated; 0: 1
+    uint32_t order;     // how many times differentiated: 1 or 2; 0: 1 (of a task: not at all)
     bool seed_buffer;   // cotangents are buffers; else ones
     bool with_value;    // the forward outputs too
     bool deterministic; // no sum depends on the order of invocations, forward runs included
@@ -69,7 +69,7 @@ typedef struct vys_settings {
     bool interpreter; // run in the reference interpreter; of a task its session says it
     bool f64;         // … with all floats in double
     bool report;      // … looking for races, accesses out of range, reads before writes
-    uint32_t subgroup_size; // … 0: 32
+    uint32_t subgroup_size; // … 0: 32; else a power of two, at most 128
     uint64_t shuffle_seed;  // … 0: in order
     uint64_t timeout_ns;    // on a device: vkrt_plan_desc.timeout_ns
     // --- talk.  `step`: what takes its time now ("compiling"); NULL: nothing any more.  `tell`: details,
@@ -80,6 +80,12 @@ typedef struct vys_settings {
     const vys_words *words; // NULL: a library's
     uint64_t reserved[7];   // zero
 } vys_settings;
+
+// Whether what is asked can be done; else false with E0801.  Tasks ask it (session.h).
+VYS_API bool vys_settings_check(const vys_settings *settings, vy_diag *d);
+// Single bounds, for who reads them from elsewhere; `name`: how the mistake calls it ("--order").
+VYS_API bool vys_order_check(const char *name, uint64_t order, vy_diag *d); // 1 or 2
+VYS_API bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d);
 
 // Options for vy_compile.
 VYS_API vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *settings);

@@ -37,7 +37,8 @@ typedef struct benchmark {
     specs in, ct;
     yardstick hand;
     bool stated_bytes, stated_flops;
-    difference worst;
+    difference worst;             // `buffer` empty: nothing was compared
+    uint64_t compared, undefined; // elements: with a number on one side at least; NaN on both
     double tolerance;
     peak peak;
 } benchmark;

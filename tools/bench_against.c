@@ -102,15 +102,17 @@ static double size_of(const array *a, uint64_t first, uint64_t count, double *ro
 
 static double relative(double ours, double theirs, double size)
 {
-    if (ours == theirs || (isnan(ours) && isnan(theirs))) return 0;
+    if (ours == theirs) return 0;
     const double error = fabs(ours - theirs) / fmax(size, fmax(fabs(ours), fabs(theirs)));
     return isnan(error) ? INFINITY : error;
 }
 
 // Element by element, by the larger of the two or the size of the row (along the last axis) that they are in.
-static bool compare(const array *ours, const array *theirs, const char *name, difference *worst,
+// NaN on both sides is no difference, but shows nothing either.
+static bool compare(const array *ours, const array *theirs, const char *name, benchmark *b,
                     vy_diag *d)
 {
+    difference *worst = &b->worst;
     const uint64_t last = ours->rank > 1 ? ours->shape[ours->rank - 1] : ours->count;
     double *room = last ? malloc(last * sizeof *room) : NULL;
     if (last && !room) return fail_memory(d);
@@ -118,6 +120,10 @@ static bool compare(const array *ours, const array *theirs, const char *name, di
         const double size = size_of(ours, first, last, room);
         for (uint64_t i = first; i < first + last; i++) {
             const double x = element(ours, i), y = element(theirs, i), r = relative(x, y, size);
+            const bool undefined = isnan(x) && isnan(y);
+            b->undefined += undefined;
+            b->compared += !undefined;
+            if (undefined) continue;
             if (worst->buffer[0] && r <= worst->relative) continue;
             *worst = (difference){.index = i, .ours = x, .theirs = y, .relative = r};
             snprintf(worst->buffer, sizeof worst->buffer, "%s", name);
@@ -142,7 +148,7 @@ bool against_compare(benchmark *b, vy_diag *d)
         if (!read_buffer(&ours->runner, o->info.name, &o->value, d) ||
             !read_buffer(&theirs->runner, t->info.name, &t->value, d))
             return false;
-        if (!compare(&o->value, &t->value, t->info.name, &b->worst, d)) return false;
+        if (!compare(&o->value, &t->value, t->info.name, b, d)) return false;
     }
     return b->worst.relative <= b->tolerance ||
            fail(d, TOOL_DISAGREE,

@@ -72,7 +72,8 @@ static bool against_json(const benchmark *b, const command *c, cJSON *top)
     return o && json_string(o, "plan", c->o.against) && lane_fields(hand, o) &&
            json_number(o, "stated_gb_per_s", useful_of(b, LANE_AGAINST).rate, 6) &&
            json_number(o, "ratio", ratio(ours, hand), 4) &&
-           json_number(o, "difference", b->worst.relative, 4) &&
+           json_integer(o, "compared", b->compared) && json_integer(o, "undefined", b->undefined) &&
+           json_number(o, "difference", b->compared ? b->worst.relative : -1, 4) &&
            json_string(o, "difference_buffer", b->worst.buffer[0] ? b->worst.buffer : NULL) &&
            json_integer(o, "difference_index", b->worst.index) &&
            json_number(o, "tolerance", b->tolerance, 4) &&
@@ -143,12 +144,20 @@ static void against_text(const benchmark *b, text *out)
 {
     const lane *ours = &b->lanes[LANE_GRADIENT], *hand = &b->lanes[LANE_AGAINST];
     if (!hand->ms) return;
-    text_printf(out, "against   %.3g (ours / by hand); ", ratio(ours, hand));
-    if (b->worst.buffer[0])
-        text_printf(out, "largest difference %.2g, of %s[%llu]\n", b->worst.relative,
-                    b->worst.buffer, (unsigned long long)b->worst.index);
+    text_puts(out, "against   ");
+    if (ratio(ours, hand) >= 0) text_printf(out, "%.3g (ours / by hand); ", ratio(ours, hand));
+    if (b->compared)
+        text_printf(out, "largest difference %.2g, of %s[%llu]", b->worst.relative, b->worst.buffer,
+                    (unsigned long long)b->worst.index);
     else
-        text_puts(out, "nothing compared: the gradients have no elements\n");
+        text_printf(out, "nothing compared: %s",
+                    b->undefined ? "all elements are NaN on both sides"
+                                 : "the gradients have no elements");
+    if (b->compared && b->undefined)
+        text_printf(out, "; %llu of %llu elements not compared: NaN on both sides",
+                    (unsigned long long)b->undefined,
+                    (unsigned long long)(b->compared + b->undefined));
+    text_puts(out, "\n");
     fractions_text(b, LANE_GRADIENT, "ours", out);
     fractions_text(b, LANE_AGAINST, "by hand", out);
 }

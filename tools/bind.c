@@ -59,6 +59,9 @@ bool binding_set(binding *b, const names *assignments, vy_diag *d)
         char name[200];
         snprintf(name, sizeof name, "%.*s", equals - word > 199 ? 199 : (int)(equals - word), word);
         bound_scalar *s = vys_binding_scalar(b, "--set", name, d);
+        if (!s && d->severity == VY_ERROR && vy_program_has_constant(b->program, name))
+            snprintf(d->fix, sizeof d->fix, "%.80s is a constant of the file: give -D %.80s", name,
+                     word);
         if (!s) return false;
         if (s->known) return fail(d, TOOL_USAGE, "", "--set gives %s twice", s->info.name);
         vy_type type = b->f64 && vy_type_is_float(s->info.type) ? VY_F64 : s->info.type;

@@ -238,11 +238,22 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     return true;
 }
 
+static void report_wrong(const checking *k, const command *c, vy_diag wrong)
+{
+    const size_t n = strlen(wrong.fix);
+    if (k->elsewhere[0])
+        snprintf(wrong.fix + n, sizeof wrong.fix - n,
+                 "%snothing is wrong at some sizes: if the program is for such alone, check it "
+                 "with%s",
+                 n ? "; " : "", k->elsewhere);
+    report(c, &wrong, false);
+}
+
 // What is wrong with the program itself, as a diagnostic of its text.
 static void report_program(const checking *k, const command *c)
 {
     const vy_check_result *r = k->result;
-    if (r->program.code) report(c, &r->program, false);
+    if (r->program.code) report_wrong(k, c, r->program);
     if (r->program.code || !r->out_of_range_count || c->o.allow == ALLOW_OUT_OF_RANGE) return;
     vy_diag range = r->out_of_range;
     text fix = {0};

@@ -46,6 +46,8 @@ typedef struct checking {
     bool second;           // this is the round at larger sizes
     struct checking *more; // … of this one, or NULL
     char no_more[300];     // … and then why not; may be empty
+    char elsewhere
+        [300]; // sizes with which what is wrong with the program does not show; may be empty
 } checking;
 
 static inline vys_entry checked_program(const checking *k)
@@ -90,8 +92,8 @@ bool default_data(specs *in, const binding *b, const choices *what, vy_diag *d);
 bool default_scalars(binding *b, const choices *what, chosen_counts *counts, vy_diag *d);
 void spec_text(const spec *s, text *out); // "normal:0:1:1"
 
-// check_choose.c: fills k->start with what the user gave and with choices that suit the program: with which it
-// neither races nor leaves a buffer, if there are such among those tried.
+// check_choose.c: fills k->start with what the user gave and with choices that suit the program: data with which it does
+// not race, and sizes with which it does not leave a buffer, if there are such among those tried.
 bool check_choose(checking *k, const command *c, vy_diag *d);
 // Starts again with k->what.
 bool check_start(checking *k, const command *c, vy_diag *d);

@@ -4,7 +4,9 @@
 // The default choices suit most.  A program that races on them, or leaves its buffers, may do so because they
 // are not what it is for: integers that repeat are no places to store to, a filter is smaller than its image,
 // an extent is fixed.  So others are tried, and the first that suit are taken.  What none suits is the user's to
-// give, or his mistake: then the defaults stand, and the check tells what happens with them.
+// give, or his mistake: then the defaults stand, and the check tells what happens with them.  So they do where there is
+// a data race, or a read of what nobody wrote, with all data at the default sizes: sizes that hide it are named, not
+// taken.  And where there is none, the next sizes are looked at, too, among which the even ones are odd.
 #include "tools/check.h"
 
 #include <stdio.h>
@@ -173,11 +175,11 @@ static bool attempt(checking *k, const command *c, const choices *what, search *
 }
 
 // For one way to choose sizes.
-static bool other_integers(checking *k, const command *c, const choices *sizes, bool few, search *s,
-                           vy_diag *d)
+static bool other_integers(checking *k, const command *c, const choices *sizes, bool few,
+                           bool scalars, search *s, vy_diag *d)
 {
     static const int64_t others[] = {2, 1, 0, 3};
-    const bool scalars = k->counts.others, data = check_chose(k, true);
+    const bool data = check_chose(k, true);
     for (uint32_t o = 0; o < (scalars ? COUNT_OF(others) : 1); o++)
         for (int m = few ? INTEGERS_ZEROS : INTEGERS_CYCLE; m <= (few    ? INTEGERS_ZEROS
                                                                   : data ? INTEGERS_PAIRS
@@ -191,19 +193,46 @@ static bool other_integers(checking *k, const command *c, const choices *sizes, 
     return true;
 }
 
-static bool look_further(checking *k, const command *c, search *s, vy_diag *d)
+// Data and sizes, or data alone.
+static bool look_further(checking *k, const command *c, bool sizes, search *s, vy_diag *d)
 {
-    const bool data = check_chose(k, true);
+    const bool data = check_chose(k, true), scalars = sizes && k->counts.others;
     for (int few = 0; few < (data ? 2 : 1); few++)
-        for (uint32_t n = 0; s->how != FINE; n++) {
+        for (uint32_t n = 0; s->how != FINE && (n == 0 || sizes); n++) {
             choices what = default_choices();
             if (!other_sizes(k, n, &what)) break;
-            if (!other_integers(k, c, &what, few, s, d)) return false;
+            if (!other_integers(k, c, &what, few, scalars, s, d)) return false;
         }
     return true;
 }
 
 static bool endless(const vy_diag *why) { return why->code && !strcmp(why->code, "E0708"); }
+
+// Sizes and scalars at which what is wrong does not show: said, for whoever means those alone.
+static bool name_others(checking *k, const command *c, const choices *what, vy_diag *d)
+{
+    text t = {0};
+    k->what = *what;
+    if (!check_start(k, c, d)) return false;
+    check_sizes_text(k, &t);
+    if (!t.failed && t.size) snprintf(k->elsewhere, sizeof k->elsewhere, "%s", t.data);
+    text_free(&t);
+    return true;
+}
+
+// Is there something wrong at the next sizes?  Then they are taken.
+static bool look_beside(checking *k, const command *c, vy_diag *d)
+{
+    choices next = default_choices();
+    liking how = NO_RUN;
+    vy_diag why = {0};
+    for (uint32_t i = 0; i < CHOSEN_SIZES; i++) next.size[i]++;
+    k->what = next;
+    const bool starts = small(k, c) && check_start(k, c, &why);
+    if (starts && !check_try(k, c, TRIED_STEPS, &how, &why, d)) return false;
+    k->what = how == WRONG ? next : default_choices();
+    return check_start(k, c, d);
+}
 
 bool check_choose(checking *k, const command *c, vy_diag *d)
 {
@@ -216,7 +245,10 @@ bool check_choose(checking *k, const command *c, vy_diag *d)
     if (!ours) return true;
     if (!check_try(k, c, CHOSEN_STEPS, &s.how, &first, d)) return false;
     const liking before = s.how;
-    if (before != FINE && !look_further(k, c, &s, d)) return false;
+    if (before == FINE) return k->counts.sizes ? look_beside(k, c, d) : true;
+    if (before == WRONG && !look_further(k, c, false, &s, d)) return false;
+    const bool wrong = s.how == WRONG; // with whatever data
+    if (!look_further(k, c, true, &s, d)) return false;
     if (s.how == NO_RUN && endless(&first)) {
         *d = first;
         snprintf(d->fix, sizeof d->fix,
@@ -224,6 +256,7 @@ bool check_choose(checking *k, const command *c, vy_diag *d)
                  "which the program ends sooner");
         return false;
     }
-    k->what = s.how < before ? s.best : default_choices();
+    if (wrong && s.how < before && !name_others(k, c, &s.best, d)) return false;
+    k->what = s.how < before && !wrong ? s.best : default_choices();
     return check_start(k, c, d);
 }

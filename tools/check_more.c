@@ -3,8 +3,8 @@
 //
 // The first round's sizes are small: they fill no workgroup, so what depends on wid, num_groups or on where a
 // workgroup ends was never looked at.  Sizes are grown one after the other until each axis of each domain is
-// longer than its workgroup and no multiple of it; where the program does not like that, all in proportion, all
-// alike, and multiples.
+// longer than its workgroup and no multiple of it; where the program cannot be run with that, or leaves its buffers,
+// all in proportion, all alike, and multiples.
 #include "tools/check.h"
 
 #include <stdio.h>
@@ -190,7 +190,7 @@ bool check_grow(checking *k, checking *more, const command *c, bool *found, vy_d
     more->what = k->what;
     if (!check_start(more, c, d)) return false;
     if (!check_sizes(k) || spread(more, c, true)) return true;
-    for (growth g = APART; g < GROWTHS && !(s.any && s.how == FINE); g++) {
+    for (growth g = APART; g < GROWTHS && !(s.any && (s.how == FINE || s.how == WRONG)); g++) {
         grow(k, more, c, g);
         if (!attempt(more, c, &s, d)) return false;
     }

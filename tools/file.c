@@ -159,6 +159,15 @@ static bool write_temporary(output_file *f, const struct stat *old, const void *
     return ok || fail_write(d, f->path);
 }
 
+void output_keep(outputs *o, const char *path)
+{
+    struct stat s;
+    const int bad = strcmp(path, "-") ? stat(path, &s) : fstat(STDIN_FILENO, &s);
+    if (bad || !S_ISREG(s.st_mode)) return;
+    o->source[0] = s.st_dev;
+    o->source[1] = s.st_ino;
+}
+
 bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_diag *d)
 {
     if (o->count == o->capacity) {
@@ -175,6 +184,9 @@ bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_
     const bool there = stat(f->path, &s) == 0;
     if (there && S_ISDIR(s.st_mode))
         return fail(d, TOOL_WRITE, NULL, "cannot write %s: it is a directory", path);
+    if (there && S_ISREG(s.st_mode) && s.st_dev == o->source[0] && s.st_ino == o->source[1])
+        return fail(d, TOOL_USAGE, "write to another PATH",
+                    "%s is the file that is read: it would be replaced", path);
     if (there && access(f->path, W_OK)) return fail_write(d, path);
     if (there && !S_ISREG(s.st_mode)) { // /dev/stdout, a pipe: no name to replace
         text_add(&f->contents, data, size);

@@ -4,6 +4,8 @@
 
 #include "tools/number.h"
 
+#include "session/target.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +170,34 @@ static const option *find_option(const char *name, size_t n)
     return NULL;
 }
 
+// What other commands call options that have a letter only here.
+static const struct {
+    const char *theirs;
+    char letter;
+} others[] = {{"optimise", 'O'}, {"optimize", 'O'}, {"optimisation", 'O'}, {"optimization", 'O'},
+              {"opt", 'O'},      {"level", 'O'},    {"define", 'D'}};
+
+static bool other_option(const char *name, vy_diag *d)
+{
+    const char *word = name + strspn(name, "-");
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        const size_t n = strlen(others[i].theirs);
+        if (strncmp(word, others[i].theirs, n) || (word[n] && word[n] != '=' && word[n] != '-'))
+            continue;
+        for (size_t k = 0; k < COUNT_OF(table); k++) {
+            char fix[120];
+            if (table[k].letter != others[i].letter) continue;
+            snprintf(fix, sizeof fix, "there is -%c%s: %s", table[k].letter, table[k].argument,
+                     table[k].help);
+            return fail(d, TOOL_USAGE, fix, "unknown option %.60s", name), true;
+        }
+    }
+    return false;
+}
+
 static bool unknown_option(const options *o, const char *name, vy_diag *d)
 {
+    if (other_option(name, d)) return false;
     const char *candidates[COUNT_OF(table)];
     uint32_t count = 0;
     for (size_t i = 0; i < COUNT_OF(table); i++)
@@ -245,10 +273,9 @@ static bool consistent(const options *o, vy_diag *d)
         return fail(d, TOOL_USAGE, "give one of them", "--grad and --jvp contradict");
     if (o->quiet && o->verbose)
         return fail(d, TOOL_USAGE, "give one of them", "--quiet and --verbose contradict");
-    if (o->order < 1 || o->order > 2) return fail(d, TOOL_USAGE, "", "--order is 1 or 2");
+    if (!vys_order_check("--order", o->order, d)) return false;
     if (o->runs < 1 || o->runs > 100000) return fail(d, TOOL_USAGE, "", "--runs is 1 to 100000");
-    if (o->subgroup_size > 128 || (o->subgroup_size & (o->subgroup_size - 1)))
-        return fail(d, TOOL_USAGE, "", "--subgroup-size is a power of two, at most 128");
+    if (!vys_subgroup_size_check("--subgroup-size", o->subgroup_size, d)) return false;
     if (o->report && o->engine != ENGINE_EVAL)
         return fail(d, TOOL_USAGE, "add --engine eval", "--report is for the interpreter");
     if (o->shuffle && o->engine != ENGINE_EVAL)

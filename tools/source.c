@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool take_diag(const vy_module *m, vy_diag *d)
 {
@@ -59,15 +60,33 @@ bool load_again(command *c, vy_module **out, vy_diag *d)
     return ok && (*out || fail_memory(d)) && (vy_module_ok(*out) || take_diag(*out, d));
 }
 
+static bool not_yet(const char *file, const char *what, vy_diag *d)
+{
+    return fail(d, TOOL_UNAVAILABLE, "write the kernel as a .vyre program",
+                "%s: %s as input is not supported yet in this version", file, what);
+}
+
+static bool ends_in_any_case(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), m = strlen(suffix);
+    return n > m && !strcasecmp(path + n - m, suffix);
+}
+
+static bool is_spirv(const text *t) // in either order of bytes
+{
+    return t->size >= 4 &&
+           (!memcmp(t->data, "\x03\x02\x23\x07", 4) || !memcmp(t->data, "\x07\x23\x02\x03", 4));
+}
+
 bool load_module(command *c, vy_diag *d)
 {
     const char *file = c->o.file;
-    static const char *const others[] = {".comp", ".glsl", ".spv"};
+    static const char *const others[] = {".comp", ".glsl", ".hlsl", ".slang", ".spv"};
     for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (ends_in(file, others[i]))
-            return fail(d, TOOL_UNAVAILABLE, "write the kernel as a .vyre program",
-                        "%s: %s as input is not supported yet in this version", file, others[i]);
+        if (ends_in_any_case(file, others[i])) return not_yet(file, others[i], d);
     if (!file_read(file, FILE_LIMIT, &c->contents, d)) return false;
+    if (is_spirv(&c->contents)) return not_yet(strcmp(file, "-") ? file : "stdin", "SPIR-V", d);
+    output_keep(&c->files, file);
     if (c->contents.size == 0)
         return fail(d, TOOL_INPUT, "write a program into it", "%s is empty", file);
     progress_begin(c, "reading");

@@ -197,8 +197,18 @@ def sizes():
         wrong.append("seven of eight: status %d\n%s" % (done.returncode, done.stderr))
     compiled({"hand": SHADER})
     done = bench(PLAN, 0)
-    if done.returncode or "nothing compared" not in done.stdout:
+    if done.returncode or "nothing compared: the gradients have no elements" not in done.stdout or "-1" in done.stdout:
         wrong.append("empty: status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+    done = bench(PLAN, 4, data="const:nan")
+    if done.returncode or "nothing compared: all elements are NaN on both sides" not in done.stdout:
+        wrong.append("NaN: status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+    done = bench(PLAN, 4, data="nan,1,2,nan")
+    if done.returncode or "; 2 of 4 elements not compared: NaN on both sides" not in done.stdout:
+        wrong.append("half NaN: status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+    for n, data, undefined in ((0, "ones", 0), (4, "const:nan", 4)):
+        found = json.loads(bench(PLAN, n, "--json", data=data).stdout)["against"]
+        if (found["compared"], found["undefined"], found["difference"], found["difference_buffer"]) != (0, undefined, None, None):
+            wrong.append("nothing compared, JSON: %s" % found)
     return wrong
 
 

@@ -51,6 +51,19 @@ expect 2 vyre-grad grad f.vyre -o none/x.spv
 expect 2 vyre-grad grad missing.vyre -o keep.spv
 expect 2 vyre-grad grad . -o keep.spv
 [ "$(cat keep.spv)" = precious ] || wrong "a failed run changed its output"
+# nor is the program itself replaced, under whatever name
+cp f.vyre own.vyre
+ln -s own.vyre soft.vyre
+ln own.vyre hard.vyre
+mkdir own
+ln own.vyre own/f_grad.vyre
+for path in own.vyre soft.vyre hard.vyre ./own.vyre own/; do
+    expect 1 vyre-grad grad own.vyre -o $path
+    grep -q 'E0801.*\|is the file that is read' err || wrong "-o $path: $(cat err)"
+    cmp f.vyre own.vyre || wrong "-o $path replaced the program"
+done
+vyre-grad print - -o hard.vyre <own.vyre 2>err && wrong "stdin was replaced"
+cmp f.vyre own.vyre || wrong "stdin was replaced"
 # full disks
 expect 2 vyre-grad grad f.vyre -o /dev/full
 for verb in grad print compile info; do

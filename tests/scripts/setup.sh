@@ -42,4 +42,21 @@ grep -q 'SwiftShader.*1 package, 32.0 MB' out || wrong "nothing on SwiftShader"
 grep -q 'apt-get update' out || wrong "nothing on the lists of packages"
 [ "$(grep -c 'apt-get install -y' log)" = 1 ] || wrong "installed $(grep -c 'apt-get install -y' log) times"
 cat out
+
+# --help and unknown arguments do nothing, in all three: there is nothing here that could build.
+mkdir tests
+cp "$SRC/tools/quickstart" "$SRC/tools/test" tools/
+cp "$SRC/tests/run" "$SRC/tests/machine.py" "$SRC/tests/texttest.py" tests/
+for tool in setup quickstart test; do
+    for try in "0 --help" "0 -h" "2 --frob" "2 --dry-run --frob"; do
+        : >log
+        tools/$tool ${try#* } >out 2>&1
+        status=$?
+        [ $status = "${try%% *}" ] || wrong "tools/$tool ${try#* } ended with $status: $(cat out)"
+        [ ! -s log ] || wrong "tools/$tool ${try#* } did something: $(cat log)"
+        grep -q "tools/$tool\|unknown argument\|unrecognized arguments: .*--frob" out || wrong "tools/$tool ${try#* } says: $(cat out)"
+    done
+done
+tools/test --quick -k loop --frob >out 2>&1
+[ $? = 2 ] || wrong "tools/test looks at the first arguments only"
 exit $bad

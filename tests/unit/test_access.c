@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// The relation of the last store of the only program: what enters isl.
+// The relation of the last write of the only program: what enters isl.
 static const char *relation(const char *text, vy_arena *arena, vy_affine_why *why, bool *exact)
 {
     vy_module *m = vy_parse(text, strlen(text), "access");
@@ -21,7 +21,7 @@ static const char *relation(const char *text, vy_arena *arena, vy_affine_why *wh
     assert_true(vy_affine_begin(&a, p, &s));
     uint32_t id = 0;
     for (uint32_t i = 1; i < p->insts.count; i++)
-        if (p->insts.data[i].op == VY_OP_STORE) id = i;
+        if (vy_op_infos[p->insts.data[i].op].effect == VY_WRITE) id = i;
     assert_true(vy_access_make(&x, &a, id, UINT32_MAX));
     *why = VY_AFFINE_FINE;
     for (uint32_t k = 0; k < x.rank && !*why; k++) *why = x.why[k];
@@ -73,10 +73,10 @@ static void maps(void **state)
     expect(BODY("over(i: N)", "x[i32(i) - 1] = 1.0;"), "[N] -> { [i] -> [-1 + i] : 0 < i < N }");
     expect(BODY("over(i: N)", "x[2 * i + 1] = 1.0;"),
            "[N] -> { [i] -> [1 + 2i] : i >= 0 and 2i <= -2 + N }");
-    expect(BODY("over(i: N)", "x[i / 2] = 1.0;"),
+    expect(BODY("over(i: N)", "atomic_add(x[i / 2], 1.0);"),
            "[N] -> { [i] -> [o0] : 0 <= i < N and -1 + i <= 2o0 <= i }");
     expect(
-        BODY("over(i: N)", "x[(i + 3) % 4] = 1.0;"),
+        BODY("over(i: N)", "atomic_add(x[(i + 3) % 4], 1.0);"),
         "[N] -> { [i] -> [o0] : (1 - i + o0) mod 4 = 0 and 0 <= i < N and 0 <= o0 <= 3 and o0 < N }");
     expect(BODY("over(i: N)", "x[min(i + 1, N - 1)] = 1.0;"),
            "[N] -> { [i] -> [1 + i] : 0 <= i <= -2 + N; [i = -1 + N] -> [-1 + N] : N > 0 }");
@@ -115,7 +115,7 @@ static void refusals(void **state)
     expect_why(BODY("over(i: N)", "x[i * i] = 1.0;"), VY_AFFINE_PRODUCT);
     expect_why(BODY("over(i: N)", "x[i * K] = 1.0;"), VY_AFFINE_PRODUCT);
     expect_why(BODY("over(i: N)", "x[i / K] = 1.0;"), VY_AFFINE_DIVISION);
-    expect_why(BODY("over(i: N)", "x[(i32(i) - 1) / 2] = 1.0;"), VY_AFFINE_DIVISION);
+    expect_why(BODY("over(i: N)", "atomic_add(x[(i32(i) - 1) / 2], 1.0);"), VY_AFFINE_DIVISION);
     expect_why(BODY("over(i: N)", "x[i ^ 1] = 1.0;"), VY_AFFINE_OPERATION);
     expect_why("program f(x: out f32[N], N: u32, S: i32) over(i: N) { x[i32(i) + 8 * S] = 1.0; }",
                VY_AFFINE_WRAP);

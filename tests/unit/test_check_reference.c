@@ -201,8 +201,8 @@ static void wrong_programs(void **state)
         const char *text, *code, *says;
         uint32_t line;
     } cases[] = {
-        {"program f(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n y[i % 2u] = x[i];\n}",
-         "E0709", "data race on y[0]: invocation (i=2) writes it, which invocation (i=0) writes",
+        {"program f(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n y[i % 5u] = x[i];\n}",
+         "E0709", "data race on y[0]: invocation (i=5) writes it, which invocation (i=0) writes",
          2},
         {"program f(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n if x[i] > 0.0 { y[0] += x[i]; }\n}",
          "E0709", "data race on y[0]", 2},

@@ -25,7 +25,7 @@ static const char *const text =
     "    use(from, t, y);\n"
     "}\n"
     "program add(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i] + 1; }\n"
-    "program race(y: inout f32[N], N: u32) over(i: N) { if i < 9 { y[0] = y[0] + 1; } }\n"
+    "program race(y: inout f32[N], N: u32) over(i: N) { if i < 9 { y[i / N] = y[i / N] + 1; } }\n"
     "pipeline heat(u: inout f32[T + 1, N], T: u32, N: u32) { repeat t in 0..T { add(u[t], u[t + 1]); } }\n"
     "pipeline long(u: inout f32[2, N], T: i64, N: u32)\n"
     "{ repeat t in 0..T { add(u[0], u[1]); } }\n"

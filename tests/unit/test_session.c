@@ -261,6 +261,26 @@ static void mistakes(void **state)
         refuses(vys_task_parse(s, plain, strlen(plain), "f", &(vys_settings){.reserved = {1}}, &t,
                                &d),
                 &d, "E0801", "reserved");
+        static const struct {
+            vys_settings settings;
+            const char *text;
+        } unsupported[] = {
+            {{.order = 3}, "order is 1 or 2"},
+            {{.order = 7}, "order is 1 or 2"},
+            {{.subgroup_size = 7}, "subgroup_size is a power of two, at most 128"},
+            {{.subgroup_size = 256}, "subgroup_size is a power of two, at most 128"},
+            {{.precise = true, .fast_math = true}, "precise and fast_math contradict"},
+            {{.level = (vys_level)9}, "level has no value 9"},
+            {{.keep = (vys_keep)9}, "keep has no value 9"},
+            {{.target = (vy_target)9}, "target has no value 9"},
+            {{.accumulate = (vy_accumulate)9}, "accumulate has no value 9"},
+        };
+        for (size_t i = 0; i < COUNT(unsupported); i++) {
+            d = (vy_diag){0};
+            refuses(vys_task_parse(s, plain, strlen(plain), "f", &unsupported[i].settings, &t, &d),
+                    &d, "E0801", unsupported[i].text);
+            assert_null(t);
+        }
     }
     vys_session *none;
     vy_diag d = {0};

@@ -263,7 +263,7 @@ static void clears_are_dropped_where_all_is_written(void **state)
     } rows[] = {{"o[i, j] = 1.0;", false},
                 {"o[j, i] = 1.0;", true},
                 {"if i > 2u { o[i, j] = 1.0; }", true},
-                {"o[i, j / 2] = 1.0;", true},
+                {"o[i, j / M] = 1.0;", true},
                 {"atomic_add(o[i, j], 1.0);", true},
                 {"", true}};
     char text[200];

@@ -495,6 +495,14 @@ static void names_nearest(void **state)
     // Among equally near words the first in the alphabet, in whatever order they come.
     assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"sin", "dim"}), "dim");
     assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"dim", "sin"}), "dim");
+    // Capitals alone, then doubled letters and `_`, come before edits, also in short words.
+    assert_string_equal(vy_nearest_name("Sin", 2, (const char *const[]){"min", "sin"}), "sin");
+    assert_string_equal(vy_nearest_name("pp", 2, (const char *const[]){"q", "p"}), "p");
+    assert_string_equal(vy_nearest_name("atomicAdd", 2,
+                                        (const char *const[]){"atomic_and", "atomic_add"}),
+                        "atomic_add");
+    assert_string_equal(vy_nearest_name("aAb", 2, (const char *const[]){"ab", "aab"}), "aab");
+    assert_null(vy_nearest_name("_", 2, (const char *const[]){"", "x"}));
     char *longest = malloc(10001);
     memset(longest, 'a', 10000);
     longest[10000] = 0;

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the compiler says of stores that meet, against the interpreter's data races: random programs of tests/fuzz/stores.py.
+
+A sum that is accepted, `y[i] += e` into an `out` buffer, has no race at any size; a store that is refused (E0313) has
+one where the compiler cannot see it.  From a fresh seed that is printed; VYRE_SEED gives one, VYRE_COUNT says how many.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
+sys.dont_write_bytecode = True
+import stores  # noqa: E402
+
+COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
+
+
+def run(path, text, n, m, k):
+    """Code of the error, "" for none."""
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    sizes = [w for name, size in (("N", n), ("M", m), ("K", k)) for w in ("--set", "%s=%d" % (name, size))]
+    done = subprocess.run([COMMAND, "run", path, "--engine", "eval", "--report", "--quiet", "-O0", "--in", "z=zeros",
+                           *(["--in", "y=zeros"] if "y: inout" in text else []), *sizes], capture_output=True, text=True, check=False)
+    if done.returncode and "[E" not in done.stderr:
+        raise RuntimeError("%s\nexit status %d\n%s" % (text, done.returncode, done.stderr))
+    return done.stderr.split("[E")[1][:4] if done.returncode else ""
+
+
+def look(path, seed, count):
+    kind, text, hidden = stores.make(seed)
+    said = run(path, text, 5, 4, 3)
+    count[kind, said] = count.get((kind, said), 0) + 1
+    if kind == "sums" and said not in ("0304", "0313"):
+        for n, m in stores.SIZES:
+            for k in (1, 3):
+                if run(path, text, n, m, k) == "0709":
+                    return "is accepted, and races with N=%d M=%d K=%d" % (n, m, k)
+    if said == "0313":
+        found = {run(path, hidden, n, m, k) for n, m in stores.SIZES for k in (1, 3)}
+        if not found & {"0709", "0710"}:  # what leaves the buffer ends the run first
+            return "is refused (E0313), and does not race"
+    return None
+
+
+def main():
+    seed, number = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 150)
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k stores_meet" % (seed, number))
+    count, bad = {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for at in range(seed, seed + number):
+            wrong = look(os.path.join(folder, "p.vyre"), at, count)
+            if wrong:
+                bad += 1
+                print("VYRE_SEED=%d: %s\n  %s" % (at, stores.make(at)[1].strip(), wrong))
+    print(", ".join("%s %s: %d" % (kind, "E" + said if said else "accepted", n) for (kind, said), n in sorted(count.items())))
+    few = [w for w in (("sums", ""), ("sums", "0304"), ("stores", "0313")) if count.get(w, 0) < number // 30]
+    for kind, said in few:
+        print("too few %s that are %s" % (kind, said or "accepted"))
+    return 1 if bad or few else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
