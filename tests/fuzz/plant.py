@@ -184,6 +184,8 @@ DIRECTED = (
      "vy_value wrapped = vy_bool(b, false);"),
     # stages, and what their dispatches clear
     ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
+    ("autodiff/stages_groups.c", None, "if (c->stages[k]->overs.count && !c->whole->overs.count &&", "if (false &&"),
+    ("autodiff/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
     ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
     ("ir/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
@@ -194,7 +196,7 @@ DIRECTED = (
     ("ir/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
-# Faults in which sizes leave shared arrays unfilled.  These are looked for with a script, on a wrong vyre-grad.
+# Faults in which sizes leave shared arrays unfilled.  These, and those below, are looked for with a script, on a wrong vyre-grad.
 TILES = ("tiles_filled.py", (
     ("spirv/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
     ("spirv/whole.c", None, "n < to && n < most; n++)", "n + 1 < to && n < most; n++)"),
@@ -223,7 +225,23 @@ ENDS = ("loop_ends.py", (
      "f->m, c->unsigned_type, 1); return vy_spv_zero("),
     ("spirv/emit_control.c", None, "!c->reverse)) ? bound :", "!c->reverse)) || true ? bound :"),
 ))
-COMMANDS = TILES[1] + ENDS[1]
+# Faults in what is said of stores that meet.
+STORES = ("stores_meet.py", (
+    ("ir/race_owner.c", None, "if (has(r, &other, &o->marks[k])) o->marks", "o->marks"),
+    ("ir/race_owner.c", None, "if (k) return n->op == VY_DIM_CONST && k->i >= n->value;", "if (k) return true;"),
+    ("ir/race_owner.c", None, "return e && sum < e->i;", "return e;"),
+    ("ir/race_owner.c", None, "if (vy_race_on(r, id) != 0 || depth > DEEP) return false;", ""),
+    ("ir/race_owner.c", None, "if (!i) return true;\n    if (i->nargs > 2 ||", "if (!i || i->op == VY_OP_LOOP) return true;\n    if (i->nargs > 2 ||"),
+    ("ir/race_owner.c", None, "inside < r->s->partner[up])\n            add_mark", "true)\n            add_mark"),
+    ("ir/race_owner.c", None, "x->kind == m->kind && x->axis == m->axis &&", "x->kind == m->kind &&"),
+    ("ir/race_meet.c", None, "return of_args(m, store, b->rank).same && reached(m, store);", "return of_args(m, store, b->rank).same;"),
+    ("ir/race_meet.c", None, "one(a % m->shape[axis], b % m->shape[axis])", "one(0, 0)"),
+    ("ir/race_meet.c", None, "if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);", "x.same = true;"),
+    ("ir/race_meet.c", None, "if (!c.same || (c.known &&", "if ((c.known &&"),
+    ("ir/race_meet.c", None, "return d->op == VY_DIM_CONST && d->value < 4 ?", "return false ?"),
+))
+SCRIPTS = (TILES, ENDS, STORES)
+COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 
 
 def planted(plant):
@@ -255,9 +273,9 @@ def build_command(folder, plant, o):
 
 def noticed_by_script(folder, plant):
     """What its script says first; None: nothing."""
-    script = next(name for name, plants in (TILES, ENDS) if plant in plants)
+    script = next(name for name, plants in SCRIPTS if plant in plants)
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
-                          env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="150", VYRE_SHARE="3"))
+                          env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
     return done.stdout.splitlines()[1][:150] if done.returncode else None
 
 

@@ -162,6 +162,9 @@ class Several(Maps, Meetings, Maker):
             self.given(c, "one", [("1", None)])
         if self.chance(0.35):
             self.given(c, "row", [r.choice(whole)])
+        if self.free and self.chance(0.35):  # as long as the caller says
+            groups = [("num_groups.x", "wid.x"), ("num_groups.y", "wid.y"), ("5", None)]
+            self.given(c, "xg", r.sample(groups, r.choice((1, 2, 2))))
         if self.chance(0.3):  # flattened
             if nd == 1:
                 self.given(c, "xf", [first, ("K", None)], flat="({0}) * K + ({1})")
@@ -210,7 +213,9 @@ class Several(Maps, Meetings, Maker):
         r = self.r
         shapes = [["5"], ["1"], ["N"], ["K"], ["2 * N"]] + ([["N", "M"], ["M"], ["M", "N"]] if self.rank > 1 else
                                                            [["N", "K"], ["K", "N"]])
-        variable = {"N": "i", "M": "j", "2 * N": "i"}
+        if self.free and self.chance(0.5):  # as long as the caller says
+            shapes = shapes[:4] + [["num_groups.x"], ["3", "num_groups.x"], ["num_groups.x", "num_groups.y"], ["num_groups.x", "5"]]
+        variable = {"N": "i", "M": "j", "2 * N": "i", "num_groups.x": "wid.x", "num_groups.y": "wid.y"}
         for name in ("acc", "loss", "sums"):
             if self.chance(0.45):
                 shape = ["1"] if name == "loss" else r.choice(shapes)
