@@ -85,7 +85,7 @@ static int64_t largest(const vy_races *r, uint32_t id, int depth)
                   b = largest(r, vy_arg(r->p, id, 1), depth + 1);
     if (a < 0 || b < 0) return -1;
     if (i->op == VY_OP_LOOP) return b ? b - 1 : 0;
-    return a * b <= most ? a * b : -1;
+    return !b || a <= most / b ? a * b : -1;
 }
 
 // Is `id` from 0 to below `extent`, a parameter maybe: a domain variable, the turn of a loop?
