@@ -15,7 +15,7 @@
 
 typedef struct side {
     vy_scalar v[2];
-    bool known, same, differs; // differs: made of what differs between them
+    bool known, same, differs; // differs: not the same, and made of what differs between them
 } side;
 
 typedef struct meet {
@@ -133,6 +133,7 @@ static side compute(const meet *m, uint32_t id)
         known = vy_scalar_eval((vy_op)i->op, type, result, args[k], i->aux, false, &x.v[k]);
     x.known = known;
     if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);
+    x.differs &= !x.same; // what both have, whatever it is made of
     return x;
 }
 
