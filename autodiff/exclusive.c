@@ -154,9 +154,23 @@ static bool prove_by_stores(reverse *r)
     return ok;
 }
 
+static bool prove_by_maps(reverse *r)
+{
+    const vy_program *p = r->p;
+    uint8_t *sites = vy_realloc(NULL, p->insts.count), *found = vy_realloc(NULL, p->buffers.count);
+    bool ok = sites && found;
+    for (uint32_t id = 0; ok && id < p->insts.count; id++)
+        sites[id] = id && vy_adds_outside(r, id) && !r->buffers[p->insts.data[id].aux].exclusive;
+    ok = ok && vy_injective(p, &r->s, sites, false, found);
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++) r->buffers[i].exclusive |= found[i];
+    vy_free(sites);
+    vy_free(found);
+    return ok;
+}
+
 bool vy_exclusive(reverse *r)
 {
-    if (prove_by_stores(r) && vy_injective(r)) return true;
+    if (prove_by_stores(r) && prove_by_maps(r)) return true;
     vy_fail_oom(r->out);
     r->failed = true;
     return false;

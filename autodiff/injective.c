@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// injective.c: buffers of which no element is loaded by two invocations, as isl knows it.
+// injective.c: buffers of which no element is touched by two invocations, as isl knows it.
 //
 //   over(i: N)  x[2 * i] + x[2 * i + 1]      { [i] -> [2i]; [i] -> [2i + 1] } is injective
 //
-// Asked of all loads of the buffer together: a map that is injective for each of two loads says nothing about
-// the two of them.  Loops are projected out.  An axis that is not affine in every load is left out, and
+// Asked of all accesses of the buffer together: a map that is injective for each of two says nothing about
+// the two of them.  Loops are projected out.  An axis that is not affine in every access is left out, and
 // then the others have to tell the invocations apart.
 //
-// isl takes milliseconds, so it is not asked where the answer is plain: no, where a domain variable has no
-// part in an index; and not here, where each has an axis to itself in all accesses (ir/owner.c).
+// isl takes milliseconds, so it is not asked where the answer is plain: where each domain variable has an axis to itself
+// in all accesses (yes: ir/owner.c finds it, too), and where one has no part in an index (no, but for conditions on it).
 #include "access.h"
 #include "reverse.h"
 
@@ -16,7 +16,7 @@ enum { MOST_SITES = 64 }; // of one buffer: unions of many maps are slow
 
 typedef struct buffer_map {
     bool hopeless;
-    bool plain; // each domain variable has an axis to itself, the same in all loads
+    bool plain; // each domain variable has an axis to itself, the same in all accesses
     uint32_t first;
     uint32_t sites;
     uint32_t axes; // that are affine in all of them
@@ -46,9 +46,8 @@ static uint32_t *dependences(const vy_program *p)
 }
 
 // ----------------------------------------------------------------------------------- worth asking?
-static void look(const reverse *r, uint32_t id, const uint32_t *on, buffer_map *b)
+static void look(const vy_program *p, uint32_t id, const uint32_t *on, bool thorough, buffer_map *b)
 {
-    const vy_program *p = r->p;
     uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank, parts = 0, plain = 0;
     if (!b->sites++) b->first = id;
     for (uint32_t k = 0; k < rank; k++) {
@@ -59,23 +58,22 @@ static void look(const reverse *r, uint32_t id, const uint32_t *on, buffer_map *
     }
     uint32_t all = (uint32_t)((UINT64_C(1) << p->overs.count) - 1);
     b->plain &= plain == all;
-    b->hopeless |= parts != all || b->sites > MOST_SITES;
+    b->hopeless |= (parts != all && !thorough) || b->sites > MOST_SITES;
 }
 
 // False: isl need not be asked.
-static bool choose(const reverse *r, const uint32_t *on, buffer_map *maps)
+static bool choose(const vy_program *p, const uint8_t *sites, const uint32_t *on, bool thorough,
+                   buffer_map *maps, uint8_t *injective)
 {
-    const vy_program *p = r->p;
     bool any = false;
-    if (!p->overs.count || p->overs.count > 32) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        maps[i] = (buffer_map){.hopeless = r->buffers[i].exclusive || p->buffers.data[i].view_of,
-                               .plain = true};
+        maps[i] = (buffer_map){.hopeless = p->buffers.data[i].view_of, .plain = true};
     for (uint32_t i = 1; i < p->buffers.count; i++) // two names of one memory
         if (p->buffers.data[i].view_of) maps[p->buffers.data[i].view_of].hopeless = true;
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_adds_outside(r, id)) look(r, id, on, &maps[p->insts.data[id].aux]);
+        if (sites[id]) look(p, id, on, thorough, &maps[p->insts.data[id].aux]);
     for (uint32_t i = 1; i < p->buffers.count; i++) {
+        injective[i] = thorough && maps[i].sites && maps[i].plain && !maps[i].hopeless;
         maps[i].hopeless |= !maps[i].sites || maps[i].plain;
         any |= !maps[i].hopeless;
     }
@@ -83,7 +81,7 @@ static bool choose(const reverse *r, const uint32_t *on, buffer_map *maps)
 }
 
 // -------------------------------------------------------------------------------------------- maps
-// First over all loads: which axes are affine.  Then: the map of those.
+// First over all accesses: which axes are affine.  Then: the map of those.
 static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
 {
     vy_access x;
@@ -104,37 +102,40 @@ static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
     return !a->failed;
 }
 
-static bool ask(reverse *r, buffer_map *maps)
+static bool ask(const vy_program *p, const vy_structure *s, const uint8_t *sites, buffer_map *maps,
+                uint8_t *injective)
 {
-    const vy_program *p = r->p;
     vy_affine a;
-    bool ok = vy_affine_begin(&a, p, &r->s);
+    bool ok = vy_affine_begin(&a, p, s);
     a.few = true;
     if (ok) vy_affine_begin_round(&a);
     for (int build = 0; build < 2 && ok; build++)
         for (uint32_t id = 1; ok && id < p->insts.count; id++) {
             buffer_map *b = &maps[p->insts.data[id].aux];
-            if (vy_adds_outside(r, id) && !b->hopeless) ok = add_site(&a, id, b, build);
+            if (sites[id] && !b->hopeless) ok = add_site(&a, id, b, build);
         }
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         buffer_map *b = &maps[i];
         if (ok && b->map && !b->hopeless) {
             vy_affine_reset(&a);
             vy_affine_limit(&a, p->overs.count);
-            r->buffers[i].exclusive =
-                !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true;
+            injective[i] = !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true;
         }
         isl_map_free(b->map);
     }
     return vy_affine_end(&a) && ok;
 }
 
-bool vy_injective(reverse *r)
+bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
+                  uint8_t *injective)
 {
-    uint32_t *on = dependences(r->p);
-    buffer_map *maps = vy_realloc(NULL, r->p->buffers.count * sizeof *maps);
+    uint32_t *on = dependences(p);
+    buffer_map *maps = vy_realloc(NULL, p->buffers.count * sizeof *maps);
     bool ok = on && maps;
-    if (ok && choose(r, on, maps)) ok = ask(r, maps);
+    for (uint32_t i = 0; i < p->buffers.count; i++) injective[i] = 0;
+    if (ok && p->overs.count && p->overs.count <= 32 &&
+        choose(p, sites, on, thorough, maps, injective))
+        ok = ask(p, s, sites, maps, injective);
     vy_free(on);
     vy_free(maps);
     return ok;

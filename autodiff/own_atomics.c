@@ -5,11 +5,10 @@
 //
 // The old value of an atomic depends on the order of invocations, so it has no derivative.  Where no other
 // invocation touches the element there is no such order, and the atomic is a load, an operation and a store,
-// each of which has one.  The proof is that of sums into `out` buffers (ir/race_owner.c).  What happens out of range is
-// the same: the load gives zero, the store does nothing.
+// each of which has one.  The proof is that of the index maps (injective.c).  What happens out of range is the same:
+// the load gives zero, the store does nothing.
 #include "reverse.h"
 
-#include "ir/check.h"
 #include "ir/pass.h"
 
 #include <string.h>
@@ -56,16 +55,36 @@ static uint32_t write_out(vy_builder *b, const vy_program *p, uint32_t id, const
     return old;
 }
 
+// Marks all accesses to buffers in which an atomic is chosen.
+static void mark_accesses(const vy_program *p, const uint8_t *chosen, uint8_t *buffers,
+                          uint8_t *sites)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (chosen[id]) buffers[p->insts.data[id].aux] = 1;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool accesses = vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO;
+        sites[id] = accesses && buffers[i->aux] && p->buffers.data[i->aux].cls <= VY_INOUT;
+    }
+}
+
 // Takes from chosen[] what stands in buffers whose elements several invocations may touch.
 static bool keep_owned(const vy_program *p, uint8_t *chosen)
 {
     vy_structure s = {0};
-    uint8_t *owned = vy_realloc(NULL, p->buffers.count);
-    const bool ok = owned && vy_structure_make(p, &s) && vy_race_owned(p, &s, owned);
+    uint8_t *owned = vy_realloc(NULL, p->buffers.count), *sites = vy_realloc(NULL, p->insts.count);
+    bool ok = owned && sites && vy_structure_make(p, &s);
+    if (ok) {
+        memset(owned, 0, p->buffers.count);
+        memset(sites, 0, p->insts.count);
+        mark_accesses(p, chosen, owned, sites);
+        ok = vy_injective(p, &s, sites, true, owned);
+    }
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         chosen[id] = chosen[id] && owned[p->insts.data[id].aux];
     vy_structure_free(&s);
     vy_free(owned);
+    vy_free(sites);
     return ok;
 }
 

@@ -190,8 +190,11 @@ static inline bool vy_adds_outside(const reverse *r, uint32_t id)
            vy_type_is_float((vy_type)i->type) && r->p->buffers.data[i->aux].cls <= VY_INOUT;
 }
 // ---- injective.c
-bool vy_injective(
-    reverse *r); // sets buffers[].exclusive where the index maps prove it; false: memory
+// By buffer: do the index maps prove that no two invocations touch one element, in the accesses that sites[] names by
+// instruction?  thorough: also where each domain variable has an axis to itself, which ir/owner.c finds in the result,
+// and where only a condition tells invocations apart.  False: memory.
+bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
+                  uint8_t *injective);
 // ---- params.c
 // Of the adjoints of arrays and outputs, which are sums: halves are added up as f32.
 static inline vy_type vy_adjoint_type(vy_type t) { return t == VY_F16 ? VY_F32 : t; }

@@ -38,8 +38,6 @@ bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum,
                     const uint32_t *first);
 // By instruction: is it a store that several invocations surely make to one element?  False: memory.
 bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores);
-// By buffer: does no element belong to several invocations?  Of what is handed over with `over` alone.  False: memory.
-bool vy_race_owned(const vy_program *p, const vy_structure *s, uint8_t *owned);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
 // Declarations' consistency and vy_check_code: what passes must keep.
 bool vy_check_consistent(vy_program *p);

@@ -99,36 +99,28 @@ static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t
                                   p->overs.data[v].name);
 }
 
-static bool refuse_sum(const vy_races *r, uint32_t load, uint32_t vars)
-{
-    const vy_program *p = r->p;
-    const vy_inst *i = &p->insts.data[load];
-    const char *name = p->buffers.data[i->aux].name;
-    char fix[200], over[120];
-    name_variables(p, vars, over, sizeof over);
-    snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)", name);
-    vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
-            sharing(r, load) ? "several invocations add to one element of `%s`: its index does not "
-                               "depend on %s"
-                             : "several invocations may add to one element of `%s`: its index does "
-                               "not tell apart those that differ in %s",
-            name, over);
-    return false;
-}
-
-// Two accesses each of which has elements of its own.
-static bool refuse_together(const vy_races *r, uint32_t before, uint32_t access, uint32_t vars)
+// before: another access each of which has elements of its own; 0: the index alone is not enough.
+static bool refuse_sum(const vy_races *r, uint32_t access, uint32_t vars, uint32_t before)
 {
     const vy_program *p = r->p;
     const vy_inst *i = &p->insts.data[access];
     const char *name = p->buffers.data[i->aux].name;
     char fix[200], over[120];
     name_variables(p, vars, over, sizeof over);
-    snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …) in both places", name);
-    vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
-            "several invocations may come to one element of `%s`: here and in line %u, those that "
-            "differ in %s",
-            name, p->insts.data[before].line, over);
+    snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)%s", name,
+             before ? " in both places" : "");
+    if (before)
+        vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
+                "several invocations may come to one element of `%s`: here and in line %u, those "
+                "that differ in %s",
+                name, p->insts.data[before].line, over);
+    else
+        vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
+                sharing(r, access) ? "several invocations add to one element of `%s`: its index "
+                                     "does not depend on %s"
+                                   : "several invocations may add to one element of `%s`: its "
+                                     "index does not tell apart those that differ in %s",
+                name, over);
     return false;
 }
 
@@ -295,7 +287,7 @@ static bool check_sums(const vy_races *r, const uint8_t *sum, const uint32_t *fi
         vy_owner o;
         vy_owner_begin(r, &o, id);
         const uint32_t vars = vy_owner_shared(r, &o);
-        if (vars) return refuse_sum(r, id, vars);
+        if (vars) return refuse_sum(r, id, vars, 0);
     }
     return true;
 }
@@ -311,7 +303,7 @@ static bool check_together(const vy_races *r, uint32_t id, vy_owner *o)
     else
         vy_owner_begin(r, o, id);
     const uint32_t vars = o->skip ? 0 : vy_owner_shared(r, o);
-    return !vars || refuse_together(r, before, id, vars);
+    return !vars || refuse_sum(r, id, vars, before);
 }
 
 // Sums of a buffer, and all else that is written to it, unless a barrier may stand between them.
@@ -352,39 +344,6 @@ static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
     r->on[0] = 0;
     find_dependences(r);
     return true;
-}
-
-// Where each access to a buffer names an element of its own invocation: owned[b] = 1.
-static void find_owned(const vy_races *r, vy_owner *owner, uint8_t *owned)
-{
-    const vy_program *p = r->p;
-    for (uint32_t b = 0; b < p->buffers.count; b++) owner[b] = (vy_owner){.skip = false};
-    for (uint32_t b = 1; b < p->buffers.count; b++) { // two views of one memory: nothing is known
-        if (p->buffers.data[b].cls > VY_INOUT) owner[b].skip = true;
-        if (!p->buffers.data[b].view_of) continue;
-        owner[b].skip = owner[p->buffers.data[b].view_of].skip = true;
-    }
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO || owner[i->aux].skip) continue;
-        if (owner[i->aux].access)
-            vy_owner_meet(r, &owner[i->aux], id);
-        else
-            vy_owner_begin(r, &owner[i->aux], id);
-        owner[i->aux].skip = has_ids(r, id) || vy_owner_shared(r, &owner[i->aux]);
-    }
-    for (uint32_t b = 0; b < p->buffers.count; b++) owned[b] = owner[b].access && !owner[b].skip;
-}
-
-bool vy_race_owned(const vy_program *p, const vy_structure *s, uint8_t *owned)
-{
-    vy_races r;
-    vy_owner *owner = vy_realloc(NULL, p->buffers.count * sizeof *owner);
-    const bool ok = begin(&r, p, s) && owner;
-    if (ok) find_owned(&r, owner, owned);
-    vy_free(owner);
-    vy_free(r.on);
-    return ok;
 }
 
 bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
