@@ -225,7 +225,7 @@ ENDS = ("loop_ends.py", (
      "f->m, c->unsigned_type, 1); return vy_spv_zero("),
     ("spirv/emit_control.c", None, "!c->reverse)) ? bound :", "!c->reverse)) || true ? bound :"),
 ))
-# Faults in what is said of stores that meet.
+# Faults in what is said of stores that meet, and of whose an element is.
 STORES = ("stores_meet.py", (
     ("ir/race_owner.c", None, "if (has(r, &other, &o->marks[k])) o->marks", "o->marks"),
     ("ir/race_owner.c", None, "if (k) return n->op == VY_DIM_CONST && k->i >= n->value;", "if (k) return true;"),
@@ -239,6 +239,9 @@ STORES = ("stores_meet.py", (
     ("ir/race_meet.c", None, "if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);", "x.same = true;"),
     ("ir/race_meet.c", None, "if (!c.same || (c.known &&", "if ((c.known &&"),
     ("ir/race_meet.c", None, "return d->op == VY_DIM_CONST && d->value < 4 ?", "return false ?"),
+    ("autodiff/own_atomics.c", None, "chosen[id] = chosen[id] && owned[", "chosen[id] = chosen[id] && p->buffers.count > owned["),
+    ("autodiff/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
+    ("autodiff/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
 ))
 SCRIPTS = (TILES, ENDS, STORES)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)

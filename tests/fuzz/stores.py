@@ -4,7 +4,8 @@
 make(seed) is (kind, text, text of the same program with indices that the compiler cannot see through):
 "sums" adds to an `out` buffer, which is accepted where each element is one invocation's own (E0304 otherwise); "stores" and
 "shared", to an array of the workgroup, are refused where two invocations surely meet (E0313).  What is accepted must
-not race, what is refused must.
+not race, what is refused must.  make_old(seed) uses the old values of atomics, which have a derivative where the elements
+are one invocation's own (E0502 otherwise): the gradient must be right.
 """
 import random
 
@@ -96,3 +97,18 @@ def make(seed):
     maker = Maker(seed)
     text = maker.text()
     return maker.kind, text.replace(" + HIDDEN", ""), text.replace("HIDDEN", "z[0]")
+
+
+def make_old(seed):
+    """A program that needs the old values of atomics."""
+    maker = Maker(seed)
+    maker.kind, r = "sums", maker.r
+    extents = "N" if maker.rank == 1 else "N, " + maker.j
+    own = "i" if maker.rank == 1 else "i, j"
+    op, length = r.choice(("add", "add", "add", "max", "exchange")), r.choice(("N", "2 * N", "3 * N + 5", "N * M", "N + M", "600"))
+    body = "let o = atomic_%s(z[%s], x[i] * 0.5); v += o * x[i];" % (op, maker.index())
+    body += r.choice(("", "", " v += z[%s];", " let q = atomic_add(z[%s], x[i]); v += q * q;")).replace("%s", maker.index())
+    if r.random() < 0.3:
+        body = "if %s == %s { %s }" % (r.choice(own[-1:] + "i"), r.choice(("0u", "2u", "K")), body)
+    return "program p(x: in f32[N], z: inout f32[%s], y: out f32[%s], N: u32, M: u32, K: u32) over(%s) { var v = x[i]; %s y[%s] = v; }\n" % (
+        length, extents, "i: N" if maker.rank == 1 else "i: N, j: " + maker.j, body, own)
