@@ -8,7 +8,8 @@
 // The builder shares single values; a function that branches and is called twice with equal arguments (a row of
 // a Jacobian each), or a loop that sums the same numbers twice, is an IF or LOOP with a body.  Two are equal if their
 // instructions are, one by one, operands being the same value outside or the instruction in the same place inside.
-// Nothing in them may write or synchronise, and nothing between them may write what they load.
+// Nothing in them may write or synchronise, and nothing between them may write what they load: between in the order of
+// execution, so that where the second stands in a loop, and the first in front of it, all of that loop counts.
 //
 // A hash of the outer operands and operations finds candidates, the last one of each kind only, so this is near-linear.
 // Needs valid structure; keeps order, lines and names.
@@ -62,7 +63,17 @@ static uint32_t hash(const share *x, uint32_t opener)
     return (uint32_t)(h >> 32);
 }
 
-static bool same_inst(const share *x, uint32_t a, uint32_t first, uint32_t second)
+// What may run between `first` and `second` is between `first` and here: the end of the outermost loop around `second`
+// that is not around `first`, whose later iterations come to `second` again.
+static uint32_t until(const share *x, uint32_t first, uint32_t second)
+{
+    uint32_t at = end_of(x, second);
+    for (uint32_t up = x->s.parent[second]; up != x->s.parent[first]; up = x->s.parent[up])
+        if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];
+    return at;
+}
+
+static bool same_inst(const share *x, uint32_t a, uint32_t first, uint32_t second, uint32_t last)
 {
     const vy_program *p = x->p;
     const vy_inst *i = &p->insts.data[first + a], *j = &p->insts.data[second + a];
@@ -76,7 +87,7 @@ static bool same_inst(const share *x, uint32_t a, uint32_t first, uint32_t secon
             operand(x, first, u) != operand(x, second, v))
             return false;
     }
-    return i->op != VY_OP_LOAD || !vy_written_between(&x->writes, i->aux, first, second + a);
+    return i->op != VY_OP_LOAD || !vy_written_between(&x->writes, i->aux, first, last);
 }
 
 // Has everything that `second` stands in been open since `first`?
@@ -96,8 +107,9 @@ static bool equal(const share *x, uint32_t first, uint32_t second)
 {
     uint32_t size = end_of(x, first) - first;
     if (end_of(x, second) - second != size || !visible(x, first, second)) return false;
+    uint32_t last = until(x, first, second);
     for (uint32_t a = 0; a <= size; a++)
-        if (!same_inst(x, a, first, second)) return false;
+        if (!same_inst(x, a, first, second, last)) return false;
     return true;
 }
 

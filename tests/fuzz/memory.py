@@ -162,6 +162,41 @@ class Memory:
         head = "for %s in %s" % (k, self.r.choice(("0u..4u", "rev(0u..4u)", "1u..6u step 2u")))
         return [S("local", "local %s: @F[%s];" % (a, n)), S("for", head, [], [steps])]
 
+    def s_again(self, c):
+        """A construct that reads memory in front of a loop and in it, where what it reads is written as well."""
+        b, v = self.pick_store(c), self.named(c, "@F", True)
+        if not b.readable or b.t != "@F" or not v:
+            return self.s_store(c)
+        low, high, trips, t = self.bounds(c)
+        r = Scope(c)
+        k = r.name("k")
+        looks = self.chance(0.3)
+        if not looks:
+            r.vars.append((k, t, False))
+            r.loops, r.cost = c.loops + 1, c.cost * max(trips, 1)
+        at, exprs = self.place(r, b)
+        condition = self.condition(c, 1)
+
+        def read(into):
+            add = [S("compound", "%s += %s * 0.4;" % (into, at), exprs)]
+            made = S("if", "if {0}", [condition], [add]) if looks else S("for", "for %s in {0}..{1}" % k, [low, high], [add])
+            return [S("var typed", "var %s: @F;" % into), made]
+
+        first, second = c.name(), c.name()
+        i = Scope(c)
+        low2, high2, trips2, t2 = self.bounds(i)
+        turn = i.name("k")
+        i.vars.append((turn, t2, False))
+        i.loops, i.cost = c.loops + 1, c.cost * max(trips2, 1) * max(trips, 1)
+        steps = [read(second) + [S("assign", "%s = tanh(%s * 0.8 + %s);" % (v, v, second))], self.s_store(i)]
+        if self.chance(0.3):
+            steps.reverse()
+        around = "for %s in {0}..{1}" % turn
+        if self.chance(0.2):
+            around = "for %s in rev({0}..{1})" % turn
+        out = read(first) + [S("for", around, [low2, high2], [sum(steps, [])])]
+        return out + [S("assign", "%s = tanh(%s * 0.8 + %s);" % (v, v, first))]
+
     def s_scratch(self, c):  # an array of an iteration's own, partly stored
         v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3"))
         b = Buffer(a, "@F", "local", [], n, True, True)

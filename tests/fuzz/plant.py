@@ -192,6 +192,8 @@ DIRECTED = (
     # counted loops
     ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
+    # what comes round again
+    ("ir/share.c", None, "if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];", ""),
     # the domain test
     ("ir/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
