@@ -102,8 +102,4 @@ PROGRAMS = (
     program("program p(x: in f64[M], at: in u32[N], o: out f64[N], M: u32, N: u32) over(i: N) { var s = x[at[i] % M];"
             " for k in 0..N { for j in 0..40 { s = s*x[j]; } if s > 3.0 { break; } } o[i] = s; }", "N=4 M=44",
             "at=0,3,1,3"),
-    # a sum in front of a loop and in it, of what the loop writes behind it
-    program("program p(x: in f32[N], z: inout f32[N, M], y: out f32[N], N: u32, M: u32, T: u32) over(i: N)"
-            " { var a = 0.0; for k in 0..M { a += z[i, k]; } for t in 0..T { var r = 0.0; for k in 0..M { r += z[i, k]; }"
-            " a = a*0.5 + r; z[i, t] = r*x[i]; } y[i] = a; }", "N=2 M=3 T=3"),
 )

@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 import directed  # noqa: E402
 import generate  # noqa: E402
 import oracle  # noqa: E402
+import rounds  # noqa: E402
 import several  # noqa: E402
 
 OPS = ("ir/ops.h", "autodiff/rules.c")
@@ -192,8 +193,6 @@ DIRECTED = (
     # counted loops
     ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
-    # what comes round again
-    ("ir/share.c", None, "if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];", ""),
     # the domain test
     ("ir/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
@@ -245,6 +244,18 @@ STORES = ("stores_meet.py", (
     ("autodiff/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
     ("autodiff/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
 ))
+# Faults in what passes know of memory that loops read and write in turn: past rounds.py's programs.
+ROUNDS = (
+    ("ir/share.c", None, "if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];", ""),
+    ("ir/share.c", None, "return i->op != VY_OP_LOAD || !vy_written_between(", "return true || !vy_written_between("),
+    ("ir/forward.c", None, "forget_between(f, id, f->s.partner[id]);", ""),
+    ("ir/forward.c", None, "f->now = *f->saved[depth]; // what", "; // what"),
+    ("ir/dse.c", None, "if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;", ""),
+    ("ir/dse.c", None, "forget_between(d, id, vy_closer(d->p, &d->s, id));", ""),
+    ("ir/licm.c", None, "(!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&", "(true &&"),
+    ("ir/promote.c", None, "if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;", ""),
+    ("ir/fuse.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
+)
 SCRIPTS = (TILES, ENDS, STORES)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 
@@ -346,20 +357,22 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
     parser.add_argument("--directed", action="store_true", help="only the faults in how sums are made: minutes")
+    parser.add_argument("--rounds", action="store_true", help="only those in memory that loops read and write: minutes")
     parser.add_argument("--command", action="store_true", help="only those that a script looks for with the command: ten minutes")
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
     missed = 0
     wrong = None
-    if o.directed or not (o.only or o.command):
+    if o.directed or not (o.only or o.command or o.rounds):
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
             wrong = noticed(os.path.join(o.build, "tests", "gradcheck_file"), folder)
     if wrong:
         print("without a fault, too: " + wrong)
         return 1
-    for n, plant in enumerate(PLANTS + SEVERAL + DIRECTED + COMMANDS):
-        made = several.make if plant in SEVERAL else generate.make
-        if o.only not in (0, n + 1) or (o.directed and plant not in DIRECTED) or (o.command and plant not in COMMANDS):
+    for n, plant in enumerate(PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS):
+        made = several.make if plant in SEVERAL else rounds.make if plant in ROUNDS else generate.make
+        if o.only not in (0, n + 1) or (o.directed and plant not in DIRECTED) or (o.command and plant not in COMMANDS) or (
+                o.rounds and plant not in ROUNDS):
             continue
         what = "%2d %s: %s → %s" % (n + 1, plant[0], plant[2][:45], plant[3][:45])
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:
