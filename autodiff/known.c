@@ -13,6 +13,8 @@
 #include "ir/pass.h"
 #include "reverse.h"
 
+#include <string.h>
+
 enum { MOST_TURNS = 64, MOST_WORK = 1 << 22 };
 
 typedef struct known {
@@ -68,12 +70,10 @@ static uint32_t plain_test(const known *w, uint32_t loop)
 // Nested constructs are passed over: what they hand on is not known.
 static void compute_range(known *w, uint32_t loop, uint32_t from, uint32_t to)
 {
-    for (uint32_t id = from; id < to; id++, w->work++) {
-        w->has[id] = 0;
+    for (uint32_t id = from; id < to; id++, w->work++)
         if (w->s.parent[id] == loop && !vy_op_opens((vy_op)w->p->insts.data[id].op) &&
             vy_op_infos[w->p->insts.data[id].op].effect != VY_CTRL)
             compute(w, id);
-    }
 }
 
 static bool advance(known *w, uint32_t loop, uint32_t n, bool first)
@@ -93,12 +93,12 @@ static bool advance(known *w, uint32_t loop, uint32_t n, bool first)
     return any;
 }
 
-// How often the loop runs, + 1; 0: not known.
-static uint32_t count_turns(known *w, uint32_t loop)
+// Follows the loop from its entry; how often it runs, + 1; 0: not known.
+static uint32_t follow(known *w, uint32_t loop, uint32_t test)
 {
     const vy_inst *o = &w->p->insts.data[loop];
-    uint32_t test = plain_test(w, loop), end = w->s.partner[loop];
-    if (!test || o->flags & VY_FLAG_EXIT || !advance(w, loop, o->nargs, true)) return 0;
+    const uint32_t end = w->s.partner[loop];
+    if (!advance(w, loop, o->nargs, true)) return 0;
     for (uint32_t turn = 0; turn <= MOST_TURNS && w->work < MOST_WORK; turn++) {
         vy_scalar go;
         compute_range(w, loop, loop + 1 + o->nargs, test);
@@ -108,6 +108,17 @@ static uint32_t count_turns(known *w, uint32_t loop)
         advance(w, loop, o->nargs, false);
     }
     return 0;
+}
+
+// How often the loop runs, + 1; 0: not known.
+static uint32_t count_turns(known *w, uint32_t loop)
+{
+    const uint32_t test = plain_test(w, loop), end = w->s.partner[loop];
+    if (!test || w->p->insts.data[loop].flags & VY_FLAG_EXIT) return 0;
+    const uint32_t turns = follow(w, loop, test);
+    // What the loop computed in the turn that was followed last is no constant of the loops in it.
+    memset(w->has + loop, 0, end - loop);
+    return turns;
 }
 
 static void begin_counted(known *w, vy_builder *b, uint32_t loop, uint32_t *in, uint32_t *out)

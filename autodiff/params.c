@@ -293,13 +293,15 @@ static bool is_active_buffer(const reverse *r, uint32_t i)
            vy_type_is_float(r->p->buffers.data[i].type);
 }
 
-// Cotangents that the caller gives.
+// Cotangents that the caller gives.  The program that counts has those that say how long an output is: the
+// reverse takes it from them, and shows the output to nobody.
 static void declare_cotangents(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
         reverse_buffer *info = &r->buffers[i];
         if (!info->of || !r->options->seed_buffer) continue;
+        if (r->counting && (buf->cls != VY_OUT || !has_unknown(r, i))) continue;
         const char *name = derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
         info->adjoint = declare(r, name, VY_IN, i); // replaced below where it is only the start
         if (!info->twin) info->twin = info->adjoint;
@@ -464,8 +466,8 @@ bool vy_reverse_params(reverse *r)
     for (uint32_t i = 0; i < r->p->overs.count; i++)
         vy_over(r->b, r->p->overs.data[i].name, r->dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);
+    declare_cotangents(r);
     if (!r->counting) {
-        declare_cotangents(r);
         declare_outputs(r);
         declare_gradients(r);
     }

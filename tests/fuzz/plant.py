@@ -23,6 +23,7 @@ import generate  # noqa: E402
 import oracle  # noqa: E402
 import rounds  # noqa: E402
 import several  # noqa: E402
+import strides  # noqa: E402
 
 OPS = ("ir/ops.h", "autodiff/rules.c")
 PLANTS = (  # what is changed, what is compiled, old, new
@@ -256,8 +257,19 @@ ROUNDS = (
     ("ir/promote.c", None, "if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;", ""),
     ("ir/fuse.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
 )
+# Faults in what is followed turn by turn: past strides.py's programs.
+STRIDES = (
+    ("autodiff/known.c", None, "memset(w->has + loop, 0, end - loop);", ""),
+    ("autodiff/known.c", None, "if (!test || w->p->insts.data[loop].flags & VY_FLAG_EXIT)", "if (!test)"),
+    ("autodiff/known.c", None, "if (!go.u) return turn + 1;", "if (!go.u) return turn + 2;"),
+    ("ir/steady.c", None, "*held &= !drop(x, id);", "drop(x, id);"),
+    ("ir/settle.c", None, "|| (p->insts.data[loop].flags & VY_FLAG_EXIT))", ")"),
+    ("ir/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
+)
+MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
+ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES
 
 
 def planted(plant):
@@ -357,7 +369,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
     parser.add_argument("--directed", action="store_true", help="only the faults in how sums are made: minutes")
-    parser.add_argument("--rounds", action="store_true", help="only those in memory that loops read and write: minutes")
+    parser.add_argument("--rounds", action="store_true", help="only those in what loops do turn by turn: minutes")
     parser.add_argument("--command", action="store_true", help="only those that a script looks for with the command: ten minutes")
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
@@ -369,10 +381,10 @@ def main():
     if wrong:
         print("without a fault, too: " + wrong)
         return 1
-    for n, plant in enumerate(PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS):
-        made = several.make if plant in SEVERAL else rounds.make if plant in ROUNDS else generate.make
+    for n, plant in enumerate(ALL):
+        made = MADE.get(plant, generate.make)
         if o.only not in (0, n + 1) or (o.directed and plant not in DIRECTED) or (o.command and plant not in COMMANDS) or (
-                o.rounds and plant not in ROUNDS):
+                o.rounds and plant not in ROUNDS + STRIDES):
             continue
         what = "%2d %s: %s → %s" % (n + 1, plant[0], plant[2][:45], plant[3][:45])
         with tempfile.TemporaryDirectory(prefix="vyre-plant-") as folder:

@@ -17,7 +17,7 @@ import plant  # noqa: E402
 
 def main():
     gone = 0
-    for n, (changed, _, old, _) in enumerate(plant.PLANTS + plant.SEVERAL + plant.DIRECTED + plant.COMMANDS):
+    for n, (changed, _, old, _) in enumerate(plant.ALL):
         with open(os.path.join(SRC, changed), encoding="utf-8") as f:
             if old not in f.read():
                 print("%d: %s has no longer: %s" % (n + 1, changed, old))

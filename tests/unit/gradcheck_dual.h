@@ -113,7 +113,7 @@ typedef struct directions {
     uint32_t n;
 } directions;
 
-// Along the tangents of t.  tight: terms of one element, so that nothing hides.
+// Along the tangents of t.
 static bool agrees_along(job *j, directions *a, const char *what)
 {
     double want, got = 0, size = 0, terms = 0;

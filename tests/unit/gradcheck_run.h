@@ -90,6 +90,27 @@ static const char *differs(const vy_program *p, const image *a, const image *b, 
     return NULL;
 }
 
+// How far what a program leaves in its own types (a) is from the same in double (b), relative to the largest element of each
+// buffer.
+static double spread(const vy_program *p, const image *a, const image *b)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const vy_type t = p->buffers.data[vy_program_find_buffer(p, a->buffers[i].name).id].type;
+        const int k = find(b, a->buffers[i].name);
+        double scale = 1, apart = 0;
+        for (uint64_t e = 0; k >= 0 && vy_type_is_float(t) && e < a->counts[i]; e++) {
+            const char *at = (const char *)a->buffers[i].data + e * vy_type_size(t);
+            const double u = vy_scalar_read(t, at).f, v = ((const double *)b->buffers[k].data)[e];
+            if (!isfinite(u) || !isfinite(v)) continue;
+            scale = fmax(scale, fabs(v));
+            apart = fmax(apart, fabs(u - v));
+        }
+        most = fmax(most, apart / scale);
+    }
+    return most;
+}
+
 static vy_module *parsed(const char *text, const char *what)
 {
     vy_module *m = vy_parse(text, strlen(text), "test");

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ONCE
+"""What loops do turn by turn: random programs past every level against -O0 and all ways to the gradient.
+
+Memory that loops read and write in turn (tests/fuzz/rounds.py), and loops decided by integers that other loops compute
+(strides.py).  From a fresh seed that is printed; VYRE_SEED gives one, VYRE_COUNT says how many of each.
+"""
+import os
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
+sys.dont_write_bytecode = True
+import oracle  # noqa: E402
+import rounds  # noqa: E402
+import strides  # noqa: E402
+
+
+def wrong_of(bench, maker, seeds):
+    """How many of a maker's programs are wrong, or not tried in earnest."""
+    right = wrong = endless = 0
+    for seed in seeds:
+        program = maker.make(seed)
+        found = bench.ask(str(seed), program.text())
+        if not found:
+            right += 1
+        elif "gave up after" in found[1]:  # a `while` whose counter a `continue` jumps over
+            endless += 1
+        else:
+            wrong += 1
+            print("VYRE_SEED=%d: %s\n%s" % (seed, " ".join(found)[:300], program.text()))
+    print("%s: %d right, %d wrong, %d without end" % (maker.__name__, right, wrong, endless))
+    return wrong or right < len(seeds) * 0.95
+
+
+def main():
+    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 700)
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k loops_in_turn" % (seed, count))
+    seeds = range(seed, seed + count)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
+        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
