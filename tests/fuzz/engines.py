@@ -13,7 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
-from harness import Harness, trouble_in  # noqa: E402
+from harness import SLOW_DRIVER, Harness, trouble_in  # noqa: E402
 from tree import walk  # noqa: E402
 
 NO_DERIVATIVE = ("old value of atomic", "through a bitcast")  # refused rightly (E0502)
@@ -115,7 +115,7 @@ class Command:
         else:
             status, out, err, trouble = self.run([self.command, "run", path, "--json"] + argv + engine)
         if trouble:
-            return None, ("crash", trouble)
+            return None, ("refused" if trouble.startswith(SLOW_DRIVER) else "crash", trouble)
         if status:
             if "E0503" in out or any(w in out for w in NO_DERIVATIVE):
                 return None, ("refused", out)

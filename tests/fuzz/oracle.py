@@ -32,7 +32,7 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import features  # noqa: E402
 from engines import Command  # noqa: E402
-from harness import Harness  # noqa: E402
+from harness import SLOW_DRIVER, Harness  # noqa: E402
 from programs import make  # noqa: E402
 from shrink import shrink  # noqa: E402
 
@@ -285,17 +285,22 @@ class Run:
                 print("  %s %d times: %s" % (title, k, reason))
         lines, well = self.features.report()
         print("\n".join("  " + line for line in lines))
+        slow = sum(k for note, k in t["notes"].items() if SLOW_DRIVER in note)
+        if slow > 1 + n / 20000:
+            print("%d programs take the driver's compiler minutes: MORE THAN ONE IN 20,000" % slow)
+            well = False
         return 1 if self.failures or not well else 0
 
 
 def replay(bench, files):
-    """Files in full: every level, every size."""
+    """Files in full: every level, every size.  Says which fail."""
     status, text, err, trouble = bench.run([bench.check, "--seeds", "2"] + files)
-    print(text, end="")
+    lines = text.splitlines()
+    bad = [line for line in lines if not re.match(r".*: (ok|refused) ", line)]
+    print("\n".join(["%d of %d files went through" % (len(lines) - len(bad), len(files))] + bad))
     if trouble or status not in (0, 1):
         print(trouble or err)
-    bad = [line for line in text.splitlines() if not re.match(r".*: (ok|refused) ", line)]
-    return 1 if trouble or bad or status != 0 else 0
+    return 1 if trouble or bad or status != 0 or len(lines) != len(files) else 0
 
 
 def main(argv=None):
