@@ -168,7 +168,8 @@ static bool agrees_along(job *j, directions *a, const char *what)
     }
     double moved = want;
     if (j->loose > 1e-7 && !forward_moved(j, a, &moved)) return fail(j, "dual");
-    if (!(fabs(want - got) > 10 * fabs(want - moved))) { // nor do other ways agree any closer
+    // Nor do other ways agree any closer.  NaN is no agreement.
+    if (isfinite(moved) && fabs(want - got) <= 10 * fabs(want - moved)) {
         j->loose = j->c.tolerance = fmax(j->loose, 10 * fabs(want - moved) / fmax(1, fabs(want)));
         j->unreliable++;
         return true;
