@@ -31,7 +31,7 @@ typedef enum vy_check_test {
     VY_CHECK_RACES,  // the gradient program has no data race; no buffer
     VY_CHECK_DEVICE, // these two are for callers that run a gradient elsewhere too: its values,
     VY_CHECK_DEVICE_TWICE, // and a second run; see vy_check_compare
-    VY_CHECK_TANGENTS,     // elements of a gradient against dual numbers (ir/dual.h), at kinks too
+    VY_CHECK_TANGENTS, // elements of a gradient against dual numbers (ir/eval/dual.h), at kinks too
     VY_CHECK_PROGRAM, // the primal itself: no data race, nothing read that was not written; no buffer
     VY_CHECK_DEVICE_FORWARD, // for callers too: buffer: an output of the primal elsewhere
     VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row where all are

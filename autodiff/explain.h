@@ -4,7 +4,7 @@
 #ifndef VYRE_EXPLAIN_H
 #define VYRE_EXPLAIN_H
 
-#include "grad.h"
+#include "autodiff/grad.h"
 #include "ir/cost.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 #ifndef VYRE_COST_H
 #define VYRE_COST_H
 
-#include "vyre.h"
+#include "ir/vyre.h"
 
 #ifdef __cplusplus
 extern "C" {

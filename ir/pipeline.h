@@ -18,7 +18,7 @@
 #ifndef VYRE_PIPELINE_H
 #define VYRE_PIPELINE_H
 
-#include "vyre.h"
+#include "ir/vyre.h"
 
 #ifdef __cplusplus
 extern "C" {

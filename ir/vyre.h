@@ -445,7 +445,7 @@ typedef struct vy_opt_options {
     bool registers; // loops over short rows are written out: a device has registers
     uint32_t
         coarsen; // most elements of its domain that one invocation makes, where that saves loads
-                 // (ir/coarsen.c); 0: 1
+                 // (ir/pass/device/coarsen.c); 0: 1
     uint64_t invocations; // … as long as a domain keeps so many
     // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not known, and
     // thought to be far.  NULL: nothing is known.

@@ -4,7 +4,7 @@
 #ifndef VYRE_PLAN_H
 #define VYRE_PLAN_H
 
-#include "kernel.h"
+#include "spirv/kernel.h"
 
 typedef enum vy_role {
     VY_ROLE_IN,        // read only; the caller provides contents

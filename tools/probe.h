@@ -9,6 +9,7 @@
 #include "tools/tool.h"
 
 #include "vkrt/vkrt.h"
+#include "spirv/kernel.h"
 
 // Which driver.  All NULL: what the environment says.
 typedef struct driver_choice {

@@ -9,7 +9,7 @@ conversions, statements, and how often each construct stands inside each other o
                            their gradients are added up: atomics, gathers, neither, a fixed order
 
 Prints what occurs fewer than K times (default 50) in N programs (default 10,000) of a kind, --all the whole
-tables; exit 1 if there is anything of that kind.  The operations are read from ir/ops.h, so a new row
+tables; exit 1 if there is anything of that kind.  The operations are read from ir/core/ops.h, so a new row
 is asked for until the generator makes it.
 """
 import argparse
@@ -33,7 +33,7 @@ from maps import INSIDE, PERMUTED, READS, READS_IN_LOOPS, SAFE  # noqa: E402
 from meetings import MEETINGS, SHUFFLES, SUBGROUPS  # noqa: E402
 from tree import INTS, walk  # noqa: E402
 
-OPS = os.path.join(HERE, "..", "..", "ir", "ops.h")
+OPS = os.path.join(HERE, "..", "..", "ir", "core", "ops.h")
 # Rows for programs of several invocations only.
 PARALLEL = re.compile(r"BARRIER|SG_")
 # Rows without a word of their own, and where to look for them.
@@ -244,7 +244,7 @@ def main():
         t.program(generate.make(seed), patterns)
         u.program(several.make(seed))
     pairs = list(dict.fromkeys(wanted_pairs()))
-    asked = [("operation of ir/ops.h (programs with it)", t.rows, [r for r, _ in patterns]),
+    asked = [("operation of ir/core/ops.h (programs with it)", t.rows, [r for r, _ in patterns]),
              ("conversion, expression", t.ops, LEAST_OPS + tuple(sorted(k for k in t.ops if k not in LEAST_OPS))),
              ("type of a parameter", t.types, TYPES),
              ("statement", t.kinds, tuple(dict.fromkeys(STATEMENTS + tuple(sorted(t.kinds)))))]

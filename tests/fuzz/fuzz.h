@@ -6,7 +6,7 @@
 #ifndef VYRE_FUZZ_H
 #define VYRE_FUZZ_H
 
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 // The digest would stop nearly every input, so the harness computes it: input that starts with the magic
 // is a whole file, whose header is then repaired; other input is a payload.  What reads must be as good
 // as a parsed module (exercise.c).
-#include "ir/binary.h"
+#include "ir/binary/binary.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

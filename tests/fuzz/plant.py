@@ -25,7 +25,7 @@ import rounds  # noqa: E402
 import several  # noqa: E402
 import strides  # noqa: E402
 
-OPS = ("ir/ops.h", "autodiff/rules.c")
+OPS = ("ir/core/ops.h", "autodiff/core/rules.c")
 PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "D2(G, NEG(G))", "D2(G, G)"),                            # −
     (*OPS, "D2(MUL(G, B), MUL(G, A)),", "D2(MUL(G, B), MUL(G, B)),"),  # ×
@@ -41,84 +41,84 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "MUL(MUL(G, Y), LOG(A))", "MUL(MUL(G, Y), A)"),          # pow
     (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
-    ("autodiff/sweep.c", None, "add(r, id, have, g)", "g"),
-    ("autodiff/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
-    ("autodiff/masks.c", None, "!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]",
+    ("autodiff/reverse/sweep.c", None, "add(r, id, have, g)", "g"),
+    ("autodiff/reverse/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
+    ("autodiff/facts/masks.c", None, "!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]",
      "!VY_IS_LEAF(id)"),
-    ("autodiff/masks.c", None, "return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK ||",
+    ("autodiff/facts/masks.c", None, "return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK ||",
      "return op == VY_OP_SELECT; return"),
-    ("autodiff/sweep_loop.c", None, "^ VY_FLAG_REVERSE;", ";"),
-    ("autodiff/sweep_loop.c", None, "vy_clear_local_adjoints(r, f->opener);", ""),
-    ("autodiff/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);", ""),
-    ("autodiff/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
+    ("autodiff/reverse/sweep_loop.c", None, "^ VY_FLAG_REVERSE;", ";"),
+    ("autodiff/reverse/sweep_loop.c", None, "vy_clear_local_adjoints(r, f->opener);", ""),
+    ("autodiff/reverse/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);", ""),
+    ("autodiff/reverse/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
      "elses[n++] = or_zero(r, base ? base : t->adjoint[1]"),
-    ("autodiff/replay.c", None, "return info->last_write < (outermost ? outermost : id);",
+    ("autodiff/storage/repeatable.c", None, "return info->last_write < (outermost ? outermost : id);",
      "return true;"),
-    ("autodiff/replay.c", None, "return info->last_write < (outermost ? outermost : id);",
+    ("autodiff/storage/repeatable.c", None, "return info->last_write < (outermost ? outermost : id);",
      "return info->last_write < id;"),
-    ("autodiff/sweep_memory.c", None, "element_adjoint(r, id, !r->adds[id])", "element_adjoint(r, id, false)"),
-    ("autodiff/sweep_memory.c", None, "if (!found) return false;", ""),
-    ("autodiff/sweep_memory.c", None, "info->sites == 1 &&", ""),
+    ("autodiff/reverse/sweep_memory.c", None, "element_adjoint(r, id, !r->adds[id])", "element_adjoint(r, id, false)"),
+    ("autodiff/reverse/sweep_memory.c", None, "if (!found) return false;", ""),
+    ("autodiff/reverse/sweep_memory.c", None, "info->sites == 1 &&", ""),
     # tapes, loops that count, checkpoints
-    ("autodiff/tape.c", None, "return vy_div(r->b, vy_sub(r->b, k, from), step).id;",
+    ("autodiff/storage/tape.c", None, "return vy_div(r->b, vy_sub(r->b, k, from), step).id;",
      "return vy_sub(r->b, k, from).id;"),
-    ("autodiff/tape.c", None, "if (r->untested && r->home[id] == r->untested) return;", ""),
-    ("autodiff/tape.c", None, "vy_add(r->b, (vy_value){c->base}, (vy_value){r->map[c->at]}).id",
+    ("autodiff/storage/tape.c", None, "if (r->untested && r->home[id] == r->untested) return;", ""),
+    ("autodiff/storage/tape.c", None, "vy_add(r->b, (vy_value){c->base}, (vy_value){r->map[c->at]}).id",
      "r->map[c->at]"),
-    ("autodiff/tape.c", None, "r->tape_slot[id] = ++groups->data[at].count;",
+    ("autodiff/storage/tape.c", None, "r->tape_slot[id] = ++groups->data[at].count;",
      "++groups->data[at].count, r->tape_slot[id] = 1;"),
-    ("autodiff/sweep_loop.c", None,
+    ("autodiff/reverse/sweep_loop.c", None,
      "if (o->flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);", ""),
-    ("autodiff/sweep_loop.c", None, "flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);",
+    ("autodiff/reverse/sweep_loop.c", None, "flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);",
      "flags & 0) number = vy_sub(r->b, s.last, number);"),
-    ("autodiff/sweep_loop.c", None, "vy_mul(r->b, n, (vy_value){vy_primal(r, c)})",
+    ("autodiff/reverse/sweep_loop.c", None, "vy_mul(r->b, n, (vy_value){vy_primal(r, c)})",
      "(vy_value){vy_primal(r, c)}"),
-    ("autodiff/replay.c", None, "if (counts) in[n] = zero(r, VY_U32);",
+    ("autodiff/reverse/replay.c", None, "if (counts) in[n] = zero(r, VY_U32);",
      "if (counts) in[n] = vy_int(r->b, VY_U32, 1).id;"),
-    ("autodiff/counter.c", None, "most->id = vy_max(w->b, (vy_value){most->id}, (vy_value){most[-1].id}).id;",
+    ("autodiff/storage/counter.c", None, "most->id = vy_max(w->b, (vy_value){most->id}, (vy_value){most[-1].id}).id;",
      ""),
-    ("autodiff/sweep_control.c", None, "vy_clear_local_adjoints(r, opener);", ""),
+    ("autodiff/reverse/sweep_control.c", None, "vy_clear_local_adjoints(r, opener);", ""),
     # old values, names, what is said beside the numbers
-    ("autodiff/own_atomics.c", None, "return old;", "return args[rank];"),
-    ("autodiff/tape.c", None, "if (vy_builder_failed(r->b) ||", "if (true ||"),
-    ("autodiff/ends.c", None, "return k >= e->p->buffers.data[i->aux].rank;", "return false;"),
-    ("ir/define.c", None, "d->dims = e;", ""),
+    ("autodiff/rewrite/own_atomics.c", None, "return old;", "return args[rank];"),
+    ("autodiff/storage/tape.c", None, "if (vy_builder_failed(r->b) ||", "if (true ||"),
+    ("autodiff/rewrite/ends.c", None, "return k >= e->p->buffers.data[i->aux].rank;", "return false;"),
+    ("ir/text/define.c", None, "d->dims = e;", ""),
 )
 
 # Faults that only several invocations show: looked for with their programs alone.
 SEVERAL = (
     # a plain addition where others add too
-    ("ir/owner.c", None, "if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;", ""),
-    ("ir/owner.c", None, "l->kind == VY_LEAF_OVER && l->index == variable", "l->kind == VY_LEAF_OVER"),
-    ("autodiff/exclusive.c", None, "if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;", ""),
-    ("autodiff/exclusive.c", None, "same_index(p, load, store) && implies(f, load, store) &&",
+    ("ir/pass/sums/mark_owned.c", None, "if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;", ""),
+    ("ir/pass/sums/mark_owned.c", None, "l->kind == VY_LEAF_OVER && l->index == variable", "l->kind == VY_LEAF_OVER"),
+    ("autodiff/facts/race_free_owner.c", None, "if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;", ""),
+    ("autodiff/facts/race_free_owner.c", None, "same_index(p, load, store) && implies(f, load, store) &&",
      "same_index(p, load, store) &&"),
-    ("ir/once.c", None, "b->init != VY_INIT_NONE ||", ""),
-    ("autodiff/gather_make.c", None, "&& same_arm(g, x->id, y->id)", ""),
+    ("ir/pass/sums/mark_single_access.c", None, "b->init != VY_INIT_NONE ||", ""),
+    ("autodiff/gather/gather_make.c", None, "&& same_arm(g, x->id, y->id)", ""),
     # barriers of the reverse
-    ("autodiff/sweep.c", None, "if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);", ""),
+    ("autodiff/reverse/sweep.c", None, "if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);", ""),
     # bounds of an inverted access map
-    ("autodiff/nest.c", None, "meet(n, isl_pw_aff_lt_set(dimension(n, k), extent.pa));",
+    ("autodiff/affine/iteration_domain.c", None, "meet(n, isl_pw_aff_lt_set(dimension(n, k), extent.pa));",
      "meet(n, isl_pw_aff_le_set(dimension(n, k), extent.pa));"),
-    ("autodiff/nest.c", None, "meet(n, isl_pw_aff_ge_set(dimension(n, k), number(n, 0)));",
+    ("autodiff/affine/iteration_domain.c", None, "meet(n, isl_pw_aff_ge_set(dimension(n, k), number(n, 0)));",
      "meet(n, isl_pw_aff_ge_set(dimension(n, k), number(n, 1)));"),
     # a clear that is missing, and a start
-    ("spirv/plan.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
-    ("spirv/plan.c", None, "return in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
+    ("spirv/facts/fully_written.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
+    ("spirv/facts/fully_written.c", None, "return in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
      "return in->op == VY_OP_STORE && covers(p, i);"),
-    ("autodiff/deterministic.c", None, "!starts_results(o, p)", "true"),
+    ("autodiff/deterministic/deterministic.c", None, "!starts_results(o, p)", "true"),
     # subgroups
-    ("autodiff/sweep_subgroup.c", None, "case VY_OP_SG_MUL: return of_all(r, x);", "case VY_OP_SG_MUL: return x;"),
-    ("autodiff/sweep_subgroup.c", None,
+    ("autodiff/reverse/sweep_subgroup.c", None, "case VY_OP_SG_MUL: return of_all(r, x);", "case VY_OP_SG_MUL: return x;"),
+    ("autodiff/reverse/sweep_subgroup.c", None,
      "if (r->p->insts.data[id].op == VY_OP_SG_INCLUSIVE_ADD || vy_builder_failed(r->b)) return s;", "return s;"),
-    ("ir/reduce.c", None, "if (differs(r, index) || (!VY_IS_LEAF(index) && index > out)) return false;",
+    ("ir/pass/sums/subgroup_reduce.c", None, "if (differs(r, index) || (!VY_IS_LEAF(index) && index > out)) return false;",
      "if (!VY_IS_LEAF(index) && index > out) return false;"),
     # several elements per invocation
-    ("ir/jam.c", None, "return map_of(j, differs(j, id) ? q : 0)[id];", "return map_of(j, 0)[id];"),
-    ("ir/jam.c", None, "if (q && !(whole && whole % f == 0)) {", "if (false) {"),
-    ("ir/jam.c", None, "at = vy_min(b, at, top);", ""),
-    ("ir/along.c", None, "get(a, vy_arg(a->p, end, vy_next_arg(a->p, loop) + i->aux));", "0;"),
-    ("ir/coarsen.c", None, "if (*u == (LOADED | STORED)) return false;", ""),
+    ("ir/pass/device/unroll_and_jam.c", None, "return map_of(j, differs(j, id) ? q : 0)[id];", "return map_of(j, 0)[id];"),
+    ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(whole && whole % f == 0)) {", "if (false) {"),
+    ("ir/pass/device/unroll_and_jam.c", None, "at = vy_min(b, at, top);", ""),
+    ("ir/facts/domain_dependence.c", None, "get(a, vy_arg(a->p, end, vy_next_arg(a->p, loop) + i->aux));", "0;"),
+    ("ir/pass/device/coarsen.c", None, "if (*u == (LOADED | STORED)) return false;", ""),
 )
 
 
@@ -126,145 +126,145 @@ SEVERAL = (
 # loops, the domain test.  Looked for with directed.py's programs.
 DIRECTED = (
     # built-ins of a point
-    ("autodiff/gather_leaf.c", None, "case VY_SUBGROUP_SIZE: return false;", "case VY_SUBGROUP_SIZE: return true;"),
-    ("autodiff/gather_leaf.c", None, "if (axis < 2) return c->index[n - 1 - axis];",
+    ("autodiff/gather/gather_leaf.c", None, "case VY_SUBGROUP_SIZE: return false;", "case VY_SUBGROUP_SIZE: return true;"),
+    ("autodiff/gather/gather_leaf.c", None, "if (axis < 2) return c->index[n - 1 - axis];",
      "if (axis < 2) return c->index[axis];"),
-    ("autodiff/gather_leaf.c", None, "return vy_rem(c->b, global_id(c, axis), size_of(c, axis));",
+    ("autodiff/gather/gather_leaf.c", None, "return vy_rem(c->b, global_id(c, axis), size_of(c, axis));",
      "return global_id(c, axis);"),
-    ("autodiff/gather_leaf.c", None, "case VY_WID: return vy_div(", "case VY_WID: return vy_rem("),
-    ("autodiff/gather_leaf.c", None, "return vy_add(c->b, vy_div(c->b, vy_sub(c->b, n, one), size_of(c, axis)), one);",
+    ("autodiff/gather/gather_leaf.c", None, "case VY_WID: return vy_div(", "case VY_WID: return vy_rem("),
+    ("autodiff/gather/gather_leaf.c", None, "return vy_add(c->b, vy_div(c->b, vy_sub(c->b, n, one), size_of(c, axis)), one);",
      "return vy_div(c->b, n, size_of(c, axis));"),
-    ("autodiff/gather_leaf.c", None, "z = vy_add(c->b, vy_mul(c->b, z, extent), c->index[k]);", "z = c->index[k];"),
-    ("autodiff/gather_leaf.c", None, "case VY_LEAF_BUILTIN: return has_builtin(g, l);",
+    ("autodiff/gather/gather_leaf.c", None, "z = vy_add(c->b, vy_mul(c->b, z, extent), c->index[k]);", "z = c->index[k];"),
+    ("autodiff/gather/gather_leaf.c", None, "case VY_LEAF_BUILTIN: return has_builtin(g, l);",
      "case VY_LEAF_BUILTIN: return true;"),
-    ("autodiff/affine_value.c", None, "return (int)(n->overs - 1 - l->axis);", "return (int)l->axis;"),
+    ("autodiff/affine/affine_value.c", None, "return (int)(n->overs - 1 - l->axis);", "return (int)l->axis;"),
     # access maps
-    ("autodiff/affine_value.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
+    ("autodiff/affine/affine_value.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
      "isl_pw_aff_copy(x.pa);"),
-    ("autodiff/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
-    ("autodiff/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
-    ("autodiff/nest.c", None, "if (step > 1) {", "if (step > 8) {"),
-    ("autodiff/nest.c", None, "bool then = n->place < n->a->s->partner[opener];", "bool then = true;"),
+    ("autodiff/affine/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
+    ("autodiff/affine/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
+    ("autodiff/affine/iteration_domain.c", None, "if (step > 1) {", "if (step > 8) {"),
+    ("autodiff/affine/iteration_domain.c", None, "bool then = n->place < n->a->s->partner[opener];", "bool then = true;"),
     # the walk over the points
-    ("autodiff/lattice.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
+    ("autodiff/affine/scan.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
     schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
      "isl_set_copy(context); schedule = isl_map_copy(schedule);"),
-    ("autodiff/lattice.c", None, "r = vy_signed_add(l->b, r, vy_signed_constant(1));", ";"),
-    ("autodiff/lattice.c", None, "case isl_ast_expr_op_pdiv_r: return vy_signed_rest(", "case isl_ast_expr_op_pdiv_r: return vy_signed_divide("),
-    ("autodiff/lattice.c", None, "vy_signed_sub(b, vy_signed_value(at, most), origin);", "vy_signed_value(at, most);"),
-    ("autodiff/lattice_number.c", None, "greatest ? vy_max(b, l, r).id : vy_min(b, l, r).id", "vy_max(b, l, r).id"),
-    ("autodiff/lattice_lanes.c", None, "*step *= count / rest;", "*step *= count;"),
-    ("autodiff/lattice_lanes.c", None, "l->lanes.lane = vy_rem(b, lane, row);", "l->lanes.lane = vy_div(b, lane, row);"),
-    ("autodiff/lattice_taps.c", None, "return g.refused ? (vy_value){0} : g.all;", "return (vy_value){0};"),
-    ("autodiff/lattice_taps.c", None, "? VY_OP_EQ : VY_OP_LE;", "? VY_OP_EQ : VY_OP_LT;"),
+    ("autodiff/affine/scan.c", None, "r = vy_signed_add(l->b, r, vy_signed_constant(1));", ";"),
+    ("autodiff/affine/scan.c", None, "case isl_ast_expr_op_pdiv_r: return vy_signed_rest(", "case isl_ast_expr_op_pdiv_r: return vy_signed_divide("),
+    ("autodiff/affine/scan.c", None, "vy_signed_sub(b, vy_signed_value(at, most), origin);", "vy_signed_value(at, most);"),
+    ("autodiff/affine/scan_arithmetic.c", None, "greatest ? vy_max(b, l, r).id : vy_min(b, l, r).id", "vy_max(b, l, r).id"),
+    ("autodiff/affine/scan_lanes.c", None, "*step *= count / rest;", "*step *= count;"),
+    ("autodiff/affine/scan_lanes.c", None, "l->lanes.lane = vy_rem(b, lane, row);", "l->lanes.lane = vy_div(b, lane, row);"),
+    ("autodiff/affine/scan_taps.c", None, "return g.refused ? (vy_value){0} : g.all;", "return (vy_value){0};"),
+    ("autodiff/affine/scan_taps.c", None, "? VY_OP_EQ : VY_OP_LE;", "? VY_OP_EQ : VY_OP_LT;"),
     # values, and what is kept of them
-    ("autodiff/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
-    ("autodiff/gather_clone.c", None, "kind = site->single ? GUARD : WHOLE;", "kind = TAKEN;"),
-    ("autodiff/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
-    ("autodiff/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
+    ("autodiff/gather/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
+    ("autodiff/gather/gather_clone.c", None, "kind = site->single ? GUARD : WHOLE;", "kind = TAKEN;"),
+    ("autodiff/gather/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
+    ("autodiff/gather/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
      "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[0].id;"),
-    ("autodiff/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
+    ("autodiff/gather/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
     # the programs that gather
-    ("autodiff/gather_make.c", None, "had[k] = have;", ""),
-    ("autodiff/gather_make.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
-    ("autodiff/gather_make.c", None, "if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));", ""),
-    ("autodiff/gather.c", None, "(!g->sites[j].gathered || g->sites[j].program < k + 1)",
+    ("autodiff/gather/gather_make.c", None, "had[k] = have;", ""),
+    ("autodiff/gather/gather_make.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
+    ("autodiff/gather/gather_make.c", None, "if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));", ""),
+    ("autodiff/gather/gather.c", None, "(!g->sites[j].gathered || g->sites[j].program < k + 1)",
      "g->sites[j].gathered && g->sites[j].program < k + 1"),
-    ("autodiff/gather_tree.c", None, "vy_for(b, \"k\", vy_int(b, VY_U32, 1), vy_int(b, VY_U32, ROW))",
+    ("autodiff/gather/gather_tree.c", None, "vy_for(b, \"k\", vy_int(b, VY_U32, 1), vy_int(b, VY_U32, ROW))",
      "vy_for(b, \"k\", vy_int(b, VY_U32, 1), vy_int(b, VY_U32, ROW - 1))"),
-    ("autodiff/gather_tree.c", None, "    vy_barrier(b);\n    vy_if(b, vy_lt(b, lane,", "    vy_if(b, vy_lt(b, lane,"),
+    ("autodiff/gather/gather_tree.c", None, "    vy_barrier(b);\n    vy_if(b, vy_lt(b, lane,", "    vy_if(b, vy_lt(b, lane,"),
     # terms
-    ("autodiff/partial.c", None, "at = vy_add(b, vy_mul(b, at, n), own);", "at = own;"),
-    ("autodiff/partial.c", None, "vy_value step = vy_len(b, to, n), part", "vy_value step = u32(b, 2), part"),
-    ("autodiff/partial.c", None, "if (!q->once) v =", "if (false) v ="),
-    ("autodiff/partial.c", None, "if (fixed[k] != index)", "if (false)"),
+    ("autodiff/deterministic/ordered_partials.c", None, "at = vy_add(b, vy_mul(b, at, n), own);", "at = own;"),
+    ("autodiff/deterministic/ordered_partials.c", None, "vy_value step = vy_len(b, to, n), part", "vy_value step = u32(b, 2), part"),
+    ("autodiff/deterministic/ordered_partials.c", None, "if (!q->once) v =", "if (false) v ="),
+    ("autodiff/deterministic/ordered_partials.c", None, "if (fixed[k] != index)", "if (false)"),
     # exact sums
-    ("autodiff/fixed.c", None, "u32(b, APART)", "u32(b, APART - 1)"),
-    ("autodiff/fixed.c", None, "part(m >> 24, p + 24, minus)", "part(m >> 24, p + 23, minus)"),
-    ("autodiff/fixed.c", None, "r->minus = vy_lt(b, vy_get(b, carry), i32(b, 0));", "r->minus = vy_bool(b, false);"),
-    ("autodiff/fixed.c", None, "vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);",
+    ("autodiff/deterministic/exact_sum.c", None, "u32(b, APART)", "u32(b, APART - 1)"),
+    ("autodiff/deterministic/exact_sum.c", None, "part(m >> 24, p + 24, minus)", "part(m >> 24, p + 23, minus)"),
+    ("autodiff/deterministic/exact_sum.c", None, "r->minus = vy_lt(b, vy_get(b, carry), i32(b, 0));", "r->minus = vy_bool(b, false);"),
+    ("autodiff/deterministic/exact_sum.c", None, "vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);",
      "vy_value wrapped = vy_bool(b, false);"),
     # stages, and what their dispatches clear
-    ("autodiff/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
-    ("autodiff/stages_groups.c", None, "if (c->stages[k]->overs.count && !c->whole->overs.count &&", "if (false &&"),
-    ("autodiff/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
-    ("autodiff/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
+    ("autodiff/deterministic/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
+    ("autodiff/stages/stages_groups.c", None, "if (c->stages[k]->overs.count && !c->whole->overs.count &&", "if (false &&"),
+    ("autodiff/stages/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
+    ("autodiff/gather/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
-    ("ir/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
+    ("ir/core/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
     # counted loops
-    ("autodiff/pipeline.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
-    ("autodiff/pipeline.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
+    ("autodiff/stages/counting_stages.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
+    ("autodiff/stages/counting_stages.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
     # the domain test
-    ("ir/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
+    ("ir/eval/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
 # Faults in which sizes leave shared arrays unfilled.  These, and those below, are looked for with a script, on a wrong vyre-grad.
 TILES = ("tiles_filled.py", (
-    ("spirv/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
-    ("spirv/whole.c", None, "n < to && n < most; n++)", "n + 1 < to && n < most; n++)"),
-    ("spirv/whole.c", None, "if (l[0] + l[1] + l[2] == l[axis]) least(", "least("),
-    ("spirv/whole.c", None, "whole ? 0 : w->lid[axis] + 1", "0"),
-    ("spirv/whole_walk.c", None, "const uint32_t axis = w->p->overs.count - 1 - v;", "const uint32_t axis = v;"),
-    ("spirv/whole_walk.c", None, "w->sure = sure && c.known;", ""),
-    ("spirv/whole_walk.c", None, "w->sure = w->sure && w->uses->shared[id];", ""),
-    ("spirv/whole_walk.c", None, "if (!keep.known) *is_known = w->sure = false;", ""),
-    ("spirv/whole_counts.c", None, "(x & y) | (x & inside(c, opener, middle)) |", "(x & y) |"),
-    ("spirv/whole_counts.c", None, "return (x & y) | (x & inside", "return x | (x & inside"),
-    ("spirv/whole_counts.c", None, "return takes_turns(c, opener) ? y :", "return true ? y :"),
-    ("spirv/whole_counts.c", None, "& ~below(c, guard)", ""),
-    ("spirv/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
-    ("spirv/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
-    ("spirv/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
-    ("ir/licm.c", None, "return b->cls == VY_SHARED && !takes_turn(l->p, loop);", "return false;"),
-    ("ir/eval_partial.c", None, "b->unclear |= is_unclear(c, vy_arg(c->p, id, k));", ";"),
+    ("spirv/facts/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
+    ("spirv/facts/whole.c", None, "n < to && n < most; n++)", "n + 1 < to && n < most; n++)"),
+    ("spirv/facts/whole.c", None, "if (l[0] + l[1] + l[2] == l[axis]) least(", "least("),
+    ("spirv/facts/whole.c", None, "whole ? 0 : w->lid[axis] + 1", "0"),
+    ("spirv/facts/whole_walk.c", None, "const uint32_t axis = w->p->overs.count - 1 - v;", "const uint32_t axis = v;"),
+    ("spirv/facts/whole_walk.c", None, "w->sure = sure && c.known;", ""),
+    ("spirv/facts/whole_walk.c", None, "w->sure = w->sure && w->uses->shared[id];", ""),
+    ("spirv/facts/whole_walk.c", None, "if (!keep.known) *is_known = w->sure = false;", ""),
+    ("spirv/facts/whole_counts.c", None, "(x & y) | (x & inside(c, opener, middle)) |", "(x & y) |"),
+    ("spirv/facts/whole_counts.c", None, "return (x & y) | (x & inside", "return x | (x & inside"),
+    ("spirv/facts/whole_counts.c", None, "return takes_turns(c, opener) ? y :", "return true ? y :"),
+    ("spirv/facts/whole_counts.c", None, "& ~below(c, guard)", ""),
+    ("spirv/facts/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
+    ("spirv/describe/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
+    ("spirv/describe/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
+    ("ir/pass/scalar/licm.c", None, "return b->cls == VY_SHARED && !takes_turn(l->p, loop);", "return false;"),
+    ("ir/eval/eval_partial.c", None, "b->unclear |= is_unclear(c, vy_arg(c->p, id, k));", ";"),
 ))
 # Faults in how loops end on a device (Mesa 22.3: another driver may be right with them).
 ENDS = ("loop_ends.py", (
-    ("spirv/unseen.c", None, "if (f->library) return bound;", "return bound;"),
-    ("spirv/unseen.c", None, "if (f->library) return answer;", "return answer;"),
-    ("spirv/emit_control.c", None, "c.limit = frame->limit;", "c.limit = c.reverse ? c.from : c.to;"),
-    ("spirv/emit_control.c", None, "if (c->count && c->reverse) return vy_spv_zero(", "if (c->count && c->reverse) return vy_spv_int("
+    ("spirv/emit/unseen.c", None, "if (f->library) return bound;", "return bound;"),
+    ("spirv/emit/unseen.c", None, "if (f->library) return answer;", "return answer;"),
+    ("spirv/emit/emit_control.c", None, "c.limit = frame->limit;", "c.limit = c.reverse ? c.from : c.to;"),
+    ("spirv/emit/emit_control.c", None, "if (c->count && c->reverse) return vy_spv_zero(", "if (c->count && c->reverse) return vy_spv_int("
      "f->m, c->unsigned_type, 1); return vy_spv_zero("),
-    ("spirv/emit_control.c", None, "!c->reverse)) ? bound :", "!c->reverse)) || true ? bound :"),
+    ("spirv/emit/emit_control.c", None, "!c->reverse)) ? bound :", "!c->reverse)) || true ? bound :"),
 ))
 # Faults in what is said of stores that meet, and of whose an element is.
 STORES = ("stores_meet.py", (
-    ("ir/race_owner.c", None, "if (has(r, &other, &o->marks[k])) o->marks", "o->marks"),
-    ("ir/race_owner.c", None, "if (k) return n->op == VY_DIM_CONST && k->i >= n->value;", "if (k) return true;"),
-    ("ir/race_owner.c", None, "return e && sum < e->i;", "return e;"),
-    ("ir/race_owner.c", None, "if (vy_race_on(r, id) != 0 || depth > DEEP) return false;", ""),
-    ("ir/race_owner.c", None, "if (!i) return true;\n    if (i->nargs > 2 ||", "if (!i || i->op == VY_OP_LOOP) return true;\n    if (i->nargs > 2 ||"),
-    ("ir/race_owner.c", None, "inside < r->s->partner[up])\n            add_mark", "true)\n            add_mark"),
-    ("ir/race_owner.c", None, "x->kind == m->kind && x->axis == m->axis &&", "x->kind == m->kind &&"),
-    ("ir/race_meet.c", None, "return of_args(m, store, b->rank).same && reached(m, store);", "return of_args(m, store, b->rank).same;"),
-    ("ir/race_meet.c", None, "one(a % m->shape[axis], b % m->shape[axis])", "one(0, 0)"),
-    ("ir/race_meet.c", None, "if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);", "x.same = true;"),
-    ("ir/race_meet.c", None, "if (!c.same || (c.known &&", "if ((c.known &&"),
-    ("ir/race_meet.c", None, "return d->op == VY_DIM_CONST && d->value < 4 ?", "return false ?"),
-    ("autodiff/own_atomics.c", None, "chosen[id] = chosen[id] && owned[", "chosen[id] = chosen[id] && p->buffers.count > owned["),
-    ("autodiff/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
-    ("autodiff/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
+    ("ir/check/race_owner.c", None, "if (has(r, &other, &o->marks[k])) o->marks", "o->marks"),
+    ("ir/check/race_owner.c", None, "if (k) return n->op == VY_DIM_CONST && k->i >= n->value;", "if (k) return true;"),
+    ("ir/check/race_owner.c", None, "return e && sum < e->i;", "return e;"),
+    ("ir/check/race_owner.c", None, "if (vy_race_on(r, id) != 0 || depth > DEEP) return false;", ""),
+    ("ir/check/race_owner.c", None, "if (!i) return true;\n    if (i->nargs > 2 ||", "if (!i || i->op == VY_OP_LOOP) return true;\n    if (i->nargs > 2 ||"),
+    ("ir/check/race_owner.c", None, "inside < r->s->partner[up])\n            add_mark", "true)\n            add_mark"),
+    ("ir/check/race_owner.c", None, "x->kind == m->kind && x->axis == m->axis &&", "x->kind == m->kind &&"),
+    ("ir/check/race_meet.c", None, "return of_args(m, store, b->rank).same && reached(m, store);", "return of_args(m, store, b->rank).same;"),
+    ("ir/check/race_meet.c", None, "one(a % m->shape[axis], b % m->shape[axis])", "one(0, 0)"),
+    ("ir/check/race_meet.c", None, "if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);", "x.same = true;"),
+    ("ir/check/race_meet.c", None, "if (!c.same || (c.known &&", "if ((c.known &&"),
+    ("ir/check/race_meet.c", None, "return d->op == VY_DIM_CONST && d->value < 4 ?", "return false ?"),
+    ("autodiff/rewrite/own_atomics.c", None, "chosen[id] = chosen[id] && owned[", "chosen[id] = chosen[id] && p->buffers.count > owned["),
+    ("autodiff/rewrite/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
+    ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
 ))
 # Faults in what passes know of memory that loops read and write in turn: past rounds.py's programs.
 ROUNDS = (
-    ("ir/share.c", None, "if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];", ""),
-    ("ir/share.c", None, "return i->op != VY_OP_LOAD || !vy_written_between(", "return true || !vy_written_between("),
-    ("ir/forward.c", None, "forget_between(f, id, f->s.partner[id]);", ""),
-    ("ir/forward.c", None, "f->now = *f->saved[depth]; // what", "; // what"),
-    ("ir/dse.c", None, "if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;", ""),
-    ("ir/dse.c", None, "forget_between(d, id, vy_closer(d->p, &d->s, id));", ""),
-    ("ir/licm.c", None, "(!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&", "(true &&"),
-    ("ir/promote.c", None, "if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;", ""),
-    ("ir/fuse.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
+    ("ir/pass/scalar/cse_regions.c", None, "if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];", ""),
+    ("ir/pass/scalar/cse_regions.c", None, "return i->op != VY_OP_LOAD || !vy_written_between(", "return true || !vy_written_between("),
+    ("ir/pass/scalar/forward.c", None, "forget_between(f, id, f->s.partner[id]);", ""),
+    ("ir/pass/scalar/forward.c", None, "f->now = *f->saved[depth]; // what", "; // what"),
+    ("ir/pass/scalar/dse.c", None, "if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;", ""),
+    ("ir/pass/scalar/dse.c", None, "forget_between(d, id, vy_closer(d->p, &d->s, id));", ""),
+    ("ir/pass/scalar/licm.c", None, "(!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&", "(true &&"),
+    ("ir/pass/sums/promote_elements.c", None, "if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;", ""),
+    ("ir/pass/scalar/fuse_ifs.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
 )
 # Faults in what is followed turn by turn: past strides.py's programs.
 STRIDES = (
-    ("autodiff/known.c", None, "memset(w->has + loop, 0, end - loop);", ""),
-    ("autodiff/known.c", None, "if (!test || w->p->insts.data[loop].flags & VY_FLAG_EXIT)", "if (!test)"),
-    ("autodiff/known.c", None, "if (!go.u) return turn + 1;", "if (!go.u) return turn + 2;"),
-    ("ir/steady.c", None, "*held &= !drop(x, id);", "drop(x, id);"),
-    ("ir/settle.c", None, "|| (p->insts.data[loop].flags & VY_FLAG_EXIT))", ")"),
-    ("ir/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
+    ("autodiff/rewrite/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
+    ("autodiff/rewrite/constant_trips.c", None, "if (!test || w->p->insts.data[loop].flags & VY_FLAG_EXIT)", "if (!test)"),
+    ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return turn + 1;", "if (!go.u) return turn + 2;"),
+    ("ir/pass/scalar/invariant_carries.c", None, "*held &= !drop(x, id);", "drop(x, id);"),
+    ("ir/pass/scalar/invariant_results.c", None, "|| (p->insts.data[loop].flags & VY_FLAG_EXIT))", ")"),
+    ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES)
@@ -313,29 +313,17 @@ def build(folder, plant, o):
     text = planted(plant)
     if text is None:
         return None, "its text is gone"
-    for name in {os.path.dirname(changed), "ir", "autodiff"}:
-        os.makedirs(os.path.join(folder, name), exist_ok=True)
-    sources = [(changed, text)]
-    if compiled:
-        with open(os.path.join(ROOT, compiled), encoding="utf-8") as f:
-            sources.append((compiled, f.read()))
-        for name in ("ir", "autodiff"):  # the copy's own folder is where its headers are looked for
-            for header in os.listdir(os.path.join(ROOT, name)):
-                if header.endswith(".h") and name + "/" + header != changed:
-                    with open(os.path.join(ROOT, name, header), encoding="utf-8") as f:
-                        sources.append((name + "/" + header, f.read()))
-    for name, content in sources:
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-            f.write(content)
+    os.makedirs(os.path.join(folder, os.path.dirname(changed)), exist_ok=True)
+    with open(os.path.join(folder, changed), "w", encoding="utf-8") as f:
+        f.write(text)  # includes are written from the top, so a changed header is found before the tree's
     out = os.path.join(folder, "tests", "gradcheck_file")
     os.makedirs(os.path.dirname(out), exist_ok=True)
     libs = subprocess.run(["pkg-config", "--libs", "SPIRV-Tools"], capture_output=True,
                           text=True).stdout
     done = subprocess.run(
-        ["cc", "-std=gnu11", "-O1", "-ffp-contract=off", "-I" + folder, "-I" + ROOT,
-         "-I" + os.path.join(ROOT, os.path.dirname(changed)), "-I" + o.build, "-w",
+        ["cc", "-std=gnu11", "-O1", "-ffp-contract=off", "-I" + folder, "-I" + ROOT, "-I" + o.build, "-w",
          os.path.join(ROOT, "tests", "unit", "gradcheck_file.c"),
-         os.path.join(folder, compiled or changed), os.path.join(o.build, "libvyre.a"), "-lm", "-lisl", "-lgmp"]
+         os.path.join(ROOT, compiled) if compiled else os.path.join(folder, changed), os.path.join(o.build, "libvyre.a"), "-lm", "-lisl", "-lgmp"]
         + shlex.split(libs) + ["-lstdc++", "-o", out], capture_output=True, text=True)
     return (out, "") if done.returncode == 0 else (None, done.stderr[:500])
 

@@ -2,7 +2,7 @@
 """Random programs whose loops are decided by integers that other loops compute: strides, counters, and what follows from
 them.
 
-What constants decide is followed by the compiler turn by turn (autodiff/known.c, unrolling, trip counts): what holds
+What constants decide is followed by the compiler turn by turn (autodiff/rewrite/constant_trips.c, unrolling, trip counts): what holds
 in one turn of an outer loop holds in no other, and what holds in a loop does not behind it.  make(seed) is a program of
 f64.
 """

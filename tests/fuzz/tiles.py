@@ -10,7 +10,7 @@ import random
 
 MASK = 0xffffffff
 Program = collections.namedtuple("Program", "text launches")
-# sure: plans must refuse the sizes where `outputs` is None (spirv/whole.c claims nothing of what depends on data, nor of
+# sure: plans must refuse the sizes where `outputs` is None (spirv/facts/whole.c claims nothing of what depends on data, nor of
 # corners that are missing where two axes end in part).
 Launch = collections.namedtuple("Launch", "sets outputs sure")
 Index = collections.namedtuple("Index", "text value")  # value(lane): a number of 32 bits

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 SRC, BUILD = os.environ["SRC"], os.path.abspath(os.environ["BUILD"])
-LEAF = "autodiff/gather_leaf.c"
+LEAF = "autodiff/gather/gather_leaf.c"
 
 
 def sums(value):

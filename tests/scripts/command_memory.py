@@ -29,7 +29,7 @@ SOURCE = r"""
 void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 static long left = -2, count; /* allocations that still succeed; negative: all */
 static int once, spared;
-/* isl does not survive two allocations of making a context; autodiff/isl_memory.c tries out memory for them before */
+/* isl does not survive two allocations of making a context; autodiff/core/isl_memory.c tries out memory for them before */
 void *isl_ctx_alloc(void)
 {
     void *(*real)(void) = dlsym(RTLD_NEXT, "isl_ctx_alloc"), *made;

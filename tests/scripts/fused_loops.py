@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Random rows of loops, some of which may be fused (ir/fuse_loops.c) and some of whose additions may be made by a later
-one (ir/sink.c), compute with -O2 what they do with -O0, in the interpreter.
+"""Random rows of loops, some of which may be fused (ir/pass/scalar/fuse_loops.c) and some of whose additions may be made by a later
+one (ir/pass/sums/merge_additions.c), compute with -O2 what they do with -O0, in the interpreter.
 
 All numbers are integers: every order of additions gives the same bits, and nothing but a wrong order of accesses
 differs.  VYRE_SEED overrides the seed.

@@ -1,53 +1,180 @@
 #!/usr/bin/env python3
 # ONCE
-"""Include direction: tools → session → autodiff → ir ← spirv → spirv/kernel.h ← vkrt, and nothing else.
+"""Which way the house is walked through: a room uses only rooms to its left, and no files go in circles.
 
-Includes of our own files are written from the top: "folder/file.h"; only a neighbour in the same
-folder may be named without its folder.  What is outside the folder must be an installed header
-for tools/ and session/, which are ordinary users of the libraries, and for an installed header itself.
+Rooms are folders, from left to right in ROOMS below; docs/design.md walks through them.  A file may include what its own
+room or a room to the left of it has.  The same holds for what it calls, which the symbols of the object files tell.
+Files that call each other in a circle are the recursive parts of front ends, sweeps and emitter: CIRCLES names them.
+
+Includes are written from the top: "folder/file.h".  vkrt/ uses spirv/kernel.h and spirv/plan.h only; session/ and tools/
+are ordinary users of the libraries, so what they include from outside must be an installed header, and so must what
+an installed header includes.
 """
+import collections
+import glob
 import json
 import os
 import re
+import subprocess
 import sys
 
 ROOT, BUILD = os.environ["SRC"], os.environ["BUILD"]
-MAY_USE = {
-    "ir": ["ir/"],
-    "autodiff": ["autodiff/", "ir/"],
-    "spirv": ["spirv/", "ir/"],
+IR = ["ir/core", "ir/check", "ir/build", "ir/text", "ir/binary", "ir/eval", "ir/facts", "ir/pass/pass.h", "ir/pass/scalar",
+      "ir/pass/sums", "ir/pass/device", "ir/pass"]
+AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/facts", "autodiff/storage", "autodiff/rewrite", "autodiff/reverse",
+            "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/explain",
+            "autodiff/verify"]
+SPIRV = ["spirv/words", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/plan", "spirv/driver", "spirv/write"]
+ROOMS = (IR + AUTODIFF, IR + SPIRV)  # neither of autodiff and spirv knows the other
+GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit"}
+OUTER = {
     "vkrt": ["vkrt/", "spirv/kernel.h", "spirv/plan.h"],
     "session": ["session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
     "tools": ["tools/", "session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
 }
-ALONE = {"spirv/kernel.h": [], "spirv/plan.h": ["spirv/kernel.h"]}
+# Each is one recursion over the structure of programs or of a text.
+CIRCLES = {
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
-with open(os.path.join(BUILD, "meson-info", "intro-install_plan.json")) as f:
-    installed = {os.path.relpath(p, ROOT) for p in json.load(f).get("headers", {})}
 
-seen, wrong = 0, []
-for folder, allowed in MAY_USE.items():
-    for at, _, files in os.walk(os.path.join(ROOT, folder)):
-        for file in sorted(f for f in files if f.endswith((".c", ".h", ".inc"))):
-            name = os.path.relpath(os.path.join(at, file), ROOT)
-            with open(os.path.join(ROOT, name), encoding="utf-8") as f:
-                text = f.read()
-            for match in INCLUDE.finditer(text):
-                seen += 1
-                target = match.group(1)
-                if "/" not in target:
-                    target = os.path.join(os.path.dirname(name), target)
-                place = "%s:%d" % (name, text.count("\n", 0, match.start(1)) + 1)
-                outside = not target.startswith(folder + "/")
-                if not target.startswith(tuple(ALONE.get(name, allowed))):
-                    wrong.append('%s: %s may not use "%s"' % (place, folder, target))
-                elif name in installed and target not in installed:
-                    wrong.append('%s: an installed header uses "%s", which is not' %
-                                 (place, target))
-                elif folder in ("session", "tools") and outside and target not in installed:
-                    wrong.append('%s: %s/ uses "%s", which is private' % (place, folder, target))
-if not seen:
-    wrong.append("no include seen: is the test looking in the right place?")
-print("\n".join(wrong))
-sys.exit(bool(wrong))
+def room(name, order):
+    """Place in the order of the room that a file is in; None: it is in none."""
+    name = GENERATED.get(name, name)
+    found = [r for r in order if name == r or os.path.dirname(name) == r or name == r]
+    return order.index(max(found, key=len)) if found else None
+
+
+def may_use(name, target, installed):
+    """None, or what is wrong with it."""
+    top = name.split("/")[0]
+    if name in installed and target not in installed:
+        return "an installed header uses what is not"
+    if top in OUTER:
+        if not target.startswith(tuple(OUTER[top])):
+            return "%s may not use it" % top
+        if top != "vkrt" and not target.startswith(top + "/") and target not in installed:
+            return "it is private"
+        return None
+    if target in installed:
+        return None if target.split("/")[0] in (top, "ir") else "%s may not use it" % top
+    if name in installed:
+        return None
+    order = ROOMS[top == "spirv"]
+    here, there = room(name, order), room(target, order)
+    if here is None:
+        return "%s is in no room: list its folder" % name
+    if there is None:
+        return "it is in no room to the left"
+    return None if there <= here else "%s is to the right of %s" % (order[there], order[here])
+
+
+def sources():
+    for top in ("ir", "autodiff", "spirv", "vkrt", "session", "tools"):
+        for at, _, files in os.walk(os.path.join(ROOT, top)):
+            for file in sorted(f for f in files if f.endswith((".c", ".h", ".inc"))):
+                yield os.path.relpath(os.path.join(at, file), ROOT)
+
+
+def includes(installed, wrong):
+    seen = 0
+    for name in sources():
+        with open(os.path.join(ROOT, name), encoding="utf-8") as f:
+            text = f.read()
+        for match in INCLUDE.finditer(text):
+            seen += 1
+            target = match.group(1)
+            why = may_use(name, target, installed) if "/" in target else "write it from the top"
+            if why:
+                wrong.append('%s:%d: "%s": %s' % (name, text.count("\n", 0, match.start(1)) + 1, target, why))
+    if seen < 700:
+        wrong.append("%d includes seen: is the test looking in the right place?" % seen)
+
+
+def calls():
+    """Which file of libvyre uses which, by the symbols of its objects: {file: {file: symbol}}."""
+    objects = {}
+    for name in sources():
+        if name.endswith(".c"):
+            objects[name.replace("/", "_") + ".o"] = name
+    defined, undefined = {}, collections.defaultdict(set)
+    for path in sorted(glob.glob(os.path.join(BUILD, "libvyre.so.*.p", "*.o"))):
+        name = objects.get(os.path.basename(path))
+        if not name:
+            continue  # of a source that is gone
+        lines = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()
+        for part in map(str.split, lines):
+            if len(part) == 3 and part[1] in "TDRBV":
+                defined[part[2]] = name
+            elif len(part) == 2 and part[0] == "U":
+                undefined[name].add(part[1])
+    uses = {name: {} for name in set(defined.values()) | set(undefined)}
+    for name, symbols in undefined.items():
+        for symbol in sorted(symbols):
+            if defined.get(symbol, name) != name:
+                uses[name].setdefault(defined[symbol], symbol)
+    return uses
+
+
+def components(uses):
+    """Strongly connected ones of more than one file (Tarjan 1972, with a stack of our own)."""
+    order, low, on, stack, found = {}, {}, set(), [], []
+    for root in sorted(uses):
+        if root in order:
+            continue
+        work = [(root, iter(sorted(uses[root])))]
+        order[root] = low[root] = len(order)
+        stack.append(root)
+        on.add(root)
+        while work:
+            at, rest = work[-1]
+            for to in rest:
+                if to not in order:
+                    order[to] = low[to] = len(order)
+                    stack.append(to)
+                    on.add(to)
+                    work.append((to, iter(sorted(uses[to]))))
+                    break
+                if to in on:
+                    low[at] = min(low[at], order[to])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[at])
+                if low[at] == order[at]:
+                    one = []
+                    while not one or one[-1] != at:
+                        one.append(stack.pop())
+                        on.discard(one[-1])
+                    if len(one) > 1:
+                        found.append(sorted(one))
+    return found
+
+
+def directions(uses, wrong):
+    if len(uses) < 200:
+        wrong.append("%d objects seen: is the test looking in the right place?" % len(uses))
+    for name in sorted(uses):
+        order = ROOMS[name.startswith("spirv/")]
+        for target, symbol in sorted(uses[name].items()):
+            here, there = room(name, order), room(target, order)
+            if here is None or there is None or there > here:
+                wrong.append("%s calls %s of %s, which is not to the left" % (name, symbol, target))
+    allowed = {frozenset(files) for files in CIRCLES.values()}
+    for one in components(uses):
+        if not any(set(one) <= files for files in allowed):
+            wrong.append("a circle of files that CIRCLES does not name: " + " ".join(one))
+
+
+def main():
+    wrong = []
+    with open(os.path.join(BUILD, "meson-info", "intro-install_plan.json"), encoding="utf-8") as f:
+        installed = {os.path.relpath(p, ROOT) for p in json.load(f).get("headers", {})}
+    includes(installed, wrong)
+    directions(calls(), wrong)
+    print("\n".join(wrong))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

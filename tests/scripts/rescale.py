@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # DEVICE
-"""Sums that a loop rescales to its running maximum (autodiff/rescale.c).
+"""Sums that a loop rescales to its running maximum (autodiff/rewrite/online_softmax.c).
 
 Each program passes `vyre-grad check`, and is differentiated a second time with the maximum written as
 -min(-m, -s), which is the same to the bit and recognised by nothing: both gradients must agree in double.  FORMS

@@ -12,9 +12,9 @@ with open(os.path.join(BUILD, "meson-info", "intro-targets.json")) as f:
              for s in part.get("sources", [])}
 wrong = [os.path.relpath(path, ROOT)
          for folder in ("ir", "autodiff", "spirv", "vkrt", "session", "tools", "tests/unit", "examples")
-         for path in sorted(glob.glob(os.path.join(ROOT, folder, "*.c"))) if path not in built]
+         for path in sorted(glob.glob(os.path.join(ROOT, folder, "**", "*.c"), recursive=True)) if path not in built]
 for path in wrong:
     print("%s is not built: list it in %s" % (
         path, "tests/meson.build" if path.startswith("tests/")
-        else os.path.dirname(path) + "/meson.build"))
+        else path.split("/")[0] + "/meson.build"))
 sys.exit(bool(wrong))

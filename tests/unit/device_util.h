@@ -3,7 +3,7 @@
 #ifndef VYRE_TESTS_DEVICE_UTIL_H
 #define VYRE_TESTS_DEVICE_UTIL_H
 
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 #include "spirv/spirv.h"
 #include "vkrt/vkrt.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gradcheck.h"
+#include "autodiff/grad.h"
+#include "ir/core/ir.h"
 
 #include <math.h>
 #include <stdio.h>

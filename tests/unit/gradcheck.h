@@ -7,7 +7,7 @@
 #define VYRE_GRADCHECK_H
 
 #include "autodiff/grad.h"
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 typedef struct gradcheck_scalar {
     const char *name;

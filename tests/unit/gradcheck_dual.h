@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_dual.h: the gradient against forward dual numbers (ir/dual.h), which share nothing with it; part
+// gradcheck_dual.h: the gradient against forward dual numbers (ir/eval/dual.h), which share nothing with it; part
 // of gradcheck_file.c.
 //
 // One run of the program gives the derivative of all outputs along a direction: weighted with the cotangents it

@@ -41,11 +41,11 @@
 #include <ctype.h>
 
 #include "autodiff/deterministic.h"
-#include "ir/coarsen.h"
-#include "ir/eval.h"
-#include "ir/pass.h"
+#include "ir/pass/device/coarsen.h"
+#include "ir/eval/eval.h"
+#include "ir/pass/pass.h"
 bool vy_fully_written(const vy_program *p,
-                      uint32_t buffer); // spirv/emit.h has types of the same names
+                      uint32_t buffer); // spirv/emit/emit.h has types of the same names
 #include "gradcheck_directives.h"
 #include "gradcheck_run.h"
 
@@ -60,6 +60,8 @@ enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 #include "gradcheck_modes.h"
 #include "gradcheck_forward.h"
 #include "gradcheck_second.h"
+#include "autodiff/grad.h"
+#include "spirv/facts/facts.h"
 
 static vy_module *derive(job *j, const vy_module *m, bool with_value, vy_diag *d)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_access.c: which elements a place touches, as isl relations (autodiff/access.c): what enters isl, what
+// test_access.c: which elements a place touches, as isl relations (autodiff/affine/access.c): what enters isl, what
 // wraps, what is refused and why.
-#include "autodiff/access.h"
+#include "autodiff/affine/access.h"
 #include "eval_util.h"
 
 #include <string.h>

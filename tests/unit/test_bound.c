@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// test_bound.c: the trip bounds of autodiff/bound.c against how often the interpreter runs the loops.
+// test_bound.c: the trip bounds of autodiff/facts/trip_bound.c against how often the interpreter runs the loops.
 //
 // A bound that is a little too small makes a tape that is written past its end, so the parameters
 // include the ends of their types.
-#include "autodiff/bound.h"
+#include "autodiff/facts/trip_bound.h"
 #include "eval_util.h"
+#include "ir/build/edit.h"
 
 #include <stdio.h>
 

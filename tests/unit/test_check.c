@@ -3,7 +3,7 @@
 // just the way the row is about.
 #include "autodiff/check.h"
 #include "autodiff/grad.h"
-#include "ir/mem.h"
+#include "ir/core/mem.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_cut.c: minimum cuts of autodiff/cut.c against all cuts of small random graphs.
-#include "autodiff/cut.h"
+// test_cut.c: minimum cuts of autodiff/storage/min_cut.c against all cuts of small random graphs.
+#include "autodiff/storage/min_cut.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

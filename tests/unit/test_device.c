@@ -5,6 +5,7 @@
 // Precise mode: bit for bit where the language promises it, else its bound in ULP.  Default mode:
 // the bounds of the Vulkan specification, "Precision and Operation of SPIR-V Instructions".
 #include "device_util.h"
+#include "ir/core/ir.h"
 
 static const double float_edges[] = {0.0,
                                      -0.0,

@@ -2,6 +2,8 @@
 // test_device_code.c: memory, control flow, domains, parameters, atomics, barriers and subgroups:
 // the device against the interpreter.
 #include "device_util.h"
+#include "ir/core/ir.h"
+#include "spirv/kernel.h"
 
 // ------------------------------------------------------------------------------- memory, indices
 static void out_of_range_is_harmless(void **state)

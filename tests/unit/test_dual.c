@@ -2,11 +2,11 @@
 // test_dual.c: dual numbers in the interpreter.
 //
 // Their rules are written twice on purpose: here every differentiable operation is compared with the gradient
-// that reverse mode makes, on a grid that holds kinks, poles and ends of domains.  A wrong row of ir/ops.h, or a
-// wrong case of ir/dual_rules.c, makes one differ.
+// that reverse mode makes, on a grid that holds kinks, poles and ends of domains.  A wrong row of ir/core/ops.h, or a
+// wrong case of ir/eval/dual_rules.c, makes one differ.
 #include "autodiff/grad.h"
-#include "ir/dual.h"
-#include "ir/ir.h"
+#include "ir/eval/dual.h"
+#include "ir/core/ir.h"
 
 #include <math.h>
 #include <setjmp.h>

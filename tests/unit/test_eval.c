@@ -2,6 +2,7 @@
 // test_eval.c: the interpreter on programs built through the C API: domains, control flow, memory,
 // types.  Parallel constructs and reports: test_eval_parallel.c; arguments: test_eval_bind.c.
 #include "eval_util.h"
+#include "ir/vyre.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 // requests, lack of memory; and the path hash.
 #include "eval_util.h"
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 static void expect(const test_program *t, const vy_eval_buffer *buffers, uint32_t n,
                    const vy_eval_scalar *scalars, uint32_t scalar_count, const char *code,

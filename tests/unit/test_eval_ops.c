@@ -3,7 +3,8 @@
 // have loops of their own, against vy_scalar_eval.  Once with all lanes active and once with few.
 #include "eval_util.h"
 
-#include "ir/ir.h"
+#include "ir/core/ir.h"
+#include "ir/build/edit.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 // test_eval_parallel.c: barriers, shared arrays, subgroups, atomics; the reports of the
 // interpreter.
 #include "eval_util.h"
+#include "ir/vyre.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 // VYRE_SEED and VYRE_COUNT choose other programs.
 #include "eval_util.h"
 
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 #include <stdio.h>
 #include <stdlib.h>

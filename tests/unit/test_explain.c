@@ -2,7 +2,7 @@
 // test_explain.c: counts of operations against counting by hand, and vy_explain for a C caller.  What the
 // command prints: tests/text/cmd/explain*; bytes against the manifest: tests/scripts/explain.py.
 #include "autodiff/explain.h"
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_flags.c: the passes that end the pipeline: owner and chunk.
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 // test_grad.c: gradients against finite differences in double, one row per behaviour.
 // Each program runs with all-ones and with random cotangents, and once more optimised.
 #include "gradcheck.h"
+#include "autodiff/grad.h"
+#include "ir/core/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

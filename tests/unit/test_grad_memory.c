@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // test_grad_memory.c: vy_grad when memory runs out, at every allocation that it makes.
 #include "autodiff/grad.h"
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_ir.c: structure tables, equality, the binary form, the checker.
 #include "eval_util.h"
-#include "ir/binary.h"
-#include "ir/check.h"
-#include "ir/sha256.h"
+#include "ir/binary/binary.h"
+#include "ir/check/check.h"
+#include "ir/core/sha256.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // test_opt.c: every pass on a small program where it matters, and random programs before and after.
 #include "eval_util.h"
-#include "ir/pass.h"
-#include "ir/range.h"
+#include "ir/pass/pass.h"
+#include "ir/facts/range.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 // test_parse.c: the text front end and the printer: exact round trips, hostile input, no memory.
 #define _GNU_SOURCE // nftw, memmem
 #include "eval_util.h"
-#include "ir/ir.h"
+#include "ir/core/ir.h"
+#include "ir/text/text.h"
 
 #include <ftw.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // test_pipeline.c: pipelines: builder, inference of scalars, checker, binary form, failing memory.
 #include "eval_util.h"
-#include "ir/binary.h"
-#include "ir/pipe.h"
+#include "ir/binary/binary.h"
+#include "ir/core/pipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #include "device_util.h"
 
 #include "ir/pipeline.h"
+#include "ir/core/mem.h"
+#include "spirv/spirv.h"
 
 static const char *const text =
     "program count(x: in f32[N], c: out u32[N], N: u32) over(i: N)\n"

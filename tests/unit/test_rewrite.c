@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// test_rewrite.c: what reverse mode does to a program first, autodiff/segment.c, counter.c and winner.c,
+// test_rewrite.c: what reverse mode does to a program first, autodiff/storage/sqrt_segments.c, counter.c and argmax.c,
 // leaves its results as they are, bit by bit.
-#include "autodiff/counter.h"
-#include "autodiff/segment.h"
-#include "autodiff/winner.h"
+#include "autodiff/core/counter.h"
+#include "autodiff/storage/sqrt_segments.h"
+#include "autodiff/rewrite/argmax.h"
 #include "eval_util.h"
 #include "gradcheck.h"
+#include "autodiff/storage/storage.h"
+#include "ir/build/edit.h"
+#include "ir/check/check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_scalar.c: every PURE row of ir/ops.h on constants, against values worked out by hand or with
+// test_scalar.c: every PURE row of ir/core/ops.h on constants, against values worked out by hand or with
 // libm, and the conversions of f16.
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_scaling.c: compile time grows with the size of the program, whatever its accesses are like, and stays bounded
-// where isl is asked (autodiff/gather_find.c, affine.c).  Not by the clock: isl allocates in all that it does, so
+// where isl is asked (autodiff/gather/gather_find.c, affine.c).  Not by the clock: isl allocates in all that it does, so
 // allocations are counted.
 #include "autodiff/grad.h"
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

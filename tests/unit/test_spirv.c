@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_spirv.c: the emitter without a device: validity for every target and mode, reproducible
 // bytes, features, descriptions, serialisers, lack of memory.
-#include "ir/ir.h"
+#include "ir/core/ir.h"
 #include "spirv/spirv.h"
+#include "ir/build/edit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

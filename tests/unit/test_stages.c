@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// test_stages.c: one program of a result becomes several (autodiff/stages.c): what the pipeline looks like, and
+// test_stages.c: one program of a result becomes several (autodiff/stages/stages.c): what the pipeline looks like, and
 // that it computes what its steps say.
-#include "autodiff/stages.h"
+#include "autodiff/stages/stages.h"
 #include "eval_util.h"
+#include "ir/build/edit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

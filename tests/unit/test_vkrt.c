@@ -24,6 +24,7 @@
 #include <vulkan/vulkan.h>
 
 #include "vkrt_kernels.h"
+#include "spirv/plan.h"
 
 // vkrt/plan_internal.h: cannot be included beside vulkan.h.
 void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t from, uint64_t want,

@@ -21,6 +21,7 @@
 
 #define vkrt_block vkrt_block_words // a type of the runtime's has that name too
 #include "vkrt_kernels.h"
+#include "spirv/kernel.h"
 
 static vkrt_instance *instance;
 static vkrt_error error;

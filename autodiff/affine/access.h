@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// access.h: which elements an instruction touches, as an isl relation.
+//
+//   over(i: N)  for k in 0..K:  atomic_add(g[i + k], v)
+//   [N, K] -> { [i, k] -> [i + k] : 0 <= i < N and 0 <= k < K }
+//
+// An index such as `a[i * K + k]` of a one-dimensional buffer f32[M * K] is read as a[i, k] of f32[M, K] where
+// the bounds prove 0 <= k < K: axes of an access are those the index has, not those the buffer declares.
+#ifndef VYRE_ACCESS_H
+#define VYRE_ACCESS_H
+
+#include "autodiff/affine/affine.h"
+
+enum { VY_MAX_AXES = VY_MAX_RANK };
+
+typedef struct vy_access {
+    vy_nest nest; // of the instruction
+    uint32_t id;  // LOAD, STORE or ATOMIC_*
+    uint32_t buffer;
+    uint32_t rank;                 // axes of the index
+    bool flat;                     // they are more than the buffer declares: strides are extents
+    vy_extent extent[VY_MAX_AXES]; // as forms of the program's dimensions
+    vy_dim dim[VY_MAX_AXES];       // … and as dimensions; flat: the extents of the recovered axes
+    isl_pw_aff *index[VY_MAX_AXES]; // NULL: not affine …
+    vy_affine_why why[VY_MAX_AXES]; // … because
+    uint32_t value[VY_MAX_AXES];    // the operand; flat: 0
+} vy_access;
+
+// `levels` as for vy_nest_make.  False: memory, or isl gave up; vy_access_free is right in every case.
+bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels);
+void vy_access_free(vy_access *x);
+// Is every axis affine, and nothing about the place left out?
+bool vy_access_exact(const vy_access *x);
+// { nest → elements }, of the axes in `axes` (a bit mask; all: UINT32_MAX), whose other axes are dropped.
+// Only elements that exist.  NULL: an axis is not affine, or isl gave up.
+isl_map *vy_access_map(const vy_access *x, uint32_t axes);
+// The relation for readers, as isl prints it, in the arena; NULL: memory, or not affine.
+const char *vy_access_text(const vy_access *x, vy_arena *arena);
+
+#endif

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// affine.c: what one program has in common with isl: parameters, what is known of them, dimensions.
+// Expressions are in affine_value.c, what surrounds a place in iteration_domain.c, limits in affine_limit.c.
+#include "autodiff/affine/affine.h"
+#include "ir/build/edit.h"
+
+#include <isl/options.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PARAMS = 32 };
+
+const char *vy_affine_why_text(vy_affine_why why)
+{
+    static const char *const texts[VY_AFFINE_WHY_COUNT] = {
+        [VY_AFFINE_FINE] = "is affine",
+        [VY_AFFINE_DATA] = "depends on data",
+        [VY_AFFINE_WRAP] = "could wrap around",
+        [VY_AFFINE_PRODUCT] = "is a product of two numbers that are no constants",
+        [VY_AFFINE_DIVISION] = "divides by what is no positive constant, or what may be negative",
+        [VY_AFFINE_OPERATION] = "is no sum of multiples",
+        [VY_AFFINE_BUILTIN] = "depends on the place in the dispatch",
+        [VY_AFFINE_LIMIT] = "is too involved",
+    };
+    return texts[why];
+}
+
+// -------------------------------------------------------------------------------------- parameters
+static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
+{
+    isl_space *space = isl_space_set_alloc(ctx, 0, 0);
+    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
+}
+
+// lo ≤ v ≤ hi, v a function of parameters alone; or none.  False: isl gave up, and what was known stays.
+static bool know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
+{
+    if (!v) return false;
+    isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), number(a->ctx, lo));
+    fits = isl_set_intersect(fits, isl_pw_aff_le_set(v, number(a->ctx, hi)));
+    isl_set *more = isl_set_intersect(isl_set_copy(a->context), isl_set_params(fits));
+    if (!more) return false;
+    isl_set_free(a->context);
+    a->context = more;
+    return true;
+}
+
+static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
+{
+    vy_interval r = {0, UINT32_MAX};
+    switch (a->p->scalars.data[scalar].type) {
+    case VY_I32: r = (vy_interval){INT32_MIN, INT32_MAX}; break;
+    case VY_I64: r = (vy_interval){INT64_MIN / 2, INT64_MAX / 2}; break;
+    case VY_U64: r = (vy_interval){0, INT64_MAX / 2}; break;
+    default: break;
+    }
+    if (r.hi > a->most[scalar]) r.hi = a->most[scalar];
+    return r;
+}
+
+// Does a buffer have an axis that is exactly this dimension?  Then it lies between 0 and the limit.
+static bool is_axis(const vy_affine *a, uint32_t base, char name[64])
+{
+    for (uint32_t i = 1; i < a->p->buffers.count; i++)
+        for (uint32_t k = 0; k < a->p->buffers.data[i].rank; k++) {
+            vy_extent e = a->facts.form[a->p->buffers.data[i].dims[k].id];
+            if (e.base != base || e.offset) continue;
+            if (k)
+                snprintf(name, 64, "len_%.40s_%u", a->p->buffers.data[i].name, k);
+            else
+                snprintf(name, 64, "len_%.40s", a->p->buffers.data[i].name);
+            return true;
+        }
+    snprintf(name, 64, "dim_%u", base);
+    return false;
+}
+
+// The parameter as a function on `space`, which has no parameters yet.  Takes space.
+static isl_pw_aff *param_on(isl_space *space, isl_id *id)
+{
+    space = isl_space_insert_dims(space, isl_dim_param, 0, 1);
+    space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(id));
+    isl_local_space *ls = isl_local_space_from_space(space);
+    return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
+}
+
+// What the number of a parameter can be; and its name, if it is no scalar's.
+static vy_interval param_range(const vy_affine *a, vy_affine_param q, char name[64])
+{
+    if (q.is_dim)
+        return is_axis(a, q.index, name) ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
+                                         : (vy_interval){INT64_MIN / 2, INT64_MAX / 2};
+    snprintf(name, 64, "%s%.40s", q.turned ? "i32_" : "", a->p->scalars.data[q.index].name);
+    return q.turned ? (vy_interval){INT32_MIN, INT32_MAX} : scalar_range(a, q.index);
+}
+
+// The parameter of this kind and index.
+static const vy_affine_param *param_of(vy_affine *a, vy_affine_param q, vy_interval *r)
+{
+    char name[64];
+    *r = param_range(a, q, name);
+    for (uint32_t k = 0; k < a->params.count; k++) {
+        const vy_affine_param *have = &a->params.data[k];
+        if (have->is_dim == q.is_dim && have->turned == q.turned && have->index == q.index)
+            return have;
+    }
+    if (a->params.count == MAX_PARAMS) return NULL;
+    q.natural = r->lo >= 0;
+    // The number of the parameter goes with the name: isl takes them for the same if both are.
+    q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
+    const bool known =
+        q.id && know(a, param_on(isl_space_set_alloc(a->ctx, 0, 0), q.id), r->lo, r->hi);
+    const bool kept = known && vy_vec_push(&a->params, q);
+    a->failed |= known && !kept;
+    if (!kept) { // or isl gave up
+        isl_id_free(q.id);
+        return NULL;
+    }
+    return &a->params.data[a->params.count - 1];
+}
+
+static vy_number param_number(vy_affine *a, isl_space *space, vy_affine_param kind)
+{
+    vy_number n = {0};
+    const vy_affine_param *q = param_of(a, kind, &n.range);
+    if (q)
+        n.pa = param_on(space, q->id);
+    else
+        isl_space_free(space);
+    return n;
+}
+
+vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, uint32_t index)
+{
+    return param_number(a, space, (vy_affine_param){.is_dim = is_dim, .index = index});
+}
+
+vy_number vy_affine_turned_number(vy_affine *a, isl_space *space, uint32_t scalar)
+{
+    return param_number(a, space, (vy_affine_param){.turned = true, .index = scalar});
+}
+
+vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b)
+{
+    const vy_affine_param *q = &a->params.data[param];
+    if (!q->is_dim) {
+        vy_type t = a->p->scalars.data[q->index].type;
+        return vy_cast(b, VY_U32, (vy_value){vy_leaf_other(b, VY_LEAF_SCALAR, t, q->index, 0)});
+    }
+    return vy_dim_number(b, (vy_dim){q->index});
+}
+
+// -------------------------------------------------------------------------------------- dimensions
+static vy_number constant(vy_affine *a, isl_space *space, int64_t value)
+{
+    isl_val *v = isl_val_int_from_si(a->ctx, value);
+    return (vy_number){isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, v)), {value, value}};
+}
+
+static vy_number opaque(vy_affine *a, isl_space *space, uint32_t d)
+{
+    vy_extent e = a->facts.form[d];
+    vy_number n = vy_affine_param_number(a, space, true, e.base);
+    n.pa = isl_pw_aff_add_constant_val(n.pa, isl_val_int_from_si(a->ctx, e.offset));
+    n.range.lo += e.offset;
+    n.range.hi += e.offset;
+    return n;
+}
+
+// Dimensions are exact 64-bit numbers: nothing wraps.
+static vy_number dim_operation(vy_affine *a, isl_space *space, uint32_t d)
+{
+    const vy_dim_node *n = &a->p->dims.data[d];
+    const vy_dim_node *by = &a->p->dims.data[n->b];
+    bool divides = n->op == VY_DIM_DIV || n->op == VY_DIM_REM;
+    bool scales =
+        n->op == VY_DIM_MUL && (by->op == VY_DIM_CONST || a->p->dims.data[n->a].op == VY_DIM_CONST);
+    if (n->op == VY_DIM_SQRT || (n->op == VY_DIM_MUL && !scales) ||
+        (divides && (by->op != VY_DIM_CONST || by->value <= 0)))
+        return opaque(a, space, d);
+    vy_number x = vy_affine_dim_number(a, isl_space_copy(space), n->a);
+    vy_number y = vy_affine_dim_number(a, isl_space_copy(space), n->b);
+    if (divides && x.range.lo < 0) { // its division is not isl's
+        isl_pw_aff_free(x.pa);
+        isl_pw_aff_free(y.pa);
+        return opaque(a, space, d);
+    }
+    isl_space_free(space);
+    vy_op op = n->op == VY_DIM_ADD   ? VY_OP_ADD
+               : n->op == VY_DIM_SUB ? VY_OP_SUB
+               : n->op == VY_DIM_MUL ? VY_OP_MUL
+               : n->op == VY_DIM_DIV ? VY_OP_DIV
+               : n->op == VY_DIM_REM ? VY_OP_REM
+               : n->op == VY_DIM_MIN ? VY_OP_MIN
+                                     : VY_OP_MAX;
+    return vy_affine_combine(op, x, y);
+}
+
+vy_number vy_affine_dim_number(vy_affine *a, isl_space *space, uint32_t d)
+{
+    const vy_dim_node *n = &a->p->dims.data[d];
+    switch (n->op) {
+    case VY_DIM_CONST: return constant(a, space, n->value);
+    case VY_DIM_SCALAR: return vy_affine_param_number(a, space, false, (uint32_t)n->value);
+    case VY_DIM_UNKNOWN:
+    case VY_DIM_GROUPS:
+    case VY_DIM_STEP: return opaque(a, space, d);
+    default: return dim_operation(a, space, d);
+    }
+}
+
+isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d)
+{
+    return vy_affine_dim_number(a, space, d.id).pa;
+}
+
+// ------------------------------------------------------------------------------------- begin, end
+// Bounds of scalars as they follow from one extent: `most` is the greatest value of dimension d.  What is added
+// to a scalar is at least the least of its type.
+static int64_t least(const vy_affine *a, uint32_t d)
+{
+    const vy_dim_node *n = &a->p->dims.data[d];
+    if (n->op == VY_DIM_CONST) return n->value;
+    if (n->op == VY_DIM_SCALAR) return scalar_range(a, (uint32_t)n->value).lo;
+    return INT64_MIN / 4;
+}
+
+static void bound_scalars(vy_affine *a, uint32_t d, int64_t most, int depth)
+{
+    const vy_dim_node *n = &a->p->dims.data[d];
+    const vy_dim_node *y = n->op >= VY_DIM_ADD ? &a->p->dims.data[n->b] : NULL;
+    int64_t c = y && y->op == VY_DIM_CONST ? y->value : 0;
+    if (depth == 0 || most > INT64_MAX / 4) return;
+    if (n->op == VY_DIM_SCALAR && most < a->most[n->value]) a->most[n->value] = most;
+    if (n->op == VY_DIM_ADD) {
+        if (least(a, n->b) > INT64_MIN / 8)
+            bound_scalars(a, n->a, most - least(a, n->b), depth - 1);
+        if (least(a, n->a) > INT64_MIN / 8)
+            bound_scalars(a, n->b, most - least(a, n->a), depth - 1);
+    }
+    if (n->op == VY_DIM_SUB && y->op == VY_DIM_CONST) bound_scalars(a, n->a, most + c, depth - 1);
+    if (n->op == VY_DIM_MUL && c > 0) bound_scalars(a, n->a, most / c, depth - 1);
+    if (n->op == VY_DIM_DIV && c > 0 && c < INT32_MAX)
+        bound_scalars(a, n->a, most * c + c - 1, depth - 1);
+    const vy_dim_node *x = y ? &a->p->dims.data[n->a] : NULL;
+    if (n->op == VY_DIM_MUL && x->op == VY_DIM_CONST && x->value > 0)
+        bound_scalars(a, n->b, most / x->value, depth - 1);
+}
+
+// What extents of buffers and of the domain say of scalars.
+static void bound_extents(vy_affine *a)
+{
+    enum { DEPTH = 16 };
+    const vy_program *p = a->p;
+    for (uint32_t i = 0; i < p->overs.count; i++)
+        bound_scalars(a, p->overs.data[i].extent.id, VY_AFFINE_EXTENT - 1, DEPTH);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            bound_scalars(a, p->buffers.data[i].dims[k].id, VY_AFFINE_EXTENT - 1, DEPTH);
+    uint8_t *told = vy_arena_alloc(&a->arena, p->dims.count);
+    a->failed |= !told;
+    for (uint32_t i = 1; told && i < p->buffers.count; i++) // and sums and multiples for isl
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
+            uint32_t d = p->buffers.data[i].dims[k].id;
+            if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT || told[d])
+                continue;
+            told[d] = 1;
+            isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
+            vy_number n = vy_affine_dim_number(a, space, d);
+            know(a, n.pa, 0, VY_AFFINE_EXTENT - 1);
+        }
+}
+
+static void find_extents(vy_affine *a)
+{
+    const vy_program *p = a->p;
+    for (uint32_t i = 0; i < p->overs.count; i++) {
+        const vy_dim_node *d = &p->dims.data[p->overs.data[i].extent.id];
+        if (d->op == VY_DIM_SCALAR) a->extent[d->value] = 1;
+    }
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
+            const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
+            if (d->op == VY_DIM_SCALAR) a->extent[d->value] = 1;
+        }
+}
+
+bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
+{
+    *a = (vy_affine){.p = p, .s = s};
+    a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
+    a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
+    if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;
+    a->failed = !a->ctx || !a->extent || !a->most ||
+                !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
+                !vy_dim_facts_make(&a->facts, p, &a->arena);
+    if (a->failed) return false;
+    isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
+    vy_affine_limit(a, 0);
+    a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
+    for (uint32_t i = 0; i < p->scalars.count; i++) a->most[i] = INT64_MAX / 2;
+    find_extents(a);
+    bound_extents(a);
+    a->failed |= vy_isl_memory_failed(&a->memory);
+    return !a->failed;
+}
+
+bool vy_affine_end(vy_affine *a)
+{
+    const bool ok = !a->failed && !vy_isl_memory_failed(&a->memory);
+    if (!ok) vy_memory_failed(); // whatever whoever asked makes of it
+    for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
+    vy_vec_free(&a->params);
+    isl_set_free(a->context);
+    vy_isl_memory_end(&a->memory);
+    vy_arena_free(&a->arena);
+    *a = (vy_affine){0};
+    return ok;
+}

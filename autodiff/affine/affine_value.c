@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: MIT
+// affine_value.c: expressions of a program as piecewise quasi-affine functions, and conditions as sets.
+//
+//   i + 1            i < N, N < 2^30: rough bounds show that it fits, isl is not asked
+//   i - 1   (u32)    where `i > 0` is not known: { i - 1 : i >= 1; i + 4294967295 : i <= 0 }, as it wraps
+//   8 * i   (u32)    may exceed its type eight times: refused
+//
+// The wrapped piece costs nothing where it cannot be reached, and no correctness where it can: an index
+// that is four thousand million is out of range.
+#include "autodiff/affine/affine.h"
+#include "ir/core/flow.h"
+
+enum {
+    MAX_STEPS = 256, // instructions looked at for one value
+    MAX_PIECES = 4   // of a function: sums of what may wrap double them
+};
+
+typedef struct walk {
+    vy_nest *n;
+    vy_affine_why *why;
+    int steps;
+} walk;
+
+static const vy_number none = {0};
+
+static bool multiply(vy_interval x, vy_interval y, vy_interval *r)
+{
+    int64_t c[4];
+    if (__builtin_mul_overflow(x.lo, y.lo, &c[0]) || __builtin_mul_overflow(x.lo, y.hi, &c[1]) ||
+        __builtin_mul_overflow(x.hi, y.lo, &c[2]) || __builtin_mul_overflow(x.hi, y.hi, &c[3]))
+        return false;
+    *r = (vy_interval){c[0], c[0]};
+    for (int k = 1; k < 4; k++) {
+        if (c[k] < r->lo) r->lo = c[k];
+        if (c[k] > r->hi) r->hi = c[k];
+    }
+    return true;
+}
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+
+static vy_interval bounds(vy_op op, vy_interval x, vy_interval y)
+{
+    static const vy_interval anything = {INT64_MIN, INT64_MAX};
+    vy_interval r;
+    switch (op) {
+    case VY_OP_ADD:
+        if (__builtin_add_overflow(x.lo, y.lo, &r.lo) || __builtin_add_overflow(x.hi, y.hi, &r.hi))
+            return anything;
+        return r;
+    case VY_OP_SUB:
+        if (__builtin_sub_overflow(x.lo, y.hi, &r.lo) || __builtin_sub_overflow(x.hi, y.lo, &r.hi))
+            return anything;
+        return r;
+    case VY_OP_MUL: return multiply(x, y, &r) ? r : anything;
+    case VY_OP_MIN: return (vy_interval){least(x.lo, y.lo), least(x.hi, y.hi)};
+    case VY_OP_MAX: return (vy_interval){most(x.lo, y.lo), most(x.hi, y.hi)};
+    case VY_OP_DIV: return (vy_interval){x.lo / y.lo, x.hi / y.lo}; // 0 ≤ x, y a positive constant
+    default: return (vy_interval){0, least(x.hi, y.lo - 1)};
+    }
+}
+
+static void drop(vy_number x, vy_number y)
+{
+    isl_pw_aff_free(x.pa);
+    isl_pw_aff_free(y.pa);
+}
+
+vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
+{
+    vy_number r = {.range = bounds(op, x.range, y.range)};
+    isl_val *by = NULL;
+    if (!x.pa || !y.pa) {
+        drop(x, y);
+        return none;
+    }
+    if (op == VY_OP_DIV || op == VY_OP_REM)
+        by = isl_val_int_from_si(isl_pw_aff_get_ctx(x.pa), y.range.lo);
+    switch (op) {
+    case VY_OP_ADD: r.pa = isl_pw_aff_add(x.pa, y.pa); return r;
+    case VY_OP_SUB: r.pa = isl_pw_aff_sub(x.pa, y.pa); return r;
+    case VY_OP_MUL: r.pa = isl_pw_aff_mul(x.pa, y.pa); return r;
+    case VY_OP_MIN: r.pa = isl_pw_aff_min(x.pa, y.pa); return r;
+    case VY_OP_MAX: r.pa = isl_pw_aff_max(x.pa, y.pa); return r;
+    case VY_OP_DIV: r.pa = isl_pw_aff_floor(isl_pw_aff_scale_down_val(x.pa, by)); break;
+    default: r.pa = isl_pw_aff_mod_val(x.pa, by); break;
+    }
+    isl_pw_aff_free(y.pa);
+    return r;
+}
+
+static vy_number refuse(walk *w, vy_affine_why why)
+{
+    if (*w->why == VY_AFFINE_FINE) *w->why = why;
+    return none;
+}
+
+// ------------------------------------------------------------------------------------------ wrapping
+static bool type_range(vy_type t, vy_interval *r)
+{
+    switch (t) {
+    case VY_I32: *r = (vy_interval){INT32_MIN, INT32_MAX}; return true;
+    case VY_U32: *r = (vy_interval){0, UINT32_MAX}; return true;
+    case VY_I64:
+        *r = (vy_interval){INT64_MIN / 2, INT64_MAX / 2};
+        return true; // stay away from 2^63
+    case VY_U64: *r = (vy_interval){0, INT64_MAX / 2}; return true;
+    default: return false;
+    }
+}
+
+static isl_pw_aff *number(walk *w, int64_t value)
+{
+    isl_val *v = isl_val_int_from_si(w->n->a->ctx, value);
+    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(w->n->space), v));
+}
+
+// The domain, with what is known of parameters that came after it.
+static isl_set *reached(const walk *w)
+{
+    return isl_set_intersect_params(isl_set_copy(w->n->domain), isl_set_copy(w->n->a->context));
+}
+
+// Points of the domain where pa < bound.
+static isl_set *below(walk *w, isl_pw_aff *pa, int64_t bound)
+{
+    return isl_set_intersect(isl_pw_aff_lt_set(isl_pw_aff_copy(pa), number(w, bound)), reached(w));
+}
+
+static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, isl_ctx *ctx, int64_t shift)
+{
+    isl_pw_aff *r = isl_pw_aff_intersect_domain(isl_pw_aff_copy(pa), where);
+    return shift ? isl_pw_aff_add_constant_val(r, isl_val_int_from_si(ctx, shift)) : r;
+}
+
+// x as a value of type t holds it.  Takes x.
+static vy_number fit(walk *w, vy_number x, vy_type t)
+{
+    vy_interval r;
+    isl_ctx *ctx = w->n->a->ctx;
+    if (!x.pa || !type_range(t, &r)) {
+        isl_pw_aff_free(x.pa);
+        return refuse(w, x.pa ? VY_AFFINE_OPERATION : VY_AFFINE_LIMIT);
+    }
+    if (x.range.lo >= r.lo && x.range.hi <= r.hi) return x;
+    if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) {
+        isl_pw_aff_free(x.pa);
+        return refuse(w, VY_AFFINE_LIMIT);
+    }
+    isl_set *low = below(w, x.pa, r.lo);
+    isl_set *upper =
+        isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, r.hi)), reached(w));
+    isl_bool under = isl_set_is_empty(low), over = isl_set_is_empty(upper);
+    vy_number out = {x.pa, {most(x.range.lo, r.lo), least(x.range.hi, r.hi)}};
+    if (under == isl_bool_error || over == isl_bool_error) {
+        isl_pw_aff_free(x.pa);
+        out = refuse(w, VY_AFFINE_LIMIT);
+    } else if (!under || !over) {
+        const int64_t turn = INT64_C(1) << 32;
+        vy_interval twice = {r.lo - turn, r.hi + turn};
+        isl_set *far = isl_set_union(below(w, x.pa, twice.lo),
+                                     isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa),
+                                                                         number(w, twice.hi)),
+                                                       reached(w)));
+        bool once = vy_type_size(t) == 4 && isl_set_is_empty(far) == isl_bool_true;
+        isl_set_free(far);
+        if (once) {
+            isl_set *fits = isl_set_subtract(isl_set_subtract(reached(w), isl_set_copy(low)),
+                                             isl_set_copy(upper));
+            isl_pw_aff *pa = on(x.pa, fits, ctx, 0);
+            pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), ctx, turn));
+            pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(upper), ctx, -turn));
+            out = (vy_number){pa, r};
+        } else {
+            out = refuse(w, VY_AFFINE_WRAP);
+        }
+        isl_pw_aff_free(x.pa);
+    }
+    isl_set_free(low);
+    isl_set_free(upper);
+    return out;
+}
+
+// ------------------------------------------------------------------------------------------- values
+static vy_number value(walk *w, uint32_t id);
+static isl_set *condition(walk *w, uint32_t id, bool holds);
+
+int vy_nest_dim(const vy_nest *n, uint32_t id)
+{
+    const vy_program *p = n->a->p;
+    if (VY_IS_LEAF(id)) {
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+        // gid.x is the last domain variable, gid.y the one before; gid.z is all others together.
+        if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID && l->axis < n->overs &&
+            (l->axis < 2 || n->overs == 3))
+            return (int)(n->overs - 1 - l->axis);
+        return l->kind == VY_LEAF_OVER && l->index < n->overs ? (int)l->index : -1;
+    }
+    for (uint32_t k = n->overs; k < n->count; k++)
+        if (n->loop[k] == id) return (int)k;
+    return -1;
+}
+
+static vy_number dimension(walk *w, int k)
+{
+    vy_nest *n = w->n;
+    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
+    isl_aff *x = isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)k);
+    return (vy_number){isl_pw_aff_from_aff(x), n->range[k]};
+}
+
+static vy_number leaf(walk *w, uint32_t id)
+{
+    vy_affine *a = w->n->a;
+    const vy_leaf *l = &a->p->leaves.data[VY_LEAF_INDEX(id)];
+    int64_t c;
+    if (!vy_type_is_integer((vy_type)l->type)) return refuse(w, VY_AFFINE_DATA);
+    switch ((vy_leaf_kind)l->kind) {
+    case VY_LEAF_CONST:
+        if (!vy_id_int(a->p, id, &c) || c > INT64_MAX / 2 || c < INT64_MIN / 2)
+            return refuse(w, VY_AFFINE_WRAP);
+        return (vy_number){number(w, c), {c, c}};
+    case VY_LEAF_SCALAR:
+        return vy_affine_param_number(a, isl_space_copy(w->n->space), false, l->index);
+    case VY_LEAF_LEN:
+        return vy_affine_dim_number(a, isl_space_copy(w->n->space),
+                                    a->p->buffers.data[l->index].dims[l->axis].id);
+    case VY_LEAF_BUILTIN: return refuse(w, VY_AFFINE_BUILTIN);
+    default: return refuse(w, VY_AFFINE_DATA);
+    }
+}
+
+// Is x a constant that is at least 1?
+static bool positive(vy_number x) { return x.range.lo == x.range.hi && x.range.lo >= 1; }
+
+// Nowhere negative in the domain?
+static bool natural(walk *w, vy_number x)
+{
+    if (x.range.lo >= 0) return true;
+    isl_set *bad = below(w, x.pa, 0);
+    bool ok = isl_set_is_empty(bad) == isl_bool_true;
+    isl_set_free(bad);
+    return ok;
+}
+
+// What has one value is that constant, for isl too.
+static vy_number settled(walk *w, vy_number x)
+{
+    if (x.range.lo != x.range.hi) return x;
+    isl_pw_aff_free(x.pa);
+    x.pa = number(w, x.range.lo);
+    return x;
+}
+
+// x / y or x % y where 0 ≤ x < 2y: periodic boundaries, `(i + 1) % N`.
+static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
+{
+    isl_pw_aff *twice = isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
+    isl_set *good = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
+    good = isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), number(w, 0)));
+    isl_set *here = reached(w);
+    bool ok = isl_set_is_subset(here, good) == isl_bool_true;
+    isl_set_free(here);
+    isl_set_free(good);
+    if (!ok) {
+        drop(x, y);
+        return refuse(w, VY_AFFINE_DIVISION);
+    }
+    isl_set *less = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    isl_set *more = isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    vy_number r = {.range = {0, op == VY_OP_DIV ? 1 : y.range.hi - 1}};
+    isl_pw_aff *first = op == VY_OP_DIV ? number(w, 0) : isl_pw_aff_copy(x.pa);
+    isl_pw_aff *second = op == VY_OP_DIV
+                             ? number(w, 1)
+                             : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    r.pa = isl_pw_aff_intersect_domain(first, less);
+    r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
+    drop(x, y);
+    return r;
+}
+
+static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
+{
+    vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
+    if (!x.pa || !y.pa) {
+        drop(x, y);
+        return none;
+    }
+    bool divides = op == VY_OP_DIV || op == VY_OP_REM;
+    vy_affine_why why = VY_AFFINE_FINE;
+    // The builder writes x - 1 of unsigned numbers as x + 4294967295.
+    bool minus = op == VY_OP_ADD && y.range.lo == y.range.hi && y.range.lo > INT32_MAX &&
+                 w->n->a->p->insts.data[id].type == VY_U32;
+    if (minus) y.range.lo = y.range.hi -= INT64_C(1) << 32;
+    if (divides && y.range.lo != y.range.hi) return once_around(w, op, x, y);
+    if (op == VY_OP_MUL && x.range.lo != x.range.hi && y.range.lo != y.range.hi)
+        why = VY_AFFINE_PRODUCT;
+    if (divides && (!positive(y) || !natural(w, x))) why = VY_AFFINE_DIVISION;
+    if (why) {
+        drop(x, y);
+        return refuse(w, why);
+    }
+    if (divides && x.range.lo < 0) x.range.lo = 0;
+    x = settled(w, x);
+    y = settled(w, y);
+    vy_affine_weigh_both(w->n->a, x.pa, y.pa);
+    vy_number r = vy_affine_combine(op, x, y);
+    return fit(w, r, (vy_type)w->n->a->p->insts.data[id].type);
+}
+
+// Shifts and masks by constants are products, quotients and remainders by powers of two.
+static vy_number bits(walk *w, uint32_t id, vy_op op)
+{
+    const vy_program *p = w->n->a->p;
+    int64_t c;
+    if (!vy_id_int(p, vy_arg(p, id, 1), &c) || c < 0) return refuse(w, VY_AFFINE_OPERATION);
+    bool mask = op == VY_OP_AND && c < INT32_MAX && (c & (c + 1)) == 0;
+    if (!mask && (op == VY_OP_AND || c > 30)) return refuse(w, VY_AFFINE_OPERATION);
+    int64_t by = mask ? c + 1 : INT64_C(1) << c;
+    vy_number x = value(w, vy_arg(p, id, 0));
+    if (!x.pa) return none;
+    if (op != VY_OP_SHL && !natural(w, x)) {
+        isl_pw_aff_free(x.pa);
+        return refuse(w, VY_AFFINE_DIVISION);
+    }
+    if (op != VY_OP_SHL && x.range.lo < 0) x.range.lo = 0;
+    vy_number y = {number(w, by), {by, by}};
+    vy_op as = mask ? VY_OP_REM : op == VY_OP_SHL ? VY_OP_MUL : VY_OP_DIV;
+    return fit(w, vy_affine_combine(as, x, y), (vy_type)p->insts.data[id].type);
+}
+
+// a where c holds, else b; each is looked at only where it counts.
+static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
+{
+    vy_nest *n = w->n;
+    isl_set *whole = n->domain, *yes = condition(w, c, true);
+    if (!yes) return none;
+    isl_set *no = isl_set_subtract(isl_set_copy(whole), isl_set_copy(yes));
+    n->domain = isl_set_intersect(isl_set_copy(whole), isl_set_copy(yes));
+    vy_number x = value(w, a);
+    isl_set_free(n->domain);
+    n->domain = isl_set_copy(no);
+    vy_number y = x.pa ? value(w, b) : none;
+    isl_set_free(n->domain);
+    n->domain = whole;
+    if (!x.pa || !y.pa) {
+        isl_set_free(yes);
+        isl_set_free(no);
+        drop(x, y);
+        return none;
+    }
+    vy_number r = {.range = {least(x.range.lo, y.range.lo), most(x.range.hi, y.range.hi)}};
+    r.pa = isl_pw_aff_union_add(isl_pw_aff_intersect_domain(x.pa, yes),
+                                isl_pw_aff_intersect_domain(y.pa, no));
+    r.pa = isl_pw_aff_coalesce(r.pa);
+    return r;
+}
+
+// What the arms of an `if` yield; 0 if `id` is no such result.
+static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other)
+{
+    const vy_program *p = w->n->a->p;
+    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
+    if (p->insts.data[end].op != VY_OP_ENDIF) return 0;
+    uint32_t opener = w->n->a->s->partner[end];
+    *then = vy_arg(p, w->n->a->s->partner[opener], k);
+    *other = vy_arg(p, end, k);
+    return vy_arg(p, opener, 0);
+}
+
+// A u32 of the launch that may be no i32 here.  Converted it is a number of its own: what wraps would be in two
+// pieces.
+static bool turns(walk *w, uint32_t id, vy_number x)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &w->n->a->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    if (!l || l->kind != VY_LEAF_SCALAR || l->type != VY_U32 || x.range.hi <= INT32_MAX)
+        return false;
+    isl_set *high = isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, INT32_MAX));
+    high = isl_set_intersect(high, reached(w));
+    bool some = isl_set_is_empty(high) != isl_bool_true;
+    isl_set_free(high);
+    return some;
+}
+
+static vy_number value(walk *w, uint32_t id)
+{
+    const vy_program *p = w->n->a->p;
+    int k = vy_nest_dim(w->n, id);
+    uint32_t then, other, cond;
+    if (k >= 0) return dimension(w, k);
+    if (VY_IS_LEAF(id)) return leaf(w, id);
+    if (++w->steps > MAX_STEPS) return refuse(w, VY_AFFINE_LIMIT);
+    const vy_inst *i = &p->insts.data[id];
+    if (!vy_type_is_integer((vy_type)i->type)) return refuse(w, VY_AFFINE_DATA);
+    vy_op op = (vy_op)i->op;
+    switch (op) {
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+    case VY_OP_MUL:
+    case VY_OP_DIV:
+    case VY_OP_REM:
+    case VY_OP_MIN:
+    case VY_OP_MAX: return binary(w, id, op, vy_arg(p, id, 0), vy_arg(p, id, 1));
+    case VY_OP_SHL:
+    case VY_OP_SHR:
+    case VY_OP_AND: return bits(w, id, op);
+    case VY_OP_NEG: {
+        vy_number x = value(w, vy_arg(p, id, 0));
+        return x.pa ? fit(w, vy_affine_combine(VY_OP_SUB, (vy_number){number(w, 0), {0, 0}}, x),
+                          (vy_type)i->type)
+                    : none;
+    }
+    case VY_OP_CAST:
+    case VY_OP_BITCAST: {
+        if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return refuse(w, VY_AFFINE_DATA);
+        vy_number x = value(w, vy_arg(p, id, 0));
+        if (x.pa && i->type == VY_I32 && turns(w, vy_arg(p, id, 0), x)) {
+            isl_pw_aff_free(x.pa);
+            return vy_affine_turned_number(w->n->a, isl_space_copy(w->n->space),
+                                           p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].index);
+        }
+        return x.pa ? fit(w, x, (vy_type)i->type) : none;
+    }
+    case VY_OP_SELECT: return choice(w, vy_arg(p, id, 0), vy_arg(p, id, 1), vy_arg(p, id, 2));
+    case VY_OP_RESULT:
+        cond = arms(w, id, &then, &other);
+        return cond ? choice(w, cond, then, other) : refuse(w, VY_AFFINE_DATA);
+    default:
+        return refuse(w, vy_op_infos[op].effect == VY_PURE ? VY_AFFINE_OPERATION : VY_AFFINE_DATA);
+    }
+}
+
+vy_number vy_affine_number(vy_nest *n, uint32_t id, vy_affine_why *why)
+{
+    *why = VY_AFFINE_FINE;
+    walk w = {.n = n, .why = why};
+    vy_number x = value(&w, id);
+    if (!x.pa && *why == VY_AFFINE_FINE) *why = VY_AFFINE_LIMIT;
+    return x;
+}
+
+isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why)
+{
+    return vy_affine_number(n, id, why).pa;
+}
+
+// --------------------------------------------------------------------------------------- conditions
+// Where both hold as told.  One may wrap where the other does not hold: it is looked at second.
+static isl_set *both(walk *w, uint32_t a, uint32_t b, bool holds)
+{
+    vy_nest *n = w->n;
+    for (int turn = 0; turn < 2; turn++) {
+        vy_affine_why before = *w->why;
+        isl_set *x = condition(w, turn ? b : a, holds), *whole = n->domain;
+        if (x) {
+            n->domain = isl_set_intersect(isl_set_copy(whole), isl_set_copy(x));
+            isl_set *y = condition(w, turn ? a : b, holds);
+            isl_set_free(n->domain);
+            n->domain = whole;
+            if (y) return isl_set_intersect(x, y);
+            isl_set_free(x);
+        }
+        if (!turn) *w->why = before;
+    }
+    return NULL;
+}
+
+static isl_set *complement(walk *w, isl_set *set)
+{
+    return set ? isl_set_subtract(isl_set_universe(isl_space_copy(w->n->space)), set) : NULL;
+}
+
+static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds)
+{
+    vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
+    if (!x.pa || !y.pa) {
+        drop(x, y);
+        return NULL;
+    }
+    vy_affine_weigh_both(w->n->a, x.pa, y.pa);
+    switch (op) {
+    case VY_OP_LT: return holds ? isl_pw_aff_lt_set(x.pa, y.pa) : isl_pw_aff_ge_set(x.pa, y.pa);
+    case VY_OP_LE: return holds ? isl_pw_aff_le_set(x.pa, y.pa) : isl_pw_aff_gt_set(x.pa, y.pa);
+    default:
+        return (op == VY_OP_EQ) == holds ? isl_pw_aff_eq_set(x.pa, y.pa)
+                                         : isl_pw_aff_ne_set(x.pa, y.pa);
+    }
+}
+
+static isl_set *chosen(walk *w, uint32_t c, uint32_t a, uint32_t b, bool holds)
+{
+    isl_set *yes = condition(w, c, true), *no = complement(w, isl_set_copy(yes));
+    isl_set *x = yes ? condition(w, a, holds) : NULL, *y = x ? condition(w, b, holds) : NULL;
+    if (!y) {
+        isl_set_free(yes);
+        isl_set_free(no);
+        isl_set_free(x);
+        return NULL;
+    }
+    return isl_set_union(isl_set_intersect(yes, x), isl_set_intersect(no, y));
+}
+
+static isl_set *condition(walk *w, uint32_t id, bool holds)
+{
+    const vy_program *p = w->n->a->p;
+    const vy_scalar *c = vy_id_const(p, id);
+    uint32_t then, other, cond;
+    isl_space *space = isl_space_copy(w->n->space);
+    if (c) return (c->u != 0) == holds ? isl_set_universe(space) : isl_set_empty(space);
+    isl_space_free(space);
+    if (VY_IS_LEAF(id) || ++w->steps > MAX_STEPS) {
+        refuse(w, VY_IS_LEAF(id) ? VY_AFFINE_DATA : VY_AFFINE_LIMIT);
+        return NULL;
+    }
+    const vy_inst *i = &p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    switch (op) {
+    case VY_OP_NOT: return condition(w, vy_arg(p, id, 0), !holds);
+    case VY_OP_AND:
+    case VY_OP_OR: {
+        bool as = (op == VY_OP_OR) != holds; // `a or b` fails where both fail
+        isl_set *set = both(w, vy_arg(p, id, 0), vy_arg(p, id, 1), op == VY_OP_AND);
+        return as ? set : complement(w, set);
+    }
+    case VY_OP_LT:
+    case VY_OP_LE:
+    case VY_OP_EQ:
+    case VY_OP_NE:
+        if (vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0))))
+            return comparison(w, op, vy_arg(p, id, 0), vy_arg(p, id, 1), holds);
+        refuse(w, VY_AFFINE_DATA);
+        return NULL;
+    case VY_OP_SELECT:
+        return chosen(w, vy_arg(p, id, 0), vy_arg(p, id, 1), vy_arg(p, id, 2), holds);
+    case VY_OP_RESULT:
+        cond = arms(w, id, &then, &other);
+        if (cond) return chosen(w, cond, then, other, holds);
+        refuse(w, VY_AFFINE_DATA);
+        return NULL;
+    default: refuse(w, VY_AFFINE_DATA); return NULL;
+    }
+}
+
+isl_set *vy_affine_condition(vy_nest *n, uint32_t id, bool holds, vy_affine_why *why)
+{
+    *why = VY_AFFINE_FINE;
+    walk w = {.n = n, .why = why};
+    return condition(&w, id, holds);
+}

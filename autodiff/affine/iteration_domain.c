@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// iteration_domain.c: what surrounds an instruction, as a set: how far domain variables and loop counters go, and the
+// conditions under which the place is reached.
+//
+//   over(i: N) { for k in 0..i { if k > 0 { … } } }        { [i, k] : 0 <= i < N and 0 <= k < i and k > 0 }
+//
+// Where a condition is on data the set is the larger one, and the `if` is listed as loose.  So are, on request,
+// conditions that leave out points where two numbers are equal.
+#include "autodiff/affine/affine.h"
+#include "ir/core/flow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct chain {
+    uint32_t *opener; // around the place, outermost first
+    uint32_t count;
+} chain;
+
+static bool make_chain(vy_nest *n, chain *c)
+{
+    const vy_structure *s = n->a->s;
+    c->count = s->depth[n->place];
+    c->opener = vy_arena_alloc(&n->a->arena, (c->count + 1) * sizeof *c->opener);
+    if (!c->opener) return false;
+    uint32_t at = c->count;
+    for (uint32_t up = s->parent[n->place]; up && at; up = s->parent[up]) c->opener[--at] = up;
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------- dimensions
+// A name that no dimension before k has.
+static void name_dimension(vy_nest *n, uint32_t k, const char *name)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%.40s", *name ? name : "k");
+    for (uint32_t j = 0, number = 2; j < k; j++) {
+        const char *other = isl_space_get_dim_name(n->space, isl_dim_set, j);
+        if (!other || strcmp(other, text) != 0) continue;
+        snprintf(text, sizeof text, "%.30s_%u", *name ? name : "k", number++);
+        j = UINT32_MAX; // from the first again
+    }
+    n->space = isl_space_set_dim_name(n->space, isl_dim_set, k, text);
+}
+
+// The space of domain variables and `loops` loops of the chain.
+static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
+{
+    const vy_program *p = n->a->p;
+    n->overs = p->overs.count;
+    n->count = n->overs;
+    for (uint32_t k = 0; k < c->count && loops; k++)
+        if (p->insts.data[c->opener[k]].op == VY_OP_LOOP) {
+            n->loop[n->count++] = c->opener[k];
+            loops--;
+        }
+    isl_space_free(n->space);
+    n->space = isl_space_set_alloc(n->a->ctx, 0, n->count);
+    for (uint32_t k = 0; k < n->count; k++) {
+        const char *name = k < n->overs
+                               ? p->overs.data[k].name
+                               : vy_string(&p->module->names, p->insts.data[n->loop[k]].name);
+        name_dimension(n, k, name);
+    }
+    isl_set_free(n->domain);
+    n->domain = isl_set_intersect_params(isl_set_universe(isl_space_copy(n->space)),
+                                         isl_set_copy(n->a->context));
+    return n->space && n->domain;
+}
+
+static isl_pw_aff *dimension(const vy_nest *n, uint32_t k)
+{
+    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
+    return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, k));
+}
+
+static isl_pw_aff *number(const vy_nest *n, int64_t value)
+{
+    isl_val *v = isl_val_int_from_si(n->a->ctx, value);
+    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), v));
+}
+
+static void meet(vy_nest *n, isl_set *set)
+{
+    n->domain = isl_set_intersect(n->domain, set);
+    vy_affine_weigh(n->a, n->domain);
+}
+
+static void add_over(vy_nest *n, uint32_t k)
+{
+    vy_number extent =
+        vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
+    meet(n, isl_pw_aff_ge_set(dimension(n, k), number(n, 0)));
+    meet(n, isl_pw_aff_lt_set(dimension(n, k), extent.pa));
+    n->range[k] = (vy_interval){0, VY_AFFINE_EXTENT - 1};
+    if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
+}
+
+// from ≤ k < to, and k − from a multiple of the step.
+static bool add_loop(vy_nest *n, uint32_t k)
+{
+    const vy_program *p = n->a->p;
+    uint32_t loop = n->loop[k];
+    int64_t step;
+    if (p->insts.data[loop].flags & VY_FLAG_EXIT) {
+        n->why = VY_AFFINE_DATA;
+        return false;
+    }
+    if (!vy_id_int(p, vy_arg(p, loop, 2), &step) || step < 1) {
+        n->why = VY_AFFINE_PRODUCT;
+        return false;
+    }
+    vy_number from = vy_affine_number(n, vy_arg(p, loop, 0), &n->why);
+    vy_number to = {0};
+    if (from.pa) to = vy_affine_number(n, vy_arg(p, loop, 1), &n->why);
+    if (!to.pa) {
+        isl_pw_aff_free(from.pa);
+        return false;
+    }
+    n->range[k] = (vy_interval){from.range.lo, to.range.hi - 1};
+    meet(n, isl_pw_aff_ge_set(dimension(n, k), isl_pw_aff_copy(from.pa)));
+    meet(n, isl_pw_aff_lt_set(dimension(n, k), to.pa));
+    if (step > 1) {
+        isl_val *by = isl_val_int_from_si(n->a->ctx, step);
+        isl_pw_aff *turns = isl_pw_aff_sub(dimension(n, k), isl_pw_aff_copy(from.pa));
+        meet(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(turns, by), number(n, 0)));
+    }
+    isl_pw_aff_free(from.pa);
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------- conditions
+// Of a condition on data, the part that is none.
+static bool add_parts(vy_nest *n, uint32_t cond, bool holds, int depth)
+{
+    const vy_program *p = n->a->p;
+    vy_affine_why why;
+    isl_set *set = vy_affine_condition(n, cond, holds, &why);
+    if (set) {
+        meet(n, set);
+        return true;
+    }
+    if (VY_IS_LEAF(cond) || depth == 0) return false;
+    vy_op op = (vy_op)p->insts.data[cond].op;
+    if (op == VY_OP_NOT) return add_parts(n, vy_arg(p, cond, 0), !holds, depth - 1);
+    if (op == (holds ? VY_OP_AND : VY_OP_OR)) {
+        bool a = add_parts(n, vy_arg(p, cond, 0), holds, depth - 1);
+        return add_parts(n, vy_arg(p, cond, 1), holds, depth - 1) && a;
+    }
+    return false;
+}
+
+// Is the condition x ≠ y of integers, or several of them?
+static bool is_hole(const vy_nest *n, uint32_t cond, bool holds, int depth)
+{
+    const vy_program *p = n->a->p;
+    if (VY_IS_LEAF(cond) || depth == 0) return false;
+    vy_op op = (vy_op)p->insts.data[cond].op;
+    if (op == (holds ? VY_OP_NE : VY_OP_EQ))
+        return vy_type_is_integer(vy_id_type(p, vy_arg(p, cond, 0)));
+    if (op == VY_OP_NOT) return is_hole(n, vy_arg(p, cond, 0), !holds, depth - 1);
+    if (op == (holds ? VY_OP_AND : VY_OP_OR))
+        return is_hole(n, vy_arg(p, cond, 0), holds, depth - 1) &&
+               is_hole(n, vy_arg(p, cond, 1), holds, depth - 1);
+    if (op != VY_OP_RESULT || !holds) return false;
+    // `if a { b } else { false }`
+    uint32_t end = vy_arg(p, cond, 0), k = p->insts.data[cond].aux;
+    if (p->insts.data[end].op != VY_OP_ENDIF) return false;
+    const vy_scalar *other = vy_id_const(p, vy_arg(p, end, k));
+    uint32_t opener = n->a->s->partner[end], middle = n->a->s->partner[opener];
+    return other && !other->u && is_hole(n, vy_arg(p, opener, 0), true, depth - 1) &&
+           is_hole(n, vy_arg(p, middle, k), true, depth - 1);
+}
+
+// Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none; *done of
+// them are.
+static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
+{
+    const vy_program *p = n->a->p;
+    uint32_t next = n->overs;
+    n->loose_count = 0;
+    n->inner = 0;
+    for (uint32_t k = 0; k < n->overs; k++) add_over(n, k);
+    for (uint32_t k = 0; k < c->count; k++) {
+        uint32_t opener = c->opener[k];
+        vy_op op = (vy_op)p->insts.data[opener].op;
+        if (op == VY_OP_CHECKPOINT && !n->inner) continue;
+        if (vy_is_loop(op) && !n->inner && next < n->count && n->loop[next] == opener) {
+            *done = next - n->overs;
+            if (!add_loop(n, next)) return false;
+            next++;
+            continue;
+        }
+        if (vy_is_loop(op) && !n->inner) n->inner = opener;
+        bool then = n->place < n->a->s->partner[opener];
+        bool said = op == VY_OP_IF && !n->inner &&
+                    !(n->a->holes && is_hole(n, vy_arg(p, opener, 0), then, 4)) &&
+                    add_parts(n, vy_arg(p, opener, 0), then, 4);
+        if (!said) n->loose[n->loose_count++] = opener;
+    }
+    return true;
+}
+
+bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
+{
+    enum { MOST = 10 }; // dimensions
+    *n = (vy_nest){.a = a, .place = place};
+    chain c;
+    uint32_t room = a->p->overs.count < MOST ? MOST - a->p->overs.count : 0;
+    if (levels > room) levels = room;
+    if (!make_chain(n, &c)) {
+        a->failed = true;
+        return false;
+    }
+    size_t most = a->p->overs.count + c.count + 1;
+    n->loop = vy_arena_alloc(&a->arena, most * sizeof *n->loop);
+    n->range = vy_arena_alloc(&a->arena, most * sizeof *n->range);
+    n->loose = vy_arena_alloc(&a->arena, most * sizeof *n->loose);
+    a->failed |= !n->loop || !n->range || !n->loose;
+    if (a->failed) return false;
+    uint32_t loops = 0; // that may be dimensions: up to the first that cannot be
+    for (uint32_t k = 0; k < c.count && loops < levels; k++) {
+        vy_op op = (vy_op)a->p->insts.data[c.opener[k]].op;
+        if (op == VY_OP_WHILE) {
+            n->why = VY_AFFINE_DATA;
+            break;
+        }
+        loops += op == VY_OP_LOOP;
+    }
+    vy_affine_limit(a, a->p->overs.count + loops);
+    do {
+        if (!make_space(n, &c, loops)) return false;
+    } while (!add_chain(n, &c, &loops));
+    n->domain = isl_set_intersect_params(n->domain, isl_set_copy(a->context));
+    n->domain = isl_set_coalesce(n->domain);
+    return n->domain != NULL;
+}
+
+void vy_nest_free(vy_nest *n)
+{
+    isl_space_free(n->space);
+    isl_set_free(n->domain);
+    n->space = NULL;
+    n->domain = NULL;
+}

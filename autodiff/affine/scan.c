@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: MIT
+// scan.c: scan.h.  Walks the tree that isl's AST builder makes of a set.
+#include "autodiff/affine/scan.h"
+#include "ir/build/edit.h"
+
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <isl/union_map.h>
+
+static vy_signed expression(vy_lattice *l, isl_ast_expr *e);
+static void node(vy_lattice *l, isl_ast_node *n);
+
+static const vy_signed none = {.most_plus = -1};
+
+// ------------------------------------------------------------------------------------- expressions
+static vy_signed number_of(isl_ast_expr *e)
+{
+    isl_val *v = isl_ast_expr_get_val(e);
+    bool small = isl_val_is_int(v) == isl_bool_true && isl_val_cmp_si(v, INT32_MAX) <= 0 &&
+                 isl_val_cmp_si(v, -INT32_MAX) >= 0;
+    vy_signed r = small ? vy_signed_constant(isl_val_get_num_si(v)) : none;
+    isl_val_free(v);
+    return r;
+}
+
+static bool constant_of(isl_ast_expr *e, int64_t *k)
+{
+    vy_signed x = none;
+    if (isl_ast_expr_get_type(e) == isl_ast_expr_int) x = number_of(e);
+    *k = x.constant;
+    return vy_signed_fits(x);
+}
+
+// A parameter of the program.
+static vy_signed parameter(vy_lattice *l, uint32_t index)
+{
+    const vy_affine *a = l->a;
+    const vy_affine_param *q = &a->params.data[index];
+    vy_value v = vy_affine_param_value(a, index, l->b);
+    if (q->is_dim) return vy_signed_value(v, VY_AFFINE_EXTENT - 1);
+    if (q->turned) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
+    vy_type t = a->p->scalars.data[q->index].type;
+    if (t == VY_I32) {
+        if (!a->extent[q->index]) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
+    } else if (t != VY_U32 && !a->extent[q->index]) {
+        return none; // 64 bits
+    }
+    return vy_signed_value(v, a->most[q->index] < UINT32_MAX ? a->most[q->index]
+                                                             : (int64_t)UINT32_MAX);
+}
+
+vy_signed vy_lattice_named(vy_lattice *l, isl_id *id)
+{
+    vy_signed r = none;
+    bool found = false;
+    for (uint32_t k = l->ids.count; k-- > 0 && !found;) {
+        found = l->ids.data[k].id == id;
+        if (found) r = l->ids.data[k].value;
+    }
+    for (uint32_t k = 0; k < l->a->params.count && !found; k++) {
+        found = l->a->params.data[k].id == id;
+        if (found) r = parameter(l, k);
+    }
+    return r;
+}
+
+static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
+{
+    isl_id *id = isl_ast_expr_get_id(e);
+    vy_signed r = vy_lattice_named(l, id);
+    isl_id_free(id);
+    return r;
+}
+
+static vy_value condition(vy_lattice *l, isl_ast_expr *e);
+
+static vy_signed fold(vy_lattice *l, isl_ast_expr *e, enum isl_ast_expr_op_type op)
+{
+    vy_signed x = none;
+    int n = (int)isl_ast_expr_get_op_n_arg(e);
+    for (int k = 0; k < n; k++) {
+        isl_ast_expr *arg = isl_ast_expr_get_op_arg(e, k);
+        vy_signed y = expression(l, arg);
+        isl_ast_expr_free(arg);
+        if (k == 0)
+            x = y;
+        else if (op == isl_ast_expr_op_add)
+            x = vy_signed_add(l->b, x, y);
+        else if (op == isl_ast_expr_op_sub)
+            x = vy_signed_sub(l->b, x, y);
+        else
+            x = vy_signed_least(l->b, x, y, op == isl_ast_expr_op_max);
+    }
+    return x;
+}
+
+static vy_signed scaled(vy_lattice *l, isl_ast_expr *x, isl_ast_expr *y,
+                        enum isl_ast_expr_op_type op)
+{
+    int64_t by;
+    if (op == isl_ast_expr_op_mul && constant_of(x, &by))
+        return vy_signed_scale(l->b, expression(l, y), by);
+    if (!constant_of(y, &by)) return none;
+    vy_signed v = expression(l, x);
+    switch (op) {
+    case isl_ast_expr_op_mul: return vy_signed_scale(l->b, v, by);
+    case isl_ast_expr_op_pdiv_q: return vy_signed_divide(l->b, v, by);
+    case isl_ast_expr_op_pdiv_r: return vy_signed_rest(l->b, v, by);
+    case isl_ast_expr_op_zdiv_r: return vy_signed_congruent(l->b, v, by);
+    default: return vy_signed_floor(l->b, v, by); // fdiv_q, and div, which is exact
+    }
+}
+
+static vy_signed operation(vy_lattice *l, isl_ast_expr *e)
+{
+    enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(e);
+    isl_ast_expr *x = isl_ast_expr_get_op_arg(e, 0), *y = NULL, *z = NULL;
+    int n = (int)isl_ast_expr_get_op_n_arg(e);
+    if (n > 1) y = isl_ast_expr_get_op_arg(e, 1);
+    if (n > 2) z = isl_ast_expr_get_op_arg(e, 2);
+    vy_signed r = none;
+    switch (op) {
+    case isl_ast_expr_op_add:
+    case isl_ast_expr_op_sub:
+    case isl_ast_expr_op_min:
+    case isl_ast_expr_op_max: r = fold(l, e, op); break;
+    case isl_ast_expr_op_minus:
+        r = vy_signed_sub(l->b, vy_signed_constant(0), expression(l, x));
+        break;
+    case isl_ast_expr_op_mul:
+    case isl_ast_expr_op_div:
+    case isl_ast_expr_op_fdiv_q:
+    case isl_ast_expr_op_pdiv_q:
+    case isl_ast_expr_op_pdiv_r:
+    case isl_ast_expr_op_zdiv_r: r = scaled(l, x, y, op); break;
+    case isl_ast_expr_op_cond:
+    case isl_ast_expr_op_select: {
+        vy_value c = condition(l, x);
+        vy_signed yes = expression(l, y), no = expression(l, z);
+        r = vy_signed_select(l->b, c, yes, no);
+        break;
+    }
+    default: break;
+    }
+    isl_ast_expr_free(x);
+    isl_ast_expr_free(y);
+    isl_ast_expr_free(z);
+    return r;
+}
+
+static vy_signed expression(vy_lattice *l, isl_ast_expr *e)
+{
+    switch (isl_ast_expr_get_type(e)) {
+    case isl_ast_expr_int: return number_of(e);
+    case isl_ast_expr_id: return name_of(l, e);
+    case isl_ast_expr_op: return operation(l, e);
+    default: return none;
+    }
+}
+
+static vy_value compared(vy_lattice *l, isl_ast_expr *x, isl_ast_expr *y,
+                         enum isl_ast_expr_op_type op)
+{
+    vy_signed a = expression(l, x), b = expression(l, y);
+    switch (op) {
+    case isl_ast_expr_op_eq: return vy_signed_compare(l->b, VY_OP_EQ, a, b);
+    case isl_ast_expr_op_le: return vy_signed_compare(l->b, VY_OP_LE, a, b);
+    case isl_ast_expr_op_lt: return vy_signed_compare(l->b, VY_OP_LT, a, b);
+    case isl_ast_expr_op_ge: return vy_signed_compare(l->b, VY_OP_LE, b, a);
+    default: return vy_signed_compare(l->b, VY_OP_LT, b, a);
+    }
+}
+
+// A bool; id 0: refused.
+static vy_value condition(vy_lattice *l, isl_ast_expr *e)
+{
+    vy_value r = {0};
+    if (isl_ast_expr_get_type(e) == isl_ast_expr_int) {
+        int64_t k = 0;
+        return constant_of(e, &k) ? vy_bool(l->b, k != 0) : r;
+    }
+    if (isl_ast_expr_get_type(e) != isl_ast_expr_op) return r;
+    enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(e);
+    bool joins = op == isl_ast_expr_op_and || op == isl_ast_expr_op_and_then;
+    bool parts = op == isl_ast_expr_op_or || op == isl_ast_expr_op_or_else;
+    if (!joins && !parts && (op < isl_ast_expr_op_eq || op > isl_ast_expr_op_gt)) return r;
+    isl_ast_expr *x = isl_ast_expr_get_op_arg(e, 0), *y = isl_ast_expr_get_op_arg(e, 1);
+    if (joins || parts) {
+        vy_value a = condition(l, x), b = condition(l, y);
+        if (a.id && b.id) r = joins ? vy_and(l->b, a, b) : vy_or(l->b, a, b);
+    } else {
+        r = compared(l, x, y, op);
+    }
+    isl_ast_expr_free(x);
+    isl_ast_expr_free(y);
+    return r;
+}
+
+// ------------------------------------------------------------------------------------------- nodes
+static void refuse(vy_lattice *l) { l->refused = true; }
+
+static bool bind(vy_lattice *l, isl_ast_expr *iterator, vy_signed value)
+{
+    vy_bound_id entry = {isl_ast_expr_get_id(iterator), value};
+    isl_id_free(entry.id); // the tree has it
+    if (vy_vec_push(&l->ids, entry)) return true;
+    l->a->failed = true;
+    return false;
+}
+
+static void body(vy_lattice *l, isl_ast_node *n)
+{
+    isl_ast_node *inner = isl_ast_node_for_get_body(n);
+    node(l, inner);
+    isl_ast_node_free(inner);
+}
+
+// The exclusive end: what the iterator stays below.
+static vy_signed end_of(vy_lattice *l, isl_ast_node *n)
+{
+    isl_ast_expr *cond = isl_ast_node_for_get_cond(n);
+    vy_signed r = none;
+    if (isl_ast_expr_get_type(cond) == isl_ast_expr_op) {
+        enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(cond);
+        isl_ast_expr *x = isl_ast_expr_get_op_arg(cond, 0), *y = isl_ast_expr_get_op_arg(cond, 1);
+        bool own = isl_ast_expr_get_type(x) == isl_ast_expr_id;
+        if (own && (op == isl_ast_expr_op_lt || op == isl_ast_expr_op_le)) {
+            r = expression(l, y);
+            if (op == isl_ast_expr_op_le) r = vy_signed_add(l->b, r, vy_signed_constant(1));
+        }
+        isl_ast_expr_free(x);
+        isl_ast_expr_free(y);
+    }
+    isl_ast_expr_free(cond);
+    return r;
+}
+
+static const char *iterator_name(isl_ast_expr *iterator)
+{
+    isl_id *id = isl_ast_expr_get_id(iterator);
+    const char *name = isl_id_get_name(id); // of the nest's dimension: see vy_lattice_emit
+    isl_id_free(id);
+    return name ? name : "k";
+}
+
+// Where the loop begins and how it goes on where lanes share it; false: that could wrap.
+static bool divide(vy_lattice *l, isl_ast_node *n, vy_signed from, vy_value *start, int64_t *step)
+{
+    enum { MOST_STEP = 1 << 20 };
+    int64_t most = from.most_plus + (from.constant > 0 ? from.constant : 0);
+    *start = vy_signed_modular(l->b, from);
+    if (l->lanes.count < 2) return true;
+    if (*step > MOST_STEP || most + *step * l->lanes.count > UINT32_MAX) return false;
+    isl_ast_node *inner = isl_ast_node_for_get_body(n);
+    vy_lanes_take(l, inner, start, step);
+    isl_ast_node_free(inner);
+    return true;
+}
+
+// Counts from max(from, 0) if that is enough; bounds of either sign are moved up by what makes them natural.
+static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
+{
+    vy_builder *b = l->b;
+    isl_ast_expr *init = isl_ast_node_for_get_init(n), *inc = isl_ast_node_for_get_inc(n);
+    vy_signed from = expression(l, init), to = end_of(l, n);
+    int64_t step = 0;
+    bool known = constant_of(inc, &step) && step > 0;
+    isl_ast_expr_free(init);
+    isl_ast_expr_free(inc);
+    // origin: what is subtracted from the counter to get the iterator
+    vy_signed origin = {.plus = from.minus, .most_plus = from.most_minus};
+    if (from.constant < 0) origin.constant = -from.constant;
+    from = vy_signed_add(b, from, origin);
+    to = vy_signed_add(b, to, origin);
+    if (!known || !vy_signed_fits(from) || !vy_signed_fits(to)) {
+        refuse(l);
+        return;
+    }
+    vy_value end = vy_signed_natural(b, to), start;
+    int64_t most = to.most_plus + (to.constant > 0 ? to.constant : 0);
+    if (!end.id) {
+        refuse(l);
+        return;
+    }
+    const vy_lanes lanes = l->lanes;
+    if (!divide(l, n, from, &start, &step)) {
+        refuse(l);
+        return;
+    }
+    vy_at(b, 0, 0); // no loop of the source
+    vy_value at =
+        vy_for_step(b, iterator_name(iterator), start, end, vy_int(b, VY_U32, step), false);
+    vy_signed value = vy_signed_sub(b, vy_signed_value(at, most), origin);
+    if (vy_signed_fits(value) && bind(l, iterator, value))
+        body(l, n);
+    else
+        refuse(l);
+    l->ids.count -= l->ids.count > 0;
+    vy_end(b);
+    l->lanes = lanes;
+}
+
+static void for_node(vy_lattice *l, isl_ast_node *n)
+{
+    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(n);
+    if (isl_ast_node_for_is_degenerate(n) == isl_bool_true) {
+        isl_ast_expr *init = isl_ast_node_for_get_init(n);
+        vy_signed value = expression(l, init);
+        isl_ast_expr_free(init);
+        if (vy_signed_fits(value) && bind(l, iterator, value)) {
+            body(l, n);
+            l->ids.count--;
+        } else {
+            refuse(l);
+        }
+    } else {
+        loop(l, n, iterator);
+    }
+    isl_ast_expr_free(iterator);
+}
+
+static void if_node(vy_lattice *l, isl_ast_node *n)
+{
+    isl_ast_expr *cond = isl_ast_node_if_get_cond(n);
+    isl_ast_node *yes = isl_ast_node_if_get_then(n);
+    vy_value c = condition(l, cond);
+    if (c.id) {
+        vy_if(l->b, c);
+        node(l, yes);
+        if (isl_ast_node_if_has_else(n) == isl_bool_true) {
+            isl_ast_node *no = isl_ast_node_if_get_else(n);
+            vy_else(l->b);
+            node(l, no);
+            isl_ast_node_free(no);
+        }
+        vy_end(l->b);
+    } else {
+        refuse(l);
+    }
+    isl_ast_expr_free(cond);
+    isl_ast_node_free(yes);
+}
+
+// A call of the set's name with the coordinates.
+static void user_node(vy_lattice *l, isl_ast_node *n)
+{
+    isl_ast_expr *call = isl_ast_node_user_get_expr(n);
+    vy_value index[64];
+    vy_signed number[64];
+    const vy_nest *nest = l->nest;
+    bool ok = nest->count <= 64;
+    for (uint32_t k = 0; ok && k < nest->count; k++) {
+        isl_ast_expr *arg = isl_ast_expr_get_op_arg(call, (int)k + 1);
+        vy_signed x = number[k] = expression(l, arg);
+        isl_ast_expr_free(arg);
+        ok = vy_signed_fits(x);
+        if (!ok) break;
+        vy_type t = k < nest->overs ? VY_U32 : vy_id_type(l->a->p, nest->loop[k]);
+        vy_value v = vy_signed_modular(l->b, x);
+        // Sign-extended for i64, whose counters may be negative.
+        if (t == VY_I64) v = vy_cast(l->b, VY_I32, v);
+        index[k] = vy_cast(l->b, t, v);
+    }
+    isl_ast_expr_free(call);
+    if (ok && l->taps.all) l->guard = vy_taps_guard(l, number);
+    if (!ok || l->refused) {
+        refuse(l);
+        return;
+    }
+    bool alone = l->lanes.count > 1; // no loop around the point has divided it
+    if (alone) vy_if(l->b, vy_eq(l->b, l->lanes.lane, vy_zero(l->b, VY_U32)));
+    l->point(l->user, index);
+    if (alone) vy_end(l->b);
+}
+
+static void node(vy_lattice *l, isl_ast_node *n)
+{
+    if (l->refused || vy_builder_failed(l->b)) return;
+    switch (isl_ast_node_get_type(n)) {
+    case isl_ast_node_for: for_node(l, n); return;
+    case isl_ast_node_if:
+        vy_at(l->b, 0, 0);
+        if_node(l, n);
+        return;
+    case isl_ast_node_user: user_node(l, n); return;
+    case isl_ast_node_block: {
+        isl_ast_node_list *list = isl_ast_node_block_get_children(n);
+        int count = (int)isl_ast_node_list_n_ast_node(list);
+        for (int k = 0; k < count; k++) {
+            isl_ast_node *child = isl_ast_node_list_get_ast_node(list, k);
+            node(l, child);
+            isl_ast_node_free(child);
+        }
+        isl_ast_node_list_free(list);
+        return;
+    }
+    default: refuse(l);
+    }
+}
+
+// Iterators are called as the nest's dimensions are.
+static isl_id_list *iterators(const vy_lattice *l)
+{
+    isl_id_list *list = isl_id_list_alloc(l->a->ctx, (int)l->nest->count);
+    for (uint32_t k = 0; k < l->nest->count; k++) {
+        // A user pointer of its own keeps it apart from a parameter of the same name.
+        const uint32_t dim = l->taps.all ? l->taps.order[k] : k;
+        const char *name = isl_space_get_dim_name(l->nest->space, isl_dim_set, dim);
+        list = isl_id_list_add(list, isl_id_alloc(l->a->ctx, name, l->a->ctx));
+    }
+    return list;
+}
+
+// The tree of a schedule (kept); whole: no loop is split, whatever conditions that puts into it.
+//
+// isl's AST builder (0.25) takes a remainder or quotient of one parameter for that of another where the context
+// has its parameters in another order than the schedule: `T % 4` came out as `N % 4`.  All else that isl does
+// brings them into line by itself; here that is done before.
+static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *context, bool whole)
+{
+    context = isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
+    schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));
+    isl_ast_build *build = isl_ast_build_from_context(context);
+    if (whole) {
+        isl_space *space = isl_space_set_alloc(l->a->ctx, 0, 1);
+        space = isl_space_set_tuple_name(space, isl_dim_set, "atomic");
+        isl_set *all = isl_set_universe(space);
+        isl_space *times = isl_space_range(isl_map_get_space(schedule));
+        isl_set *where = isl_set_universe(times);
+        isl_map *option = isl_map_from_domain_and_range(where, all);
+        build = isl_ast_build_set_options(build, isl_union_map_from_map(option));
+    }
+    build = isl_ast_build_set_iterators(build, iterators(l));
+    isl_union_map *map = isl_union_map_from_map(schedule);
+    isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
+    isl_ast_build_free(build);
+    // isl_sort does not say that its malloc failed (isl 0.25): no tree, and no error either.
+    if (!tree && isl_ctx_last_error(l->a->ctx) == isl_error_none) l->a->memory.failed = true;
+    return tree;
+}
+
+static isl_bool count_point(isl_ast_node *n, void *user)
+{
+    uint32_t *count = user;
+    *count += isl_ast_node_get_type(n) == isl_ast_node_user;
+    return isl_bool_true;
+}
+
+// Of two trees the one with fewer copies of what is done at a point.
+static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *context,
+                               uint32_t *points)
+{
+    enum { FEW = 4 };
+    uint32_t others = 0;
+    isl_map *schedule = l->taps.all ? vy_taps_schedule(l, set)
+                                    : isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
+    isl_ast_node *tree = tree_of(l, schedule, context, false);
+    *points = 0;
+    isl_ast_node_foreach_descendant_top_down(tree, count_point, points);
+    if (*points > FEW) {
+        isl_ast_node *other = tree_of(l, schedule, context, true);
+        isl_ast_node_foreach_descendant_top_down(other, count_point, &others);
+        if (other && others < *points) {
+            isl_ast_node_free(tree);
+            tree = other;
+            *points = others;
+        } else {
+            isl_ast_node_free(other);
+        }
+    }
+    isl_map_free(schedule);
+    return tree;
+}
+
+// (A walk over taps is made anew.)
+static bool is_known(const vy_lattice_memo *m, isl_set *set, isl_set *context)
+{
+    return m && m->tree && isl_set_plain_is_equal(m->set, set) == isl_bool_true &&
+           isl_set_plain_is_equal(m->context, context) == isl_bool_true;
+}
+
+void vy_lattice_forget(vy_lattice_memo *m)
+{
+    isl_set_free(m->set);
+    isl_set_free(m->context);
+    isl_ast_node_free(m->tree);
+    *m = (vy_lattice_memo){0};
+}
+
+static void remember(const vy_lattice *l, isl_set *set, isl_set *context, isl_ast_node *tree,
+                     uint32_t points)
+{
+    if (!l->memo) return;
+    vy_lattice_forget(l->memo);
+    *l->memo = (vy_lattice_memo){isl_set_copy(set), isl_set_copy(context), isl_ast_node_copy(tree),
+                                 points};
+}
+
+bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
+{
+    enum { MOST = 16 }; // copies of what is done at a point
+    uint32_t points = 0;
+    isl_ast_node *tree;
+    set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
+    l->context = context;
+    if (vy_taps_find(l, set, context)) {
+        tree = best_tree(l, isl_set_set_tuple_name(isl_set_copy(l->taps.all), "point"), context,
+                         &points);
+    } else if (is_known(l->memo, set, context)) {
+        tree = isl_ast_node_copy(l->memo->tree);
+        points = l->memo->points;
+    } else {
+        tree = best_tree(l, isl_set_copy(set), context, &points);
+        remember(l, set, context, tree, points);
+    }
+    isl_set_free(set);
+    if (tree && points <= MOST && vy_affine_ok(l->a))
+        node(l, tree);
+    else
+        refuse(l);
+    isl_ast_node_free(tree);
+    return !l->refused && !l->a->failed && !vy_builder_failed(l->b);
+}
+
+void vy_lattice_free(vy_lattice *l)
+{
+    vy_vec_free(&l->ids);
+    vy_taps_free(&l->taps);
+}

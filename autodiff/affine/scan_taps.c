@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// scan_taps.c: points that a few constant taps name are walked tap by tap.
+//
+//   { [i_2, u] : i_2 = P + i − u, 0 <= u < 3, 0 <= i_2 < M }           of element i
+//
+//   for i_2 in max(2, P + i) − 2..min(M − 1, P + i) + 1 { u = P + i − i_2; … }       in the order of the set
+//   for u in 0..3 { i_2 = P + i − u; if 0 <= i_2 < M { … } }                         what is made here
+//
+// The turns are almost the same, but they are constant: all invocations take them together, what depends on taps alone
+// is the same for all of them (a filter's weights), loops can be unrolled, and neighbours can be made by one
+// invocation (ir/pass/device/coarsen.c, which leaves variables alone that decide how often a loop turns).
+//
+// A tap is a dimension with few values; it is used where an equality determines one other, longer
+// dimension, with coefficient ±1: others (stride 2) would leave out most of the points.  The set that is walked
+// has these equalities, the constant bounds of the taps and what the set says of the dimensions left; it
+// is larger, and what the given set says beyond that is the guard.  Both are isl's: whatever is chosen here, the
+// walk and its guard together are the set.
+#include "autodiff/affine/scan.h"
+
+#include <isl/constraint.h>
+
+enum { TAPS = 64, DIMS = 64 };
+
+typedef struct taps {
+    vy_lattice *l;
+    uint64_t taps, found; // dimensions, as bits
+    isl_basic_set *equal; // the equalities
+    bool refused;
+} taps;
+
+void vy_taps_free(vy_taps *t)
+{
+    isl_set_free(t->all);
+    isl_set_free(t->left);
+    *t = (vy_taps){0};
+}
+
+static bool is_small(const vy_nest *n, uint32_t k)
+{
+    const vy_interval r = n->range[k];
+    return r.lo >= 0 && r.hi >= r.lo && r.hi < TAPS;
+}
+
+// The coefficient of a variable of a constraint; beyond what is computed here: 0, and *far.
+static int64_t coefficient(isl_constraint *c, enum isl_dim_type type, uint32_t k, bool *far)
+{
+    isl_val *v = type == isl_dim_cst ? isl_constraint_get_constant_val(c)
+                                     : isl_constraint_get_coefficient_val(c, type, (int)k);
+    bool small = isl_val_is_int(v) == isl_bool_true && isl_val_cmp_si(v, INT32_MAX) <= 0 &&
+                 isl_val_cmp_si(v, -INT32_MAX) >= 0;
+    int64_t r = small ? isl_val_get_num_si(v) : 0;
+    *far |= !small;
+    isl_val_free(v);
+    return r;
+}
+
+static bool has_divisions(isl_constraint *c)
+{
+    bool far = false;
+    for (int k = 0; k < (int)isl_constraint_dim(c, isl_dim_div); k++)
+        if (coefficient(c, isl_dim_div, (uint32_t)k, &far)) return true;
+    return far;
+}
+
+// Does the equality say which one long dimension, by taps?
+static isl_stat look_at(isl_constraint *c, void *user)
+{
+    taps *t = user;
+    const vy_nest *n = t->l->nest;
+    uint64_t small = 0, one = 0;
+    bool far = false, good = isl_constraint_is_equality(c) == isl_bool_true && !has_divisions(c);
+    for (uint32_t k = 0; good && k < n->count; k++) {
+        int64_t by = coefficient(c, isl_dim_set, k, &far);
+        if (!by) continue;
+        if (is_small(n, k)) {
+            small |= UINT64_C(1) << k;
+        } else {
+            good = !one && (by == 1 || by == -1);
+            one = UINT64_C(1) << k;
+        }
+    }
+    if (good && !far && small && one) {
+        t->refused |= (t->found & one) != 0;
+        t->taps |= small;
+        t->found |= one;
+        t->equal = isl_basic_set_add_constraint(t->equal, isl_constraint_copy(c));
+    }
+    isl_constraint_free(c);
+    return isl_stat_ok;
+}
+
+static bool is_few(const taps *t)
+{
+    int64_t product = 1;
+    for (uint32_t k = 0; k < t->l->nest->count; k++)
+        if (t->taps >> k & 1 && product <= TAPS)
+            product *= t->l->nest->range[k].hi - t->l->nest->range[k].lo + 1;
+    return t->taps && product <= TAPS;
+}
+
+// What is walked.
+static isl_set *larger(const taps *t, isl_set *set)
+{
+    const vy_nest *n = t->l->nest;
+    isl_set *all = isl_set_copy(set);
+    for (uint32_t k = 0; k < n->count; k++)
+        if ((t->taps | t->found) >> k & 1)
+            all = isl_set_drop_constraints_involving_dims(all, isl_dim_set, k, 1);
+    isl_set *equal = isl_set_from_basic_set(isl_basic_set_copy(t->equal));
+    all = isl_set_intersect(all, isl_set_reset_tuple_id(equal));
+    for (uint32_t k = 0; k < n->count; k++)
+        if (t->taps >> k & 1) {
+            all = isl_set_lower_bound_si(all, isl_dim_set, k, (int)n->range[k].lo);
+            all = isl_set_upper_bound_si(all, isl_dim_set, k, (int)n->range[k].hi);
+        }
+    return all;
+}
+
+static void order_dimensions(const taps *t, vy_taps *r)
+{
+    uint32_t at = 0;
+    const uint64_t turn[] = {~(t->taps | t->found), t->taps, t->found};
+    for (uint32_t pass = 0; pass < 3; pass++)
+        for (uint32_t k = 0; k < t->l->nest->count; k++)
+            if (turn[pass] >> k & 1) r->order[at++] = k;
+}
+
+static bool without_divisions(isl_set *set)
+{
+    return isl_set_n_basic_set(set) == 1 && isl_set_involves_locals(set) == isl_bool_false;
+}
+
+bool vy_taps_find(vy_lattice *l, isl_set *set, isl_set *context)
+{
+    taps t = {.l = l};
+    vy_taps *r = &l->taps;
+    if (!l->wants_taps || l->nest->count > DIMS || isl_set_n_basic_set(set) != 1) return false;
+    isl_set *plain = isl_set_reset_tuple_id(isl_set_copy(set));
+    isl_basic_set *hull = isl_set_affine_hull(isl_set_copy(plain));
+    t.equal = isl_basic_set_universe(isl_basic_set_get_space(hull));
+    isl_basic_set_foreach_constraint(hull, look_at, &t);
+    isl_basic_set_free(hull);
+    bool good = !t.refused && is_few(&t);
+    if (good) {
+        r->all = larger(&t, plain);
+        isl_set *known = isl_set_intersect_params(isl_set_copy(r->all), isl_set_copy(context));
+        isl_set *here = isl_set_intersect_params(isl_set_copy(plain), isl_set_copy(context));
+        r->left = isl_set_gist(isl_set_copy(plain), known);
+        good = isl_set_is_subset(here, r->all) == isl_bool_true && without_divisions(r->left);
+        isl_set_free(here);
+        order_dimensions(&t, r);
+        r->found = t.found;
+    }
+    isl_set_free(plain);
+    isl_basic_set_free(t.equal);
+    if (!good) vy_taps_free(r);
+    return good;
+}
+
+isl_map *vy_taps_schedule(const vy_lattice *l, isl_set *set)
+{
+    isl_space *space = isl_space_map_from_set(isl_set_get_space(set));
+    isl_map *map = isl_map_reset_tuple_id(isl_map_universe(space), isl_dim_out);
+    for (uint32_t k = 0; k < l->nest->count; k++)
+        map = isl_map_equate(map, isl_dim_in, (int)l->taps.order[k], isl_dim_out, (int)k);
+    return isl_map_intersect_domain(map, set);
+}
+
+// ------------------------------------------------------------------------------------------- the guard
+typedef struct guard {
+    vy_lattice *l;
+    const vy_signed *index;
+    uint32_t
+        last; // of the dimensions in order: the constraints that have no later one; count: no dimension
+    uint32_t met; // constraints seen
+    vy_value all;
+    bool refused;
+} guard;
+
+// Place in the order of the last dimension that c has.
+static uint32_t last_of(const vy_lattice *l, isl_constraint *c)
+{
+    bool far = false;
+    uint32_t last = l->nest->count;
+    for (uint32_t k = 0; k < l->nest->count; k++)
+        if (coefficient(c, isl_dim_set, l->taps.order[k], &far)) last = k;
+    return last;
+}
+
+static void add_term(guard *g, vy_signed *sum, vy_signed x, int64_t by)
+{
+    if (by) *sum = vy_signed_add(g->l->b, *sum, vy_signed_scale(g->l->b, x, by));
+}
+
+static isl_stat meet(isl_constraint *c, void *user)
+{
+    guard *g = user;
+    vy_builder *b = g->l->b;
+    if (!g->refused && last_of(g->l, c) == g->last) {
+        g->met++;
+        bool far = has_divisions(c);
+        vy_signed sum = vy_signed_constant(coefficient(c, isl_dim_cst, 0, &far));
+        for (uint32_t k = 0; k < g->l->nest->count; k++)
+            add_term(g, &sum, g->index[k], coefficient(c, isl_dim_set, k, &far));
+        for (int k = 0; k < (int)isl_constraint_dim(c, isl_dim_param); k++) {
+            int64_t by = coefficient(c, isl_dim_param, (uint32_t)k, &far);
+            isl_id *id = isl_set_get_dim_id(g->l->taps.left, isl_dim_param, (unsigned)k);
+            if (by) add_term(g, &sum, vy_lattice_named(g->l, id), by);
+            isl_id_free(id);
+        }
+        vy_op op = isl_constraint_is_equality(c) == isl_bool_true ? VY_OP_EQ : VY_OP_LE;
+        vy_value holds = vy_signed_compare(b, op, vy_signed_constant(0), sum);
+        g->refused = far || !holds.id;
+        if (!g->refused) g->all = g->all.id ? vy_and(b, g->all, holds) : holds;
+    }
+    isl_constraint_free(c);
+    return isl_stat_ok;
+}
+
+static isl_stat meet_all(isl_basic_set *s, void *user)
+{
+    guard *g = user;
+    const uint32_t count = g->l->nest->count;
+    for (uint32_t k = 0; k <= count; k++) {
+        g->last = k ? k - 1 : count; // outer ones first: they are the same for the turns inside
+        g->refused |= isl_basic_set_foreach_constraint(s, meet, g) != isl_stat_ok;
+    }
+    g->refused |= (int)g->met != (int)isl_basic_set_n_constraint(s);
+    isl_basic_set_free(s);
+    return isl_stat_ok;
+}
+
+vy_value vy_taps_guard(vy_lattice *l, const vy_signed *index)
+{
+    guard g = {.l = l, .index = index};
+    g.refused |= isl_set_foreach_basic_set(l->taps.left, meet_all, &g) != isl_stat_ok;
+    l->refused |= g.refused;
+    return g.refused ? (vy_value){0} : g.all;
+}
+
+bool vy_taps_inside(const vy_lattice *l, uint32_t k, vy_dim extent)
+{
+    const vy_nest *n = l->nest;
+    if (l->taps.found >> k & 1) return false;
+    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
+    isl_pw_aff *x = isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, k));
+    isl_pw_aff *zero = isl_pw_aff_from_aff(
+        isl_aff_val_on_domain_space(isl_space_copy(n->space), isl_val_zero(l->a->ctx)));
+    isl_pw_aff *end = vy_affine_dim(l->a, isl_space_copy(n->space), extent);
+    isl_set *good = isl_pw_aff_ge_set(isl_pw_aff_copy(x), zero);
+    good = isl_set_intersect(good, isl_pw_aff_lt_set(x, end));
+    isl_set *all = isl_set_reset_tuple_id(isl_set_copy(l->taps.all));
+    all = isl_set_intersect_params(all, isl_set_copy(l->context));
+    bool inside = isl_set_is_subset(all, good) == isl_bool_true;
+    isl_set_free(all);
+    isl_set_free(good);
+    return inside;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// isl_memory.c: see isl_memory.h.
+#include "autodiff/core/isl_memory.h"
+
+#include "ir/core/mem.h"
+
+#include <gmp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What isl asks of GMP between a failure and its next own allocation: numbers of one row of a tableau.
+#define RESERVE ((size_t)1 << 20)
+
+// What a context takes when it is made, and more.  It is tried out beforehand: isl (0.25) reads the options of a
+// context that it has not given any yet when one of those allocations fails.
+#define CONTEXT_ROOM ((size_t)64 << 10)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned users; // of the functions, over all threads
+static struct {
+    void *(*allocate)(size_t);
+    void *(*reallocate)(void *, size_t, size_t);
+    void (*release)(void *, size_t);
+} before;
+static _Thread_local vy_isl_memory *innermost;
+
+// -------------------------------------------------------------------------------- GMP's functions
+static bool reserved(const void *p)
+{
+    for (const vy_isl_memory *m = innermost; m; m = m->outer)
+        if ((uintptr_t)p - (uintptr_t)m->reserve < RESERVE) return true;
+    return false;
+}
+
+// NULL where there is no reserve, or nothing left of it.
+static void *take(size_t size)
+{
+    vy_isl_memory *m = innermost;
+    if (!m || size > RESERVE - 16 - m->used) return NULL;
+    void *p = m->reserve + m->used;
+    m->used += (size + 15) & ~(size_t)15;
+    if (!m->failed) vy_memory_failed();
+    m->failed = true;
+    if (m->ctx) isl_ctx_abort(m->ctx);
+    return p;
+}
+
+static void *allocate(size_t size)
+{
+    void *p = malloc(size);
+    if (!p) p = take(size);
+    return p ? p : before.allocate(size); // which ends the process
+}
+
+static void *reallocate(void *old, size_t had, size_t size)
+{
+    void *p = reserved(old) ? NULL : realloc(old, size);
+    if (p) return p;
+    p = take(size);
+    if (!p) return before.reallocate(old, had, size);
+    memcpy(p, old, had < size ? had : size);
+    if (!reserved(old)) free(old);
+    return p;
+}
+
+static void release(void *p, size_t size)
+{
+    (void)size;
+    if (!reserved(p)) free(p);
+}
+
+// Functions that are not GMP's own are somebody's wish; numbers may have been allocated by them.
+static void install(void)
+{
+    mp_get_memory_functions(&before.allocate, &before.reallocate, &before.release);
+    extern void *__gmp_default_allocate(size_t);
+    if (before.allocate == __gmp_default_allocate)
+        mp_set_memory_functions(allocate, reallocate, release);
+}
+
+static void remove_again(void)
+{
+    void *(*now)(size_t);
+    mp_get_memory_functions(&now, NULL, NULL);
+    if (now == allocate)
+        mp_set_memory_functions(before.allocate, before.reallocate, before.release);
+}
+
+// ------------------------------------------------------------------------------------- begin, end
+bool vy_isl_memory_begin(vy_isl_memory *m)
+{
+    *m = (vy_isl_memory){.reserve = malloc(RESERVE), .outer = innermost};
+    if (!m->reserve) return false;
+    innermost = m;
+    pthread_mutex_lock(&lock);
+    if (users++ == 0) install();
+    pthread_mutex_unlock(&lock);
+    void *room = malloc(CONTEXT_ROOM);
+    free(room);
+    if (room) m->ctx = isl_ctx_alloc();
+    return m->ctx != NULL;
+}
+
+void vy_isl_memory_end(vy_isl_memory *m)
+{
+    if (!m->reserve) return;
+    isl_ctx_free(m->ctx);
+    m->ctx = NULL;
+    pthread_mutex_lock(&lock);
+    if (--users == 0) remove_again();
+    pthread_mutex_unlock(&lock);
+    for (vy_isl_memory **at = &innermost; *at; at = &(*at)->outer)
+        if (*at == m) {
+            *at = m->outer;
+            break;
+        }
+    free(m->reserve);
+    m->reserve = NULL;
+}
+
+bool vy_isl_memory_failed(const vy_isl_memory *m)
+{
+    return m->failed || (m->ctx && isl_ctx_last_error(m->ctx) == isl_error_alloc);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// rules.h: derivative rows of the table of operations, made executable.
+#ifndef VYRE_RULES_H
+#define VYRE_RULES_H
+
+#include "ir/build/edit.h"
+
+typedef struct rule {
+    vy_builder *b;
+    vy_type type;            // of the operation
+    uint32_t a, b_, c, y, g; // operands, result, adjoint of the result
+    uint32_t aux;
+    uint32_t want;   // bit k: operand k is active
+    uint32_t out[3]; // contributions to the operands' adjoints
+    uint32_t pick;   // PICK2: the condition; else 0
+} rule;
+typedef enum rule_kind {
+    RULE_LINEAR,  // partials are ±1: no mask is needed
+    RULE_PARTIAL, // contributions in out[]
+    RULE_PICK,    // contributions in out[], pick set
+    RULE_ZERO,
+    RULE_NONE, // no derivative (integers)
+    RULE_HAND,
+} rule_kind;
+rule_kind vy_rule_kind_of(vy_op op);
+// Is the derivative of `id` by operand k zero by convention for some operands?  Then
+// vy_rule_kept says where contribution `d` to it is not: a bool, or 0 for everywhere.
+bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
+uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
+void vy_rule_apply(vy_op op, rule *r);
+
+#endif

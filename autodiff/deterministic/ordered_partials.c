@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// ordered_partials.c: few elements to which all invocations add: each keeps its term, and programs add them up.
+//
+//   f_sums:  over(i: N)          … for k in 0..D { terms_g[k, i] = v; }
+//   f_parts_g:                   parts_g[k, b] = Σ terms_g[k, j]  over j = b, b + B, b + 2B …
+//   f_total_g:                   g[k] = Σ parts_g[k, b]           over b
+//
+// Parameters, biases, scalars: all invocations come to the same elements, so an accumulator would be
+// in everybody's way.  A term each costs a store and a load; nothing of the program runs twice.  The order
+// of additions depends on the size of the domain alone: an invocation adds what it has for an element in
+// program order, parts are every B-th term, so that neighbours read neighbouring ones, and B makes parts
+// of 256 terms, of √n where there are more than 65,536 of them.
+//
+// Suits a buffer if all places that add to it do so at indices that are the same in all invocations:
+// constants, scalars, and what depends on loops alone.  (Each invocation has its own terms for all
+// elements, so the others could have any index; that was slower than accumulators.)  Axes where no index
+// ever changes are left out.  That is as many terms as elements times invocations, too much for large
+// buffers; how large nobody knows before the sizes are, so callers with a limit ask for accumulators
+// instead when they hit it (`lean`).
+//
+// Sums of f16 are terms of f32, rounded once.
+#include "autodiff/deterministic/ordering.h"
+#include "ir/check/uniform.h"
+
+#include <string.h>
+
+enum {
+    PART = 256, // terms of a part, at least
+    FEW = 256,  // elements of an axis of constant length that count as few
+};
+
+// --------------------------------------------------------------------------------------- choosing
+typedef struct choosing {
+    vy_ordering *o;
+    const uint32_t *differs;
+    uint8_t *loops;  // by instruction: depends on a loop
+    uint32_t *sites; // by buffer: how many, and
+    uint32_t *site;  // … one of them
+} choosing;
+
+static bool by_loops(const choosing *c, uint32_t id) { return !VY_IS_LEAF(id) && c->loops[id]; }
+
+static void find_loops(choosing *c)
+{
+    const vy_program *p = c->o->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        c->loops[id] = vy_is_loop(op) || op == VY_OP_CARRY || op == VY_OP_RESULT;
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
+            c->loops[id] |= by_loops(c, vy_arg(p, id, k));
+    }
+}
+
+// Can number `d` of the domain be computed in the program (without overflow: its value fits u32)?
+static bool computes(const vy_program *p, uint32_t d)
+{
+    const vy_dim_node *n = &p->dims.data[d];
+    switch (n->op) {
+    case VY_DIM_CONST: return true;
+    case VY_DIM_SCALAR: return vy_type_size(p->scalars.data[n->value].type) == 4;
+    case VY_DIM_ADD:
+    case VY_DIM_SUB:
+    case VY_DIM_MUL: return computes(p, n->a) && computes(p, n->b);
+    default: return false;
+    }
+}
+
+static bool domain_suits(const vy_program *p)
+{
+    for (uint32_t k = 1; k < p->overs.count; k++)
+        if (!computes(p, p->overs.data[k].extent.id)) return false;
+    return p->overs.count > 0;
+}
+
+// May axis k of the buffer stay, or go, with this index at a site?
+static bool axis_suits(const choosing *c, uint32_t buffer, uint32_t k, uint32_t index)
+{
+    const vy_program *p = c->o->p;
+    if (VY_IS_LEAF(index) ? vy_leaf_differs(p, index) : c->differs[index] != 0) return false;
+    if (c->o->partials[buffer].fixed[k] || by_loops(c, index)) return true;
+    const vy_dim_node *d = &p->dims.data[p->buffers.data[buffer].dims[k].id];
+    return d->op == VY_DIM_CONST && d->value <= FEW;
+}
+
+// Leaves that are known where the totals are made.
+static bool can_fix(const vy_program *p, uint32_t index)
+{
+    if (!VY_IS_LEAF(index)) return false;
+    vy_leaf_kind kind = (vy_leaf_kind)p->leaves.data[VY_LEAF_INDEX(index)].kind;
+    return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR;
+}
+
+// Around the site, only loops that each change an axis of their own, and ifs.
+static bool reached_once(const choosing *c, uint32_t site)
+{
+    const vy_program *p = c->o->p;
+    for (uint32_t up = c->o->s.parent[site]; up; up = c->o->s.parent[up]) {
+        bool own = p->insts.data[up].op == VY_OP_IF;
+        if (p->insts.data[up].op == VY_OP_LOOP)
+            for (uint32_t k = 0; k + 1 < p->insts.data[site].nargs; k++)
+                own |= vy_arg(p, site, k) == up;
+        if (!own) return false;
+    }
+    return true;
+}
+
+static void note_fixed(choosing *c, uint32_t site)
+{
+    const vy_inst *i = &c->o->p->insts.data[site];
+    uint32_t *fixed = c->o->partials[i->aux].fixed;
+    bool first = c->sites[i->aux]++ == 0;
+    c->site[i->aux] = site;
+    for (uint32_t k = 0; k + 1 < i->nargs; k++) {
+        uint32_t index = vy_arg(c->o->p, site, k);
+        if (first)
+            fixed[k] = can_fix(c->o->p, index) ? index : 0;
+        else if (fixed[k] != index)
+            fixed[k] = 0;
+    }
+}
+
+static bool site_suits(const choosing *c, uint32_t site)
+{
+    const vy_inst *i = &c->o->p->insts.data[site];
+    for (uint32_t k = 0; k + 1 < i->nargs; k++)
+        if (!axis_suits(c, i->aux, k, vy_arg(c->o->p, site, k))) return false;
+    return true;
+}
+
+static bool is_site(const vy_program *p, uint32_t id)
+{
+    return vy_adds_floats(p, id) && !(p->insts.data[id].flags & VY_FLAG_OWNED);
+}
+
+bool vy_partial_choose(vy_ordering *o)
+{
+    const vy_program *p = o->p;
+    choosing c = {.o = o};
+    if (o->lean || !domain_suits(p)) return true;
+    c.loops = vy_arena_alloc(&o->arena, p->insts.count);
+    c.sites = vy_arena_alloc(&o->arena, p->buffers.count * sizeof *c.sites);
+    c.site = vy_arena_alloc(&o->arena, p->buffers.count * sizeof *c.site);
+    if (!c.loops || !c.sites || !c.site || !vy_structure_make(p, &o->s)) return false;
+    c.differs = vy_differences(p, &o->s, NULL, &o->arena);
+    if (!c.differs) return false;
+    find_loops(&c);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_site(p, id)) note_fixed(&c, id);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        o->partials[i].on = o->use[i] == VY_USE_ADDED && p->buffers.data[i].cls != VY_SHARED;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_site(p, id)) o->partials[p->insts.data[id].aux].on &= site_suits(&c, id);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        o->partials[i].once = o->partials[i].on && c.sites[i] == 1 && reached_once(&c, c.site[i]);
+    return true;
+}
+
+// -------------------------------------------------------------------------------------- the terms
+static vy_type type_of_terms(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
+
+static vy_dim times(vy_builder *b, vy_dim x, vy_dim y)
+{
+    const vy_program *p = vy_builder_program(b);
+    const vy_dim_node *n = &p->dims.data[x.id];
+    if (n->op == VY_DIM_CONST && n->value == 1) return y;
+    return vy_dim_binary(b, '*', x, y);
+}
+
+// Extent k of the domain of `of`, whose dimensions `b` has; those below 0 are none.
+static vy_dim extent(vy_builder *b, const vy_program *of, uint32_t k)
+{
+    const vy_program *p = vy_builder_program(b);
+    vy_dim d = of->overs.data[k].extent;
+    const vy_dim_node *n = &p->dims.data[d.id];
+    bool sure = n->op == VY_DIM_CONST
+                    ? n->value >= 0
+                    : n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type);
+    return sure ? d : vy_dim_binary(b, '>', d, vy_dim_const(b, 0));
+}
+
+static vy_dim invocations(vy_builder *b, const vy_program *of)
+{
+    vy_dim all = vy_dim_const(b, 1);
+    for (uint32_t k = 0; k < of->overs.count; k++) all = times(b, all, extent(b, of, k));
+    return all;
+}
+
+// The axes of the terms of buffer `id`, the last one left to the caller.  Their number without it.
+static uint32_t axes_of(const vy_ordering *o, uint32_t id, vy_dim *dims)
+{
+    const vy_buf *of = &o->p->buffers.data[id];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < of->rank; k++)
+        if (!o->partials[id].fixed[k]) dims[n++] = of->dims[k];
+    return n;
+}
+
+static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+                         const char *name, vy_dim last)
+{
+    vy_dim dims[VY_MAX_RANK + 1];
+    uint32_t n = axes_of(o, id, dims);
+    dims[n] = last;
+    vy_type t = type_of_terms(o->p->buffers.data[id].type);
+    vy_buffer made = vy_param_buffer(b, name, cls, t, n + 1, dims);
+    if (cls == VY_INOUT) vy_buffer_workspace(b, made);
+    return made;
+}
+
+void vy_partial_declare(vy_ordering *o, uint32_t id)
+{
+    char text[320];
+    const char *of = o->p->buffers.data[id].name;
+    const char *name = vy_free_name(vy_builder_program(o->b), "terms", of, text);
+    o->partials[id].terms = declare(o, o->b, VY_INOUT, id, name, invocations(o->b, o->p));
+}
+
+static vy_value u32(vy_builder *b, uint32_t v) { return vy_int(b, VY_U32, v); }
+
+static vy_value dim_value(vy_builder *b, uint32_t d)
+{
+    const vy_dim_node n = vy_builder_program(b)->dims.data[d];
+    if (n.op == VY_DIM_CONST) return vy_int(b, VY_U32, n.value);
+    if (n.op == VY_DIM_SCALAR) {
+        vy_type t = vy_builder_program(b)->scalars.data[n.value].type;
+        return vy_cast(b, VY_U32,
+                       (vy_value){vy_leaf_other(b, VY_LEAF_SCALAR, t, (uint32_t)n.value, 0)});
+    }
+    vy_value x = dim_value(b, n.a), y = dim_value(b, n.b);
+    return n.op == VY_DIM_ADD   ? vy_add(b, x, y)
+           : n.op == VY_DIM_SUB ? vy_sub(b, x, y)
+                                : vy_mul(b, x, y);
+}
+
+// Number of the invocation, row-major.
+static vy_value invocation(vy_builder *b)
+{
+    vy_value at = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, 0, 0)};
+    for (uint32_t k = 1; k < vy_builder_program(b)->overs.count; k++) {
+        vy_value n = dim_value(b, vy_builder_program(b)->overs.data[k].extent.id);
+        vy_value own = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0)};
+        at = vy_add(b, vy_mul(b, at, n), own);
+    }
+    return at;
+}
+
+void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
+{
+    const vy_partial *q = &o->partials[id];
+    vy_value place[VY_MAX_RANK + 1];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < o->p->buffers.data[id].rank; k++)
+        if (!q->fixed[k]) place[n++] = at[k];
+    place[n] = invocation(o->b);
+    v = vy_cast(o->b, type_of_terms(o->p->buffers.data[id].type), v);
+    if (!q->once) v = vy_add(o->b, vy_load(o->b, q->terms, place), v);
+    vy_store(o->b, q->terms, place, v);
+}
+
+// -------------------------------------------------------------------------------------- the totals
+// Splits e into places on the first n axes of `buf`.
+static void split(vy_builder *b, vy_buffer buf, uint32_t n, vy_value e, vy_value *at)
+{
+    for (uint32_t k = n; k-- > 1;) {
+        vy_value length = vy_len(b, buf, k);
+        at[k] = vy_rem(b, e, length);
+        e = vy_div(b, e, length);
+    }
+    if (n) at[0] = e;
+}
+
+static vy_dim elements(const vy_ordering *o, vy_builder *b, uint32_t id)
+{
+    vy_dim dims[VY_MAX_RANK + 1], all = vy_dim_const(b, 1);
+    uint32_t n = axes_of(o, id, dims);
+    for (uint32_t k = 0; k < n; k++) all = times(b, all, dims[k]);
+    return all;
+}
+
+// ⌈n / max(256, √n)⌉
+static vy_dim parts_of(vy_builder *b, vy_dim n)
+{
+    vy_dim each = vy_dim_binary(b, '>', vy_dim_const(b, PART), vy_dim_binary(b, 'r', n, n));
+    vy_dim less = vy_dim_binary(b, '-', each, vy_dim_const(b, 1));
+    return vy_dim_binary(b, '/', vy_dim_binary(b, '+', n, less), each);
+}
+
+// Σ of buf[at…, j] over j = from, from + step … below `to`.
+static vy_value add_up(vy_builder *b, vy_buffer buf, uint32_t n, vy_value *at, vy_value from,
+                       vy_value to, vy_value step)
+{
+    vy_type t = vy_builder_program(b)->buffers.data[buf.id].type;
+    vy_var sum = vy_var_new(b, "sum", vy_zero(b, t));
+    at[n] = vy_for_step(b, "j", from, to, step, false);
+    vy_set(b, sum, vy_add(b, vy_get(b, sum), vy_load(b, buf, at)));
+    vy_end(b);
+    return vy_get(b, sum);
+}
+
+static vy_program *make_parts(vy_ordering *o, uint32_t id, const char *name, const char *parts)
+{
+    vy_builder *b = vy_total_begin(o, id, "parts");
+    if (!b) return NULL;
+    vy_dim dims[VY_MAX_RANK + 1], terms = invocations(b, o->p), count = parts_of(b, terms);
+    uint32_t n = axes_of(o, id, dims);
+    vy_buffer from = declare(o, b, VY_IN, id, name, terms);
+    vy_buffer to = declare(o, b, VY_INOUT, id, parts, count);
+    vy_value at[VY_MAX_RANK + 1], e = vy_over(b, "e", times(b, elements(o, b, id), count));
+    vy_value step = vy_len(b, to, n), part = n ? vy_rem(b, e, step) : e;
+    if (n) split(b, from, n, vy_div(b, e, step), at);
+    vy_value sum = add_up(b, from, n, at, part, vy_len(b, from, n), step);
+    at[n] = part;
+    vy_store(b, to, at, sum);
+    return vy_total_end(b);
+}
+
+static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
+{
+    vy_builder *b = vy_total_begin(o, id, "total");
+    if (!b) return NULL;
+    const vy_partial *q = &o->partials[id];
+    const vy_buf of = o->p->buffers.data[id];
+    vy_dim dims[VY_MAX_RANK + 1];
+    uint32_t n = axes_of(o, id, dims), k = 0;
+    vy_buffer from = declare(o, b, VY_IN, id, parts, parts_of(b, invocations(b, o->p)));
+    vy_value at[VY_MAX_RANK + 1], to[VY_MAX_RANK];
+    split(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
+    vy_value sum = add_up(b, from, n, at, u32(b, 0), vy_len(b, from, n), u32(b, 1));
+    for (uint32_t a = 0; a < of.rank; a++) to[a] = q->fixed[a] ? (vy_value){q->fixed[a]} : at[k++];
+    if (!vy_total_starts(o, id)) {
+        vy_value old = vy_load(b, (vy_buffer){id}, to);
+        sum = vy_add(b, vy_cast(b, vy_value_type(b, sum), old), sum);
+    }
+    vy_store(b, (vy_buffer){id}, to, vy_cast(b, of.type, sum));
+    return vy_total_end(b);
+}
+
+uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made)
+{
+    char text[320];
+    const char *parts = vy_free_name(o->p, "parts", o->p->buffers.data[id].name, text);
+    if (!(made[0] = make_parts(o, id, name, parts))) return 0;
+    return (made[1] = make_total(o, id, parts)) ? 2 : 1;
+}

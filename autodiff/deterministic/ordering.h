@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// ordering.h: the parts of vy_order_sums, which rids a module of atomic additions of floats.
+//
+//   deterministic.c  which additions there are, and the program without them
+//   ordered_partials.c        few elements, to which all invocations add: a term each, added up by programs
+//   exact_sum.c          any elements: exact accumulators
+//   ordering_shared.c  where those of shared arrays are
+//   wide.c           half floats, added up as f32 by atomics: not in an order, but rounded once
+#ifndef VYRE_ORDERING_H
+#define VYRE_ORDERING_H
+
+#include "ir/core/ir.h"
+#include "ir/pass/pass.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/deterministic/sums.h"
+
+// How a program uses a buffer.
+enum {
+    VY_USE_ADDED = 1, // atomic additions
+    VY_USE_PLAIN = 2, // also loads or stores
+};
+
+// How the terms of one buffer are kept apart (ordered_partials.c).
+typedef struct vy_partial {
+    bool on;
+    bool once; // an invocation adds at most one term to an element
+    uint32_t
+        fixed[VY_MAX_RANK]; // by axis: the leaf that every index there is; 0: the axis is needed
+    vy_buffer terms;
+} vy_partial;
+
+typedef struct vy_ordering {
+    vy_module *m;
+    const vy_program *p;
+    bool lean; // no partial sums
+    const vy_wide_names
+        *wide; // half floats only, of these buffers, whose sums are f32 and in any order; or NULL
+    vy_builder *b;
+    uint8_t *use;         // by buffer
+    vy_buffer *sums;      // by buffer: its accumulators in the program being built
+    vy_partial *partials; // by buffer
+    uint8_t *sliced;      // by buffer: a shared array whose accumulators are in a workspace
+    uint32_t *map;
+    vy_structure s;
+    vy_arena arena;
+    bool owned; // some addition is one invocation's own
+} vy_ordering;
+
+// deterministic.c
+// Is `id` an atomic addition of floats to memory that others see?
+bool vy_adds_floats(const vy_program *p, uint32_t id);
+// Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it is there.
+vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
+// Ends it; NULL: the module's diag says why.
+vy_program *vy_total_end(vy_builder *b);
+// Is nothing in the buffer before the totals are?
+bool vy_total_starts(const vy_ordering *o, uint32_t id);
+
+// Replaces program p by what its additions become: in an order or, wide, those of half floats as f32.
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide);
+
+// wide.c
+void vy_wide_choose(vy_ordering *o); // fills o->use
+// The sums of buffer `id` of o->p, called `name` in program b.
+vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+                          const char *name);
+// Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it does not.
+bool vy_wide_cast(vy_ordering *o, uint32_t id);
+// flags: of the addition that it stands for.
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags);
+// The element: what the buffer held (id 0: nothing) and the sum, as f16.
+vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held);
+
+// ordered_partials.c
+// Sets o->partials for the buffers that it suits.  False: memory.
+bool vy_partial_choose(vy_ordering *o);
+void vy_partial_declare(vy_ordering *o, uint32_t id);
+// In place of an atomic addition of v to element `at` of buffer `id`.
+void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v);
+// The programs that add up the terms of buffer `id`, called `name`: two.  How many were made.
+uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made);
+
+// ordering_shared.c
+bool vy_shared_choose(vy_ordering *o); // fills o->sliced; false: the module's diag
+vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name);
+// Writes the place of the accumulator of element `index` of any buffer; of how many numbers.
+uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at);
+// Behind a clear of a shared array: that of the accumulators.
+void vy_shared_clear(vy_ordering *o, uint32_t id);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// ordering_shared.c: accumulators of shared arrays to which floats are added.
+//
+//   shared t: f32[B];                  shared t: f32[B];  shared sums_t: i32[B, 37];
+//   atomic_add(t[k], v);           →   integer atomics on sums_t[k]
+//   barrier();  y[k] = t[k];           barrier();  y[k] = t[k] + total of sums_t[k]
+//   shared t;                          shared t;  shared sums_t;
+//
+// As for buffers that are also loaded or stored to (deterministic.c): what is touched is the element's own
+// accumulator, in the same way and the same phase, so nothing races that did not.  An element takes 148 bytes.
+// Where the shared memory that every device has does not hold that, a workspace does, in which each workgroup
+// has a slice (spill.c): the barriers order it too.  A slice starts as zero, so a clear ahead of all accesses is
+// none, like one behind them.  Others are loops: over an invocation's part, or, as those outside the domain write
+// to no buffer, over the whole, by the first invocation of the workgroup, which is always inside.
+#include "autodiff/deterministic/exact_sum.h"
+#include "autodiff/deterministic/ordering.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/storage/storage.h"
+
+#include <string.h>
+
+enum { WORDS = 4 }; // bytes of an accumulator's word
+
+static bool is_added(const vy_ordering *o, uint32_t buffer)
+{
+    return (o->use[buffer] & VY_USE_ADDED) && o->p->buffers.data[buffer].cls == VY_SHARED;
+}
+
+bool vy_shared_choose(vy_ordering *o)
+{
+    uint64_t bytes;
+    if (!vy_shared_bytes(o->p, &bytes)) {
+        vy_fail_oom(o->m);
+        return false;
+    }
+    for (uint32_t i = 1; i < o->p->buffers.count; i++) {
+        if (!is_added(o, i)) continue;
+        const vy_buf *b = &o->p->buffers.data[i];
+        uint64_t elements = vy_array_bytes(o->p, b) / vy_type_size(b->type);
+        uint64_t more = elements * vy_fixed_words(b->type) * WORDS;
+        o->sliced[i] = bytes + more > VY_SHARED_BYTES;
+        if (!o->sliced[i]) bytes += more;
+    }
+    return true;
+}
+
+vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name)
+{
+    const vy_buf of = o->p->buffers.data[id];
+    vy_dim dims[VY_MAX_RANK];
+    uint32_t before = o->sliced[id] ? VY_GROUP_RANK : 0;
+    if (before) vy_group_dims(o->b, o->p->workgroup, dims);
+    memcpy(dims + before, of.dims, of.rank * sizeof *dims);
+    dims[before + of.rank] = vy_dim_const(o->b, vy_fixed_words(of.type));
+    if (!before) return vy_shared_array(o->b, name, VY_I32, of.rank + 1, dims);
+    vy_buffer made = vy_param_buffer(o->b, name, VY_INOUT, VY_I32, before + of.rank + 1, dims);
+    vy_buffer_workspace(o->b, made);
+    return made;
+}
+
+uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at)
+{
+    uint32_t rank = o->p->buffers.data[id].rank, group[VY_GROUP_RANK];
+    uint32_t before = o->sliced[id] ? VY_GROUP_RANK : 0;
+    if (before) vy_group_index(o->b, group);
+    for (uint32_t k = 0; k < before; k++) at[k].id = group[k];
+    for (uint32_t k = 0; k < rank; k++) at[before + k] = index[k];
+    return before + rank;
+}
+
+// Does nothing touch the array before clear `id`, in any turn of a loop, or nothing after it?
+static bool is_idle(const vy_ordering *o, uint32_t id)
+{
+    const vy_program *p = o->p;
+    uint32_t depth = 0;
+    bool before = false, after = false;
+    for (uint32_t k = 1; k < p->insts.count; k++) {
+        const vy_inst *i = &p->insts.data[k];
+        if (k < id) depth += vy_op_opens((vy_op)i->op) - vy_op_closes((vy_op)i->op);
+        if (k == id || !vy_op_is_memory((vy_op)i->op) || i->aux != p->insts.data[id].aux) continue;
+        *(k < id ? &before : &after) = true;
+    }
+    return !depth && (!before || !after);
+}
+
+void vy_shared_clear(vy_ordering *o, uint32_t id)
+{
+    vy_builder *b = o->b;
+    uint32_t buffer = o->p->insts.data[id].aux;
+    const vy_buf of = o->p->buffers.data[buffer];
+    if (!o->sliced[buffer]) {
+        vy_emit(b, VY_OP_ZERO, VY_VOID, o->sums[buffer].id, 0, NULL);
+        return;
+    }
+    if (is_idle(o, id)) return;
+    uint64_t elements = vy_array_bytes(o->p, &of) / vy_type_size(of.type);
+    const uint32_t *w = o->p->workgroup;
+    vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), index[VY_MAX_RANK], at[VY_MAX_RANK];
+    vy_value first = vy_zero(b, VY_U32), all = vy_int(b, VY_U32, (int64_t)elements);
+    bool alone = o->p->overs.count > 0;
+    if (alone) vy_if(b, vy_eq(b, lane, first));
+    vy_value step = vy_int(b, VY_U32, alone ? 1 : (int64_t)w[0] * w[1] * w[2]);
+    vy_value e = vy_for_step(b, "e", alone ? first : lane, all, step, false);
+    for (uint32_t k = of.rank; k-- > 1;) {
+        vy_value n = vy_int(b, VY_U32, o->p->dims.data[of.dims[k].id].value);
+        index[k] = vy_rem(b, e, n);
+        e = vy_div(b, e, n);
+    }
+    index[0] = e;
+    uint32_t rank = vy_shared_index(o, buffer, index, at);
+    vy_fixed_clear(b, o->sums[buffer], rank, at, of.type);
+    vy_end(b);
+    if (alone) vy_end(b);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// wide.c: what is added to gradients of half floats in memory is added up as f32 and rounded once.
+//
+//   program f_grad(w: in f16[M], idx, x, grad_w: out f16[M])
+//   { atomic_add(grad_w[idx[i]], x[i]); }
+//                   →   f_sums(idx, x, sums_grad_w: f32[M])   { atomic_add(sums_grad_w[idx[i]], f32(x[i])); }
+//                       f_total_grad_w(sums_grad_w, grad_w)   { grad_w[i] = f16(sums_grad_w[i]); }
+//
+// A half has 11 bits: from 2,048 on a sum no longer sees a term of 1, so a bias over 3,000 rows comes out several per cent
+// off.  f32 takes twice the memory for the sums, and its atomics are the ones that devices have; those of halves are
+// loops of compare-and-swap.  The rewriting is that of sums with an order (deterministic.c); here it is for
+// buffers of half floats alone, and additions stay atomics.
+//
+// An invocation that adds to elements of its own needs it, too, where it does so in a loop; but for elements that each
+// turn has for itself.  Where the sums have an order (deterministic.c), this is all that is done here.
+//
+// Buffers of the program's own, and those that other atomics change or whose old values somebody wants, are left alone.
+#include "autodiff/deterministic/ordering.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/deterministic/sums.h"
+
+#include <string.h>
+
+static bool adds_halves(const vy_program *p, uint32_t id)
+{
+    return vy_adds_floats(p, id) && p->buffers.data[p->insts.data[id].aux].type == VY_F16;
+}
+
+bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names)
+{
+    const uint32_t buffers = r->p->buffers.count, leaves = r->p->leaves.count;
+    names->names = vy_arena_alloc(&r->out->arena, (buffers + leaves) * sizeof *names->names);
+    if (!names->names) {
+        vy_fail_oom(r->out);
+        return false;
+    }
+    for (uint32_t i = 0; i < buffers + leaves; i++) {
+        uint32_t id = i < buffers ? r->buffers[i].adjoint : r->leaf_grad[i - buffers];
+        if (id) names->names[names->count++] = p->buffers.data[id].name;
+    }
+    return true;
+}
+
+static bool is_adjoint(const vy_wide_names *names, const char *name)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (strcmp(names->names[i], name) == 0) return true;
+    return false;
+}
+
+static bool can_widen(const vy_ordering *o, uint32_t buffer)
+{
+    const vy_buf *b = &o->p->buffers.data[buffer];
+    return b->cls <= VY_INOUT && !b->view_of && is_adjoint(o->wide, b->name);
+}
+
+// Of what one invocation has for itself: in a loop each turn adds, but for those that have elements of their own.
+static void choose_added(vy_ordering *o)
+{
+    const vy_program *p = o->p;
+    for (uint32_t id = 1, loops = 0; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        loops += vy_is_loop((vy_op)i->op);
+        loops -= i->op == VY_OP_ENDLOOP;
+        if (!adds_halves(p, id) || !can_widen(o, i->aux)) continue;
+        bool owned = i->flags & VY_FLAG_OWNED, once = i->flags & VY_FLAG_ONCE;
+        if (owned ? loops && !once : !o->wide->own) o->use[i->aux] = VY_USE_ADDED;
+    }
+}
+
+void vy_wide_choose(vy_ordering *o)
+{
+    const vy_program *p = o->p;
+    choose_added(o);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        bool memory = vy_op_is_memory((vy_op)i->op), adds = memory && adds_halves(p, id);
+        if (memory && !adds && o->use[i->aux])
+            o->use[i->aux] = vy_op_is_atomic((vy_op)i->op) ? 0 : o->use[i->aux] | VY_USE_PLAIN;
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a) && adds_halves(p, a)) o->use[p->insts.data[a].aux] = 0;
+        }
+    }
+}
+
+vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+                          const char *name)
+{
+    const vy_buf *of = &o->p->buffers.data[id];
+    vy_dim dims[VY_MAX_RANK];
+    memcpy(dims, of->dims, of->rank * sizeof *dims);
+    if (o->p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN) // as long as the buffer is
+        dims[0] = cls == VY_INOUT ? vy_dim_binary(b, '>', dims[0], vy_dim_const(b, 0))
+                                  : vy_dim_unknown(b);
+    return vy_param_buffer(b, name, cls, VY_F32, of->rank, dims);
+}
+
+// A half as f32: what it was before it was rounded, if that is one.
+static vy_value as_f32(vy_builder *b, vy_value v)
+{
+    const vy_program *p = vy_builder_program(b);
+    bool rounded =
+        !vy_builder_failed(b) && !VY_IS_LEAF(v.id) && p->insts.data[v.id].op == VY_OP_CAST;
+    if (rounded && vy_id_type(p, vy_arg(p, v.id, 0)) == VY_F32)
+        return (vy_value){vy_arg(p, v.id, 0)};
+    return vy_cast(b, VY_F32, v);
+}
+
+bool vy_wide_cast(vy_ordering *o, uint32_t id)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    uint32_t from = i->op == VY_OP_CAST && i->type == VY_F32 ? vy_arg(o->p, id, 0) : 0;
+    if (!o->wide || !from || VY_IS_LEAF(from)) return false;
+    const vy_inst *load = &o->p->insts.data[from];
+    if (load->op != VY_OP_LOAD || !(o->use[load->aux] & VY_USE_ADDED)) return false;
+    o->map[id] = as_f32(o->b, (vy_value){o->map[from]}).id;
+    return true;
+}
+
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags)
+{
+    vy_value old = vy_atomic(b, "add", sums, at, as_f32(b, v));
+    vy_emit_flags(b, old.id, flags & VY_FLAG_OWNED);
+}
+
+vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held)
+{
+    vy_value sum = vy_load(b, sums, at);
+    if (held.id) sum = vy_add(b, vy_cast(b, VY_F32, held), sum);
+    return vy_cast(b, VY_F16, sum);
+}
+
+static bool any_halves(const vy_module *m)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < m->programs.count; k++)
+        for (uint32_t id = 1; id < m->programs.data[k]->insts.count; id++)
+            any |= adds_halves(m->programs.data[k], id);
+    return any;
+}
+
+bool vy_widen_sums(vy_module *m, const vy_wide_names *names)
+{
+    static const vy_opt_options options = {.level = 2};
+    if (!any_halves(m)) return true;
+    if (!vy_optimize(m, &options)) return false;
+    for (uint32_t n = m->programs.count; n-- > 0;)
+        if (!vy_order_program(m, m->programs.data[n], false, names)) return false;
+    return true;
+}

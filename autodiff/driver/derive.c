@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// derive.c: vy_grad: chooses the program, simplifies a copy of it, and differentiates that.
+//
+// **Short loops** are unrolled first: constant indices make values of arrays, and what an unrolled loop
+// carries needs no tape.  For a gather the loop is better as it is: the nine places of a 3×3 filter become nine
+// sums over preimages, each with its own guards, where the loop gives one sum with exact bounds,
+//
+//   for u in max(1, i) - 1..min(H, i + 2) { … }
+//
+// So where loops would be unrolled, the program is first differentiated with its loops kept, and that is the
+// result if all its sums over invocations became gathers and nothing has to be stored for it.
+#include "autodiff/gather/gather.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/driver/observed.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "ir/pass/pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
+{
+    uint32_t n = m->programs.count;
+    const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
+    if (p) return p;
+    const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
+    if (pipeline)
+        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, pipeline->line, 0,
+                    "differentiate the programs it dispatches",
+                    "`%s` is a pipeline; pipelines cannot be differentiated yet", name);
+    else if (name)
+        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
+    else
+        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,
+                    n ? "the module has several programs" : "the module has no program");
+    return NULL;
+}
+
+// Is `name` what the n-th derivative would call something that belongs to another parameter of p?
+static bool is_taken(const vy_program *p, const char *name, uint32_t n)
+{
+    static const char *const prefixes[] = {"grad", "ct", "dot"};
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
+        char start[24];
+        const size_t length = n > 1 ? (size_t)snprintf(start, sizeof start, "%s%u_", prefixes[k], n)
+                                    : (size_t)snprintf(start, sizeof start, "%s_", prefixes[k]);
+        if (strncmp(name, start, length) != 0) continue;
+        const char *of = name + length;
+        if (vy_program_find_buffer(p, of).id) return true;
+        for (uint32_t i = 0; i < vy_program_scalar_count(p); i++)
+            if (!strcmp(vy_program_scalar(p, i).name, of)) return true;
+    }
+    return false;
+}
+
+// The order of the derivative: the next one, or the next under which no name of the program is needed for
+// anything else: where a parameter is called `grad_x` already, the gradient of x is `grad2_x`.
+static uint32_t next_order(const vy_module *m, const vy_program *p)
+{
+    uint32_t n = m->order + 1;
+    for (bool taken = true; taken; n += taken) {
+        taken = false;
+        for (uint32_t i = 1; i <= vy_program_buffer_count(p) && !taken; i++)
+            taken = is_taken(p, vy_program_buffer(p, (vy_buffer){i}).name, n);
+        for (uint32_t i = 0; i < vy_program_scalar_count(p) && !taken; i++)
+            taken = is_taken(p, vy_program_scalar(p, i).name, n);
+    }
+    return n;
+}
+
+// The result starts as an empty module that shows places in the same source.
+static vy_module *result_module(const vy_module *m, const vy_program *p)
+{
+    vy_module *out = vy_module_new();
+    if (!out) return NULL;
+    out->order = next_order(m, p);
+    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
+    if (!out->file) {
+        vy_module_free(out);
+        return NULL;
+    }
+    return out;
+}
+
+// *unrolled: in: may loops be unrolled?  Out: were any?
+static bool simplify(vy_program *p, bool *unrolled)
+{
+    vy_opt_options options = {.level = 2};
+    vy_pass_context c = {.options = &options};
+    if (!vy_pass_own_atomics(p, &c) || !vy_pass_forward(p, &c) || !vy_pass_known(p, &c))
+        return false;
+    c.changed = false;
+    if (*unrolled && !vy_pass_unroll(p, &c)) return false;
+    *unrolled = c.changed;
+    // Arrays with constant indices become values: a checkpoint keeps those that live into it.
+    return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_dse(p, &c) &&
+           vy_pass_licm(p, &c) && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c);
+}
+
+typedef struct derivation {
+    const vy_module *m;
+    const vy_program *source;
+    const vy_grad_options *options;
+    bool unrolled;
+} derivation;
+
+// NULL: *diag.
+static vy_module *derive(derivation *d, const reverse_observer *observer, vy_diag *diag)
+{
+    vy_module *out = result_module(d->m, d->source), *scratch = vy_module_new();
+    vy_program *primal = out && scratch ? vy_program_clone(d->source, scratch) : NULL;
+    bool ok = primal && simplify(primal, &d->unrolled);
+    if (ok) {
+        reverse r = {.p = primal, .options = d->options, .out = out};
+        ok = vy_differentiate(primal, d->source, observer, &r);
+    }
+    if (!ok) {
+        if (out && !vy_module_ok(out))
+            *diag = out->diag;
+        else if (scratch && !vy_module_ok(scratch))
+            *diag = scratch->diag;
+        else
+            vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+        vy_module_free(out);
+        out = NULL;
+    }
+    vy_program_free(primal);
+    vy_module_free(scratch);
+    return out;
+}
+
+// --------------------------------------------------------------------------------------- loops kept
+static void no_note(void *user, const reverse *r, const vy_program *result)
+{
+    (void)user, (void)r, (void)result;
+}
+
+static bool stores_nothing(const vy_module *m)
+{
+    for (uint32_t k = 0; k < m->programs.count; k++)
+        for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++)
+            if (m->programs.data[k]->buffers.data[i].workspace) return false;
+    for (uint32_t k = 0; k < m->pipelines.count; k++)
+        for (uint32_t i = 0; i < m->pipelines.data[k]->steps.count; i++)
+            if (m->pipelines.data[k]->steps.data[i].kind == VY_PIPE_BUFFER) return false;
+    return true;
+}
+
+// The result with loops kept, or NULL if that is none or not good enough.
+static vy_module *derive_loops(derivation *d, const reverse_observer *observer)
+{
+    vy_arena arena = {0};
+    vy_gather_notes notes = {.arena = &arena};
+    const reverse_observer count = {.note = no_note, .gathers = &notes};
+    vy_diag ignored = {0};
+    derivation kept = *d;
+    kept.unrolled = false;
+    vy_module *out = derive(&kept, &count, &ignored);
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < notes.notes.count; k++)
+        left += notes.notes.data[k].sites - notes.notes.data[k].gathered;
+    if (out && (!notes.notes.count || left || !stores_nothing(out))) {
+        vy_module_free(out);
+        out = NULL;
+    }
+    vy_vec_free(&notes.notes);
+    vy_arena_free(&arena);
+    if (!out || !observer) return out;
+    vy_module_free(out); // once more, for who wants to know
+    kept.unrolled = false;
+    return derive(&kept, observer, &ignored);
+}
+
+static bool would_unroll(const derivation *d)
+{
+    vy_module *scratch = vy_module_new();
+    vy_program *p = scratch ? vy_program_clone(d->source, scratch) : NULL;
+    bool unrolled = true, ok = p && simplify(p, &unrolled);
+    vy_program_free(p);
+    vy_module_free(scratch);
+    return ok && unrolled;
+}
+
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag)
+{
+    static const vy_grad_options defaults = {0};
+    const uint64_t before = vy_memory_failures();
+    if (!options) options = &defaults;
+    *diag = (vy_diag){0};
+    if (!vy_module_ok(m)) {
+        *diag = m->diag;
+        return NULL;
+    }
+    derivation d = {.m = m, .options = options};
+    d.source = choose_program(m, options->program, diag);
+    if (!d.source) return NULL;
+    bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && d.source->overs.count;
+    vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
+    d.unrolled = true;
+    if (!out) out = derive(&d, observer, diag);
+    if (vy_memory_failures() == before) return out;
+    // One way or another was given up, or an analysis, for want of memory: not what it would have been.
+    vy_module_free(out);
+    vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return NULL;
+}
+
+vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    return vy_grad_observed(m, options, NULL, diag);
+}

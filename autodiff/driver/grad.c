@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// grad.c: reverse mode, the driver of one differentiation.
+//
+//   1. what has a better derivative in another form is rewritten
+//   2. activity, masks
+//   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
+//   4. if poison is left, put those values on tapes and build again (replay.c says why)
+//   5. drop parameters that the compiler made and nothing uses
+//   6. sums over invocations become programs of their own (gather.h), or get an order (deterministic.h)
+#include "autodiff/rewrite/extremum.h"
+#include "autodiff/gather/gather.h"
+#include "autodiff/rewrite/online_softmax.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/storage/sqrt_segments.h"
+#include "autodiff/rewrite/subgroup.h"
+#include "autodiff/rewrite/argmax.h"
+
+#include "ir/check/check.h"
+#include "autodiff/deterministic/sums.h"
+#include "autodiff/driver/observed.h"
+#include "autodiff/facts/facts.h"
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/stages/result.h"
+#include "autodiff/storage/storage.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+// -------------------------------------------------------------------------------------- one attempt
+// What this form cannot do yet is refused before anything is built.
+static void refuse_unsupported(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *b = &r->p->buffers.data[i];
+        if (!b->workspace && b->init == VY_INIT_NONE) continue;
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
+                        "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
+                        "differentiated again yet",
+                        b->name);
+        return;
+    }
+}
+
+// What all lanes of a workgroup store to one element alike: no derivative belongs to all of them.
+static void refuse_redundant(reverse *r)
+{
+    uint8_t *stores = vy_reverse_zeroed(r, r->p->insts.count, 1);
+    if (!stores) return;
+    if (!vy_race_redundant(r->p, &r->s, stores)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    for (uint32_t id = 1; id < r->p->insts.count && !r->failed; id++) {
+        const uint32_t b = r->p->insts.data[id].aux;
+        if (!stores[id] || !vy_is_active(r, vy_arg(r->p, id, r->p->buffers.data[b].rank))) continue;
+        vy_reverse_fail(r, VY_E_STORE_RACE, id,
+                        "let one of them store it, `if lindex == 0 { … }`, or add what each has "
+                        "with atomic_add",
+                        "all invocations of a workgroup store to one element of `%s`: a data race, "
+                        "and no derivative belongs to all of them",
+                        vy_buffer_name(r, b));
+    }
+    vy_free(stores);
+}
+
+// Nothing is missing, nothing is stored for nobody, and there is room for it.
+static bool is_final(reverse *r, vy_program *p)
+{
+    if (vy_reverse_poison(r, p) || r->failed || vy_restage_settle(r, p)) return false;
+    vy_restage_merge(r, p);
+    return !vy_spill(r, p) && !r->failed;
+}
+
+// Builds until no poison is left: each time, what it stands for is kept.
+static vy_program *build_with_tapes(reverse *r)
+{
+    for (;;) {
+        vy_program *p = vy_reverse_build(r);
+        if (!p || is_final(r, p)) return p;
+        vy_program_free(p);
+        if (r->failed) return NULL;
+    }
+}
+
+static bool has_replays(const reverse *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        vy_op op = (vy_op)r->p->insts.data[id].op;
+        bool replayed = op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+        if (replayed && r->busy[id]) return true;
+    }
+    return false;
+}
+
+// What the reverse asks of replays: a trial build in which they have nothing.
+static bool ask(reverse *r, uint8_t *asked)
+{
+    r->probing = true;
+    vy_program *p = vy_reverse_build(r);
+    r->probing = false;
+    if (!p) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_POISON) asked[l->index] = 1;
+        }
+    vy_program_free(p);
+    return true;
+}
+
+// Builds with what the plan keeps; what turns out not to be read is not kept after all.
+static vy_program *build_as_planned(reverse *r)
+{
+    uint32_t n = r->p->insts.count;
+    uint8_t *marks = vy_reverse_zeroed(r, n, 1);
+    bool ok = marks && ask(r, marks) && vy_plan(r, marks, r->kept);
+    vy_program *p = ok ? build_with_tapes(r) : NULL;
+    if (p) {
+        bool unread = false;
+        memset(marks, 0, n);
+        ok = vy_tape_used(r, p, marks);
+        for (uint32_t id = 1; ok && id < n; id++)
+            if (r->kept[id] && !marks[id]) r->kept[id] = 0, unread = true;
+        if (unread || !ok) {
+            vy_program_free(p);
+            p = ok ? build_with_tapes(r) : NULL;
+        }
+    }
+    vy_free(marks);
+    return p;
+}
+
+static vy_program *attempt(reverse *r, const vy_program *source)
+{
+    if (!vy_reverse_tables(r)) return NULL;
+    vy_reverse_choose(r, source);
+    if (r->failed) return NULL;
+    vy_activity(r);
+    vy_find_phased(r);
+    refuse_unsupported(r);
+    if (r->p->module->order == 0) refuse_redundant(r);
+    if (r->failed) return NULL;
+    if (!vy_additions(r)) return NULL;
+    vy_masks(r);
+    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_own(r) ||
+        !vy_exclusive(r))
+        return NULL;
+    return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
+}
+
+// Outermost counted loops whose iterations are kept: marks them, and says whether there are any.
+static bool choose_loops(const reverse *r, uint8_t *chosen)
+{
+    enum { FEW = 16 }; // iterations that are not worth it
+    bool any = false;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        uint32_t keeper = r->kept[id] - 1, found = 0;
+        if (!r->kept[id]) continue;
+        for (uint32_t l = r->home[id]; l > keeper; l = r->home[l]) {
+            if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
+            const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
+            const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
+            if (!from || !to || to->i - from->i >= FEW) found = l;
+        }
+        if (found) chosen[found] = 1, any = true;
+    }
+    return any;
+}
+
+static void restart(reverse *r)
+{
+    vy_reverse_free(r);
+    *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
+}
+
+// A pass over the primal that is told which values have derivatives.
+static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
+                    bool (*pass)(vy_program *p, const uint8_t *active))
+{
+    uint8_t *active = NULL;
+    if (vy_reverse_tables(r)) {
+        vy_reverse_choose(r, source);
+        if (!r->failed) vy_activity(r);
+        active = r->failed ? NULL : vy_reverse_zeroed(r, primal->insts.count, 1);
+    }
+    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
+        const vy_inst *i = &primal->insts.data[id];
+        active[id] = vy_is_active(r, id);
+        if (vy_op_is_atomic((vy_op)i->op)) // its memory has
+            active[id] = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                         vy_type_is_float(primal->buffers.data[i->aux].type);
+    }
+    restart(r);
+    bool ok = active && pass(primal, active);
+    vy_free(active);
+    return ok;
+}
+
+// What has a better derivative in another form: see subgroup.h, online_softmax.h, argmax.h, extremum.h.
+static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
+{
+    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
+    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
+    if (vy_has_extremum(primal) && !rewrite(r, primal, source, vy_extremum_shared)) return false;
+    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
+    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
+}
+
+bool vy_differentiate(vy_program *primal, const vy_program *source,
+                      const reverse_observer *observer, reverse *r)
+{
+    uint32_t *hints = NULL;
+    vy_wide_names names = {0};
+    vy_program *p = NULL;
+    bool ready = rewrite_primal(r, primal, source);
+    for (uint32_t round = 0; ready; round++) {
+        if (!vy_count_loops(primal, &hints, &r->counters)) break;
+        r->hints = hints;
+        p = attempt(r, source);
+        if (!p || round == r->options->checkpoint) break;
+        uint8_t *chosen = vy_reverse_zeroed(r, primal->insts.count, 1);
+        bool cut = chosen && choose_loops(r, chosen);
+        bool ok = cut && vy_segment(primal, chosen, &hints);
+        vy_free(chosen);
+        if (!cut && !r->failed) break;
+        vy_program_free(p);
+        p = NULL;
+        restart(r);
+        r->failed |= !ok;
+        if (!ok) break;
+    }
+    if (p && observer) observer->note(observer->user, r, p);
+    bool ok = p && vy_wide_find(r, p, &names) && vy_reverse_result(r, p);
+    const vy_gather_options gathering = {
+        .lean = r->options->frugal || r->options->checkpoint,
+        .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
+        .few = r->options->accumulate == VY_ACCUMULATE_GATHER,
+    };
+    if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
+        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
+                       observer ? observer->gathers : NULL);
+    names.own = r->options->deterministic;
+    if (ok && !r->options->again && !(observer && observer->narrow))
+        ok = vy_widen_sums(r->out, &names);
+    if (ok && r->options->deterministic) ok = vy_order_sums(r->out, r->options->lean_sums);
+    vy_reverse_free(r);
+    vy_free(hints);
+    return ok;
+}

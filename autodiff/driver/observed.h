@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// observed.h: a differentiation from the inside.
+#ifndef VYRE_GRAD_DRIVER_H
+#define VYRE_GRAD_DRIVER_H
+
+#include "autodiff/core/reverse.h"
+#include "autodiff/gather/gather.h"
+
+// ---- grad.c
+// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before parameters
+// that nobody uses are dropped.
+typedef struct reverse_observer {
+    void (*note)(void *user, const reverse *r, const vy_program *result);
+    void *user;
+    struct vy_gather_notes *gathers; // or NULL
+    bool narrow;                     // sums of half floats stay as they are
+} reverse_observer;
+// Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
+// as asked for.
+bool vy_differentiate(vy_program *primal, const vy_program *source,
+                      const reverse_observer *observer, reverse *r);
+// ---- derive.c
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// notes.c: see notes.h.
+#include "autodiff/explain/notes.h"
+
+#include <string.h>
+
+static const char *copy(notes *n, const char *s)
+{
+    char *c = vy_arena_strdup(n->arena, s, strlen(s));
+    if (!c) n->failed = true;
+    return c ? c : "";
+}
+
+static const char *debug_name(notes *n, const reverse *r, uint32_t id)
+{
+    return copy(n, vy_string(&r->p->module->names, r->p->insts.data[id].name));
+}
+
+static const char *loop_name(notes *n, const reverse *r, uint32_t loop)
+{
+    if (!loop) return "";
+    return r->p->insts.data[loop].op == VY_OP_WHILE ? "while" : debug_name(n, r, loop);
+}
+
+// ------------------------------------------------------------------------------------------ values
+static vy_kept_why why_kept(const reverse *r, uint32_t id)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    if (op == VY_OP_CARRY) return VY_KEPT_CARRIED;
+    if (op == VY_OP_LOAD) return VY_KEPT_OVERWRITTEN;
+    return vy_op_is_atomic(op) || vy_op_is_subgroup(op) ? VY_KEPT_ONCE : VY_KEPT_COSTLY;
+}
+
+static void take_values(notes *n, const reverse *r, const vy_program *result)
+{
+    for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
+        if (!r->kept[id] || !r->tape[id]) continue;
+        const vy_inst *i = &r->p->insts.data[id];
+        uint32_t loop = r->home[id];
+        note_value v = {.name = debug_name(n, r, id),
+                        .tape = copy(n, result->buffers.data[r->tape[id]].name),
+                        .loop = loop_name(n, r, loop),
+                        .loop_line = loop ? r->p->insts.data[loop].line : 0,
+                        .line = i->line,
+                        .type = (vy_type)i->type,
+                        .why = why_kept(r, id)};
+        if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
+        if (!vy_vec_push(&n->values, v)) n->failed = true;
+    }
+}
+
+// ----------------------------------------------------------------------------------------- buffers
+static vy_adjoint_kind adjoint_of(const reverse *r, uint32_t id, const vy_program *result)
+{
+    const reverse_buffer *b = &r->buffers[id];
+    switch (b->kind) {
+    case ADJ_ONES: return VY_ADJOINT_ONES;
+    case ADJ_SEED: return VY_ADJOINT_SEED;
+    case ADJ_ZERO: return VY_ADJOINT_ZERO;
+    case ADJ_MEMORY: break;
+    default: return VY_ADJOINT_NONE;
+    }
+    const vy_buf *home = &result->buffers.data[b->adjoint];
+    if (home->cls == VY_LOCAL || home->cls == VY_SHARED) return VY_ADJOINT_ARRAY;
+    return home->workspace ? VY_ADJOINT_WORKSPACE : VY_ADJOINT_GRADIENT;
+}
+
+static void take_buffers(notes *n, const reverse *r, const vy_program *result)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count && !n->failed; i++) {
+        const reverse_buffer *b = &r->buffers[i];
+        note_buffer note = {.name = copy(n, vy_buffer_name(r, i)),
+                            .adjoint = adjoint_of(r, i, result)};
+        bool named = note.adjoint != VY_ADJOINT_NONE && note.adjoint != VY_ADJOINT_ONES &&
+                     note.adjoint != VY_ADJOINT_ZERO;
+        if (named) note.adjoint_name = copy(n, result->buffers.data[b->adjoint].name);
+        if (b->shadow) note.mask = copy(n, result->buffers.data[b->shadow].name);
+        if (b->copy && result->buffers.data[b->copy].workspace)
+            note.copy = copy(n, result->buffers.data[b->copy].name);
+        if (!vy_vec_push(&n->buffers, note)) n->failed = true;
+        if (!b->wrt) continue;
+        note_gradient g = {copy(n, result->buffers.data[b->adjoint].name), note.name};
+        if (!vy_vec_push(&n->gradients, g)) n->failed = true;
+    }
+    for (uint32_t k = 0; k < r->p->leaves.count && !n->failed; k++) {
+        if (!r->leaf_grad[k]) continue;
+        note_gradient g = {copy(n, result->buffers.data[r->leaf_grad[k]].name),
+                           copy(n, r->p->scalars.data[r->p->leaves.data[k].index].name)};
+        if (!vy_vec_push(&n->gradients, g)) n->failed = true;
+    }
+}
+
+// ------------------------------------------------------------------------------------------- loops
+// s' = s + c for an integer s and a c from before the loop.
+static bool is_induction(const vy_program *p, uint32_t opener, uint32_t carry, uint32_t next)
+{
+    if (!vy_type_is_integer(vy_id_type(p, carry)) || VY_IS_LEAF(next)) return false;
+    if (p->insts.data[next].op != VY_OP_ADD) return false;
+    uint32_t x = vy_arg(p, next, 0), y = vy_arg(p, next, 1), c = x == carry ? y : x;
+    return (x == carry || y == carry) && (VY_IS_LEAF(c) || c < opener);
+}
+
+static void take_loops(notes *n, const reverse *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
+        const vy_inst *o = &r->p->insts.data[id];
+        if (o->op != VY_OP_LOOP && o->op != VY_OP_WHILE) continue;
+        uint32_t end = r->s.partner[id], skip = o->op == VY_OP_LOOP ? 3 : 0;
+        uint32_t keep = (o->flags & VY_FLAG_EXIT) != 0;
+        note_loop l = {.line = o->line,
+                       .column = o->column,
+                       .reverse = (o->flags & VY_FLAG_REVERSE) != 0,
+                       .first = n->carried.count,
+                       .count = o->nargs - skip};
+        for (uint32_t k = 0; k < l.count; k++) {
+            uint32_t carry = id + 1 + k;
+            vy_explain_carried c = {.name = debug_name(n, r, carry),
+                                    .type = vy_id_type(r->p, carry)};
+            c.how = r->kept[carry]                                               ? VY_HAD_TAPE
+                    : is_induction(r->p, id, carry, vy_arg(r->p, end, keep + k)) ? VY_HAD_CLOSED
+                                                                                 : VY_HAD_NOT;
+            if (!vy_vec_push(&n->carried, c)) n->failed = true;
+        }
+        if (!vy_vec_push(&n->loops, l)) n->failed = true;
+    }
+}
+
+void vy_notes_take(void *user, const reverse *r, const vy_program *result)
+{
+    notes *n = user;
+    take_values(n, r, result);
+    take_buffers(n, r, result);
+    take_loops(n, r);
+}
+
+void vy_notes_free(notes *n)
+{
+    vy_vec_free(&n->values);
+    vy_vec_free(&n->buffers);
+    vy_vec_free(&n->gradients);
+    vy_vec_free(&n->loops);
+    vy_vec_free(&n->carried);
+}

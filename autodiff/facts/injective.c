@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// injective.c: buffers of which no element is touched by two invocations, as isl knows it.
+//
+//   over(i: N)  x[2 * i] + x[2 * i + 1]      { [i] -> [2i]; [i] -> [2i + 1] } is injective
+//
+// Asked of all accesses of the buffer together: a map that is injective for each of two says nothing about
+// the two of them.  Loops are projected out.  An axis that is not affine in every access is left out, and
+// then the others have to tell the invocations apart.
+//
+// isl takes milliseconds, so it is not asked where the answer is plain: where each domain variable has an axis to itself
+// in all accesses (yes: ir/pass/sums/mark_owned.c finds it, too), and where one has no part in an index (no, but for conditions on it).
+#include "autodiff/affine/access.h"
+#include "autodiff/facts/facts.h"
+
+enum { MOST_SITES = 64 }; // of one buffer: unions of many maps are slow
+
+typedef struct buffer_map {
+    bool hopeless;
+    bool plain; // each domain variable has an axis to itself, the same in all accesses
+    uint32_t first;
+    uint32_t sites;
+    uint32_t axes; // that are affine in all of them
+    uint32_t rank; // of the accesses, after flat indices are taken apart
+    isl_map *map;  // { domain variables → elements }
+} buffer_map;
+
+static const vy_leaf *over_leaf(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    return l && l->kind == VY_LEAF_OVER && l->index < 32 ? l : NULL;
+}
+
+// By value, the domain variables it depends on, as bits.
+static uint32_t *dependences(const vy_program *p)
+{
+    uint32_t *on = vy_realloc(NULL, p->insts.count * sizeof *on);
+    for (uint32_t id = 0; on && id < p->insts.count; id++) {
+        on[id] = 0;
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = over_leaf(p, a);
+            on[id] |= l ? 1u << l->index : VY_IS_LEAF(a) ? 0 : on[a];
+        }
+    }
+    return on;
+}
+
+// ----------------------------------------------------------------------------------- worth asking?
+static void look(const vy_program *p, uint32_t id, const uint32_t *on, bool thorough, buffer_map *b)
+{
+    uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank, parts = 0, plain = 0;
+    if (!b->sites++) b->first = id;
+    for (uint32_t k = 0; k < rank; k++) {
+        uint32_t a = vy_arg(p, id, k);
+        const vy_leaf *l = over_leaf(p, a);
+        if (l && vy_arg(p, b->first, k) == a) plain |= 1u << l->index;
+        parts |= l ? 1u << l->index : VY_IS_LEAF(a) ? 0 : on[a];
+    }
+    uint32_t all = (uint32_t)((UINT64_C(1) << p->overs.count) - 1);
+    b->plain &= plain == all;
+    b->hopeless |= (parts != all && !thorough) || b->sites > MOST_SITES;
+}
+
+// False: isl need not be asked.
+static bool choose(const vy_program *p, const uint8_t *sites, const uint32_t *on, bool thorough,
+                   buffer_map *maps, uint8_t *injective)
+{
+    bool any = false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        maps[i] = (buffer_map){.hopeless = p->buffers.data[i].view_of, .plain = true};
+    for (uint32_t i = 1; i < p->buffers.count; i++) // two names of one memory
+        if (p->buffers.data[i].view_of) maps[p->buffers.data[i].view_of].hopeless = true;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (sites[id]) look(p, id, on, thorough, &maps[p->insts.data[id].aux]);
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        injective[i] = thorough && maps[i].sites && maps[i].plain && !maps[i].hopeless;
+        maps[i].hopeless |= !maps[i].sites || maps[i].plain;
+        any |= !maps[i].hopeless;
+    }
+    return any;
+}
+
+// -------------------------------------------------------------------------------------------- maps
+// First over all accesses: which axes are affine.  Then: the map of those.
+static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
+{
+    vy_access x;
+    vy_affine_reset(a);
+    bool ok = vy_access_make(&x, a, id, UINT32_MAX);
+    if (ok && !build) {
+        if (!b->rank) b->axes = (uint32_t)((UINT64_C(1) << x.rank) - 1), b->rank = x.rank;
+        for (uint32_t k = 0; k < x.rank; k++)
+            if (!x.index[k]) b->axes &= ~(1u << k);
+        b->hopeless |= b->rank != x.rank || !b->axes;
+    } else if (ok) {
+        isl_map *m = vy_access_map(&x, b->axes);
+        m = isl_map_project_out(m, isl_dim_in, x.nest.overs, x.nest.count - x.nest.overs);
+        b->map = b->map ? isl_map_union(b->map, m) : m;
+    }
+    vy_access_free(&x);
+    b->hopeless |= !ok || vy_affine_spent(a);
+    return !a->failed;
+}
+
+static bool ask(const vy_program *p, const vy_structure *s, const uint8_t *sites, buffer_map *maps,
+                uint8_t *injective)
+{
+    vy_affine a;
+    bool ok = vy_affine_begin(&a, p, s);
+    a.few = true;
+    if (ok) vy_affine_begin_round(&a);
+    for (int build = 0; build < 2 && ok; build++)
+        for (uint32_t id = 1; ok && id < p->insts.count; id++) {
+            buffer_map *b = &maps[p->insts.data[id].aux];
+            if (sites[id] && !b->hopeless) ok = add_site(&a, id, b, build);
+        }
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        buffer_map *b = &maps[i];
+        if (ok && b->map && !b->hopeless) {
+            vy_affine_reset(&a);
+            vy_affine_limit(&a, p->overs.count);
+            injective[i] = !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true;
+        }
+        isl_map_free(b->map);
+    }
+    return vy_affine_end(&a) && ok;
+}
+
+bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
+                  uint8_t *injective)
+{
+    uint32_t *on = dependences(p);
+    buffer_map *maps = vy_realloc(NULL, p->buffers.count * sizeof *maps);
+    bool ok = on && maps;
+    for (uint32_t i = 0; i < p->buffers.count; i++) injective[i] = 0;
+    if (ok && p->overs.count && p->overs.count <= 32 &&
+        choose(p, sites, on, thorough, maps, injective))
+        ok = ask(p, s, sites, maps, injective);
+    vy_free(on);
+    vy_free(maps);
+    return ok;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// masks.c: facts that the sweeps need before they start.
+//
+// busy      openers that contain something with an adjoint: the others have no reverse.
+// needed    values that the reverse sweep may ask for outside the arm they were made in, and which
+//           an `if` therefore hands out.  Generous: what turns out unused is removed afterwards.
+// maskable  every use of the value is conditional: an arm of a select, a candidate of min or max, an
+//           operand whose derivative is zero by convention somewhere (abs at 0), an operand inside an
+//           `if` or loop that the value stands before, a store that may come to nothing, or an operand
+//           of something itself maskable.  Then a zero adjoint may mean "not selected", and 0·inf must
+//           not turn into NaN: the value's contributions are select(mask, g·d, 0), where the mask is the
+//           OR of the conditions of its uses.  Comparing the adjoint with zero instead would break
+//           second derivatives.
+//
+// A value that is not maskable counts always, that is, whenever it is computed.  For
+//
+//   s = 1;  for k in 0..n { s = s * q }       s and s * q count always if what the loop hands on does:
+//                                             the last turn by that, each other by the next one
+//
+// so counting is by assumption: all values count always until every use that made them do so is gone.
+// Each use is taken away once, hence linear.
+#include "ir/facts/range.h"
+#include "autodiff/core/rules.h"
+#include "autodiff/facts/facts.h"
+#include "autodiff/facts/induction.h"
+
+typedef struct masks {
+    reverse *r;
+    uint32_t *uses;  // by value: uses that count always
+    uint32_t *stack; // values whose last such use has gone
+    uint32_t count;
+} masks;
+
+static void change_use(masks *m, uint32_t id, int by)
+{
+    if (VY_IS_LEAF(id) || !vy_is_active(m->r, id)) return;
+    m->uses[id] += (uint32_t)by;
+    if (by < 0 && m->uses[id] == 0) m->stack[m->count++] = id;
+}
+
+// An operand that stands before the construct counts only if that arm or an iteration runs.
+static void change_near(masks *m, uint32_t user, uint32_t id, int by)
+{
+    if (!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]) change_use(m, id, by);
+}
+
+// What RESULT `id` of an `if` or checkpoint takes over.
+static void change_yields(masks *m, uint32_t id, int by)
+{
+    const vy_program *p = m->r->p;
+    const vy_structure *s = &m->r->s;
+    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux, opener = s->partner[end];
+    uint32_t y = vy_arg(p, end, k);
+    if (p->insts.data[end].op == VY_OP_ENDCHECKPOINT) { // runs always
+        if (!VY_IS_LEAF(y) && (s->parent[y] == opener || s->parent[y] == s->parent[opener]))
+            change_use(m, y, by);
+        return;
+    }
+    uint32_t x = vy_arg(p, s->partner[opener], k);
+    if (!VY_IS_LEAF(x) && x > opener) change_use(m, x, by);
+    if (!VY_IS_LEAF(y) && y > opener) change_use(m, y, by);
+}
+
+// Carried value k of a loop: its initial and next values are used by the CARRY and by the RESULT.
+static void change_carried(masks *m, uint32_t opener, uint32_t k, int by)
+{
+    const vy_program *p = m->r->p;
+    uint32_t end = m->r->s.partner[opener];
+    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
+    uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
+    uint32_t next = vy_arg(p, end, keep + k);
+    change_near(m, opener, vy_arg(p, opener, skip + k), by);
+    if (!VY_IS_LEAF(next) && next > opener) change_use(m, next, by);
+}
+
+static void change_slot(masks *m, uint32_t id, int by)
+{
+    const vy_program *p = m->r->p;
+    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux;
+    vy_op op = (vy_op)p->insts.data[marker].op;
+    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) {
+        change_yields(m, id, by);
+        return;
+    }
+    // Both have to count always; the use is entered by the CARRY and taken away by the first to go.
+    uint32_t opener = op == VY_OP_ENDLOOP ? m->r->s.partner[marker] : marker;
+    uint32_t carry = opener + 1 + k, result = m->r->s.partner[opener] + 1 + k;
+    uint32_t other = id == carry ? result : carry;
+    if (!vy_is_active(m->r, other) || m->r->maskable[other] || (by > 0 && id != carry)) return;
+    change_carried(m, opener, k, by);
+}
+
+// Is operand k used only where something holds?
+static bool is_chosen(const reverse *r, uint32_t id, uint32_t k)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    if (op == VY_OP_STRAIGHT_THROUGH) return k == 0; // never
+    return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_subgroup_chooses(op) ||
+           vy_rule_drops(r->p, id, k);
+}
+
+// Enters (by = 1) or takes away (by = −1) the uses that `id` makes if it counts always.
+static void change_uses(masks *m, uint32_t id, int by)
+{
+    const vy_inst *i = &m->r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
+        if (vy_is_active(m->r, id)) change_slot(m, id, by);
+    } else if (vy_op_is_memory(op)) {
+        bool active = (m->r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->maskable[id])
+            change_near(m, id, vy_arg(m->r->p, id, m->r->p->buffers.data[i->aux].rank), by);
+    } else if (vy_op_infos[op].effect != VY_CTRL && vy_is_active(m->r, id)) {
+        for (uint32_t k = 0; k < i->nargs; k++)
+            if (!is_chosen(m->r, id, k)) change_near(m, id, vy_arg(m->r->p, id, k), by);
+    }
+}
+
+// A store that is not proved in range, or whose element may never be seen, may come to nothing:
+// `maskable` of the store says so.
+static bool find_loose_stores(masks *m, vy_arena *arena)
+{
+    const vy_program *p = m->r->p;
+    uint8_t *proved = vy_arena_alloc(arena, p->insts.count);
+    if (!proved || !vy_prove_ranges(p, &m->r->s, arena, proved)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
+            m->r->maskable[id] = !proved[id] || m->r->buffers[p->insts.data[id].aux].shadowed ||
+                                 vy_is_extremum(op); // one candidate wins
+    }
+    return true;
+}
+
+// The load that covers an array does not count always: elements have masks after all.
+static void uncover(masks *m, uint32_t load)
+{
+    const vy_program *p = m->r->p;
+    uint32_t buffer = p->insts.data[load].aux;
+    if (m->r->buffers[buffer].cover != load) return;
+    m->r->buffers[buffer].cover = 0;
+    m->r->buffers[buffer].shadowed = true;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        bool write = vy_op_infos[i->op].effect == VY_WRITE && i->op != VY_OP_ZERO;
+        if (!write || i->aux != buffer || m->r->maskable[id]) continue;
+        change_uses(m, id, -1);
+        m->r->maskable[id] = 1;
+    }
+}
+
+static bool find_maskable(reverse *r)
+{
+    vy_arena arena = {0};
+    uint32_t n = r->p->insts.count;
+    masks m = {.r = r};
+    m.uses = vy_arena_alloc(&arena, n * sizeof *m.uses);
+    m.stack = vy_arena_alloc(&arena, n * sizeof *m.stack);
+    bool ok = m.uses && m.stack && vy_shadow_choose(r) && find_loose_stores(&m, &arena);
+    for (uint32_t id = 1; ok && id < n; id++) change_uses(&m, id, 1);
+    for (uint32_t id = 1; ok && id < n; id++)
+        if (vy_is_active(r, id) && !m.uses[id]) m.stack[m.count++] = id;
+    while (ok && m.count) {
+        uint32_t id = m.stack[--m.count];
+        change_uses(&m, id, -1);
+        r->maskable[id] = 1;
+        if (r->p->insts.data[id].op == VY_OP_LOAD) uncover(&m, id);
+    }
+    vy_arena_free(&arena);
+    return ok && vy_shadow_prune(r);
+}
+
+static void need(reverse *r, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) r->needed[id] = 1;
+}
+
+static void scan_needs(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    bool memory = vy_op_is_memory(op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+    bool uses_values =
+        memory || vy_op_opens(op) || (vy_is_active(r, id) && vy_rule_kind_of(op) != RULE_LINEAR);
+    if (uses_values) need(r, id);
+    // A carried integer that is made backwards starts from what the loop left.
+    if (op == VY_OP_CARRY && vy_is_invertible(r, vy_arg(r->p, id, 0), i->aux))
+        need(r, r->s.partner[vy_arg(r->p, id, 0)] + 1 + i->aux);
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        uint32_t a = vy_arg(r->p, id, k);
+        // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.
+        if (uses_values || (!VY_IS_LEAF(a) && r->scope[a] != r->scope[id])) need(r, a);
+    }
+}
+
+void vy_masks(reverse *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        scan_needs(r, id);
+        bool memory =
+            vy_op_is_memory((vy_op)i->op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        bool barrier = r->phased && i->op == VY_OP_BARRIER;
+        if (!vy_is_active(r, id) && !memory && !barrier) continue;
+        for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
+            r->busy[up] = 1;
+    }
+    if (find_maskable(r)) return;
+    vy_fail_oom(r->out);
+    r->failed = true;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// order_dependence.c: refuses derivatives that depend on the order of invocations.
+//
+//   let k = atomic_add(count[0], 1);  y[k] = x[i];
+//
+// The old value of an atomic is another one in each run.  Whether the reverse gets by without it shows
+// itself as poison only where the result does not perform the atomic; with the values asked for, or with
+// the buffer read elsewhere, it does, and there would be a derivative of some order.  So the old values
+// are followed through the primal, whatever is built of it: through operations, memory, and what a
+// condition or bound decides.  None may be an operand of a product with an active value, an index of
+// active memory, or decide whether something active happens.
+#include "autodiff/core/reverse.h"
+#include "autodiff/core/rules.h"
+#include "autodiff/facts/facts.h"
+
+typedef struct order {
+    reverse *r;
+    uint32_t *from;    // by instruction: the atomic whose old value this depends on, or 0
+    uint32_t *control; // by opening marker: likewise for what decides whether its inside runs
+    uint32_t *buffer;  // by buffer: likewise for what it holds
+    bool changed;
+} order;
+
+static uint32_t of(const order *o, uint32_t id) { return VY_IS_LEAF(id) ? 0 : o->from[id]; }
+
+static uint32_t of_args(const order *o, uint32_t id, uint32_t first, uint32_t last)
+{
+    for (uint32_t k = first; k < last; k++) {
+        uint32_t found = of(o, vy_arg(o->r->p, id, k));
+        if (found) return found;
+    }
+    return 0;
+}
+
+static void note(order *o, uint32_t *slot, uint32_t atomic)
+{
+    if (!atomic || *slot) return;
+    *slot = atomic;
+    o->changed = true;
+}
+
+// What decides about `id`: the constructs around it.
+static uint32_t around(const order *o, uint32_t id)
+{
+    for (uint32_t up = o->r->s.parent[id]; up; up = o->r->s.parent[up])
+        if (o->control[up]) return o->control[up];
+    return 0;
+}
+
+static void follow_marker(order *o, uint32_t id)
+{
+    const vy_program *p = o->r->p;
+    const vy_inst *i = &p->insts.data[id];
+    const uint32_t *partner = o->r->s.partner;
+    if (i->op == VY_OP_IF) note(o, &o->control[id], of_args(o, id, 0, 1));
+    if (i->op == VY_OP_LOOP) {
+        note(o, &o->control[id], of_args(o, id, 0, 3));
+        note(o, &o->from[id], of_args(o, id, 0, 3));
+    }
+    if (i->op == VY_OP_TEST) note(o, &o->control[partner[id]], of_args(o, id, 0, 1));
+    if (i->op == VY_OP_ENDLOOP && p->insts.data[partner[id]].flags & VY_FLAG_EXIT)
+        note(o, &o->control[partner[id]], of_args(o, id, 0, 1));
+    if (i->op != VY_OP_CARRY && i->op != VY_OP_RESULT) return;
+    uint32_t marker = vy_arg(p, id, 0), k = i->aux;
+    vy_op op = (vy_op)p->insts.data[marker].op;
+    uint32_t opener = vy_op_closes(op) ? partner[marker] : marker;
+    note(o, &o->from[id], o->control[opener]);
+    if (op == VY_OP_ENDIF) note(o, &o->from[id], of(o, vy_arg(p, partner[opener], k)));
+    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT)
+        note(o, &o->from[id], of(o, vy_arg(p, marker, k)));
+    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) return;
+    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
+    uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
+    note(o, &o->from[id], of(o, vy_arg(p, opener, skip + k)));
+    note(o, &o->from[id], of(o, vy_arg(p, partner[opener], keep + k)));
+}
+
+static void follow(order *o, uint32_t id)
+{
+    const vy_inst *i = &o->r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (vy_op_infos[op].effect == VY_CTRL) {
+        follow_marker(o, id);
+    } else if (op == VY_OP_LOAD) {
+        note(o, &o->from[id], of_args(o, id, 0, i->nargs));
+        note(o, &o->from[id], o->buffer[i->aux]);
+    } else if (vy_op_is_memory(op)) {
+        if (vy_op_is_atomic(op) && i->type != VY_VOID) note(o, &o->from[id], id);
+        note(o, &o->buffer[i->aux], of_args(o, id, 0, i->nargs));
+        note(o, &o->buffer[i->aux], around(o, id));
+    } else {
+        note(o, &o->from[id], of_args(o, id, 0, i->nargs));
+    }
+}
+
+// The atomic whose old value the reverse of `id` would ask for, or 0.
+static uint32_t needed_by(const order *o, uint32_t id)
+{
+    const reverse *r = o->r;
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (vy_op_opens(op)) return r->busy[id] ? o->control[id] : 0;
+    if (op == VY_OP_RESULT && vy_is_active(r, id)) {
+        return o->control[r->s.partner[vy_arg(r->p, id, 0)]];
+    }
+    if (vy_op_infos[op].effect == VY_CTRL) return 0;
+    if (vy_op_is_memory(op)) {
+        bool active = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                      (op != VY_OP_LOAD || vy_is_active(r, id));
+        uint32_t rank = op == VY_OP_ZERO ? 0 : r->p->buffers.data[i->aux].rank;
+        return active ? of_args(o, id, 0, rank) : 0;
+    }
+    bool plain = op == VY_OP_CAST || vy_rule_kind_of(op) == RULE_LINEAR;
+    return vy_is_active(r, id) && !plain ? of_args(o, id, 0, i->nargs) : 0;
+}
+
+static bool has_old_values(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_atomic((vy_op)p->insts.data[id].op)) return true;
+    return false;
+}
+
+static void refuse(reverse *r, uint32_t atomic)
+{
+    vy_reverse_fail(
+        r, VY_E_NOT_DIFFERENTIABLE, atomic, "compute the index or condition without the old value",
+        "the reverse needs the old value of %s, which depends on the order of invocations",
+        vy_op_infos[r->p->insts.data[atomic].op].text);
+}
+
+bool vy_order(reverse *r)
+{
+    uint32_t n = r->p->insts.count;
+    if (!has_old_values(r->p)) return true;
+    vy_arena arena = {0};
+    order o = {.r = r, .changed = true};
+    o.from = vy_arena_alloc(&arena, n * sizeof *o.from);
+    o.control = vy_arena_alloc(&arena, n * sizeof *o.control);
+    o.buffer = vy_arena_alloc(&arena, r->p->buffers.count * sizeof *o.buffer);
+    bool ok = o.from && o.control && o.buffer;
+    if (!ok) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    while (ok && o.changed) {
+        o.changed = false;
+        for (uint32_t id = 1; id < n; id++) follow(&o, id);
+    }
+    for (uint32_t id = 1; ok && id < n && !r->failed; id++) {
+        uint32_t atomic = needed_by(&o, id);
+        if (atomic) refuse(r, atomic);
+    }
+    vy_arena_free(&arena);
+    return !r->failed;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// phase_owner.c: loads between barriers whose element no other invocation touches before the next one, so that what
+// is added to its adjoint needs no atomics.
+//
+//   if l < h { s[l] += s[l + h]; }          adj_s[l + h] += …;  adj_s[l] += …
+//   barrier();
+//
+// The reverse of a phase is made of the same accesses, so what holds of the element in the primal's phase holds
+// of its adjoint.  Two proofs:
+//
+// 1. In the phase, whoever loads the element also stores to it, plainly and with the same index values.  If
+//    another invocation touched it too, the primal would have a race.
+// 2. The array is shared, and all loads of it that may fall in the phase, but for those of 1, have one index,
+//    which differs between any two invocations of the workgroup: s[l + h], t[2 * l], t[lid.y, lid.x].  Nobody
+//    else loads the element then; one who wrote or updated it would race with the load.  Or the only such load is
+//    one that a single invocation comes to: `if lid.x == 0 { y[wid.x] = s[0]; }`.
+//
+// For 2 the index is taken apart into multiples of the invocation's numbers plus what is the same in all of them
+// throughout the phase.
+#include "autodiff/facts/phases.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/facts/facts.h"
+#include "ir/check/uniform.h"
+
+enum {
+    MOST_LOADS = 64, // of one array: bits
+    MOST_DEPTH = 8,  // of an index
+    MOST_WORK = 1 << 26,
+};
+
+typedef struct owners {
+    reverse *r;
+    const vy_program *p;
+    const uint32_t *differs;
+    uint32_t *barriers; // by instruction: how many barriers stand before it
+    vy_phases phases;
+} owners;
+
+// ------------------------------------------------------------------------------- proof by a store
+static bool count_barriers(owners *o, vy_arena *arena)
+{
+    uint32_t n = o->p->insts.count;
+    o->barriers = vy_arena_alloc(arena, ((size_t)n + 1) * sizeof *o->barriers);
+    for (uint32_t id = 0; o->barriers && id < n; id++)
+        o->barriers[id + 1] = o->barriers[id] + (o->p->insts.data[id].op == VY_OP_BARRIER);
+    return o->barriers != NULL;
+}
+
+// The construct around `load` that stands in the same region as `store`, or the load itself; 0: none.
+static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
+{
+    const vy_structure *s = &o->r->s;
+    uint32_t region = s->parent[store], up = load;
+    while (up && s->parent[up] != region) up = s->parent[up];
+    if (!up || !region || o->p->insts.data[region].op != VY_OP_IF) return up;
+    return (up < s->partner[region]) == (store < s->partner[region]) ? up : 0;
+}
+
+// Whoever executes `load` executes `store` in the same phase, the same turn of the loops around it.
+static bool stores_too(const owners *o, uint32_t load, uint32_t store)
+{
+    const vy_program *p = o->p;
+    uint32_t rank = p->buffers.data[p->insts.data[load].aux].rank;
+    for (uint32_t k = 0; k < rank; k++)
+        if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
+    uint32_t up = beside(o, load, store);
+    if (!up) return false;
+    uint32_t region = o->r->s.parent[store];
+    if (region && p->insts.data[region].op == VY_OP_WHILE) return false; // its TEST may be between
+    uint32_t last = vy_op_opens((vy_op)p->insts.data[up].op) ? vy_closer(p, &o->r->s, up) : up;
+    return o->barriers[up < store ? up : store] == o->barriers[last > store ? last : store];
+}
+
+static bool proved_by_store(const owners *o, uint32_t load, const uint32_t *stores, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (stores_too(o, load, stores[k])) return true;
+    return false;
+}
+
+// --------------------------------------------------------------------------- proof by the index
+// Σ of[c] · number c of the invocation (x, y, z in the workgroup) + what is the same in all.
+typedef struct form {
+    int64_t of[3];
+} form;
+
+static bool uniform(const owners *o, uint32_t id, uint32_t before)
+{
+    if (VY_IS_LEAF(id)) return !vy_leaf_differs(o->p, id);
+    return !o->differs[id] && id < before;
+}
+
+static bool add_form(form *to, form x, int64_t by)
+{
+    for (uint32_t c = 0; c < 3; c++) {
+        int64_t product;
+        if (__builtin_mul_overflow(x.of[c], by, &product) ||
+            __builtin_add_overflow(to->of[c], product, &to->of[c]))
+            return false;
+    }
+    return true;
+}
+
+static bool leaf_form(const owners *o, uint32_t id, form *f)
+{
+    const vy_leaf *l = &o->p->leaves.data[VY_LEAF_INDEX(id)];
+    const uint32_t *w = o->p->workgroup;
+    if (l->kind != VY_LEAF_BUILTIN) return false;
+    if (l->index == VY_LID) f->of[l->axis] = 1;
+    if (l->index == VY_LINDEX) *f = (form){{1, w[0], (int64_t)w[0] * w[1]}};
+    return l->index == VY_LID || l->index == VY_LINDEX;
+}
+
+// `before`: where what does not change in the phase must be computed.
+static bool form_of(const owners *o, uint32_t id, uint32_t before, uint32_t depth, form *f)
+{
+    *f = (form){{0}};
+    if (uniform(o, id, before)) return true;
+    if (VY_IS_LEAF(id)) return leaf_form(o, id, f);
+    const vy_inst *i = &o->p->insts.data[id];
+    if (depth == MOST_DEPTH || i->nargs != 2 || !vy_type_is_integer((vy_type)i->type)) return false;
+    uint32_t a = vy_arg(o->p, id, 0), b = vy_arg(o->p, id, 1);
+    form x, y;
+    const vy_scalar *k = vy_id_const(o->p, i->op == VY_OP_MUL && vy_id_const(o->p, a) ? a : b);
+    switch ((vy_op)i->op) {
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+        return form_of(o, a, before, depth + 1, &x) && form_of(o, b, before, depth + 1, &y) &&
+               add_form(f, x, 1) && add_form(f, y, i->op == VY_OP_ADD ? 1 : -1);
+    case VY_OP_MUL:
+        return k && k->i > 0 && k->i < 1 << 20 &&
+               form_of(o, vy_id_const(o->p, a) ? b : a, before, depth + 1, &x) &&
+               add_form(f, x, k->i);
+    case VY_OP_SHL:
+        return k && k->u < 20 && form_of(o, a, before, depth + 1, &x) &&
+               add_form(f, x, INT64_C(1) << k->u);
+    default: return false;
+    }
+}
+
+// Do different invocations get different sums?  Mixed radix: each multiple is greater than all that the smaller ones
+// make together; wraps around nothing.
+static bool tells_apart(const owners *o, form f, uint8_t *told)
+{
+    const uint32_t *w = o->p->workgroup;
+    uint8_t now = 0;
+    int64_t reach = 0;
+    for (;;) {
+        uint32_t best = 3;
+        for (uint32_t c = 0; c < 3; c++) {
+            int64_t size = f.of[c] < 0 ? -f.of[c] : f.of[c];
+            if (!size || now & 1u << c || w[c] == 1) continue;
+            int64_t least = best == 3 ? INT64_MAX : f.of[best] < 0 ? -f.of[best] : f.of[best];
+            if (size < least) best = c;
+        }
+        if (best == 3) break;
+        int64_t size = f.of[best] < 0 ? -f.of[best] : f.of[best];
+        if (size <= reach || size > 1 << 20) return false;
+        reach += size * (w[best] - 1);
+        now |= (uint8_t)(1u << best);
+    }
+    *told |= now;
+    return true;
+}
+
+// Every turn of the loop has a barrier: no two are of one phase.
+static bool parts_turns(const owners *o, uint32_t loop)
+{
+    for (uint32_t id = loop + 1; id < o->r->s.partner[loop]; id++)
+        if (o->p->insts.data[id].op == VY_OP_BARRIER && o->r->s.parent[id] == loop) return true;
+    return false;
+}
+
+static bool is_injective(const owners *o, uint32_t load)
+{
+    const vy_program *p = o->p;
+    uint32_t before = load;
+    uint8_t told = 0, all = 0;
+    for (uint32_t loop = o->r->home[load]; loop; loop = o->r->home[loop])
+        if (!parts_turns(o, loop)) before = loop;
+    for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
+    for (uint32_t k = 0; k < p->buffers.data[p->insts.data[load].aux].rank; k++) {
+        form f;
+        uint8_t here = 0;
+        if (form_of(o, vy_arg(p, load, k), before, 0, &f) && tells_apart(o, f, &here)) told |= here;
+    }
+    return (told & all) == all;
+}
+
+// Is it in an `if` that one invocation of the workgroup takes: `lid.x == 0`?
+static bool is_single(const owners *o, uint32_t load)
+{
+    const vy_program *p = o->p;
+    uint32_t before = load;
+    uint8_t all = 0;
+    for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
+    for (uint32_t loop = o->r->home[load]; loop; loop = o->r->home[loop])
+        if (!parts_turns(o, loop)) before = loop;
+    for (uint32_t up = o->r->s.parent[load]; up; up = o->r->s.parent[up]) {
+        if (p->insts.data[up].op != VY_OP_IF || load > o->r->s.partner[up]) continue;
+        uint32_t equal = vy_arg(p, up, 0);
+        if (VY_IS_LEAF(equal) || p->insts.data[equal].op != VY_OP_EQ) continue;
+        form x, y;
+        uint8_t told = 0;
+        if (form_of(o, vy_arg(p, equal, 0), before, 0, &x) &&
+            form_of(o, vy_arg(p, equal, 1), before, 0, &y) && add_form(&x, y, -1) &&
+            tells_apart(o, x, &told) && (told & all) == all)
+            return true;
+    }
+    return false;
+}
+
+static bool same_index(const vy_program *p, uint32_t x, uint32_t y)
+{
+    for (uint32_t k = 0; k < p->buffers.data[p->insts.data[x].aux].rank; k++)
+        if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
+    return true;
+}
+
+// ---------------------------------------------------------------------------------- one array
+static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *stores,
+                  uint32_t store_count)
+{
+    uint64_t others = 0; // loads that are not proved by a store
+    bool shared = o->p->buffers.data[o->p->insts.data[loads[0]].aux].cls == VY_SHARED;
+    for (uint32_t k = 0; k < n; k++) {
+        o->r->own[loads[k]] = proved_by_store(o, loads[k], stores, store_count);
+        if (!o->r->own[loads[k]]) others |= UINT64_C(1) << k;
+    }
+    if (!shared || !others || o->phases.work > MOST_WORK) return;
+    for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]].loads = UINT64_C(1) << k;
+    vy_phases_find(&o->phases);
+    vy_phases_fill(&o->phases);
+    for (uint32_t k = 0; k < n; k++) {
+        if (o->r->own[loads[k]]) continue;
+        uint64_t met = o->phases.phase[loads[k]].loads & others;
+        uint64_t self = UINT64_C(1) << k;
+        bool alone = is_injective(o, loads[k]);
+        for (uint32_t j = 0; j < n && alone; j++)
+            if (met >> j & 1) alone = same_index(o->p, loads[k], loads[j]);
+        if (!alone) alone = (met | self) == self && is_single(o, loads[k]);
+        o->r->own[loads[k]] = alone;
+    }
+    for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_touch){0};
+}
+
+static bool collect(owners *o, uint32_t buffer, vy_id_vec *loads, vy_id_vec *stores)
+{
+    bool ok = true;
+    loads->count = stores->count = 0;
+    for (uint32_t id = 1; ok && id < o->p->insts.count; id++) {
+        const vy_inst *i = &o->p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer) continue;
+        if (i->op == VY_OP_LOAD && vy_is_active(o->r, id)) ok = vy_vec_push(loads, id);
+        if (i->op == VY_OP_STORE) ok = ok && vy_vec_push(stores, id);
+    }
+    return ok;
+}
+
+bool vy_own(reverse *r)
+{
+    vy_arena arena = {0};
+    vy_id_vec loads = {0}, stores = {0};
+    owners o = {.r = r, .p = r->p};
+    if (!r->phased) return true;
+    o.differs = vy_differences(r->p, &r->s, NULL, &arena);
+    bool ok =
+        o.differs && count_barriers(&o, &arena) && vy_phases_make(&o.phases, r->p, &r->s, &arena);
+    for (uint32_t i = 1; ok && i < r->p->buffers.count; i++) {
+        const vy_buf *b = &r->p->buffers.data[i];
+        bool meets = b->cls == VY_SHARED || b->cls == VY_OUT || b->cls == VY_INOUT;
+        if (!meets || b->view_of || (r->buffers[i].activity & ACTIVE) != ACTIVE) continue;
+        ok = collect(&o, i, &loads, &stores);
+        if (ok && loads.count && loads.count <= MOST_LOADS && stores.count <= MOST_LOADS)
+            prove(&o, loads.data, loads.count, stores.data, stores.count);
+    }
+    vy_vec_free(&loads);
+    vy_vec_free(&stores);
+    vy_arena_free(&arena);
+    if (ok) return true;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return false;
+}

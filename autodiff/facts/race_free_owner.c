@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// race_free_owner.c: buffers whose loads are each one invocation's own affair, so that what is added to their
+// adjoints needs no atomics.  Proofs: their index maps (injective.c), or that the primal has no race:
+//
+//   out[p[i]] = x[p[i]] * w;         grad_x[p[i]] += grad_out[p[i]] * w;     // a plain addition, no atomic
+//
+// No analysis of p[i] could tell that two invocations never meet there, but the program says so: if they
+// did, both would store one element of `out`, and a program with a race is wrong (LANGUAGE 1.5).  So
+// a load of x is exclusive if wherever it is executed the same invocation also stores, plainly and with
+// the very same index values, into one buffer that all the loads of x have in common.  What else this
+// needs, and what goes wrong without it:
+// - no barrier in the program: invocations may store one element in turn, in different phases;
+// - the store is in range, or both buffers have the same shape: a store out of range does nothing, so
+//   two of them are no race, and x may be longer;
+// - the buffers of the stores have no views: two parameters of one memory are not compared here.
+//
+// Both proofs exclude other invocations only.  One that comes to an element twice reads, adds and writes.
+#include "autodiff/core/reverse.h"
+
+#include "autodiff/facts/facts.h"
+#include "ir/facts/range.h"
+
+#include <string.h>
+
+enum {
+    MOST_OWNERS = 4, // buffers that are tried for one
+    MOST_STORES = 64 // of one index that are looked at for one load: keeps the search linear
+};
+
+// What may prove the loads of one buffer.
+typedef struct owners {
+    uint32_t buffer[MOST_OWNERS];
+    uint32_t count;
+    bool begun;
+} owners;
+
+typedef struct proof {
+    const reverse *r;
+    const uint32_t *same;  // classes of equal dimensions
+    const uint8_t *inside; // by instruction: its indices are in range
+    uint32_t *
+        first; // by instruction, and by leaf behind those: the last plain store whose first index it is
+    uint32_t *next; // by store: the one before it with that first index
+    owners *found;  // by buffer
+} proof;
+
+static uint32_t slot(const vy_program *p, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? p->insts.count + VY_LEAF_INDEX(id) : id;
+}
+
+// Is `store` executed by whoever executes `load`, in the same turns of the loops around it?
+static bool implies(const proof *f, uint32_t load, uint32_t store)
+{
+    const vy_program *p = f->r->p;
+    const vy_structure *s = &f->r->s;
+    uint32_t region = s->parent[store];
+    if (!region) return true;
+    if (load < region || load > vy_closer(p, s, region)) return false;
+    if (p->insts.data[region].op == VY_OP_IF) // the same arm
+        return (load < s->partner[region]) == (store < s->partner[region]);
+    if (p->insts.data[region].op != VY_OP_WHILE) return true;
+    for (uint32_t id = load; id < store; id++) // a condition is asked once more than the body runs
+        if (p->insts.data[id].op == VY_OP_TEST && s->partner[id] == region) return false;
+    return true;
+}
+
+static bool same_index(const vy_program *p, uint32_t load, uint32_t store)
+{
+    uint32_t rank = p->buffers.data[p->insts.data[load].aux].rank;
+    if (rank != p->buffers.data[p->insts.data[store].aux].rank) return false;
+    for (uint32_t k = 0; k < rank; k++)
+        if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
+    return true;
+}
+
+static bool same_shape(const proof *f, uint32_t x, uint32_t y)
+{
+    const vy_buf *a = &f->r->p->buffers.data[x], *b = &f->r->p->buffers.data[y];
+    if (x == y) return true;
+    for (uint32_t k = 0; k < a->rank; k++)
+        if (f->same[a->dims[k].id] != f->same[b->dims[k].id]) return false;
+    return true;
+}
+
+static bool proves(const proof *f, uint32_t load, uint32_t store)
+{
+    const vy_program *p = f->r->p;
+    uint32_t x = p->insts.data[load].aux, y = p->insts.data[store].aux;
+    return same_index(p, load, store) && implies(f, load, store) &&
+           (f->inside[store] || same_shape(f, x, y));
+}
+
+// The buffers that prove this load, among those that have proved the earlier ones of its buffer.
+static void meet(proof *f, uint32_t load)
+{
+    const vy_program *p = f->r->p;
+    owners *all = &f->found[p->insts.data[load].aux], now = {.begun = true};
+    uint32_t store = f->first[slot(p, vy_arg(p, load, 0))];
+    for (uint32_t n = 0; store && n < MOST_STORES; n++, store = f->next[store]) {
+        uint32_t y = p->insts.data[store].aux, k = 0;
+        bool wanted = !all->begun, known = false;
+        for (k = 0; k < all->count; k++) wanted |= all->buffer[k] == y;
+        for (k = 0; k < now.count; k++) known |= now.buffer[k] == y;
+        if (wanted && !known && now.count < MOST_OWNERS && proves(f, load, store))
+            now.buffer[now.count++] = y;
+    }
+    *all = now;
+}
+
+// Lists the plain stores by their first index.
+static void list_stores(proof *f)
+{
+    const vy_program *p = f->r->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_STORE || p->buffers.data[i->aux].cls > VY_INOUT) continue;
+        uint32_t *first = &f->first[slot(p, vy_arg(p, id, 0))];
+        f->next[id] = *first;
+        *first = id;
+    }
+}
+
+static bool no_phases(const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].view_of) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_BARRIER) return false;
+    return true;
+}
+
+static bool prove_by_stores(reverse *r)
+{
+    const vy_program *p = r->p;
+    if (!no_phases(p)) return true;
+    vy_arena arena = {0};
+    uint32_t n = p->insts.count;
+    uint8_t *inside = vy_arena_alloc(&arena, n);
+    proof f = {.r = r,
+               .same = vy_dim_classes(p, &arena),
+               .inside = inside,
+               .first = vy_arena_alloc(&arena, ((size_t)n + p->leaves.count) * sizeof *f.first),
+               .next = vy_arena_alloc(&arena, n * sizeof *f.next),
+               .found = vy_arena_alloc(&arena, p->buffers.count * sizeof *f.found)};
+    bool ok = f.same && inside && f.first && f.next && f.found &&
+              vy_prove_ranges(p, &r->s, &arena, inside);
+    if (ok) list_stores(&f);
+    for (uint32_t id = 1; ok && id < n; id++)
+        if (vy_adds_outside(r, id)) meet(&f, id);
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++)
+        r->buffers[i].exclusive = f.found[i].count > 0;
+    vy_arena_free(&arena);
+    return ok;
+}
+
+static bool prove_by_maps(reverse *r)
+{
+    const vy_program *p = r->p;
+    uint8_t *sites = vy_realloc(NULL, p->insts.count), *found = vy_realloc(NULL, p->buffers.count);
+    bool ok = sites && found;
+    for (uint32_t id = 0; ok && id < p->insts.count; id++)
+        sites[id] = id && vy_adds_outside(r, id) && !r->buffers[p->insts.data[id].aux].exclusive;
+    ok = ok && vy_injective(p, &r->s, sites, false, found);
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++) r->buffers[i].exclusive |= found[i];
+    vy_free(sites);
+    vy_free(found);
+    return ok;
+}
+
+bool vy_exclusive(reverse *r)
+{
+    if (prove_by_stores(r) && prove_by_maps(r)) return true;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return false;
+}

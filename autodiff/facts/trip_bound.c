@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+// trip_bound.c: how often can a loop run?  Bounds that follow from parameters, as dimensions.
+//
+// `for j in 0..i` inside `for i in 0..n` runs n times at most.  A bound need not be tight: it sizes
+// memory.  It must hold whatever the parameters are, wrapped arithmetic included.
+#include "autodiff/facts/trip_bound.h"
+#include "ir/build/edit.h"
+
+enum { MAX_DEPTH = 12 }; // of expressions looked into: both operands are, so this bounds the work
+
+static const vy_dim none = {0};
+
+static vy_dim of_program(const vy_bounds *r, vy_dim d) { return r->dims ? r->dims[d.id] : d; }
+
+static vy_dim scalar_dim(const vy_bounds *r, uint32_t index)
+{
+    vy_type type = r->p->scalars.data[index].type;
+    return vy_dim_value(r->b, (vy_value){vy_leaf_other(r->b, VY_LEAF_SCALAR, type, index, 0)});
+}
+
+static vy_dim join(const vy_bounds *r, char op, vy_dim x, vy_dim y)
+{
+    return x.id && y.id ? vy_dim_binary(r->b, op, x, y) : none;
+}
+
+// The dimension that the leaf is, or for a domain variable what it stays below; or none.
+static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
+{
+    const vy_program *p = r->p;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    switch (l->kind) {
+    case VY_LEAF_CONST: return vy_dim_const(r->b, l->value.i);
+    case VY_LEAF_SCALAR: return scalar_dim(r, l->index);
+    case VY_LEAF_OVER: return of_program(r, p->overs.data[l->index].extent);
+    case VY_LEAF_LEN: {
+        vy_dim d = of_program(r, p->buffers.data[l->index].dims[l->axis]);
+        bool open = d.id && vy_builder_program(r->b)->dims.data[d.id].op == VY_DIM_UNKNOWN;
+        // By itself that node would mean another length left open.
+        return open ? vy_dim_binary(r->b, '>', d, vy_dim_const(r->b, 0)) : d;
+    }
+    default: return none;
+    }
+}
+
+static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth);
+
+// Is `id` a scalar that is the extent of a domain variable?  Then a running invocation shows that it
+// is 1 at least.
+static bool is_domain_extent(const vy_bounds *r, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return false;
+    const vy_leaf *l = &r->p->leaves.data[VY_LEAF_INDEX(id)];
+    for (uint32_t k = 0; k < r->p->overs.count; k++) {
+        const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[k].extent.id];
+        if (l->kind == VY_LEAF_SCALAR && d->op == VY_DIM_SCALAR && d->value == l->index)
+            return true;
+    }
+    return false;
+}
+
+static bool fits(vy_type type, int64_t v)
+{
+    return vy_type_size(type) == 8 || (v >= INT32_MIN && v <= INT32_MAX);
+}
+
+static int64_t least_of_type(vy_type type)
+{
+    if (!vy_type_is_signed(type)) return 0;
+    return vy_type_size(type) == 8 ? INT64_MIN : INT32_MIN;
+}
+
+static int64_t least(const vy_program *p, uint32_t id, uint32_t depth);
+
+static int64_t least_of_operation(const vy_program *p, uint32_t id, uint32_t depth)
+{
+    const vy_inst *i = &p->insts.data[id];
+    const vy_type type = (vy_type)i->type;
+    const uint32_t n = i->nargs;
+    int64_t sum;
+    if (i->op == VY_OP_LOOP) return least(p, vy_arg(p, id, 0), depth);
+    const int64_t x = n > 0 ? least(p, vy_arg(p, id, 0), depth) : 0;
+    const int64_t y = n > 1 ? least(p, vy_arg(p, id, 1), depth) : 0;
+    const vy_scalar *k = n > 1 ? vy_id_const(p, vy_arg(p, id, 1)) : NULL;
+    switch (i->op) {
+    case VY_OP_CAST: {
+        // A length or number of an invocation that is 2³¹ at least has no memory to go with.
+        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
+        bool small = VY_IS_LEAF(vy_arg(p, id, 0)) && from == VY_U32 &&
+                     p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].kind != VY_LEAF_SCALAR;
+        bool wider = vy_type_size(type) > vy_type_size(from) && vy_type_is_integer(from);
+        return small || wider ? x : least_of_type(type);
+    }
+    case VY_OP_ADD:
+        if (__builtin_add_overflow(x, y, &sum) || !fits(type, sum)) break;
+        return sum;
+    case VY_OP_DIV: return k && k->i > 0 ? x / k->i : least_of_type(type);
+    case VY_OP_MAX: return x > y ? x : y;
+    case VY_OP_MIN: return x < y ? x : y;
+    case VY_OP_SELECT: {
+        const int64_t z = least(p, vy_arg(p, id, 2), depth);
+        return y < z ? y : z;
+    }
+    default: break;
+    }
+    return least_of_type(type);
+}
+
+// A number that the integer `id` reaches at least.
+static int64_t least(const vy_program *p, uint32_t id, uint32_t depth)
+{
+    const vy_type type = vy_id_type(p, id);
+    const vy_scalar *k = vy_id_const(p, id);
+    if (k) return k->i;
+    if (!vy_type_is_signed(type)) return 0;
+    return VY_IS_LEAF(id) || depth == MAX_DEPTH ? least_of_type(type)
+                                                : least_of_operation(p, id, depth + 1);
+}
+
+// Is the value of `id` that of its dimension, not only below?
+static bool is_exact(const vy_program *p, uint32_t id)
+{
+    return VY_IS_LEAF(id) && p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER;
+}
+
+// A sum or difference of two numbers of 32 bits as it wraps: `0..N-1` with N = 0 runs four thousand
+// million times.
+static vy_dim wrapped(const vy_bounds *r, vy_dim sum, vy_type type)
+{
+    if (!sum.id) return none;
+    vy_dim wrap = vy_dim_const(r->b, (int64_t)1 << 32), half = vy_dim_const(r->b, (int64_t)1 << 31);
+    if (!vy_type_is_signed(type))
+        return vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', sum, wrap), wrap);
+    vy_dim up = vy_dim_const(r->b, (int64_t)3 << 31);
+    sum = vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', sum, up), wrap);
+    return vy_dim_binary(r->b, '-', sum, half);
+}
+
+static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
+{
+    int64_t sum;
+    vy_dim bound = join(r, '+', upper_bound(r, x, depth), upper_bound(r, y, depth));
+    // One that would be less than the least is huge instead.  In 64 bits the dimension does not fit.
+    if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
+    bool down = __builtin_add_overflow(least(r->p, x, depth), least(r->p, y, depth), &sum) ||
+                !fits(type, sum);
+    if (!down) return bound;
+    return is_exact(r->p, x) && is_exact(r->p, y) ? wrapped(r, bound, type) : none;
+}
+
+static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
+{
+    const vy_scalar *k = vy_id_const(r->p, y);
+    const bool exact = is_exact(r->p, x) && is_exact(r->p, y) && vy_type_size(type) == 4;
+    if (exact) {
+        vy_dim span = join(r, '-', leaf_bound(r, x), leaf_bound(r, y));
+        const bool one = k && (k->i == 0 || k->i == 1) && is_domain_extent(r, x);
+        return one ? span : wrapped(r, span, type);
+    }
+    int64_t low;
+    vy_dim bound = vy_type_is_signed(type) && k && k->i >= 0 ? upper_bound(r, x, depth) : none;
+    if (!bound.id) return none;
+    bool down = __builtin_sub_overflow(least(r->p, x, depth), k->i, &low) || !fits(type, low);
+    if (down && vy_type_size(type) == 4) return none;
+    return vy_dim_binary(r->b, '-', bound, vy_dim_const(r->b, k->i));
+}
+
+static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[id];
+    const bool natural = vy_type_is_integer((vy_type)i->type) && // never negative
+                         !vy_type_is_signed((vy_type)i->type);
+    if (i->nargs < 2) return none;
+    const uint32_t a = vy_arg(p, id, 0), b = vy_arg(p, id, 1);
+    const vy_scalar *k = vy_id_const(p, b);
+    vy_dim x, y;
+    switch (i->op) {
+    case VY_OP_ADD: return addition(r, a, b, (vy_type)i->type, depth);
+    case VY_OP_SUB: return difference(r, a, b, (vy_type)i->type, depth);
+    case VY_OP_MUL:
+        return natural ? join(r, '*', upper_bound(r, a, depth), upper_bound(r, b, depth)) : none;
+    case VY_OP_DIV:
+        if (k && k->i > 0) return join(r, '/', upper_bound(r, a, depth), vy_dim_const(r->b, k->i));
+        return natural ? upper_bound(r, a, depth) : none;
+    case VY_OP_SHR: return natural ? upper_bound(r, a, depth) : none;
+    case VY_OP_MAX: return join(r, '>', upper_bound(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_REM:
+    case VY_OP_AND:
+        if (!natural) return none;
+        break; // at most either
+    case VY_OP_MIN: break;
+    case VY_OP_SELECT:
+        return join(r, '>', upper_bound(r, b, depth), upper_bound(r, vy_arg(p, id, 2), depth));
+    default: return none;
+    }
+    x = upper_bound(r, a, depth), y = upper_bound(r, b, depth);
+    return x.id && y.id ? vy_dim_binary(r->b, '<', x, y) : x.id ? x : y;
+}
+
+// A dimension that is at least the value of `id` (an integer), or none.
+static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
+{
+    const vy_program *p = r->p;
+    if (VY_IS_LEAF(id)) return leaf_bound(r, id);
+    if (r->hints && r->hints[id]) return of_program(r, (vy_dim){r->hints[id]});
+    if (depth == MAX_DEPTH) return none;
+    const vy_inst *i = &p->insts.data[id];
+    if (i->op == VY_OP_LOOP) // the variable stays below `to`
+        return upper_bound(r, vy_arg(p, id, 1), depth + 1);
+    if (i->op == VY_OP_CAST) { // a negative number would become a huge unsigned one
+        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
+        bool keeps = vy_type_is_integer(from) &&
+                     (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
+        // Cut down to 32 bits, a negative one may be anything.
+        if (keeps && vy_type_is_signed(from) && vy_type_size((vy_type)i->type) < vy_type_size(from))
+            keeps = least(p, vy_arg(p, id, 0), depth) >= INT32_MIN;
+        return keeps ? upper_bound(r, vy_arg(p, id, 0), depth + 1) : none;
+    }
+    return bound_of_operation(r, id, depth + 1);
+}
+
+vy_dim vy_upper_bound(const vy_bounds *r, uint32_t id) { return upper_bound(r, id, 0); }
+
+// A dimension that is at most the value of `id`, or none.
+static vy_dim lower_bound(const vy_bounds *r, uint32_t id)
+{
+    const vy_scalar *k = vy_id_const(r->p, id);
+    if (k) return vy_dim_const(r->b, k->i);
+    if (VY_IS_LEAF(id) && r->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_SCALAR)
+        return leaf_bound(r, id);
+    if (!vy_type_is_signed(vy_id_type(r->p, id))) return vy_dim_const(r->b, 0);
+    return none;
+}
+
+// Never negative, by its form?
+static bool is_natural(const vy_program *p, uint32_t dim)
+{
+    for (;;) {
+        const vy_dim_node *d = &p->dims.data[dim];
+        switch (d->op) {
+        case VY_DIM_CONST: return d->value >= 0;
+        case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
+        case VY_DIM_UNKNOWN:
+        case VY_DIM_GROUPS:
+        case VY_DIM_SQRT: return true;
+        case VY_DIM_MAX:
+            return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
+        case VY_DIM_ADD:
+        case VY_DIM_DIV: // one operand is a constant, most often: no recursion
+            if (p->dims.data[d->b].op != VY_DIM_CONST || p->dims.data[d->b].value < 0) return false;
+            dim = d->a;
+            break;
+        default: return false;
+        }
+    }
+}
+
+// A step that is a constant or a parameter, where it may be more than 1.  Below 1 it is an error.
+static vy_dim step_dim(const vy_bounds *r, uint32_t id)
+{
+    const vy_scalar *k = vy_id_const(r->p, id);
+    if (k) return k->i > 1 ? vy_dim_const(r->b, k->i) : none;
+    if (!VY_IS_LEAF(id) || r->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_SCALAR) return none;
+    return vy_dim_binary(r->b, '>', leaf_bound(r, id), vy_dim_const(r->b, 1));
+}
+
+// max(⌈(to − from)/step⌉, 0)
+vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
+{
+    const vy_program *p = r->p;
+    if (p->insts.data[loop].op != VY_OP_LOOP) return none;
+    vy_dim from = lower_bound(r, vy_arg(p, loop, 0));
+    vy_dim to = upper_bound(r, vy_arg(p, loop, 1), 0);
+    vy_dim s = step_dim(r, vy_arg(p, loop, 2));
+    if (!from.id || !to.id) return none;
+    if (s.id && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
+        // to − from may not fit 64 bits
+        vy_dim n = vy_dim_binary(r->b, '-', vy_dim_binary(r->b, '/', to, s),
+                                 vy_dim_binary(r->b, '/', from, s));
+        return vy_dim_binary(r->b, '>', vy_dim_binary(r->b, '+', n, vy_dim_const(r->b, 2)),
+                             vy_dim_const(r->b, 0));
+    }
+    vy_dim span = vy_dim_binary(r->b, '-', to, from);
+    if (s.id) {
+        vy_dim less = vy_dim_binary(r->b, '-', s, vy_dim_const(r->b, 1));
+        span = vy_dim_binary(r->b, '/', vy_dim_binary(r->b, '+', span, less), s);
+    }
+    if (vy_builder_failed(r->b) || is_natural(vy_builder_program(r->b), span.id)) return span;
+    return vy_dim_binary(r->b, '>', span, vy_dim_const(r->b, 0));
+}

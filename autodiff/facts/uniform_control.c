@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// uniform_control.c: values that decide whether a barrier is reached.
+//
+//   for t in 0..T { var h = W; while h > 0 { …; barrier(); h /= 2; } }
+//
+// All invocations of a workgroup must decide alike, and the checker has to see it: from parameters, workgroup
+// numbers and elements of `in` buffers.  A tape holds the same number for all of them, but nobody can see that,
+// and lanes outside the domain read zero there.  So what such conditions and bounds are computed from, and how
+// often such loops ran, is computed again where it is needed, or in closed form, and never kept.  What cannot
+// be had so is refused (grad.c).
+//
+// A carried value is computed again by its whole loop.  Only inside an iteration that is reversed by itself
+// would it have to be kept; so those are marked of the loops around the construct, not of others.
+#include "autodiff/core/reverse.h"
+#include "autodiff/facts/facts.h"
+
+#include <string.h>
+
+enum { MOST_WORK = 1 << 26 }; // beyond, what is kept after all is refused by the checker
+
+typedef struct slicer {
+    reverse *r;
+    uint32_t *seen; // by instruction: the construct for which it was visited
+    vy_id_vec stack;
+    uint64_t work;
+    bool failed;
+} slicer;
+
+static void visit(slicer *s, uint32_t construct, uint32_t id)
+{
+    if (VY_IS_LEAF(id) || s->seen[id] == construct || s->failed) return;
+    s->seen[id] = construct;
+    s->failed = !vy_vec_push(&s->stack, id);
+}
+
+// Of a loop, whose value is its variable, the bounds: what it carries is another matter.
+static void visit_args(slicer *s, uint32_t construct, uint32_t id)
+{
+    const vy_inst *i = &s->r->p->insts.data[id];
+    uint32_t n = i->op == VY_OP_LOOP ? 3 : i->nargs;
+    for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->r->p, id, k));
+}
+
+// What decides how often a loop runs, or which arm.
+static void visit_control(slicer *s, uint32_t construct, uint32_t opener)
+{
+    const vy_program *p = s->r->p;
+    const vy_inst *o = &p->insts.data[opener];
+    uint32_t end = s->r->s.partner[opener];
+    if (o->op == VY_OP_IF) visit(s, construct, vy_arg(p, opener, 0));
+    for (uint32_t k = 0; o->op == VY_OP_LOOP && k < 3; k++)
+        visit(s, construct, vy_arg(p, opener, k));
+    if (o->flags & VY_FLAG_EXIT) visit(s, construct, vy_arg(p, end, 0));
+    if (o->op == VY_OP_WHILE) // its TEST
+        for (uint32_t id = opener + 1; id < end; id++)
+            if (p->insts.data[id].op == VY_OP_TEST && s->r->s.partner[id] == opener) {
+                visit(s, construct, vy_arg(p, id, 0));
+                break;
+            }
+}
+
+static void visit_slot(slicer *s, uint32_t construct, uint32_t id)
+{
+    const vy_program *p = s->r->p;
+    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux;
+    vy_op op = (vy_op)p->insts.data[marker].op;
+    uint32_t opener = vy_op_closes(op) ? s->r->s.partner[marker] : marker;
+    uint32_t end = s->r->s.partner[opener];
+    if (op == VY_OP_ENDIF) visit(s, construct, vy_arg(p, end, k));
+    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) visit(s, construct, vy_arg(p, marker, k));
+    if (op != VY_OP_ENDCHECKPOINT && op != VY_OP_CARRY) visit_control(s, construct, opener);
+    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) return;
+    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
+    visit(s, construct, vy_arg(p, opener, skip + k));
+    visit(s, construct, vy_arg(p, end, ((p->insts.data[opener].flags & VY_FLAG_EXIT) != 0) + k));
+}
+
+static void drain(slicer *s, uint32_t construct)
+{
+    const vy_program *p = s->r->p;
+    while (s->stack.count && !s->failed) {
+        uint32_t id = s->stack.data[--s->stack.count];
+        vy_op op = (vy_op)p->insts.data[id].op;
+        bool carry = op == VY_OP_CARRY;
+        bool around = carry && vy_encloses(s->r, vy_arg(p, id, 0), construct);
+        if (!carry || around) s->r->together[id] = 1;
+        s->work++;
+        if (carry || op == VY_OP_RESULT)
+            visit_slot(s, construct, id);
+        else
+            visit_args(s, construct, id);
+    }
+}
+
+// Constructs that have a barrier or its like inside.
+static void mark_convergent(const reverse *r, uint8_t *convergent)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        if (vy_op_infos[r->p->insts.data[id].op].effect != VY_CONV && !vy_clears_shared(r->p, id))
+            continue;
+        for (uint32_t up = r->s.parent[id]; up && !convergent[up]; up = r->s.parent[up])
+            convergent[up] = 1;
+    }
+}
+
+bool vy_together(reverse *r)
+{
+    vy_arena arena = {0};
+    uint32_t n = r->p->insts.count;
+    slicer s = {.r = r, .seen = vy_arena_alloc(&arena, n * sizeof *s.seen)};
+    uint8_t *convergent = vy_arena_alloc(&arena, n);
+    s.failed = !s.seen || !convergent;
+    if (!s.failed) mark_convergent(r, convergent);
+    for (uint32_t id = 1; id < n && !s.failed && s.work < MOST_WORK; id++) {
+        if (!convergent[id] || !vy_op_opens((vy_op)r->p->insts.data[id].op)) continue;
+        if (r->p->insts.data[id].op != VY_OP_IF) r->together[r->s.partner[id]] = 1; // its count
+        visit_control(&s, id, id);
+        drain(&s, id);
+    }
+    vy_vec_free(&s.stack);
+    vy_arena_free(&arena);
+    if (!s.failed) return true;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return false;
+}
+
+void vy_together_explain(reverse *r)
+{
+    vy_diag *d = &r->out->diag;
+    if (!d->code || strcmp(d->code, "E0302") != 0) return;
+    uint32_t line = d->line, column = d->column;
+    *d = (vy_diag){0};
+    vy_fail(r->out, VY_E_GRAD_UNSUPPORTED, line, column,
+            "compute the condition or bound from parameters and loop variables",
+            "the way to this operation among invocations depends on a value that the reverse has "
+            "only from memory, where it cannot be seen to be the same in the whole workgroup");
+}

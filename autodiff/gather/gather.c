@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+// gather.c: gather.h, the driver.
+//
+//   program f_grad over(i: M, j: N)             pipeline f_grad {
+//       for k in rev(0..K) {                        f_gather_b(a, grad_c, grad_b);    over(k: K, j: N)
+//           atomic_add(grad_b[k, j], …);     →      f_gather_a(b, grad_c, grad_a);    over(i: M, k: K)
+//           atomic_add(grad_a[i, k], …);        }
+//       }
+//
+//   1. which buffers: results that the reverse program only adds to, and not all of them its own
+//   2. each place that adds: can it be had, and how (gather_site.c)
+//   3. programs: one for the places of a buffer whose elements are named by the same axes; buffers that are
+//      added to at the same points share one
+//   4. the rest of the reverse program runs first: it fills what the gathers read
+//
+// A buffer some of whose places cannot be gathered is added to atomically first, and by its gather then.
+#include "autodiff/gather/gather_build.h"
+
+#include "autodiff/stages/stages.h"
+#include "ir/build/edit.h"
+#include "ir/core/flow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS = 3 }; // of making programs: each takes back those that cannot be made
+
+// ---------------------------------------------------------------------------------------------- tables
+static bool is_plain(const vy_program *p)
+{
+    if (!p->overs.count) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].view_of) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return false;
+    return true;
+}
+
+static bool make_tables(gather *g)
+{
+    const vy_program *p = g->r;
+    g->last_write = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->last_write);
+    g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
+    g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
+    g->counted = vy_arena_alloc(&g->arena, p->insts.count);
+    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s))
+        return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t up = g->s.parent[id];
+        g->outer[id] = up ? g->outer[up] : 0;
+        if (up && !g->outer[up] && vy_is_loop((vy_op)p->insts.data[up].op)) g->outer[id] = up;
+        if (vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_LOAD) g->last_write[i->aux] = id;
+    }
+    return true;
+}
+
+// -------------------------------------------------------------------------------------------- programs
+// Elements of one buffer, named by the same axes?
+static bool same_elements(const gather *g, const gather_site *x, const gather_site *y)
+{
+    return x->access.buffer == y->access.buffer && x->axes == y->axes && x->single == y->single &&
+           x->access.flat == y->access.flat && gather_same_extents(g, x, y);
+}
+
+// Moves the sites of program `from` to program `to` if each of them finds one there that is added at the same
+// points.
+static bool fuse(gather *g, uint32_t to, uint32_t from)
+{
+    if (g->programs[to].adds != g->programs[from].adds) return false;
+    for (uint32_t w = 0; w <= g->class_count / 64; w++)
+        if (g->programs[from].points[w] & ~g->programs[to].points[w]) return false;
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (g->sites[k].program == from + 1) g->sites[k].program = to + 1;
+    g->programs[from].sites = 0;
+    return true;
+}
+
+// Is the buffer also added to before program k?
+static bool is_begun(const gather *g, uint32_t k)
+{
+    uint32_t buffer = g->sites[g->programs[k].first].access.buffer;
+    for (uint32_t j = 0; j < g->site_count; j++)
+        if (g->sites[j].access.buffer == buffer &&
+            (!g->sites[j].gathered || g->sites[j].program < k + 1))
+            return true;
+    return false;
+}
+
+// Is another of the programs, which are not the module's yet, called so?
+static bool has_name(const gather *g, const gather_program *q, const char *name)
+{
+    for (uint32_t k = 0; k < g->program_count; k++) {
+        const gather_program *other = &g->programs[k];
+        if (other != q && other->name && strcmp(other->name, name) == 0) return true;
+        if (other->tree && strcmp(other->tree, name) == 0) return true;
+    }
+    return false;
+}
+
+static bool name_program(gather *g, gather_program *q, uint32_t number)
+{
+    char text[90] = "gather";
+    size_t n = strlen(text);
+    uint32_t last = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const char *name = g->r->buffers.data[g->sites[k].access.buffer].name;
+        if (g->sites[k].program != number || g->sites[k].access.buffer == last) continue;
+        last = g->sites[k].access.buffer;
+        const char *of = strncmp(name, "grad", 4) == 0 ? strchr(name, '_') : NULL;
+        if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of ? of + 1 : name);
+    }
+    q->name = vy_stage_name(g->m, g->r->name, text);
+    for (uint32_t k = 2; q->name && has_name(g, q, q->name); k++) {
+        snprintf(text + n, sizeof text - n, "_%u", k);
+        q->name = vy_stage_name(g->m, g->r->name, text);
+    }
+    return q->name != NULL;
+}
+
+static bool make_programs(gather *g)
+{
+    const size_t words = g->class_count / 64 + 1;
+    memset(g->points, 0, g->site_count * words * sizeof *g->points);
+    g->program_count = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].program = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        if (!site->gathered) continue;
+        for (uint32_t j = 0; j < k && !site->program; j++)
+            if (g->sites[j].program && same_elements(g, &g->sites[j], site))
+                site->program = g->sites[j].program;
+        if (!site->program) {
+            uint64_t *points = g->points + g->program_count * words;
+            g->programs[g->program_count++] = (gather_program){.first = k, .points = points};
+            site->program = g->program_count;
+        }
+        g->programs[site->program - 1].sites++;
+        g->programs[site->program - 1].points[site->points / 64] |= UINT64_C(1)
+                                                                    << site->points % 64;
+    }
+    for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].adds = is_begun(g, k);
+    for (uint32_t k = 0; k < g->program_count; k++)
+        for (uint32_t j = 0; j < g->program_count; j++)
+            if (j != k && g->programs[j].sites && g->programs[k].sites && fuse(g, j, k)) break;
+    for (uint32_t k = 0; k < g->program_count; k++) {
+        if (!g->programs[k].sites) continue;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            g->programs[k].few |= g->sites[j].program == k + 1 && g->sites[j].few;
+        if (!name_program(g, &g->programs[k], k + 1)) return false;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------------- stages
+static void free_stages(vy_program **stages, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
+}
+
+// Names the form for few elements, if there is one: as the other with `_few` behind it, or alone as the other.
+static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
+{
+    gather_program *q = &g->programs[k];
+    char text[340];
+    if (!last->tree) return true;
+    q->tree = q->name;
+    if (!last->turns.id) return true;
+    for (uint32_t number = 1;; number++) {
+        int n = snprintf(text, sizeof text, "%.300s_few", q->name);
+        if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
+        bool taken = vy_module_find(g->m, text) || vy_module_find_pipeline(g->m, text);
+        if (!taken && !has_name(g, q, text)) break;
+    }
+    q->tree = vy_arena_strdup(&g->m->arena, text, strlen(text));
+    return q->tree != NULL;
+}
+
+// The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
+static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
+{
+    bool all = true;
+    *count = 0;
+    for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
+        if (!g->programs[k].sites) continue;
+        uint32_t made = gather_make_forms(g, k, stages + *count, g->stages + *count);
+        *count += made;
+        g->failed |= made && !name_tree(g, k, &g->stages[*count - 1]);
+        if (made && !g->failed) continue;
+        all = false;
+        for (uint32_t j = 0; j < g->site_count; j++) {
+            if (g->sites[j].program != k + 1) continue;
+            g->sites[j].gathered = false;
+            g->sites[j].why = g->programs[k].few ? "has few elements, to which many add"
+                                                 : "could wrap around in its inverse";
+        }
+    }
+    if (!all || g->failed) free_stages(stages, *count);
+    return all && !g->failed;
+}
+
+static bool any_gathered(const gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (g->sites[k].gathered) return true;
+    return false;
+}
+
+// The last word on kept values: those that only refused sites asked for are not kept.
+static void forget_kept(gather *g)
+{
+    for (uint32_t k = 0; k < g->kept.count; k++) {
+        uint32_t id = g->kept.data[k].id;
+        bool wanted = false;
+        for (uint32_t j = 0; j < g->site_count && !wanted; j++)
+            wanted = g->sites[j].gathered && g->sites[j].need[id];
+        g->kept.data[k].wanted = wanted;
+    }
+}
+
+static bool trim(gather *g, vy_program **stages, uint32_t count, bool whole)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (!gather_trim(g, &g->stages[k], stages[k], whole)) return false;
+    return true;
+}
+
+// Puts `count` stages, `first` of which is the rest of the reverse program or a gather, in its place.
+static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
+{
+    vy_dim *turns = vy_arena_alloc(&g->arena, (count + 1) * sizeof *turns);
+    for (uint32_t k = rest; turns && k < count; k++) turns[k] = g->stages[k - rest].turns;
+    if (turns) return vy_stages_replace_some(g->m, g->r, stages, turns, count);
+    free_stages(stages, count);
+    return false;
+}
+
+static bool replace(gather *g, vy_program **stages, uint32_t count)
+{
+    bool empty;
+    forget_kept(g);
+    vy_program *rest = gather_rest(g, stages + 1, count, &empty);
+    if (!rest) {
+        free_stages(stages + 1, count);
+        return false;
+    }
+    // One program may be all there is: it has the parameters of the whole.
+    bool whole = empty && count == 1 && !g->m->pipelines.count;
+    bool ok = trim(g, stages + 1, count, whole);
+    if (!empty && ok) {
+        bool last = g->m->pipelines.count > 0; // it has taken the name already
+        rest->name = last ? g->r->name : vy_stage_name(g->m, g->r->name, "reverse");
+        ok = rest->name != NULL;
+    }
+    if (empty || !ok) vy_program_free(rest);
+    if (!ok) {
+        free_stages(stages + 1, count);
+        return false;
+    }
+    if (whole) {
+        for (uint32_t k = 0; k < g->program_count; k++) {
+            g->programs[k].name = g->r->name;
+            if (g->programs[k].tree) g->programs[k].tree = g->r->name;
+        }
+        vy_program_replace(g->r, stages[1]);
+        return true;
+    }
+    if (empty) return put(g, stages + 1, count, false);
+    stages[0] = rest;
+    return put(g, stages, count + 1, true);
+}
+
+static uint32_t ones(uint32_t bits)
+{
+    uint32_t n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+}
+
+// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
+static void leave_singles(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        bool beside = false;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            beside |= !g->sites[j].gathered && !g->sites[j].joins &&
+                      g->sites[j].access.buffer == site->access.buffer;
+        site->joins = site->gathered && beside && site->access.nest.count <= ones(site->axes);
+    }
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].joins) continue;
+        g->sites[k].gathered = false;
+        g->sites[k].why = "comes beside one that is not";
+    }
+}
+
+// Has an earlier place of the buffer its map among the notes?
+static bool is_told(const gather *g, uint32_t site)
+{
+    for (uint32_t k = 0; k < site; k++)
+        if (g->sites[k].text && g->sites[k].access.buffer == g->sites[site].access.buffer)
+            return true;
+    return false;
+}
+
+static void leave_all(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].gathered) continue;
+        g->sites[k].gathered = false;
+        g->sites[k].program = 0;
+        g->sites[k].why = "is one of too many";
+    }
+}
+
+// What one place has kept others need not compute again.
+static void use_kept(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count && g->kept.count && !g->failed; k++)
+        if (g->sites[k].gathered) g->sites[k].gathered = gather_need(g, &g->sites[k]);
+}
+
+static bool take_apart(gather *g, vy_gather_notes *notes)
+{
+    vy_program **stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *stages);
+    g->stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *g->stages);
+    g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
+    if (!stages || !g->stages || !g->programs) return false;
+    g->points =
+        vy_arena_alloc(&g->arena, g->site_count * (g->site_count / 64 + 1) * sizeof *g->points);
+    if (!g->points) return false;
+    vy_affine_begin_round(&g->a);
+    for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
+        gather_decide(g, k);
+        if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
+        if (notes && g->sites[k].map && !is_told(g, k))
+            g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
+    }
+    use_kept(g);
+    leave_singles(g);
+    uint32_t count = 0;
+    vy_affine_begin_round(&g->a);
+    for (int round = 0; round < ROUNDS; round++) {
+        do {
+            if (g->failed || !make_programs(g)) return false;
+        } while (gather_leave_dear(g));
+        if (g->failed) return false;
+        if (!any_gathered(g)) return true;
+        if (make_stages(g, stages + 1, &count)) return replace(g, stages, count);
+        if (g->failed) return false;
+    }
+    leave_all(g);
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------- the notes
+static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
+{
+    for (uint32_t j = 0; j < notes->notes.count; j++)
+        if (strcmp(notes->notes.data[j].buffer, name) == 0) return &notes->notes.data[j];
+    vy_gather_note fresh = {.buffer = vy_arena_strdup(notes->arena, name, strlen(name))};
+    if (!fresh.buffer || !vy_vec_push(&notes->notes, fresh)) return NULL;
+    return &notes->notes.data[notes->notes.count - 1];
+}
+
+// Of buffers whose additions are too many to be looked at.
+static bool note_left(const gather *g, const vy_program *r, vy_gather_notes *notes)
+{
+    for (uint32_t id = 1; id < r->insts.count; id++) {
+        const vy_inst *i = &r->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !g->left[i->aux]) continue;
+        vy_gather_note *n = note_of(notes, r->buffers.data[i->aux].name);
+        if (!n) return false;
+        n->sites = g->left[i->aux];
+        n->why = "is one of too many";
+        n->line = i->line;
+        g->left[i->aux] = 0; // told
+    }
+    return true;
+}
+
+static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        vy_gather_note *n = note_of(notes, r->buffers.data[site->access.buffer].name);
+        if (!n) return false;
+        n->sites++;
+        n->gathered += site->gathered;
+        if (!n->map) n->map = site->text;
+        if (!n->program && site->gathered) {
+            const gather_program *q = &g->programs[site->program - 1];
+            n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
+            if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
+        }
+        if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
+    }
+    return note_left(g, r, notes);
+}
+
+// False: memory ran out on the way.
+static bool clean_up(gather *g)
+{
+    bool ok = true;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        vy_access_free(&g->sites[k].access);
+        isl_map_free(g->sites[k].map);
+    }
+    if (g->affine) ok = vy_affine_end(&g->a);
+    vy_structure_free(&g->s);
+    vy_vec_free(&g->kept);
+    vy_arena_free(&g->arena);
+    return ok;
+}
+
+bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
+{
+    gather g = {.m = m, .r = whole, .lean = o->lean, .always = o->always, .few = o->few};
+    if (!is_plain(whole)) return true;
+    bool ok = make_tables(&g) && gather_find(&g);
+    if (ok && g.site_count) {
+        g.affine = true;
+        vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` goes
+        ok = vy_affine_begin(&g.a, whole, &g.s) && take_apart(&g, notes);
+        if (ok && notes) ok = kept && take_notes(&g, kept, notes);
+        vy_program_free(kept);
+    } else if (ok && notes) {
+        ok = note_left(&g, whole, notes);
+    }
+    ok = clean_up(&g) && ok;
+    if (!ok && vy_module_ok(m)) vy_fail_oom(m);
+    return ok;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// gather_build.h: one reverse program being taken apart; shared by autodiff/gather*.c.
+//
+//   gather.c        the driver: which buffers, in which programs, what is left
+//   gather_find.c   the additions it may have
+//   gather_site.c   one addition: how deep, over which axes, can it be had
+//   gather_holes.c  one walk where a condition would make two
+//   gather_taps.c   values where a walk may leave the points
+//   gather_cost.c   is a program worth it?
+//   gather_turns.c  may a copied loop run the other way?
+//   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
+//   gather_leaf.c   built-ins, as they are at a point
+//   gather_clone.c  copies a value to another place
+//   gather_make.c   makes a program out of additions
+//   gather_tree.c   … in which a workgroup makes an element
+//   gather_rest.c   the reverse program without them
+#ifndef VYRE_GATHER_BUILD_H
+#define VYRE_GATHER_BUILD_H
+
+#include "autodiff/affine/access.h"
+#include "autodiff/gather/gather.h"
+#include "ir/build/edit.h"
+#include "autodiff/affine/scan.h"
+
+// A value that the reverse program stores because a gather cannot have it otherwise; or the contents of a
+// local array: it stands for that as the last instruction that writes to the array.
+typedef struct gather_kept {
+    uint32_t id;
+    const char
+        *name; // of the buffer: [loops around it …, domain]; of an array: [its axes …, domain]
+    bool wanted; // a gather reads it
+} gather_kept;
+VY_VEC_TYPE(gather_kept_vec, gather_kept);
+
+// One atomic addition.
+typedef struct gather_site {
+    uint32_t id;
+    bool gathered;
+    bool joins;       // stays with others that are not gathered
+    const char *why;  // if not
+    const char *text; // the access for readers, if there are notes
+    vy_access access; // at the level chosen: its nest's loops are taken apart
+    uint32_t axes;    // those that say which element, a mask
+    bool few;         // it has few elements, whatever the sizes
+    bool single;      // one element at a time: the sum is a variable, not memory
+    bool cells;       // … of those that the other axes' constants name
+    isl_map *map;     // { nest → those axes }
+    uint8_t *need;    // by instruction: is copied
+    uint32_t hash;    // of the map
+    uint32_t points;  // class of sites that are added to at the same points
+    double adding;    // what the addition would cost, for all points of an invocation
+    uint32_t program; // 1 + index
+} gather_site;
+
+typedef struct gather_program {
+    uint32_t first;   // site that says which axes
+    uint32_t sites;   // how many
+    bool adds;        // an earlier stage writes one of the buffers: what is there stays
+    bool few;         // its elements are few, whatever the sizes: a workgroup makes each
+    uint64_t *points; // classes of its sites, as bits
+    double adding,
+        walking; // operations of an invocation: with atomic additions, and for its points here
+    const char *name;
+    const char *tree; // the program that does so where they are few; NULL: none
+} gather_program;
+
+// A program that has been made.
+typedef struct gather_stage {
+    uint32_t program; // index
+    bool tree;
+    vy_dim turns; // of the reverse program: how often it is dispatched, 0 or 1; id 0: once
+} gather_stage;
+
+typedef struct gather {
+    vy_module *m;
+    vy_program *r; // the reverse program
+    vy_structure s;
+    vy_affine a;
+    vy_arena arena;
+    uint32_t *last_write; // by buffer
+    uint32_t *outer;      // by instruction: outermost loop around it, or 0
+    uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
+    uint32_t *left;       // by buffer: additions, if they are too many to be looked at
+    uint8_t *counted;     // by instruction; scratch
+    uint32_t *keep;       // by instruction: 1 + index in kept
+    gather_kept_vec kept;
+    gather_site *sites;
+    uint32_t site_count;
+    gather_site **classes; // the first site of each
+    uint32_t class_count;
+    gather_program *programs;
+    uint32_t program_count;
+    uint64_t *points;     // of the programs
+    uint32_t *map;        // by instruction: scratch of the program being made
+    gather_stage *stages; // by stage made
+    bool lean;            // nothing is kept for every turn of a loop
+    bool always;          // costs do not decide
+    bool few;             // nor does it matter that elements are few
+    bool affine;          // `a` is there
+    bool failed;          // memory
+} gather;
+
+// ---- gather_find.c
+bool gather_find(gather *g); // the sites; false: memory
+// Are the axes of both, which say which element, equally long?
+bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
+void gather_classify(gather *g, gather_site *site); // its class, once there is a map
+// ---- gather_site.c
+// Decides about g->sites[k].
+void gather_decide(gather *g, uint32_t k);
+// ---- gather_holes.c
+// Lets the walk over the site's points go over those that an `i != j` leaves out, where that makes it one.
+void gather_fill_holes(gather *g, gather_site *site);
+// ---- gather_cost.c
+// What adding atomically would cost one invocation.  Where the index is the same in all of them a subgroup adds up
+// first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.
+double gather_adding(const gather *g, const gather_site *site);
+// Takes back programs that cost more than what they save.  True: there were some.
+bool gather_leave_dear(gather *g);
+// ---- gather_turns.c
+// May `loop`, of which what is marked in asked[] is copied, take its turns in any order?
+bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
+// ---- gather_need.c
+// Marks what operand values of the site are made of, at the level of site->access.  False: something can be
+// neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
+bool gather_need(gather *g, gather_site *site);
+double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
+double gather_weight(const gather *g, uint32_t id);  // of one instruction
+// Operations for one point of the site but for those counted, by instruction, which it adds to; a value that
+// stands further out is computed again for every point.
+double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
+// Loops around `id`, outermost first, into loops[]; returns how many.
+uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
+// Does a dimension need the length of a buffer declared `?`?
+bool gather_is_open(const vy_program *p, uint32_t dim);
+// Marks `id` as kept; false: it cannot be.
+bool gather_keep(gather *g, uint32_t id);
+// The last write to the local array that `load` reads, if nothing is written after the loops around it began;
+// else 0.
+uint32_t gather_array_at(const gather *g, uint32_t load);
+// ---- gather_clone.c
+typedef struct gather_clone {
+    gather *g;
+    vy_builder *b;
+    gather_site *const *sites; // what is copied
+    uint32_t count;
+    const vy_value *index;  // by dimension of the first site's nest
+    uint32_t *map;          // by instruction of g->r; scratch
+    const uint8_t *around;  // by instruction: see there; scratch
+    const uint8_t *asked;   // by instruction: some site needs it; scratch
+    const vy_lattice *walk; // … whose guard says whether there is a point
+    void (*add)(void *user, gather_site *site, vy_value value); // at a site
+    void *user;
+} gather_clone;
+void gather_copy(gather_clone *c);
+// The local array that a kept value is; NULL: it is a number.
+const vy_buf *gather_array(const gather *g, uint32_t id);
+uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
+// ---- gather_leaf.c
+// Is the leaf, of the reverse program, known at a point of a gather?
+bool gather_has_leaf(const gather *g, uint32_t id);
+uint32_t gather_leaf(gather_clone *c, uint32_t id); // what it is there
+// Does program p, that gathers, nowhere ask for its own place in the dispatch?  Else g->m's diag.
+bool gather_has_no_place(const gather *g, const vy_program *p);
+// Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
+uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
+// ---- gather_taps.c
+// Can the values of sites that share a walk be computed where there is no point, to be thrown away?
+bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count);
+// Index k of a load as it is there, too: in range.
+uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint32_t index);
+// ---- gather_make.c
+// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few: NULL, or the program
+// in which a workgroup makes an element is wanted; receives the dimension of g->r that is 1 where elements are
+// few, else 0.
+vy_program *gather_make(gather *g, uint32_t k, vy_dim *few);
+// No parameter, buffer or domain variable of the program being built has that name.
+bool gather_name_is_free(vy_builder *b, const char *name);
+// Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program and keeps all
+// of them.  False: m's diag.
+bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
+// ---- gather_tree.c
+enum { GATHER_LANES = 64 };
+// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].  Returns how many that
+// are; 0: refused, or memory.
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
+// 1 where elements are few, else 0, in b.
+vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b);
+// Opens an `if` in which sum[k] are the sums of all lanes.
+void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
+// ---- gather_rest.c
+// The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left to do in it.
+vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// gather_clone.c: copies what the values of additions are made of to a point of a gather.
+//
+// The instructions are copied in their order.  Loops that are taken apart are not: their counters are the
+// point's coordinates.  Nor are conditions that the point's set says already.  Constructs are copied with the
+// carried and yielded values that are asked for.
+#include "autodiff/gather/gather_build.h"
+
+#include "autodiff/facts/trip_bound.h"
+#include "autodiff/core/reverse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ----------------------------------------------------------------------------------------------- kept
+const vy_buf *gather_array(const gather *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->insts.data[id];
+    bool writes = vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_LOAD;
+    const vy_buf *b = writes ? &g->r->buffers.data[i->aux] : NULL;
+    return b && b->cls == VY_LOCAL ? b : NULL;
+}
+
+uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
+{
+    const vy_program *p = g->r;
+    gather_kept *kept = &g->kept.data[k];
+    const vy_buf *array = gather_array(g, kept->id);
+    uint32_t loops[VY_MAX_RANK], n = array ? array->rank : gather_loops(g, kept->id, loops);
+    const vy_bounds bounds = {.p = p, .b = b};
+    vy_dim dims[VY_MAX_RANK];
+    if (!kept->name) {
+        const char *of =
+            array ? array->name : vy_string(&p->module->names, p->insts.data[kept->id].name);
+        char text[80];
+        for (uint32_t number = k + 1;; number++) {
+            snprintf(text, sizeof text, "kept%u%s%.40s", number, *of ? "_" : "", of);
+            if (!vy_program_find_buffer(p, text).id) break;
+        }
+        kept->name = vy_arena_strdup(&g->m->arena, text, strlen(text));
+        if (!kept->name) {
+            g->failed = true;
+            return 0;
+        }
+    }
+    vy_buffer have = vy_program_find_buffer(vy_builder_program(b), kept->name);
+    if (have.id) return have.id;
+    for (uint32_t j = 0; j < n; j++)
+        dims[j] = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
+    for (uint32_t j = 0; j < p->overs.count; j++) dims[n + j] = p->overs.data[j].extent;
+    vy_type t = array ? array->type : vy_id_type(p, kept->id);
+    return vy_param_buffer(b, kept->name, VY_INOUT, t == VY_BOOL ? VY_U32 : t, n + p->overs.count,
+                           dims)
+        .id;
+}
+
+// -------------------------------------------------------------------------------------------- operands
+uint32_t gather_map(gather_clone *c, uint32_t id)
+{
+    const uint32_t have = VY_IS_LEAF(id) ? gather_leaf(c, id) : c->map[id];
+    if (have || c->g->failed || vy_builder_failed(c->b)) return have;
+    vy_fail(c->g->m, VY_E_INTERNAL, c->g->r->insts.data[id].line, 0, NULL,
+            "a program that gathers needs a value that nobody has asked for");
+    c->g->failed = true;
+    return 0;
+}
+
+static uint32_t load_kept(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK], n = gather_loops(g, id, loops);
+    uint32_t buffer = gather_kept_buffer(g, c->b, g->keep[id] - 1), overs = g->r->overs.count;
+    if (!buffer) return 0;
+    for (uint32_t k = 0; k < n; k++) args[k] = c->map[loops[k]];
+    for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;
+    vy_type t = vy_id_type(g->r, id);
+    uint32_t v = vy_emit(c->b, VY_OP_LOAD, t == VY_BOOL ? VY_U32 : t, buffer, n + overs, args);
+    return t == VY_BOOL ? vy_cast(c->b, VY_BOOL, (vy_value){v}).id : v;
+}
+
+// A load of a local array that is kept whole.
+static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t args[VY_MAX_RANK], buffer = gather_kept_buffer(g, c->b, g->keep[last] - 1);
+    uint32_t overs = g->r->overs.count;
+    if (!buffer) return 0;
+    for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
+    for (uint32_t k = 0; k < overs; k++) args[i->nargs + k] = c->index[k].id;
+    return vy_emit(c->b, VY_OP_LOAD, (vy_type)i->type, buffer, i->nargs + overs, args);
+}
+
+// ------------------------------------------------------------------------------------------- constructs
+// What surrounds the sites: taken apart, or said by the point's set (TAKEN, in the second arm of an `if` OTHER); an `if`
+// (GUARD); copied whole.
+enum { TAKEN = 1, OTHER, GUARD, WHOLE };
+
+static bool asked(const gather_clone *c, uint32_t id) { return c->asked[id]; }
+
+// The values that a construct hands on and somebody asks for: which, and what they are here.
+typedef struct slots {
+    uint32_t *k, *mapped, *made, n;
+} slots;
+
+// What slot k of a construct is made of has been asked for: not where its RESULT is read from what is kept, and no
+// other site computes it.
+static bool is_made(const gather_clone *c, uint32_t opener, uint32_t k)
+{
+    const gather *g = c->g;
+    const uint32_t end = vy_closer(g->r, &g->s, opener), middle = g->s.partner[opener];
+    if (!g->keep[end + 1 + k]) return true;
+    if (vy_is_loop((vy_op)g->r->insts.data[opener].op))
+        return asked(c, opener + 1 + k) && !g->keep[opener + 1 + k];
+    const uint32_t x = vy_arg(g->r, middle, k), y = vy_arg(g->r, end, k);
+    return (VY_IS_LEAF(x) || asked(c, x)) && (VY_IS_LEAF(y) || asked(c, y));
+}
+
+static void live(gather_clone *c, uint32_t opener, slots *s)
+{
+    gather *g = c->g;
+    uint32_t end = vy_closer(g->r, &g->s, opener), all = vy_slot_count(g->r, &g->s, opener);
+    *s = (slots){.k = vy_arena_alloc(&g->arena, (3 * (size_t)all + 1) * sizeof *s->k)};
+    if (!s->k) {
+        g->failed = true;
+        return;
+    }
+    s->mapped = s->k + all;
+    s->made = s->mapped + all;
+    for (uint32_t k = 0; k < all; k++)
+        if (asked(c, end + 1 + k) && is_made(c, opener, k)) s->k[s->n++] = k;
+}
+
+static void map_slots(gather_clone *c, slots *s, uint32_t marker, uint32_t first)
+{
+    for (uint32_t j = 0; j < s->n; j++)
+        s->mapped[j] = gather_map(c, vy_arg(c->g->r, marker, first + s->k[j]));
+}
+
+static void open(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    slots s;
+    live(c, id, &s);
+    switch (i->op) {
+    case VY_OP_IF: vy_begin_if(c->b, gather_map(c, vy_arg(g->r, id, 0))); return;
+    case VY_OP_CHECKPOINT: return; // nothing is differentiated here
+    case VY_OP_WHILE:
+        map_slots(c, &s, id, 0);
+        vy_begin_while(c->b, 0, s.n, s.mapped, s.made);
+        break;
+    default:
+        map_slots(c, &s, id, 3);
+        uint8_t reverse = i->flags & VY_FLAG_REVERSE;
+        if (reverse && gather_turns_commute(g, c->asked, id)) reverse = 0;
+        c->map[id] =
+            vy_begin_loop(c->b, (vy_type)i->type, reverse, gather_map(c, vy_arg(g->r, id, 0)),
+                          gather_map(c, vy_arg(g->r, id, 1)), gather_map(c, vy_arg(g->r, id, 2)),
+                          s.n, s.mapped, s.made);
+        vy_pass_name(c->b, g->r, id, c->map[id]);
+        break;
+    }
+    for (uint32_t j = 0; j < s.n; j++) {
+        c->map[id + 1 + s.k[j]] = s.made[j];
+        vy_pass_name(c->b, g->r, id + 1 + s.k[j], s.made[j]);
+    }
+}
+
+static void close(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t opener = g->s.partner[id];
+    slots s;
+    live(c, opener, &s);
+    if (i->op == VY_OP_ENDIF) {
+        map_slots(c, &s, id, 0);
+        vy_end_if(c->b, s.n, s.mapped, s.made);
+    } else if (i->op == VY_OP_ENDLOOP) {
+        uint32_t keep = vy_keep(g->r, &g->s, opener);
+        map_slots(c, &s, id, vy_next_arg(g->r, opener));
+        vy_end_loop(c->b, keep ? gather_map(c, keep) : 0, s.n, s.mapped, s.made);
+    } else {
+        map_slots(c, &s, id, 0);
+        if (s.n) memcpy(s.made, s.mapped, s.n * sizeof *s.made);
+    }
+    for (uint32_t j = 0; j < s.n; j++) {
+        c->map[id + 1 + s.k[j]] = s.made[j];
+        vy_pass_name(c->b, g->r, id + 1 + s.k[j], s.made[j]);
+    }
+}
+
+// The results of a construct around one site, for another that stands behind it.  At their points, which are the same,
+// it is known which arm is taken: what that one yields.
+static void hand_out(gather_clone *c, uint32_t end, uint8_t around)
+{
+    gather *g = c->g;
+    const uint32_t opener = g->s.partner[end], all = vy_slot_count(g->r, &g->s, opener);
+    const bool then = g->r->insts.data[end].op == VY_OP_ENDIF && around == TAKEN;
+    for (uint32_t k = 0; k < all; k++)
+        if (asked(c, end + 1 + k) && is_made(c, opener, k))
+            c->map[end + 1 + k] = gather_map(c, vy_arg(g->r, then ? g->s.partner[opener] : end, k));
+}
+
+// A construct's marker, if it is copied.
+static void marker(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    vy_op op = (vy_op)g->r->insts.data[id].op;
+    uint32_t opener = vy_op_opens(op) ? id : g->s.partner[id];
+    if (op == VY_OP_ELSE) opener = g->s.partner[g->s.partner[id]];
+    if (op == VY_OP_CARRY || op == VY_OP_RESULT) return; // made with their markers
+    uint8_t around = c->around[opener];
+    if (around == TAKEN || around == OTHER) {
+        if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) hand_out(c, id, around);
+        return;
+    }
+    if (!around && !asked(c, opener)) return;
+    if (around == GUARD) {
+        uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
+        if (op == VY_OP_IF) {
+            vy_if(c->b, (vy_value){gather_map(c, vy_arg(g->r, id, 0))});
+            if (site > middle) vy_else(c->b);
+        } else if (op == VY_OP_ENDIF) {
+            vy_end(c->b);
+        }
+        return;
+    }
+    if (vy_op_opens(op)) {
+        open(c, id);
+    } else if (op == VY_OP_ELSE) {
+        slots s;
+        live(c, opener, &s);
+        map_slots(c, &s, id, 0);
+        vy_begin_else(c->b, s.n, s.mapped);
+    } else if (op == VY_OP_TEST) {
+        vy_loop_test(c->b, gather_map(c, vy_arg(g->r, id, 0)));
+    } else {
+        close(c, id);
+    }
+}
+
+static gather_site *site_at(const gather_clone *c, uint32_t id)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        if (c->sites[k]->id == id) return c->sites[k];
+    return NULL;
+}
+
+static void copy(gather_clone *c, uint32_t id)
+{
+    gather *g = c->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t args[VY_MAX_RANK + 4], array = i->op == VY_OP_LOAD ? gather_array_at(g, id) : 0;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        args[k] = gather_map(c, vy_arg(g->r, id, k));
+        if (i->op == VY_OP_LOAD) args[k] = gather_tap_index(c, id, k, args[k]);
+    }
+    vy_pass_at(c->b, g->r, id);
+    if (array && g->keep[array])
+        c->map[id] = load_array(c, id, array);
+    else
+        c->map[id] = vy_emit(c->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
+    vy_pass_name(c->b, g->r, id, c->map[id]);
+}
+
+// What stands around the sites.
+static void surround(gather_clone *c, uint8_t *around)
+{
+    gather *g = c->g;
+    for (uint32_t k = 0; k < c->count; k++) {
+        const gather_site *site = c->sites[k];
+        const vy_nest *n = &site->access.nest;
+        for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up]) {
+            const bool arm = g->r->insts.data[up].op == VY_OP_IF && site->id > g->s.partner[up];
+            uint8_t kind = arm ? OTHER : TAKEN;
+            for (uint32_t j = 0; j < n->loose_count; j++)
+                if (n->loose[j] == up) kind = site->single ? GUARD : WHOLE;
+            around[up] = kind;
+        }
+    }
+}
+
+void gather_copy(gather_clone *c)
+{
+    gather *g = c->g;
+    uint32_t all = g->r->insts.count;
+    uint8_t *around = vy_realloc(NULL, 2 * (size_t)all);
+    if (!around) {
+        g->failed = true;
+        return;
+    }
+    memset(around, 0, 2 * (size_t)all);
+    uint8_t *need = around + all;
+    surround(c, around);
+    for (uint32_t k = 0; k < c->count; k++)
+        for (uint32_t id = 1; id < all; id++) need[id] |= c->sites[k]->need[id];
+    c->around = around;
+    c->asked = need;
+    const vy_nest *n = &c->sites[0]->access.nest;
+    memset(c->map, 0, all * sizeof *c->map); // what an earlier walk has is not in scope here
+    for (uint32_t k = n->overs; k < n->count; k++) c->map[n->loop[k]] = c->index[k].id;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        if (vy_builder_failed(c->b) || g->failed) break;
+        vy_op op = (vy_op)g->r->insts.data[id].op;
+        gather_site *site = site_at(c, id);
+        bool want = asked(c, id) && !gather_array(g, id); // of an array, its loads are copied
+        if (want && g->keep[id])
+            c->map[id] = load_kept(c, id);
+        else if (vy_is_marker(op))
+            marker(c, id);
+        else if (want)
+            copy(c, id);
+        if (!site) continue;
+        vy_pass_at(c->b, g->r, id);
+        uint32_t rank = g->r->buffers.data[g->r->insts.data[id].aux].rank;
+        c->add(c->user, site, (vy_value){gather_map(c, vy_arg(g->r, id, rank))});
+    }
+    vy_free(around);
+}

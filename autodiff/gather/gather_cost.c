@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// gather_cost.c: is a program that gathers worth what it saves?
+//
+// Operations of one invocation, by weights (gather_need.c) and guesses how often loops run.  A gather computes again
+// what the reverse program has anyway, and saves its atomic additions, and all of the reverse program if nothing
+// of it stays.  A first estimate adds up the walks.  Walks over the same points share what they compute once
+// their loops are one (ir/pass/scalar/fuse_loops.c): how much that is, nobody knows better than the passes, so a program that
+// looks dear, but not hopeless, and has the domain of the reverse program, is built, optimised and counted.
+#include "autodiff/gather/gather_build.h"
+#include "ir/pass/pass.h"
+#include "ir/core/flow.h"
+
+#include <string.h>
+
+// Operations of one invocation of the reverse program but for atomic additions.
+static double whole_cost(const gather *g)
+{
+    double sum = 0;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        double w = g->r->insts.data[id].op == VY_OP_ATOMIC_ADD ? 0 : gather_weight(g, id);
+        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+        sum += w;
+    }
+    return sum;
+}
+
+double gather_adding(const gather *g, const gather_site *site)
+{
+    enum { ALIKE = 8, SPREAD = 100 }; // measured on lavapipe: 9 ns each, against lanes by eights
+    const vy_access *x = &site->access;
+    bool spread = false;
+    for (uint32_t a = 0; a < x->rank; a++)
+        spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
+                                                          x->nest.overs) == isl_bool_true;
+    double w = spread ? SPREAD : ALIKE;
+    for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
+        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+    return w;
+}
+
+// Sites that take the same loops apart share a walk, and what they are made of.
+static bool same_walk(const gather_site *x, const gather_site *y)
+{
+    const vy_nest *n = &x->access.nest, *m = &y->access.nest;
+    if (x->program != y->program || n->count != m->count) return false;
+    for (uint32_t k = n->overs; k < n->count; k++)
+        if (n->loop[k] != m->loop[k]) return false;
+    return true;
+}
+
+// Of the walk whose first site is k, all its points.
+static double walk_cost(gather *g, uint32_t k)
+{
+    const vy_nest *n = &g->sites[k].access.nest;
+    double w = 0;
+    memset(g->counted, 0, g->r->insts.count);
+    for (uint32_t j = k; j < g->site_count; j++)
+        if (same_walk(&g->sites[j], &g->sites[k]))
+            w += gather_cost(g, &g->sites[j], g->counted) + 1;
+    for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
+    return w;
+}
+
+// Both costs of each program.
+static void sum_costs(gather *g)
+{
+    for (uint32_t k = 0; k < g->program_count; k++)
+        g->programs[k].adding = g->programs[k].walking = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t first = 0;
+        if (!site->program) continue;
+        g->programs[site->program - 1].adding += site->adding;
+        while (!same_walk(&g->sites[first], site)) first++;
+        if (first == k) g->programs[site->program - 1].walking += walk_cost(g, k);
+    }
+}
+
+// Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is left.
+static bool nothing_stays(const gather *g)
+{
+    uint32_t gathered = 0, writes = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) gathered += g->sites[k].gathered;
+    for (uint32_t id = 1; id < g->r->insts.count; id++)
+        writes += vy_op_infos[g->r->insts.data[id].op].effect == VY_WRITE;
+    return gathered == writes;
+}
+
+// Operations of a program that is there.
+static double count(vy_program *p)
+{
+    vy_structure s;
+    double sum = 0;
+    if (!vy_structure_make(p, &s)) return -1;
+    const gather all = {.r = p, .s = s};
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        double w = gather_weight(&all, id);
+        for (uint32_t up = s.parent[id]; up && w > 0; up = s.parent[up])
+            if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= gather_trips(&all, up);
+        sum += w;
+    }
+    vy_structure_free(&s);
+    return sum;
+}
+
+// The same of program k as it will be; negative: memory.  What cannot be made costs nothing: why is said when
+// all are made.
+static double built_cost(gather *g, uint32_t k)
+{
+    static bool (*const passes[])(vy_program *, vy_pass_context *) = {
+        vy_pass_licm,      vy_pass_fuse_loops, vy_pass_fuse,
+        vy_pass_ifconvert, vy_pass_dce,        vy_pass_cleanup,
+    };
+    vy_program *p = gather_make(g, k, NULL);
+    if (!p) return g->failed ? -1 : 0;
+    bool ok = true;
+    for (size_t j = 0; j < sizeof passes / sizeof *passes && ok; j++)
+        ok = passes[j](p, &(vy_pass_context){0});
+    double sum = ok ? count(p) : -1;
+    vy_program_free(p);
+    return sum;
+}
+
+// Has the program an invocation for each of the reverse program's?  Else the operations of one say nothing.
+static bool same_domain(const gather *g, uint32_t program)
+{
+    const vy_access *x = &g->sites[g->programs[program].first].access;
+    uint32_t axes = g->sites[g->programs[program].first].axes, n = 0;
+    for (uint32_t k = 0; k < x->rank; k++) {
+        if (!(axes >> k & 1)) continue;
+        if (n == g->r->overs.count) return false;
+        vy_extent e = g->a.facts.form[x->dim[k].id],
+                  f = g->a.facts.form[g->r->overs.data[n++].extent.id];
+        if (e.base != f.base || e.offset != f.offset) return false;
+    }
+    return n == g->r->overs.count;
+}
+
+static bool is_dear(gather *g, uint32_t k, double limit)
+{
+    enum { HOPELESS = 3 }; // times the limit
+    double cost = g->programs[k].walking;
+    if (cost <= limit || g->always || cost > HOPELESS * limit) return cost > limit;
+    if (g->kept.count || !same_domain(g, k)) return true; // what is kept is paid elsewhere
+    cost = built_cost(g, k);
+    g->failed |= cost < 0;
+    return cost > limit;
+}
+
+bool gather_leave_dear(gather *g)
+{
+    enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
+    // What is kept is computed as before.
+    double whole = whole_cost(g), saved = nothing_stays(g) && !g->kept.count ? whole : 0;
+    // Without atomics sums have an order, and loops no obstacle.
+    double worth = saved > 0 ? 1.25 : 1;
+    bool any = false;
+    sum_costs(g);
+    for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
+        const gather_program *q = &g->programs[k];
+        double limit = g->always ? TOO_MUCH * whole : worth * (q->adding + saved);
+        if (!q->sites || !is_dear(g, k, limit)) continue;
+        for (uint32_t j = 0; j < g->site_count; j++) {
+            if (g->sites[j].program != k + 1) continue;
+            g->sites[j].gathered = false;
+            g->sites[j].why = "would cost more to gather than to add";
+        }
+        any = true;
+    }
+    return any;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// gather_find.c: the additions that a gather may have, and which of them happen at the same points.
+//
+// One pass over the program finds them.  What comes after asks isl about each and compares each with each, so
+// their number is limited: 512 places are more than stencils and convolutions written out have, and isl is
+// through with them in about a second.  A buffer whose additions no longer fit is added to atomically.
+#include "autodiff/gather/gather_build.h"
+
+#include <isl/map.h>
+#include <string.h>
+
+enum {
+    MOST_SITES = 512,
+    MAX_WORK = 1 << 25, // places × instructions
+    FEW_CLASSES = 48    // as long as isl compares two maps that are not written alike
+};
+
+// What all accesses to a buffer have in common.
+typedef struct finding {
+    gather *g;
+    uint8_t *barred; // by buffer: touched otherwise than by adding, or somebody wants an old value
+    uint32_t *axes;  // by buffer and domain variable: axes that are this variable everywhere
+    uint32_t *count; // by buffer: additions
+} finding;
+
+static bool is_kind(const vy_buf *b)
+{
+    return b->cls == VY_OUT && !b->workspace && !b->view_of && vy_type_is_float(b->type);
+}
+
+static void see_access(finding *f, uint32_t id, uint32_t *here)
+{
+    const vy_program *p = f->g->r;
+    const vy_inst *i = &p->insts.data[id];
+    uint32_t overs = p->overs.count, *axes = f->axes + (size_t)i->aux * overs;
+    if (i->op != VY_OP_ATOMIC_ADD) {
+        f->barred[i->aux] = 1;
+        return;
+    }
+    memset(here, 0, overs * sizeof *here);
+    for (uint32_t k = 0; k < p->buffers.data[i->aux].rank; k++) {
+        uint32_t a = vy_arg(p, id, k);
+        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+        if (l && l->kind == VY_LEAF_OVER) here[l->index] |= 1u << k;
+    }
+    for (uint32_t v = 0; v < overs; v++) axes[v] = f->count[i->aux] ? axes[v] & here[v] : here[v];
+    f->count[i->aux]++;
+}
+
+static bool see(finding *f)
+{
+    const vy_program *p = f->g->r;
+    vy_arena *arena = &f->g->arena;
+    uint32_t overs = p->overs.count;
+    uint32_t *here = vy_arena_alloc(arena, overs * sizeof *here);
+    f->barred = vy_arena_alloc(arena, p->buffers.count);
+    f->axes = vy_arena_alloc(arena, ((size_t)p->buffers.count * overs + 1) * sizeof *f->axes);
+    f->count = vy_arena_alloc(arena, p->buffers.count * sizeof *f->count);
+    if (!here || !f->barred || !f->axes || !f->count) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) see_access(f, id, here);
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_inst *from = VY_IS_LEAF(a) ? NULL : &p->insts.data[a];
+            if (from && vy_op_is_atomic((vy_op)from->op)) f->barred[from->aux] = 1;
+        }
+    }
+    return true;
+}
+
+// Different invocations name different elements, whatever else they do: see ir/pass/sums/mark_owned.c.
+static bool is_owned(const finding *f, uint32_t buffer)
+{
+    uint32_t overs = f->g->r->overs.count;
+    for (uint32_t v = 0; v < overs; v++)
+        if (!f->axes[(size_t)buffer * overs + v]) return false;
+    return true;
+}
+
+// Of each buffer, the axes on which all its places have constants.
+static void find_fixed(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        uint32_t buffer = g->sites[k].access.buffer, rank = g->r->buffers.data[buffer].rank;
+        for (uint32_t j = 0; j < rank; j++)
+            if (!vy_id_const(g->r, vy_arg(g->r, g->sites[k].id, j))) g->fixed[buffer] &= ~(1u << j);
+    }
+}
+
+static uint32_t all_axes(const gather *g, uint32_t buffer)
+{
+    uint32_t rank = g->r->buffers.data[buffer].rank;
+    return rank == 32 ? UINT32_MAX : (1u << rank) - 1;
+}
+
+bool gather_find(gather *g)
+{
+    const vy_program *p = g->r;
+    finding f = {.g = g};
+    g->left = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->left);
+    g->fixed = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->fixed);
+    if (!g->left || !g->fixed || !see(&f)) return false;
+    uint32_t room = MAX_WORK / p->insts.count, n = 0;
+    if (room > MOST_SITES) room = MOST_SITES;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        bool is = f.count[i] && !f.barred[i] && is_kind(&p->buffers.data[i]) && !is_owned(&f, i);
+        if (is && f.count[i] > room - n) g->left[i] = f.count[i];
+        if (!is || g->left[i]) f.count[i] = 0;
+        n += f.count[i];
+        g->fixed[i] = all_axes(g, i);
+    }
+    g->sites = vy_arena_alloc(&g->arena, (n + 1) * sizeof *g->sites);
+    g->classes = vy_arena_alloc(&g->arena, (n + 1) * sizeof *g->classes);
+    if (!g->sites || !g->classes) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !f.count[i->aux]) continue;
+        g->sites[g->site_count].id = id;
+        g->sites[g->site_count++].access.buffer = i->aux;
+    }
+    find_fixed(g);
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (g->fixed[i] == all_axes(g, i)) g->fixed[i] = 0;
+    return true;
+}
+
+// --------------------------------------------------------------------------------------------- classes
+bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y)
+{
+    uint32_t a = 0, b = 0;
+    for (;; a++, b++) {
+        while (a < x->access.rank && !(x->axes >> a & 1)) a++;
+        while (b < y->access.rank && !(y->axes >> b & 1)) b++;
+        if (a == x->access.rank || b == y->access.rank)
+            return a == x->access.rank && b == y->access.rank;
+        vy_extent e = g->a.facts.form[x->access.dim[a].id],
+                  f = g->a.facts.form[y->access.dim[b].id];
+        if (e.base != f.base || e.offset != f.offset) return false;
+    }
+}
+
+static bool comparable(const gather *g, const gather_site *x, const gather_site *y)
+{
+    const vy_nest *n = &x->access.nest, *m = &y->access.nest;
+    if (x->single != y->single || n->count != m->count) return false;
+    for (uint32_t j = 0; j < n->count; j++)
+        if (n->loop[j] != m->loop[j]) return false;
+    return gather_same_extents(g, x, y);
+}
+
+// Most equal maps are written alike, and have the same hash.  Among a few, isl is asked about others too.
+void gather_classify(gather *g, gather_site *site)
+{
+    site->hash = isl_map_get_hash(site->map);
+    for (uint32_t c = 0; c < g->class_count; c++) {
+        const gather_site *x = g->classes[c];
+        site->points = c;
+        if (x->hash == site->hash && comparable(g, x, site) &&
+            isl_map_plain_is_equal(x->map, site->map) == isl_bool_true)
+            return;
+    }
+    for (uint32_t c = 0; c < g->class_count && g->class_count <= FEW_CLASSES; c++) {
+        const gather_site *x = g->classes[c];
+        site->points = c;
+        if (comparable(g, x, site) && isl_map_is_equal(x->map, site->map) == isl_bool_true) return;
+    }
+    site->points = g->class_count;
+    g->classes[g->class_count++] = site;
+}

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: MIT
+// gather_make.c: a program over the elements of buffers, out of additions to them.
+//
+//   atomic_add(ga[i, k], g[i, j] · b[k, j])  over(i: M, j: N), for k in 0..K
+//
+//   program f_gather_a(…) over(i: M, k: K) {
+//       var v = 0.0;
+//       for j in 0..N { v += g[i, j] · b[k, j]; }           // the points whose element is [i, k]
+//       ga[i, k] = v;
+//   }
+//
+// The points are those of the inverse of the access relation, as isl's AST builder walks them.  Additions of one
+// buffer follow one another; those that happen at the same points to elements of the same name (of other
+// buffers, too) share one walk.  A walk with loops sums for itself, so that it may be fused with another
+// (ir/pass/scalar/fuse_loops.c).
+#include "autodiff/gather/gather_build.h"
+
+#include "autodiff/reverse/sweeps.h"
+#include "ir/check/check.h"
+#include "ir/pass/pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct making {
+    gather *g;
+    vy_builder *b;
+    uint32_t index;                // of the program
+    vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
+    uint32_t n;                    // how many
+    isl_id *ids[VY_MAX_AXES];
+    uint32_t used; // dimensions of the nest that have given an axis its name
+    vy_var *sum;   // by buffer: of single sites; id 0: none
+    vy_lattice_memo memo;
+    gather_site **group; // that share a walk
+    uint32_t count;
+    uint32_t *map;
+    const vy_lattice *walk;
+    bool tree;     // lanes of a workgroup share the points of an element
+    vy_value lane; // … which of them this is
+} making;
+
+// ------------------------------------------------------------------------------------------- the domain
+static bool is_free(const vy_program *p, const char *name, uint32_t overs)
+{
+    if (!vy_name_printable(name)) return false;
+    for (uint32_t k = 0; k < p->scalars.count; k++)
+        if (strcmp(p->scalars.data[k].name, name) == 0) return false;
+    for (uint32_t k = 0; k < overs; k++)
+        if (strcmp(p->overs.data[k].name, name) == 0) return false;
+    return !vy_program_find_buffer(p, name).id;
+}
+
+// The first of the nest's dimensions in an index that gives no other axis its name; -1: none.
+static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
+{
+    int k = vy_nest_dim(n, id);
+    if (k >= 0 && k < 32 && !(used >> k & 1)) return k;
+    if (VY_IS_LEAF(id) || depth == 0 || vy_op_infos[n->a->p->insts.data[id].op].effect != VY_PURE)
+        return -1;
+    for (uint32_t j = 0; j < n->a->p->insts.data[id].nargs; j++) {
+        k = variable_in(n, vy_arg(n->a->p, id, j), used, depth - 1);
+        if (k >= 0) return k;
+    }
+    return -1;
+}
+
+static int variable_of(making *w, const gather_site *site, uint32_t axis)
+{
+    const vy_nest *n = &site->access.nest;
+    int k = -1;
+    if (site->access.value[axis]) k = variable_in(n, site->access.value[axis], w->used, 8);
+    for (uint32_t j = 0; j < n->count && j < 32 && !site->access.value[axis] && k < 0; j++)
+        if (!(w->used >> j & 1) &&
+            isl_pw_aff_involves_dims(site->access.index[axis], isl_dim_in, j, 1) == isl_bool_true)
+            k = (int)j;
+    if (k >= 0) w->used |= 1u << k;
+    return k;
+}
+
+static void name_axis(making *w, const gather_site *site, uint32_t axis, char text[64])
+{
+    static const char *const plain[] = {"e", "f", "g", "h"};
+    int k = variable_of(w, site, axis);
+    const char *name =
+        k >= 0 ? isl_space_get_dim_name(site->access.nest.space, isl_dim_set, (unsigned)k)
+               : plain[axis % 4];
+    const vy_program *p = vy_builder_program(w->b);
+    snprintf(text, 64, "%.40s", name ? name : "e");
+    for (uint32_t number = 2; !is_free(p, text, p->overs.count); number++)
+        snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
+}
+
+bool gather_name_is_free(vy_builder *b, const char *name)
+{
+    const vy_program *p = vy_builder_program(b);
+    return is_free(p, name, p->overs.count);
+}
+
+static void add_lanes(making *w)
+{
+    char text[32] = "t";
+    for (uint32_t k = 2; !gather_name_is_free(w->b, text); k++)
+        snprintf(text, sizeof text, "t%u", k);
+    w->lane = vy_over(w->b, text, vy_dim_const(w->b, GATHER_LANES));
+    vy_workgroup(w->b, GATHER_LANES, 1, 1);
+}
+
+static void set_workgroup(vy_program *p, const vy_program *old, uint32_t n)
+{
+    static const uint32_t by_rank[4][3] = {{64, 1, 1}, {64, 1, 1}, {8, 8, 1}, {4, 4, 4}};
+    if (n == old->overs.count && p->has_workgroup) return;
+    p->has_workgroup = false;
+    memcpy(p->workgroup, by_rank[n < 3 ? n : 3], sizeof p->workgroup);
+}
+
+// Domain variables: the axes of the element.  Leaves of the old ones that have no place any more go.
+static void make_domain(making *w, const gather_site *site)
+{
+    vy_program *p = vy_builder_program(w->b);
+    char text[64];
+    p->overs.count = 0;
+    for (uint32_t k = 0; k < site->access.rank; k++) {
+        if (!(site->axes >> k & 1)) continue;
+        name_axis(w, site, k, text);
+        w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
+        w->element[w->n++] = vy_over(w->b, text, site->access.dim[k]);
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind == VY_LEAF_OVER && l->index >= w->n) vy_leaf_drop(l);
+    }
+    if (w->tree)
+        add_lanes(w);
+    else
+        set_workgroup(p, w->g->r, w->n);
+}
+
+// ----------------------------------------------------------------------------------------------- points
+// The points of the nest whose element has the coordinates: they become parameters.
+static isl_set *preimage(const making *w, const gather_site *site)
+{
+    isl_map *map = isl_map_copy(site->map);
+    unsigned params = (unsigned)isl_map_dim(map, isl_dim_param);
+    map = isl_map_move_dims(map, isl_dim_param, params, isl_dim_out, 0, w->n);
+    for (uint32_t k = 0; k < w->n; k++)
+        map = isl_map_set_dim_id(map, isl_dim_param, params + k, isl_id_copy(w->ids[k]));
+    return isl_map_domain(map);
+}
+
+// The parameters that are never negative.
+static isl_set *natural(const making *w)
+{
+    const vy_affine *a = &w->g->a;
+    isl_space *space = isl_space_params_alloc(a->ctx, 0);
+    for (uint32_t k = 0; k < a->params.count; k++) {
+        unsigned at = (unsigned)isl_space_dim(space, isl_dim_param);
+        space = isl_space_insert_dims(space, isl_dim_param, at, 1);
+        space = isl_space_set_dim_id(space, isl_dim_param, at, isl_id_copy(a->params.data[k].id));
+    }
+    isl_set *set = isl_set_universe(space);
+    for (uint32_t k = 0; k < a->params.count; k++)
+        if (a->params.data[k].natural) set = isl_set_lower_bound_si(set, isl_dim_param, k, 0);
+    return set;
+}
+
+// Axis of the site's buffer that coordinate k of the element is: buffers that share a program have them in
+// different places.
+static uint32_t axis_of(const gather_site *site, uint32_t k)
+{
+    uint32_t axis = 0;
+    for (;; axis++)
+        if (site->axes >> axis & 1 && k-- == 0) return axis;
+}
+
+// `context` (taken), and that the element exists.
+static isl_set *known(const making *w, const gather_site *site, isl_set *context)
+{
+    vy_affine *a = &w->g->a;
+    for (uint32_t k = 0; k < w->n; k++) {
+        isl_space *space = isl_space_set_alloc(a->ctx, 1, 0);
+        space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(w->ids[k]));
+        isl_local_space *ls = isl_local_space_from_space(isl_space_copy(space));
+        isl_pw_aff *e = isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
+        isl_space_free(space);
+        space = isl_space_set_alloc(a->ctx, 0, 0);
+        isl_pw_aff *zero = isl_pw_aff_from_aff(
+            isl_aff_val_on_domain_space(isl_space_copy(space), isl_val_zero(a->ctx)));
+        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[axis_of(site, k)]);
+        isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
+        fits = isl_set_intersect(fits, isl_pw_aff_lt_set(e, end));
+        context = isl_set_intersect(context, isl_set_params(fits));
+    }
+    return context;
+}
+
+// Do two places add to the same elements?  Of single sites of one program.
+static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
+{
+    if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
+    for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
+        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
+        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
+        if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
+    }
+    return true;
+}
+
+// The first site of the same elements.
+static uint32_t first_of(const gather *g, const gather_site *site)
+{
+    uint32_t k = 0;
+    while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
+    return k;
+}
+
+// Is site k the one of this program whose sum has a variable?
+static bool makes_sum(const making *w, uint32_t k)
+{
+    const gather_site *site = &w->g->sites[k];
+    return site->program == w->index + 1 && site->single && first_of(w->g, site) == k;
+}
+
+typedef struct at_point {
+    making *w;
+    gather_clone *clone;
+} at_point;
+
+// An addition to memory that the invocation owns.
+static void add_in_memory(at_point *at, gather_site *site, vy_value value)
+{
+    making *w = at->w;
+    uint32_t args[VY_MAX_RANK + 1], buffer = site->access.buffer;
+    const vy_buf *buf = &w->g->r->buffers.data[buffer];
+    for (uint32_t k = 0; k < buf->rank; k++)
+        args[k] = gather_map(at->clone, vy_arg(w->g->r, site->id, k));
+    uint32_t have = vy_emit(w->b, VY_OP_LOAD, buf->type, buffer, buf->rank, args);
+    args[buf->rank] = vy_add(w->b, (vy_value){have}, value).id;
+    vy_emit(w->b, VY_OP_STORE, VY_VOID, buffer, buf->rank + 1, args);
+}
+
+static void add_at(void *user, gather_site *site, vy_value value)
+{
+    at_point *at = user;
+    making *w = at->w;
+    if (!site->single) {
+        add_in_memory(at, site, value);
+        return;
+    }
+    vy_var sum = w->sum[first_of(w->g, site)];
+    vy_value have = vy_get(w->b, sum), guard = w->walk->guard;
+    value = vy_cast(w->b, vy_value_type(w->b, have), value);
+    if (guard.id)
+        value = vy_select(w->b, guard, value,
+                          vy_zero(w->b, vy_id_type(vy_builder_program(w->b), value.id)));
+    const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
+    // Nothing is there yet: 0 + x would be x but for −0.
+    vy_set(w->b, sum, k && k->f == 0 ? value : vy_add(w->b, have, value));
+}
+
+static void point(void *user, const vy_value *index)
+{
+    making *w = user;
+    at_point at = {.w = w};
+    gather_clone c = {.g = w->g,
+                      .b = w->b,
+                      .sites = w->group,
+                      .count = w->count,
+                      .index = index,
+                      .map = w->map,
+                      .walk = w->walk,
+                      .add = add_at,
+                      .user = &at};
+    at.clone = &c;
+    gather_copy(&c);
+}
+
+// ----------------------------------------------------------------------------------------------- groups
+// Do x and y, which one construct holds, stand in the same arm of it?
+static bool same_arm(const gather *g, uint32_t x, uint32_t y)
+{
+    const uint32_t around = g->s.parent[x];
+    if (!around || g->r->insts.data[around].op != VY_OP_IF) return true;
+    return (x < g->s.partner[around]) == (y < g->s.partner[around]);
+}
+
+// May y share x's walk?
+static bool together(const gather *g, const gather_site *x, const gather_site *y)
+{
+    if (x->points != y->points) return false;
+    return !x->single || (g->s.parent[x->id] == g->s.parent[y->id] && same_arm(g, x->id, y->id));
+}
+
+// Sets the sums of the group to what is left of them for its own walk: nothing yet; puts what there was into had[].
+static void begin_part(making *w, vy_value *had)
+{
+    for (uint32_t k = 0; k < w->count; k++) {
+        vy_var sum = w->sum[first_of(w->g, w->group[k])];
+        vy_value have = vy_get(w->b, sum);
+        const vy_scalar *c = vy_id_const(vy_builder_program(w->b), have.id);
+        had[k] = (vy_value){0};
+        if (c && c->f == 0) continue; // by an earlier one of the group, too
+        had[k] = have;
+        vy_set(w->b, sum, vy_zero(w->b, vy_id_type(vy_builder_program(w->b), have.id)));
+    }
+}
+
+static void end_part(making *w, const vy_value *had)
+{
+    for (uint32_t k = 0; k < w->count; k++) {
+        vy_var sum = w->sum[first_of(w->g, w->group[k])];
+        if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));
+    }
+}
+
+static bool has_loops(const gather_site *site)
+{
+    uint32_t axes = 0;
+    for (uint32_t k = 0; k < site->access.rank; k++) axes += site->axes >> k & 1;
+    return site->access.nest.count > axes;
+}
+
+static bool walk(making *w, const gather_site *first)
+{
+    vy_lattice l = {.a = &w->g->a,
+                    .b = w->b,
+                    .nest = &first->access.nest,
+                    .point = point,
+                    .user = w,
+                    .memo = &w->memo,
+                    .wants_taps = !w->tree && gather_flat(w->g, w->group, w->count)};
+    bool ok = true;
+    w->walk = &l;
+    if (w->tree) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
+    for (uint32_t k = 0; k < w->n && ok; k++) {
+        vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
+        ok = vy_vec_push(&l.ids, e);
+    }
+    if (!ok) w->g->failed = true;
+    // That lengths are no larger than memory is used up: without it isl's loops come sooner.
+    isl_set *all = known(w, first, isl_set_copy(w->g->a.context));
+    isl_set *points = preimage(w, first);
+    vy_affine_limit(&w->g->a, first->access.nest.count);
+    vy_affine_weigh(&w->g->a, points);
+    isl_set *set = isl_set_gist_params(points, all);
+    isl_set *context = known(w, first, natural(w));
+    vy_affine_weigh(&w->g->a, set);
+    if (ok)
+        ok = vy_lattice_emit(&l, set, context);
+    else
+        isl_set_free(set);
+    isl_set_free(context);
+    vy_lattice_free(&l);
+    return ok && !w->g->failed;
+}
+
+// All sites of the program, group by group.
+static bool make_walks(making *w)
+{
+    gather *g = w->g;
+    uint8_t *done = vy_arena_alloc(&g->arena, g->site_count + 1);
+    vy_value *had = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *had);
+    bool ok = done && had, later = false;
+    for (uint32_t k = 0; ok && k < g->site_count; k++) {
+        gather_site *first = &g->sites[k];
+        if (first->program != w->index + 1 || done[k]) continue;
+        w->count = 0;
+        for (uint32_t j = k; j < g->site_count; j++) {
+            gather_site *site = &g->sites[j];
+            if (site->program != w->index + 1 || done[j] || (j > k && !together(g, first, site)))
+                continue;
+            done[j] = 1;
+            w->group[w->count++] = site;
+        }
+        bool part = later && first->single && has_loops(first);
+        if (part) begin_part(w, had);
+        ok = walk(w, first);
+        later = true;
+        if (ok && part) end_part(w, had);
+    }
+    return ok;
+}
+
+// --------------------------------------------------------------------------------------- the elements
+static void element_index(making *w, const gather_site *site, vy_value *index)
+{
+    const vy_access *x = &site->access;
+    if (!x->flat) {
+        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
+        for (uint32_t k = 0, n = 0; k < x->rank; k++)
+            if (site->axes >> k & 1) index[k] = w->element[n++];
+        return;
+    }
+    vy_value at = w->element[0];
+    for (uint32_t k = 1; k < w->n; k++)
+        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, x->dim[k])), w->element[k]);
+    index[0] = at;
+}
+
+// Does an element begin as something else than zero?
+static bool begins(const making *w, const vy_buf *buf)
+{
+    return w->g->programs[w->index].adds || buf->init != VY_INIT_NONE;
+}
+
+// Half floats are added up as f32 and rounded once.
+static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
+
+// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes it comes
+// in at the end.)
+static void begin_sums(making *w)
+{
+    gather *g = w->g;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
+        if (!makes_sum(w, k)) continue;
+        vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
+        vy_type t = type_of_sum(buf->type);
+        vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
+        if (!w->tree && begins(w, buf)) {
+            element_index(w, site, index);
+            start = vy_cast(w->b, t, vy_load(w->b, (vy_buffer){buffer}, index));
+        }
+        w->sum[k] = vy_var_new(w->b, NULL, start);
+    }
+}
+
+// The sums of all lanes, in an `if` that one lane enters.
+static void fold_lanes(making *w)
+{
+    gather *g = w->g;
+    vy_value *sums = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *sums);
+    uint32_t n = 0;
+    if (!sums) {
+        g->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
+    gather_fold(w->b, w->lane, sums, n);
+    n = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!makes_sum(w, k)) continue;
+        vy_buffer buffer = {g->sites[k].access.buffer};
+        vy_value index[VY_MAX_RANK];
+        if (begins(w, &vy_builder_program(w->b)->buffers.data[buffer.id])) {
+            element_index(w, &g->sites[k], index);
+            sums[n] = vy_add(w->b, vy_load(w->b, buffer, index), sums[n]);
+        }
+        w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
+    }
+}
+
+static void end_sums(making *w)
+{
+    gather *g = w->g;
+    if (w->tree) fold_lanes(w);
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
+        vy_value index[VY_MAX_RANK];
+        if (!makes_sum(w, k)) continue;
+        element_index(w, site, index);
+        vy_at(w->b, 0, 0);
+        const vy_type t = vy_builder_program(w->b)->buffers.data[buffer].type;
+        vy_store(w->b, (vy_buffer){buffer}, index, vy_cast(w->b, t, vy_get(w->b, w->sum[k])));
+    }
+    if (w->tree) vy_end(w->b);
+}
+
+// A later stage adds to what an earlier one wrote.
+static void take_as_inout(making *w)
+{
+    gather *g = w->g;
+    vy_program *p = vy_builder_program(w->b);
+    if (!g->programs[w->index].adds) return;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (g->sites[k].program != w->index + 1) continue;
+        vy_buf *buf = &p->buffers.data[g->sites[k].access.buffer];
+        buf->cls = VY_INOUT;
+        buf->init = VY_INIT_NONE;
+        buf->init_from = NULL;
+    }
+}
+
+// What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier stages fill
+// what was scratch memory of the whole.
+static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        bool own = b->workspace && i < g->r->buffers.count && !g->last_write[i];
+        if (b->cls > VY_INOUT || own || (whole && !b->workspace)) continue;
+        if (b->workspace && !vy_share_workspace(p, i)) return false;
+        b->cls = VY_IN;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_infos[i->op].effect != VY_WRITE || p->buffers.data[i->aux].cls != VY_IN) continue;
+        const vy_buf *old = &g->r->buffers.data[i->aux];
+        p->buffers.data[i->aux].cls = g->programs[k].adds ? VY_INOUT : old->cls;
+    }
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls == VY_IN) b->init = VY_INIT_NONE, b->init_from = NULL;
+    }
+    return true;
+}
+
+// Once more through the builder: what is only read now is loaded once.  As its text reads back.
+static bool share_loads(gather *g, vy_program *p)
+{
+    vy_pass_context c = {0};
+    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
+    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
+    if (!b) {
+        vy_free(map);
+        vy_fail_oom(g->m);
+        return false;
+    }
+    memset(map, 0, p->insts.count * sizeof *map);
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++)
+        vy_copy_inst(b, p, id, map);
+    vy_free(map);
+    return vy_pass_finish(b, p) && vy_pass_dce(p, &c);
+}
+
+// The program is all there is: scratch memory of the sweep that it no longer reads goes.
+static bool drop_scratch(gather *g, vy_program *p, const uint8_t *scratch)
+{
+    if (!share_loads(g, p)) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].workspace = scratch[i];
+    if (!vy_drop_unused(p, false)) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls == VY_IN) p->buffers.data[i].workspace = false;
+    return true;
+}
+
+static bool trim_whole(gather *g, uint32_t k, vy_program *p)
+{
+    uint8_t *scratch = vy_realloc(NULL, p->buffers.count);
+    if (!scratch) {
+        vy_fail_oom(g->m);
+        return false;
+    }
+    for (uint32_t i = 0; i < p->buffers.count; i++) scratch[i] = p->buffers.data[i].workspace;
+    const bool ok = take_as_in(g, k, p, true) && drop_scratch(g, p, scratch);
+    vy_free(scratch);
+    return ok;
+}
+
+static bool trim_part(gather *g, uint32_t k, vy_program *p)
+{
+    return take_as_in(g, k, p, false) && share_loads(g, p) && vy_drop_stage(p);
+}
+
+bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole)
+{
+    const uint32_t k = stage->program;
+    if (!(whole ? trim_whole(g, k, p) : trim_part(g, k, p))) return false;
+    p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
+    return gather_has_no_place(g, p) && vy_check_program(p);
+}
+
+static vy_program *finish(making *w, bool ok)
+{
+    if (!ok || vy_builder_failed(w->b)) {
+        w->g->failed |= w->g->a.failed || !vy_module_ok(w->g->m);
+        vy_program_abandon(w->b);
+        return NULL;
+    }
+    vy_program *p = vy_rebuild_end(w->b);
+    vy_pass_context c = {0};
+    if (p && vy_check_program(p) && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
+    vy_program_free(p);
+    w->g->failed = true;
+    return NULL;
+}
+
+// Dimensions of the program being built become dimensions of the reverse program, which it began as a copy of.
+static void hand_back(making *w)
+{
+    const vy_program *p = vy_builder_program(w->b);
+    vy_dim_vec *to = &w->g->r->dims;
+    while (to->count < p->dims.count && !w->g->failed) {
+        const vy_dim_node n = p->dims.data[to->count];
+        w->g->failed = !vy_vec_push(to, n);
+    }
+}
+
+vy_program *gather_make(gather *g, uint32_t k, vy_dim *few)
+{
+    making w = {.g = g, .index = k, .tree = few != NULL};
+    vy_affine_reset(&g->a);
+    if (vy_affine_spent(&g->a)) return NULL;
+    w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
+    w.group = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.group);
+    if (!g->map) g->map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *g->map);
+    w.map = g->map;
+    w.b = w.sum && w.group && w.map ? vy_rebuild_begin(g->r) : NULL;
+    if (!w.b) {
+        g->failed = true;
+        return NULL;
+    }
+    memset(w.map, 0, (size_t)g->r->insts.count * sizeof *w.map);
+    take_as_inout(&w);
+    make_domain(&w, &g->sites[g->programs[k].first]);
+    begin_sums(&w);
+    bool ok = make_walks(&w);
+    end_sums(&w);
+    vy_lattice_forget(&w.memo);
+    for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
+    if (few) {
+        *few = gather_few(g, &g->sites[g->programs[k].first], w.b);
+        hand_back(&w);
+    }
+    return finish(&w, ok);
+}

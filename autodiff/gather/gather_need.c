@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+// gather_need.c: what the value of an addition is made of.
+//
+//   over(i) for j { s = Σ_k q[i,k] · w[j,k];  atomic_add(g[j], s · adj) }
+//
+// A gather has domain variables and the counters of the loops around the addition.  From these it computes
+// the value again: arithmetic, loads of memory that has its final contents, whole inner loops.  What a loop
+// around the addition carries it cannot have, nor what was in memory that changed later: such values the
+// reverse program keeps (`kept_…`, one element per turn and invocation).  A local array that has its final
+// contents there (a row of adjoints) is kept whole, one element for each of its own and invocation.
+#include "autodiff/gather/gather_build.h"
+
+#include "autodiff/facts/trip_bound.h"
+#include "ir/build/edit.h"
+#include "ir/core/flow.h"
+
+#include <string.h>
+
+enum { NEEDED = 1 };
+
+typedef struct needing {
+    gather *g;
+    gather_site *site;
+    uint32_t *stack;
+    uint32_t count;
+    bool lacks; // a leaf that is not known at a point
+} needing;
+
+// ----------------------------------------------------------------------------------------------- costs
+double gather_weight(const gather *g, uint32_t id)
+{
+    vy_op op = (vy_op)g->r->insts.data[id].op;
+    if (vy_op_is_memory(op)) return 4;
+    if (vy_op_infos[op].effect != VY_PURE) return 0;
+    if (op == VY_OP_DIV || op == VY_OP_REM) return 4;
+    return vy_op_is_function(op) ? 12 : 1;
+}
+
+double gather_trips(const gather *g, uint32_t loop)
+{
+    enum { TYPICAL = 64 };
+    int64_t from, to, step;
+    if (g->r->insts.data[loop].op != VY_OP_LOOP) return TYPICAL;
+    if (!vy_id_int(g->r, vy_arg(g->r, loop, 0), &from) ||
+        !vy_id_int(g->r, vy_arg(g->r, loop, 1), &to) ||
+        !vy_id_int(g->r, vy_arg(g->r, loop, 2), &step) || step < 1)
+        return TYPICAL;
+    return to > from ? (double)((to - from + step - 1) / step) : 1;
+}
+
+uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK])
+{
+    uint32_t n = 0;
+    for (uint32_t up = g->s.parent[id]; up; up = g->s.parent[up])
+        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) {
+            if (n == VY_MAX_RANK) return VY_MAX_RANK + 1;
+            loops[n++] = up;
+        }
+    for (uint32_t k = 0; k < n / 2; k++) {
+        uint32_t t = loops[k];
+        loops[k] = loops[n - 1 - k];
+        loops[n - 1 - k] = t;
+    }
+    return n;
+}
+
+// ------------------------------------------------------------------------------------------------ kept
+// Does a dimension need the length of a buffer declared `?`?  A parameter of a stage cannot have such a shape.
+bool gather_is_open(const vy_program *p, uint32_t dim)
+{
+    const vy_dim_node *d = &p->dims.data[dim];
+    if (d->op < VY_DIM_ADD) return d->op == VY_DIM_UNKNOWN || d->op == VY_DIM_GROUPS;
+    return gather_is_open(p, d->a) || gather_is_open(p, d->b);
+}
+
+// Can a buffer be sized by the loops around it, and indexed by their counters?
+static bool can_keep(const gather *g, uint32_t id)
+{
+    uint32_t loops[VY_MAX_RANK], n = gather_loops(g, id, loops);
+    if (n + g->r->overs.count > VY_MAX_RANK || (n && g->lean)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        int64_t from;
+        if (g->r->insts.data[loops[k]].op != VY_OP_LOOP) return false;
+        uint32_t start = vy_arg(g->r, loops[k], 0);
+        bool natural = !vy_type_is_signed(vy_id_type(g->r, start));
+        if (!natural && (!vy_id_int(g->r, start, &from) || from < 0)) return false;
+        // A bound there is: asked again, for a dimension, when the buffer is declared.
+        vy_builder *b = vy_rebuild_begin(g->r);
+        if (!b) return false;
+        const vy_bounds bounds = {.p = g->r, .b = b};
+        vy_dim most = vy_upper_bound(&bounds, vy_arg(g->r, loops[k], 1));
+        bool bounded = most.id && !gather_is_open(vy_builder_program(b), most.id);
+        vy_program_abandon(b);
+        if (!bounded) return false;
+    }
+    return true;
+}
+
+static bool is_array(const gather *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->insts.data[id];
+    return vy_op_is_memory((vy_op)i->op) && g->r->buffers.data[i->aux].cls == VY_LOCAL &&
+           g->last_write[i->aux] == id;
+}
+
+// Is a local array small enough to be stored by every invocation?
+static bool can_keep_array(const gather *g, uint32_t buffer)
+{
+    enum { MOST = 1024 };
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    int64_t elements = 1;
+    if (b->view_of || vy_type_loaded(b->type) != b->type || b->type == VY_BOOL ||
+        b->rank + g->r->overs.count > VY_MAX_RANK)
+        return false;
+    for (uint32_t k = 0; k < b->rank; k++) {
+        const vy_dim_node *d = &g->r->dims.data[b->dims[k].id];
+        if (d->op != VY_DIM_CONST || d->value > MOST || elements > MOST) return false;
+        elements *= d->value;
+    }
+    return elements <= MOST;
+}
+
+uint32_t gather_array_at(const gather *g, uint32_t load)
+{
+    uint32_t buffer = g->r->insts.data[load].aux, from = g->outer[load] ? g->outer[load] : load;
+    uint32_t last = g->last_write[buffer];
+    return g->r->buffers.data[buffer].cls == VY_LOCAL && last < from ? last : 0;
+}
+
+bool gather_keep(gather *g, uint32_t id)
+{
+    if (g->keep[id]) return true;
+    bool array = is_array(g, id);
+    if (array ? !can_keep_array(g, g->r->insts.data[id].aux)
+              : vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id))
+        return false;
+    gather_kept k = {.id = id};
+    if (!vy_vec_push(&g->kept, k)) {
+        g->failed = true;
+        return false;
+    }
+    g->keep[id] = g->kept.count;
+    return true;
+}
+
+// ----------------------------------------------------------------------------------------------- marks
+static void ask(needing *n, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) {
+        n->lacks |= !gather_has_leaf(n->g, id);
+        return;
+    }
+    if (n->site->need[id]) return;
+    n->site->need[id] = NEEDED;
+    n->stack[n->count++] = id;
+}
+
+static void ask_args(needing *n, uint32_t id)
+{
+    for (uint32_t k = 0; k < n->g->r->insts.data[id].nargs; k++) ask(n, vy_arg(n->g->r, id, k));
+}
+
+// Is `loop` taken apart?
+static bool is_level(const gather_site *site, uint32_t loop)
+{
+    const vy_nest *n = &site->access.nest;
+    for (uint32_t k = n->overs; k < n->count; k++)
+        if (n->loop[k] == loop) return true;
+    return false;
+}
+
+static void ask_bounds(needing *n, uint32_t opener)
+{
+    const vy_program *p = n->g->r;
+    const vy_structure *s = &n->g->s;
+    ask(n, opener);
+    if (p->insts.data[opener].op == VY_OP_LOOP)
+        for (uint32_t k = 0; k < 3; k++) ask(n, vy_arg(p, opener, k));
+    if (p->insts.data[opener].op == VY_OP_WHILE)
+        for (uint32_t id = opener + 1; id < s->partner[opener]; id++)
+            if (p->insts.data[id].op == VY_OP_TEST && s->partner[id] == opener)
+                ask(n, vy_arg(p, id, 0));
+    uint32_t keep = vy_keep(p, s, opener);
+    if (keep) ask(n, keep);
+}
+
+// Value k that a construct carries or yields.
+static void ask_slot(needing *n, uint32_t opener, uint32_t k)
+{
+    const vy_program *p = n->g->r;
+    const vy_structure *s = &n->g->s;
+    uint32_t end = vy_closer(p, s, opener);
+    vy_op op = (vy_op)p->insts.data[opener].op;
+    ask(n, end + 1 + k);
+    if (op == VY_OP_IF) {
+        ask(n, opener);
+        ask(n, vy_arg(p, opener, 0));
+        ask(n, vy_arg(p, s->partner[opener], k));
+        ask(n, vy_arg(p, end, k));
+    } else if (op == VY_OP_CHECKPOINT) {
+        ask(n, opener);
+        ask(n, vy_arg(p, end, k));
+    } else {
+        ask(n, opener + 1 + k); // the CARRY
+        ask(n, vy_arg(p, opener, vy_init_arg(p, opener) + k));
+        ask(n, vy_arg(p, end, vy_next_arg(p, opener) + k));
+        ask_bounds(n, opener);
+    }
+}
+
+// Has the memory that `load` reads its final contents there?
+static bool is_final(const gather *g, uint32_t load)
+{
+    uint32_t buffer = g->r->insts.data[load].aux, from = g->outer[load] ? g->outer[load] : load;
+    if (g->r->buffers.data[buffer].cls > VY_INOUT) return false;
+    return g->last_write[buffer] < from;
+}
+
+// Memory that the reverse program fills, of a shape that cannot be handed on?
+static bool is_hidden(const gather *g, uint32_t buffer)
+{
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    bool open = false;
+    for (uint32_t k = 0; k < b->rank; k++) open |= gather_is_open(g->r, b->dims[k].id);
+    return b->workspace && g->last_write[buffer] && open;
+}
+
+static bool refuse(needing *n, const char *why)
+{
+    n->site->why = why;
+    return false;
+}
+
+// What a loop carries is kept as a tape keeps it.  Anything else only if that is less than one number for
+// every point.
+static bool keep(needing *n, uint32_t id)
+{
+    uint32_t loops[VY_MAX_RANK], own = gather_loops(n->g, id, loops);
+    uint32_t all = gather_loops(n->g, n->site->id, loops);
+    if (own > 1 && own >= all && n->g->r->insts.data[id].op != VY_OP_CARRY)
+        return refuse(n, "would have to store a number for every turn of its loops");
+    if (gather_keep(n->g, id)) return true;
+    if (own && n->g->lean)
+        return refuse(n, "would have to store a number for every turn of its loops");
+    return refuse(n, "needs a value from inside a loop that only the data bound");
+}
+
+// A load is made again where the memory has its final contents.
+static bool visit_load(needing *n, uint32_t id)
+{
+    gather *g = n->g;
+    uint32_t array = gather_array_at(g, id);
+    if (array && gather_keep(g, array)) {
+        ask(n, array);
+        ask_args(n, id);
+        return true;
+    }
+    if (!is_final(g, id)) return keep(n, id);
+    if (is_hidden(g, g->r->insts.data[id].aux))
+        return refuse(n, "needs a tape as long as a buffer of open length");
+    ask_args(n, id);
+    return true;
+}
+
+// Markers, and what they carry and hand on.
+static bool visit_marker(needing *n, uint32_t id)
+{
+    gather *g = n->g;
+    const vy_inst *i = &g->r->insts.data[id];
+    uint32_t opener;
+    switch ((vy_op)i->op) {
+    case VY_OP_LOOP:
+        if (!is_level(n->site, id)) ask_bounds(n, id);
+        return true;
+    case VY_OP_CARRY:
+        opener = vy_arg(g->r, id, 0);
+        if (is_level(n->site, opener)) return keep(n, id);
+        ask_slot(n, opener, i->aux);
+        return true;
+    case VY_OP_RESULT:
+        opener = g->s.partner[vy_arg(g->r, id, 0)];
+        ask_slot(n, opener, i->aux);
+        return true;
+    case VY_OP_IF:
+    case VY_OP_WHILE:
+    case VY_OP_CHECKPOINT: return true; // asked with their slots
+    default: return refuse(n, "needs what cannot be computed again");
+    }
+}
+
+// Does the value depend on a built-in that only its own invocation has?
+static bool is_local(const needing *n, uint32_t id)
+{
+    bool local = false;
+    for (uint32_t k = 0; k < n->g->r->insts.data[id].nargs; k++) {
+        uint32_t a = vy_arg(n->g->r, id, k);
+        local |= VY_IS_LEAF(a) && !gather_has_leaf(n->g, a);
+    }
+    return local;
+}
+
+// Every operation has one of these effects (ir/core/ops.h); what is copied depends on its operands alone, or on memory.
+static bool visit(needing *n, uint32_t id)
+{
+    gather *g = n->g;
+    const vy_op op = (vy_op)g->r->insts.data[id].op;
+    if (g->keep[id]) return true;
+    switch (vy_op_infos[op].effect) {
+    case VY_PURE:
+        if (is_local(n, id)) return keep(n, id);
+        ask_args(n, id);
+        return true;
+    case VY_READ: return op == VY_OP_LOAD && !is_local(n, id) ? visit_load(n, id) : keep(n, id);
+    case VY_WRITE: // an atomic's old value
+    case VY_CONV: return keep(n, id);
+    case VY_CTRL: return visit_marker(n, id);
+    }
+    return false;
+}
+
+// What stands around the site inside the loops taken apart.
+static void ask_around(needing *n)
+{
+    const vy_nest *nest = &n->site->access.nest;
+    const vy_program *p = n->g->r;
+    for (uint32_t k = 0; k < nest->loose_count; k++) {
+        uint32_t opener = nest->loose[k];
+        if (p->insts.data[opener].op == VY_OP_IF)
+            ask(n, vy_arg(p, opener, 0));
+        else
+            ask_bounds(n, opener);
+    }
+}
+
+// Operations that a kept value costs a point: it is read from far away, and if there is one for every point also
+// written.
+static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
+{
+    enum { READ = 4, WRITTEN = 6 };
+    uint32_t loops[VY_MAX_RANK];
+    if (gather_array(g, id)) return 0; // its loads count
+    const vy_nest *n = &site->access.nest;
+    return gather_loops(g, id, loops) < n->count - n->overs ? READ : READ + WRITTEN;
+}
+
+double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
+{
+    double sum = 0;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        if (!site->need[id] || counted[id]) continue;
+        counted[id] = 1;
+        double w = g->keep[id] ? kept_cost(g, site, id) : gather_weight(g, id);
+        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !is_level(site, up))
+                w *= gather_trips(g, up);
+        sum += w;
+    }
+    return sum;
+}
+
+bool gather_need(gather *g, gather_site *site)
+{
+    const vy_program *p = g->r;
+    memset(site->need, 0, p->insts.count);
+    needing n = {.g = g, .site = site};
+    n.stack = vy_realloc(NULL, (size_t)p->insts.count * sizeof *n.stack);
+    if (!n.stack) {
+        g->failed = true;
+        return false;
+    }
+    uint32_t rank = p->buffers.data[p->insts.data[site->id].aux].rank;
+    ask(&n, vy_arg(p, site->id, rank));
+    for (uint32_t k = 0; k < rank && !site->single; k++) ask(&n, vy_arg(p, site->id, k));
+    ask_around(&n);
+    bool ok = true;
+    while (n.count && ok) ok = visit(&n, n.stack[--n.count]);
+    vy_free(n.stack);
+    if (ok && n.lacks) ok = refuse(&n, "needs a lane or subgroup of the device");
+    return ok && !g->failed;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// gather_rest.c: the reverse program without the additions that are gathered, and with the values stored that
+// the gathers cannot have otherwise.  Dead-code removal leaves what still has a reader.
+#include "autodiff/gather/gather_build.h"
+
+#include "autodiff/reverse/sweeps.h"
+#include "ir/check/check.h"
+#include "ir/pass/pass.h"
+
+#include <string.h>
+
+// Stores values that are now complete: a CARRY or RESULT once all of its construct are there.
+static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *map)
+{
+    const vy_program *p = g->r;
+    uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK + 1], n = gather_loops(g, id, loops);
+    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1), overs = p->overs.count;
+    if (!buffer) return;
+    vy_value v = {vy_map(map, id)};
+    for (uint32_t k = 0; k < n; k++) args[k] = vy_map(map, loops[k]);
+    for (uint32_t k = 0; k < overs; k++) args[n + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    if (vy_id_type(p, id) == VY_BOOL) v = vy_cast(b, VY_U32, v);
+    args[n + overs] = v.id;
+    vy_pass_at(b, p, id);
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, n + overs + 1, args);
+}
+
+// Stores a local array that has its final contents.
+static void store_array(gather *g, vy_builder *b, uint32_t id)
+{
+    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1), overs = g->r->overs.count;
+    uint32_t array = g->r->insts.data[id].aux, rank = g->r->buffers.data[array].rank;
+    uint32_t args[VY_MAX_RANK + 1];
+    uint32_t zero = vy_int(b, VY_U32, 0).id, one = vy_int(b, VY_U32, 1).id;
+    if (!buffer) return;
+    vy_pass_at(b, g->r, id);
+    for (uint32_t k = 0; k < rank; k++)
+        args[k] =
+            vy_begin_loop(b, VY_U32, false, zero, vy_extent_leaf(b, array, k), one, 0, NULL, NULL);
+    uint32_t v = vy_emit(b, VY_OP_LOAD, g->r->buffers.data[array].type, array, rank, args);
+    for (uint32_t k = 0; k < overs; k++)
+        args[rank + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    args[rank + overs] = v;
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + overs + 1, args);
+    for (uint32_t k = 0; k < rank; k++) vy_end_loop(b, 0, 0, NULL, NULL);
+}
+
+// Stores the arrays whose last write, or what stands around it, is over with instruction `id`.
+static void store_arrays(gather *g, vy_builder *b, uint32_t id)
+{
+    for (uint32_t k = 0; k < g->kept.count; k++) {
+        uint32_t last = g->kept.data[k].id, top = last;
+        if (!g->kept.data[k].wanted || !gather_array(g, last)) continue;
+        while (g->s.parent[top]) top = g->s.parent[top];
+        uint32_t end =
+            top == last ? last : vy_closer(g->r, &g->s, top) + vy_slot_count(g->r, &g->s, top);
+        if (id == end) store_array(g, b, last);
+    }
+}
+
+// By instruction: is an addition that is gathered.
+static uint8_t *find_gathered(gather *g)
+{
+    uint8_t *gone = vy_arena_alloc(&g->arena, g->r->insts.count);
+    for (uint32_t k = 0; gone && k < g->site_count; k++)
+        gone[g->sites[k].id] = g->sites[k].gathered;
+    return gone;
+}
+
+static bool is_slot(const vy_program *p, uint32_t id)
+{
+    return id < p->insts.count &&
+           (p->insts.data[id].op == VY_OP_CARRY || p->insts.data[id].op == VY_OP_RESULT);
+}
+
+static vy_program *copy(gather *g, uint32_t *map)
+{
+    const vy_program *p = g->r;
+    const uint8_t *gone = find_gathered(g);
+    vy_builder *b = gone ? vy_rebuild_begin(p) : NULL;
+    if (!b) return NULL;
+    for (uint32_t k = 0; k < g->kept.count; k++)
+        if (g->kept.data[k].wanted) gather_kept_buffer(g, b, k);
+    uint32_t waiting = 0; // first slot of a construct whose slots are not all there
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
+        if (gone[id]) continue; // never the last write to an array
+        vy_copy_inst(b, p, id, map);
+        bool slot = is_slot(p, id);
+        if (slot && !waiting) waiting = id;
+        if (slot && is_slot(p, id + 1) && vy_arg(p, id, 0) == vy_arg(p, id + 1, 0)) continue;
+        for (uint32_t k = waiting ? waiting : id; k <= id; k++)
+            if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted && !gather_array(g, k))
+                store_kept(g, b, k, map);
+        store_arrays(g, b, id);
+        waiting = 0;
+    }
+    return vy_rebuild_end(b);
+}
+
+enum { USED = 1, WRITTEN = 2 };
+
+// What the stages do to each buffer of p, which has those of the reverse program in the same places, as they do.
+static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *stages, uint32_t count)
+{
+    uint8_t *use = vy_arena_alloc(&g->arena, p->buffers.count);
+    for (uint32_t k = 0; use && k < count; k++)
+        for (uint32_t id = 1; id < stages[k]->insts.count; id++) {
+            const vy_inst *i = &stages[k]->insts.data[id];
+            uint32_t at = i->aux;
+            if (!vy_op_is_memory((vy_op)i->op)) continue;
+            if (at >= g->r->buffers.count)
+                at = vy_program_find_buffer(p, stages[k]->buffers.data[at].name).id;
+            use[at] |= vy_op_infos[i->op].effect == VY_WRITE ? USED | WRITTEN : USED;
+        }
+    return use;
+}
+
+vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty)
+{
+    uint32_t *map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *map);
+    vy_program *p = map ? copy(g, map) : NULL;
+    vy_pass_context c = {0};
+    // Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
+    const uint8_t *use = p ? find_uses(g, p, stages, count) : NULL;
+    if (!use) {
+        g->failed = true;
+        vy_program_free(p);
+        return NULL;
+    }
+    bool ok = true;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls > VY_INOUT) continue;
+        if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);
+    }
+    ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) &&
+         vy_pass_dce(p, &c);
+    *empty = true;
+    for (uint32_t id = 1; ok && id < p->insts.count; id++)
+        *empty &= vy_op_infos[p->insts.data[id].op].effect != VY_WRITE;
+    // What nobody writes begins as zero with the pipeline; as something else only with a stage that has it as
+    // a result.
+    bool begins = false;
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !(use[i] & WRITTEN);
+    }
+    *empty &= !begins;
+    ok = ok && vy_drop_unused(p, !begins) && vy_drop_unused_scalars(p);
+    if (ok && vy_check_program(p)) return p;
+    g->failed = true;
+    vy_program_free(p);
+    return NULL;
+}

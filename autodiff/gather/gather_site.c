@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// gather_site.c: one atomic addition: can a program over the elements have it, and how deep does that program
+// take the loops around it apart?
+//
+//   over(i: N) for j in 0..N { s = Σ_d q[i,d] k[j,d];  for d in 0..D { atomic_add(gk[j,d], f(s) · q[i,d]); } }
+//
+//   all the way     over(j, d): Σ_i f(Σ_d …) q[i,d]         s is computed D times as often
+//   up to j         over(j): for i { s = …; for d { gk[j,d] += f(s) · q[i,d] } }
+//
+// All the way is right unless a value that stands further out is worth a loop.  A value outside all loops is
+// stored instead, one number per invocation.
+#include "autodiff/gather/gather_build.h"
+#include "ir/core/flow.h"
+
+#include <string.h>
+
+enum { CHEAP = 24, FEW = 256, MANY = 1024 };
+
+// ------------------------------------------------------------------------------------------- the level
+static bool encloses(const gather *g, uint32_t opener, uint32_t id)
+{
+    return opener < id && id < vy_closer(g->r, &g->s, opener);
+}
+
+static uint32_t depth_of(const gather *g, const gather_site *site, uint32_t id)
+{
+    const vy_nest *n = &site->access.nest;
+    uint32_t d = 0;
+    for (uint32_t k = n->overs; k < n->count; k++) d += encloses(g, n->loop[k], id);
+    return d;
+}
+
+static double loop_cost(const gather *g, uint32_t opener)
+{
+    double sum = 0;
+    for (uint32_t id = opener + 1; id < vy_closer(g->r, &g->s, opener); id++) {
+        double w = gather_weight(g, id);
+        for (uint32_t up = g->s.parent[id]; up >= opener && up && w > 0; up = g->s.parent[up])
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+        sum += w;
+    }
+    return sum;
+}
+
+// The outermost loop that the value needs whole although it stands further out than the site: 0 if there is
+// none that matters.
+static uint32_t costly_loop(const gather *g, const gather_site *site)
+{
+    const vy_nest *n = &site->access.nest;
+    for (uint32_t id = 1; id < g->r->insts.count; id++) {
+        if (!site->need[id] || !vy_is_loop((vy_op)g->r->insts.data[id].op)) continue;
+        if (encloses(g, id, site->id)) continue;
+        if (depth_of(g, site, id) < n->count - n->overs && loop_cost(g, id) > CHEAP) return id;
+    }
+    return 0;
+}
+
+// Keeps what `loop` results in, as far as the site asks.
+static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
+{
+    uint32_t n = vy_slot_count(g->r, &g->s, loop), end = vy_closer(g->r, &g->s, loop);
+    bool any = false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (!site->need[end + 1 + k]) continue;
+        if (!gather_keep(g, end + 1 + k)) return false;
+        any = true;
+    }
+    return any;
+}
+
+// Axes that are constants in all places make no domain: an invocation has p[i, 0] and p[i, 1].
+static void choose_axes(const gather *g, gather_site *site)
+{
+    const vy_access *x = &site->access;
+    uint32_t all = x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1;
+    uint32_t fixed = x->flat ? 0 : g->fixed[x->buffer];
+    site->axes = 0;
+    for (uint32_t k = 0; k < x->rank; k++)
+        if (x->index[k] && !(fixed >> k & 1)) site->axes |= 1u << k;
+    site->cells = fixed != 0;
+    site->single = (site->axes | fixed) == all && !x->nest.inner;
+}
+
+// The site with `levels` loops taken apart.  False: site->why.
+static bool at_level(gather *g, gather_site *site, uint32_t levels)
+{
+    vy_access_free(&site->access);
+    if (!vy_access_make(&site->access, &g->a, site->id, levels)) {
+        site->why = "is too involved";
+        return false;
+    }
+    const vy_access *x = &site->access;
+    choose_axes(g, site);
+    for (uint32_t k = 0; k < x->rank; k++) {
+        if ((site->axes >> k & 1) && gather_is_open(g->r, x->dim[k].id)) {
+            site->why = "is to a buffer of open length";
+            return false;
+        }
+        if (x->index[k] || (x->nest.inner && site->axes)) continue;
+        site->why = vy_affine_why_text(x->why[k]);
+        return false;
+    }
+    return true;
+}
+
+static bool choose_level(gather *g, gather_site *site)
+{
+    if (!at_level(g, site, UINT32_MAX)) return false;
+    for (int round = 0; round < 16; round++) {
+        if (!gather_need(g, site)) return false;
+        uint32_t loop = costly_loop(g, site), depth = loop ? depth_of(g, site, loop) : 0;
+        if (!loop) return true;
+        if (depth && at_level(g, site, depth)) continue;
+        site->why = NULL;
+        if (depth && !at_level(g, site, UINT32_MAX)) return false;
+        if (!keep_results(g, site, loop)) {
+            site->why = "would repeat a loop for every turn of its own";
+            return false;
+        }
+    }
+    site->why = "is too involved";
+    return false;
+}
+
+// --------------------------------------------------------------------------------------- parallelism
+static bool constant_extent(const vy_program *p, vy_dim d, double *product)
+{
+    const vy_dim_node *n = &p->dims.data[d.id];
+    *product *= n->op == VY_DIM_CONST ? (double)n->value : 1;
+    return n->op == VY_DIM_CONST;
+}
+
+// A handful of elements that thousands of points add to: a program over the elements would have nothing to do
+// in parallel.
+static bool has_few(const gather *g, const gather_site *site)
+{
+    const vy_access *x = &site->access;
+    const vy_nest *n = &x->nest;
+    double elements = 1, points = 1;
+    for (uint32_t k = 0; k < x->rank; k++)
+        if ((site->axes >> k & 1) && !constant_extent(g->r, x->dim[k], &elements)) return false;
+    for (uint32_t k = 0; k < n->count; k++) {
+        double of = 1;
+        if (k >= n->overs)
+            of = gather_trips(g, n->loop[k]);
+        else if (!constant_extent(g->r, g->r->overs.data[k].extent, &of))
+            of = 4096;
+        points *= of;
+    }
+    return elements <= FEW && points > MANY * elements;
+}
+
+void gather_decide(gather *g, uint32_t k)
+{
+    gather_site *site = &g->sites[k];
+    uint32_t kept = g->kept.count;
+    vy_affine_reset(&g->a);
+    if (vy_affine_spent(&g->a)) {
+        site->why = "is one of too many";
+        return;
+    }
+    site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
+    if (!site->need) {
+        g->failed = true;
+        return;
+    }
+    bool chosen = choose_level(g, site);
+    g->failed |= g->a.failed || !vy_module_ok(g->m);
+    if (chosen && !g->failed) {
+        site->few = has_few(g, site);
+        if (!site->single && g->r->buffers.data[site->access.buffer].type == VY_F16)
+            site->why = "would add half floats up in memory, which loses digits";
+        else if (site->few && !g->few)
+            site->why = "has few elements, to which many add";
+        else if (!(site->map = vy_access_map(&site->access, site->axes)))
+            site->why = "is too involved";
+        else
+            site->gathered = true;
+    }
+    if (site->gathered) gather_fill_holes(g, site);
+    if (site->gathered) gather_classify(g, site);
+    if (site->gathered) return;
+    while (g->kept.count > kept) g->keep[g->kept.data[--g->kept.count].id] = 0;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// gather_taps.c: what is computed where a walk over taps leaves the points (scan_taps.c).
+//
+//   for u in 0..3 { if i + P − u < M { sum += w[u] · g[i + P − u] } }
+//   for u in 0..3 { c = i + P − u < M; sum += select(c, w[u] · g[select(c, i + P − u, 0)], 0) }
+//
+// A branch that some lanes take costs more than the multiplication it saves, and keeps loads that neighbours share
+// apart.  So values are computed in every turn where they are arithmetic and loads of buffers.  Loads stay
+// in range without their points: an index that is a coordinate in range anyhow stays as it is (a filter's weights: the
+// same for all invocations), others become 0.
+#include "autodiff/gather/gather_build.h"
+#include "ir/core/flow.h"
+
+static bool is_flat(const gather *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->insts.data[id];
+    const vy_op op = (vy_op)i->op;
+    if (g->keep[id] || vy_is_marker(op)) return false;
+    if (op == VY_OP_LOAD) return g->r->buffers.data[i->aux].cls <= VY_INOUT;
+    return vy_op_infos[op].effect == VY_PURE;
+}
+
+// Is `id` the counter of a loop that is taken apart?
+static bool is_counter(const gather_site *site, uint32_t id)
+{
+    return vy_nest_dim(&site->access.nest, id) >= 0;
+}
+
+bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        const gather_site *site = sites[k];
+        if (!site->single || site->access.nest.loose_count || site->access.nest.inner) return false;
+        for (uint32_t id = 1; id < g->r->insts.count; id++)
+            if (site->need[id] && !is_counter(site, id) && !is_flat(g, id)) return false;
+    }
+    return true;
+}
+
+uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint32_t index)
+{
+    const gather *g = c->g;
+    const vy_value guard = c->walk->guard;
+    const vy_buf *buf = &g->r->buffers.data[g->r->insts.data[load].aux];
+    if (!guard.id) return index;
+    int dim = vy_nest_dim(&c->sites[0]->access.nest, vy_arg(g->r, load, k));
+    if (dim >= 0 && vy_taps_inside(c->walk, (uint32_t)dim, buf->dims[k])) return index;
+    vy_type t = vy_id_type(vy_builder_program(c->b), index);
+    return vy_select(c->b, guard, (vy_value){index}, vy_zero(c->b, t)).id;
+}

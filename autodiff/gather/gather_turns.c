@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// gather_turns.c: may the turns of a loop that a gather copies whole be taken in another order?
+//
+//   for j in rev(0..N) { if j != i { adj -= f(i, j); } }      →      for j in 0..N { … }
+//
+// The reverse sweep takes turns backwards because the derivative of a loop needs what later turns did.  Where all that
+// a gather asks of the loop are sums, whose terms use nothing that turns hand on, it does not matter: a gradient's
+// sums are added up in the order in which that is done best, and then the walk over what others contribute, which
+// goes forwards, may be fused with this loop (ir/pass/scalar/fuse_loops.c).
+//
+// A chain is the carried value and what comes of it by adding something, in either arm of an `if` and in inner loops.
+// Every use of a chain must be in its chain, and its end must be what is handed on: then each turn adds
+// something that depends on no turn.  Nothing else in a copied loop has an order: it writes nothing, and the
+// memory that it reads has its final contents.
+#include "autodiff/gather/gather_build.h"
+#include "ir/core/flow.h"
+
+typedef struct turns {
+    const gather *g;
+    uint32_t loop;
+    uint32_t *chain; // by instruction, from `loop` on: 1 + slot whose chain it belongs to; 0: none
+    const uint8_t *asked;
+} turns;
+
+static uint32_t chain_of(const turns *t, uint32_t id)
+{
+    return VY_IS_LEAF(id) || id < t->loop ? 0 : t->chain[id - t->loop];
+}
+
+// A value that is kept is read back: it is whatever the reverse program had.
+static void set_chain(turns *t, uint32_t id, uint32_t chain)
+{
+    t->chain[id - t->loop] = t->g->keep[id] ? 0 : chain;
+}
+
+static bool free_of_chains(const turns *t, uint32_t id, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = from; k < to; k++)
+        if (chain_of(t, vy_arg(t->g->r, id, k))) return false;
+    return true;
+}
+
+// x + y, x − y, x || y.
+static bool extend(turns *t, uint32_t id, bool swaps)
+{
+    uint32_t x = chain_of(t, vy_arg(t->g->r, id, 0)), y = chain_of(t, vy_arg(t->g->r, id, 1));
+    if (y && (x || !swaps)) return false;
+    set_chain(t, id, x ? x : y);
+    return true;
+}
+
+static bool open(turns *t, uint32_t id)
+{
+    const vy_program *p = t->g->r;
+    vy_op op = (vy_op)p->insts.data[id].op;
+    uint32_t end = vy_closer(p, &t->g->s, id), n = vy_slot_count(p, &t->g->s, id);
+    if (op == VY_OP_IF) return free_of_chains(t, id, 0, 1);
+    if (op == VY_OP_CHECKPOINT) return true;
+    uint32_t first = vy_init_arg(p, id);
+    for (uint32_t k = 0; k < n; k++)
+        if (t->asked[end + 1 + k]) set_chain(t, id + 1 + k, chain_of(t, vy_arg(p, id, first + k)));
+    return free_of_chains(t, id, 0, first);
+}
+
+static bool close(turns *t, uint32_t id)
+{
+    const vy_program *p = t->g->r;
+    uint32_t opener = t->g->s.partner[id], n = vy_slot_count(p, &t->g->s, opener);
+    vy_op op = (vy_op)p->insts.data[id].op;
+    uint32_t first = op == VY_OP_ENDLOOP ? vy_next_arg(p, opener) : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (!t->asked[id + 1 + k]) continue;
+        uint32_t x = chain_of(t, vy_arg(p, id, first + k)), y = x;
+        if (op == VY_OP_ENDIF) y = chain_of(t, vy_arg(p, t->g->s.partner[opener], k));
+        if (op == VY_OP_ENDLOOP) y = chain_of(t, opener + 1 + k);
+        if (x != y) return false;
+        set_chain(t, id + 1 + k, x);
+    }
+    return free_of_chains(t, id, 0, first);
+}
+
+static bool visit(turns *t, uint32_t id)
+{
+    vy_op op = (vy_op)t->g->r->insts.data[id].op;
+    if (op == VY_OP_CARRY || op == VY_OP_RESULT || op == VY_OP_ELSE)
+        return true; // by their markers
+    if (vy_op_opens(op)) return !t->asked[id] || open(t, id);
+    if (vy_op_closes(op)) return !t->asked[t->g->s.partner[id]] || close(t, id);
+    if (op == VY_OP_TEST) return free_of_chains(t, id, 0, 1);
+    if (!t->asked[id] || t->g->keep[id]) return true;
+    if (op == VY_OP_ADD || op == VY_OP_OR) return extend(t, id, true);
+    if (op == VY_OP_SUB) return extend(t, id, false);
+    return free_of_chains(t, id, 0, t->g->r->insts.data[id].nargs);
+}
+
+bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop)
+{
+    const vy_program *p = g->r;
+    uint32_t end = g->s.partner[loop], n = vy_slot_count(p, &g->s, loop);
+    if (p->insts.data[loop].op != VY_OP_LOOP || p->insts.data[loop].flags & VY_FLAG_EXIT)
+        return false;
+    turns t = {.g = g, .loop = loop, .asked = asked};
+    t.chain = vy_arena_alloc(&g->arena, (end + 1 + n - loop) * sizeof *t.chain);
+    if (!t.chain) {
+        g->failed = true;
+        return false;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        if (asked[end + 1 + k]) set_chain(&t, loop + 1 + k, 1 + k);
+    for (uint32_t id = loop + 1 + n; id < end; id++)
+        if (!visit(&t, id)) return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (asked[end + 1 + k] && chain_of(&t, vy_arg(p, end, k)) != 1 + k) return false;
+    return true;
+}

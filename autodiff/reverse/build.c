@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// build.c: one program of the result, from its parameters to dead-code removal.
+//
+// The reverse program is parameters, forward sweep, reverse sweep.  The counting program, which the
+// lengths of some tapes need, is the forward sweep alone: dead-code removal leaves the slice of the
+// primal that decides how often its loops run.
+#include "autodiff/facts/facts.h"
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+#include "ir/check/check.h"
+#include "ir/pass/pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// What a build fills and the next one starts without.
+static void reset(reverse *r)
+{
+    size_t n = r->p->insts.count, leaves = r->p->leaves.count;
+    memset(r->map, 0, n * sizeof *r->map);
+    memset(r->count, 0, n * sizeof *r->count);
+    memset(r->adjoint, 0, n * sizeof *r->adjoint);
+    memset(r->mask, 0, n * sizeof *r->mask);
+    memset(r->leaf_map, 0, leaves * sizeof *r->leaf_map);
+    memset(r->leaf_adjoint, 0, leaves * sizeof *r->leaf_adjoint);
+    for (uint32_t i = 0; i < r->p->buffers.count; i++) {
+        reverse_buffer *b = &r->buffers[i];
+        *b = (reverse_buffer){.activity = b->activity,
+                              .of = b->of,
+                              .wrt = b->wrt,
+                              .exclusive = b->exclusive,
+                              .spilled = b->spilled,
+                              .shadowed = b->shadowed};
+    }
+    r->log.count = r->replaying = r->arm = r->untested = 0;
+    memset(r->dims, 0, r->p->dims.count * sizeof *r->dims);
+}
+
+// ------------------------------------------------------------------------------------------- build
+static void finish_scalars(reverse *r)
+{
+    uint32_t zero = vy_zero(r->b, VY_U32).id;
+    for (uint32_t k = 0; k < r->p->leaves.count; k++) {
+        if (!r->leaf_grad[k] || !r->leaf_adjoint[k]) continue;
+        vy_type type = (vy_type)r->p->leaves.data[k].type;
+        uint32_t sum = vy_cast(r->b, type, (vy_value){r->leaf_adjoint[k]}).id;
+        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, r->leaf_grad[k], 2, (uint32_t[]){zero, sum});
+    }
+}
+
+static void copy_workgroup(reverse *r, vy_program *p)
+{
+    memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
+    p->has_workgroup = r->p->has_workgroup;
+    p->fast_math = r->p->fast_math;
+    // What counts and what then fills as many rows must decide alike; of those that fill, tape.c knows.
+    p->exact = r->p->exact || r->counting;
+    p->line = r->p->line;
+    // A derivative needs more registers than its primal, and 128 invocations per group are all that
+    // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller
+    // counts in workgroups.
+    if (!r->p->overs.count) return;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->p->buffers.data[i].cls == VY_SHARED) return;
+    for (uint32_t id = 1; id < r->p->insts.count; id++)
+        if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
+    for (uint32_t k = 0; k < r->p->leaves.count; k++)
+        if (r->p->leaves.data[k].kind == VY_LEAF_BUILTIN) return;
+    for (int axis = 2; axis >= 0; axis--)
+        while (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] > 128 &&
+               p->workgroup[axis] % 2 == 0)
+            p->workgroup[axis] /= 2;
+}
+
+static bool begin(reverse *r, const char *suffix)
+{
+    char name[300];
+    snprintf(name, sizeof name, "%.280s_%s", r->p->name, suffix);
+    reset(r);
+    r->b = vy_program_begin(r->out, name);
+    if (r->b) copy_workgroup(r, vy_builder_program(r->b));
+    return r->b != NULL;
+}
+
+static vy_program *end(reverse *r)
+{
+    if (r->failed || vy_builder_failed(r->b)) {
+        vy_program_abandon(r->b);
+        return NULL;
+    }
+    vy_program *p = vy_rebuild_end(r->b);
+    vy_pass_context c = {0};
+    if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to shared
+// arrays, from what other invocations still do in the forward sweep.
+static void begin_reverse(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        vy_buffer_class cls = r->p->buffers.data[i].cls;
+        if (r->buffers[i].kind == ADJ_MEMORY && ((cls == VY_SHARED && !r->buffers[i].spilled) ||
+                                                 (cls == VY_LOCAL && !r->buffers[i].home)))
+            vy_clear_adjoint(r, i);
+    }
+    if (r->phased) vy_barrier(r->b);
+}
+
+vy_program *vy_reverse_build(reverse *r)
+{
+    r->counting = false;
+    if (!begin(r, "grad")) return NULL;
+    if (vy_reverse_params(r) && vy_tape_declare(r)) {
+        vy_replay(r, 1, r->p->insts.count);
+        begin_reverse(r);
+        vy_reverse_range(r, 1, r->p->insts.count);
+        finish_scalars(r);
+    }
+    return end(r);
+}
+
+// Another order of the invocations would give other counts, or another winner in each program.
+static bool refuse_old_values(reverse *r, const vy_program *p)
+{
+    const char *what = r->finding ? "what a reduction by atomics finds" : "how often a loop runs";
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (VY_IS_LEAF(a) || !vy_op_is_atomic((vy_op)p->insts.data[a].op)) continue;
+            const vy_inst *made = &p->insts.data[a];
+            vy_fail(r->out, VY_E_NOT_DIFFERENTIABLE, made->line, made->column,
+                    "compute it without the old value",
+                    "%s depends on the old value of %s, and so on the order of invocations", what,
+                    vy_op_infos[made->op].text);
+            return true;
+        }
+    return false;
+}
+
+vy_program *vy_reverse_count(reverse *r)
+{
+    r->counting = true;
+    if (!begin(r, "count")) return NULL;
+    if (vy_reverse_params(r)) {
+        vy_dim dims[2] = {vy_dim_const(r->b, r->counters_used), vy_tape_blocks(r)};
+        char name[VY_FREE_NAME];
+        vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
+        uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
+        vy_replay(r, 1, r->p->insts.count);
+        vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));
+        for (uint32_t k = 0; k < r->counters.count && !r->failed; k++) {
+            const vy_counter *c = &r->counters.data[k];
+            if (!c->row) continue;
+            vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, count, 3,
+                    (uint32_t[]){vy_int(r->b, VY_U32, c->row - 1).id, block.id,
+                                 vy_primal(r, c->most)});
+        }
+    }
+    vy_program *p = end(r);
+    if (p && !vy_reverse_poison(r, p) && !r->failed && !refuse_old_values(r, p)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+vy_program *vy_reverse_find(reverse *r, const char *suffix)
+{
+    r->counting = true;
+    if (!begin(r, suffix)) return NULL;
+    if (vy_reverse_params(r)) vy_replay(r, 1, r->p->insts.count);
+    vy_program *p = end(r);
+    if (p && !vy_reverse_poison(r, p) && !r->failed && !refuse_old_values(r, p)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+bool vy_reverse_finish(reverse *r, vy_program *p)
+{
+    if (!vy_vec_reserve(&r->out->programs, 1)) {
+        vy_program_free(p);
+        vy_fail_oom(r->out);
+        return false;
+    }
+    vy_pass_context c = {0};
+    bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
+    ok = ok && vy_drop_unused(p, r->counting);
+    if (ok && !r->counting) vy_drop_scalars(p, r->p->scalars.count);
+    if (!ok || !vy_check_program(p)) {
+        vy_together_explain(r);
+        vy_program_free(p);
+        return false;
+    }
+    r->out->programs.data[r->out->programs.count++] = p;
+    return true;
+}

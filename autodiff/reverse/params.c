@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+// params.c: the parameters of the derived program, and where every adjoint lives.
+//
+// What is declared for a primal buffer `x`, in this order of parameters:
+//   in              x: in
+//   inout           x: in; if loads may see stores, also  @workspace @init(x) x_now: inout
+//                   (with --with-value: x: inout)
+//   out             nothing, or  @workspace x: inout  if loaded, or  x: out  with --with-value
+//   local, shared   the same array again
+// and for its adjoint
+//   in              grad_x: out
+//   inout           @init(ct_x | ones) grad_x: out, starting as the cotangent of the final contents
+//   out             if each element is stored at most once and never read: the cotangent itself
+//                   (nothing at all when it is 1); else  @workspace @init(grad_x | ones) adj_x: inout
+//   local, shared   adj_x, an array again
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ------------------------------------------------------------------------------------- what to do
+static bool same_index(const reverse *r, uint32_t x, uint32_t y)
+{
+    uint32_t rank = r->p->buffers.data[r->p->insts.data[x].aux].rank;
+    for (uint32_t k = 0; k < rank; k++)
+        if (vy_arg(r->p, x, k) != vy_arg(r->p, y, k)) return false;
+    return true;
+}
+
+// Two stores that cannot both happen to one element in one invocation: they stand in different arms of
+// one `if`, and no loop brings one there after the other unless both move alike.
+static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
+{
+    if ((r->home[x] || r->home[y]) && !same_index(r, x, y)) return false;
+    for (uint32_t up = r->s.parent[x]; up; up = r->s.parent[up]) {
+        if (r->p->insts.data[up].op != VY_OP_IF) continue;
+        uint32_t middle = r->s.partner[up], end = r->s.partner[middle];
+        if (y > up && y < end) return (x < middle) != (y < middle);
+    }
+    return false;
+}
+
+// Two indices that differ in a constant.
+static bool apart(const reverse *r, uint32_t x, uint32_t y)
+{
+    uint32_t rank = r->p->buffers.data[r->p->insts.data[x].aux].rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        const vy_scalar *a = vy_id_const(r->p, vy_arg(r->p, x, k));
+        const vy_scalar *b = vy_id_const(r->p, vy_arg(r->p, y, k));
+        if (a && b && a->i != b->i) return true;
+    }
+    return false;
+}
+
+// The end of the loops around an instruction.
+static uint32_t end_of(const reverse *r, uint32_t id)
+{
+    uint32_t end = id;
+    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) end = r->s.partner[loop];
+    return end;
+}
+
+// An `out` buffer whose elements are each stored at most once, then only added to, and never read: the
+// cotangent can be read directly, nothing needs to be cleared.  (Different invocations never store to
+// one element, or the program would have a race.)
+static bool is_simple(const reverse *r, uint32_t buffer)
+{
+    enum { MOST = 8 };
+    uint32_t stores[MOST], n = 0, adds = 0; // the first addition
+    bool atomics = false;
+    if (r->buffers[buffer].read) return false;
+    for (uint32_t id = r->buffers[buffer].first_write; id && id <= r->buffers[buffer].last_write;
+         id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (i->aux != buffer || vy_op_infos[i->op].effect != VY_WRITE) continue;
+        if (i->op == VY_OP_ATOMIC_ADD || vy_is_extremum((vy_op)i->op)) {
+            atomics = true;
+            continue;
+        }
+        if (r->adds[id]) {
+            adds = adds ? adds : id;
+            continue;
+        }
+        if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(r, id)) return false;
+        for (uint32_t k = 0; k < n; k++)
+            if (!exclusive(r, stores[k], id) && !apart(r, stores[k], id)) return false;
+        stores[n++] = id;
+    }
+    for (uint32_t k = 0; k < n && adds; k++)
+        if (end_of(r, stores[k]) > adds) return false;
+    return !(atomics && n);
+}
+
+// The innermost loop or checkpoint around both places; what stands inside another has a higher id.
+static uint32_t common_scope(const reverse *r, uint32_t a, uint32_t b)
+{
+    while (a != b)
+        if (a > b)
+            a = r->scope[a];
+        else
+            b = r->scope[b];
+    return a;
+}
+
+// An array that is used before it is cleared, or outside the loop that clears it (`local a: f32[3]
+// undefined;`), counts as cleared at the beginning, or around both, too.
+static void meet_access(const reverse *r, reverse_buffer *info, uint32_t scope)
+{
+    uint32_t home = info->clears ? common_scope(r, info->home, scope) : 0;
+    info->clears += !info->clears || home != info->home;
+    info->home = home;
+}
+
+static void scan_buffers(reverse *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op)) continue;
+        reverse_buffer *info = &r->buffers[i->aux];
+        if (i->op == VY_OP_ZERO) // unrolling has made several out of one
+            info->home = info->clears++ ? common_scope(r, info->home, r->scope[id]) : r->scope[id];
+        else if (r->p->buffers.data[i->aux].cls == VY_LOCAL)
+            meet_access(r, info, r->scope[id]);
+        if (i->op == VY_OP_LOAD) {
+            info->loaded = true;
+            info->read |= !r->adds[id];
+            info->sites += vy_is_active(r, id);
+        } else {
+            if (!info->first_write) info->first_write = id;
+            info->last_write = id;
+        }
+        const vy_buf *buf = &r->p->buffers.data[i->aux];
+        bool active = (info->activity & ACTIVE) == ACTIVE && vy_type_is_float(buf->type);
+        if (!active || !vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;
+        info->extremum = true;
+        info->events |= i->nargs > buf->rank + 1;
+    }
+    // Loads that certainly see the initial contents.
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) r->buffers[i].early = true;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (i->op != VY_OP_LOAD) continue;
+        uint32_t last = id;
+        for (uint32_t l = r->home[id]; l; l = r->home[l]) last = r->s.partner[l];
+        reverse_buffer *info = &r->buffers[i->aux];
+        if (info->first_write && info->first_write < last) info->early = false;
+    }
+}
+
+// ----------------------------------------------------------------------------------- declarations
+// Dimensions of the primal in the result; those that depend on a length left open only once a buffer of
+// that length is declared.
+static bool copy_dims(reverse *r)
+{
+    const vy_program *p = r->p;
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        const vy_dim_node *d = &p->dims.data[i];
+        if (r->dims[i].id) continue;
+        static const char ops[] = "+-*/%<>r";
+        if (d->op == VY_DIM_CONST)
+            r->dims[i] = vy_dim_const(r->b, d->value);
+        else if (d->op == VY_DIM_UNKNOWN)
+            continue;
+        else if (d->op == VY_DIM_GROUPS)
+            r->dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
+        else if (d->op == VY_DIM_SCALAR) {
+            uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
+                                          (uint32_t)d->value, 0);
+            r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
+        } else if (r->dims[d->a].id && r->dims[d->b].id) {
+            r->dims[i] = vy_dim_binary(r->b, ops[d->op - VY_DIM_ADD], r->dims[d->a], r->dims[d->b]);
+        }
+    }
+    return !vy_builder_failed(r->b);
+}
+
+// Declares a buffer of the shape of primal buffer `like`.
+static uint32_t declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    vy_dim dims[VY_MAX_RANK];
+    for (uint32_t k = 0; k < buf->rank; k++) {
+        dims[k] = r->dims[buf->dims[k].id];
+        if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
+    }
+    if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(r->b), name).id) {
+        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL,
+                        "the derivative needs the name `%s`, which the program uses already", name);
+        return 0;
+    }
+    uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    // From here on the length that the primal leaves open is known: that of this buffer.
+    if (b && buf->rank && !r->dims[buf->dims[0].id].id)
+        r->dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
+    return b;
+}
+
+static bool has_unknown(const reverse *r, uint32_t buffer)
+{
+    const vy_buf *buf = &r->p->buffers.data[buffer];
+    return r->p->dims.data[buf->dims[0].id].op == VY_DIM_UNKNOWN;
+}
+
+// A workspace of the shape of `like`, whose length is open, takes that of a parameter that has it.
+static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    if (!r->dims[buf->dims[0].id].id) // an output that nothing else shows: bound, but not touched
+        r->buffers[like].twin = declare(r, buf->name, VY_OUT, like);
+    if (r->failed || vy_builder_failed(r->b)) return 0;
+    vy_dim n = vy_dim_binary(r->b, '>', r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
+}
+
+static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
+                                  const char *from)
+{
+    char own[VY_FREE_NAME];
+    if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it stands for the buffer of that name
+        name = vy_reverse_free_name(r, name, 0, own);
+    uint32_t b =
+        has_unknown(r, like) ? declare_like_open(r, name, like) : declare(r, name, VY_INOUT, like);
+    vy_buffer_workspace(r->b, (vy_buffer){b});
+    vy_buffer_init(r->b, (vy_buffer){b}, init, from);
+    return b;
+}
+
+// `grad_x`, `grad2_x`, … ; `ct_x` …
+static const char *derived_name(reverse *r, const char *prefix, const char *name)
+{
+    char text[300], order[16] = "";
+    if (r->out->order > 1) snprintf(order, sizeof order, "%u", r->out->order);
+    int n = snprintf(text, sizeof text, "%s%s_%s", prefix, order, name);
+    if (n < 0 || (size_t)n >= sizeof text) {
+        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL, "the name `%.40s…` is too long", name);
+        return "";
+    }
+    const char *copy = vy_arena_strdup(&r->out->arena, text, (size_t)n);
+    if (copy) return copy;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return "";
+}
+
+uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
+                              const char *from)
+{
+    const char *name = derived_name(r, prefix, vy_buffer_name(r, like));
+    return r->failed ? 0 : declare_workspace(r, name, like, init, from);
+}
+
+static void declare_primal_inputs(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *buf = &r->p->buffers.data[i];
+        reverse_buffer *info = &r->buffers[i];
+        if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
+        bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
+        info->twin = info->copy = declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
+        info->stores = keeps;
+    }
+}
+
+static bool is_active_buffer(const reverse *r, uint32_t i)
+{
+    return (r->buffers[i].activity & ACTIVE) == ACTIVE && !r->counting &&
+           vy_type_is_float(r->p->buffers.data[i].type);
+}
+
+// Cotangents that the caller gives.  The program that counts has those that say how long an output is: the
+// reverse takes it from them, and shows the output to nobody.
+static void declare_cotangents(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *buf = &r->p->buffers.data[i];
+        reverse_buffer *info = &r->buffers[i];
+        if (!info->of || !r->options->seed_buffer) continue;
+        if (r->counting && (buf->cls != VY_OUT || !has_unknown(r, i))) continue;
+        const char *name = derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
+        info->adjoint = declare(r, name, VY_IN, i); // replaced below where it is only the start
+        if (!info->twin) info->twin = info->adjoint;
+    }
+}
+
+static void declare_outputs(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *buf = &r->p->buffers.data[i];
+        reverse_buffer *info = &r->buffers[i];
+        if (buf->cls != VY_OUT || !r->options->with_value) continue;
+        info->copy = declare(r, buf->name, VY_OUT, i);
+        info->stores = true;
+        info->twin = info->copy;
+    }
+}
+
+static void declare_gradients(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *buf = &r->p->buffers.data[i];
+        reverse_buffer *info = &r->buffers[i];
+        if (!info->wrt) continue;
+        const char *seed = info->adjoint ? derived_name(r, "ct", buf->name) : NULL;
+        uint32_t grad = declare(r, derived_name(r, "grad", buf->name), VY_OUT, i);
+        bool cotangent = buf->cls == VY_INOUT && info->of;
+        if (cotangent)
+            vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
+        info->adjoint = grad;
+        info->kind = is_active_buffer(r, i) || cotangent ? ADJ_MEMORY : ADJ_NONE;
+    }
+    vy_dim one = vy_dim_const(r->b, 1);
+    for (uint32_t i = 0; i < r->p->leaves.count; i++) {
+        const vy_leaf *l = &r->p->leaves.data[i];
+        if (!r->leaf_grad[i]) continue;
+        const char *name = derived_name(r, "grad", r->p->scalars.data[l->index].name);
+        r->leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
+    }
+}
+
+static void declare_adjoint_of_output(reverse *r, uint32_t i)
+{
+    reverse_buffer *info = &r->buffers[i];
+    const vy_buf *buf = &r->p->buffers.data[i];
+    bool seed = info->adjoint != 0;
+    if (is_simple(r, i)) {
+        info->kind = !info->of ? ADJ_ZERO : seed ? ADJ_SEED : ADJ_ONES;
+        return;
+    }
+    const char *from =
+        seed ? derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
+    vy_init init = !info->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
+    info->adjoint = declare_workspace(r, derived_name(r, "adj", buf->name), i, init, from);
+    if (info->adjoint && init != VY_INIT_COPY) // a copy is of the caller's type
+        vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(buf->type);
+    info->kind = ADJ_MEMORY;
+    info->twin = info->twin ? info->twin : info->adjoint;
+}
+
+// Beside an adjoint in memory, what masks its elements: 1 where they have a cotangent, else 0.
+static void declare_shadow(reverse *r, uint32_t i)
+{
+    reverse_buffer *info = &r->buffers[i];
+    const vy_buf *buf = &r->p->buffers.data[i];
+    if (!info->shadowed || info->kind != ADJ_MEMORY) return;
+    char own[VY_FREE_NAME];
+    const char *name = vy_reverse_free_name(r, derived_name(r, "seen", buf->name), 0, own);
+    info->shadow =
+        info->spilled ? vy_spill_declare(r, name, VY_U32, i)
+        : buf->cls >= VY_SHARED
+            ? declare(r, name, buf->cls, i)
+            : declare_workspace(r, name, i, info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
+    if (info->shadow) vy_builder_program(r->b)->buffers.data[info->shadow].type = VY_U32;
+}
+
+static void declare_arrays(reverse *r, uint32_t i)
+{
+    const vy_buf *buf = &r->p->buffers.data[i];
+    reverse_buffer *info = &r->buffers[i];
+    info->copy = info->twin = declare(r, buf->name, buf->cls, i);
+    info->stores = true;
+    if (is_active_buffer(r, i)) {
+        char own[VY_FREE_NAME];
+        const char *name = vy_reverse_free_name(r, derived_name(r, "adj", buf->name), 0, own);
+        const vy_type type = vy_adjoint_type(buf->type);
+        info->adjoint =
+            info->spilled ? vy_spill_declare(r, name, type, i) : declare(r, name, buf->cls, i);
+        if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
+        info->kind = ADJ_MEMORY;
+        declare_shadow(r, i);
+    }
+}
+
+static uint32_t declare_twin(reverse *r, uint32_t like)
+{
+    return declare(r, vy_buffer_name(r, like), VY_SHARED, like);
+}
+
+static void declare_workspaces(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count && !r->failed; i++) {
+        const vy_buf *buf = &r->p->buffers.data[i];
+        reverse_buffer *info = &r->buffers[i];
+        if (buf->cls == VY_SHARED || buf->cls == VY_LOCAL) {
+            declare_arrays(r, i);
+            continue;
+        }
+        if (buf->cls == VY_OUT && !info->copy && info->loaded && info->last_write) {
+            // An output of open length that nothing else shows is bound by the caller in any case.
+            bool open = has_unknown(r, i) && !r->dims[buf->dims[0].id].id;
+            info->copy = open ? declare(r, buf->name, VY_OUT, i)
+                              : declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
+            info->stores = true;
+            info->twin = info->copy;
+        }
+        if (buf->cls == VY_INOUT && info->last_write && info->loaded && !info->early &&
+            !info->stores) {
+            char name[300];
+            snprintf(name, sizeof name, "%.280s_now", buf->name);
+            info->copy = declare_workspace(r, name, i, VY_INIT_COPY, buf->name);
+            info->stores = true;
+        }
+        if (buf->cls != VY_IN && is_active_buffer(r, i) && !info->wrt)
+            declare_adjoint_of_output(r, i);
+        if (buf->cls != VY_IN) declare_shadow(r, i);
+        vy_extremum_declare(r, i);
+        // len() of an output that nothing else shows
+        if (!info->twin) info->twin = info->adjoint;
+    }
+}
+
+// Lengths of outputs that nothing of the result has: declare the output after all, unread.
+static void declare_for_lengths(reverse *r)
+{
+    for (uint32_t k = 0; k < r->p->leaves.count; k++) {
+        const vy_leaf *l = &r->p->leaves.data[k];
+        if (l->kind != VY_LEAF_LEN || r->buffers[l->index].twin) continue;
+        // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
+        bool own = r->counting && !has_unknown(r, l->index);
+        const char *name = vy_buffer_name(r, l->index);
+        r->buffers[l->index].twin = own ? declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
+                                        : declare(r, name, VY_OUT, l->index);
+    }
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        reverse_buffer *info = &r->buffers[i];
+        if (info->kind != ADJ_ONES || info->twin) continue;
+        // The range test of a constant cotangent needs a shape; a workspace of one is removed again
+        // when every index is proved.
+        info->twin = has_unknown(r, i)
+                         ? declare(r, vy_buffer_name(r, i), VY_OUT, i)
+                         : declare_workspace(r, vy_buffer_name(r, i), i, VY_INIT_NONE, NULL);
+    }
+}
+
+bool vy_reverse_params(reverse *r)
+{
+    scan_buffers(r);
+    for (uint32_t i = 0; i < r->p->scalars.count; i++)
+        vy_param_scalar(r->b, r->p->scalars.data[i].name, r->p->scalars.data[i].type);
+    if (!copy_dims(r)) return false;
+    for (uint32_t i = 0; i < r->p->overs.count; i++)
+        vy_over(r->b, r->p->overs.data[i].name, r->dims[r->p->overs.data[i].extent.id]);
+    declare_primal_inputs(r);
+    declare_cotangents(r);
+    if (!r->counting) {
+        declare_outputs(r);
+        declare_gradients(r);
+    }
+    declare_workspaces(r);
+    vy_restage_declare(r, declare_twin);
+    declare_for_lengths(r);
+    return !r->failed && !vy_builder_failed(r->b) && copy_dims(r);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// prune.c: drops parameters that differentiation made and that turned out unused.
+#include "autodiff/reverse/sweeps.h"
+
+#include <string.h>
+
+// Marks the dimensions that those marked are made of: operands come before their users.
+static void use_operands(const vy_program *p, uint8_t *dims)
+{
+    for (uint32_t i = p->dims.count; i-- > 1;) {
+        const vy_dim_node *d = &p->dims.data[i];
+        if (dims[i] && d->op >= VY_DIM_ADD) dims[d->a] = dims[d->b] = 1;
+    }
+}
+
+// Open lengths (`?`) that shapes and the domain are made of; dims: scratch, one per dimension.  A length is that of a
+// buffer of rank 1, which needs no other.
+static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
+{
+    for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; map[i] && k < p->buffers.data[i].rank; k++)
+            dims[p->buffers.data[i].dims[k].id] = 1;
+    use_operands(p, dims);
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_UNKNOWN) map[p->dims.data[i].value] = 1;
+}
+
+static void use_buffers(const vy_program *p, bool all, uint32_t *map)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) map[i->aux] = 1;
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
+        }
+    }
+    for (uint32_t i = 1; all && i < p->buffers.count; i++) { // a copy needs what it is a copy of
+        const vy_buf *b = &p->buffers.data[i];
+        if (map[i] && b->init == VY_INIT_COPY) map[vy_program_find_buffer(p, b->init_from).id] = 1;
+    }
+}
+
+// Renumbers what is marked; map: 1 where a buffer is used, then its new number.
+static void renumber(vy_program *p, bool all, uint32_t *map)
+{
+    uint32_t kept = 1, binding = 0;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf buf = p->buffers.data[i];
+        bool made = all || buf.workspace || buf.cls == VY_SHARED || buf.cls == VY_LOCAL;
+        if (made && !map[i]) continue;
+        if (buf.cls <= VY_INOUT) buf.binding = binding++;
+        p->buffers.data[kept] = buf;
+        map[i] = kept++;
+    }
+    p->buffers.count = kept;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) i->aux = map[i->aux];
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_LEN) continue;
+        if (map[l->index])
+            l->index = map[l->index];
+        else
+            vy_leaf_drop(l);
+    }
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op != VY_DIM_UNKNOWN) continue;
+        if (map[d->value])
+            d->value = map[d->value];
+        else
+            *d = (vy_dim_node){.op = VY_DIM_CONST}; // nobody uses it
+    }
+}
+
+bool vy_drop_unused(vy_program *p, bool all)
+{
+    const size_t size = p->buffers.count * sizeof(uint32_t) + p->dims.count;
+    uint32_t *map = vy_realloc(NULL, size);
+    if (!map) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(map, 0, size);
+    use_buffers(p, all, map);
+    if (all) use_lengths(p, map, (uint8_t *)(map + p->buffers.count));
+    renumber(p, all, map);
+    vy_free(map);
+    return true;
+}
+
+bool vy_drop_stage(vy_program *p)
+{
+    if (!vy_drop_unused(p, true) || !vy_drop_unused_scalars(p)) return false;
+    uint8_t *written = vy_realloc(NULL, p->buffers.count);
+    if (!written) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(written, 0, p->buffers.count);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
+            written[p->insts.data[id].aux] = 1;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls <= VY_INOUT && !b->workspace && b->init == VY_INIT_NONE && !written[i])
+            b->cls = VY_IN;
+    }
+    vy_free(written);
+    return true;
+}
+
+// Is dimension d made of an open length?  dims: scratch, one per dimension, zero.
+static bool is_open(const vy_program *p, vy_dim d, uint8_t *dims)
+{
+    dims[d.id] = 1;
+    use_operands(p, dims);
+    for (uint32_t i = 1; i <= d.id; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_UNKNOWN) return true;
+    return false;
+}
+
+bool vy_share_workspace(vy_program *p, uint32_t buffer)
+{
+    vy_buf *b = &p->buffers.data[buffer];
+    const vy_dim_node unknown = {.op = VY_DIM_UNKNOWN, .value = buffer};
+    b->workspace = false;
+    if (b->rank != 1 || p->dims.data[b->dims[0].id].op < VY_DIM_ADD) return true;
+    uint8_t *dims = vy_realloc(NULL, p->dims.count);
+    vy_dim *own = vy_arena_alloc(&p->module->arena, sizeof *own); // others may have its dimensions
+    bool ok = dims && own;
+    if (ok && is_open(p, b->dims[0], memset(dims, 0, p->dims.count))) {
+        ok = vy_vec_push(&p->dims, unknown);
+        own->id = p->dims.count - 1;
+        b->dims = own;
+    }
+    vy_free(dims);
+    if (!ok) vy_fail_oom(p->module);
+    return ok;
+}
+
+static bool is_extent(const vy_program *p, uint32_t scalar)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
+            const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
+            if (d->op == VY_DIM_SCALAR && d->value == scalar) return true;
+        }
+    return false;
+}
+
+// Renumbers the scalars without number s.
+static void drop_scalar(vy_program *p, uint32_t s)
+{
+    for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
+    p->scalars.count--;
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
+        if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
+        if (l->index == s)
+            vy_leaf_drop(l);
+        else
+            l->index--;
+    }
+}
+
+void vy_drop_scalars(vy_program *p, uint32_t first)
+{
+    for (uint32_t s = p->scalars.count; s-- > first;)
+        if (!is_extent(p, s)) drop_scalar(p, s);
+}
+
+void vy_dims_in_use(const vy_program *p, uint8_t *dims)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            dims[p->buffers.data[i].dims[k].id] = 1;
+    for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    use_operands(p, dims);
+}
+
+// Marks the scalars that the dimensions in use are made of; dims: scratch, one per dimension.
+static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
+{
+    vy_dims_in_use(p, dims);
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_SCALAR) scalars[p->dims.data[i].value] = 1;
+}
+
+bool vy_drop_unused_scalars(vy_program *p)
+{
+    size_t n = (size_t)p->dims.count + p->scalars.count;
+    uint8_t *dims = vy_realloc(NULL, n + 1);
+    if (!dims) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    uint8_t *scalars = dims + p->dims.count;
+    memset(dims, 0, n + 1);
+    use_dims(p, dims, scalars);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            if (l && l->kind == VY_LEAF_SCALAR) scalars[l->index] = 1;
+        }
+    for (uint32_t s = p->scalars.count; s-- > 0;)
+        if (!scalars[s]) drop_scalar(p, s);
+    vy_free(dims);
+    return true;
+}

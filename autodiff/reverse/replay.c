@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// replay.c: copies of the primal into the result.
+//
+// The forward sweep copies the whole primal; reversing a loop copies its body once more per iteration.
+// Copies are naive: everything pure is copied, and what nobody asks for is removed afterwards.  What
+// cannot be had in a replay (a carried value of the loop, a load of memory that has since been
+// overwritten, the old value of an atomic) becomes a *poison* leaf.  If poison survives dead-code
+// removal the value is truly needed, and grad.c builds again with that value on a tape.  So the
+// to-be-recorded analysis is dead-code elimination itself.
+//
+// An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
+// the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+
+static void replay_block(reverse *r, uint32_t first, uint32_t last);
+
+static uint32_t zero(reverse *r, vy_type type) { return vy_zero(r->b, type).id; }
+
+static uint32_t poison(reverse *r, uint32_t id)
+{
+    return vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)r->p->insts.data[id].type, id,
+                         r->replaying);
+}
+
+static void keep_debug(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    if (i->name) vy_name(r->b, (vy_value){r->map[id]}, vy_string(&r->p->module->names, i->name));
+}
+
+// Maps `n` operands of `id` from `first` on; NULL when memory is out.
+static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, uint32_t *small,
+                          uint32_t small_size)
+{
+    uint32_t *args = n <= small_size ? small : vy_realloc(NULL, n * sizeof *args);
+    if (!args) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return NULL;
+    }
+    for (uint32_t k = 0; k < n; k++) args[k] = vy_primal(r, vy_arg(r->p, id, first + k));
+    return args;
+}
+#define SMALL 16
+#define RELEASE(args, small)                                                                       \
+    if ((args) != (small)) vy_free(args)
+
+// Writes are performed by the forward sweep on the result's own copy, and by replays on local arrays
+// declared inside the replayed body and on shared arrays that it makes anew.
+static bool performs_write(const reverse *r, uint32_t id)
+{
+    uint32_t buffer = r->p->insts.data[id].aux;
+    const reverse_buffer *info = &r->buffers[buffer];
+    if (!info->copy || !info->stores) return false;
+    if (!r->replaying) return true;
+    if (r->p->buffers.data[buffer].cls == VY_SHARED) return vy_restage_store(r, id) != 0;
+    return vy_is_remade(r, buffer, r->replaying);
+}
+
+// The buffer of the result that stands for the one that `id` accesses.
+static uint32_t place_of(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
+        return r->buffers[i->aux].copy;
+    return i->op == VY_OP_LOAD ? vy_restage_load(r, id) : vy_restage_store(r, id);
+}
+
+// What a closing marker's RESULT is, kept or as computed just now.
+static void set_result(reverse *r, uint32_t id, uint32_t value)
+{
+    uint32_t kept = vy_tape_load(r, id);
+    r->map[id] = kept ? kept : value;
+    keep_debug(r, id);
+    vy_tape_record(r, id);
+}
+
+static void replay_memory(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t small[SMALL];
+    if (i->op == VY_OP_LOAD && r->replaying && !vy_can_repeat(r, id, r->replaying)) {
+        r->map[id] = poison(r, id);
+        return;
+    }
+    if (info->extremum && i->op != VY_OP_LOAD) {
+        vy_extremum_replay(r, id, performs_write(r, id));
+        return;
+    }
+    if (i->op != VY_OP_LOAD && !performs_write(r, id)) {
+        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        return;
+    }
+    if (!info->copy) { // an `out` buffer that nobody stores to: zero
+        r->map[id] = zero(r, (vy_type)i->type);
+        return;
+    }
+    uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
+    if (!args) return;
+    uint32_t place = place_of(r, id), *value = i->nargs ? &args[i->nargs - 1] : NULL;
+    if (i->op == VY_OP_ATOMIC_ADD && r->p->buffers.data[i->aux].cls == VY_LOCAL) {
+        // One of online_softmax.c's: an array has no other invocations.
+        vy_type type = r->p->buffers.data[i->aux].type;
+        uint32_t old = vy_emit(r->b, VY_OP_LOAD, type, place, i->nargs - 1, args);
+        *value = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){old, *value});
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, place, i->nargs, args);
+    } else {
+        r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
+    }
+    RELEASE(args, small);
+}
+
+static void replay_plain(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    uint32_t small[SMALL];
+    bool barrier = op == VY_OP_BARRIER && r->replaying && vy_restages(r, r->replaying, 0);
+    if (vy_op_infos[op].effect == VY_CONV && r->replaying && !barrier &&
+        !vy_can_repeat(r, id, r->replaying)) {
+        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        return;
+    }
+    if (vy_is_equal_pair(r->p, id)) { // the other operand gives its derivative
+        r->map[id] = vy_primal(r, vy_arg(r->p, id, 0));
+        return;
+    }
+    uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
+    if (!args) return;
+    r->map[id] = vy_emit(r->b, op, (vy_type)i->type, i->aux, i->nargs, args);
+    RELEASE(args, small);
+}
+
+// ---------------------------------------------------------------------------------------------- if
+// What an `if` hands out besides its own yields: pairs (place to put the id, value, type).
+typedef struct hand_out {
+    uint32_t *slot;
+    uint32_t value;
+    vy_type type;
+    bool in_else;
+} hand_out;
+VY_VEC_TYPE(hand_out_vec, hand_out);
+
+static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in_else,
+                              hand_out_vec *list)
+{
+    for (uint32_t id = first; id < last && !r->failed; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        bool loop = i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
+        bool replayed = loop || i->op == VY_OP_CHECKPOINT;
+        uint32_t *slot = loop ? &r->count[id] : &r->map[id];
+        bool wanted = loop ? r->count[id] != 0 : (i->type != VY_VOID && r->needed[id]);
+        if (wanted && *slot && !VY_IS_LEAF(*slot)) {
+            hand_out h = {slot, *slot, vy_id_type(vy_builder_program(r->b), *slot), in_else};
+            if (!vy_vec_push(list, h)) {
+                vy_fail_oom(r->out);
+                r->failed = true;
+            }
+        }
+        if (replayed) id = r->s.partner[id]; // bodies are replayed when they are reversed
+    }
+}
+
+static void replay_if(reverse *r, uint32_t opener)
+{
+    const vy_program *p = r->p;
+    uint32_t middle = r->s.partner[opener], end = r->s.partner[middle];
+    uint32_t own = p->insts.data[end].nargs;
+    hand_out_vec list = {0};
+    vy_id_vec ids = {0};
+    vy_begin_if(r->b, vy_primal(r, vy_arg(p, opener, 0)));
+    replay_block(r, opener + 1, middle);
+    collect_hand_outs(r, opener + 1, middle, false, &list);
+    bool ok = vy_vec_reserve(&ids, own);
+    for (uint32_t k = 0; ok && k < own; k++) ids.data[k] = vy_primal(r, vy_arg(p, middle, k));
+    vy_begin_else(r->b, 0, NULL);
+    replay_block(r, middle + 1, end);
+    collect_hand_outs(r, middle + 1, end, true, &list);
+    uint32_t n = own + list.count;
+    ok = ok && vy_vec_reserve(&ids, n * 3 + 1);
+    if (ok && !r->failed) {
+        uint32_t *thens = ids.data, *elses = thens + n, *results = elses + n;
+        for (uint32_t k = 0; k < own; k++) elses[k] = vy_primal(r, vy_arg(p, end, k));
+        for (uint32_t k = 0; k < list.count; k++) {
+            hand_out *h = &list.data[k];
+            thens[own + k] = h->in_else ? zero(r, h->type) : h->value;
+            elses[own + k] = h->in_else ? h->value : zero(r, h->type);
+        }
+        vy_else_yields(r->b, n, thens);
+        vy_end_if(r->b, n, elses, results);
+        for (uint32_t k = 0; k < own; k++) set_result(r, end + 1 + k, results[k]);
+        for (uint32_t k = 0; k < list.count; k++) *list.data[k].slot = results[own + k];
+    } else if (!ok) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    vy_vec_free(&list);
+    vy_vec_free(&ids);
+}
+
+// ------------------------------------------------------------------------------------------- loops
+// Has the loop a reverse?  Something inside has an adjoint, or a value it hands on.
+static bool is_reversed(const reverse *r, uint32_t opener, uint32_t carried)
+{
+    bool any = r->busy[opener];
+    for (uint32_t k = 0; k < carried; k++) any |= vy_is_active(r, r->s.partner[opener] + 1 + k);
+    return any;
+}
+
+static void replay_loop(reverse *r, uint32_t opener)
+{
+    const vy_program *p = r->p;
+    const vy_inst *o = &p->insts.data[opener];
+    bool is_while = o->op == VY_OP_WHILE, leaves = (o->flags & VY_FLAG_EXIT) != 0;
+    uint32_t end = r->s.partner[opener], skip = is_while ? 0 : 3, n = o->nargs - skip;
+    bool counts = (is_while || leaves) && is_reversed(r, opener, n);
+    vy_id_vec ids = {0};
+    if (!vy_vec_reserve(&ids, (n + 1) * 2)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return;
+    }
+    uint32_t *in = ids.data, *out = in + n + 1, bounds[3] = {0}, total = n + counts;
+    for (uint32_t k = 0; k < skip; k++) bounds[k] = vy_primal(r, vy_arg(p, opener, k));
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, opener, skip + k));
+    if (counts) in[n] = zero(r, VY_U32);
+    if (is_while)
+        vy_begin_while(r->b, 0, total, in, out);
+    else
+        r->map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
+                                       bounds[0], bounds[1], bounds[2], total, in, out);
+    keep_debug(r, opener);
+    for (uint32_t k = 0; k < n; k++) r->map[opener + 1 + k] = out[k];
+    for (uint32_t k = 0; k < n; k++) keep_debug(r, opener + 1 + k);
+    uint32_t counter = counts ? out[n] : 0;
+    uint32_t outer_untested = r->untested;
+    r->untested = is_while ? opener : 0;
+    for (uint32_t k = 0; k < n; k++) vy_tape_record(r, opener + 1 + k);
+    replay_block(r, opener + 1 + n, end);
+    r->untested = outer_untested;
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, end, leaves + k));
+    if (counts)
+        in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
+                        (uint32_t[]){counter, vy_int(r->b, VY_U32, 1).id});
+    vy_end_loop(r->b, leaves ? vy_primal(r, vy_arg(p, end, 0)) : 0, total, in, out);
+    for (uint32_t k = 0; k < n; k++) set_result(r, end + 1 + k, out[k]);
+    if (counts) {
+        uint32_t kept = vy_tape_load(r, end);
+        r->count[opener] = r->map[end] = kept ? kept : out[n];
+        vy_tape_record(r, end);
+    }
+    vy_vec_free(&ids);
+}
+
+static void replay_test(reverse *r, uint32_t id)
+{
+    uint32_t opener = r->s.partner[id];
+    if (opener == r->replaying) return; // the reversed loop knows how often it runs
+    vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
+    r->untested = 0;
+    for (uint32_t k = opener + 1; k < id; k++) vy_tape_record(r, k);
+}
+
+static void replay_block(reverse *r, uint32_t first, uint32_t last)
+{
+    for (uint32_t id = first; id < last && !r->failed && !vy_builder_failed(r->b); id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        vy_op op = (vy_op)i->op;
+        uint32_t kept;
+        vy_at(r->b, i->line, i->column);
+        if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
+        if (op == VY_OP_IF) {
+            replay_if(r, id);
+            id = r->s.partner[r->s.partner[id]];
+        } else if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+            replay_loop(r, id);
+            id = r->s.partner[id];
+        } else if (op == VY_OP_TEST) {
+            replay_test(r, id);
+        } else if (op == VY_OP_ENDCHECKPOINT) {
+            // A checkpoint only bounds memory; the copy may do without.
+            for (uint32_t k = 0; k < i->nargs; k++)
+                set_result(r, id + 1 + k, vy_primal(r, vy_arg(r->p, id, k)));
+        } else if (i->type != VY_VOID && (kept = vy_tape_load(r, id))) {
+            r->map[id] = kept;
+            keep_debug(r, id);
+            continue;
+        } else if (vy_op_is_memory(op)) {
+            replay_memory(r, id);
+        } else {
+            replay_plain(r, id);
+        }
+        if (vy_op_infos[op].effect == VY_CTRL || i->type == VY_VOID || !r->map[id]) continue;
+        keep_debug(r, id);
+        vy_tape_record(r, id);
+    }
+}
+
+// Nothing can be had: every value is poison, and how often loops ran.
+static void probe_block(reverse *r, uint32_t first, uint32_t last)
+{
+    for (uint32_t id = first; id < last; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        if (i->op != VY_OP_LOOP && i->op != VY_OP_WHILE) continue;
+        r->count[id] = vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->s.partner[id], r->replaying);
+    }
+}
+
+void vy_replay(reverse *r, uint32_t first, uint32_t last)
+{
+    if (r->probing && r->replaying) {
+        probe_block(r, first, last);
+        return;
+    }
+    // What it stores again others may have loaded since the last barrier.
+    if (r->replaying && vy_restages(r, r->replaying, 0)) vy_barrier(r->b);
+    replay_block(r, first, last);
+}

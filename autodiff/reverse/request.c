@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// request.c: which outputs are differentiated with respect to which inputs.
+#include "autodiff/core/reverse.h"
+#include "autodiff/reverse/sweeps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void name_list(const vy_program *p, bool outputs, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = 0;
+    for (uint32_t i = 1; i < p->buffers.count && n < size; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        bool fits = outputs ? b->cls == VY_OUT || b->cls == VY_INOUT
+                            : b->cls == VY_IN || b->cls == VY_INOUT;
+        if (fits && vy_type_is_float(b->type))
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", b->name);
+    }
+}
+
+static uint32_t find_parameter(reverse *r, const char *name, bool output)
+{
+    char list[200], fix[260];
+    const char *what = output ? "output" : "input";
+    uint32_t id = vy_program_find_buffer(r->p, name).id;
+    const vy_buf *buf = &r->p->buffers.data[id];
+    bool fits = id && (output ? buf->cls == VY_OUT || buf->cls == VY_INOUT
+                              : buf->cls == VY_IN || buf->cls == VY_INOUT);
+    name_list(r->p, output, list, sizeof list);
+    snprintf(fix, sizeof fix,
+             *list ? "the program's float %ss are: %s" : "the program has no float %ss%s", what,
+             list);
+    if (!fits)
+        vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, fix, "program `%s` has no %s `%s`", r->p->name,
+                        what, name);
+    else if (!vy_type_is_float(buf->type))
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, fix,
+                        "%s `%s` holds %s; only floats have derivatives", what, name,
+                        vy_type_name(buf->type));
+    return r->failed ? 0 : id;
+}
+
+// A float scalar parameter named in wrt: marks its leaf (there is none if it is never used).
+static bool choose_scalar(reverse *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->p->scalars.count; i++) {
+        const vy_scalar_param *s = &r->p->scalars.data[i];
+        if (strcmp(s->name, name) != 0) continue;
+        if (!vy_type_is_float(s->type)) {
+            vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, NULL,
+                            "scalar `%s` is of type %s; only floats have derivatives", name,
+                            vy_type_name(s->type));
+            return true;
+        }
+        for (uint32_t k = 0; k < r->p->leaves.count; k++) {
+            const vy_leaf *l = &r->p->leaves.data[k];
+            if (l->kind != VY_LEAF_SCALAR || l->index != i) continue;
+            r->leaf_activity[k] |= VARIED;
+            r->leaf_grad[k] = 1; // declared later
+        }
+        return true;
+    }
+    return false;
+}
+
+void vy_reverse_choose(reverse *r, const vy_program *source)
+{
+    const vy_grad_options *o = r->options;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        // The defaults are those of the program as written: simplifying may have removed a write, and
+        // rewriting added an array.
+        if (i >= source->buffers.count) break;
+        r->buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
+        r->buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});
+    }
+    for (uint32_t k = 0; o->of && k < o->of_count && !r->failed; k++)
+        r->buffers[find_parameter(r, o->of[k], true)].of = true;
+    for (uint32_t k = 0; o->wrt && k < o->wrt_count && !r->failed; k++)
+        if (!choose_scalar(r, o->wrt[k]))
+            r->buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
+    bool any_of = false;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        if (r->buffers[i].of) r->buffers[i].activity |= USEFUL, any_of = true;
+        if (r->buffers[i].wrt) r->buffers[i].activity |= VARIED;
+    }
+    if (!any_of && !r->failed)
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",
+                        "program `%s` has no float output to differentiate", r->p->name);
+}

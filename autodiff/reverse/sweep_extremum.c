@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// sweep_extremum.c: atomic_min and atomic_max in the programs of a derivative; extremum.c says which.
+//
+//   atomic_max(B[i], v)
+//
+//   f_final    atomic_max(final_B[i], v)
+//   f_winner   if v == final_B[i] { atomic_max(winner_B[i], me) }          me: the invocation's number, from 1
+//   f_last     if v == final_B[i] && winner_B[i] == me { last_B[i] = event }
+//   reverse    if winner_B[i] == me && last_B[i] == event { v̄ += B̄[i];  B̄[i] = 0 }
+//
+// NaN counts as equal to NaN.  B̄ of what was there before is what no winner took.  Where B is no input, its
+// adjoint is only read.  Nobody but the winner touches last_B[i] and clears B̄[i], so there is no race.
+//
+// f_final and f_winner compute v apart and must come to the same bits: both are @exact (docs/autodiff.md).
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+
+#include <string.h>
+
+static uint32_t rank_of(const reverse *r, uint32_t id)
+{
+    return r->p->buffers.data[r->p->insts.data[id].aux].rank;
+}
+
+static bool has_event(const reverse *r, uint32_t id)
+{
+    return r->p->insts.data[id].nargs > rank_of(r, id) + 1;
+}
+
+// ------------------------------------------------------------------------------------- declarations
+// Numbers of invocations are u32, from 1.  A domain of several variables may have more invocations: then an
+// extent of `winner` comes out negative, and the run is refused.
+static void guard_numbers(reverse *r, uint32_t winner)
+{
+    vy_buf *b = &vy_builder_program(r->b)->buffers.data[winner];
+    if (r->p->overs.count == 1 || vy_builder_failed(r->b)) return;
+    vy_dim all = vy_tape_invocations(r), most = vy_dim_const(r->b, UINT32_MAX - 1);
+    vy_dim spare = vy_dim_binary(r->b, '-', most, all);
+    spare = vy_dim_binary(r->b, '<', spare, vy_dim_const(r->b, 0));
+    vy_dim sign = vy_dim_binary(r->b, '*', spare, vy_dim_const(r->b, 2));
+    sign = vy_dim_binary(r->b, '+', sign, vy_dim_const(r->b, 1));
+    vy_dim guarded = vy_dim_binary(r->b, '*', b->dims[0], sign);
+    b = &vy_builder_program(r->b)->buffers.data[winner]; // dimensions may have moved it
+    b->dims[0] = guarded;
+}
+
+static uint32_t declare_numbers(reverse *r, const char *prefix, uint32_t buffer, const char **name)
+{
+    uint32_t b = vy_reverse_workspace(r, prefix, buffer, VY_INIT_NONE, NULL);
+    if (!b || vy_builder_failed(r->b)) return 0;
+    vy_builder_program(r->b)->buffers.data[b].type = VY_U32;
+    *name = vy_builder_program(r->b)->buffers.data[b].name;
+    return b;
+}
+
+// Programs after this one see what it makes; it only reads what those before made.
+static void hand_on(reverse *r, uint32_t buffer, bool made)
+{
+    if (!buffer || vy_builder_failed(r->b)) return;
+    vy_buf *b = &vy_builder_program(r->b)->buffers.data[buffer];
+    if (r->finding) b->workspace = false;
+    if (!made) b->cls = VY_IN;
+    if (!made) b->init = VY_INIT_NONE, b->init_from = NULL;
+}
+
+void vy_extremum_declare(reverse *r, uint32_t buffer)
+{
+    reverse_buffer *info = &r->buffers[buffer];
+    const vy_buf *b = &r->p->buffers.data[buffer];
+    vy_init init = b->cls == VY_INOUT ? VY_INIT_COPY : VY_INIT_NONE;
+    bool numbers = r->finding != VY_FIND_FINAL;
+    if (!info->extremum || (r->counting && !r->finding)) return;
+    if (r->finding)
+        info->final =
+            vy_reverse_workspace(r, "final", buffer, init, init == VY_INIT_COPY ? b->name : NULL);
+    if (numbers) info->winner = declare_numbers(r, "winner", buffer, &info->winner_name);
+    if (info->winner) guard_numbers(r, info->winner);
+    if (numbers && info->events && r->finding != VY_FIND_WINNER)
+        info->last = declare_numbers(r, "last", buffer, &info->last_name);
+    hand_on(r, info->final, r->finding == VY_FIND_FINAL);
+    hand_on(r, info->winner, r->finding == VY_FIND_WINNER);
+    hand_on(r, info->last, r->finding == VY_FIND_LAST);
+}
+
+// ------------------------------------------------------------------------------------ forward sweeps
+static vy_value me(reverse *r)
+{
+    vy_value number = vy_tape_invocation(r);
+    return vy_add(r->b, number, vy_int(r->b, VY_U32, 1));
+}
+
+static vy_value load(reverse *r, uint32_t buffer, const uint32_t *index)
+{
+    const vy_buf *b = &vy_builder_program(r->b)->buffers.data[buffer];
+    return (vy_value){vy_emit(r->b, VY_OP_LOAD, b->type, buffer, b->rank, index)};
+}
+
+static vy_value is_mine(reverse *r, uint32_t winner, const uint32_t *index)
+{
+    vy_value who = load(r, winner, index);
+    return vy_eq(r->b, who, me(r));
+}
+
+static vy_value equals_final(reverse *r, uint32_t final, const uint32_t *args, uint32_t rank)
+{
+    vy_value v = {args[rank]}, f = load(r, final, args);
+    // One after the other, so that the code does not depend on the C compiler.
+    vy_value nan_f = vy_ne(r->b, f, f), nan_v = vy_ne(r->b, v, v);
+    vy_value nans = vy_and(r->b, nan_v, nan_f);
+    return vy_or(r->b, vy_eq(r->b, v, f), nans);
+}
+
+void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id);
+    uint32_t target = r->finding == VY_FIND_FINAL ? info->final : info->copy;
+    for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
+    if (r->finding == VY_FIND_FINAL || (performs && !r->finding)) {
+        r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, target, rank + 1, args);
+        return;
+    }
+    // Its old value cannot be had: if somebody asks, grad.c says so.
+    if (i->type != VY_VOID)
+        r->map[id] = vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)i->type, id, r->replaying);
+    if (!r->finding) return;
+    vy_value ties = equals_final(r, info->final, args, rank);
+    if (r->finding == VY_FIND_WINNER) {
+        vy_begin_if(r->b, ties.id);
+        args[rank] = me(r).id;
+        vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, info->winner, rank + 1, args);
+    } else {
+        if (!info->last) return;
+        vy_value mine = is_mine(r, info->winner, args);
+        vy_begin_if(r->b, vy_and(r->b, ties, mine).id);
+        args[rank] = args[rank + 1];
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, info->last, rank + 1, args);
+    }
+    vy_begin_else(r->b, 0, NULL);
+    vy_end_if(r->b, 0, NULL, NULL);
+}
+
+// --------------------------------------------------------------------------------------- the reverse
+void vy_extremum_reverse(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id), value = vy_arg(r->p, id, rank), g;
+    bool clears = info->kind == ADJ_MEMORY;
+    if (info->kind == ADJ_ZERO || info->kind == ADJ_NONE) return;
+    if (!clears && !vy_is_active(r, value)) return;
+    vy_type type = clears ? vy_builder_program(r->b)->buffers.data[info->adjoint].type
+                          : r->p->buffers.data[i->aux].type;
+    for (uint32_t k = 0; k < rank; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
+    vy_value zero = vy_zero(r->b, type);
+    vy_value won = is_mine(r, info->winner, args);
+    if (has_event(r, id)) {
+        vy_value event = {vy_primal(r, vy_arg(r->p, id, rank + 1))};
+        won = vy_and(r->b, won, vy_eq(r->b, load(r, info->last, args), event));
+    }
+    if (clears) {
+        vy_begin_if(r->b, won.id);
+        g = load(r, info->adjoint, args).id;
+        args[rank] = zero.id;
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, args);
+        vy_begin_else(r->b, 1, &g);
+        vy_end_if(r->b, 1, &zero.id, &g);
+    } else {
+        vy_value one = vy_float(r->b, type, 1);
+        g = vy_select(r->b, won, info->kind == ADJ_ONES ? one : load(r, info->adjoint, args), zero)
+                .id;
+    }
+    vy_contribute(r, value, g, won.id);
+}

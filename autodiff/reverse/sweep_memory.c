@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// sweep_memory.c: adjoints of memory.
+//
+//   v = load B[i]        B̄[i] += v̄
+//   store B[i] = v       v̄ += B̄[i];  B̄[i] = 0       (the overwritten value reached nothing)
+//   atomic_add(B[i], v)  v̄ += B̄[i]
+//
+// All loads of one parameter add atomically, or none does (a plain store needs the proof that the
+// element is touched once); the optimiser turns atomics on elements that an invocation owns into
+// plain additions.
+#include "autodiff/facts/facts.h"
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+
+// Index of the element's adjoint; how many numbers it takes.
+static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
+{
+    uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
+    uint32_t before = vy_spill_index(r, buffer, index);
+    for (uint32_t k = 0; k < rank; k++) index[before + k] = vy_primal(r, vy_arg(r->p, id, k));
+    return before + rank;
+}
+
+// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps are counted.
+static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
+{
+    if (a == b) return true;
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (x->op != y->op || --*steps < 0) return false;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
+}
+
+// Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
+static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
+{
+    const vy_program *p = vy_builder_program(r->b);
+    uint32_t extent = vy_extent_leaf(r->b, buffer, axis);
+    if (VY_IS_LEAF(index)) {
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(index)];
+        if (l->kind != VY_LEAF_OVER) return false;
+        int steps = 64;
+        return same_dim(p, p->overs.data[l->index].extent.id, p->buffers.data[buffer].dims[axis].id,
+                        &steps);
+    }
+    const vy_inst *i = &p->insts.data[index];
+    return i->op == VY_OP_LOOP && !vy_type_is_signed((vy_type)i->type) &&
+           vy_arg(p, index, 1) == extent;
+}
+
+uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
+{
+    vy_builder *b = r->b;
+    vy_value all = vy_bool(b, true);
+    uint32_t rank = vy_builder_program(b)->buffers.data[buffer].rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        if (proved(r, buffer, k, index[k])) continue;
+        vy_value i = {index[k]}, extent = {vy_extent_leaf(b, buffer, k)};
+        vy_type t = vy_value_type(b, i);
+        if (vy_type_is_signed(t)) all = vy_and(b, all, vy_le(b, vy_zero(b, t), i));
+        if (t == VY_I32)
+            i = vy_cast(b, VY_U32, i);
+        else
+            extent = vy_cast(b, t, extent);
+        all = vy_and(b, all, vy_lt(b, i, extent));
+    }
+    return all.id;
+}
+
+// alone: no other invocation touches the element.  once: nor does this one touch it again.
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool alone,
+                       bool once)
+{
+    uint32_t args[VY_MAX_RANK + 1];
+    const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
+    uint32_t rank = info->rank;
+    vy_type type = info->type;
+    for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
+    args[rank] = g = vy_cast(r->b, type, (vy_value){g}).id;
+    if (!once && alone) {
+        uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
+        args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
+        once = true;
+    }
+    if (once)
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
+    else
+        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
+}
+
+// Half floats in parameters, to which turns of a loop add: they are added up as f32 (wide.c), which sees atomics.
+static bool is_half_sum(const reverse *r, uint32_t id)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[id].aux];
+    return b->type == VY_F16 && b->cls <= VY_INOUT && r->home[id];
+}
+
+// Every loop around the access and every domain variable is an axis of the index of its own: no
+// element is touched twice.
+static bool touches_once(const reverse *r, uint32_t id)
+{
+    const vy_program *p = r->p;
+    if (r->buffers[p->insts.data[id].aux].exclusive && !r->home[id]) return true;
+    uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
+    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
+        bool found = false;
+        for (uint32_t k = 0; k < rank; k++) found |= vy_arg(p, id, k) == loop;
+        if (!found) return false;
+    }
+    for (uint32_t v = 0; v < p->overs.count; v++) {
+        bool found = false;
+        for (uint32_t k = 0; k < rank; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a)) continue;
+            const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(a)];
+            found |= l->kind == VY_LEAF_OVER && l->index == v;
+        }
+        if (!found) return false;
+    }
+    return p->overs.count > 0;
+}
+
+static void reverse_load(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t index[VY_MAX_RANK], g = r->adjoint[id];
+    if (!vy_is_active(r, id) || !g || info->kind != ADJ_MEMORY || r->adds[id]) return;
+    map_index(r, id, index);
+    vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
+    bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
+    bool alone = info->exclusive || r->own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
+    accumulate(r, info->adjoint, index, g, alone && !half, once);
+    if (half && info->exclusive && !once) vy_emit_flags(r->b, 0, VY_FLAG_OWNED);
+    if (!info->shadow) return;
+    uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
+    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
+}
+
+// The adjoint of the element that `id` writes; for a store it is cleared, for an addition it stays.
+static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
+    vy_type type = r->p->buffers.data[i->aux].type;
+    if (info->kind == ADJ_ZERO) return 0;
+    if (info->kind == ADJ_ONES) {
+        vy_value c = {vy_in_range(r, info->twin, index)};
+        return vy_select(r->b, c, vy_float(r->b, type, 1), vy_float(r->b, type, 0)).id;
+    }
+    vy_type held = vy_builder_program(r->b)->buffers.data[info->adjoint].type;
+    uint32_t g = vy_emit(r->b, VY_OP_LOAD, held, info->adjoint, rank, index);
+    if (info->kind == ADJ_MEMORY && clear) {
+        index[rank] = vy_zero(r->b, held).id;
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
+        if (info->shadow) vy_shadow_clear(r, i->aux, index);
+    }
+    // What turns of a loop hand on in memory is a sum as what they carry is.
+    return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id
+                                                          : g;
+}
+
+void vy_clear_adjoint(reverse *r, uint32_t buffer)
+{
+    const reverse_buffer *info = &r->buffers[buffer];
+    vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
+    if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
+}
+
+// When the store or addition `id` counts: its element exists, and was seen.  0: always, or nobody asks.
+static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
+{
+    const reverse_buffer *info = &r->buffers[r->p->insts.data[id].aux];
+    uint32_t index[VY_MAX_RANK];
+    if (!r->maskable[id] || VY_IS_LEAF(value) || !r->maskable[value] || info->kind == ADJ_ZERO)
+        return 0;
+    map_index(r, id, index);
+    if (info->shadow) return vy_shadow_read(r, r->p->insts.data[id].aux, index);
+    return vy_in_range(r, info->kind == ADJ_ONES ? info->twin : info->adjoint, index);
+}
+
+static void refuse(reverse *r, uint32_t id)
+{
+    vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                    "write with `=` or atomic_add, or cut the dependence with stop_grad(…)",
+                    "%s on `%s` has no derivative where its operands depend on the inputs",
+                    vy_op_infos[r->p->insts.data[id].op].text,
+                    vy_buffer_name(r, r->p->insts.data[id].aux));
+}
+
+void vy_reverse_memory(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if ((r->buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
+    if (op == VY_OP_ZERO) {
+        // What was in the array before came to nothing.  Where there is one clear only (`clears`
+        // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
+        bool again = r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && r->buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
+        return;
+    }
+    const reverse_buffer *info = &r->buffers[i->aux];
+    uint32_t rank = r->p->buffers.data[i->aux].rank;
+    uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
+    if (op == VY_OP_LOAD) {
+        reverse_load(r, id);
+    } else if (op == VY_OP_STORE) {
+        // A value that does not depend on the inputs still overwrites.
+        uint32_t counts = reaches(r, id, value); // before the element is cleared
+        vy_contribute(r, value, element_adjoint(r, id, !r->adds[id]), counts);
+    } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
+        if (vy_is_active(r, value))
+            vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
+    } else if (vy_is_extremum(op) && !vy_is_active(r, id)) {
+        if (info->extremum) vy_extremum_reverse(r, id); // on shared arrays the winner stores, too
+    } else if (op == VY_OP_ATOMIC_ADD || vy_is_extremum(op)) {
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                        "do not use the old value, or cut it with stop_grad(…)",
+                        "the old value of %s on `%s` depends on the order of invocations and "
+                        "has no derivative",
+                        vy_op_infos[op].text, vy_buffer_name(r, i->aux));
+    } else {
+        refuse(r, id);
+    }
+}

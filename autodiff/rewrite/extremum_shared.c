@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// extremum_shared.c: atomic_min and atomic_max of floats on shared arrays before they are differentiated.
+//
+//   atomic_max(t[c], e);        atomic_max(t[c], stop_grad(e));  shared winner_t;
+//   barrier();                  barrier();
+//                           →   if e == t[c] { atomic_max(winner_t[c], lindex + 1); }
+//                               barrier();
+//                               if winner_t[c] == lindex + 1 { t[c] = straight_through(t[c], e); }
+//                               barrier();
+//
+// On a buffer finding the winner takes programs of their own (extremum.c).  A workgroup finds its own between
+// barriers, in the program: who has the final value votes, and of those the highest invocation's last
+// candidate stores it.  That changes no bit of the array, and it is a plain store: the derivative of the
+// element is the winner's by the rules that there are, and what was there before has it where nobody won.  The
+// atomic itself passes adjoints on as they are (sweep_memory.c).  Replays, tapes, masks and second
+// derivatives need to know nothing, and the reverse compares no floats: it asks who has won.
+//
+// Barriers need uniform control flow, so all this stands in the innermost region that the whole workgroup
+// reaches, ahead of the barrier that ends the phase, or of the region's end.  Candidates from arms of `if`s
+// are handed out of them in local arrays, which become values.  Where a loop that invocations do not take
+// together comes to one element again and again,
+//
+//   for j in lindex..n step 64 { atomic_max(t[c], e(j)); }
+//
+// an invocation's maximum, the last one among equals, is one candidate, behind the loop.  The candidates of
+// an invocation in one phase are numbered, so that its last one wins.  In a loop without barriers that is
+// taken together each turn is a phase: among equals of several turns the last turn's wins.
+//
+// Refused: elements that change in the first kind of loop; other atomics on the array in the phase; loads and
+// stores behind the atomic in it, by the one invocation that has the element, as the winner is not known yet.
+#include "autodiff/rewrite/extremum_vote.h"
+#include "autodiff/facts/phases.h"
+
+#include "ir/pass/pass.h"
+#include "ir/check/uniform.h"
+
+static bool is_site(const vy_voting *e, uint32_t id)
+{
+    const vy_inst *i = &e->p->insts.data[id];
+    if (!vy_is_extremum((vy_op)i->op) || !e->active[id]) return false;
+    return e->p->buffers.data[i->aux].cls == VY_SHARED;
+}
+
+// ------------------------------------------------------------------------------------------ finding
+// From the end: a barrier, or a construct with one, ends the phase; a marker that is no opener ends its region.
+static void find_points(vy_voting *e)
+{
+    const vy_program *p = e->p;
+    uint32_t n = p->insts.count, barriers = 0;
+    uint32_t *behind = e->map; // scratch: barriers from an instruction on
+    e->point[n] = n;
+    for (uint32_t id = n; id-- > 1;) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        barriers += op == VY_OP_BARRIER;
+        behind[id] = barriers;
+        uint32_t end = vy_op_opens(op) ? vy_closer(p, &e->s, id) : 0;
+        bool slot = op == VY_OP_CARRY || op == VY_OP_RESULT;
+        bool ends = op == VY_OP_BARRIER || (vy_is_marker(op) && !vy_op_opens(op) && !slot);
+        if (end)
+            e->point[id] = behind[end] != barriers ? id : e->point[end + 1];
+        else
+            e->point[id] = ends ? id : e->point[id + 1];
+    }
+}
+
+static bool refuse(const vy_voting *e, uint32_t id, const char *fix, const char *why)
+{
+    const vy_inst *i = &e->p->insts.data[id];
+    vy_fail(e->p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
+            "%s on shared array `%s` %s", vy_op_infos[i->op].text, e->p->buffers.data[i->aux].name,
+            why);
+    return false;
+}
+
+// Known before instruction `id`, and so the same whenever what it opens comes to it?
+static bool all_before(const vy_voting *e, uint32_t atomic, uint32_t n, uint32_t id)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t a = vy_arg(e->p, atomic, k);
+        if (!VY_IS_LEAF(a) && a > id) return false;
+    }
+    return true;
+}
+
+static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
+{
+    const vy_program *p = e->p;
+    vy_candidate s = {.atomic = id};
+    for (uint32_t up = e->s.parent[id]; up; up = e->s.parent[up])
+        if (differs[up]) s.outer = up;
+    for (uint32_t up = s.outer ? e->s.parent[id] : 0; up && up >= s.outer; up = e->s.parent[up])
+        if (vy_is_loop((vy_op)p->insts.data[up].op)) s.loop = up;
+    s.point = e->point[(s.outer ? vy_closer(p, &e->s, s.outer) : id) + 1];
+    uint32_t rank = vy_candidate_rank(e, &s);
+    if (s.loop && !all_before(e, id, rank, s.loop))
+        return refuse(e, id,
+                      "let the whole workgroup take the loop's turns, with conditions inside it",
+                      "at an element that changes in a loop that its invocations do not take "
+                      "together cannot be differentiated yet");
+    if (s.loop && e->used[id])
+        return refuse(e, id, "do without the old value",
+                      "whose old value is used in a loop cannot be differentiated yet");
+    s.places = vy_arena_alloc(&e->arena, (rank + 1) * sizeof *s.places);
+    s.index = vy_arena_alloc(&e->arena, (rank + 1) * sizeof *s.index);
+    if (s.places && s.index && vy_vec_push(&e->sites, s)) return true;
+    vy_fail_oom(p->module);
+    return false;
+}
+
+// ---------------------------------------------------------------------------------- other atomics
+enum { MAXIMA = 1, MINIMA = 2, OTHERS = 4 };
+
+static uint64_t kind_of(vy_op op)
+{
+    return op == VY_OP_ATOMIC_MAX ? MAXIMA : op == VY_OP_ATOMIC_MIN ? MINIMA : OTHERS;
+}
+
+static void touch(const vy_voting *e, vy_phases *f, uint32_t buffer, bool on)
+{
+    for (uint32_t id = 1; id < e->p->insts.count; id++) {
+        const vy_inst *i = &e->p->insts.data[id];
+        vy_op op = (vy_op)i->op;
+        if (!vy_op_is_memory(op) || i->aux != buffer) continue;
+        f->touch[id] = (vy_touch){.loads = on && op == VY_OP_LOAD,
+                                  .stores = on && (op == VY_OP_STORE || op == VY_OP_ZERO),
+                                  .updates = on && vy_op_is_atomic(op) ? kind_of(op) : 0};
+    }
+}
+
+static bool check_array(const vy_voting *e, vy_phases *f, uint32_t buffer)
+{
+    bool ok = true;
+    touch(e, f, buffer, true);
+    vy_phases_find(f);
+    vy_phases_fill(f);
+    for (uint32_t k = 0; ok && k < e->sites.count; k++) {
+        uint32_t id = e->sites.data[k].atomic;
+        const vy_inst *i = &e->p->insts.data[id];
+        if (i->aux != buffer) continue;
+        if (f->phase[id].updates & ~kind_of((vy_op)i->op))
+            ok = refuse(e, id, "put a barrier between them, or use two arrays",
+                        "has no order with another kind of atomic between the same barriers, and "
+                        "so no derivative");
+        else if (f->after[id].loads | f->after[id].stores)
+            ok = refuse(e, id, "put a barrier behind it, or use two arrays",
+                        "is followed by a load or store of the array before the next barrier; "
+                        "that cannot be differentiated yet");
+    }
+    touch(e, f, buffer, false);
+    return ok;
+}
+
+static bool check(vy_voting *e)
+{
+    vy_phases f;
+    if (!vy_phases_make(&f, e->p, &e->s, &e->arena)) {
+        vy_fail_oom(e->p->module);
+        return false;
+    }
+    for (uint32_t i = 1; i < e->p->buffers.count; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < e->sites.count && !any; k++)
+            any = e->p->insts.data[e->sites.data[k].atomic].aux == i;
+        if (any && !check_array(e, &f, i)) return false;
+    }
+    return true;
+}
+
+static bool find(vy_voting *e)
+{
+    const vy_program *p = e->p;
+    size_t n = p->insts.count;
+    e->map = vy_arena_alloc(&e->arena, (n + 1) * sizeof *e->map);
+    e->point = vy_arena_alloc(&e->arena, (n + 1) * sizeof *e->point);
+    e->used = vy_arena_alloc(&e->arena, n);
+    e->of = vy_arena_alloc(&e->arena, n * sizeof *e->of);
+    e->meets = vy_arena_alloc(&e->arena, (n + 1) * sizeof *e->meets);
+    e->counts = vy_arena_alloc(&e->arena, p->buffers.count * sizeof *e->counts);
+    e->winner = vy_arena_alloc(&e->arena, p->buffers.count * sizeof *e->winner);
+    bool ok = e->map && e->point && e->used && e->of && e->meets && e->counts && e->winner &&
+              vy_structure_make(p, &e->s);
+    const uint32_t *differs = ok ? vy_differences(p, &e->s, NULL, &e->arena) : NULL;
+    if (!differs) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    find_points(e);
+    for (uint32_t id = 1; id < n; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
+            if (!VY_IS_LEAF(vy_arg(p, id, k))) e->used[vy_arg(p, id, k)] = 1;
+    for (uint32_t id = 1; id < n; id++) {
+        if (!is_site(e, id)) continue;
+        if (!add_site(e, differs, id)) return false;
+        e->of[id] = e->sites.count;
+    }
+    for (uint32_t k = e->sites.count; k-- > 0;) {
+        vy_candidate *s = &e->sites.data[k];
+        s->next = e->meets[s->point];
+        e->meets[s->point] = k + 1;
+    }
+    return check(e);
+}
+
+// -------------------------------------------------------------------------------------- entry point
+bool vy_extremum_shared(vy_program *p, const uint8_t *active)
+{
+    vy_voting e = {.p = p, .active = active};
+    bool ok = find(&e);
+    vy_program *fresh = ok && e.sites.count ? vy_voting_rewrite(&e) : NULL;
+    bool any = e.sites.count != 0;
+    vy_structure_free(&e.s);
+    vy_arena_free(&e.arena);
+    vy_vec_free(&e.sites);
+    if (fresh) vy_program_replace(p, fresh);
+    vy_opt_options options = {.level = 2};
+    vy_pass_context c = {.options = &options};
+    if (!ok || !any || !vy_module_ok(p->module)) return ok && vy_module_ok(p->module);
+    return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_cleanup(p, &c) &&
+           vy_pass_dce(p, &c) && vy_pass_arrays(p, &c);
+}

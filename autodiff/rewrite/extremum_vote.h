@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// extremum_vote.h: candidates for extrema in shared memory, and how the program looks in which they vote.
+// See extremum_shared.c.
+#ifndef VYRE_EXTREMUM_VOTE_H
+#define VYRE_EXTREMUM_VOTE_H
+
+#include "autodiff/rewrite/extremum.h"
+
+// One atomic_min or atomic_max.
+typedef struct vy_candidate {
+    uint32_t atomic; // of the primal
+    uint32_t outer;  // construct in the uniform region that it stands in, or 0: it is there itself
+    uint32_t loop;   // outermost loop in which invocations part, or 0
+    uint32_t point;  // instruction ahead of which the votes are cast
+    uint32_t next;   // site of the same point, + 1
+    uint32_t number; // among those of one array and point, from 0
+    vy_buffer came, candidate, *places; // where an arm hands it out
+    vy_value is_here, value, *index;    // where the votes are cast
+} vy_candidate;
+VY_VEC_TYPE(vy_candidate_vec, vy_candidate);
+
+typedef struct vy_voting {
+    const vy_program *p;
+    const uint8_t *active;
+    vy_structure s;
+    vy_arena arena;
+    vy_builder *b;
+    vy_candidate_vec sites;
+    uint32_t *point;   // by instruction: what ends its phase, or its region
+    uint8_t *used;     // by instruction: its value is
+    uint32_t *of;      // by instruction: site + 1
+    uint32_t *meets;   // by instruction: first of the sites that meet ahead of it, + 1
+    uint32_t *counts;  // by buffer: sites of the point at hand
+    vy_buffer *winner; // by buffer
+    uint32_t *map;
+} vy_voting;
+
+static inline uint32_t vy_candidate_rank(const vy_voting *e, const vy_candidate *s)
+{
+    return e->p->buffers.data[e->p->insts.data[s->atomic].aux].rank;
+}
+
+// extremum_vote.c: the program with votes.  NULL: the module's diag.
+vy_program *vy_voting_rewrite(vy_voting *e);
+
+#endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// rewrite.h: other forms of the primal that have better derivatives.
+#ifndef VYRE_GRAD_REWRITE_H
+#define VYRE_GRAD_REWRITE_H
+
+#include "ir/build/live.h"
+
+// ---- own_atomics.c
+// Atomics whose old value is wanted become load, operation and store where an invocation owns the element.
+bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c);
+// ---- constant_trips.c
+bool vy_pass_known(vy_program *p, vy_pass_context *c); // counts what only constants decide
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// subgroup.c: subgroup operations before they are differentiated.
+//
+//   y = subgroup_max(x)     m = subgroup_max(stop_grad(x))
+//                       →   won = subgroup_max(x == m ? lane : 0)
+//                           y = subgroup_shuffle(x, won)
+//
+// The derivative of a maximum is that of one lane's value: among equals the highest, by the left fold of
+// LANGUAGE section 2.  Found here, before anything is replayed, the reverse needs no comparison with a
+// value from a tape, which another rounding could let fail; it needs `won` only.  A NaN that comes out is
+// the last one that went in, so NaN counts as equal to NaN.
+//
+// Where operations move values between lanes, padding lanes are written out, see explicit_padding.c.  Sums, maxima
+// and minima leave them out, and what they hand to a padding lane goes nowhere: programs that have no
+// others stay as they are.
+#include "autodiff/rewrite/subgroup.h"
+
+#include "autodiff/rewrite/explicit_padding.h"
+
+bool vy_has_subgroup(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_subgroup((vy_op)p->insts.data[id].op)) return true;
+    return false;
+}
+
+static bool is_extremum(const vy_inst *i) { return i->op == VY_OP_SG_MIN || i->op == VY_OP_SG_MAX; }
+
+static uint32_t extremum(vy_builder *b, const vy_inst *i, uint32_t arg)
+{
+    vy_value x = {arg}, held = vy_stop_grad(b, x);
+    vy_value m = {vy_emit(b, (vy_op)i->op, (vy_type)i->type, 0, 1, &held.id)};
+    // One after the other, so that the code does not depend on the C compiler.
+    vy_value nan_m = vy_ne(b, m, m), nan_x = vy_ne(b, held, held);
+    vy_value both_nan = vy_and(b, nan_x, nan_m);
+    vy_value ties = vy_or(b, vy_eq(b, held, m), both_nan);
+    vy_value lane = vy_builtin_value(b, VY_LANE, 0);
+    vy_value vote = vy_select(b, ties, lane, vy_zero(b, VY_U32));
+    uint32_t won = vy_emit(b, VY_OP_SG_MAX, VY_U32, 0, 1, &vote.id);
+    return vy_emit(b, VY_OP_SG_SHUFFLE, (vy_type)i->type, 0, 2, (uint32_t[]){x.id, won});
+}
+
+static bool write_extrema(vy_program *p, const uint8_t *active)
+{
+    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
+    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
+    vy_program *fresh = NULL;
+    if (!map) vy_fail_oom(p->module);
+    for (uint32_t id = 1; b && id < p->insts.count && !vy_builder_failed(b); id++) {
+        const vy_inst *i = &p->insts.data[id];
+        vy_at(b, i->line, i->column);
+        if (!is_extremum(i) || !active[id]) {
+            vy_copy_inst(b, p, id, map);
+            continue;
+        }
+        map[id] = extremum(b, i, vy_map(map, vy_arg(p, id, 0)));
+        if (i->name) vy_name(b, (vy_value){map[id]}, vy_string(&p->module->names, i->name));
+    }
+    if (b) fresh = vy_rebuild_end(b);
+    vy_free(map);
+    if (fresh) vy_program_replace(p, fresh);
+    return fresh != NULL;
+}
+
+bool vy_subgroup_prepare(vy_program *p, const uint8_t *active)
+{
+    bool extrema = false, moves = false, done;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!active[id] || !vy_op_is_subgroup((vy_op)i->op)) continue;
+        extrema |= is_extremum(i);
+        if (is_extremum(i) || i->op == VY_OP_SG_ADD || moves) continue;
+        moves = true;
+        if (p->overs.count <= 3) continue;
+        vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
+                "give the program a domain of at most three variables",
+                "`%s` of a value that depends on the inputs in a domain of %u variables cannot be "
+                "differentiated yet",
+                vy_op_infos[i->op].text, p->overs.count);
+        return false;
+    }
+    return (!extrema || write_extrema(p, active)) && (!moves || vy_unpad(p, &done));
+}

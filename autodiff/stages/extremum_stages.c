@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// extremum_stages.c: the programs that find the winners of atomic_min and atomic_max, before the reverse.
+//
+//   pipeline f_grad(x: in f32[N], grad_x: out f32[N], N: u32) {
+//       buffer final_best: f32[1];
+//       f_final(x, final_best);
+//       buffer winner_best: u32[1];
+//       f_winner(x, final_best, winner_best);
+//       f_reverse(x, winner_best, grad_x);
+//   }
+//
+// Each is a slice of the primal, the same forward sweep with something else in place of the atomics.
+#include "autodiff/rewrite/extremum.h"
+
+#include "autodiff/stages/stages.h"
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/stages/result.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Workspaces of one name would be one intermediate of the pipeline; each stage has its own copies.
+static bool rename_own(reverse *r, vy_program *p, const char *suffix)
+{
+    char text[340];
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (!b->workspace) continue;
+        int n = snprintf(text, sizeof text, "%.290s_%s", b->name, suffix);
+        const char *name = vy_arena_strdup(&r->out->arena, text, (size_t)n);
+        if (!name) {
+            vy_fail_oom(r->out);
+            return false;
+        }
+        b->name = name;
+    }
+    return true;
+}
+
+static vy_program *find(reverse *r, vy_finding what, const char *suffix, const char *base)
+{
+    r->finding = what;
+    vy_program *p = vy_reverse_find(r, suffix);
+    r->finding = VY_FIND_NOTHING;
+    if (!p) return NULL;
+    if (!rename_own(r, p, suffix)) {
+        vy_program_free(p);
+        return NULL;
+    }
+    if (!vy_reverse_finish(r, p)) return NULL;
+    r->out->programs.count--; // listed when it replaces the reverse
+    p->name = vy_stage_name(r->out, base, suffix);
+    return p;
+}
+
+// Does the program load the numbers of any winner, or of its events?
+static bool reads(const reverse *r, const vy_program *p, bool last)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const char *name = last ? r->buffers[i].last_name : r->buffers[i].winner_name;
+        if (name && vy_program_find_buffer(p, name).id) return true;
+    }
+    return false;
+}
+
+vy_finding vy_extremum_asks(const reverse *r, const vy_program *p)
+{
+    return reads(r, p, true) ? VY_FIND_LAST : reads(r, p, false) ? VY_FIND_WINNER : VY_FIND_NOTHING;
+}
+
+bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks)
+{
+    vy_program *stages[4];
+    uint32_t n = 0;
+    bool last = asks == VY_FIND_LAST, loose;
+    const char *base = p->name;
+    if (asks == VY_FIND_NOTHING) return true;
+    bool ok = (stages[n] = find(r, VY_FIND_FINAL, "final", base)) && ++n;
+    ok = ok && (stages[n] = find(r, VY_FIND_WINNER, "winner", base)) && ++n;
+    ok = ok && (!last || ((stages[n] = find(r, VY_FIND_LAST, "last", base)) && ++n));
+    ok = ok && (stages[n] = vy_program_clone(p, r->out)) && ++n;
+    if (ok && !vy_extremum_loose(r, &loose)) {
+        vy_fail_oom(r->out);
+        ok = false;
+    }
+    if (ok && loose) stages[n - 1]->exact = true;
+    // `p` goes; a pipeline there is none yet takes its name.
+    if (ok && !r->out->pipelines.count)
+        stages[n - 1]->name = vy_stage_name(r->out, base, "reverse");
+    if (ok && vy_module_ok(r->out)) return vy_stages_replace(r->out, p, stages, n);
+    for (uint32_t k = 0; k < n; k++) vy_program_free(stages[k]);
+    return false;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// result.h: derivatives that take several programs.
+#ifndef VYRE_GRAD_STAGES_H
+#define VYRE_GRAD_STAGES_H
+
+#include "autodiff/core/reverse.h"
+
+// ---- counting_stages.c
+// Adds the reverse program to the result, with what must run before it.  Frees it after an error.
+bool vy_reverse_result(reverse *r, vy_program *p);
+
+// ---- extremum_stages.c
+// What the reverse program just built asks for: nothing, winners, or which event of theirs it was.
+vy_finding vy_extremum_asks(const reverse *r, const vy_program *p);
+// Puts in front of `p`, the reverse program, which the result lists, the programs that find that.  False:
+// the module's diag.
+bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks);
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// stages.c: one program of a derivative becomes several, dispatched one after the other.
+//
+//   program f_grad(x, grad_x, N)         pipeline f_grad(x: in …, grad_x: out …, N: u32) {
+//                                   →        f_reverse(x, adj);            // stages that whoever asked made
+//                                            buffer adj: f32[N];           // what they share, but nobody else
+//                                            f_gather_x(adj, grad_x);
+//                                        }
+//
+// The stages know nothing of pipelines: parameters of one name are one buffer.  Shapes of what they share
+// are written in scalars of the replaced program, which the dispatch of it says how to compute.
+#include "autodiff/stages/stages_build.h"
+#include "ir/build/pipe_build.h"
+#include "autodiff/reverse/sweeps.h"
+#include "ir/core/pipe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ------------------------------------------------------------------------------------------- names
+static bool is_taken(const vy_module *m, const char *name)
+{
+    return vy_module_find(m, name) || vy_module_find_pipeline(m, name);
+}
+
+const char *vy_stage_name(vy_module *m, const char *base, const char *suffix)
+{
+    static const char *const ends[] = {"_grad", "_reverse"};
+    char text[320];
+    size_t n = strlen(base);
+    for (uint32_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        size_t e = strlen(ends[k]);
+        if (n <= e || strcmp(base + n - e, ends[k]) != 0) continue;
+        n -= e;
+        break;
+    }
+    if (n > 200) n = 200; // names of any length are legal; this one is for readers
+    int length = snprintf(text, sizeof text, "%.*s_%.90s", (int)n, base, suffix);
+    for (uint32_t k = 2; is_taken(m, text); k++)
+        length = snprintf(text, sizeof text, "%.*s_%.90s%u", (int)n, base, suffix, k);
+    const char *name = vy_arena_strdup(&m->arena, text, (size_t)length);
+    if (!name) vy_fail_oom(m);
+    return name;
+}
+
+// ----------------------------------------------------------------------------------- intermediates
+static bool is_bound(const cut *c, const char *name)
+{
+    return c->args[vy_program_find_buffer(c->whole, name).id].buffer.id != 0;
+}
+
+static uint32_t users(const cut *c, const char *name)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < c->count; k++) n += vy_program_find_buffer(c->stages[k], name).id != 0;
+    return n;
+}
+
+// A name that no buffer of the pipeline has.
+static const char *free_name(const cut *c, const char *name, char text[300])
+{
+    snprintf(text, 300, "%.280s", name);
+    for (uint32_t k = 2; vy_program_find_buffer(c->b->p, text).id; k++)
+        snprintf(text, 300, "%.280s%u", name, k);
+    return text;
+}
+
+// What the pipeline calls the buffer that one begins as a copy of; NULL: of none.
+static const char *origin(const cut *c, const char *from)
+{
+    if (!from) return NULL;
+    const vy_pipe_arg *a = &c->args[vy_program_find_buffer(c->whole, from).id];
+    return c->b->p->buffers.data[a->buffer.id].name;
+}
+
+// Declares what stage k is the first to have; what it is now called the later ones find by name.
+static void declare(cut *c, uint32_t k, vy_dim *dims, vy_buffer *made)
+{
+    const start *starts = c->start + (made - c->made);
+    vy_program *p = c->stages[k];
+    char text[300];
+    for (uint32_t i = 1; i < p->buffers.count && vy_module_ok(c->m); i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->cls > VY_INOUT || is_bound(c, b->name) || (b->workspace && users(c, b->name) == 1))
+            continue;
+        uint32_t at = 0; // of buffer i in `made` of an earlier stage
+        for (uint32_t j = 0; j < k && !made[i].id; j++) {
+            vy_buffer same = vy_program_find_buffer(c->stages[j], b->name);
+            if (same.id) made[i] = c->made[at + same.id];
+            at += c->stages[j]->buffers.count;
+        }
+        if (!vy_share_workspace(p, i)) return; // the pipeline fills it
+        b->init = VY_INIT_NONE;
+        b->init_from = NULL;
+        if (made[i].id) continue;
+        vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
+        if (shape) cut_shape(c, p, i, &starts[i], dims, shape);
+        if (shape && vy_module_ok(c->m)) {
+            made[i] =
+                vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
+            if (starts[i].init != VY_INIT_NONE)
+                vy_buffer_init(c->b, made[i], starts[i].init, origin(c, starts[i].from));
+        }
+        vy_free(shape);
+    }
+}
+
+// ------------------------------------------------------------------------------------- dispatches
+static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
+{
+    vy_pipe_arg *args = cut_table(c->m, p->buffers.count, sizeof *args);
+    vy_pipe_scalar *scalars = cut_table(c->m, p->scalars.count, sizeof *scalars);
+    uint32_t n = 0;
+    for (uint32_t i = 1; args && i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        uint32_t own = vy_program_find_buffer(c->whole, b->name).id;
+        args[n++] = made[i].id ? (vy_pipe_arg){.buffer = made[i]} : c->args[own];
+    }
+    for (uint32_t i = 0; scalars && i < p->scalars.count; i++) {
+        int s = cut_scalar(c->whole, p->scalars.data[i].name), axis = cut_groups_axis(c, p, i);
+        if (s >= 0) scalars[i] = c->step->scalars[s];
+        if (axis >= 0)
+            scalars[i] = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = c->step->groups[axis]};
+        scalars[i].name = p->scalars.data[i].name;
+    }
+    if (args && scalars && vy_module_ok(c->m))
+        vy_pipeline_dispatch(c->q, p, n, args, p->scalars.count, scalars,
+                             p->overs.count ? NULL : c->step->groups);
+    vy_free(args);
+    vy_free(scalars);
+}
+
+// Dispatches stage k as often as c->turns says: as turns of a repeat.
+static void dispatch_turns(cut *c, uint32_t k, const vy_buffer *made)
+{
+    vy_dim *dims = cut_table(c->m, c->whole->dims.count, sizeof *dims);
+    char text[300];
+    if (!dims) return;
+    vy_dim turns = cut_dim(c, c->whole, dims, c->turns[k]);
+    vy_free(dims);
+    snprintf(text, sizeof text, "once");
+    for (uint32_t n = 2; vy_program_find_buffer(c->b->p, text).id || cut_scalar(c->b->p, text) >= 0;
+         n++)
+        snprintf(text, sizeof text, "once%u", n);
+    const vy_dim zero = vy_dim_const(c->b, 0);
+    vy_pipeline_repeat(c->q, text, zero, turns, VY_KEEP_ALL, zero);
+    dispatch(c, c->stages[k], made);
+    vy_pipeline_close(c->q);
+}
+
+static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
+{
+    vy_pipe_step step = l->steps.data[at];
+    uint32_t n = 0, most = 0, total = 0;
+    for (uint32_t k = 0; k < c->count; k++) {
+        total += c->stages[k]->buffers.count;
+        if (most < c->stages[k]->dims.count) most = c->stages[k]->dims.count;
+    }
+    c->step = &step;
+    c->args = cut_table(c->m, c->whole->buffers.count, sizeof *c->args);
+    c->made = cut_table(c->m, total, sizeof *c->made);
+    vy_dim *dims = cut_table(c->m, most, sizeof *dims);
+    c->q = c->args && c->made && dims ? vy_pipeline_reopen(l, at) : NULL;
+    if (c->q) {
+        c->b = vy_pipeline_params(c->q);
+        vy_at(c->b, step.line, step.column);
+        for (uint32_t i = 1; i < c->whole->buffers.count; i++)
+            if (vy_pipe_binds(&c->whole->buffers.data[i])) c->args[i] = step.args[n++];
+        vy_buffer *made = c->made;
+        for (uint32_t k = 0; k < c->count && vy_module_ok(c->m); k++) {
+            memset(dims, 0, most * sizeof *dims);
+            declare(c, k, dims, made);
+            if (c->turns && c->turns[k].id)
+                dispatch_turns(c, k, made);
+            else
+                dispatch(c, c->stages[k], made);
+            made += c->stages[k]->buffers.count;
+        }
+    }
+    bool ok = vy_pipeline_resume(c->q, l, at);
+    vy_free(c->args);
+    vy_free(c->made);
+    vy_free(dims);
+    return ok;
+}
+
+// What the stages' buffers start with; declared in the first pipeline, they no longer say.
+static start *starts_of(vy_module *m, vy_program *const *stages, uint32_t count)
+{
+    uint32_t total = 0, at = 0;
+    for (uint32_t k = 0; k < count; k++) total += stages[k]->buffers.count;
+    start *list = cut_table(m, total, sizeof *list);
+    for (uint32_t k = 0; list && k < count; k++)
+        for (uint32_t i = 0; i < stages[k]->buffers.count; i++) {
+            const vy_buf *b = &stages[k]->buffers.data[i];
+            list[at++] = (start){b->init, b->init_from, b->dims};
+        }
+    return list;
+}
+
+// ---------------------------------------------------------------------------------------- pipelines
+// Declares the parameters of `p` for pipeline c->q; fills args with the buffers that p binds.
+static void copy_parameters(cut *c, const vy_program *p, vy_dim *dims, vy_pipe_arg *args)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        vy_param_scalar(c->b, p->scalars.data[i].name, p->scalars.data[i].type);
+    for (uint32_t i = 1; i < p->buffers.count && vy_module_ok(c->m); i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
+        for (uint32_t a = 0; shape && a < b->rank; a++) shape[a] = cut_dim(c, p, dims, b->dims[a]);
+        if (shape)
+            args[n++].buffer = vy_param_buffer(c->b, b->name, b->cls, b->type, b->rank, shape);
+        vy_free(shape);
+    }
+}
+
+// A pipeline that has the name and parameters of `p` and dispatches it.
+static vy_pipeline *wrap(vy_module *m, const vy_program *p)
+{
+    cut c = {.m = m, .q = vy_pipeline_begin(m, p->name)};
+    vy_pipe_arg *args = cut_table(m, p->buffers.count, sizeof *args);
+    vy_pipe_scalar *scalars = cut_table(m, p->scalars.count, sizeof *scalars);
+    vy_dim *dims = cut_table(m, p->dims.count, sizeof *dims), groups[3];
+    c.b = vy_pipeline_params(c.q);
+    if (c.b && args && scalars && dims) {
+        uint32_t n = 0;
+        copy_parameters(&c, p, dims, args);
+        while (args[n].buffer.id) n++;
+        for (uint32_t k = 0; k < 3 && !p->overs.count; k++) groups[k] = vy_dim_groups(c.b, k);
+        for (uint32_t i = 0; i < p->scalars.count; i++)
+            scalars[i] = (vy_pipe_scalar){.name = p->scalars.data[i].name,
+                                          .kind = VY_PIPE_PARAM,
+                                          .scalar = i};
+        vy_at(c.b, p->line, 0);
+        vy_pipeline_dispatch(c.q, p, n, args, p->scalars.count, scalars,
+                             p->overs.count ? NULL : groups);
+    }
+    vy_free(args);
+    vy_free(scalars);
+    vy_free(dims);
+    if (vy_module_ok(m)) return vy_pipeline_end(c.q);
+    vy_pipeline_abandon(c.q);
+    return NULL;
+}
+
+// Takes program `index` out of the module.
+static void remove_program(vy_module *m, uint32_t index)
+{
+    vy_program_free(m->programs.data[index]);
+    for (uint32_t i = index + 1; i < m->programs.count; i++)
+        m->programs.data[i - 1] = m->programs.data[i];
+    m->programs.count--;
+    for (uint32_t l = 0; l < m->pipelines.count; l++)
+        for (uint32_t i = 0; i < m->pipelines.data[l]->steps.count; i++) {
+            vy_pipe_step *s = &m->pipelines.data[l]->steps.data[i];
+            if (s->kind == VY_PIPE_DISPATCH && s->program > index) s->program--;
+        }
+}
+
+// From here on the module owns the stages.
+static bool add_stages(vy_module *m, vy_program *const *stages, uint32_t count)
+{
+    uint32_t done = 0;
+    while (done < count && vy_vec_push(&m->programs, stages[done])) done++;
+    if (done == count) return true;
+    vy_fail_oom(m);
+    while (done < count) vy_program_free(stages[done++]);
+    return false;
+}
+
+bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
+                            const vy_dim *turns, uint32_t count)
+{
+    uint32_t index = 0;
+    while (m->programs.data[index] != whole) index++;
+    cut c = {.m = m, .whole = whole, .stages = stages, .turns = turns, .count = count};
+    c.start = starts_of(m, stages, count);
+    bool ok = add_stages(m, stages, count) && c.start && cut_take_groups(&c) &&
+              vy_stages_keep(m, stages, turns, count) && (m->pipelines.count || wrap(m, whole));
+    for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
+        vy_pipeline *p = m->pipelines.data[l];
+        // From the end: behind a step that is replaced nothing is looked at again.
+        for (uint32_t i = p->steps.count; ok && i-- > 0;) {
+            const vy_pipe_step *step = &p->steps.data[i];
+            if (step->kind == VY_PIPE_DISPATCH && step->program == index)
+                ok = replace_step(&c, p, i);
+        }
+    }
+    vy_free(c.start);
+    vy_free(c.groups);
+    for (uint32_t k = 0; k < count; k++) // of whom the pipelines say it now
+        for (uint32_t i = 1; ok && i < stages[k]->buffers.count; i++)
+            if (stages[k]->buffers.data[i].init == VY_INIT_NONE)
+                stages[k]->buffers.data[i].init_from = NULL;
+    remove_program(m, index);
+    return ok && vy_module_ok(m);
+}
+
+bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count)
+{
+    return vy_stages_replace_some(m, whole, stages, NULL, count);
+}

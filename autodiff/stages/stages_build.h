@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// stages_build.h: what the parts of stages.h share: stages.c; stages_shape.c, how long things are; stages_groups.c,
+// num_groups.
+#ifndef VYRE_STAGES_BUILD_H
+#define VYRE_STAGES_BUILD_H
+
+#include "autodiff/stages/stages.h"
+
+typedef struct start {
+    vy_init init;
+    const char *from;
+    const vy_dim *dims;
+} start;
+
+typedef struct cut {
+    vy_module *m;
+    vy_pipe *q;
+    vy_builder *b;            // of the signature
+    const vy_program *whole;  // NULL: the parameters of a program are becoming those of a pipeline
+    const vy_pipe_step *step; // that dispatched `whole`
+    vy_program *const *stages;
+    const vy_dim
+        *turns; // by stage, in `whole`: how often it is dispatched, id 0: once; NULL: all once
+    uint32_t count;
+    uint32_t
+        *groups; // by stage and axis: the scalar that is num_groups of `whole`, from 1; 0: none
+    vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
+    // by buffer of all stages, one after the other:
+    vy_buffer *made; // intermediate; id 0: none
+    start *start;    // what it starts with, and its dimensions
+} cut;
+
+void *cut_table(vy_module *m, size_t count, size_t size); // zeroed; NULL: m's diag
+int cut_scalar(const vy_program *p, const char *name);    // -1: none
+// Dimension d of a stage, in the pipeline; dims: those there are, by dimension of the stage.
+vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d);
+// The same of all of buffer i of stage p, an intermediate that was declared as `own` says; fills `shape`.
+void cut_shape(cut *c, const vy_program *p, uint32_t i, const start *own, vy_dim *dims,
+               vy_dim *shape);
+
+// Makes scalars of num_groups in stages that have a domain where `whole` has none; fills c->groups.  False: memory.
+bool cut_take_groups(cut *c);
+// Which axis of num_groups a scalar of a stage is; -1: none.
+int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// stages_groups.c: num_groups in a stage that has a domain, where the program it stands in for has none.
+//
+//   program f(y: out f32[2, num_groups.x]) …        whoever runs f says how many workgroups do
+//   program f_total_y(y: out f32[2, groups_x], groups_x: u32) over(e: 2 * groups_x)
+//
+// A domain decides the number of its own workgroups, so the caller's comes in as a scalar: in the lengths of
+// buffers, in the domain, and where the code asks for a length.
+#include "autodiff/stages/stages_build.h"
+
+#include "autodiff/reverse/sweeps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_taken(const vy_program *p, const char *name)
+{
+    bool taken = vy_program_find_buffer(p, name).id || cut_scalar(p, name) >= 0;
+    for (uint32_t k = 0; k < p->overs.count; k++) taken |= !strcmp(p->overs.data[k].name, name);
+    return taken;
+}
+
+// A scalar of the stage whose name neither it nor the whole has.
+static bool add_scalar(const cut *c, vy_program *stage, uint32_t axis)
+{
+    char text[32];
+    snprintf(text, sizeof text, "groups_%c", "xyz"[axis]);
+    for (uint32_t k = 2; is_taken(stage, text) || is_taken(c->whole, text); k++)
+        snprintf(text, sizeof text, "groups_%c%u", "xyz"[axis], k);
+    const char *name = vy_arena_strdup(&c->m->arena, text, strlen(text));
+    if (name && vy_vec_push(&stage->scalars, ((vy_scalar_param){name, VY_U32, 0}))) return true;
+    vy_fail_oom(c->m);
+    return false;
+}
+
+static bool asks(const vy_program *p, const vy_leaf *l)
+{
+    for (uint32_t k = 0; k < p->args.count; k++)
+        if (VY_IS_LEAF(p->args.data[k]) && &p->leaves.data[VY_LEAF_INDEX(p->args.data[k])] == l)
+            return true;
+    return false;
+}
+
+static bool is_of(const vy_leaf *l, uint32_t axis)
+{
+    return l->kind == VY_LEAF_BUILTIN && l->index == VY_NUM_GROUPS && l->axis == axis;
+}
+
+static bool is_used(const vy_program *p, const uint8_t *dims, uint32_t axis)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_GROUPS && p->dims.data[i].value == axis)
+            return true;
+    for (uint32_t k = 0; k < p->leaves.count; k++)
+        if (is_of(&p->leaves.data[k], axis) && asks(p, &p->leaves.data[k])) return true;
+    return false;
+}
+
+static void replace(vy_program *p, uint32_t axis, uint32_t scalar)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op == VY_DIM_GROUPS && d->value == axis)
+            *d = (vy_dim_node){.op = VY_DIM_SCALAR, .value = scalar};
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++)
+        if (is_of(&p->leaves.data[k], axis))
+            p->leaves.data[k] = (vy_leaf){.kind = VY_LEAF_SCALAR, .type = VY_U32, .index = scalar};
+}
+
+static bool take_groups(cut *c, uint32_t k)
+{
+    vy_program *p = c->stages[k];
+    uint8_t *dims = cut_table(c->m, p->dims.count, 1);
+    if (!dims) return false;
+    vy_dims_in_use(p, dims);
+    bool ok = true;
+    for (uint32_t axis = 0; ok && axis < 3; axis++) {
+        if (!is_used(p, dims, axis)) continue;
+        ok = add_scalar(c, p, axis);
+        if (!ok) break;
+        c->groups[3 * k + axis] = p->scalars.count;
+        replace(p, axis, p->scalars.count - 1);
+    }
+    vy_free(dims);
+    return ok;
+}
+
+bool cut_take_groups(cut *c)
+{
+    c->groups = cut_table(c->m, 3 * (size_t)c->count, sizeof *c->groups);
+    if (!c->groups) return false;
+    for (uint32_t k = 0; k < c->count; k++)
+        if (c->stages[k]->overs.count && !c->whole->overs.count && !take_groups(c, k)) return false;
+    return true;
+}
+
+int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        for (uint32_t axis = 0; axis < 3 && c->stages[k] == stage; axis++)
+            if (c->groups[3 * k + axis] == scalar + 1) return (int)axis;
+    return -1;
+}

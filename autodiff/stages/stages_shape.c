@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// stages_shape.c: how long things of a stage are, in the pipeline that runs it.
+#include "ir/build/build.h"
+#include "autodiff/stages/stages_build.h"
+#include "ir/build/edit.h"
+
+#include <string.h>
+
+void *cut_table(vy_module *m, size_t count, size_t size)
+{
+    void *p = vy_realloc(NULL, (count + 1) * size);
+    if (p) return memset(p, 0, (count + 1) * size);
+    vy_fail_oom(m);
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------------------ shapes
+int cut_scalar(const vy_program *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        if (strcmp(p->scalars.data[i].name, name) == 0) return (int)i;
+    return -1;
+}
+
+// A stage's scalar, in the pipeline.
+static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
+{
+    const vy_scalar_param *own = &stage->scalars.data[scalar];
+    if (!c->whole)
+        return vy_dim_value(c->b, (vy_value){vy_leaf_other(c->b, VY_LEAF_SCALAR, own->type,
+                                                           (uint32_t)scalar, 0)});
+    int s = cut_scalar(c->whole, own->name);
+    if (s >= 0) return c->step->scalars[s].dim;
+    int axis = cut_groups_axis(c, stage, (uint32_t)scalar);
+    if (axis >= 0) return c->step->groups[axis];
+    vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a scalar of its own, `%s`",
+            stage->name, own->name);
+    return (vy_dim){0};
+}
+
+// The length of a buffer of unknown length (`?`, rank 1), in the pipeline.
+static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
+{
+    if (!c->whole) return vy_dim_unknown(c->b);
+    vy_buffer own = vy_program_find_buffer(c->whole, stage->buffers.data[buffer].name);
+    const vy_pipe_arg *a = &c->args[own.id];
+    if (own.id && a->buffer.id) return c->b->p->buffers.data[a->buffer.id].dims[a->rank];
+    vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a buffer of unknown length",
+            stage->name);
+    return (vy_dim){0};
+}
+
+// The nodes that dimension d is made of, which refer to earlier ones.  Others may stand there that mean nothing
+// here: lengths of buffers that this stage does not have.
+static uint8_t *nodes_of(const cut *c, const vy_program *stage, vy_dim d)
+{
+    uint8_t *needed = cut_table(c->m, d.id + 1, 1);
+    if (!needed) return NULL;
+    needed[d.id] = 1;
+    for (uint32_t i = d.id; i > 0; i--) {
+        const vy_dim_node *n = &stage->dims.data[i];
+        if (needed[i] && n->op >= VY_DIM_ADD) needed[n->a] = needed[n->b] = 1;
+    }
+    return needed;
+}
+
+vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
+{
+    static const char ops[] = "+-*/%<>r";
+    uint8_t *needed = nodes_of(c, stage, d);
+    for (uint32_t i = 1; i <= d.id && vy_module_ok(c->m); i++) {
+        const vy_dim_node *n = &stage->dims.data[i];
+        if (!needed[i] || (dims[i].id && n->op != VY_DIM_UNKNOWN)) continue;
+        if (n->op == VY_DIM_CONST)
+            dims[i] = vy_dim_const(c->b, n->value);
+        else if (n->op == VY_DIM_SCALAR)
+            dims[i] = scalar_dim(c, stage, n->value);
+        else if (n->op == VY_DIM_GROUPS)
+            dims[i] =
+                c->whole ? c->step->groups[n->value] : vy_dim_groups(c->b, (uint32_t)n->value);
+        else if (n->op != VY_DIM_UNKNOWN)
+            dims[i] = vy_dim_binary(c->b, ops[n->op - VY_DIM_ADD], dims[n->a], dims[n->b]);
+        else if (i == d.id || n->value) // a node of its own for each buffer
+            dims[i] = length_of(c, stage, n->value);
+    }
+    vy_free(needed);
+    return dims[d.id];
+}
+
+// Of open length, as stages share it (vy_share_workspace): the whole says how long it is, or what it begins as a copy of.
+static vy_dim open_length(cut *c, const char *name, const start *own)
+{
+    const vy_program *p = c->whole;
+    if (own->init == VY_INIT_COPY) {
+        uint32_t from = vy_program_find_buffer(p, own->from).id;
+        return length_of(c, p, from);
+    }
+    uint32_t same = vy_program_find_buffer(p, name).id;
+    vy_dim *dims = cut_table(c->m, p->dims.count, sizeof *dims);
+    vy_dim d = {0};
+    if (same && dims) d = cut_dim(c, p, dims, p->buffers.data[same].dims[0]);
+    vy_free(dims);
+    return d;
+}
+
+void cut_shape(cut *c, const vy_program *p, uint32_t i, const start *own, vy_dim *dims,
+               vy_dim *shape)
+{
+    const vy_buf *b = &p->buffers.data[i];
+    if (b->rank == 1 && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
+        shape[0] = open_length(c, b->name, own);
+        if (shape[0].id || !vy_module_ok(c->m)) return;
+    }
+    for (uint32_t a = 0; a < b->rank && vy_module_ok(c->m); a++)
+        shape[a] = cut_dim(c, p, dims, own->dims[a]);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// barriers.c: takes out barriers that part nothing.
+//
+//   barrier();                     the reverse copies the primal's barriers, and replays do once more; when dead
+//   (stores nobody needs: gone)    code is gone, some stand between accesses that may come in any order
+//   barrier();               →  one
+//
+// A barrier is needed if some memory is touched both since the barrier before it, on any way there, and up to
+// the next one, on any way from it, unless both only load, or both only update atomically.  Taking one out
+// makes the stretches around it one, so they are tried one after the other, each on what is left.
+//
+// Memory in which each invocation has elements of its own (tapes), `in` buffers and local arrays need none.
+#include "autodiff/facts/phases.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/storage/storage.h"
+
+#include <string.h>
+
+enum {
+    BITS = 64,           // memories that are told apart; the last stands for all others
+    MOST_WORK = 1 << 26, // instructions visited
+};
+
+typedef struct barriers {
+    vy_program *p;
+    vy_structure s;
+    vy_arena arena;
+    uint8_t *bit; // by buffer: + 1; 0: needs no barriers
+    vy_phases phases;
+} barriers;
+
+static bool conflict(vy_touch x, vy_touch y)
+{
+    return (x.stores & (y.loads | y.stores | y.updates)) | (y.stores & (x.loads | x.updates)) |
+           (x.loads & y.updates) | (x.updates & y.loads);
+}
+
+static void note_accesses(barriers *b)
+{
+    for (uint32_t id = 1; id < b->p->insts.count; id++) {
+        const vy_inst *i = &b->p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || !b->bit[i->aux]) continue;
+        uint64_t bit = UINT64_C(1) << (b->bit[i->aux] - 1);
+        vy_touch *t = &b->phases.touch[id];
+        *(i->op == VY_OP_LOAD             ? &t->loads
+          : vy_op_is_atomic((vy_op)i->op) ? &t->updates
+                                          : &t->stores) = bit;
+    }
+}
+
+// The first barrier that parts nothing, or 0.
+static uint32_t find_useless(barriers *b)
+{
+    vy_phases *f = &b->phases;
+    vy_phases_find(f);
+    for (uint32_t id = 1; id < b->p->insts.count; id++)
+        if (b->p->insts.data[id].op == VY_OP_BARRIER && !f->gone[id] &&
+            !conflict(f->before[id], f->after[id]))
+            return id;
+    return 0;
+}
+
+// -------------------------------------------------------------------------------- which memories
+// Axes on which access `id` has domain variable `v` itself.
+static uint32_t axes_of(const vy_program *p, uint32_t id, uint32_t v)
+{
+    uint32_t axes = 0;
+    for (uint32_t k = 0; k < p->buffers.data[p->insts.data[id].aux].rank; k++) {
+        uint32_t a = vy_arg(p, id, k);
+        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+        if (l && l->kind == VY_LEAF_OVER && l->index == v) axes |= 1u << k;
+    }
+    return axes;
+}
+
+// Has each invocation elements of its own: is, for each domain variable, some axis that variable in all
+// accesses?  (As in ir/pass/sums/mark_owned.c.)
+static bool find_owned(const barriers *b, uint8_t *own)
+{
+    const vy_program *p = b->p;
+    uint32_t overs = p->overs.count;
+    uint32_t *axes = vy_realloc(NULL, ((size_t)p->buffers.count * overs + 1) * sizeof *axes);
+    if (!axes) return false;
+    memset(axes, 0xFF, (size_t)p->buffers.count * overs * sizeof *axes);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO) continue;
+        for (uint32_t v = 0; v < overs; v++) axes[i->aux * overs + v] &= axes_of(p, id, v);
+    }
+    for (uint32_t i = 1; i < p->buffers.count && overs; i++) {
+        own[i] = 1;
+        for (uint32_t v = 0; v < overs; v++) own[i] &= axes[i * overs + v] != 0;
+    }
+    vy_free(axes);
+    return true;
+}
+
+static bool number_memories(const reverse *r, barriers *b, uint8_t *own)
+{
+    const vy_program *p = b->p;
+    uint32_t next = 0;
+    if (!find_owned(b, own)) return false;
+    for (uint32_t id = 1; id < r->p->insts.count && !r->counting; id++)
+        if (r->tape[id]) own[r->tape[id]] = 1;
+    for (uint32_t i = 1; i < r->p->buffers.count && !r->counting; i++)
+        if (r->buffers[i].exclusive && r->p->buffers.data[i].cls == VY_IN)
+            own[r->buffers[i].adjoint] = 1;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        bool shared = p->buffers.data[i].cls == VY_SHARED;
+        if (shared || (!vy_memory_private(p, i) && !own[i]))
+            b->bit[i] = (uint8_t)(next < BITS ? ++next : BITS);
+    }
+    for (uint32_t i = 1; i < p->buffers.count; i++) // names of one memory: as the last
+        if (p->buffers.data[i].view_of) b->bit[i] = b->bit[p->buffers.data[i].view_of] = BITS;
+    return true;
+}
+
+static bool prepare(barriers *b)
+{
+    b->bit = vy_arena_alloc(&b->arena, b->p->buffers.count);
+    return b->bit && vy_structure_make(b->p, &b->s) &&
+           vy_phases_make(&b->phases, b->p, &b->s, &b->arena);
+}
+
+static bool take_out(barriers *b)
+{
+    const vy_program *p = b->p;
+    uint32_t *map = vy_arena_alloc(&b->arena, p->insts.count * sizeof *map);
+    vy_builder *fresh = map ? vy_rebuild_begin(b->p) : NULL;
+    if (!fresh) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (!b->phases.gone[id]) vy_copy_inst(fresh, p, id, map);
+    return vy_pass_finish(fresh, b->p);
+}
+
+bool vy_reverse_barriers(const reverse *r, vy_program *p)
+{
+    barriers b = {.p = p};
+    bool any = false;
+    if (!r->phased) return true;
+    uint8_t *own = vy_arena_alloc(&b.arena, p->buffers.count);
+    bool ok = own && prepare(&b) && number_memories(r, &b, own);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok) note_accesses(&b);
+    while (ok && b.phases.work < MOST_WORK) {
+        uint32_t id = find_useless(&b);
+        if (!id) break;
+        b.phases.gone[id] = any = true;
+    }
+    if (any) ok = take_out(&b);
+    vy_structure_free(&b.s);
+    vy_arena_free(&b.arena);
+    return ok;
+}

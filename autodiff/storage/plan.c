@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+// plan.c: the storage plan: of the values that a reversed loop needs, which are kept and which are
+// computed again?
+//
+// First a trial build in which a replay has nothing: every value of the body is poison.  What is left of
+// it after dead-code removal is exactly what the reverse sweep asks for.  Then, innermost loops first,
+// a minimum cut through the body's dependences decides:
+//
+//   source → v_in     cost of computing v again (never, for what a replay cannot have)
+//   v_in → v_out      cost of keeping v: bytes to write and to read back
+//   u_out → v_in      v is computed from u: may not be cut
+//   v_out → sink      the reverse asks for v: may not be cut
+//
+// A nested loop is one node, as expensive as all its iterations: the sum that a loop makes is kept
+// rather than made a third time.  What recomputation takes from around the loop is asked for there.
+// (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
+#include "autodiff/storage/min_cut.h"
+#include "autodiff/facts/facts.h"
+#include "autodiff/facts/induction.h"
+#include "autodiff/storage/storage.h"
+
+#include <string.h>
+
+enum {
+    BYTE_COST = 10,      // of writing and reading back one byte, in simple operations
+    UNKNOWN_TRIPS = 16,  // guess where the data or a parameter say how often
+    MOST_COST = 1 << 20, // sums stop here
+    MOST_NODES = 20000,  // of one body: beyond, only what must be kept is
+    MOST_WORK = 1 << 27, // instructions × nesting
+};
+
+typedef struct planner {
+    reverse *r;
+    uint8_t *need;    // by instruction (ENDLOOP: how often the loop ran)
+    uint32_t *node;   // by instruction: its v_in; v_out = v_in + 1; 0: none
+    uint32_t *kept;   // the plan
+    vy_id_vec memory; // by buffer: node of a local array that the body makes anew; 0: none
+    vy_cut cut;
+    uint32_t region, keeper;
+    bool little;   // recomputation costs nothing
+    uint8_t *live; // by instruction: the forward run needs it (forward_live.c); NULL: everything
+} planner;
+
+// --------------------------------------------------------------------------------------------- costs
+static int32_t cost_of_operation(vy_op op)
+{
+    const vy_op_info *info = &vy_op_infos[op];
+    if (info->effect == VY_CTRL) return 0;
+    if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
+    if (info->effect == VY_READ) return 4;
+    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
+    return vy_op_is_function(op) ? 10 : 1;
+}
+
+// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256 step 64`.
+static bool is_place(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    return l && l->kind == VY_LEAF_BUILTIN && (l->index == VY_LINDEX || l->index == VY_LID);
+}
+
+static int32_t trips(const reverse *r, uint32_t opener)
+{
+    const vy_program *p = r->p;
+    if (p->insts.data[opener].op == VY_OP_CHECKPOINT) return 1;
+    if (p->insts.data[opener].op == VY_OP_WHILE) return UNKNOWN_TRIPS;
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, opener, 0));
+    const vy_scalar *to = vy_id_const(p, vy_arg(p, opener, 1));
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, opener, 2));
+    if ((!from && !is_place(p, vy_arg(p, opener, 0))) || !to || !step || step->i <= 0)
+        return UNKNOWN_TRIPS;
+    int64_t n = (to->i - (from ? from->i : 0) + step->i - 1) / step->i;
+    return n < 1 ? 1 : n > MOST_COST ? MOST_COST : (int32_t)n;
+}
+
+static int32_t limited(int64_t cost) { return cost > MOST_COST ? MOST_COST : (int32_t)cost; }
+
+// All iterations of a nested loop, or a checkpoint once.
+static int32_t cost_of_region(const reverse *r, uint32_t opener)
+{
+    int64_t cost = 1;
+    for (uint32_t id = opener + 1; id < r->s.partner[opener]; id++) {
+        vy_op op = (vy_op)r->p->insts.data[id].op;
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
+            cost += cost_of_region(r, id);
+            id = r->s.partner[id];
+        } else {
+            cost += cost_of_operation(op);
+        }
+        cost = limited(cost);
+    }
+    return limited(cost * trips(r, opener));
+}
+
+// ---------------------------------------------------------------------------------------- the graph
+static void ask(planner *g, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) g->need[id] = 1;
+}
+
+// Operands that computing `id` again takes.
+static uint32_t operands(const vy_program *p, uint32_t id)
+{
+    return vy_is_equal_pair(p, id) ? 1 : p->insts.data[id].nargs;
+}
+
+// An edge from `from` (an operand) to node `to`, if it is a value of this body.
+static void depends(planner *g, uint32_t to, uint32_t from)
+{
+    if (VY_IS_LEAF(from) || !g->node[from]) return;
+    vy_cut_add(&g->cut, g->node[from] + 1, to, VY_CUT_NEVER);
+}
+
+static int32_t scaled(const planner *g, int32_t cost) { return g->little ? 0 : cost; }
+
+// Node of the local array that instruction `id` accesses, if a replay of the body makes it anew; or 0.
+static uint32_t array_node(planner *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->p->insts.data[id];
+    if (!vy_op_is_memory((vy_op)i->op) || !vy_is_remade(g->r, i->aux, g->region)) return 0;
+    uint32_t *node = &g->memory.data[i->aux];
+    return *node ? *node : (*node = vy_cut_node(&g->cut));
+}
+
+// Node(s) of a value: v_in, and v_out behind the cost of keeping it.
+static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
+{
+    uint32_t in = vy_cut_node(&g->cut), out = vy_cut_node(&g->cut);
+    g->node[id] = in;
+    if (g->cut.oom) return;
+    vy_cut_add(&g->cut, 0, in, again);
+    int32_t keep = g->r->together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    vy_cut_add(&g->cut, in, out, keep);
+    if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
+}
+
+static uint32_t bytes_of(const reverse *r, uint32_t id)
+{
+    uint32_t n = vy_type_size((vy_type)r->p->insts.data[id].type);
+    return n < 2 ? 4 : n;
+}
+
+// A loop or checkpoint inside: one node for all that is computed there.
+static void add_nested(planner *g, uint32_t opener)
+{
+    const vy_program *p = g->r->p;
+    uint32_t end = g->r->s.partner[opener], all = vy_cut_node(&g->cut);
+    if (g->cut.oom) return;
+    vy_cut_add(&g->cut, 0, all, scaled(g, cost_of_region(g->r, opener)));
+    for (uint32_t id = opener; id <= end && !g->cut.oom; id++) {
+        for (uint32_t k = 0; k < operands(p, id); k++) depends(g, all, vy_arg(p, id, k));
+        uint32_t array = array_node(g, id);
+        if (array && p->insts.data[id].op == VY_OP_LOAD)
+            vy_cut_add(&g->cut, array, all, VY_CUT_NEVER);
+        if (array && p->insts.data[id].op != VY_OP_LOAD)
+            vy_cut_add(&g->cut, all, array, VY_CUT_NEVER);
+    }
+    add_value(g, end, 0, 4); // how often it ran
+    vy_cut_add(&g->cut, all, g->node[end], VY_CUT_NEVER);
+}
+
+static void add_result(planner *g, uint32_t id)
+{
+    const reverse *r = g->r;
+    uint32_t end = vy_arg(r->p, id, 0), k = r->p->insts.data[id].aux;
+    add_value(g, id, 0, bytes_of(r, id));
+    if (g->cut.oom) return;
+    if (r->p->insts.data[end].op != VY_OP_ENDIF) {
+        vy_cut_add(&g->cut, g->node[end], g->node[id], VY_CUT_NEVER);
+        return;
+    }
+    uint32_t opener = r->s.partner[end], middle = r->s.partner[opener];
+    depends(g, g->node[id], vy_arg(r->p, opener, 0));
+    depends(g, g->node[id], vy_arg(r->p, middle, k));
+    depends(g, g->node[id], vy_arg(r->p, end, k));
+}
+
+static void add_operation(planner *g, uint32_t id)
+{
+    const vy_program *p = g->r->p;
+    const vy_inst *i = &p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    bool never = op == VY_OP_CARRY ? !vy_has_closed_form(g->r, g->region, id - g->region - 1) &&
+                                         !vy_is_invertible(g->r, g->region, id - g->region - 1)
+                                   : !vy_can_repeat(g->r, id, g->region);
+    add_value(g, id, never ? VY_CUT_NEVER : scaled(g, cost_of_operation(op)), bytes_of(g->r, id));
+    for (uint32_t k = 0; k < operands(p, id) && !g->cut.oom && op != VY_OP_CARRY; k++)
+        depends(g, g->node[id], vy_arg(p, id, k));
+}
+
+// What a local array holds depends on every store; one that is asked for is made by all of them.
+static void add_store(planner *g, uint32_t id, uint32_t array)
+{
+    vy_cut_add(&g->cut, 0, array, scaled(g, 4));
+    for (uint32_t k = 0; k < g->r->p->insts.data[id].nargs && !g->cut.oom; k++)
+        depends(g, array, vy_arg(g->r->p, id, k));
+}
+
+static void add_body(planner *g)
+{
+    const vy_program *p = g->r->p;
+    for (uint32_t id = g->region + 1; id < g->r->s.partner[g->region] && !g->cut.oom; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        uint32_t array = array_node(g, id);
+        if (array && op != VY_OP_LOAD) add_store(g, id, array);
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
+            add_nested(g, id);
+            id = g->r->s.partner[id];
+        } else if (op == VY_OP_RESULT) {
+            add_result(g, id);
+        } else if (p->insts.data[id].type != VY_VOID) {
+            add_operation(g, id);
+            if (array && op == VY_OP_LOAD && !g->cut.oom)
+                vy_cut_add(&g->cut, array, g->node[id], VY_CUT_NEVER);
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------- the decision
+static bool recomputed(const planner *g, uint32_t id)
+{
+    return g->node[id] && !vy_cut_at_source(&g->cut, g->node[id]);
+}
+
+// What recomputing `id` takes from outside the body.
+static void ask_outside(planner *g, uint32_t id)
+{
+    const vy_program *p = g->r->p;
+    for (uint32_t k = 0; k < operands(p, id); k++) {
+        uint32_t a = vy_arg(p, id, k);
+        if (!VY_IS_LEAF(a) && a < g->region) ask(g, a);
+    }
+}
+
+static void read_plan(planner *g)
+{
+    const reverse *r = g->r;
+    uint32_t end = r->s.partner[g->region];
+    for (uint32_t id = g->region + 1; id < end; id++) {
+        vy_op op = (vy_op)r->p->insts.data[id].op;
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
+            // Its node is its count's: recomputed for any of its results.
+            uint32_t close = r->s.partner[id];
+            bool again = recomputed(g, close);
+            for (uint32_t k = 1; close + k < end && r->p->insts.data[close + k].op == VY_OP_RESULT;
+                 k++)
+                again |= recomputed(g, close + k);
+            for (uint32_t k = id; again && k <= close; k++) ask_outside(g, k);
+            id = close;
+        } else if (vy_op_is_memory(op) && op != VY_OP_LOAD && array_node(g, id)) {
+            if (!vy_cut_at_source(&g->cut, array_node(g, id))) ask_outside(g, id);
+        } else if (recomputed(g, id)) {
+            ask_outside(g, id);
+            if (op == VY_OP_CARRY) { // from the initial value, or from the last one
+                uint32_t k = id - g->region - 1;
+                bool closed = vy_has_closed_form(r, g->region, k);
+                ask(g, closed ? vy_carry_init(r, g->region, k) : end + 1 + k);
+            }
+        }
+    }
+    for (uint32_t id = g->region + 1; id < end; id++) {
+        uint32_t in = g->node[id];
+        if (in && !r->together[id] && vy_cut_at_source(&g->cut, in) &&
+            !vy_cut_at_source(&g->cut, in + 1))
+            g->kept[id] = g->keeper + 1;
+    }
+}
+
+static bool plan_region(planner *g, uint32_t region)
+{
+    const reverse *r = g->r;
+    g->region = region;
+    g->little = r->options->frugal || r->options->checkpoint ||
+                r->p->insts.data[region].op == VY_OP_CHECKPOINT || (g->live && !g->live[region]);
+    g->keeper = r->scope[region];
+    while (g->keeper && r->p->insts.data[g->keeper].op != VY_OP_CHECKPOINT)
+        g->keeper = r->scope[g->keeper];
+    vy_cut_clear(&g->cut);
+    for (uint32_t i = 0; i < g->memory.count; i++) g->memory.data[i] = 0;
+    add_body(g);
+    if (g->cut.first.count <= MOST_NODES && vy_cut_run(&g->cut)) read_plan(g);
+    for (uint32_t id = region + 1; id < r->s.partner[region]; id++) g->node[id] = 0;
+    return !g->cut.oom;
+}
+
+static bool too_much(const reverse *r)
+{
+    uint64_t work = 0;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) work += r->s.depth[id] + 1;
+    return work > MOST_WORK;
+}
+
+// Fills `live` if the program has a derivative beside a value.
+static bool find_live(planner *g, vy_arena *arena)
+{
+    const vy_program *p = g->r->p;
+    bool any = false;
+    for (uint32_t id = 1; id < p->insts.count; id++) any |= vy_is_equal_pair(p, id);
+    if (!any) return true;
+    uint8_t *arrays = vy_arena_alloc(arena, p->buffers.count);
+    g->live = vy_arena_alloc(arena, p->insts.count);
+    if (arrays && g->live) vy_valued(g->r, g->live, arrays);
+    return arrays && g->live;
+}
+
+bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
+{
+    planner g = {.r = r, .node = r->slot, .kept = kept};
+    vy_arena arena = {0};
+    if (too_much(r)) return true;
+    g.need = vy_arena_alloc(&arena, r->p->insts.count);
+    bool ok = g.need && find_live(&g, &arena);
+    if (ok) memcpy(g.need, asked, r->p->insts.count);
+    for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
+    for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {
+        vy_op op = (vy_op)r->p->insts.data[id].op;
+        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT)
+            ok = plan_region(&g, id);
+    }
+    vy_arena_free(&arena);
+    vy_cut_free(&g.cut);
+    vy_vec_free(&g.memory);
+    if (!ok) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    return ok;
+}

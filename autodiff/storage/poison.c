@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// poison.c: what the poison that is left in a build stands for is to be kept.
+//
+// See autodiff/reverse/replay.c.
+#include "autodiff/core/reverse.h"
+#include "autodiff/storage/storage.h"
+
+// Whose copy records what the replay of `root` cannot have: the CHECKPOINT around it, or 0.
+static uint32_t recorder(const reverse *r, uint32_t root)
+{
+    uint32_t up = r->scope[root];
+    while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->scope[up];
+    return up;
+}
+
+static void refuse_together(reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const char *name = vy_string(&r->p->module->names, i->name);
+    if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
+    vy_reverse_fail(
+        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
+        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
+        "reverse cannot have in all invocations alike",
+        *name ? "`" : "a value", name, *name ? "`" : "");
+}
+
+// Values behind poison that is still used: true if there are new ones to tape.
+bool vy_reverse_poison(reverse *r, const vy_program *p)
+{
+    bool found = false;
+    uint32_t stuck = 0;
+    for (uint32_t id = 1; id < p->insts.count && !r->failed; id++) {
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t a = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(a)) continue;
+            const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(a)];
+            if (l->kind != VY_LEAF_POISON) continue;
+            const vy_inst *made = &r->p->insts.data[l->index];
+            if (vy_op_is_atomic((vy_op)made->op)) {
+                vy_reverse_fail(
+                    r, VY_E_NOT_DIFFERENTIABLE, l->index,
+                    "compute the index or condition without the old value",
+                    "the reverse needs the old value of %s, which depends on the order of "
+                    "invocations",
+                    vy_op_infos[made->op].text);
+                return false;
+            }
+            if (r->together[l->index]) {
+                refuse_together(r, l->index);
+                return false;
+            }
+            // The copy that records it is the next one out that may have the value.
+            uint32_t keeper = recorder(r, l->axis);
+            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) {
+                stuck = l->index;
+                continue;
+            }
+            r->kept[l->index] = keeper + 1;
+            found = true;
+        }
+    }
+    if (stuck && !found && !r->failed)
+        vy_reverse_fail(r, VY_E_INTERNAL, stuck, NULL,
+                        "a kept value cannot be had where it is needed");
+    return found;
+}

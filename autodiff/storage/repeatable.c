@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// repeatable.c: what a replay can compute again.
+#include "autodiff/storage/storage.h"
+#include "autodiff/storage/storage.h"
+#include "autodiff/facts/padding.h"
+
+bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
+{
+    uint32_t home = r->buffers[buffer].home;
+    vy_buffer_class cls = r->p->buffers.data[buffer].cls;
+    if (cls == VY_SHARED) return vy_restages(r, root, buffer);
+    if (cls != VY_LOCAL || !home) return false;
+    return home == root || vy_encloses(r, root, home);
+}
+
+// A load may be repeated while the body of `root` is reversed if no write to the buffer can have
+// happened since: none stands later in the text or shares a loop with it, counting only what happens
+// while the array exists.
+static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
+{
+    uint32_t buffer = r->p->insts.data[id].aux;
+    const reverse_buffer *info = &r->buffers[buffer];
+    vy_buffer_class cls = r->p->buffers.data[buffer].cls;
+    if (cls == VY_SHARED) return vy_restage_finds(r, id, root);
+    if (!info->stores) return true; // still as before the program
+    if (vy_is_remade(r, buffer, root)) return true;
+    uint32_t outermost = 0;
+    for (uint32_t loop = r->home[id]; loop > info->home; loop = r->home[loop]) outermost = loop;
+    return info->last_write < (outermost ? outermost : id);
+}
+
+// Padding lanes read 0 from a tape, so what a replay makes of it in them is another value than the first
+// time; only operations that read their values would notice.  (Those with derivatives read none, see subgroup.c.)
+bool vy_subgroup_repeats(const reverse *r, uint32_t id)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    bool reads = vy_subgroup_chooses(op) && op != VY_OP_SG_EXCLUSIVE_ADD;
+    return !reads || vy_is_active(r, id) || !vy_has_padding(r->p);
+}
+
+bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    if (op == VY_OP_LOAD) return load_is_stable(r, id, root);
+    if (vy_op_is_subgroup(op)) return vy_subgroup_repeats(r, id);
+    return !vy_op_is_atomic(op) && vy_op_infos[op].effect != VY_CONV;
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+// shared_replay.c: shared arrays in replays.
+//
+//   for t in 0..T {                          a replay of the body stores As[…] again and has the same
+//       As[lid.y, lid.x] = a[i, 16*t+…];     barriers: what an iteration loads from As comes from the
+//       barrier();                           stores of that iteration.  Keeping each value that is
+//       for k in 0..16 { s += As[…, k]… }    loaded would be a tape as long as the whole computation.
+//       barrier();
+//   }
+//
+// That is right if nothing an earlier iteration (or code elsewhere) has stored can be seen by the load.
+// To prove that the stores cover the array would be the obvious way, but lanes outside the domain store
+// nothing, and a tile has margins.  Enough, and easier to prove, is that *whoever has ever stored an element
+// stores it again*, in this iteration and ahead of the load: for each write w′ to the array in the whole
+// program there is a store w in the iteration, reached by all invocations, with the same index.  "The same"
+// needs indices and conditions made of values that never change in an invocation: parameters, its numbers,
+// elements of `in` buffers, what is computed at top level, and the variables of loops around the store that
+// always take the same turns.  (An element that nobody ever stored is undefined, and no load may see it.)
+//
+// The innermost loop or checkpoint for which this holds is the load's *stage*; 0: none.  A replay of `root`
+//   - that is the stage, or lies around it, performs the stores, barriers and the load in their order;
+//   - inside the stage finds the array as the replay of the stage left it, so no write may come later there;
+//   - without a stage finds it as the forward sweep left it, likewise.
+// Other loads are kept on tapes (poison, replay.c).
+//
+// The stores of a replay go to a *twin* of the array, one for each root, so that dead-code removal sees for
+// each whether anybody loads from it.  Of one that nobody loads from the barriers are left out too, by building
+// again.  In the end all twins are the array itself: what the forward sweep left in it is loaded only by
+// replays of code behind its last write, and those come before replays of anything that stores.
+#include "ir/facts/memory.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/storage/storage.h"
+#include "ir/check/uniform.h"
+
+enum {
+    MOST_WRITES = 64, // of one array: all are compared with each other
+    MOST_DEPTH = 12,  // of index expressions
+    MOST_LOOPS = 8,   // around a store, inside its stage
+};
+
+typedef struct stager {
+    reverse *r;
+    const vy_program *p;
+    const vy_writes *writes;
+    const uint32_t *differs; // by opener: which invocations come differs
+} stager;
+
+// Does the reverse need the barriers?  Where invocations meet in memory that has an adjoint, or that replays
+// store to again.
+void vy_find_phased(reverse *r)
+{
+    bool barrier = false, meet = false;
+    for (uint32_t id = 1; id < r->p->insts.count; id++)
+        barrier |= r->p->insts.data[id].op == VY_OP_BARRIER;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        vy_buffer_class cls = r->p->buffers.data[i].cls;
+        bool active = (r->buffers[i].activity & ACTIVE) == ACTIVE;
+        meet |= cls == VY_SHARED || (active && (cls == VY_OUT || cls == VY_INOUT));
+        r->phased |= cls == VY_SHARED && active; // its adjoint is cleared by all
+    }
+    r->phased |= barrier && meet;
+}
+
+// ------------------------------------------------------------------------------ the same, each time
+// Loops around the store at hand, and those around the earlier write that stand for them.
+typedef struct pairing {
+    uint32_t count;
+    uint32_t mine[MOST_LOOPS], theirs[MOST_LOOPS];
+} pairing;
+
+static bool same(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t depth);
+
+static bool same_args(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t n,
+                      uint32_t depth)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!same(s, m, vy_arg(s->p, x, k), vy_arg(s->p, y, k), depth + 1)) return false;
+    return true;
+}
+
+// The variable of a loop around the store takes all the values that the other one takes.
+static bool same_variable(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t depth)
+{
+    for (uint32_t k = 0; k < m->count; k++) {
+        if (m->mine[k] != x) continue;
+        if (m->theirs[k]) return m->theirs[k] == y;
+        m->theirs[k] = y;
+        return same_args(s, m, x, y, 3, depth);
+    }
+    return false;
+}
+
+// Is x, at the store, what y was at the earlier write?
+static bool same(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t depth)
+{
+    if (VY_IS_LEAF(x) || VY_IS_LEAF(y)) return x == y;
+    const vy_inst *a = &s->p->insts.data[x], *b = &s->p->insts.data[y];
+    if (depth == MOST_DEPTH || a->op != b->op || a->type != b->type) return false;
+    if (a->op == VY_OP_LOOP) return same_variable(s, m, x, y, depth);
+    if (x == y && !s->r->home[x]) return true; // computed once in each invocation
+    bool pure = vy_op_infos[a->op].effect == VY_PURE ||
+                (a->op == VY_OP_LOAD && s->p->buffers.data[a->aux].cls == VY_IN);
+    return pure && a->aux == b->aux && a->nargs == b->nargs &&
+           same_args(s, m, x, y, a->nargs, depth);
+}
+
+static bool in_then(const stager *s, uint32_t opener, uint32_t id)
+{
+    return id < s->r->s.partner[opener];
+}
+
+// Does an `if` around the write `w` of which no other is known have the same condition?
+static bool same_condition(const stager *s, pairing *m, uint32_t opener, uint32_t store, uint32_t w)
+{
+    const vy_program *p = s->p;
+    for (uint32_t up = s->r->s.parent[w]; up; up = s->r->s.parent[up]) {
+        if (p->insts.data[up].op != VY_OP_IF) continue;
+        if (in_then(s, opener, store) != in_then(s, up, w)) continue;
+        pairing before = *m;
+        if (same(s, m, vy_arg(p, opener, 0), vy_arg(p, up, 0), 0)) return true;
+        *m = before;
+    }
+    return false;
+}
+
+// A loop that no index names must run as often as one around the write, or certainly once.
+static bool certainly_runs(const stager *s, uint32_t loop)
+{
+    const vy_scalar *from = vy_id_const(s->p, vy_arg(s->p, loop, 0));
+    const vy_scalar *to = vy_id_const(s->p, vy_arg(s->p, loop, 1));
+    bool wide = vy_type_is_signed((vy_type)s->p->insts.data[loop].type);
+    return from && to && (wide ? from->i < to->i : from->u < to->u);
+}
+
+static bool loops_run(const stager *s, pairing *m, uint32_t w)
+{
+    for (uint32_t k = 0; k < m->count; k++) {
+        if (m->theirs[k] || certainly_runs(s, m->mine[k])) continue;
+        uint32_t up = s->r->s.parent[w];
+        for (; up; up = s->r->s.parent[up]) {
+            if (s->p->insts.data[up].op != VY_OP_LOOP) continue;
+            pairing before = *m;
+            if (same_variable(s, m, m->mine[k], up, 0)) break;
+            *m = before;
+        }
+        if (!up) return false;
+    }
+    return true;
+}
+
+// Does `store`, which all invocations come to in each turn of what is around `common`, write again what
+// whoever comes to it has written by `w`?
+static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w)
+{
+    const vy_program *p = s->p;
+    pairing m = {0};
+    for (uint32_t up = s->r->s.parent[store]; up != common; up = s->r->s.parent[up]) {
+        const vy_inst *o = &p->insts.data[up];
+        if (o->op == VY_OP_IF || o->op == VY_OP_CHECKPOINT) continue;
+        if (o->op != VY_OP_LOOP || o->flags & VY_FLAG_EXIT || m.count == MOST_LOOPS) return false;
+        m.mine[m.count++] = up;
+    }
+    if (p->insts.data[store].op == VY_OP_ZERO) return loops_run(s, &m, w);
+    if (p->insts.data[w].op == VY_OP_ZERO) return false;
+    uint32_t rank = p->buffers.data[p->insts.data[store].aux].rank;
+    if (!same_args(s, &m, store, w, rank, 0)) return false;
+    for (uint32_t up = s->r->s.parent[store]; up != common; up = s->r->s.parent[up])
+        if (p->insts.data[up].op == VY_OP_IF && !same_condition(s, &m, up, store, w)) return false;
+    return loops_run(s, &m, w);
+}
+
+// ---------------------------------------------------------------------------------- stages of loads
+// The innermost construct around both, where they stand in one arm of it; UINT32_MAX if arms part them.
+static uint32_t common_parent(const stager *s, uint32_t x, uint32_t y)
+{
+    uint32_t a = s->r->s.parent[x], b = s->r->s.parent[y];
+    while (a != b)
+        if (a > b)
+            a = s->r->s.parent[a];
+        else
+            b = s->r->s.parent[b];
+    if (!a || s->p->insts.data[a].op != VY_OP_IF) return a;
+    return in_then(s, a, x) == in_then(s, a, y) ? a : UINT32_MAX;
+}
+
+static bool all_come(const stager *s, uint32_t opener)
+{
+    for (; opener; opener = s->r->s.parent[opener])
+        if (s->differs[opener]) return false;
+    return true;
+}
+
+// Is each write to the array, wherever it stands, repeated in `region` ahead of the load?
+static bool is_stage(const stager *s, uint32_t load, uint32_t region, const uint32_t *writes,
+                     uint32_t n)
+{
+    for (uint32_t w = 0; w < n; w++) {
+        bool found = false;
+        for (uint32_t k = 0; k < n && writes[k] < load && !found; k++) {
+            vy_op op = (vy_op)s->p->insts.data[writes[k]].op;
+            if (writes[k] < region || (op != VY_OP_STORE && op != VY_OP_ZERO)) continue;
+            uint32_t common = common_parent(s, writes[k], load);
+            found = common != UINT32_MAX && all_come(s, common) &&
+                    repeats(s, writes[k], common, writes[w]);
+        }
+        if (!found) return false;
+    }
+    return true;
+}
+
+static uint32_t find_stage(const stager *s, uint32_t load)
+{
+    uint32_t m = vy_memory_of(s->p, s->p->insts.data[load].aux);
+    const uint32_t *writes = s->writes->at + s->writes->start[m];
+    uint32_t n = s->writes->start[m + 1] - s->writes->start[m];
+    if (n > MOST_WRITES) return 0;
+    for (uint32_t k = 0; k < n; k++) // replays perform no atomics
+        if (vy_op_is_atomic((vy_op)s->p->insts.data[writes[k]].op)) return 0;
+    for (uint32_t up = s->r->scope[load]; up; up = s->r->scope[up])
+        if (is_stage(s, load, up, writes, n)) return up;
+    return 0;
+}
+
+// ---------------------------------------------------------------------------------------- the table
+static reverse_stage *stage_at(const reverse *r, uint32_t buffer, uint32_t root)
+{
+    for (uint32_t k = r->staged_at[root]; k; k = r->stages.data[k - 1].next)
+        if (r->stages.data[k - 1].buffer == buffer) return &r->stages.data[k - 1];
+    return NULL;
+}
+
+// Replays of the load's stage and of all around it store to the array.
+static bool enter(reverse *r, uint32_t load)
+{
+    uint32_t buffer = r->p->insts.data[load].aux;
+    for (uint32_t root = r->stage[load]; root; root = r->scope[root]) {
+        if (stage_at(r, buffer, root)) continue;
+        reverse_stage s = {.buffer = buffer, .root = root, .next = r->staged_at[root]};
+        if (!vy_vec_push(&r->stages, s)) return false;
+        r->staged_at[root] = r->stages.count;
+    }
+    return true;
+}
+
+static bool has_shared(const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls == VY_SHARED) return true;
+    return false;
+}
+
+bool vy_restage(reverse *r)
+{
+    if (!has_shared(r->p)) return true;
+    stager s = {.r = r, .p = r->p, .writes = &r->writes};
+    bool ok = vy_writes_make(&r->writes, r->p, VY_COUNT_WRITES, &r->arena);
+    ok = ok && (s.differs = vy_differences(r->p, &r->s, NULL, &r->arena)) != NULL;
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        if (i->op != VY_OP_LOAD || r->p->buffers.data[i->aux].cls != VY_SHARED) continue;
+        r->stage[id] = find_stage(&s, id);
+        ok = enter(r, id);
+    }
+    if (ok) return true;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return false;
+}
+
+// --------------------------------------------------------------------------------------- in replays
+// Is the array written in `around` (0: the program) at `from` or later?
+static bool written_later(const reverse *r, uint32_t buffer, uint32_t from, uint32_t around)
+{
+    uint32_t m = vy_memory_of(r->p, buffer), n = vy_first_after(&r->writes, m, from);
+    uint32_t end = around ? r->s.partner[around] : UINT32_MAX;
+    return n < r->writes.start[m + 1] && r->writes.at[n] < end;
+}
+
+// Does a replay of `root` find what the load saw?  In the twin *in, or (NULL) as the forward sweep left it.
+static bool finds(const reverse *r, uint32_t load, uint32_t root, reverse_stage **in)
+{
+    uint32_t buffer = r->p->insts.data[load].aux, stage = r->stage[load];
+    *in = stage ? stage_at(r, buffer, stage) : NULL;
+    if (stage && (stage == root || vy_encloses(r, root, stage))) {
+        *in = stage_at(r, buffer, root);
+        return true;
+    }
+    uint32_t outermost = root;
+    while (r->scope[outermost] != stage) outermost = r->scope[outermost];
+    return !written_later(r, buffer, outermost, stage);
+}
+
+bool vy_restage_finds(const reverse *r, uint32_t load, uint32_t root)
+{
+    reverse_stage *in;
+    return finds(r, load, root, &in);
+}
+
+uint32_t vy_restage_load(reverse *r, uint32_t load)
+{
+    reverse_stage *in;
+    if (!finds(r, load, r->replaying, &in)) return 0;
+    return in ? in->twin : r->buffers[r->p->insts.data[load].aux].copy;
+}
+
+uint32_t vy_restage_store(const reverse *r, uint32_t id)
+{
+    vy_op op = (vy_op)r->p->insts.data[id].op;
+    const reverse_stage *s = stage_at(r, r->p->insts.data[id].aux, r->replaying);
+    return s && !s->quiet && (op == VY_OP_STORE || op == VY_OP_ZERO) ? s->twin : 0;
+}
+
+bool vy_restages(const reverse *r, uint32_t root, uint32_t buffer)
+{
+    for (uint32_t k = r->staged_at[root]; k; k = r->stages.data[k - 1].next)
+        if (!r->stages.data[k - 1].quiet && (!buffer || r->stages.data[k - 1].buffer == buffer))
+            return true;
+    return false;
+}
+
+void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t like))
+{
+    for (uint32_t k = 0; k < r->stages.count && !r->failed; k++)
+        r->stages.data[k].twin = declare(r, r->stages.data[k].buffer);
+}
+
+// --------------------------------------------------------------------------------------- the result
+bool vy_restage_settle(reverse *r, const vy_program *p)
+{
+    bool changed = false;
+    for (uint32_t k = 0; k < r->stages.count; k++) r->stages.data[k].loaded = false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_LOAD &&
+            p->buffers.data[p->insts.data[id].aux].cls == VY_SHARED)
+            for (uint32_t k = 0; k < r->stages.count; k++)
+                r->stages.data[k].loaded |= r->stages.data[k].twin == p->insts.data[id].aux;
+    for (uint32_t k = 0; k < r->stages.count; k++) {
+        reverse_stage *s = &r->stages.data[k];
+        bool quiet = !s->loaded && !s->settled;
+        changed |= quiet != s->quiet;
+        s->settled |= s->quiet && s->loaded; // never again
+        s->quiet = quiet;
+    }
+    return changed;
+}
+
+void vy_restage_merge(const reverse *r, vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count && r->stages.count; id++) {
+        vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || p->buffers.data[i->aux].cls != VY_SHARED) continue;
+        for (uint32_t k = 0; k < r->stages.count; k++)
+            if (r->stages.data[k].twin == i->aux) {
+                i->aux = r->buffers[r->stages.data[k].buffer].copy;
+                break;
+            }
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// spill.c: adjoints of shared arrays that shared memory has no room for.
+//
+// Every device has 16 KiB of it for a workgroup.  A result that needs more keeps adjoints, largest first,
+// in a workspace instead, where each workgroup has a slice of its own:
+//
+//   shared adj_t: f32[64, 64];   →   @workspace adj_t: inout f32[num_groups.z, …y, …x, 64, 64]
+//
+// The same barriers order it, and it starts as zero by itself.  How much a result needs is known only when dead
+// code is gone, so it is built again.
+#include "autodiff/core/reverse.h"
+#include "autodiff/storage/storage.h"
+
+#include <stdio.h>
+
+uint64_t vy_array_bytes(const vy_program *p, const vy_buf *b)
+{
+    uint64_t n = vy_type_size(b->type);
+    for (uint32_t k = 0; k < b->rank; k++) n *= (uint64_t)p->dims.data[b->dims[k].id].value;
+    return n;
+}
+
+bool vy_shared_bytes(const vy_program *p, uint64_t *bytes)
+{
+    vy_arena arena = {0};
+    uint8_t *used = vy_arena_alloc(&arena, p->buffers.count);
+    *bytes = 0;
+    for (uint32_t id = 1; used && id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || used[i->aux]) continue;
+        used[i->aux] = 1;
+        const vy_buf *b = &p->buffers.data[i->aux];
+        if (b->cls == VY_SHARED) *bytes += vy_array_bytes(p, b);
+    }
+    vy_arena_free(&arena);
+    return used != NULL;
+}
+
+static uint64_t adjoint_bytes(const reverse *r, uint32_t buffer)
+{
+    vy_buf b = r->p->buffers.data[buffer];
+    b.type = vy_adjoint_type(b.type);
+    return vy_array_bytes(r->p, &b);
+}
+
+// The largest shared array whose adjoint is still in shared memory, or 0.  In derivatives of derivatives arrays
+// are cleared by their workgroup, which has no like in a slice.
+static uint32_t choose(const reverse *r)
+{
+    uint32_t best = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const vy_buf *b = &r->p->buffers.data[i];
+        const reverse_buffer *info = &r->buffers[i];
+        if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || info->spilled || info->clears)
+            continue;
+        uint64_t bytes = adjoint_bytes(r, i);
+        if (bytes > most) best = i, most = bytes;
+    }
+    return best;
+}
+
+bool vy_spill(reverse *r, const vy_program *p)
+{
+    uint64_t bytes;
+    bool any = false;
+    if (!vy_shared_bytes(p, &bytes)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
+    while (bytes > VY_SHARED_BYTES) {
+        uint32_t i = choose(r);
+        if (!i) break;
+        uint64_t least = adjoint_bytes(r, i);
+        if (r->buffers[i].shadow)
+            least += vy_array_bytes(p, &p->buffers.data[r->buffers[i].shadow]);
+        bytes -= least < bytes ? least : bytes;
+        r->buffers[i].spilled = any = true;
+    }
+    return any;
+}
+
+// ------------------------------------------------------------------------------------------- slices
+void vy_group_dims(vy_builder *b, const uint32_t workgroup[3], vy_dim dims[VY_GROUP_RANK])
+{
+    const vy_program *p = vy_builder_program(b);
+    uint32_t overs = p->overs.count;
+    vy_dim size[VY_GROUP_RANK], one = vy_dim_const(b, 1), zero = vy_dim_const(b, 0);
+    for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++) {
+        dims[VY_GROUP_RANK - 1 - axis] = vy_dim_groups(b, axis);
+        size[axis] = one;
+    }
+    if (!overs) return;
+    for (uint32_t k = 0; k < overs; k++) { // the last is x, the one before y, the others share z
+        uint32_t from_end = overs - 1 - k, axis = from_end < 2 ? from_end : 2;
+        vy_dim e = vy_dim_binary(b, '>', p->overs.data[k].extent, zero);
+        size[axis] = size[axis].id == one.id ? e : vy_dim_binary(b, '*', size[axis], e);
+    }
+    for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++) {
+        int64_t w = workgroup[axis];
+        vy_dim n = vy_dim_binary(b, '+', size[axis], vy_dim_const(b, w - 1));
+        dims[VY_GROUP_RANK - 1 - axis] = vy_dim_binary(b, '/', n, vy_dim_const(b, w));
+    }
+}
+
+void vy_group_index(vy_builder *b, uint32_t index[VY_GROUP_RANK])
+{
+    for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++)
+        index[axis] = vy_builtin_value(b, VY_WID, VY_GROUP_RANK - 1 - axis).id;
+}
+
+uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t like)
+{
+    const vy_buf *b = &r->p->buffers.data[like];
+    vy_dim dims[VY_MAX_RANK + VY_GROUP_RANK];
+    if (b->rank + VY_GROUP_RANK > VY_MAX_RANK) {
+        vy_reverse_fail(r, VY_E_LIMIT, 0, "give the array fewer dimensions",
+                        "the adjoint of `%s` in a workspace has more than %u dimensions", b->name,
+                        VY_MAX_RANK);
+        return 0;
+    }
+    vy_group_dims(r->b, r->p->workgroup, dims);
+    for (uint32_t k = 0; k < b->rank; k++) dims[VY_GROUP_RANK + k] = r->dims[b->dims[k].id];
+    uint32_t made = vy_param_buffer(r->b, name, VY_INOUT, type, b->rank + VY_GROUP_RANK, dims).id;
+    vy_buffer_workspace(r->b, (vy_buffer){made});
+    return made;
+}
+
+uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index)
+{
+    if (!r->buffers[buffer].spilled) return 0;
+    vy_group_index(r->b, index);
+    return VY_GROUP_RANK;
+}

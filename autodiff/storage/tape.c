@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+// tape.c: values that a reverse loop needs and cannot recompute are kept in memory.
+//
+// The taped values of one type in one loop share a workspace buffer of the result, with one element per
+// value, iteration of the loops around them, and invocation:
+//
+//   @workspace tape9: inout f32[3, T1, T2, N]    3 values; T1, T2 trip counts, outermost first; over(i: N)
+//
+// so neighbours in a workgroup touch neighbouring words.  The trip counts follow from the parameters, or
+// are bounded by them (`for j in 0..i` inside `for i in 0..n` takes n).  Where the data decide, the
+// innermost such loop is counted through (counter.h): 32 invocations in a row share a block of rows,
+//
+//   tape9: inout f32[rows1, T3, 3, 32]           rows1 = Σ over blocks of the largest count in the block
+//
+// and `base`, where the block's rows begin, comes from programs that run before (counting_stages.c).
+//
+// A program without `over` runs in as many workgroups as its caller says, so its invocations are one
+// dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
+#include "autodiff/core/counter.h"
+#include "autodiff/core/reverse.h"
+#include "autodiff/facts/trip_bound.h"
+#include "autodiff/storage/storage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// The CHECKPOINT whose replay records `id`, or 0.
+static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->kept[id] - 1; }
+
+// ----------------------------------------------------------------------------------------- counters
+// The counter of the innermost loop around `id`, inside what records it, that has no bound; or NULL.
+static vy_counter *counter_of(const reverse *r, uint32_t id)
+{
+    for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) {
+        uint32_t k = r->counter[l];
+        if (!k) continue;
+        for (; r->counters.data[k - 1].context != keeper_of(r, id); k++) continue;
+        return &r->counters.data[k - 1]; // each loop has one for every context around it
+    }
+    return NULL;
+}
+
+// An extent that is not negative, as the launch takes it.
+static vy_dim natural(reverse *r, vy_dim e)
+{
+    const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
+    bool is = d->op == VY_DIM_SCALAR ? !vy_type_is_signed(r->p->scalars.data[d->value].type)
+                                     : d->op == VY_DIM_CONST && d->value >= 0;
+    return is ? e : vy_dim_binary(r->b, '>', e, vy_dim_const(r->b, 0));
+}
+
+// num_groups.x * num_groups.y * num_groups.z * W of a program without a domain
+static vy_dim all_groups(reverse *r)
+{
+    const uint32_t *w = r->p->workgroup;
+    vy_dim n = vy_dim_groups(r->b, 0);
+    for (uint32_t axis = 1; axis < 3; axis++)
+        n = vy_dim_binary(r->b, '*', n, vy_dim_groups(r->b, axis));
+    int64_t lanes = (int64_t)w[0] * w[1] * w[2];
+    return lanes == 1 ? n : vy_dim_binary(r->b, '*', n, vy_dim_const(r->b, lanes));
+}
+
+vy_dim vy_tape_invocations(reverse *r)
+{
+    if (!r->p->overs.count) return all_groups(r);
+    vy_dim n = vy_dim_const(r->b, 1);
+    for (uint32_t k = 0; k < r->p->overs.count; k++) {
+        vy_dim e = natural(r, r->dims[r->p->overs.data[k].extent.id]);
+        n = k ? vy_dim_binary(r->b, '*', n, e) : e;
+    }
+    return n;
+}
+
+vy_dim vy_tape_blocks(reverse *r)
+{
+    vy_dim n =
+        vy_dim_binary(r->b, '+', vy_tape_invocations(r), vy_dim_const(r->b, VY_TAPE_LANES - 1));
+    return vy_dim_binary(r->b, '/', n, vy_dim_const(r->b, VY_TAPE_LANES));
+}
+
+// ((wid.z * num_groups.y + wid.y) * num_groups.x + wid.x) * W + lindex
+static vy_value number_in_groups(reverse *r)
+{
+    const uint32_t *w = r->p->workgroup;
+    vy_value n = vy_builtin_value(r->b, VY_WID, 2);
+    for (uint32_t axis = 2; axis-- > 0;)
+        n = vy_add(r->b, vy_mul(r->b, n, vy_builtin_value(r->b, VY_NUM_GROUPS, axis)),
+                   vy_builtin_value(r->b, VY_WID, axis));
+    return vy_add(r->b, vy_mul(r->b, n, vy_int(r->b, VY_U32, (int64_t)w[0] * w[1] * w[2])),
+                  vy_builtin_value(r->b, VY_LINDEX, 0));
+}
+
+vy_value vy_tape_invocation(reverse *r)
+{
+    if (!r->p->overs.count) return number_in_groups(r);
+    vy_value n = {0};
+    for (uint32_t k = 0; k < r->p->overs.count; k++) {
+        vy_value i = {vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0)};
+        vy_dim d = vy_builder_program(r->b)->overs.data[k].extent;
+        n = k ? vy_add(r->b, vy_mul(r->b, n, vy_dim_number(r->b, d)), i) : i;
+    }
+    return n;
+}
+
+static bool has_parameter(const vy_program *p, const char *name)
+{
+    for (uint32_t k = 0; k < p->scalars.count; k++)
+        if (!strcmp(p->scalars.data[k].name, name)) return true;
+    return vy_program_find_buffer(p, name).id != 0;
+}
+
+const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,
+                                 char text[VY_FREE_NAME])
+{
+    char digits[16] = "";
+    if (number) snprintf(digits, sizeof digits, "%u", number);
+    for (uint32_t tries = 0;; tries++) {
+        snprintf(text, VY_FREE_NAME, tries ? "%.300s%s_%u" : "%.300s%s", name, digits, tries);
+        if (vy_builder_failed(r->b) ||
+            (!has_parameter(r->p, text) && !has_parameter(vy_builder_program(r->b), text)))
+            return text;
+    }
+}
+
+// Numbers the counters in use; declares `base`, and a number of rows for each.
+static void declare_counters(reverse *r)
+{
+    uint32_t used = 0;
+    char text[VY_FREE_NAME];
+    for (uint32_t k = 0; k < r->counters.count; k++) r->counters.data[k].row = 0;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        vy_counter *c = r->kept[id] ? counter_of(r, id) : NULL;
+        if (c && !c->row) c->row = ++used;
+    }
+    r->counters_used = used;
+    if (!used) return;
+    vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
+    vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
+    r->base =
+        vy_param_buffer(r->b, vy_reverse_free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
+    if (!r->base) return;
+    r->base_name = vy_builder_program(r->b)->buffers.data[r->base].name;
+    vy_buffer_workspace(r->b, (vy_buffer){r->base});
+    vy_value i = vy_tape_invocation(r), lanes = vy_int(r->b, VY_U32, VY_TAPE_LANES);
+    vy_value block = vy_div(r->b, i, lanes);
+    r->lane = vy_rem(r->b, i, lanes).id;
+    for (uint32_t k = 0; k < r->counters.count; k++) {
+        vy_counter *c = &r->counters.data[k];
+        if (!c->row) continue;
+        vy_value n = vy_param_scalar(r->b, vy_reverse_free_name(r, "rows", c->row, text), VY_U32);
+        c->rows = vy_dim_value(r->b, n);
+        if (!c->rows.id) return;
+        const vy_program *p = vy_builder_program(r->b);
+        c->rows_name = p->scalars.data[p->scalars.count - 1].name;
+        c->base = vy_load(r->b, (vy_buffer){r->base},
+                          (vy_value[]){vy_int(r->b, VY_U32, c->row - 1), block})
+                      .id;
+    }
+}
+
+// -------------------------------------------------------------------------------------------- shapes
+// Of a tape's dimensions, those that number the invocations.
+static uint32_t domain_rank(const reverse *r) { return r->p->overs.count ? r->p->overs.count : 1; }
+
+// Values that share a tape: of one type, with the same dimensions.
+typedef struct tape_group {
+    const vy_counter *counter; // or NULL
+    vy_type type;
+    uint32_t first, count; // values
+    uint32_t rank;         // trip counts of the loops that are dimensions
+    vy_dim loops[VY_MAX_RANK];
+    uint32_t buffer;
+} tape_group;
+VY_VEC_TYPE(tape_group_vec, tape_group);
+
+// The dimensions of the tape of `id`; false: too many.
+static bool tape_loops(reverse *r, uint32_t id, tape_group *g)
+{
+    uint32_t loops[VY_MAX_RANK], n = 0;
+    vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->dims, .hints = r->hints};
+    g->counter = counter_of(r, id);
+    const uint32_t around = g->counter ? g->counter->loop : keeper_of(r, id);
+    const uint32_t fixed = g->counter ? 3 : 1 + domain_rank(r);
+    for (uint32_t l = r->home[id]; l > around; l = r->home[l]) {
+        if (n + fixed >= VY_MAX_RANK) return false;
+        loops[n++] = l;
+    }
+    g->rank = 0;
+    while (n-- > 0) g->loops[g->rank++] = vy_trip_bound(&bound, loops[n]);
+    return true;
+}
+
+// All dimensions of a tape, once it is known how many values share it.
+static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
+{
+    const bool counted = g->counter != NULL;
+    uint32_t rank = 0;
+    if (counted) dims[rank++] = g->counter->rows;
+    if (!counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
+    for (uint32_t k = 0; k < g->rank; k++) dims[rank++] = g->loops[k];
+    if (counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
+    if (counted) dims[rank++] = vy_dim_const(r->b, VY_TAPE_LANES);
+    for (uint32_t k = 0; k < r->p->overs.count && !counted; k++)
+        dims[rank++] = r->dims[r->p->overs.data[k].extent.id];
+    if (!r->p->overs.count && !counted) dims[rank++] = all_groups(r);
+    return rank;
+}
+
+static void refuse(reverse *r, uint32_t id)
+{
+    vy_reverse_fail(r, VY_E_LIMIT, id, "use fewer domain variables, or fewer nested loops",
+                    "the reverse must remember a value in more than %u dimensions", VY_MAX_RANK);
+}
+
+static vy_type kept_type(const reverse *r, uint32_t id)
+{
+    vy_type type = (vy_type)r->p->insts.data[id].type;
+    return type == VY_BOOL || type == VY_VOID ? VY_U32 : type; // an ENDLOOP: how often it ran
+}
+
+static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
+{
+    return r->kept[x] == r->kept[y] && r->home[x] == r->home[y] &&
+           kept_type(r, x) == kept_type(r, y);
+}
+
+// The end of the values that may share a tape with `first`: those of its loop.
+static uint32_t end_of_group(const reverse *r, uint32_t first)
+{
+    return r->home[first] ? r->s.partner[r->home[first]] : r->p->insts.count;
+}
+
+// Equal by their form; some that are equal are not seen to be.
+static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, uint32_t depth)
+{
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (a == b) return true;
+    if (x->op != y->op || depth == 8) return false;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return same_dim(p, x->a, y->a, depth + 1) && same_dim(p, x->b, y->b, depth + 1);
+}
+
+static bool same_group(const vy_program *p, const tape_group *x, const tape_group *y)
+{
+    if (x->type != y->type || x->counter != y->counter || x->rank != y->rank) return false;
+    for (uint32_t k = 0; k < x->rank; k++)
+        if (!same_dim(p, x->loops[k].id, y->loops[k].id, 0)) return false;
+    return true;
+}
+
+// Puts `first` and all later values of its loop like it in a group; false after an error.
+static bool place(reverse *r, uint32_t first, tape_group_vec *groups)
+{
+    enum { LOOK_BACK = 64 }; // groups that are compared: the work stays linear
+    tape_group g = {.type = kept_type(r, first), .first = first};
+    if (!tape_loops(r, first, &g)) {
+        refuse(r, first);
+        return false;
+    }
+    if (vy_builder_failed(r->b)) return false;
+    uint32_t at = groups->count;
+    for (uint32_t k = groups->count; k-- > 0 && groups->count - k <= LOOK_BACK;)
+        if (same_group(vy_builder_program(r->b), &groups->data[k], &g)) at = k;
+    if (at == groups->count && !vy_vec_push(groups, g)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
+    for (uint32_t id = first; id < end_of_group(r, first); id++) {
+        if (!same_tape(r, first, id)) continue;
+        r->tape[id] = at + 1;
+        r->tape_slot[id] = ++groups->data[at].count;
+    }
+    return true;
+}
+
+static void declare(reverse *r, tape_group *g)
+{
+    char name[96], own[VY_FREE_NAME];
+    vy_dim dims[VY_MAX_RANK + 1];
+    const uint32_t rank = tape_shape(r, g, dims);
+    const char *hint = vy_string(&r->p->module->names, r->p->insts.data[g->first].name);
+    if (g->count > 1) hint = "";
+    snprintf(name, sizeof name, "tape%u%s%.60s", g->first, *hint ? "_" : "", hint);
+    vy_reverse_free_name(r, name, 0, own);
+    g->buffer = vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;
+    vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
+}
+
+bool vy_tape_declare(reverse *r)
+{
+    tape_group_vec groups = {0};
+    memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
+    if (r->probing) return true;
+    declare_counters(r);
+    if (!r->p->overs.count) r->number = vy_tape_invocation(r).id;
+    bool ok = true;
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
+        if (r->kept[id] && !r->tape[id]) ok = place(r, id, &groups);
+    for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
+        if (!r->tape[id]) continue;
+        const tape_group *g = &groups.data[r->tape[id] - 1];
+        r->tape[id] = g->buffer;
+        if (g->count == 1) r->tape_slot[id] = 0;
+    }
+    vy_vec_free(&groups);
+    return ok && !vy_builder_failed(r->b);
+}
+
+// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may be beyond
+// the greatest signed number.
+static uint32_t iteration_of(reverse *r, uint32_t loop)
+{
+    vy_type type = (vy_type)r->p->insts.data[loop].type;
+    vy_type u = vy_type_size(type) == 8 ? VY_U64 : VY_U32;
+    vy_value k = vy_cast(r->b, u, (vy_value){r->map[loop]});
+    vy_value from = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 0))});
+    vy_value step = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 2))});
+    return vy_div(r->b, vy_sub(r->b, k, from), step).id;
+}
+
+// The element of the current iteration and invocation.
+static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
+{
+    const vy_counter *c = counter_of(r, id);
+    const uint32_t around = c ? c->loop : keeper_of(r, id);
+    uint32_t loops[VY_MAX_RANK], n = 0, rank = 0;
+    uint32_t slot = r->tape_slot[id] ? vy_int(r->b, VY_U32, r->tape_slot[id] - 1).id : 0;
+    for (uint32_t l = r->home[id]; l > around; l = r->home[l]) loops[n++] = l;
+    if (c) index[rank++] = vy_add(r->b, (vy_value){c->base}, (vy_value){r->map[c->at]}).id;
+    if (slot && !c) index[rank++] = slot;
+    while (n-- > 0) index[rank++] = iteration_of(r, loops[n]);
+    if (slot && c) index[rank++] = slot;
+    if (c) index[rank++] = r->lane;
+    for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
+        index[rank++] = vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0);
+    if (!r->p->overs.count && !c) index[rank++] = r->number;
+    return rank;
+}
+
+void vy_tape_record(reverse *r, uint32_t id)
+{
+    if (!r->kept[id] || keeper_of(r, id) != r->replaying || r->counting || r->probing) return;
+    // The condition that ends a loop belongs to no iteration: its values wait for the TEST.
+    if (r->untested && r->home[id] == r->untested) return;
+    uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->map[id];
+    if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
+    args[rank] = value;
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->tape[id], rank + 1, args);
+}
+
+uint32_t vy_tape_load(reverse *r, uint32_t id)
+{
+    uint32_t root = r->replaying;
+    if (!r->kept[id] || !root || !vy_encloses(r, keeper_of(r, id), root)) return 0;
+    // A loop that runs again asks its condition once more than there are iterations.
+    if (r->untested && r->home[id] == r->untested) return 0;
+    uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
+    vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
+    uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);
+    return type == VY_BOOL ? vy_cast(r->b, VY_BOOL, (vy_value){value}).id : value;
+}
+
+bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used)
+{
+    // Of each buffer: where its values begin in `values`, in the order of their slots.
+    uint32_t n = r->p->insts.count, buffers = p->buffers.count;
+    uint32_t *first = vy_realloc(NULL, (buffers + 1 + n) * sizeof *first), *values;
+    if (!first) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
+    values = first + buffers + 1;
+    memset(first, 0, (buffers + 1) * sizeof *first);
+    for (uint32_t id = 1; id < n; id++)
+        if (r->kept[id]) first[r->tape[id] + 1]++;
+    for (uint32_t b = 0; b < buffers; b++) first[b + 1] += first[b];
+    for (uint32_t id = 1; id < n; id++)
+        if (r->kept[id])
+            values[first[r->tape[id]] + (r->tape_slot[id] ? r->tape_slot[id] - 1 : 0)] = id;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t count = i->op == VY_OP_LOAD ? first[i->aux + 1] - first[i->aux] : 0, slot = 0;
+        if (count > 1) {
+            bool counted = counter_of(r, values[first[i->aux]]) != NULL;
+            slot = (uint32_t)vy_id_const(p, vy_arg(p, id, counted ? i->nargs - 2 : 0))->u;
+        }
+        if (count) used[values[first[i->aux] + slot]] = 1;
+    }
+    vy_free(first);
+    return true;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// binary.h: layout of the binary form; binary_write.c writes it, binary_read.c reads it,
+// binary_pipe.c does both for pipelines.
+//
+//   0   8  magic "\x89VYRE\r\n\x1a": no text file, and damaged by any transfer that is not binary
+//   8   4  version, little endian
+//   12  4  what the table of operations was: the low bits of its digest
+//   16  8  size of the payload
+//   24 32  SHA-256 of (SHA-256 of the payload, bytes 8 … 23)
+//   56     payload
+//
+// Payload: numbers as LEB128, signed ones in zigzag, strings as length and bytes, in this order:
+//   order, file; names (debug names, by first use); programs:
+//     name, line, workgroup ×3, flags (1: it was written by the user, 2: @exact)
+//     scalars (name, type, line)   dimensions (op, value | a, b)
+//     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
+//     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
+//     instructions (op, type, flags, line delta, column, name, aux, operands)
+//   An operand is 2·leaf+1 or 2·(distance back to the instruction).
+// Then pipelines:
+//   the declarations of the signature, as of a program
+//   steps (kind, line, column, then by kind; see binary_pipe.c)
+#ifndef VYRE_BINARY_H
+#define VYRE_BINARY_H
+
+#include "ir/core/ir.h"
+
+#define VY_BINARY_VERSION 3u
+enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
+extern const uint8_t vy_binary_magic[8];
+
+uint32_t vy_binary_table_id(void);
+// ---- writing
+VY_VEC_TYPE(vy_bytes, uint8_t);
+typedef struct vy_binary_writer {
+    vy_bytes out;
+    bool failed;
+    const vy_module *m;
+    uint32_t *name_number; // by offset in m->names
+    uint32_t names;
+    vy_id_vec name_order;
+} vy_binary_writer;
+void vy_binary_put(vy_binary_writer *w, uint64_t v);
+void vy_binary_put_string(vy_binary_writer *w, const char *s);
+// Parameters.  dims, by dimension: on entry nonzero for those that other things use; receives the
+// number each has in the file, 0 for those left out.
+void vy_binary_put_declarations(vy_binary_writer *w, const vy_program *p, uint32_t *dims);
+void vy_binary_put_pipeline(vy_binary_writer *w, const vy_pipeline *l);
+
+// ---- reading
+typedef struct vy_binary_reader {
+    const uint8_t *at, *end;
+    vy_module *m;
+    const char *wrong; // first finding
+    bool no_memory;
+    uint32_t *names; // offsets in m->names
+    uint32_t name_count;
+} vy_binary_reader;
+static inline bool vy_binary_ok(const vy_binary_reader *r) { return !r->wrong && !r->no_memory; }
+uint64_t vy_binary_get(vy_binary_reader *r);
+uint64_t vy_binary_get_max(vy_binary_reader *r, uint64_t max);
+// A count of things that take at least `least` bytes each.
+uint32_t vy_binary_get_count(vy_binary_reader *r, uint32_t least);
+// A name that text can hold.
+const char *vy_binary_get_name(vy_binary_reader *r);
+vy_program *vy_binary_get_declarations(
+    vy_binary_reader *r); // a program without code; NULL: an error
+void vy_binary_get_pipeline(vy_binary_reader *r);
+
+// Digest of a block with its header in place.
+void vy_binary_digest(const uint8_t *block, size_t size, uint8_t digest[32]);
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// build.c: the builder.  Folds, canonicalises and shares while building, so that passes and
+// differentiation may write naive code.
+//
+// Sharing: a hash table from (operation, type, aux, operands) to the instruction that computes it.
+// An entry serves only while the region it stands in is still open; one from a closed region is
+// replaced.  Loads carry the version of the memory they read: every write to a buffer gives it a new
+// version, and loops and barriers make all written memory new, because a loop's body may write it
+// later in the text.
+#include "ir/build/build.h"
+#include "ir/build/edit.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void vy_build_fail(vy_builder *b, vy_code code, const char *format, ...)
+{
+    char text[sizeof b->m->diag.text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    vy_fail(b->m, code, b->line, b->column, NULL, "%s", text);
+    b->failed = true;
+}
+
+void vy_build_oom(vy_builder *b)
+{
+    vy_fail_oom(b->m);
+    b->failed = true;
+}
+
+bool vy_builder_failed(const vy_builder *b) { return b->failed || !vy_module_ok(b->m); }
+vy_program *vy_builder_program(vy_builder *b) { return b->p; }
+vy_module *vy_builder_module(vy_builder *b) { return b->m; }
+
+void vy_at(vy_builder *b, uint32_t line, uint32_t column)
+{
+    b->line = line;
+    b->column = column;
+}
+
+// ---------------------------------------------------------------------------------------- sharing
+bool vy_visible(const vy_builder *b, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) return VY_LEAF_INDEX(id) < b->p->leaves.count;
+    return id && id < b->p->insts.count && b->open.data[b->notes.data[id].region];
+}
+
+static uint32_t inst_hash(const vy_inst *i, const uint32_t *args, uint32_t version)
+{
+    uint64_t h = ((uint64_t)i->op << 40 | (uint64_t)i->type << 32 | i->aux) * 0x9E3779B97F4A7C15u;
+    h = (h ^ (h >> 29) ^ version) * 0xBF58476D1CE4E5B9u;
+    for (uint32_t k = 0; k < i->nargs; k++) h = (h ^ (h >> 32) ^ args[k]) * 0x9E3779B97F4A7C15u;
+    return (uint32_t)(h >> 32);
+}
+
+static bool table_grow(vy_builder *b)
+{
+    uint32_t size = b->table_size ? b->table_size * 2 : 128;
+    uint32_t *t = vy_realloc(NULL, (size_t)size * sizeof *t);
+    if (!t) return false;
+    memset(t, 0, (size_t)size * sizeof *t);
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < b->table_size; i++) {
+        uint32_t id = b->table[i];
+        if (!id || !vy_visible(b, id)) continue; // entries of closed regions are dropped
+        const vy_inst *inst = &b->p->insts.data[id];
+        uint32_t slot = inst_hash(inst, vy_args(b->p, id), b->notes.data[id].version) & (size - 1);
+        while (t[slot]) slot = (slot + 1) & (size - 1);
+        t[slot] = id;
+        used++;
+    }
+    vy_free(b->table);
+    b->table = t;
+    b->table_size = size;
+    b->table_used = used;
+    return true;
+}
+
+// The slot of an equal visible instruction, or the slot where a new one belongs.
+static uint32_t *table_find(vy_builder *b, const vy_inst *want, const uint32_t *args,
+                            uint32_t version)
+{
+    const vy_program *p = b->p;
+    uint32_t mask = b->table_size - 1, slot = inst_hash(want, args, version) & mask;
+    for (; b->table[slot]; slot = (slot + 1) & mask) {
+        uint32_t id = b->table[slot];
+        const vy_inst *have = &p->insts.data[id];
+        if (have->op == want->op && have->type == want->type && have->aux == want->aux &&
+            have->nargs == want->nargs && b->notes.data[id].version == version &&
+            (want->nargs == 0 || memcmp(vy_args(p, id), args, want->nargs * sizeof *args) == 0))
+            return &b->table[slot];
+    }
+    return &b->table[slot];
+}
+
+// --------------------------------------------------------------------------------------- emission
+// Appends an instruction as it is.
+uint32_t vy_append(vy_builder *b, vy_inst inst, const uint32_t *args, uint32_t version)
+{
+    vy_program *p = b->p;
+    if (p->insts.count >= VY_MAX_INSTRUCTIONS) {
+        vy_build_fail(b, VY_E_LIMIT, "the program has more than %u instructions",
+                      VY_MAX_INSTRUCTIONS);
+        return 0;
+    }
+    inst.args = p->args.count;
+    inst.line = b->line;
+    inst.column = b->column > UINT16_MAX ? UINT16_MAX : (uint16_t)b->column;
+    build_note note = {.region = b->regions.data[b->regions.count - 1].serial, .version = version};
+    if (!vy_vec_reserve(&p->args, inst.nargs) || !vy_vec_reserve(&p->insts, 1) ||
+        !vy_vec_reserve(&b->notes, 1)) {
+        vy_build_oom(b);
+        return 0;
+    }
+    if (inst.nargs) memcpy(p->args.data + p->args.count, args, inst.nargs * sizeof *args);
+    p->args.count += inst.nargs;
+    p->insts.data[p->insts.count++] = inst;
+    b->notes.data[b->notes.count++] = note;
+    return p->insts.count - 1;
+}
+
+static bool commutes(vy_op op)
+{
+    return op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR ||
+           op == VY_OP_XOR || op == VY_OP_EQ || op == VY_OP_NE || op == VY_OP_FMA;
+}
+
+// Operand order of commuting operations: constants last, other leaves before them, instructions in
+// order first.  (min and max do not commute: ties, NaN.)
+static uint32_t rank_of(const vy_program *p, uint32_t id)
+{
+    return !VY_IS_LEAF(id) ? 0 : vy_id_const(p, id) ? 2 : 1;
+}
+
+// Must `b` stand before `a`?  Leaves are ordered by what they are, not by when they were first used,
+// so that equal programs have equal operands.
+static bool out_of_order(const vy_program *p, uint32_t a, uint32_t b)
+{
+    uint32_t ra = rank_of(p, a), rb = rank_of(p, b);
+    if (ra != rb || ra == 0) return ra > rb || (ra == rb && a > b);
+    const vy_leaf *x = &p->leaves.data[VY_LEAF_INDEX(a)], *y = &p->leaves.data[VY_LEAF_INDEX(b)];
+    if (x->kind != y->kind) return x->kind > y->kind;
+    if (x->index != y->index) return x->index > y->index;
+    if (x->axis != y->axis) return x->axis > y->axis;
+    return x->value.u > y->value.u;
+}
+
+static uint32_t memory_version(const vy_builder *b, uint32_t buffer)
+{
+    if (b->p->buffers.data[buffer].cls == VY_IN) return 0;
+    uint32_t v = b->versions.data[buffer];
+    return v > b->epoch ? v : b->epoch;
+}
+
+static void note_write(vy_builder *b, vy_op op, uint32_t aux)
+{
+    if (op == VY_OP_BARRIER)
+        b->epoch = ++b->clock;
+    else if (vy_op_infos[op].effect == VY_WRITE)
+        b->versions.data[aux] = ++b->clock;
+}
+
+// The operands, or those of a commuting operation in order.
+static const uint32_t *in_order(const vy_builder *b, vy_op op, uint32_t nargs, const uint32_t *args,
+                                uint32_t swapped[3])
+{
+    if (nargs < 2 || !commutes(op) || !out_of_order(b->p, args[0], args[1])) return args;
+    swapped[0] = args[1], swapped[1] = args[0];
+    if (nargs == 3) swapped[2] = args[2];
+    return swapped;
+}
+
+uint32_t vy_made_before(vy_builder *b, vy_op op, vy_type type, uint32_t nargs, const uint32_t *args)
+{
+    uint32_t swapped[3];
+    if (!b->table_size) return 0;
+    const vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs};
+    uint32_t id = *table_find(b, &inst, in_order(b, op, nargs, args, swapped), 0);
+    return id && vy_visible(b, id) ? id : 0;
+}
+
+uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
+                 const uint32_t *args)
+{
+    if (b->failed) return 0;
+    vy_effect effect = vy_op_infos[op].effect;
+    assert(effect != VY_CTRL);
+    uint32_t swapped[3];
+    args = in_order(b, op, nargs, args, swapped);
+    vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs, .aux = aux};
+    if (effect == VY_PURE) {
+        uint32_t folded = vy_fold(b, op, type, aux, nargs, args);
+        if (folded || b->failed) return folded;
+    }
+    if (effect == VY_WRITE || effect == VY_CONV) {
+        uint32_t id = vy_append(b, inst, args, 0);
+        note_write(b, op, aux);
+        return type == VY_VOID ? 0 : id;
+    }
+    uint32_t version = effect == VY_READ ? memory_version(b, aux) : 0;
+    if (b->table_used * 2 >= b->table_size && !table_grow(b)) {
+        vy_build_oom(b);
+        return 0;
+    }
+    uint32_t *slot = table_find(b, &inst, args, version);
+    if (*slot && vy_visible(b, *slot)) return *slot;
+    bool fresh = *slot == 0;
+    uint32_t id = vy_append(b, inst, args, version);
+    if (!id) return 0;
+    *slot = id;
+    b->table_used += fresh;
+    return id;
+}
+
+void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags)
+{
+    uint32_t last = b->p->insts.count - 1;
+    if (b->failed || (id && id != last)) return; // shared with an earlier one
+    b->p->insts.data[last].flags |= flags;
+}
+
+void vy_name(vy_builder *b, vy_value v, const char *name)
+{
+    if (b->failed || !v.id || VY_IS_LEAF(v.id) || !name) return;
+    if (!vy_name_printable(name)) return; // it would be lost in text
+    vy_inst *inst = &b->p->insts.data[v.id];
+    if (inst->name) return; // the first name stays
+    inst->name = vy_intern(&b->m->names, name, strlen(name));
+    if (!inst->name) vy_build_oom(b);
+}

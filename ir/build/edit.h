@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// edit.h: the builder for passes and differentiation: whole instructions by id, out of an old program into a new one.
+// (The builder of vyre.h, which checks what it is given, is for users.)
+#ifndef VYRE_EDIT_H
+#define VYRE_EDIT_H
+
+#include "ir/core/ir.h"
+
+// A pass makes a new program out of an old one:
+//
+//   vy_builder *b = vy_rebuild_begin(old);       // same parameters, buffers, dims; empty code
+//   … vy_emit, vy_begin_*, …
+//   vy_program *fresh = vy_rebuild_end(b);       // NULL after an error (module's diag says which)
+//   vy_program_replace(old, fresh);              // old's contents become fresh's; handle stays
+//
+// Leaf ids of the old program stay valid in the new one.
+vy_builder *vy_rebuild_begin(const vy_program *old);
+vy_program *vy_rebuild_end(vy_builder *b);
+void vy_program_replace(vy_program *old, vy_program *fresh);
+// A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's diag.
+vy_program *vy_program_clone(const vy_program *p, vy_module *m);
+vy_program *vy_builder_program(vy_builder *b); // as built so far
+bool vy_builder_failed(const vy_builder *b);
+
+// Emits a PURE, READ, WRITE or CONV operation: folds, canonicalises, shares.  Operand ids are of the
+// program being built.  Returns the id of the value (an instruction, a leaf or a shared earlier
+// value), 0 after an error or for VOID operations.
+uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
+                 const uint32_t *args);
+// Sets flags on the instruction emitted last (INRANGE, OWNED).
+void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags);
+uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value);
+void vy_leaf_drop(vy_leaf *l); // of a parameter that is taken out: nobody uses it any more
+uint32_t vy_leaf_other(vy_builder *b, vy_leaf_kind kind, vy_type type, uint32_t index,
+                       uint32_t axis);
+
+// Structure, low level: exactly the markers of the picture above.  The arrays are copied.
+void vy_begin_if(vy_builder *b, uint32_t cond);
+void vy_begin_else(vy_builder *b, uint32_t n, const uint32_t *then_yields);
+// Replaces the yields of the ELSE of the innermost IF, where they are known only at its end.
+void vy_else_yields(vy_builder *b, uint32_t n, const uint32_t *ids);
+// results[n] receives the values after the construct (an instruction or, where both yields are the
+// same, that value).
+void vy_end_if(vy_builder *b, uint32_t n, const uint32_t *else_yields, uint32_t *results);
+// type: of the loop variable.  carries[n] receives the CARRY ids.  Returns the loop variable.
+uint32_t vy_begin_loop(vy_builder *b, vy_type type, uint8_t flags, uint32_t from, uint32_t to,
+                       uint32_t step, uint32_t n, const uint32_t *inits, uint32_t *carries);
+void vy_begin_while(vy_builder *b, uint8_t flags, uint32_t n, const uint32_t *inits,
+                    uint32_t *carries);
+void vy_loop_test(vy_builder *b, uint32_t cond);
+// keep: 0 unless the loop leaves early (sets flag EXIT).  results[n] as above.
+void vy_end_loop(vy_builder *b, uint32_t keep, uint32_t n, const uint32_t *nexts,
+                 uint32_t *results);
+void vy_begin_checkpoint(vy_builder *b);
+void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32_t *results);
+
+// Copies instruction `id` of `old` with operands (and markers) mapped through map[], which is indexed
+// by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
+// instruction in order copies the program.
+void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map);
+// The same with these operands, of the program being built, in place of the mapped ones.
+void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
+                  uint32_t *map);
+static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? id : map[id];
+}
+
+// ------------------------------------------------------------- builder, for the text front end
+// Variables that a loop's body assigns, so that only those are carried; NULL: all visible ones.
+typedef struct vy_loop_hint {
+    const vy_var *vars;
+    uint32_t count;
+    bool returns; // the body contains a `return` of the function being built
+} vy_loop_hint;
+vy_value vy_for_hint(vy_builder *b, const char *name, vy_value from, vy_value to, vy_value step,
+                     bool reverse, const vy_loop_hint *hint);
+void vy_while_hint(vy_builder *b, const vy_loop_hint *hint);
+// A function body being inlined: `return` inside leaves it, not the program.  results: one variable
+// per returned value, made by the caller before with zero as initial value.
+void vy_function_begin(vy_builder *b);
+void vy_function_end(vy_builder *b);
+
+// A local array that is cleared later, where its ZERO stands (text: `local v: f32[8] undefined;`).
+vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
+                             const vy_dim *dims);
+
+// Dimension of an axis if it is a plain scalar parameter or a constant: the matching u32 leaf in the
+// program being built, else a VY_LEAF_LEN leaf.
+uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);
+
+// Next thing built stands where `id` of `old` stood.
+void vy_pass_at(vy_builder *b, const vy_program *old, uint32_t id);
+// Gives value `fresh`, if it has no name yet, the debug name of `id` of `old`.
+void vy_pass_name(vy_builder *b, const vy_program *old, uint32_t id, uint32_t fresh);
+// Installs what `b` built as the new contents of *p.
+bool vy_pass_finish(vy_builder *b, vy_program *p);
+// The workgroup of a program that names none.
+void vy_default_workgroup(vy_program *p);
+// The value of a dimension of the program being built, as u32; it is known to fit.
+vy_value vy_dim_number(vy_builder *b, vy_dim d);
+
+#endif

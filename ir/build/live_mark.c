@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// live_mark.c: marking what is needed; shared by cleanup and dce.  live_rebuild.c rebuilds without the rest.
+//
+// One backward scan is the usual dead-code pass of an array IR, but here it would never remove a
+// carried value: `x = x + 1` in a loop uses itself from one iteration to the next.  So marking starts
+// from the roots and follows operands; a carried value reaches its init and next only when somebody
+// outside that circle needs it.
+//
+//   LOOP [0, n, 1, zero, zero]                 LOOP [0, n, 1, zero]
+//     CARRY 0   CARRY 1                          CARRY 0
+//     a = add c0 x; b = add c1 y          →      a = add c0 x
+//   ENDLOOP [a, b]                             ENDLOOP [a]
+//   RESULT 0   RESULT 1 (unused)               RESULT 0
+//
+// Needs valid structure.  Keeps lines, names and the order of what stays.
+#include "ir/build/live.h"
+#include "ir/core/flow.h"
+
+void vy_pass_at(vy_builder *b, const vy_program *old, uint32_t id)
+{
+    vy_at(b, old->insts.data[id].line, old->insts.data[id].column);
+}
+
+void vy_pass_name(vy_builder *b, const vy_program *old, uint32_t id, uint32_t fresh)
+{
+    if (vy_builder_failed(b) || !fresh || VY_IS_LEAF(fresh)) return;
+    vy_inst *inst = &vy_builder_program(b)->insts.data[fresh];
+    if (!inst->name) inst->name = old->insts.data[id].name;
+}
+
+bool vy_pass_finish(vy_builder *b, vy_program *p)
+{
+    vy_program *fresh = vy_rebuild_end(b);
+    if (!fresh) return false;
+    vy_program_replace(p, fresh);
+    return true;
+}
+
+bool vy_sweep_begin(vy_sweep *w, const vy_program *p)
+{
+    *w = (vy_sweep){.old = p};
+    uint32_t n = p->insts.count;
+    w->live = vy_arena_alloc(&w->arena, n);
+    w->same = vy_arena_alloc(&w->arena, (size_t)n * sizeof *w->same);
+    w->test = vy_arena_alloc(&w->arena, (size_t)n * sizeof *w->test);
+    if (!w->live || !w->same || !w->test || !vy_structure_make(p, &w->s)) {
+        vy_sweep_free(w);
+        vy_fail_oom(p->module);
+        return false;
+    }
+    for (uint32_t id = 0; id < n; id++) {
+        w->same[id] = id;
+        if (p->insts.data[id].op == VY_OP_TEST) w->test[w->s.partner[id]] = id;
+    }
+    return true;
+}
+
+void vy_sweep_free(vy_sweep *w)
+{
+    vy_structure_free(&w->s);
+    vy_arena_free(&w->arena);
+}
+
+// ---------------------------------------------------------------------------------------- marking
+typedef struct marker {
+    vy_sweep *w;
+    uint32_t *stack; // every instruction is pushed at most once
+    uint32_t count;
+    uint8_t *read;    // by buffer: a load of it is needed, or somebody outside sees it
+    uint32_t *writes; // by instruction: the write to the same buffer before it
+    uint32_t *last;   // by buffer: its last write
+} marker;
+
+static void need(marker *m, uint32_t id)
+{
+    id = vy_same(m->w, id);
+    if (VY_IS_LEAF(id) || id == 0 || m->w->live[id]) return;
+    m->w->live[id] = 1;
+    m->stack[m->count++] = id;
+}
+
+static void need_args(marker *m, uint32_t id, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = from; k < to; k++) need(m, vy_arg(m->w->old, id, k));
+}
+
+// An opening marker is needed: so is what decides whether and how often its inside runs.
+static void need_control(marker *m, uint32_t id)
+{
+    const vy_program *p = m->w->old;
+    vy_op op = (vy_op)p->insts.data[id].op;
+    if (op == VY_OP_IF) need_args(m, id, 0, 1);
+    if (op == VY_OP_LOOP) need_args(m, id, 0, 3);
+    if (op == VY_OP_WHILE) need(m, m->w->test[id]);
+    if (vy_is_loop(op) && vy_next_arg(p, id)) need_args(m, m->w->s.partner[id], 0, 1);
+}
+
+// Slot k of a construct is needed.
+static void need_slot(marker *m, uint32_t opener, uint32_t k)
+{
+    const vy_program *p = m->w->old;
+    const vy_structure *s = &m->w->s;
+    vy_op op = (vy_op)p->insts.data[opener].op;
+    uint32_t end = vy_closer(p, s, opener);
+    need(m, opener);
+    if (vy_is_loop(op)) {
+        need(m, opener + 1 + k);
+        need(m, vy_arg(p, opener, vy_init_arg(p, opener) + k));
+        need(m, vy_arg(p, end, vy_next_arg(p, opener) + k));
+        return;
+    }
+    if (op == VY_OP_IF) need(m, vy_arg(p, s->partner[opener], k));
+    need(m, vy_arg(p, end, k));
+}
+
+// An access is needed: so is whatever else writes the buffer.
+static void need_writes(marker *m, uint32_t buffer)
+{
+    if (m->read[buffer]) return;
+    m->read[buffer] = 1;
+    for (uint32_t id = m->last[buffer]; id; id = m->writes[id]) need(m, id);
+}
+
+static void visit(marker *m, uint32_t id)
+{
+    const vy_program *p = m->w->old;
+    const vy_inst *inst = &p->insts.data[id];
+    vy_op op = (vy_op)inst->op;
+    if (m->w->s.parent[id]) need(m, m->w->s.parent[id]);
+    if (vy_op_opens(op))
+        need_control(m, id);
+    else if (op == VY_OP_CARRY)
+        need_slot(m, vy_arg(p, id, 0), inst->aux);
+    else if (op == VY_OP_RESULT)
+        need_slot(m, m->w->s.partner[vy_arg(p, id, 0)], inst->aux);
+    else
+        need_args(m, id, 0, inst->nargs);
+    if (vy_op_is_memory(op)) need_writes(m, inst->aux);
+}
+
+// Memory that nobody outside sees: writes to it are needed where a read is.
+static bool is_private(const vy_program *p, uint32_t buffer)
+{
+    const vy_buf *b = &p->buffers.data[buffer];
+    return b->cls == VY_LOCAL || b->cls == VY_SHARED || b->workspace;
+}
+
+static bool marker_begin(marker *m, vy_sweep *w)
+{
+    const vy_program *p = w->old;
+    *m = (marker){.w = w};
+    m->stack = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m->stack);
+    m->writes = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m->writes);
+    m->last = vy_arena_alloc(&w->arena, (size_t)p->buffers.count * sizeof *m->last);
+    m->read = vy_arena_alloc(&w->arena, p->buffers.count);
+    if (!m->stack || !m->writes || !m->last || !m->read) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_infos[i->op].effect != VY_WRITE) continue;
+        m->writes[id] = m->last[i->aux];
+        m->last[i->aux] = id;
+    }
+    return true;
+}
+
+bool vy_sweep_mark(vy_sweep *w, bool keep_all)
+{
+    const vy_program *p = w->old;
+    marker m;
+    if (!marker_begin(&m, w)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        bool write = vy_op_infos[op].effect == VY_WRITE;
+        bool root = (write && !is_private(p, p->insts.data[id].aux)) || op == VY_OP_BARRIER;
+        if (!root && !(keep_all && !vy_is_marker(op))) continue;
+        if (!w->live[id]) {
+            w->live[id] = 1;
+            m.stack[m.count++] = id;
+        }
+        while (m.count) visit(&m, m.stack[--m.count]);
+    }
+    return true;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// check_uniform.c: barriers and subgroup operations must be reached by a whole workgroup at once.
+//
+// Which values are the same in all invocations of a workgroup?  Walking the code once is wrong for
+// loops, where a carried value is uniform only if its next value is, and walking until nothing
+// changes is quadratic.  So everything starts out uniform and *difference* is pushed from its sources
+// along the uses, each edge once:
+//
+//   sources   over-variables, gid, lid, lindex, lane; loads of memory that is not `in`;
+//             old values of atomics; subgroup results
+//   edges     operand → value;  init, next → carry → result;  yield → result
+//             condition, bound, keep → construct → its results
+//
+// A construct that differs makes all inside it reached by some only.  Same rules as WGSL's uniformity
+// analysis, with `in` buffers as read-only storage.  Needs valid code; changes nothing.
+//
+// vy_differences gives passes the same knowledge.
+#include "ir/check/check.h"
+#include "ir/check/uniform.h"
+
+#include <stdio.h>
+
+typedef struct use {
+    uint32_t user, k;
+} use;
+
+typedef struct spread {
+    const vy_program *p;
+    const vy_structure *s;
+    uint32_t *start; // by instruction: its uses are uses[start[id]] … uses[start[id+1]-1]
+    use *uses;
+    uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
+    const uint32_t *all; // NULL, or the origins by all sources, where those of `data` are asked for
+    uint32_t *stack;
+    uint32_t count;
+} spread;
+
+bool vy_leaf_differs(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    if (l->kind == VY_LEAF_OVER) return true;
+    return l->kind == VY_LEAF_BUILTIN && l->index != VY_WID && l->index != VY_NUM_GROUPS &&
+           l->index != VY_SUBGROUP_SIZE;
+}
+
+static bool leaf_is_source(const spread *d, uint32_t id)
+{
+    if (!vy_leaf_differs(d->p, id)) return false;
+    return !d->all || d->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER;
+}
+
+static bool inst_is_source(const spread *d, uint32_t id)
+{
+    const vy_inst *i = &d->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (op == VY_OP_LOAD) return d->all ? d->all[id] : d->p->buffers.data[i->aux].cls != VY_IN;
+    return vy_op_is_atomic(op) || vy_op_is_subgroup(op);
+}
+
+static void differ(spread *d, uint32_t id, uint32_t origin)
+{
+    if (d->origin[id]) return;
+    d->origin[id] = origin;
+    d->stack[d->count++] = id;
+}
+
+static void differ_results(spread *d, uint32_t opener, uint32_t origin)
+{
+    uint32_t end = vy_closer(d->p, d->s, opener);
+    uint32_t n = vy_slot_count(d->p, d->s, opener);
+    differ(d, opener, origin);
+    for (uint32_t k = 0; k < n; k++) differ(d, end + 1 + k, origin);
+}
+
+// Operand k of `user` differs.
+static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
+{
+    const vy_program *p = d->p;
+    vy_op op = (vy_op)p->insts.data[user].op;
+    uint32_t partner = d->s->partner[user];
+    switch (op) {
+    case VY_OP_IF: differ_results(d, user, origin); break;
+    case VY_OP_ELSE: differ(d, partner + 1 + k, origin); break;
+    case VY_OP_ENDIF:
+    case VY_OP_ENDCHECKPOINT: differ(d, user + 1 + k, origin); break;
+    case VY_OP_LOOP:
+        if (k < 3)
+            differ_results(d, user, origin);
+        else
+            differ(d, user + 1 + k - 3, origin);
+        break;
+    case VY_OP_WHILE: differ(d, user + 1 + k, origin); break;
+    case VY_OP_TEST: differ_results(d, partner, origin); break;
+    case VY_OP_ENDLOOP: {
+        uint32_t skip = vy_next_arg(p, partner);
+        if (k < skip) {
+            differ_results(d, partner, origin);
+        } else {
+            differ(d, partner + 1 + k - skip, origin);
+            differ(d, user + 1 + k - skip, origin);
+        }
+        break;
+    }
+    case VY_OP_CARRY: // its loop differs: that alone says nothing about the value inside
+    case VY_OP_RESULT: break;
+    default: differ(d, user, origin);
+    }
+}
+
+static bool prepare(spread *d, vy_arena *arena)
+{
+    const vy_program *p = d->p;
+    size_t n = p->insts.count;
+    d->start = vy_arena_alloc(arena, (n + 1) * sizeof *d->start);
+    d->origin = vy_arena_alloc(arena, n * sizeof *d->origin);
+    d->stack = vy_arena_alloc(arena, n * sizeof *d->stack);
+    if (!d->start || !d->origin || !d->stack) return false;
+    uint32_t total = 0;
+    for (uint32_t id = 1; id < n; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t v = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(v)) d->start[v]++, total++;
+        }
+    d->uses = vy_arena_alloc(arena, ((size_t)total + 1) * sizeof *d->uses);
+    if (!d->uses) return false;
+    for (uint32_t id = 0, sum = 0; id <= n; id++) { // counts → ends
+        sum += d->start[id];
+        d->start[id] = sum;
+    }
+    for (uint32_t id = (uint32_t)n; id-- > 1;)
+        for (uint32_t k = p->insts.data[id].nargs; k-- > 0;) {
+            uint32_t v = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(v)) d->uses[--d->start[v]] = (use){id, k};
+        }
+    return true;
+}
+
+static void drain(spread *d)
+{
+    const vy_program *p = d->p;
+    while (d->count) {
+        uint32_t id = d->stack[--d->count], origin = d->origin[id];
+        for (uint32_t u = d->start[id]; u < d->start[id + 1]; u++)
+            follow(d, d->uses[u].user, d->uses[u].k, origin);
+        if (p->insts.data[id].op != VY_OP_CARRY) continue;
+        // A loop's result is its carry where it ran no iteration.
+        uint32_t loop = vy_arg(p, id, 0);
+        differ(d, d->s->partner[loop] + 1 + p->insts.data[id].aux, origin);
+    }
+}
+
+static void propagate(spread *d)
+{
+    const vy_program *p = d->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (inst_is_source(d, id)) differ(d, id, id);
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            uint32_t v = vy_arg(p, id, k);
+            if (VY_IS_LEAF(v) && leaf_is_source(d, v)) follow(d, id, k, v);
+        }
+        drain(d);
+    }
+}
+
+const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const uint32_t *all,
+                               vy_arena *arena)
+{
+    spread d = {.p = p, .s = s, .all = all};
+    if (!prepare(&d, arena)) return NULL;
+    propagate(&d);
+    return d.origin;
+}
+
+static const char *describe(const vy_program *p, uint32_t id, const char **name)
+{
+    static const char *const builtins[] = {"gid",    "lid",  "wid",          "num_groups",
+                                           "lindex", "lane", "subgroup_size"};
+    if (VY_IS_LEAF(id)) {
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+        *name = l->kind == VY_LEAF_OVER ? p->overs.data[l->index].name : builtins[l->index];
+        return "";
+    }
+    const vy_inst *i = &p->insts.data[id];
+    if (vy_op_is_memory((vy_op)i->op)) {
+        *name = p->buffers.data[i->aux].name;
+        return "what is read from ";
+    }
+    *name = vy_op_infos[i->op].text;
+    return "the result of ";
+}
+
+static bool report(const spread *d, uint32_t id, uint32_t construct)
+{
+    const vy_program *p = d->p;
+    const vy_inst *i = &p->insts.data[id], *c = &p->insts.data[construct];
+    const char *name, *what = describe(p, d->origin[construct], &name);
+    char line[32] = "", act[96];
+    if (c->line) snprintf(line, sizeof line, " of line %u", c->line);
+    if (i->op == VY_OP_ZERO)
+        snprintf(act, sizeof act, "clearing `%.60s`", p->buffers.data[i->aux].name);
+    else
+        snprintf(act, sizeof act, "%s()", vy_op_infos[i->op].text);
+    vy_fail(p->module, VY_E_NONUNIFORM, i->line, i->column, NULL,
+            "%s is not reached by all invocations of a workgroup: the `%s`%s depends on %s`%s`",
+            act, vy_op_infos[c->op].text, line, what, name);
+    return false;
+}
+
+// reached[id]: outermost construct around `id` that differs, or 0; by opening marker.
+static bool check_places(const spread *d, uint32_t *reached)
+{
+    const vy_program *p = d->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        uint32_t parent = d->s->parent[id];
+        uint32_t construct = parent ? reached[parent] : 0;
+        if (vy_op_opens(op)) reached[id] = construct ? construct : d->origin[id] ? id : 0;
+        bool whole = op == VY_OP_BARRIER || vy_op_is_subgroup(op) || vy_clears_shared(p, id);
+        if (whole && construct) return report(d, id, construct);
+    }
+    return true;
+}
+
+static bool has_convergent(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV || vy_clears_shared(p, id))
+            return true;
+    return false;
+}
+
+bool vy_check_uniform(vy_program *p, const vy_structure *s)
+{
+    if (!has_convergent(p)) return true;
+    vy_arena arena = {0};
+    spread d = {.p = p, .s = s};
+    uint32_t *reached = vy_arena_alloc(&arena, p->insts.count * sizeof *reached);
+    bool ok = reached && prepare(&d, &arena);
+    if (ok) {
+        propagate(&d);
+        ok = check_places(&d, reached);
+    } else {
+        vy_fail_oom(p->module);
+    }
+    vy_arena_free(&arena);
+    return ok;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+// race.c: stores that are certain to meet, before anything runs.
+//
+//   over(i: M, j: N)  y[i] = x[i, j];      all j store to one element
+//   over(i: N)        y[0] += x[i];        all invocations add to one, without an atomic
+//   workgroup(32)     t[0] = x[gid.x];     all lanes of a workgroup store to one, of a shared array too
+//
+// What is told must be wrong whatever the data: the store is reached by every invocation of the domain (around
+// it stand only loops without an early exit, whose bounds they share), and its index has no part in a domain
+// variable whose extent is not 1 by its declaration.  Or two invocations can be named that meet there, if either comes
+// by (race_meet.c).  Indices that depend on memory that may change, or on what a loop carries, are never called wrong;
+// neither are atomics.  Where it is lanes of a workgroup that
+// meet and what they store is not surely different, the value is well defined and only its gradient is not: whoever
+// differentiates refuses such a store (vy_race_redundant).  A domain of extent N of which one
+// knows that N is 1 is written over(i: 1).
+//
+// Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sum_loads.c), if the element is the
+// invocation's own: each domain variable has an axis, or a part of a flat index, to itself, and it is the same part
+// wherever else the program writes to the buffer (race_owner.c).  Where it may be another's, an error names atomic_add.
+#include "ir/check/race.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ------------------------------------------------------------------------------------- dependences
+static uint32_t leaf_on(const vy_leaf *l)
+{
+    if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : VY_RACE_UNKNOWN;
+    if (l->kind != VY_LEAF_BUILTIN) return 0;
+    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE
+               ? 0
+               : VY_RACE_UNKNOWN | VY_RACE_IDS;
+}
+
+uint32_t vy_race_on(const vy_races *r, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? leaf_on(&r->p->leaves.data[VY_LEAF_INDEX(id)]) : r->on[id];
+}
+
+static uint32_t on_args(const vy_races *r, uint32_t id, uint32_t n)
+{
+    uint32_t mask = 0;
+    for (uint32_t k = 0; k < n; k++) mask |= vy_race_on(r, vy_arg(r->p, id, k));
+    return mask;
+}
+
+// The last variable runs along x, the one before along y, then z; more than three share the last axis.
+static void find_lanes(vy_races *r)
+{
+    uint32_t shape[3];
+    const uint32_t n = r->p->overs.count;
+    vy_program_workgroup(r->p, shape);
+    for (uint32_t v = 0; v < n && n <= 3; v++)
+        if (shape[n - 1 - v] > 1) r->lanes |= r->all & 1u << v;
+    if (n == 0 && shape[0] * shape[1] * shape[2] > 1) r->all = r->lanes = VY_RACE_LANES;
+}
+
+static void find_dependences(vy_races *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        const bool steady = i->op == VY_OP_LOAD && r->p->buffers.data[i->aux].cls == VY_IN;
+        if (vy_op_infos[i->op].effect == VY_PURE || steady)
+            r->on[id] = on_args(r, id, i->nargs);
+        else
+            r->on[id] = i->op == VY_OP_LOOP ? on_args(r, id, 3) : VY_RACE_UNKNOWN;
+    }
+    for (uint32_t v = 0; v < r->p->overs.count && v < 29; v++) {
+        const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[v].extent.id];
+        if (d->op != VY_DIM_CONST || d->value > 1) r->all |= 1u << v;
+    }
+    find_lanes(r);
+}
+
+// The domain variables that differ between invocations which all come by and name one element; 0: none surely.
+static uint32_t sharing(const vy_races *r, uint32_t store)
+{
+    const vy_program *p = r->p;
+    const vy_buf *b = &p->buffers.data[p->insts.data[store].aux];
+    const uint32_t among = b->cls == VY_SHARED ? r->lanes : r->all;
+    uint32_t mask = on_args(r, store, b->rank);
+    for (uint32_t up = r->s->parent[store]; up; up = r->s->parent[up]) {
+        const vy_inst *i = &p->insts.data[up];
+        if (i->op == VY_OP_CHECKPOINT) continue;
+        if (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT) return 0;
+        mask |= r->on[up];
+    }
+    return mask & VY_RACE_UNKNOWN ? 0 : among & ~mask;
+}
+
+// ------------------------------------------------------------------------------------------- errors
+static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (uint32_t v = 0; v < p->overs.count && v < 29 && n < size; v++)
+        if (vars >> v & 1)
+            n += (size_t)snprintf(out + n, size - n, "%s`%.40s`", n ? ", " : "",
+                                  p->overs.data[v].name);
+}
+
+// before: another access each of which has elements of its own; 0: the index alone is not enough.
+static bool refuse_sum(const vy_races *r, uint32_t access, uint32_t vars, uint32_t before)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[access];
+    const char *name = p->buffers.data[i->aux].name;
+    char fix[200], over[120];
+    name_variables(p, vars, over, sizeof over);
+    snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)%s", name,
+             before ? " in both places" : "");
+    if (before)
+        vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
+                "several invocations may come to one element of `%s`: here and in line %u, those "
+                "that differ in %s",
+                name, p->insts.data[before].line, over);
+    else
+        vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
+                sharing(r, access) ? "several invocations add to one element of `%s`: its index "
+                                     "does not depend on %s"
+                                   : "several invocations may add to one element of `%s`: its "
+                                     "index does not tell apart those that differ in %s",
+                name, over);
+    return false;
+}
+
+static bool refuse_store(const vy_races *r, uint32_t store, uint32_t vars, bool adds)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[store];
+    const char *name = p->buffers.data[i->aux].name;
+    char fix[240], over[120];
+    uint32_t first = 0;
+    while (!((vars | VY_RACE_LANES) >> first & 1)) first++;
+    name_variables(p, vars, over, sizeof over);
+    if (adds)
+        snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)", name);
+    else if (vars & VY_RACE_LANES)
+        snprintf(fix, sizeof fix,
+                 "let one of them store it: `if lindex == 0 { … }`, or give `%.60s` an index that "
+                 "depends on gid or lid",
+                 name);
+    else
+        snprintf(fix, sizeof fix,
+                 "let one of them store it: `if %.40s == 0 { … }`, or give `%.60s` an index that "
+                 "depends on %.40s",
+                 p->overs.data[first].name, name, over);
+    if (vars & VY_RACE_LANES)
+        vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
+                "data race: all invocations of a workgroup store to one element of `%s`, whose "
+                "index does not depend on them",
+                name);
+    else
+        vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
+                "data race: all invocations that differ in %s store to one element of `%s`, whose "
+                "index does not depend on it",
+                over, name);
+    return false;
+}
+
+static bool refuse_meeting(const vy_races *r, const vy_meeting *m)
+{
+    const vy_program *p = r->p;
+    const vy_inst *i = &p->insts.data[m->store];
+    const char *name = p->buffers.data[i->aux].name;
+    char of[64];
+    if (p->overs.count)
+        snprintf(of, sizeof of, "%.50s", p->overs.data[m->var].name);
+    else
+        snprintf(of, sizeof of, "lid.%c", "xyz"[m->var]);
+    char fix[240];
+    snprintf(
+        fix, sizeof fix,
+        "let one of them store it, say of a workgroup `if lindex == 0 { … }`, or add with atomic_add(%.60s[…], …)",
+        name);
+    vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
+            "data race: the invocations with `%s` = %u and %u store to one element of `%s`", of,
+            m->first, m->second, name);
+    return false;
+}
+
+// Is what is stored computed from a load of the same element?
+static bool adds_to_itself(const vy_program *p, uint32_t store)
+{
+    const vy_inst *i = &p->insts.data[store];
+    const uint32_t rank = p->buffers.data[i->aux].rank, v = vy_arg(p, store, rank);
+    if (VY_IS_LEAF(v)) return false;
+    const vy_op op = (vy_op)p->insts.data[v].op;
+    if (op != VY_OP_ADD && op != VY_OP_SUB) return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        const uint32_t a = vy_arg(p, v, k);
+        if (!VY_IS_LEAF(a) && p->insts.data[a].op == VY_OP_LOAD && p->insts.data[a].aux == i->aux)
+            return true;
+    }
+    return false;
+}
+
+// Lanes that meet may all have computed the same: a sum over all of a buffer, a number.
+static bool may_agree(const vy_races *r, uint32_t store, uint32_t vars)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[store].aux];
+    const uint32_t v = vy_race_on(r, vy_arg(r->p, store, b->rank));
+    return (vars & VY_RACE_LANES || b->cls == VY_SHARED) && !(v & (VY_RACE_IDS | vars));
+}
+
+static bool is_shown(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_STORE && p->buffers.data[i->aux].cls != VY_LOCAL;
+}
+
+static bool check_sharing(const vy_races *r)
+{
+    const vy_program *p = r->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const uint32_t vars = is_shown(p, id) ? sharing(r, id) : 0;
+        if (vars && !adds_to_itself(p, id) && may_agree(r, id, vars)) continue;
+        if (vars) return refuse_store(r, id, vars, adds_to_itself(p, id));
+    }
+    return true;
+}
+
+// Stores of which a look at single invocations could tell more: those whose element is no invocation's own.
+static bool find_meetings(const vy_races *r, vy_meeting **by)
+{
+    const vy_program *p = r->p;
+    uint8_t *wanted = vy_realloc(NULL, p->insts.count);
+    *by = vy_realloc(NULL, p->insts.count * sizeof **by);
+    bool any = false, ok = wanted && *by;
+    for (uint32_t id = 0; ok && id < p->insts.count; id++) {
+        vy_owner o;
+        wanted[id] = id && is_shown(p, id);
+        if (wanted[id]) vy_owner_begin(r, &o, id);
+        wanted[id] = wanted[id] && vy_owner_shared(r, &o) != 0;
+        any |= wanted[id];
+        (*by)[id] = (vy_meeting){0};
+    }
+    ok = ok && (!any || vy_race_meetings(r, wanted, *by));
+    vy_free(wanted);
+    return ok;
+}
+
+// What lanes of a workgroup leave in shared memory, or in the element of their workgroup, may be one value.
+static bool may_agree_here(const vy_races *r, const vy_meeting *m)
+{
+    const vy_buf *b = &r->p->buffers.data[r->p->insts.data[m->store].aux];
+    return !m->differ && (!r->p->overs.count || b->cls == VY_SHARED);
+}
+
+// False: the module's diag, or memory (*memory).
+static bool check_meetings(const vy_races *r, bool *memory)
+{
+    vy_meeting *by;
+    bool ok = find_meetings(r, &by);
+    *memory = !ok;
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
+        if (by[id].store && !may_agree_here(r, &by[id])) ok = refuse_meeting(r, &by[id]);
+    vy_free(by);
+    return ok;
+}
+
+// Is the access one that begins a sum, where nothing was stored to the buffer before?  first[b]: as in check_rules.c.
+static bool begins(const vy_program *p, const uint8_t *sum, const uint32_t *first, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    if (!sum[id]) return false;
+    const vy_buf *b = &p->buffers.data[i->aux];
+    return b->init == VY_INIT_NONE && !b->view_of && !(first[i->aux] && first[i->aux] < id);
+}
+
+// What is made of ids is left to the interpreter.
+static bool has_ids(const vy_races *r, uint32_t id)
+{
+    const uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        const uint32_t a = vy_arg(r->p, id, k);
+        if (VY_IS_LEAF(a) && vy_race_on(r, a) & VY_RACE_UNKNOWN) return true;
+    }
+    return false;
+}
+
+// Each sum for itself.
+static bool check_sums(const vy_races *r, const uint8_t *sum, const uint32_t *first)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        if (!begins(r->p, sum, first, id) || has_ids(r, id)) continue;
+        vy_owner o;
+        vy_owner_begin(r, &o, id);
+        const uint32_t vars = vy_owner_shared(r, &o);
+        if (vars) return refuse_sum(r, id, vars, 0);
+    }
+    return true;
+}
+
+// What adds to a buffer, or stores to it: with the others by one invocation alone?
+static bool check_together(const vy_races *r, uint32_t id, vy_owner *o)
+{
+    if (o->skip) return true;
+    o->skip = has_ids(r, id);
+    const uint32_t before = o->access;
+    if (before)
+        vy_owner_meet(r, o, id);
+    else
+        vy_owner_begin(r, o, id);
+    const uint32_t vars = o->skip ? 0 : vy_owner_shared(r, o);
+    return !vars || refuse_sum(r, id, vars, before);
+}
+
+// Sums of a buffer, and all else that is written to it, unless a barrier may stand between them.
+static bool check_sums_together(const vy_races *r, const uint8_t *sum, const uint32_t *first,
+                                vy_owner *owner)
+{
+    const vy_program *p = r->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        if (p->insts.data[id].op == VY_OP_BARRIER) return true;
+        if (begins(p, sum, first, id)) owner[p->insts.data[id].aux].skip = false;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool write = vy_op_infos[i->op].effect == VY_WRITE && i->op != VY_OP_ZERO;
+        if ((write || sum[id]) && !check_together(r, id, &owner[i->aux])) return false;
+    }
+    return true;
+}
+
+static bool check_all_sums(const vy_races *r, const uint8_t *sum, const uint32_t *first,
+                           bool *memory)
+{
+    const uint32_t n = r->p->buffers.count;
+    vy_owner *owner = vy_realloc(NULL, n * sizeof *owner);
+    *memory = !owner;
+    for (uint32_t b = 0; owner && b < n; b++) owner[b] = (vy_owner){.skip = true};
+    const bool ok = owner && check_sums(r, sum, first) && check_sums_together(r, sum, first, owner);
+    vy_free(owner);
+    return ok;
+}
+
+// Fills *r; false: memory.  To be freed: r->on.
+static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
+{
+    *r = (vy_races){.p = p, .s = s};
+    r->on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r->on);
+    if (!r->on) return false;
+    r->on[0] = 0;
+    find_dependences(r);
+    return true;
+}
+
+bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
+{
+    vy_races r;
+    vy_meeting *by = NULL;
+    const bool ok = begin(&r, p, s) && find_meetings(&r, &by);
+    for (uint32_t id = 1; ok && id < p->insts.count; id++)
+        stores[id] = is_shown(p, id) && (by[id].store || sharing(&r, id));
+    vy_free(by);
+    vy_free(r.on);
+    return ok;
+}
+
+bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum, const uint32_t *first)
+{
+    vy_races r;
+    bool memory = !begin(&r, p, s);
+    const bool ok = !memory && check_all_sums(&r, sum, first, &memory) && check_sharing(&r) &&
+                    check_meetings(&r, &memory);
+    if (memory) vy_fail_oom(p->module);
+    vy_free(r.on);
+    return ok;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// race.h: the parts of vy_check_races and vy_race_redundant.
+//
+//   race.c        stores of all invocations to one element, whatever their number; what is said of races
+//   race_meet.c   stores of two invocations of which one can say which, to one element: y[i / 2]
+//   race_owner.c  sums `y[i] += e` into `out` buffers: is the element one invocation's own?
+#ifndef VYRE_RACE_H
+#define VYRE_RACE_H
+
+#include "ir/check/check.h"
+
+#define VY_RACE_UNKNOWN 0x80000000u // beside the domain variables, as bits
+#define VY_RACE_LANES 0x40000000u // of a program without domain variables: the lanes of a workgroup
+#define VY_RACE_IDS 0x20000000u   // made of ids: differs between lanes
+
+typedef struct vy_races {
+    const vy_program *p;
+    const vy_structure *s;
+    uint32_t *on;   // by id: the domain variables it depends on, and VY_RACE_…
+    uint32_t all;   // the variables whose extent is not surely 1
+    uint32_t lanes; // those in which lanes of one workgroup differ
+} vy_races;
+
+uint32_t vy_race_on(const vy_races *r, uint32_t id);
+
+// race_owner.c ------------------------------------------------------------------------------------
+// What accesses to a buffer have in common that tells invocations apart.
+typedef struct vy_owner {
+    bool skip;       // nothing is asked of this buffer
+    uint32_t access; // the last one seen; 0: none
+    uint32_t count;  // of marks
+    struct vy_owner_mark {
+        enum { VY_OWNER_SAME, VY_OWNER_HIGH, VY_OWNER_LOW, VY_OWNER_ARM } kind;
+        uint32_t axis, value, extent;
+        uint32_t vars; // that it tells apart
+    } marks[24];
+} vy_owner;
+
+// What the first access has, and then what the others have, too.
+void vy_owner_begin(const vy_races *r, vy_owner *o, uint32_t access);
+void vy_owner_meet(const vy_races *r, vy_owner *o, uint32_t access);
+// Domain variables in which invocations may differ and yet come to one element.
+uint32_t vy_owner_shared(const vy_races *r, const vy_owner *o);
+
+// race_meet.c -------------------------------------------------------------------------------------
+typedef struct vy_meeting {
+    uint32_t store; // 0: none
+    uint32_t var;   // they differ in this domain variable or, without a domain, in this axis of lid
+    uint32_t first, second; // its values
+    bool differ;            // what they store surely depends on it
+} vy_meeting;
+
+// by[id]: a meeting at store `id`, for those that wanted[id] names.  False: memory.
+bool vy_race_meetings(const vy_races *r, const uint8_t *wanted, vy_meeting *by);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// race_meet.c: two invocations that surely store to one element.
+//
+//   over(i: N)      y[i / 2] = …           0 and 1 do
+//   over(i: N)      y[wid.x] = …           0 and 1 do: they are of one workgroup
+//   workgroup(32)   t[lid.y] = …           all lanes do
+//
+// Pairs of invocations that differ in one domain variable (without a domain, in one axis of lid), among the first
+// four, the others being 0.  For such a pair every value is known in both, or is sure to be one value in both
+// (made of parameters, `in` buffers, what workgroups have in common, turns of loops that both take), or neither.
+// The store is one that both come to, or neither: then they meet if it is reached at all.
+#include "ir/check/race.h"
+
+#include <string.h>
+
+typedef struct side {
+    vy_scalar v[2];
+    bool known, same, differs; // differs: not the same, and made of what differs between them
+} side;
+
+typedef struct meet {
+    const vy_races *r;
+    uint32_t shape[3], axes, first, second, var;
+    side *at; // by id
+} meet;
+
+static side one(uint64_t a, uint64_t b)
+{
+    return (side){.v = {{.u = a}, {.u = b}}, .known = true, .same = a == b, .differs = a != b};
+}
+
+static const side same = {.same = true}, not_known = {0};
+
+// Place of the pair along an axis of the launch; false: it depends on extents.
+static bool place(const meet *m, uint32_t axis, uint32_t *a, uint32_t *b)
+{
+    const uint32_t n = m->r->p->overs.count;
+    const bool folded = n > 3 && axis == 2, own = n ? n - 1 - m->var == axis : m->var == axis;
+    *a = own ? m->first : 0, *b = own ? m->second : 0;
+    return !folded || n - 1 - m->var < 2;
+}
+
+static side lid(const meet *m, uint32_t axis)
+{
+    uint32_t a, b;
+    if (!place(m, axis, &a, &b)) return not_known;
+    return one(a % m->shape[axis], b % m->shape[axis]);
+}
+
+static side of_builtin(const meet *m, const vy_leaf *l)
+{
+    uint32_t a, b;
+    const bool domain = m->r->p->overs.count > 0, axis = l->axis < 3 && place(m, l->axis, &a, &b);
+    switch ((vy_builtin)l->index) {
+    case VY_LID: return axis ? lid(m, l->axis) : not_known;
+    case VY_LINDEX: {
+        const side x = lid(m, 0), y = lid(m, 1), z = lid(m, 2);
+        uint64_t v[2];
+        for (uint32_t k = 0; k < 2; k++)
+            v[k] = x.v[k].u + m->shape[0] * (y.v[k].u + m->shape[1] * z.v[k].u);
+        return x.known && y.known && z.known ? one(v[0], v[1]) : not_known;
+    }
+    case VY_WID:
+        if (!domain) return same; // of one workgroup
+        return axis ? one(a / m->shape[l->axis], b / m->shape[l->axis]) : not_known;
+    case VY_GID:
+        if (axis && domain) return one(a, b);
+        return axis && a == b ? same : (side){.differs = true};
+    case VY_NUM_GROUPS:
+    case VY_SUBGROUP_SIZE: return same;
+    case VY_LANE: break;
+    }
+    return (side){.differs = true};
+}
+
+static side get(const meet *m, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return m->at[id];
+    const vy_leaf *l = &m->r->p->leaves.data[VY_LEAF_INDEX(id)];
+    if (l->kind == VY_LEAF_CONST)
+        return (side){.v = {l->value, l->value}, .known = true, .same = true};
+    if (l->kind == VY_LEAF_OVER) return l->index == m->var ? one(m->first, m->second) : one(0, 0);
+    return l->kind == VY_LEAF_BUILTIN ? of_builtin(m, l) : same;
+}
+
+static side arg(const meet *m, uint32_t id, uint32_t k) { return get(m, vy_arg(m->r->p, id, k)); }
+
+// What n operands have in common.
+static side of_args(const meet *m, uint32_t id, uint32_t n)
+{
+    side x = same;
+    for (uint32_t k = 0; k < n; k++) {
+        const side a = arg(m, id, k);
+        x.same &= a.same;
+        x.differs |= a.differs;
+    }
+    return x;
+}
+
+// Does operand k alone say what `x && y`, `x || y` or a choice is, in both?  Then it is *x.
+static bool decides(const meet *m, uint32_t id, uint32_t k, side *x)
+{
+    const vy_inst *i = &m->r->p->insts.data[id];
+    const side c = arg(m, id, k);
+    if (!c.known || !c.same) return false;
+    if (i->op == VY_OP_SELECT && k == 0) {
+        *x = arg(m, id, c.v[0].u ? 1 : 2);
+        return true;
+    }
+    const bool either = i->op == VY_OP_OR;
+    *x = c;
+    return i->type == VY_BOOL && (either || i->op == VY_OP_AND) && (c.v[0].u != 0) == either;
+}
+
+static side compute(const meet *m, uint32_t id)
+{
+    const vy_inst *i = &m->r->p->insts.data[id];
+    side x;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (decides(m, id, k, &x)) return x;
+    x = of_args(m, id, i->nargs);
+    bool known = i->nargs > 0 && i->nargs <= 3;
+    vy_scalar args[2][3];
+    for (uint32_t k = 0; k < i->nargs && known; k++) {
+        const side a = arg(m, id, k);
+        known = a.known;
+        args[0][k] = a.v[0], args[1][k] = a.v[1];
+    }
+    if (!known) return x;
+    const vy_type result = (vy_type)i->type,
+                  type = vy_id_type(m->r->p, vy_arg(m->r->p, id, i->op == VY_OP_SELECT));
+    for (uint32_t k = 0; k < 2 && known; k++)
+        known = vy_scalar_eval((vy_op)i->op, type, result, args[k], i->aux, false, &x.v[k]);
+    x.known = known;
+    if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);
+    x.differs &= !x.same; // what both have, whatever it is made of
+    return x;
+}
+
+// What an IF hands out; loops carry what nobody follows here.
+static side result_of(const meet *m, uint32_t id)
+{
+    const vy_program *p = m->r->p;
+    const uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
+    if (p->insts.data[end].op != VY_OP_ENDIF) return not_known;
+    const uint32_t opener = m->r->s->partner[end], middle = m->r->s->partner[opener];
+    const side c = arg(m, opener, 0), x = arg(m, middle, k), y = arg(m, end, k);
+    if (!c.same) return not_known;
+    if (c.known) return c.v[0].u ? x : y;
+    return (side){.same = x.same && y.same, .differs = x.differs || y.differs};
+}
+
+static side value(const meet *m, uint32_t id)
+{
+    const vy_program *p = m->r->p;
+    const vy_inst *i = &p->insts.data[id];
+    if (vy_op_infos[i->op].effect == VY_PURE) return compute(m, id);
+    if (i->op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_IN)
+        return of_args(m, id, i->nargs);
+    if (i->op == VY_OP_LOOP) return of_args(m, id, 3);
+    return i->op == VY_OP_RESULT ? result_of(m, id) : not_known;
+}
+
+// Do both come by, or neither?
+static bool reached(const meet *m, uint32_t store)
+{
+    const vy_races *r = m->r;
+    uint32_t inside = store;
+    for (uint32_t up = r->s->parent[store]; up; inside = up, up = r->s->parent[up]) {
+        const vy_inst *i = &r->p->insts.data[up];
+        if (i->op == VY_OP_CHECKPOINT) continue;
+        if (i->op == VY_OP_LOOP && !(i->flags & VY_FLAG_EXIT) && m->at[up].same) continue;
+        const side c = i->op == VY_OP_IF ? arg(m, up, 0) : not_known;
+        if (!c.same || (c.known && (c.v[0].u != 0) != (inside < r->s->partner[up]))) return false;
+    }
+    return true;
+}
+
+static bool meets(const meet *m, uint32_t store)
+{
+    const vy_buf *b = &m->r->p->buffers.data[m->r->p->insts.data[store].aux];
+    const uint32_t n = m->r->p->overs.count, axis = n ? n - 1 - m->var : m->var;
+    if (b->cls == VY_SHARED && (axis > 2 || (n > 3 && axis == 2) || m->second >= m->shape[axis]))
+        return false; // of two workgroups, each of which has its own
+    return of_args(m, store, b->rank).same && reached(m, store);
+}
+
+static void try_pair(meet *m, const uint8_t *wanted, vy_meeting *by)
+{
+    const vy_program *p = m->r->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        m->at[id] = value(m, id);
+        if (!wanted[id] || by[id].store || !meets(m, id)) continue;
+        const uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
+        by[id] = (vy_meeting){id, m->var, m->first, m->second, arg(m, id, rank).differs};
+    }
+}
+
+// How many of the first four there may be, in a domain variable or an axis of the workgroup.
+static uint32_t values_of(const meet *m)
+{
+    const vy_program *p = m->r->p;
+    if (!p->overs.count) return m->shape[m->var] < 4 ? m->shape[m->var] : 4;
+    const vy_dim_node *d = &p->dims.data[p->overs.data[m->var].extent.id];
+    return d->op == VY_DIM_CONST && d->value < 4 ? (uint32_t)(d->value < 0 ? 0 : d->value) : 4;
+}
+
+bool vy_race_meetings(const vy_races *r, const uint8_t *wanted, vy_meeting *by)
+{
+    static const uint32_t pairs[][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}};
+    meet m = {.r = r, .at = vy_realloc(NULL, (r->p->insts.count + 1) * sizeof *m.at)};
+    const uint32_t vars = r->p->overs.count ? r->p->overs.count : 3;
+    if (!m.at) return false;
+    m.at[0] = not_known;
+    vy_program_workgroup(r->p, m.shape);
+    for (m.var = 0; m.var < vars; m.var++)
+        for (uint32_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+            m.first = pairs[k][0], m.second = pairs[k][1];
+            if (m.second < values_of(&m)) try_pair(&m, wanted, by);
+        }
+    vy_free(m.at);
+    return true;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// sum_loads.c: loads of `out` buffers that only begin a sum.
+//
+//   y[i] += e;                        out buffers start as zero, and this adds to the zero
+//   for k in 0..n { y[i] += e(k); }   also with the load before the loop and the store behind it (promote_elements.c)
+//
+// All that becomes of the loaded value is sums and differences with other terms that are stored to the element
+// it came from, also by way of what loops carry and arms hand out.  Nothing else may look at it.
+#include "ir/check/check.h"
+#include "ir/core/flow.h"
+
+typedef struct flow {
+    const vy_program *p;
+    const vy_structure *s;
+    uint32_t *first; // by id: its first use, in `user` and `place`; [n] is the number of uses
+    uint32_t *user, *place;
+    uint32_t *seen; // by id: the load whose value it was seen to hold
+    vy_id_vec todo;
+} flow;
+
+static bool list_uses(flow *f)
+{
+    const vy_program *p = f->p;
+    const uint32_t n = p->insts.count;
+    f->first = vy_realloc(NULL, (n + 2) * sizeof *f->first);
+    f->user = vy_realloc(NULL, (p->args.count + 1) * sizeof *f->user);
+    f->place = vy_realloc(NULL, (p->args.count + 1) * sizeof *f->place);
+    f->seen = vy_realloc(NULL, (n + 1) * sizeof *f->seen);
+    if (!f->first || !f->user || !f->place || !f->seen) return false;
+    for (uint32_t id = 0; id < n + 2; id++) f->first[id] = 0;
+    for (uint32_t id = 0; id <= n; id++) f->seen[id] = 0;
+    for (uint32_t id = 1; id < n; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            // behind a loop's variable stand its CARRYs, which are operands of nothing else
+            if (!VY_IS_LEAF(a)) f->first[a + 2]++;
+        }
+    for (uint32_t id = 1; id < n + 2; id++) f->first[id] += f->first[id - 1];
+    for (uint32_t id = 1; id < n; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            if (VY_IS_LEAF(a)) continue;
+            f->user[f->first[a + 1]] = id;
+            f->place[f->first[a + 1]++] = k;
+        }
+    return true;
+}
+
+static bool push(flow *f, uint32_t load, uint32_t id)
+{
+    if (f->seen[id] == load) return true;
+    f->seen[id] = load;
+    return vy_vec_push(&f->todo, id);
+}
+
+// Where operand `place` of a structure marker goes: CARRYs, RESULTs.
+static bool through_marker(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fine)
+{
+    const vy_program *p = f->p;
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    uint32_t opener = id, k = place;
+    while (!vy_op_opens((vy_op)p->insts.data[opener].op)) opener = f->s->partner[opener];
+    const vy_op kind = (vy_op)p->insts.data[opener].op;
+    uint32_t end = f->s->partner[opener];
+    if (kind == VY_OP_IF) end = f->s->partner[end];
+    if (op == VY_OP_CARRY || op == VY_OP_RESULT) return true; // they name their construct
+    const uint32_t skip = op == VY_OP_LOOP      ? 3
+                          : op == VY_OP_ENDLOOP ? vy_keep(p, f->s, opener) != 0
+                                                : 0;
+    *fine = op != VY_OP_IF && op != VY_OP_TEST && place >= skip;
+    if (!*fine) return true;
+    k -= skip;
+    return (!vy_is_loop(kind) || push(f, load, opener + 1 + k)) && push(f, load, end + 1 + k);
+}
+
+static bool same_element(const vy_program *p, uint32_t load, uint32_t store)
+{
+    for (uint32_t k = 0; k < p->insts.data[load].nargs; k++)
+        if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
+    return p->insts.data[load].aux == p->insts.data[store].aux;
+}
+
+static bool follow(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fine)
+{
+    const vy_inst *i = &f->p->insts.data[id];
+    switch ((vy_op)i->op) {
+    case VY_OP_ADD: return push(f, load, id);
+    case VY_OP_SUB: *fine = place == 0; return push(f, load, id);
+    case VY_OP_FMA: *fine = place == 2; return push(f, load, id);
+    case VY_OP_STORE: *fine = place + 1 == i->nargs && same_element(f->p, load, id); return true;
+    default: break;
+    }
+    if (vy_op_infos[i->op].effect == VY_CTRL) return through_marker(f, load, id, place, fine);
+    *fine = false;
+    return true;
+}
+
+bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
+{
+    flow f = {.p = p, .s = s};
+    bool ok = list_uses(&f);
+    // What a value flows through is looked at once for each load: a bound for programs that mean ill.
+    uint64_t left = 64 * (uint64_t)(p->insts.count + p->args.count);
+    for (uint32_t load = 1; ok && load < p->insts.count; load++) {
+        bool fine = left > 0;
+        sum[load] = 0;
+        if (p->insts.data[load].op != VY_OP_LOAD) continue;
+        if (p->buffers.data[p->insts.data[load].aux].cls != VY_OUT) continue;
+        f.todo.count = 0;
+        ok = push(&f, load, load);
+        while (ok && fine && f.todo.count) {
+            const uint32_t id = f.todo.data[--f.todo.count];
+            for (uint32_t u = f.first[id]; ok && fine && u<f.first[id + 1]; u++, left -= left> 0)
+                ok = follow(&f, load, f.user[u], f.place[u], &fine);
+        }
+        sum[load] = fine;
+    }
+    vy_free(f.first);
+    vy_free(f.user);
+    vy_free(f.place);
+    vy_free(f.seen);
+    vy_vec_free(&f.todo);
+    return ok;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// dims.h: when are two dimensions equal?
+#ifndef VYRE_DIMS_H
+#define VYRE_DIMS_H
+
+#include "ir/core/ir.h"
+
+// Equal dimensions get equal forms: value = (value of base) + offset; base 0 is zero.
+typedef struct vy_extent {
+    uint32_t base;
+    int64_t offset;
+} vy_extent;
+#define VY_NO_BASE UINT32_MAX
+
+typedef struct vy_dim_facts {
+    vy_extent *form;  // by dimension node
+    int64_t *least;   // by base: a value it is known to reach at least where code runs
+    uint32_t *scalar; // by scalar parameter: base that is its value, or VY_NO_BASE
+} vy_dim_facts;
+bool vy_dim_facts_make(vy_dim_facts *f, const vy_program *p, vy_arena *arena); // false: memory
+
+// True if the two are provably equal, or provably different.
+static inline bool vy_same_dim(const vy_dim_facts *f, vy_dim a, vy_dim b)
+{
+    return f->form[a.id].base == f->form[b.id].base && f->form[a.id].offset == f->form[b.id].offset;
+}
+static inline bool vy_other_dim(const vy_dim_facts *f, vy_dim a, vy_dim b)
+{
+    return f->form[a.id].base == f->form[b.id].base && f->form[a.id].offset != f->form[b.id].offset;
+}
+// Classes of equal expressions, by dimension.  NULL: memory.
+uint32_t *vy_dim_classes(const vy_program *p, vy_arena *arena);
+
+#endif

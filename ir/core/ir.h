@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// ir.h: the inside of programs, for the passes of ir/, autodiff/ and spirv/.  Not installed.
+//
+// A Program's code is ONE array of instructions in execution order.  Instruction 0 is a dummy; the
+// id of a value is the index of the instruction that makes it, and an operand's id is smaller than
+// its user's.  Values that exist independently of place (constants, scalar parameters, `over`
+// variables, built-ins, lengths) are *leaves*, kept in a table of their own and named by ids with
+// the top bit set; they are always in scope.
+//
+// Control flow is paired markers.  Operands in brackets; `k` is the instruction's aux.
+//
+//   IF [cond]                       LOOP [from, to, step, init…]     its value is the loop variable
+//     …                               CARRY k [loop] …               one per carried value, at once
+//   ELSE [then-yields…]               …                              after the LOOP
+//     …                             ENDLOOP [(keep), next…]          keep: bool, only if flag EXIT:
+//   ENDIF [else-yields…]            RESULT k [endloop] …             leave after this iteration if
+//   RESULT k [endif] …                                               false
+//                                   WHILE [init…]
+//   CHECKPOINT []                     CARRY k [while] …
+//     …                               …condition…
+//   ENDCHECKPOINT [yields…]           TEST [cond]                    leave here if false; the results
+//   RESULT k [endcheckpoint] …        …body…                         are the carries as they are now
+//                                   ENDLOOP [(keep), next…]
+//                                   RESULT k [endloop] …
+//
+// Every IF has an ELSE.  CARRYs stand directly behind their LOOP/WHILE and RESULTs directly behind
+// the closing marker, in order of k, all of them present.  A value is visible from its definition to
+// the end of the region it stands in; a WHILE's condition region and body are one region.  With EXIT
+// set and keep false the results are the next values of that iteration.
+// LOOP visits from, from+step, … < to; with flag REVERSE the same values backwards.
+#ifndef VYRE_IR_H
+#define VYRE_IR_H
+
+#include "ir/core/mem.h"
+#include "ir/core/ops.h"
+#include "ir/pipeline.h"
+#include "ir/vyre.h"
+
+#define VY_LEAF_BIT 0x80000000u
+#define VY_IS_LEAF(id) (((id)&VY_LEAF_BIT) != 0)
+#define VY_LEAF_INDEX(id) ((id) & ~VY_LEAF_BIT)
+
+// Stated limits; going beyond is a diagnostic (LIMIT).
+#define VY_MAX_INSTRUCTIONS (1u << 26)
+#define VY_MAX_NESTING 1000u
+#define VY_ZERO_STEP 16u // elements of a local array that a device clears per turn of a loop
+#define VY_MAX_RANK 32u
+
+enum vy_inst_flags {
+    VY_FLAG_REVERSE = 1, // LOOP
+    VY_FLAG_EXIT = 2,    // LOOP, WHILE: ENDLOOP's first operand is `keep`
+    VY_FLAG_INRANGE = 4, // LOAD, STORE, ATOMIC_*: every index is proved to be in range (set by a
+                         // pass just before emission; not part of the program's text)
+    VY_FLAG_OWNED = 8,   // ATOMIC_*: no other invocation touches the element (same)
+    VY_FLAG_ONCE = 16, // ATOMIC_ADD, owned: nothing else touches the element, which is zero (same)
+};
+
+typedef struct vy_inst {
+    uint16_t op;  // vy_op
+    uint8_t type; // vy_type of the value; VY_VOID for none
+    uint8_t flags;
+    uint32_t nargs;
+    uint32_t args; // index of the first operand in vy_program.args
+    uint32_t aux;  // memory ops: buffer id; CARRY/RESULT: k; POLYGAMMA: n
+    uint32_t line; // source place; 0: none
+    uint16_t column;
+    uint16_t reserved;
+    uint32_t name; // debug name: offset in vy_module.names, 0: none
+} vy_inst;
+
+typedef enum vy_leaf_kind {
+    VY_LEAF_CONST,   // value
+    VY_LEAF_SCALAR,  // index = scalar parameter
+    VY_LEAF_OVER,    // index = over variable
+    VY_LEAF_BUILTIN, // index = vy_builtin, axis
+    VY_LEAF_LEN,     // index = buffer id, axis; u32
+    VY_LEAF_POISON, // index: a value that differentiation could not have; never in a finished program
+} vy_leaf_kind;
+
+typedef struct vy_leaf {
+    uint8_t kind, type;
+    uint32_t index, axis;
+    vy_scalar value;
+} vy_leaf;
+
+// Dimension expressions: nodes refer to earlier nodes.  Same meaning as vy_expr in spirv/kernel.h.
+// What has no operands stands before VY_DIM_ADD.
+typedef enum vy_dim_op {
+    VY_DIM_CONST,   // value
+    VY_DIM_SCALAR,  // value = scalar parameter index
+    VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
+    VY_DIM_STEP,    // pipelines only: value = index of the VALUE or REPEAT step that gives it
+    VY_DIM_GROUPS,  // num_groups: value = axis; of programs without a domain, and of pipelines
+    VY_DIM_ADD,
+    VY_DIM_SUB,
+    VY_DIM_MUL,
+    VY_DIM_DIV,
+    VY_DIM_REM,
+    VY_DIM_MIN,
+    VY_DIM_MAX,
+    VY_DIM_SQRT, // isqrt(a), rounded down, 0 of a negative one; b is a again
+} vy_dim_op;
+
+typedef struct vy_dim_node {
+    vy_dim_op op;
+    uint32_t a, b; // operand nodes (ids as in vy_dim: from 1; node 0 is a dummy)
+    int64_t value;
+} vy_dim_node;
+
+typedef struct vy_buf {
+    const char *name; // in the module's arena
+    vy_buffer_class cls;
+    vy_type type;
+    uint32_t rank;
+    vy_dim *dims; // in the module's arena
+    uint32_t set, binding;
+    uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
+    bool workspace;
+    vy_init init;
+    const char *init_from;
+    uint32_t line;
+} vy_buf;
+
+typedef struct vy_scalar_param {
+    const char *name;
+    vy_type type;
+    uint32_t line;
+} vy_scalar_param;
+
+typedef struct vy_over_var {
+    const char *name;
+    vy_dim extent;
+} vy_over_var;
+
+VY_VEC_TYPE(vy_inst_vec, vy_inst);
+VY_VEC_TYPE(vy_id_vec, uint32_t);
+VY_VEC_TYPE(vy_leaf_vec, vy_leaf);
+VY_VEC_TYPE(vy_dim_vec, vy_dim_node);
+VY_VEC_TYPE(vy_buf_vec, vy_buf);
+VY_VEC_TYPE(vy_scalar_vec, vy_scalar_param);
+VY_VEC_TYPE(vy_over_vec, vy_over_var);
+
+struct vy_program {
+    vy_module *module;
+    const char *name;
+    uint32_t line;
+    uint32_t workgroup[3]; // {0,0,0} until known; defaulted by vy_program_end
+    bool has_workgroup;    // written by the user
+    vy_inst_vec insts;     // [0] is a dummy
+    vy_id_vec args;
+    vy_leaf_vec leaves;
+    vy_dim_vec dims;    // [0] is a dummy
+    vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
+    vy_scalar_vec scalars;
+    vy_over_vec overs;
+    bool fast_math; // how builders of derived code may fold
+    bool exact;     // `@exact`: overrides fast_math, see vy_exact
+    bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
+};
+
+VY_VEC_TYPE(vy_program_vec, vy_program *);
+VY_VEC_TYPE(vy_pipe_step_vec, vy_pipe_step);
+
+struct vy_pipeline {
+    vy_module *module;
+    const char *name;
+    vy_program *signature;  // owned; not among the module's programs
+    vy_pipe_step_vec steps; // what they point to is in the module's arena
+    uint32_t line;
+};
+VY_VEC_TYPE(vy_pipeline_vec, vy_pipeline *);
+void vy_program_free(vy_program *p);   // NULL is fine
+void vy_pipeline_free(vy_pipeline *p); // NULL is fine
+
+struct vy_module {
+    vy_arena arena; // names and other small things that live as long as the module
+    const char *file;
+    const char *source;
+    size_t source_size;
+    uint32_t order;
+    vy_program_vec programs;
+    vy_pipeline_vec pipelines;
+    vy_diag diag;
+    vy_strings names;       // interned debug names
+    const char **constants; // of the text
+    uint32_t constant_count;
+};
+
+// The largest integer whose square is at most `a`; 0 for negative ones.
+int64_t vy_isqrt(int64_t a);
+
+// --------------------------------------------------------------------------------------- access
+static inline const uint32_t *vy_args(const vy_program *p, uint32_t id)
+{
+    return p->args.data ? p->args.data + p->insts.data[id].args : NULL; // a program may have none
+}
+static inline uint32_t vy_arg(const vy_program *p, uint32_t id, uint32_t k)
+{
+    return p->args.data[p->insts.data[id].args + k];
+}
+static inline vy_type vy_id_type(const vy_program *p, uint32_t id)
+{
+    return (vy_type)(VY_IS_LEAF(id) ? p->leaves.data[VY_LEAF_INDEX(id)].type
+                                    : p->insts.data[id].type);
+}
+// The constant behind an id, or NULL.
+static inline const vy_scalar *vy_id_const(const vy_program *p, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return NULL;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    return l->kind == VY_LEAF_CONST ? &l->value : NULL;
+}
+
+// Facts of the table, as data (ops.c).
+typedef enum vy_form { VY_FORM_PREFIX, VY_FORM_INFIX, VY_FORM_CALL, VY_FORM_SPECIAL } vy_form;
+typedef enum vy_rule {
+    VY_RULE_F,
+    VY_RULE_N,
+    VY_RULE_I,
+    VY_RULE_IB,
+    VY_RULE_C,
+    VY_RULE_CB,
+    VY_RULE_FB,
+    VY_RULE_S
+} vy_rule;
+typedef enum vy_effect { VY_PURE, VY_READ, VY_WRITE, VY_CONV, VY_CTRL } vy_effect;
+typedef struct vy_op_info {
+    const char *id;   // "ADD"
+    const char *text; // "+"
+    vy_form form;
+    uint32_t arity;
+    vy_rule rule;
+    vy_effect effect;
+} vy_op_info;
+extern const vy_op_info vy_op_infos[VY_OP_COUNT];
+// The operation of a CALL row with that text and arity, or VY_OP_NONE.
+vy_op vy_op_from_call(const char *text, size_t n);
+static inline bool vy_op_is_atomic(vy_op op)
+{
+    return op >= VY_OP_ATOMIC_ADD && op <= VY_OP_ATOMIC_CAS;
+}
+static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= VY_OP_ATOMIC_CAS; }
+// sqrt, exp, sin …: rounded as each device likes, and much longer than arithmetic.
+_Static_assert(VY_OP_HYPOT + 1 == VY_OP_LOAD, "functions stand together, before memory");
+static inline bool vy_op_is_function(vy_op op) { return op >= VY_OP_SQRT && op <= VY_OP_HYPOT; }
+static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
+// A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must be
+// reached by all of it.
+static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_ZERO && p->buffers.data[i->aux].cls == VY_SHARED;
+}
+static inline bool vy_op_opens(vy_op op)
+{
+    return op == VY_OP_IF || op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+}
+static inline bool vy_op_closes(vy_op op)
+{
+    return op == VY_OP_ENDIF || op == VY_OP_ENDLOOP || op == VY_OP_ENDCHECKPOINT;
+}
+// Type the result of `op` has on operands of type t (rules other than S); VY_VOID if not allowed.
+vy_type vy_rule_type(vy_rule rule, vy_type t);
+
+// ---------------------------------------------------------------------------------- diagnostics
+// Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
+// `fix` may be NULL: the code's standard fix is used.
+typedef enum vy_code {
+#define X(id, code, blame, fix) VY_E_##id,
+#include "ir/core/diag_codes.h"
+#undef X
+    VY_E_COUNT
+} vy_code;
+void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
+             const char *format, ...) __attribute__((format(printf, 6, 7)));
+void vy_fail_oom(vy_module *m);
+// Fails the module if an allocation has failed since `before`, a count of vy_memory_failures.  Returns vy_module_ok.
+bool vy_module_memory(vy_module *m, uint64_t before);
+void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
+                 const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+// ----------------------------------------------------------------------------------------- names
+// Length of the UTF-8 sequence at `s` and its character, 0 if it is none.
+size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
+// "PREFIX_NAME", with a number where a buffer of `p` is called that.
+const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
+// Can text hold it, in back quotes where need be?
+bool vy_name_printable(const char *name);
+
+// --------------------------------------------------------------------------------------- scalars
+// Value of a PURE operation on constants; `type` is the operands' type (for SELECT the arms', with
+// args[0] the condition; for CAST and BITCAST the operand's, and `result` the result's).  Returns
+// false for rows that have none.  With f64 set, floats of every type are computed in double.
+bool vy_scalar_eval(vy_op op, vy_type type, vy_type result, const vy_scalar *args, uint32_t aux,
+                    bool f64, vy_scalar *out);
+vy_scalar vy_wrap(vy_type type, vy_scalar value);            // integer bits wrapped to the type
+bool vy_scalar_same(vy_type type, vy_scalar a, vy_scalar b); // same bits; all NaNs alike
+uint16_t vy_f16_bits(double value);
+double vy_f16_value(uint16_t bits);
+
+// ---------------------------------------------------------------------------------- structure
+// Side tables over one program (structure.c), indexed by instruction id.
+typedef struct vy_structure {
+    uint32_t *partner; // IF→ELSE→ENDIF→IF; LOOP/WHILE→ENDLOOP→LOOP; TEST→its WHILE;
+                       // CHECKPOINT↔ENDCHECKPOINT; others 0
+    uint32_t *parent;  // innermost opening marker the instruction stands in (for ELSE and closing
+                       // markers: the parent of their opener); 0 at top level.  CARRY: its loop
+    uint32_t *depth;   // how many openers enclose it
+} vy_structure;
+bool vy_structure_make(const vy_program *p, vy_structure *s); // false: memory
+void vy_structure_free(vy_structure *s);
+
+#endif

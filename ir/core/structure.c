@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// structure.c: who belongs to whom among the markers, as side tables.
+//
+// Programs are one array with paired markers; most passes need to jump from an IF to its ELSE or to
+// know the loop an instruction stands in.  Asking the array each time would be quadratic, and fields
+// in the instruction would go stale with every rebuild.
+//
+//   1 LOOP        partner 4   parent 0   depth 0
+//   2   CARRY             0          1         1
+//   3   add               0          1         1
+//   4 ENDLOOP             1          0         0
+//   5 RESULT              0          0         0
+//
+// Needs markers that pair up (the checker's business); keeps everything.
+#include "ir/core/ir.h"
+
+#include <string.h>
+
+// Marks instruction `id` as standing where the opener `top` says.
+static void place(vy_structure *s, uint32_t id, uint32_t top)
+{
+    s->parent[id] = top;
+    s->depth[id] = top ? s->depth[top] + 1 : 0;
+}
+
+bool vy_structure_make(const vy_program *p, vy_structure *s)
+{
+    size_t n = p->insts.count ? p->insts.count : 1;
+    uint32_t *block = vy_realloc(NULL, 3 * n * sizeof *block);
+    *s = (vy_structure){0};
+    if (!block) return false;
+    memset(block, 0, 3 * n * sizeof *block);
+    *s = (vy_structure){block, block + n, block + 2 * n};
+    // The open markers form a list through `parent`, so no stack is needed.  `last` is the marker
+    // that the next one of the construct is paired with: the IF or its ELSE, the LOOP.
+    uint32_t top = 0;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_opens(op)) {
+            place(s, id, top);
+            top = id;
+        } else if (op == VY_OP_ELSE) {
+            place(s, id, s->parent[top]);
+            s->partner[top] = id;
+        } else if (op == VY_OP_TEST) {
+            place(s, id, top);
+            s->partner[id] = top;
+        } else if (vy_op_closes(op)) {
+            place(s, id, s->parent[top]);
+            uint32_t from = op == VY_OP_ENDIF ? s->partner[top] : top;
+            s->partner[from] = id;
+            s->partner[id] = top;
+            top = s->parent[top];
+        } else {
+            place(s, id, top);
+        }
+    }
+    return true;
+}
+
+void vy_structure_free(vy_structure *s)
+{
+    vy_free(s->partner);
+    *s = (vy_structure){0};
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// eval.c: the reference interpreter: one dispatch, workgroup after workgroup.  See eval.h.
+#include "ir/eval/eval.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+// Registers and local arrays of a chunk stay below this where the program lets us cut workgroups.
+#define CHUNK_BYTES ((uint64_t)64 << 20)
+
+void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
+                  ...)
+{
+    char text[sizeof m->diag->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    vy_diag_set(m->diag, code, line, column, NULL, "%s", text);
+    m->failed = true;
+}
+
+void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size)
+{
+    uint64_t bytes;
+    void *block = NULL;
+    if (count == 0) count = 1;
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= PTRDIFF_MAX)
+        block = vy_realloc(NULL, (size_t)bytes);
+    if (block)
+        memset(block, 0, (size_t)bytes);
+    else
+        vy_eval_fail(m, VY_E_MEMORY, 0, 0, "out of memory");
+    return block;
+}
+
+// ------------------------------------------------------------------------------------- invocations
+// Global coordinates of a place in a workgroup.  Returns whether it is in the domain.
+static bool locate(const vy_machine *m, const uint64_t group_id[3], uint32_t linear,
+                   uint64_t gid[3])
+{
+    bool inside = true;
+    for (uint32_t k = 0; k < 3; k++) {
+        gid[k] = group_id[k] * m->workgroup[k] + m->lids[3 * (size_t)linear + k];
+        inside &= gid[k] < m->size[k];
+    }
+    return inside;
+}
+
+// The value of over variable k: the last is x, the one before y, the others share z, row-major.
+static uint64_t over_value(const vy_machine *m, uint32_t k, const uint64_t gid[3])
+{
+    const uint32_t from_end = m->p->overs.count - 1 - k;
+    if (from_end < 2) return gid[from_end];
+    uint64_t z = gid[2];
+    for (uint32_t j = m->p->overs.count - 3; j > k; j--) z /= m->extents[j];
+    return z % m->extents[k];
+}
+
+static void group_position(const vy_machine *m, uint64_t group, uint64_t id[3])
+{
+    id[0] = group % m->groups[0];
+    id[1] = group / m->groups[0] % m->groups[1];
+    id[2] = group / m->groups[0] / m->groups[1];
+}
+
+void vy_eval_who(const vy_machine *m, uint32_t invocation, char *out, size_t size)
+{
+    const uint32_t lanes = m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
+    uint64_t id[3], gid[3];
+    size_t n = 0;
+    group_position(m, (invocation - 1) / lanes, id);
+    locate(m, id, (invocation - 1) % lanes, gid);
+    if (m->p->overs.count == 0)
+        snprintf(out, size, "gid %" PRIu64 ", %" PRIu64 ", %" PRIu64, gid[0], gid[1], gid[2]);
+    for (uint32_t k = 0; k < m->p->overs.count && n < size; k++)
+        n += (size_t)snprintf(out + n, size - n, "%s%.20s=%" PRIu64, k ? ", " : "",
+                              m->p->overs.data[k].name, over_value(m, k, gid));
+}
+
+// ------------------------------------------------------------------------------------------ leaves
+static vy_scalar builtin_value(const vy_machine *m, const vy_leaf *leaf, uint32_t lane)
+{
+    const uint32_t axis = leaf->axis < 3 ? leaf->axis : 2, linear = m->linear[lane];
+    vy_scalar v = {.u = 0};
+    switch ((vy_builtin)leaf->index) {
+    case VY_GID: v.u = m->gids[3 * (size_t)lane + axis]; break;
+    case VY_LID: v.u = m->lids[3 * (size_t)linear + axis]; break;
+    case VY_WID: v.u = m->group_id[axis]; break;
+    case VY_NUM_GROUPS: v.u = m->groups[axis]; break;
+    case VY_LINDEX: v.u = linear; break;
+    case VY_LANE: v.u = linear % m->options.subgroup_size; break;
+    case VY_SUBGROUP_SIZE: v.u = m->options.subgroup_size; break;
+    }
+    return v;
+}
+
+static vy_scalar leaf_value(const vy_machine *m, const vy_leaf *leaf, uint32_t lane)
+{
+    vy_scalar v = {.u = 0};
+    switch ((vy_leaf_kind)leaf->kind) {
+    case VY_LEAF_CONST: return leaf->value;
+    case VY_LEAF_SCALAR: return m->scalars[leaf->index];
+    case VY_LEAF_LEN: v.u = m->bounds[leaf->index].dims[leaf->axis]; break;
+    case VY_LEAF_OVER:
+        v.u = over_value(m, leaf->index, m->gids + 3 * (size_t)lane);
+        if (m->padding[lane] && v.u >= m->extents[leaf->index]) v.u = m->extents[leaf->index] - 1;
+        break;
+    case VY_LEAF_BUILTIN: v = builtin_value(m, leaf, lane); break;
+    default: break;
+    }
+    return vy_wrap(VY_U32, v);
+}
+
+// Leaves that are the same for all lanes are filled in once, the others for every chunk.
+static void fill_constants(vy_machine *m)
+{
+    for (uint32_t k = 0; k < m->p->leaves.count; k++) {
+        if (m->leaf_regs[k] == UINT32_MAX) continue;
+        vy_scalar *r = vy_reg(m, m->leaf_regs[k]);
+        const vy_scalar v = leaf_value(m, &m->p->leaves.data[k], 0);
+        for (uint32_t l = 0; l < m->lane_capacity; l++) r[l] = v;
+    }
+}
+
+static void fill_varying(vy_machine *m)
+{
+    for (uint32_t k = 0; k < m->varying_count; k++) {
+        const uint32_t index = m->varying[k];
+        vy_scalar *r = vy_reg(m, m->leaf_regs[index]);
+        for (uint32_t l = 0; l < m->lanes; l++) r[l] = leaf_value(m, &m->p->leaves.data[index], l);
+    }
+}
+
+// --------------------------------------------------------------------------------------- execution
+static void run_chunk(vy_machine *m)
+{
+    fill_varying(m);
+    vy_set_active(m, m->identity, m->lanes);
+    m->pc = 0;
+    if (m->hooks->path_hash || m->hooks->trace || m->dots) {
+        while (m->pc < m->code_count && !m->failed) {
+            const vy_xinst *x = &m->code[m->pc++];
+            m->steps += m->nact;
+            if (m->hooks->path_hash) vy_path_note(m, x);
+            if (m->hooks->trace) vy_trace_before(m, x);
+            x->run(m, x);
+            if (m->hooks->trace) vy_trace_after(m, x);
+            if (m->dots) vy_dual_step(m, x);
+        }
+    } else {
+        while (m->pc < m->code_count && !m->failed) {
+            const vy_xinst *x = &m->code[m->pc++];
+            m->steps += m->nact;
+            x->run(m, x);
+        }
+    }
+    if (!m->failed && m->options.max_steps && m->steps > m->options.max_steps)
+        vy_eval_fail(m, VY_E_EVAL_STEPS, m->p->line, 0, "gave up after %" PRIu64 " steps",
+                     m->options.max_steps);
+}
+
+// A pseudo-random bijection of [0, n): a Feistel network on the least even number of bits that
+// holds n, repeated until it lands inside (at most four times on average).
+static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t seed)
+{
+    uint32_t half = 1;
+    while (half < 32 && (n - 1) >> (2 * half)) half++;
+    const uint64_t mask = (1ull << half) - 1;
+    do {
+        uint64_t left = i >> half, right = i & mask;
+        for (uint64_t round = 0; round < 4; round++) {
+            uint64_t f = (right + 1 + (round << 40)) * 0x9e3779b97f4a7c15ull ^ seed;
+            f = (f ^ (f >> 30)) * 0xbf58476d1ce4e5b9ull;
+            const uint64_t next = left ^ ((f ^ (f >> 31)) & mask);
+            left = right;
+            right = next;
+        }
+        i = left << half | right;
+    } while (i >= n);
+    return i;
+}
+
+// The place in its workgroup of the invocation that is the i-th to run.  Subgroup operations know lanes by
+// their order, so programs that have them keep it.
+static uint32_t place_of(const vy_machine *m, uint32_t i, uint32_t lanes)
+{
+    const uint64_t seed = m->options.shuffle_seed;
+    if (!seed || m->subgroups) return i;
+    return (uint32_t)shuffled(i, lanes, seed ^ (m->group + 1) * 0x9e3779b97f4a7c15ull);
+}
+
+static void run_group(vy_machine *m)
+{
+    const uint32_t lanes = m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
+    group_position(m, m->group, m->group_id);
+    m->epoch = 0;
+    for (uint32_t id = 1; id < m->p->buffers.count; id++) {
+        vy_bound *b = &m->bounds[id];
+        if (b->cls == VY_SHARED) memset(b->data, 0, b->count * b->size);
+        if (b->cls == VY_SHARED && b->dot) vy_dual_restart(m, id);
+    }
+    m->lanes = 0;
+    for (uint32_t i = 0; i < lanes && !m->failed; i++) {
+        const uint32_t place = place_of(m, i, lanes);
+        const bool inside = locate(m, m->group_id, place, m->gids + 3 * (size_t)m->lanes);
+        if (inside || m->cooperative) {
+            m->padding[m->lanes] = !inside;
+            m->linear[m->lanes++] = place;
+        }
+        if (m->lanes == m->lane_capacity || (m->lanes && i + 1 == lanes)) {
+            run_chunk(m);
+            m->lanes = 0;
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------ memory
+static uint32_t choose_lanes(const vy_machine *m)
+{
+    uint64_t lanes = 1, inside = 1;
+    for (uint32_t k = 0; k < 3; k++) {
+        lanes *= m->workgroup[k];
+        inside *= m->workgroup[k] < m->size[k] ? m->workgroup[k] : m->size[k];
+    }
+    if (m->cooperative) return (uint32_t)lanes;
+    const uint64_t each = (uint64_t)m->reg_count * sizeof(vy_scalar) + m->local_bytes;
+    if (inside > CHUNK_BYTES / each) inside = CHUNK_BYTES / each;
+    return inside ? (uint32_t)inside : 1;
+}
+
+static void number_lanes(vy_machine *m)
+{
+    uint32_t *lid = m->lids;
+    for (uint32_t l = 0; l < m->lane_capacity; l++) m->identity[l] = l;
+    for (uint32_t z = 0; z < m->workgroup[2]; z++)
+        for (uint32_t y = 0; y < m->workgroup[1]; y++)
+            for (uint32_t x = 0; x < m->workgroup[0]; x++, lid += 3)
+                lid[0] = x, lid[1] = y, lid[2] = z;
+}
+
+static bool make_lanes(vy_machine *m)
+{
+    const uint64_t n = m->lane_capacity = choose_lanes(m);
+    const uint64_t all = (uint64_t)m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
+    m->regs = vy_eval_alloc(m, n * m->reg_count, sizeof *m->regs);
+    m->identity = vy_eval_alloc(m, n, sizeof *m->identity);
+    m->lists = vy_eval_alloc(m, 2 * n * m->max_depth, sizeof *m->lists);
+    m->frames = vy_eval_alloc(m, m->max_depth, sizeof *m->frames);
+    m->offsets = vy_eval_alloc(m, n, sizeof *m->offsets);
+    m->scratch = vy_eval_alloc(m, n * (m->max_moves ? m->max_moves : 1), sizeof *m->scratch);
+    m->marks = vy_eval_alloc(m, n, sizeof *m->marks);
+    m->padding = vy_eval_alloc(m, n, sizeof *m->padding);
+    m->linear = vy_eval_alloc(m, n, sizeof *m->linear);
+    if (m->hooks->trace) {
+        m->finite = vy_eval_alloc(m, n, sizeof *m->finite);
+        m->origin = vy_eval_alloc(m, n, sizeof *m->origin);
+    }
+    m->gids = vy_eval_alloc(m, 3 * (n + 1), sizeof *m->gids); // one more is tried when all are full
+    m->lids = vy_eval_alloc(m, 3 * all, sizeof *m->lids);
+    for (uint32_t id = 1; id < m->p->buffers.count; id++) {
+        vy_bound *b = &m->bounds[id];
+        if (b->cls != VY_LOCAL) continue;
+        b->data = vy_eval_alloc(m, n, b->lane_stride ? b->lane_stride : 1);
+        b->owned = b->data != NULL;
+    }
+    if (m->hooks->dual) m->dots = vy_eval_alloc(m, n * m->reg_count, sizeof *m->dots);
+    for (uint32_t id = 1; id < m->p->buffers.count && m->hooks->dual; id++)
+        if (m->bounds[id].cls == VY_LOCAL && !vy_dual_make_one(m, id)) return false;
+    if (m->failed) return false;
+    number_lanes(m);
+    fill_constants(m);
+    if (m->dots) vy_dual_leaves(m);
+    return true;
+}
+
+void vy_eval_release(vy_machine *m)
+{
+    for (uint32_t id = 1; m->bounds && id < m->p->buffers.count; id++) {
+        vy_bound *b = &m->bounds[id];
+        if (b->owned) vy_free(b->data);
+        vy_free(b->dims);
+        vy_free(b->touches);
+        vy_free(b->written);
+        vy_free(b->dropped);
+        vy_free(b->filled);
+        vy_dual_release(b);
+    }
+    void *const blocks[] = {m->bounds,  m->scalars,  m->dim_values, m->dim_states, m->extents,
+                            m->code,    m->operands, m->leaf_regs,  m->regs,       m->identity,
+                            m->lists,   m->frames,   m->offsets,    m->scratch,    m->marks,
+                            m->padding, m->linear,   m->gids,       m->lids,       m->varying,
+                            m->finite,  m->origin,   m->dots,       m->sums};
+    for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) vy_free(blocks[k]);
+}
+
+bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
+                    const vy_eval_scalar *scalars, uint32_t scalar_count,
+                    const vy_eval_options *options, const vy_eval_hooks *hooks,
+                    vy_eval_report *report, vy_diag *diag)
+{
+    static const vy_eval_hooks no_hooks = {0};
+    vy_diag unwanted;
+    vy_machine m = {.p = p, .hooks = hooks ? hooks : &no_hooks, .report = report};
+    m.diag = diag ? diag : &unwanted;
+    *m.diag = (vy_diag){0};
+    if (options) m.options = *options;
+    if (report) *report = (vy_eval_report){0};
+    if (m.options.subgroup_size == 0) m.options.subgroup_size = 32;
+    if (m.hooks->steps) m.steps = *m.hooks->steps;
+    if (!p) {
+        vy_eval_fail(&m, VY_E_API, 0, 0, "there is no program to run");
+        return false;
+    }
+    bool ok = vy_eval_bind(&m, buffers, buffer_count, scalars, scalar_count) && vy_dual_make(&m);
+    if (ok && m.group_count) {
+        ok = vy_eval_decode(&m) && vy_shadow_make(&m) && vy_partial_make(&m) && make_lanes(&m);
+        // Without instructions even the largest launch is over at once.
+        for (uint64_t g = 0; ok && m.code_count && g < m.group_count && !m.failed; g++) {
+            const uint64_t seed = m.options.shuffle_seed;
+            m.group = seed ? shuffled(g, m.group_count, seed) : g;
+            run_group(&m);
+        }
+    }
+    if (m.hooks->steps) *m.hooks->steps = m.steps;
+    if (m.hooks->dual && !m.failed) vy_dual_finish(&m);
+    vy_eval_release(&m);
+    return !m.failed;
+}
+
+bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
+             const vy_eval_scalar *scalars, uint32_t scalar_count, const vy_eval_options *options,
+             vy_eval_report *report, vy_diag *diag)
+{
+    return vy_eval_hooked(p, buffers, buffer_count, scalars, scalar_count, options, NULL, report,
+                          diag);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// eval.h: the inside of the interpreter.
+//
+//   eval.c          vy_eval: allocation, the order of workgroups, reports
+//   eval_bind.c     the caller's buffers and scalars by name, memory
+//   eval_shape.c    scalars inferred, dimensions, the launch
+//   eval_decode.c   program → execution form, registers
+//   eval_pure.c     operations on values          eval_flow.c     if, loops
+//   eval_memory.c   loads, stores, atomics        eval_shadow.c   races, first writes
+//   eval_subgroup.c subgroup operations, barrier  eval_path.c   path hash
+//   eval_pipeline.c vy_eval_pipeline: step after step
+//   eval_trace.c    where NaN and inf come from
+//   eval_partial.c  shared arrays that are filled in part
+//   eval_dual.c     tangents beside the values (dual.h)
+//
+// Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
+// register: one vy_scalar per lane.  `act` lists the active lanes in ascending order.  A program
+// that uses barriers, shared arrays or subgroup operations runs its whole workgroup, padding
+// included, as one chunk; any other may be cut into smaller ones, so that registers stay within a
+// bound.
+//
+// A pure operation may also write the register of an inactive lane, which is what lets it run as a
+// plain loop over all lanes.  Hence the rule of eval_decode.c: what an inactive lane will need
+// again is in no register that an active lane's code writes purely.
+#ifndef VYRE_EVAL_H
+#define VYRE_EVAL_H
+
+#include "ir/eval/dual.h"
+#include "ir/core/ir.h"
+
+// Wishes of callers inside the library.
+typedef struct vy_eval_hooks {
+    // When not NULL: mixed with every decision of the path taken (branches and trip counts, which
+    // operand select/min/max/abs took, the integer that floor and conversions gave), so that two
+    // runs on nearby data took the same path if their hashes agree.  Start it at any value.
+    uint64_t *path_hash;
+    struct vy_eval_trace *trace; // not NULL: what made the first numbers that are not finite
+    // When not NULL: the steps taken already, towards options.max_steps; those of this run are added.
+    uint64_t *steps;
+    // When not NULL: bytes that workspaces may take, in place of options.max_workspace_bytes.
+    const uint64_t *workspace_left;
+    bool exact_groups; // options.groups may be 0: then nothing runs
+    // When not NULL: whether a runtime leaves an `out` buffer as it is before a dispatch, since the
+    // program is known to write all of it.  It starts as NaN (integers: −1) then instead of as zero.
+    bool (*uncleared)(const vy_program *p, uint32_t buffer);
+    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access for which something
+    // does not hold that a pass has proved: that it is in range, that its element is zero.
+    uint32_t *disproved;
+    const vy_dual *dual; // not NULL: tangents run beside the values
+} vy_eval_hooks;
+typedef struct vy_eval_trace {
+    uint32_t nan, inf; // first instruction that made one out of finite operands; 0: none did
+    uint32_t base;     // added to ids: in pipelines the instructions of the programs before
+} vy_eval_trace;
+// The instruction (plus base) that made a NaN, read off the NaN itself; 0: unknown.
+uint32_t vy_trace_origin(double nan);
+bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
+                    const vy_eval_scalar *scalars, uint32_t scalar_count,
+                    const vy_eval_options *options, const vy_eval_hooks *hooks,
+                    vy_eval_report *report, vy_diag *diag);
+bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers,
+                             uint32_t buffer_count, const vy_eval_scalar *scalars,
+                             uint32_t scalar_count, const vy_eval_options *options,
+                             const vy_eval_hooks *hooks, vy_eval_report *report, vy_diag *diag);
+
+// Who touched an element of one access class last.  Invocations are numbered from 1, 0 is none.
+typedef struct vy_touch {
+    uint32_t last;   // the last one
+    uint32_t beside; // another one of the same workgroup and epoch as `last`
+    uint32_t before; // one of another workgroup than `last`
+    uint32_t epoch;  // barriers of its workgroup before `last`
+} vy_touch;
+typedef enum vy_touch_class {
+    VY_TOUCH_READ,
+    VY_TOUCH_WRITE,
+    VY_TOUCH_ATOMIC,
+    VY_TOUCH_CLASSES
+} vy_touch_class;
+
+typedef struct vy_bound {
+    unsigned char *data;
+    vy_type type;  // of an element in memory: f64 for floats of any type in f64 mode
+    uint32_t size; // bytes of an element
+    uint32_t rank;
+    uint64_t *dims;       // NULL: not known yet
+    uint64_t count;       // elements
+    uint64_t lane_stride; // bytes between the copies of a local array; 0 for others
+    vy_buffer_class cls;
+    bool given;        // by the caller
+    bool owned;        // `data` is freed by the machine
+    vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
+    uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
+    // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 + the workgroup
+    // in which a store was dropped, in which it was filled.
+    uint64_t *dropped, *filled;
+    bool unclear;   // it is not known where, or whether, invocations outside would have stored
+    double *dot;    // runs with tangents: per element; of integers, and in others, NULL
+    bool dot_owned; // freed by the machine
+    // Likewise: number of the invocation whose atomic_min or atomic_max gave the element, or 0.
+    uint64_t *winner;
+} vy_bound;
+
+// What a dimension node came to.
+typedef enum vy_dim_result {
+    VY_DIM_MISSING,
+    VY_DIM_FINE,
+    VY_DIM_OVERFLOWS,
+    VY_DIM_DIVIDES_BY_ZERO
+} vy_dim_result;
+
+typedef struct vy_machine vy_machine;
+typedef struct vy_xinst vy_xinst;
+typedef void (*vy_handler)(vy_machine *m, const vy_xinst *x);
+
+// One decoded instruction.  Register r of lane l is vy_machine.regs[r * lane_capacity + l].
+struct vy_xinst {
+    vy_handler run;
+    uint32_t dst, a, b, c; // registers; operands there are not read register 0
+    uint32_t args;         // all operands: index in vy_machine.operands, nargs of them
+    uint32_t inst;         // the instruction it came from
+    uint32_t aux;          // of the instruction; loops: register that counts iterations
+    uint32_t target;       // control: where to go (an index in code)
+    uint32_t moves; // control: `nmoves` operands from vy_machine.operands[moves] on are moved
+    uint32_t to;    // to the registers vy_machine.operands[to], [to+1], …
+    uint32_t nmoves;
+    uint16_t op;
+    uint8_t type, operand_type; // vy_type of the value and of the last operand
+    uint32_t nargs;
+    uint32_t depth; // control: of nesting, from 0
+    uint8_t flags;  // of the instruction
+    bool clash;     // moves must go by way of a copy: some source is a destination
+};
+
+// An open control construct.
+typedef struct vy_frame {
+    const uint32_t *act; // the lanes active outside
+    uint32_t nact;
+    uint32_t nelse; // IF: lanes waiting for ELSE
+} vy_frame;
+
+struct vy_machine {
+    const vy_program *p;
+    vy_eval_options options;
+    const vy_eval_hooks *hooks;
+    vy_eval_report *report;
+    vy_diag *diag;
+    bool failed;
+    // Pipelines: p is the signature, and nothing of it is executed.
+    bool pipeline;
+    const int64_t *step_values; // by step: what VY_DIM_STEP nodes stand for
+    const bool *step_known;
+
+    // bound by eval_bind.c
+    vy_bound *bounds;    // by buffer id
+    vy_scalar *scalars;  // by parameter index
+    int64_t *dim_values; // by dim node
+    uint8_t *dim_states; // vy_dim_result
+    uint64_t *extents;   // by over variable
+    uint64_t size[3];    // invocations along x, y, z
+    uint32_t workgroup[3];
+    uint64_t groups[3];
+    uint64_t group_count;
+
+    // decoded by eval_decode.c
+    vy_xinst *code;
+    uint32_t code_count;
+    uint32_t *operands;
+    uint32_t operand_count;
+    uint32_t *leaf_regs; // by leaf index, UINT32_MAX: unused
+    uint32_t *varying;   // indices of used leaves that differ between lanes or chunks
+    uint32_t varying_count;
+    uint32_t reg_count, max_depth;
+    uint32_t max_moves;   // of an instruction with `clash`
+    uint64_t local_bytes; // of one lane's local arrays
+    bool subgroups;       // subgroup operations
+    bool cooperative;     // barriers, shared arrays or subgroup operations
+
+    // the running chunk
+    vy_scalar *regs;
+    vy_scalar *dots; // tangents, laid out as regs; NULL: none are wanted
+    uint32_t lanes, lane_capacity;
+    const uint32_t *act; // active lanes, ascending
+    uint32_t nact;
+    bool wide; // pure operations run over all lanes
+    uint32_t pc;
+    uint32_t *identity; // 0, 1, 2, …
+    uint32_t *lists;    // two lists per depth
+    vy_frame *frames;   // by depth
+    int64_t *offsets;   // per lane, scratch
+    vy_scalar *scratch; // max(1, max_moves) per lane
+    uint8_t *marks;     // per lane
+    uint8_t *padding;   // per lane: outside of the domain
+    uint32_t *linear;   // per lane: place in the workgroup
+    uint64_t *gids;     // per lane: x, y, z
+    uint32_t *lids;     // per place in the workgroup: x, y, z
+    uint64_t group;     // linear, in logical order
+    uint64_t group_id[3];
+    uint32_t epoch; // barriers passed
+    uint64_t steps;
+    uint8_t *sums;    // by instruction, for reports of reads of what was not written: sum_loads.c
+    uint8_t *finite;  // per lane, traced runs: operands of the instruction that runs
+    uint32_t *origin; // likewise: where a NaN among them comes from
+};
+
+static inline vy_scalar *vy_reg(const vy_machine *m, uint32_t reg)
+{
+    return m->regs + (size_t)reg * m->lane_capacity;
+}
+
+// Runs BODY for each active lane `l`.
+#define VY_EACH_ACTIVE(m, l, BODY)                                                                 \
+    for (uint32_t k_ = 0; k_ < (m)->nact; k_++) {                                                  \
+        const uint32_t l = (m)->act[k_];                                                           \
+        BODY                                                                                       \
+    }
+
+static inline void vy_set_active(vy_machine *m, const uint32_t *act, uint32_t n)
+{
+    m->act = act;
+    m->nact = n;
+    m->wide = 2 * (uint64_t)n >= m->lanes;
+}
+
+// eval_bind.c.  All return false with the diagnostic filled.
+bool vy_eval_bind(vy_machine *m, const vy_eval_buffer *buffers, uint32_t buffer_count,
+                  const vy_eval_scalar *scalars, uint32_t scalar_count);
+// eval_shape.c: scalars inferred, dims evaluated, shapes compared; the launch.
+bool vy_eval_infer(vy_machine *m, const vy_eval_buffer *const *given, bool *have);
+bool vy_eval_shapes(vy_machine *m, const vy_eval_buffer *const *given);
+bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given); // of one buffer
+// Computes dimensions again; without `given`, those that depend on shapes given stay.
+void vy_eval_dims(vy_machine *m, const vy_eval_buffer *const *given);
+const char *vy_eval_dim_trouble(const vy_machine *m, vy_dim d); // NULL: its value is there
+bool vy_eval_launch(vy_machine *m);
+// eval_bind.c: what a buffer starts with besides zero
+void vy_eval_start(vy_machine *m, uint32_t id);
+// eval_decode.c
+bool vy_eval_decode(vy_machine *m);
+vy_handler vy_eval_pure(vy_op op, vy_type type, vy_type result, bool f64); // eval_pure.c
+vy_handler vy_eval_flow(vy_op op, vy_op opener);                           // eval_flow.c
+vy_handler vy_eval_memory(vy_op op);                                       // eval_memory.c
+vy_handler vy_eval_subgroup(vy_op op);                                     // eval_subgroup.c
+// eval_shadow.c
+bool vy_shadow_make(vy_machine *m);
+// Notes an access of one lane to an element; reports.
+void vy_shadow_access(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t element,
+                      vy_touch_class cls);
+void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane);
+// eval_path.c: before x runs; hashes what it decides about the path, if anything
+void vy_path_note(vy_machine *m, const vy_xinst *x);
+void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choice);
+
+// eval_partial.c: behind vy_eval's launch; where m->offsets are known
+bool vy_partial_make(vy_machine *m);
+void vy_partial_store(vy_machine *m, const vy_xinst *x, vy_bound *b);
+void vy_partial_zero(vy_machine *m, const vy_bound *b);
+void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b);
+
+// eval_dual.c
+// Memory of tangents: of the parameters, local and shared arrays; of one intermediate of a pipeline.
+bool vy_dual_make(vy_machine *m);
+bool vy_dual_make_one(vy_machine *m, uint32_t id);
+void vy_dual_restart(vy_machine *m, uint32_t id);    // nothing depends any more
+void vy_dual_leaves(vy_machine *m);                  // registers of scalars and constants
+void vy_dual_step(vy_machine *m, const vy_xinst *x); // behind x
+void vy_dual_finish(vy_machine *m);                  // tangents of outputs to the caller
+void vy_dual_release(vy_bound *b);
+
+// eval_trace.c: before and after x runs
+void vy_trace_before(vy_machine *m, const vy_xinst *x);
+void vy_trace_after(vy_machine *m, const vy_xinst *x);
+
+// eval.c
+void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size); // zeroed; NULL: diagnostic set
+void vy_eval_release(vy_machine *m);                               // frees all it holds
+void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
+                  ...) __attribute__((format(printf, 5, 6)));
+// "i=3, j=4" of an invocation given by its number from 1.
+void vy_eval_who(const vy_machine *m, uint32_t invocation, char *out, size_t size);
+
+#endif

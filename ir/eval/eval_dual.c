@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+// eval_dual.c: tangents beside the values, see dual.h.
+//
+// Each register has a second one for its tangent, each element of a float buffer a second place.  An
+// instruction runs as ever; then the tangents of what it made are computed, from operands that are still
+// there, since no instruction's result shares a register with its operands.  Control flow moves tangents
+// as it moves values (eval_flow.c).
+//
+// Order.  Additions take tangents in the order in which values are added.  Of candidates that tie in an
+// atomic_min or atomic_max, the highest invocation's counts, whatever the order (docs/language.md): the
+// number of the invocation that gave an element is kept for that.
+#include "ir/eval/eval.h"
+
+#include <float.h>
+#include <math.h>
+
+static bool is_float(vy_type t) { return vy_type_is_float(t); }
+
+static double *dots_of(const vy_machine *m, uint32_t reg)
+{
+    return &m->dots[(size_t)reg * m->lane_capacity].f;
+}
+
+// ------------------------------------------------------------------------------------------ memory
+static void forget(double *dot, uint64_t count)
+{
+    const double none = vy_dual_none();
+    for (uint64_t e = 0; e < count; e++) dot[e] = none;
+}
+
+// Elements of the buffer with those of all lanes.
+static uint64_t places(const vy_machine *m, const vy_bound *b)
+{
+    return b->cls == VY_LOCAL ? b->count * m->lane_capacity : b->count;
+}
+
+void vy_dual_restart(vy_machine *m, uint32_t id)
+{
+    const vy_bound *b = &m->bounds[id];
+    forget(b->dot, places(m, b));
+    if (b->winner) memset(b->winner, 0, b->count * sizeof *b->winner);
+}
+
+void vy_dual_release(vy_bound *b)
+{
+    if (b->dot_owned) vy_free(b->dot);
+    vy_free(b->winner);
+    b->dot = NULL;
+    b->winner = NULL;
+    b->dot_owned = false;
+}
+
+static const vy_dual_buffer *given(const vy_machine *m, uint32_t id)
+{
+    const vy_dual *d = m->hooks->dual;
+    const vy_buf *b = &m->p->buffers.data[id];
+    for (uint32_t k = 0; k < d->buffer_count && b->cls <= VY_INOUT; k++)
+        if (strcmp(d->buffers[k].name, b->name) == 0) return &d->buffers[k];
+    return NULL;
+}
+
+static bool has_extrema(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if ((i->op == VY_OP_ATOMIC_MIN || i->op == VY_OP_ATOMIC_MAX) && i->aux == buffer)
+            return true;
+    }
+    return false;
+}
+
+// A buffer that starts as a copy of another depends as that one does.
+static void copy_start(vy_machine *m, uint32_t id)
+{
+    const vy_buf *info = &m->p->buffers.data[id];
+    const vy_bound *b = &m->bounds[id];
+    if (info->init != VY_INIT_COPY || !info->init_from || !b->dot) return;
+    if (b->given && b->cls != VY_OUT) return; // the caller's contents stay
+    for (uint32_t k = 1; k < m->p->buffers.count; k++) {
+        const vy_bound *from = &m->bounds[k];
+        if (m->p->buffers.data[k].cls > VY_INOUT || !from->dot ||
+            strcmp(m->p->buffers.data[k].name, info->init_from) != 0)
+            continue;
+        for (uint64_t e = 0; e < b->count && e < from->count; e++) b->dot[e] = from->dot[e];
+        return;
+    }
+}
+
+static bool allocate(vy_machine *m, uint32_t id)
+{
+    vy_bound *b = &m->bounds[id];
+    const vy_dual_buffer *from = given(m, id);
+    vy_dual_release(b);
+    if (!is_float(m->p->buffers.data[id].type)) return true;
+    if (from && m->hooks->dual->in_place) {
+        b->dot = from->tangent;
+    } else {
+        b->dot = vy_eval_alloc(m, places(m, b), sizeof *b->dot);
+        b->dot_owned = b->dot != NULL;
+        if (!b->dot) return false;
+        from = b->cls == VY_OUT ? NULL : from;
+        for (uint64_t e = 0; from && e < b->count; e++)
+            b->dot[e] = from->tangent[e] != 0 ? from->tangent[e] : vy_dual_none();
+    }
+    if (!from || b->cls == VY_OUT) forget(b->dot, places(m, b));
+    if (has_extrema(m->p, id)) b->winner = vy_eval_alloc(m, b->count, sizeof *b->winner);
+    return !m->failed;
+}
+
+bool vy_dual_make_one(vy_machine *m, uint32_t id)
+{
+    if (!allocate(m, id)) return false;
+    copy_start(m, id);
+    return true;
+}
+
+bool vy_dual_make(vy_machine *m)
+{
+    if (!m->hooks->dual) return true;
+    for (uint32_t id = 1; id < m->p->buffers.count; id++) {
+        const vy_bound *b = &m->bounds[id];
+        // Local arrays come with the lanes, a pipeline's intermediates when they are reached.
+        if (b->cls == VY_LOCAL || (m->pipeline && !b->given)) continue;
+        if (!allocate(m, id)) return false;
+    }
+    for (uint32_t id = 1; id < m->p->buffers.count; id++) copy_start(m, id);
+    return true;
+}
+
+void vy_dual_finish(vy_machine *m)
+{
+    const vy_dual *d = m->hooks->dual;
+    for (uint32_t id = 1; id < m->p->buffers.count && !d->in_place; id++) {
+        const vy_bound *b = &m->bounds[id];
+        const vy_dual_buffer *to = given(m, id);
+        if (!to || !b->dot || b->cls == VY_IN) continue;
+        for (uint64_t e = 0; e < b->count; e++)
+            to->tangent[e] = vy_dual_is_none(b->dot[e]) ? 0 : b->dot[e];
+    }
+}
+
+static double leaf_tangent(const vy_machine *m, const vy_leaf *leaf)
+{
+    const vy_dual *d = m->hooks->dual;
+    for (uint32_t k = 0; k < d->scalar_count && leaf->kind == VY_LEAF_SCALAR; k++)
+        if (strcmp(d->scalars[k].name, m->p->scalars.data[leaf->index].name) == 0 &&
+            d->scalars[k].tangent != 0)
+            return d->scalars[k].tangent;
+    return vy_dual_none();
+}
+
+void vy_dual_leaves(vy_machine *m)
+{
+    for (uint32_t k = 0; k < m->p->leaves.count; k++) {
+        if (m->leaf_regs[k] == UINT32_MAX) continue;
+        double *t = dots_of(m, m->leaf_regs[k]);
+        const double tangent = leaf_tangent(m, &m->p->leaves.data[k]);
+        for (uint32_t l = 0; l < m->lane_capacity; l++) t[l] = tangent;
+    }
+}
+
+// ------------------------------------------------------------------------------------------ values
+static double plus(double a, double b)
+{
+    return vy_dual_is_none(a) ? b : vy_dual_is_none(b) ? a : a + b;
+}
+
+// The rounding error of a value that an operation has just made.
+static double rounded(const vy_machine *m, double t, double y)
+{
+    if (m->hooks->dual->mode != VY_DUAL_ROUNDING || y == 0 || !isfinite(y)) return t;
+    return plus(t, fabs(y) * (DBL_EPSILON / 2));
+}
+
+static bool rounds(uint32_t op)
+{
+    switch (op) {
+    case VY_OP_NEG:
+    case VY_OP_ABS:
+    case VY_OP_MIN:
+    case VY_OP_MAX:
+    case VY_OP_CLAMP:
+    case VY_OP_SIGN:
+    case VY_OP_FLOOR:
+    case VY_OP_CEIL:
+    case VY_OP_TRUNC:
+    case VY_OP_ROUND: return false;
+    default: return true;
+    }
+}
+
+static double combine(const vy_machine *m, uint32_t op, uint32_t aux, uint32_t n, const double *v,
+                      const double *t, double y)
+{
+    const vy_dual_mode mode = m->hooks->dual->mode;
+    double total = vy_dual_none(), partial;
+    for (uint32_t k = 0; k < n; k++) {
+        if (vy_dual_is_none(t[k]) || !vy_dual_partial(op, aux, v, y, k, &partial)) continue;
+        total = plus(total, (mode == VY_DUAL_TANGENT ? partial : fabs(partial)) * t[k]);
+    }
+    return rounds(op) ? rounded(m, total, y) : total;
+}
+
+static void step_pure(vy_machine *m, const vy_xinst *x)
+{
+    const bool rounding = m->hooks->dual->mode == VY_DUAL_ROUNDING;
+    const vy_scalar *a = vy_reg(m, x->a), *b = vy_reg(m, x->b), *c = vy_reg(m, x->c);
+    const double *ta = dots_of(m, x->a), *tb = dots_of(m, x->b), *tc = dots_of(m, x->c);
+    const vy_scalar *y = vy_reg(m, x->dst);
+    double *d = dots_of(m, x->dst);
+    const double none = vy_dual_none();
+    switch ((vy_op)x->op) {
+    case VY_OP_SELECT: VY_EACH_ACTIVE(m, l, d[l] = a[l].u ? tb[l] : tc[l];) return;
+    case VY_OP_CAST:
+        VY_EACH_ACTIVE(m, l, d[l] = is_float((vy_type)x->operand_type) ? ta[l] : none;)
+        return;
+    case VY_OP_BITCAST: VY_EACH_ACTIVE(m, l, d[l] = none;) return;
+    case VY_OP_STOP_GRAD: // the value has the operand's rounding errors, whatever derivatives it has not
+        VY_EACH_ACTIVE(m, l, d[l] = rounding ? ta[l] : none;)
+        return;
+    case VY_OP_STRAIGHT_THROUGH: VY_EACH_ACTIVE(m, l, d[l] = rounding ? ta[l] : tb[l];) return;
+    default: break;
+    }
+    for (uint32_t k = 0; k < m->nact; k++) {
+        const uint32_t l = m->act[k];
+        const double v[3] = {a[l].f, b[l].f, c[l].f}, t[3] = {ta[l], tb[l], tc[l]};
+        d[l] = combine(m, x->op, x->aux, x->nargs, v, t, y[l].f);
+    }
+}
+
+// --------------------------------------------------------------------------------- loads and stores
+static double *place(const vy_machine *m, const vy_bound *b, uint32_t lane)
+{
+    return b->dot + (b->cls == VY_LOCAL ? lane * b->count : 0) + m->offsets[lane];
+}
+
+// A shared array is cleared as a whole, of a local one the lane's.
+static void step_zero(vy_machine *m, const vy_xinst *x, const vy_bound *b)
+{
+    if (b->cls == VY_SHARED)
+        vy_dual_restart(m, x->aux);
+    else if (b->cls == VY_LOCAL)
+        VY_EACH_ACTIVE(m, l, forget(b->dot + l * b->count, b->count);)
+}
+
+// Whether the candidate of this lane takes the place of what is there.
+static bool wins(const vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t l, double old,
+                 double v)
+{
+    const uint64_t all = (uint64_t)m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
+    const uint64_t me = m->group * all + m->linear[l] + 1;
+    uint64_t *winner = &b->winner[m->offsets[l]];
+    const bool keeps = x->op == VY_OP_ATOMIC_MIN ? old < v : old > v;
+    if (keeps || (old == v && me < *winner)) return false;
+    *winner = me;
+    return true;
+}
+
+static double updated(const vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t l,
+                      double old, const double v[2], double before, const double t[2])
+{
+    const vy_scalar was = {.f = old}, expected = {.f = v[0]};
+    switch ((vy_op)x->op) {
+    case VY_OP_ATOMIC_ADD: return rounded(m, plus(before, t[0]), old + v[0]);
+    case VY_OP_ATOMIC_MIN:
+    case VY_OP_ATOMIC_MAX: return wins(m, x, b, l, old, v[0]) ? t[0] : before;
+    case VY_OP_ATOMIC_EXCHANGE: return t[0];
+    case VY_OP_ATOMIC_CAS: return vy_scalar_same(VY_F64, was, expected) ? t[1] : before;
+    default: return before;
+    }
+}
+
+static void step_atomic(vy_machine *m, const vy_xinst *x, const vy_bound *b)
+{
+    const uint32_t first = m->operands[x->args + b->rank],
+                   second = m->operands[x->args + x->nargs - 1];
+    const vy_scalar *old = x->type == VY_VOID ? m->scratch : vy_reg(m, x->dst);
+    double *d = x->type == VY_VOID ? NULL : dots_of(m, x->dst);
+    for (uint32_t k = 0; k < m->nact; k++) {
+        const uint32_t l = m->act[k];
+        double before = vy_dual_none();
+        if (m->offsets[l] >= 0) {
+            const double v[2] = {vy_reg(m, first)[l].f, vy_reg(m, second)[l].f};
+            const double t[2] = {dots_of(m, first)[l], dots_of(m, second)[l]};
+            double *at = place(m, b, l);
+            before = *at;
+            *at = updated(m, x, b, l, old[l].f, v, before, t);
+        }
+        if (d) d[l] = before;
+    }
+}
+
+static void step_memory(vy_machine *m, const vy_xinst *x)
+{
+    const vy_bound *b = &m->bounds[x->aux];
+    if (!b->dot) return;
+    if (x->op == VY_OP_LOAD) {
+        double *d = dots_of(m, x->dst);
+        VY_EACH_ACTIVE(m, l, d[l] = m->offsets[l] >= 0 ? *place(m, b, l) : vy_dual_none();)
+    } else if (x->op == VY_OP_STORE) {
+        const double *t = dots_of(m, m->operands[x->args + b->rank]);
+        VY_EACH_ACTIVE(m, l, {
+            if (m->offsets[l] < 0) continue;
+            *place(m, b, l) = t[l];
+            if (b->winner) b->winner[m->offsets[l]] = 0;
+        })
+    } else if (x->op == VY_OP_ZERO) {
+        step_zero(m, x, b);
+    } else {
+        step_atomic(m, x, b);
+    }
+}
+
+// ---------------------------------------------------------------------------------------- subgroups
+static uint32_t end_of_subgroup(const vy_machine *m, uint32_t k)
+{
+    const uint32_t size = m->options.subgroup_size, group = m->act[k] / size;
+    while (k < m->nact && m->act[k] / size == group) k++;
+    return k;
+}
+
+static double apply(vy_op op, double a, double b)
+{
+    return op == VY_OP_ADD   ? a + b
+           : op == VY_OP_MUL ? a * b
+           : op == VY_OP_MIN ? (a < b ? a : b)
+                             : (a > b ? a : b);
+}
+
+static void step_fold(vy_machine *m, const vy_xinst *x, vy_op op, bool scan, bool exclusive)
+{
+    const vy_scalar *s = vy_reg(m, x->a);
+    const double *ts = dots_of(m, x->a);
+    double *d = dots_of(m, x->dst);
+    for (uint32_t k = 0, end; k < m->nact; k = end) {
+        double acc = 0, t = vy_dual_none();
+        bool first = true;
+        end = end_of_subgroup(m, k);
+        for (uint32_t i = k; i < end; i++) {
+            const uint32_t l = m->act[i];
+            const double before = t;
+            if (!m->padding[l]) {
+                const double v[2] = {acc, s[l].f}, both[2] = {t, ts[l]};
+                acc = first ? v[1] : apply(op, acc, v[1]);
+                t = first ? ts[l] : combine(m, op, 0, 2, v, both, acc);
+                first = false;
+            }
+            if (scan) d[l] = exclusive ? before : t;
+        }
+        for (uint32_t i = k; i < end && !scan; i++) d[m->act[i]] = t;
+    }
+}
+
+// m->marks still says which lanes take part.
+static void step_shuffle(vy_machine *m, const vy_xinst *x)
+{
+    const uint64_t size = m->options.subgroup_size;
+    const double *ts = dots_of(m, x->a);
+    const vy_scalar *which = vy_reg(m, x->b);
+    double *d = dots_of(m, x->dst);
+    for (uint32_t k = 0; k < m->nact; k++) {
+        const uint32_t l = m->act[k];
+        const uint64_t lane = x->op == VY_OP_SG_SHUFFLE_XOR ? which[l].u ^ l % size : which[l].u;
+        const uint64_t from = l - l % size + lane;
+        d[l] = lane < size && from < m->lanes && m->marks[from] ? ts[from] : vy_dual_none();
+    }
+}
+
+static void step_subgroup(vy_machine *m, const vy_xinst *x)
+{
+    switch ((vy_op)x->op) {
+    case VY_OP_SG_ADD: step_fold(m, x, VY_OP_ADD, false, false); break;
+    case VY_OP_SG_MUL: step_fold(m, x, VY_OP_MUL, false, false); break;
+    case VY_OP_SG_MIN: step_fold(m, x, VY_OP_MIN, false, false); break;
+    case VY_OP_SG_MAX: step_fold(m, x, VY_OP_MAX, false, false); break;
+    case VY_OP_SG_INCLUSIVE_ADD: step_fold(m, x, VY_OP_ADD, true, false); break;
+    case VY_OP_SG_EXCLUSIVE_ADD: step_fold(m, x, VY_OP_ADD, true, true); break;
+    default: step_shuffle(m, x); break;
+    }
+}
+
+void vy_dual_step(vy_machine *m, const vy_xinst *x)
+{
+    const vy_op op = (vy_op)x->op;
+    if (vy_op_infos[op].effect == VY_CTRL) return;
+    if (vy_op_is_memory(op)) {
+        step_memory(m, x);
+    } else if (is_float((vy_type)x->type)) {
+        if (vy_op_is_subgroup(op))
+            step_subgroup(m, x);
+        else
+            step_pure(m, x);
+    }
+}
+
+bool vy_eval_dual(const vy_program *p, const vy_pipeline *pipeline, const vy_eval_buffer *buffers,
+                  uint32_t buffer_count, const vy_eval_scalar *scalars, uint32_t scalar_count,
+                  const vy_eval_options *options, const vy_dual *dual, vy_diag *diag)
+{
+    const vy_eval_hooks hooks = {.dual = dual};
+    return pipeline ? vy_eval_pipeline_hooked(pipeline, buffers, buffer_count, scalars,
+                                              scalar_count, options, &hooks, NULL, diag)
+                    : vy_eval_hooked(p, buffers, buffer_count, scalars, scalar_count, options,
+                                     &hooks, NULL, diag);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// eval_partial.c: shared arrays that the domain's last workgroups fill in part.
+//
+// Invocations outside of the domain store nothing.  What one of them would have stored to a shared array stays
+// undefined, and an invocation inside that reads it computes with whatever a device had there.  So in a
+// launch with such invocations the interpreter keeps, for each element of a shared array, whether a store to it
+// was dropped in this workgroup and whether it was filled; to read what was dropped and not filled is an error,
+// asked for reports or not.
+//
+// Variables of the domain are at most its last point in invocations outside, and what they load is not theirs.  A store that
+// such values place, or stand in front of, says nothing of what they would have stored: of the array, in a workgroup
+// with such invocations, all that is unfilled counts as dropped.  Where reads of what nobody wrote are reported anyway,
+// that report says it better.
+#include "ir/eval/eval.h"
+
+#include <stdio.h>
+
+// ------------------------------------------------------------------------------------------ unclear
+// By instruction: made of variables of the domain, or of what is loaded; in what such values decide.
+typedef struct clarity {
+    const vy_program *p;
+    vy_structure s;
+    uint8_t *value, *inside;
+} clarity;
+
+static bool is_unclear(const clarity *c, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return c->value[id];
+    return c->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_OVER;
+}
+
+static bool has_unclear(const clarity *c, uint32_t id)
+{
+    for (uint32_t k = 0; k < c->p->insts.data[id].nargs; k++)
+        if (is_unclear(c, vy_arg(c->p, id, k))) return true;
+    return false;
+}
+
+// More than need be for what loops and conditions hand on: any of their values.
+static bool find_value(const clarity *c, uint32_t id)
+{
+    const vy_inst *i = &c->p->insts.data[id];
+    if (i->op == VY_OP_LOAD || has_unclear(c, id)) return true;
+    if (i->op != VY_OP_CARRY && i->op != VY_OP_RESULT) return false;
+    const uint32_t first = vy_arg(c->p, id, 0), second = c->s.partner[first];
+    return has_unclear(c, first) || has_unclear(c, second) || has_unclear(c, c->s.partner[second]);
+}
+
+static bool find_inside(const clarity *c, uint32_t id)
+{
+    const uint32_t up = c->s.parent[id];
+    if (!up || c->inside[up]) return up;
+    const vy_inst *i = &c->p->insts.data[up];
+    return i->op == VY_OP_WHILE || i->flags & VY_FLAG_EXIT || has_unclear(c, up);
+}
+
+static void find_unclear(const clarity *c, vy_bound *bounds)
+{
+    for (bool changed = true; changed;) { // as often as loops are nested in each other, and once
+        changed = false;
+        for (uint32_t id = 1; id < c->p->insts.count; id++) {
+            if (c->value[id] || !find_value(c, id)) continue;
+            c->value[id] = 1;
+            changed = true;
+        }
+    }
+    for (uint32_t id = 1; id < c->p->insts.count; id++) {
+        const vy_inst *i = &c->p->insts.data[id];
+        c->inside[id] = find_inside(c, id);
+        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_LOAD || i->op == VY_OP_ZERO) continue;
+        vy_bound *b = &bounds[i->aux];
+        b->unclear |= c->inside[id];
+        for (uint32_t k = 0; k < b->rank; k++) b->unclear |= is_unclear(c, vy_arg(c->p, id, k));
+    }
+}
+
+static bool mark_unclear(vy_machine *m)
+{
+    clarity c = {.p = m->p};
+    c.value = vy_eval_alloc(m, m->p->insts.count, sizeof *c.value);
+    c.inside = vy_eval_alloc(m, m->p->insts.count, sizeof *c.inside);
+    const bool made = c.value && c.inside && vy_structure_make(m->p, &c.s);
+    if (made)
+        find_unclear(&c, m->bounds);
+    else if (!m->failed)
+        vy_eval_fail(m, VY_E_MEMORY, 0, 0, "out of memory");
+    vy_structure_free(&c.s);
+    vy_free(c.value);
+    vy_free(c.inside);
+    return made;
+}
+
+// ---------------------------------------------------------------------------------- what was dropped
+bool vy_partial_make(vy_machine *m)
+{
+    bool partial = false, any = false;
+    if (!m->p->overs.count) return true;
+    for (uint32_t k = 0; k < 3; k++) partial |= m->size[k] % m->workgroup[k] != 0;
+    for (uint32_t id = 1; partial && id < m->p->buffers.count; id++) {
+        vy_bound *b = &m->bounds[id];
+        if (b->cls != VY_SHARED) continue;
+        any = true;
+        b->dropped = vy_eval_alloc(m, b->count, sizeof *b->dropped);
+        b->filled = vy_eval_alloc(m, b->count, sizeof *b->filled);
+        if (m->failed) return false;
+    }
+    return !any || mark_unclear(m);
+}
+
+// Where a lane outside of the domain would have stored; false: nowhere.
+static bool aimed_at(const vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t lane,
+                     uint64_t *place)
+{
+    *place = 0;
+    for (uint32_t axis = 0; axis < b->rank; axis++) {
+        const uint64_t index = vy_reg(m, m->operands[x->args + axis])[lane].u;
+        if (index >= b->dims[axis]) return false;
+        *place = *place * b->dims[axis] + index;
+    }
+    return true;
+}
+
+void vy_partial_store(vy_machine *m, const vy_xinst *x, vy_bound *b)
+{
+    const uint64_t now = m->group + 1;
+    VY_EACH_ACTIVE(m, l, if (m->offsets[l] >= 0) b->filled[m->offsets[l]] = now;)
+    VY_EACH_ACTIVE(m, l, {
+        uint64_t place;
+        if (m->offsets[l] >= 0 || !m->padding[l] || !aimed_at(m, x, b, l, &place)) continue;
+        b->dropped[place] = now;
+    })
+}
+
+void vy_partial_zero(vy_machine *m, const vy_bound *b)
+{
+    for (uint64_t e = 0; e < b->count; e++) b->filled[e] = m->group + 1;
+}
+
+static bool is_partial(const vy_machine *m)
+{
+    for (uint32_t l = 0; l < m->lanes; l++)
+        if (m->padding[l]) return true;
+    return false;
+}
+
+void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b)
+{
+    const uint64_t now = m->group + 1,
+                   all = (uint64_t)m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
+    VY_EACH_ACTIVE(m, l, {
+        const int64_t off = m->offsets[l];
+        if (off < 0 || b->filled[off] == now || m->failed) continue;
+        if (b->dropped[off] != now && !(b->unclear && !b->written && is_partial(m))) continue;
+        const vy_inst *i = &m->p->insts.data[x->inst];
+        const uint64_t number = m->group * all + m->linear[l] + 1;
+        char who[96] = "";
+        if (number <= UINT32_MAX) vy_eval_who(m, (uint32_t)number, who, sizeof who);
+        vy_eval_fail(m, VY_E_EVAL_PARTIAL, i->line, i->column,
+                     "invocation (%s) reads an element of `%s` that an invocation outside of the "
+                     "domain would have stored: sizes are no multiples of the workgroup's",
+                     who, m->p->buffers.data[x->aux].name);
+    })
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+// range.c: proofs that an index is in range.
+//
+//   over(i: N), x: f32[N], y: f32[N, K]
+//   x[i]                       the over-variable's extent is the axis
+//   for k in 0..K: y[i, k]     the loop's bound is the axis
+//   if i + 1 < N { x[i + 1] }  a condition around the access
+//   if i > 0 { x[i - 1] }      … which also shows that nothing wraps
+//   z[i * K + k], z: f32[N*K]  products of extents
+//   x[N - 1 - i], x[min(j, N - 1)], x[j % N] with N ≥ 1
+//
+// The traps are wraps: u32 `i + 1 < N` holds for i = 2³²−1, and `n - 1` is huge for n = 0.  An upper
+// bound survives wrapping of unsigned + and * (the wrapped value is smaller), nothing else does; so
+// each step either needs no such proof or asks for one (`exact`, at_least).  Extents are compared by
+// their forms (dims.c), never by value.
+//
+// "In range" means: for every invocation of the domain.  Padding invocations, which take part only
+// where a program has barriers, are the emitter's and interpreter's business.
+// Searches are cut at a fixed number of steps and conditions, so the whole is linear.
+#include "ir/facts/range.h"
+#include "ir/core/flow.h"
+
+enum { DEPTH = 8, MAX_FACTS = 24, MAX_PARENTS = 32, STEPS = 400 };
+
+// less < more, or ≤ when not strict, as signed 64-bit numbers or in the order of their unsigned type.
+typedef struct fact {
+    uint32_t less, more;
+    bool strict;
+} fact;
+
+typedef struct prover {
+    const vy_program *p;
+    const vy_structure *s;
+    const uint32_t *test; // by WHILE
+    vy_intervals v;
+    vy_dim_facts d;
+    fact facts[MAX_FACTS];
+    uint32_t fact_count;
+    int *budget;        // steps left for this index
+    uint32_t facts_for; // parent and arm the facts were collected for
+} prover;
+
+static const vy_inst *inst(const prover *q, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? NULL : &q->p->insts.data[id];
+}
+static uint32_t arg(const prover *q, uint32_t id, uint32_t k) { return vy_arg(q->p, id, k); }
+static vy_interval bounds(const prover *q, uint32_t id) { return vy_interval_of(&q->v, id); }
+static bool is_u32(const prover *q, uint32_t id) { return vy_id_type(q->p, id) == VY_U32; }
+static vy_extent plus(vy_extent e, int64_t by)
+{
+    // Offsets beyond 2^61 are given up: the form then compares with nothing.
+    if (e.offset > INT64_MAX / 4 || e.offset < INT64_MIN / 4 || by > INT64_MAX / 4 ||
+        by < INT64_MIN / 4)
+        return (vy_extent){VY_NO_BASE, 0};
+    return (vy_extent){e.base, e.offset + by};
+}
+
+static bool below(const prover *q, uint32_t id, vy_extent e, int depth);
+static bool at_least(const prover *q, uint32_t id, int64_t k, int depth);
+
+// ------------------------------------------------------------------------------------ exact values
+// The value of `id` as a form.  Exact for scalars and constants; a length is never more.
+static bool leaf_extent(const prover *q, uint32_t id, vy_extent *e)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &q->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    int64_t k;
+    if (!l) return false;
+    if (vy_id_int(q->p, id, &k))
+        *e = (vy_extent){0, k};
+    else if (l->kind == VY_LEAF_SCALAR && l->type != VY_U64)
+        *e = (vy_extent){q->d.scalar[l->index], 0};
+    else if (l->kind == VY_LEAF_LEN)
+        *e = q->d.form[q->p->buffers.data[l->index].dims[l->axis].id];
+    else
+        return false;
+    return e->base != VY_NO_BASE;
+}
+
+// The value of scalar or scalar − constant, provided that the form is not negative.
+static bool value_extent(const prover *q, uint32_t id, vy_extent *e)
+{
+    const vy_inst *i = inst(q, id);
+    uint32_t leaf = i && i->nargs ? arg(q, id, 0) : id;
+    int64_t k;
+    if (!VY_IS_LEAF(leaf) || q->p->leaves.data[VY_LEAF_INDEX(leaf)].kind == VY_LEAF_LEN)
+        return false;
+    if (!i) return leaf_extent(q, id, e);
+    if (i->type != VY_U32 || i->nargs != 2 || !vy_id_int(q->p, arg(q, id, 1), &k)) return false;
+    if (!leaf_extent(q, leaf, e)) return false;
+    if (i->op == VY_OP_ADD && k < INT64_C(1) << 31) return false; // scalar + k might wrap
+    if (i->op == VY_OP_ADD)
+        k = (INT64_C(1) << 32) - k;
+    else if (i->op != VY_OP_SUB)
+        return false;
+    *e = plus(*e, -k);
+    return e->base != VY_NO_BASE;
+}
+
+// ------------------------------------------------------------------------------------ lower bounds
+static bool at_least_by_facts(const prover *q, uint32_t id, int64_t k, int depth)
+{
+    for (uint32_t n = 0; n < q->fact_count; n++) {
+        const fact *f = &q->facts[n];
+        if (f->more == id && at_least(q, f->less, k - f->strict, depth)) return true;
+    }
+    return false;
+}
+
+static bool at_least_inst(const prover *q, uint32_t id, int64_t k, int depth)
+{
+    const vy_inst *i = inst(q, id);
+    switch ((vy_op)i->op) {
+    case VY_OP_LOOP: return at_least(q, arg(q, id, 0), k, depth);
+    case VY_OP_MAX:
+        return at_least(q, arg(q, id, 0), k, depth) || at_least(q, arg(q, id, 1), k, depth);
+    case VY_OP_MIN:
+        return at_least(q, arg(q, id, 0), k, depth) && at_least(q, arg(q, id, 1), k, depth);
+    case VY_OP_SELECT:
+        return at_least(q, arg(q, id, 1), k, depth) && at_least(q, arg(q, id, 2), k, depth);
+    case VY_OP_CAST:
+        // A value that is not negative keeps its value in u32, i64 and u64.
+        return vy_id_type(q->p, arg(q, id, 0)) == VY_I32 && i->type != VY_I32 &&
+               vy_type_is_integer((vy_type)i->type) &&
+               at_least(q, arg(q, id, 0), k > 0 ? k : 0, depth);
+    default: return false;
+    }
+}
+
+// Is `id` at least k?  k is small: |k| ≤ 2^33.
+static bool at_least(const prover *q, uint32_t id, int64_t k, int depth)
+{
+    vy_extent e;
+    if (vy_type_is_float(vy_id_type(q->p, id))) return false;
+    if (vy_id_type(q->p, id) == VY_U64 && bounds(q, id).lo < 0) return false;
+    if (bounds(q, id).lo >= k) return true;
+    if (depth == 0 || --*q->budget < 0) return false;
+    if (leaf_extent(q, id, &e) && q->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_SCALAR &&
+        q->d.least[e.base] + e.offset >= k)
+        return true;
+    if (at_least_by_facts(q, id, k, depth - 1)) return true;
+    return !VY_IS_LEAF(id) && at_least_inst(q, id, k, depth - 1);
+}
+
+// ------------------------------------------------------------------------------------ upper bounds
+static bool extent_below(vy_extent x, vy_extent e)
+{
+    return x.base == e.base && e.base != VY_NO_BASE && x.offset < e.offset;
+}
+
+static bool below_leaf(const prover *q, uint32_t id, vy_extent e)
+{
+    const vy_leaf *l = &q->p->leaves.data[VY_LEAF_INDEX(id)];
+    vy_extent x;
+    if (leaf_extent(q, id, &x)) return extent_below(x, e);
+    if (l->kind != VY_LEAF_OVER) return false;
+    return extent_below(plus(q->d.form[q->p->overs.data[l->index].extent.id], -1), e);
+}
+
+// A factor of a product, as form; looks through a node of the form MUL only.
+static bool factors(const prover *q, vy_extent e, vy_extent out[2])
+{
+    if (e.offset != 0 || e.base == 0 || e.base == VY_NO_BASE) return false;
+    const vy_dim_node *d = &q->p->dims.data[e.base];
+    if (d->op != VY_DIM_MUL) return false;
+    out[0] = q->d.form[d->a];
+    out[1] = q->d.form[d->b];
+    return true;
+}
+
+// a·b + c with b equal to one factor of the product e = P·Q, a < P and c < Q: a·b + c < P·Q.
+// Wrapping unsigned arithmetic only makes it smaller; other types must not wrap.
+static bool below_product(const prover *q, uint32_t product, uint32_t c, vy_extent e, int depth)
+{
+    const vy_inst *m = inst(q, product);
+    vy_extent f[2], b;
+    if (!m || m->op != VY_OP_MUL || !factors(q, e, f)) return false;
+    if (m->type != VY_U32 && !q->v.exact[product]) return false;
+    for (int side = 0; side < 2; side++) {
+        uint32_t factor = arg(q, product, side);
+        if (!leaf_extent(q, factor, &b) || bounds(q, factor).lo < 0) continue;
+        for (int k = 0; k < 2; k++) {
+            // A length may be less than its dimension only beyond 2^32; that is still safe here.
+            if (b.base != f[k].base || b.offset != f[k].offset) continue;
+            if (below(q, arg(q, product, 1 - side), f[1 - k], depth) &&
+                (c ? below(q, c, f[k], depth) : q->d.least[b.base] + b.offset >= 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool below_add(const prover *q, uint32_t id, vy_extent e, int depth)
+{
+    uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
+    bool u32 = is_u32(q, id);
+    int64_t k;
+    if (vy_id_int(q->p, y, &k)) {
+        if (u32 && k >= INT64_C(1) << 31) { // x − m, which wraps unless x ≥ m
+            int64_t m = (INT64_C(1) << 32) - k;
+            return at_least(q, x, m, depth) && below(q, x, plus(e, m), depth);
+        }
+        if (k < 0) return q->v.exact[id] && below(q, x, plus(e, -k), depth);
+        return (u32 || q->v.exact[id]) && below(q, x, plus(e, -k), depth);
+    }
+    if (!u32 && !q->v.exact[id]) return false;
+    if (below_product(q, x, y, e, depth) || below_product(q, y, x, e, depth)) return true;
+    // A bounded summand.
+    vy_interval bx = bounds(q, x), by = bounds(q, y);
+    if (bx.lo < 0 || by.lo < 0) return false;
+    return (by.hi < INT32_MAX && below(q, x, plus(e, -by.hi), depth)) ||
+           (bx.hi < INT32_MAX && below(q, y, plus(e, -bx.hi), depth));
+}
+
+// x − y with 0 ≤ y ≤ x: at most x − (least y).
+static bool below_sub(const prover *q, uint32_t id, vy_extent e, int depth)
+{
+    uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
+    vy_extent top;
+    vy_interval by = bounds(q, y);
+    if (by.lo < 0) return false;
+    bool no_wrap = q->v.exact[id] || (by.hi <= UINT32_MAX && at_least(q, x, by.hi, depth));
+    if (no_wrap) return below(q, x, plus(e, by.lo), depth);
+    // y ≤ S + c shows S + c ≥ 0: the form of x is its value.
+    if (!is_u32(q, id) || !value_extent(q, x, &top) || !below(q, y, plus(top, 1), depth))
+        return false;
+    return extent_below(plus(top, -by.lo), e);
+}
+
+// x % y: below y where y ≥ 1, and never above x (both not negative).
+static bool below_rem(const prover *q, uint32_t id, vy_extent e, int depth)
+{
+    uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
+    if (!at_least(q, x, 0, depth)) return false;
+    return (at_least(q, y, 1, depth) && below(q, y, plus(e, 1), depth)) ||
+           (at_least(q, y, 0, depth) && below(q, x, e, depth));
+}
+
+// x / y: never above x; and below P where x < P·y.
+static bool below_div(const prover *q, uint32_t id, vy_extent e, int depth)
+{
+    uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
+    vy_extent d;
+    if (bounds(q, x).lo < 0 || bounds(q, y).lo < 0) return false;
+    if (below(q, x, e, depth)) return true;
+    if (inst(q, y) || !leaf_extent(q, y, &d)) return false;
+    if (q->p->leaves.data[VY_LEAF_INDEX(y)].kind == VY_LEAF_LEN)
+        return false;                                  // may be cut to 32 bits
+    for (uint32_t n = 0; n < q->p->overs.count; n++) { // the products that matter are extents
+        vy_extent product = q->d.form[q->p->overs.data[n].extent.id], f[2];
+        if (!factors(q, product, f)) continue;
+        for (int k = 0; k < 2; k++) {
+            if (f[k].base != d.base || f[k].offset != d.offset) continue;
+            vy_extent other = f[1 - k];
+            bool fits = other.base == e.base && other.offset <= e.offset;
+            if (fits && e.base != VY_NO_BASE && below(q, x, product, depth)) return true;
+        }
+    }
+    return false;
+}
+
+static bool below_inst(const prover *q, uint32_t id, vy_extent e, int depth)
+{
+    const vy_inst *i = inst(q, id);
+    switch ((vy_op)i->op) {
+    case VY_OP_LOOP: return below(q, arg(q, id, 1), plus(e, 1), depth);
+    case VY_OP_MIN: return below(q, arg(q, id, 0), e, depth) || below(q, arg(q, id, 1), e, depth);
+    case VY_OP_MAX: return below(q, arg(q, id, 0), e, depth) && below(q, arg(q, id, 1), e, depth);
+    case VY_OP_SELECT:
+        return below(q, arg(q, id, 1), e, depth) && below(q, arg(q, id, 2), e, depth);
+    case VY_OP_ADD: return below_add(q, id, e, depth);
+    case VY_OP_SUB: return below_sub(q, id, e, depth);
+    case VY_OP_MUL: return below_product(q, id, 0, e, depth);
+    case VY_OP_REM: return below_rem(q, id, e, depth);
+    case VY_OP_DIV: return below_div(q, id, e, depth);
+    case VY_OP_AND:
+    case VY_OP_SHR: return bounds(q, arg(q, id, 0)).lo >= 0 && below(q, arg(q, id, 0), e, depth);
+    case VY_OP_CAST: {
+        uint32_t x = arg(q, id, 0);
+        vy_type from = vy_id_type(q->p, x);
+        if (!vy_type_is_integer(from)) return false;
+        // u32 → i32 may only fall; i32 → u32 may rise unless x ≥ 0.
+        bool keeps =
+            q->v.exact[id] || from == VY_U32 || (from == VY_I32 && at_least(q, x, 0, depth));
+        return keeps && below(q, x, e, depth);
+    }
+    default: return false;
+    }
+}
+
+// Is `id` < e?
+static bool below(const prover *q, uint32_t id, vy_extent e, int depth)
+{
+    vy_type t = vy_id_type(q->p, id);
+    if (e.base == VY_NO_BASE || !vy_type_is_integer(t)) return false;
+    vy_interval b = bounds(q, id);
+    if (t == VY_U64 && b.lo < 0) return false;
+    int64_t least;
+    if (q->d.least[e.base] > INT64_MIN / 4 && b.hi < INT64_MAX &&
+        !__builtin_add_overflow(q->d.least[e.base], e.offset, &least) && b.hi < least)
+        return true;
+    if (depth == 0 || --*q->budget < 0) return false;
+    if (VY_IS_LEAF(id) && below_leaf(q, id, e)) return true;
+    for (uint32_t n = 0; n < q->fact_count; n++) {
+        const fact *f = &q->facts[n];
+        if (f->less == id && below(q, f->more, plus(e, f->strict), depth - 1)) return true;
+    }
+    return !VY_IS_LEAF(id) && below_inst(q, id, e, depth - 1);
+}
+
+// ------------------------------------------------------------------------------------- conditions
+static void add_fact(prover *q, uint32_t less, uint32_t more, bool strict)
+{
+    vy_type t = vy_id_type(q->p, less);
+    if (!vy_type_is_integer(t) || q->fact_count == MAX_FACTS) return;
+    // The order of u64 differs from that of indices above 2^63.
+    if (t == VY_U64 && (bounds(q, less).lo < 0 || bounds(q, more).lo < 0)) return;
+    q->facts[q->fact_count++] = (fact){less, more, strict};
+}
+
+static void learn(prover *q, uint32_t cond, bool holds, int depth);
+
+// One arm yields the constant !holds: the other was taken.
+static void learn_result(prover *q, uint32_t id, bool holds, int depth)
+{
+    uint32_t end = arg(q, id, 0), k = inst(q, id)->aux;
+    if (inst(q, end)->op != VY_OP_ENDIF) return;
+    uint32_t opener = q->s->partner[end], middle = q->s->partner[opener];
+    for (int arm = 0; arm < 2; arm++) {
+        uint32_t other = arg(q, arm ? middle : end, k), taken = arg(q, arm ? end : middle, k);
+        const vy_scalar *c = vy_id_const(q->p, other);
+        if (!c || (c->u != 0) == holds) continue;
+        learn(q, arg(q, opener, 0), arm == 0, depth);
+        learn(q, taken, holds, depth);
+    }
+}
+
+// Facts that follow from `cond` being `holds`.
+static void learn(prover *q, uint32_t cond, bool holds, int depth)
+{
+    const vy_inst *i = inst(q, cond);
+    if (!i || depth == 0) return;
+    vy_op op = (vy_op)i->op;
+    if (op == VY_OP_NOT) learn(q, arg(q, cond, 0), !holds, depth - 1);
+    if (op == VY_OP_RESULT) learn_result(q, cond, holds, depth - 1);
+    if (i->nargs < 2) return;
+    uint32_t x = arg(q, cond, 0), y = arg(q, cond, 1);
+    if (op == (holds ? VY_OP_AND : VY_OP_OR) && i->type == VY_BOOL) {
+        learn(q, x, holds, depth - 1);
+        learn(q, y, holds, depth - 1);
+    } else if (op == VY_OP_LT || op == VY_OP_LE) {
+        if (holds)
+            add_fact(q, x, y, op == VY_OP_LT);
+        else
+            add_fact(q, y, x, op == VY_OP_LE); // !(x < y) is y ≤ x; integers only
+    } else if (op == (holds ? VY_OP_EQ : VY_OP_NE)) {
+        add_fact(q, x, y, false);
+        add_fact(q, y, x, false);
+    } else if (op == (holds ? VY_OP_NE : VY_OP_EQ)) { // x ≠ 0 and x ≥ 0: 0 < x
+        int64_t k;
+        if (vy_id_int(q->p, y, &k) && k == 0 && bounds(q, x).lo >= 0) add_fact(q, y, x, true);
+    }
+}
+
+// Conditions that hold where instruction `id` stands.
+static void collect(prover *q, uint32_t id)
+{
+    uint32_t inner = q->s->parent[id];
+    uint32_t arm = inner;
+    if (inner && inst(q, inner)->op == VY_OP_IF && id > q->s->partner[inner])
+        arm = q->s->partner[inner];
+    if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->test[inner]) arm = q->test[inner];
+    if (arm == q->facts_for) return;
+    q->facts_for = arm;
+    q->fact_count = 0;
+    uint32_t at = id;
+    for (int n = 0; n < MAX_PARENTS && q->s->parent[at]; n++) {
+        uint32_t up = q->s->parent[at];
+        vy_op op = (vy_op)inst(q, up)->op;
+        if (op == VY_OP_IF) learn(q, arg(q, up, 0), at < q->s->partner[up], 4);
+        if (op == VY_OP_WHILE && at > q->test[up]) learn(q, arg(q, q->test[up], 0), true, 4);
+        at = up;
+    }
+}
+
+static bool prove(prover *q, uint32_t id)
+{
+    const vy_buf *b = &q->p->buffers.data[inst(q, id)->aux];
+    collect(q, id);
+    for (uint32_t k = 0; k < b->rank; k++) {
+        uint32_t index = arg(q, id, k);
+        *q->budget = STEPS;
+        if (vy_id_type(q->p, index) != VY_U32 && !at_least(q, index, 0, DEPTH)) return false;
+        if (!below(q, index, q->d.form[b->dims[k].id], DEPTH)) return false;
+    }
+    return true;
+}
+
+bool vy_prove_ranges(const vy_program *p, const vy_structure *s, vy_arena *arena, uint8_t *proved)
+{
+    int budget = 0;
+    prover q = {.p = p, .s = s, .facts_for = UINT32_MAX, .budget = &budget};
+    uint32_t *test = vy_arena_alloc(arena, p->insts.count * sizeof *test);
+    if (!test || !vy_intervals_make(&q.v, p, s, arena) || !vy_dim_facts_make(&q.d, p, arena))
+        return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_TEST) test[s->partner[id]] = id;
+    q.test = test;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (!vy_op_is_memory(op) || op == VY_OP_ZERO) continue;
+        proved[id] = (p->insts.data[id].flags & VY_FLAG_INRANGE) || prove(&q, id);
+    }
+    return true;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// range.h: bounds of integer values and proofs that an index is in range.
+#ifndef VYRE_RANGE_H
+#define VYRE_RANGE_H
+
+#include "ir/core/dims.h"
+
+typedef struct vy_interval {
+    int64_t lo, hi; // as signed 64-bit numbers, both included
+} vy_interval;
+
+// interval.c: constant bounds of every value.
+typedef struct vy_intervals {
+    const vy_program *p;
+    const vy_structure *s;
+    vy_interval *of; // by instruction
+    uint8_t *exact;  // by instruction: ADD SUB MUL CAST that give the mathematical result
+} vy_intervals;
+bool vy_intervals_make(vy_intervals *v, const vy_program *p, const vy_structure *s,
+                       vy_arena *arena); // false: memory
+vy_interval vy_interval_of(const vy_intervals *v, uint32_t id);
+
+// range.c: sets proved[id] for every memory instruction whose indices are in range in all
+// invocations of the domain that reach it.  False: memory.
+bool vy_prove_ranges(const vy_program *p, const vy_structure *s, vy_arena *arena, uint8_t *proved);
+
+#endif

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT
+// coarsen.c: one invocation makes several neighbouring elements where that saves loads.
+//
+//   over(i: M, k: K)                            over(i: (M + 3) / 4, k: (K + 3) / 4)
+//   for j in 0..N { s += a[i, j] * b[k, j] }    for j in 0..N { 4 loads of a, 4 of b, 16 multiply-adds }
+//
+// A gathered gradient computes one element per invocation: in a matrix product each multiplication then
+// waits for two loads, of which neighbours load one alike.  Shaders written by hand keep a block of
+// elements in registers instead ("thread coarsening", "register blocking", "unroll and jam"); unroll_and_jam.c does
+// that for any program, this file says along which domain variables and how many.
+//
+// Each instruction costs something, as often as the loops around it turn, and is needed once for all
+// copies along the variables that it does not depend on (domain_dependence.c).  All ways to make at most
+// options->coarsen elements by at most MAX_AXES variables are compared, and the cheapest is taken if it
+// saves a quarter at least.  Limits: what loops carry must fit registers, drivers' compilers take time
+// that grows with the square of the blocks, and what is short must stay so for `chunk`.  Elements beyond
+// the end of an odd extent and lanes left empty count as cost too, where extents are known
+// (options->extent), and a domain keeps options->invocations, because devices hide latency by them.
+//
+// The bits do not change: each element is computed as before, in the same order.  Only programs whose
+// invocations do not meet: no barriers, subgroup operations, built-ins, shared memory or atomics on
+// what others own, and nothing is loaded that is stored too.  A variable that decides how often a loop
+// turns is left alone: the loops of one invocation must not become longer (vkrt.h, loop_turn_limit).
+//
+// Runs only if options->coarsen > 1, after `guards`, `owner` and `once`, whose flags the copies keep, and
+// whose proofs would be harder on the result: text that is printed stays as it was.
+#include "ir/pass/device/coarsen.h"
+#include "ir/core/pipe.h"
+#include "ir/core/flow.h"
+#include "ir/facts/domain_dependence.h"
+
+enum {
+    MAX_AXES = 3,
+    MAX_CARRIED = 40, // values that loops carry at a time
+    MAX_CODE = 4096,  // instructions
+    MAX_BLOCKS = 128, // basic blocks
+    MAX_CHUNK = 88,   // LARGEST_BODY of `chunk`, less what closes the loop
+    SOME_TURNS = 64,  // of a loop whose bounds are no constants
+    ROW = 8,          // invocations that a device runs side by side, at least
+    MASKS = 1 << VY_ALONG_AXES,
+};
+enum { WRITE = 12 }; // and as much again where an `if` guards it
+static const double least_gain = 0.75, per_axis = 1.05;
+
+// Of the instructions that differ along the same variables.
+typedef struct part {
+    double cost;
+    uint32_t code, blocks;
+    uint32_t carried; // by a loop, most: those outside carry what it ends with
+    uint32_t body;    // of an innermost loop, most
+} part;
+
+typedef struct coarsen {
+    const vy_program *p;
+    const vy_opt_options *options;
+    vy_structure s;
+    vy_along along;
+    vy_arena arena;
+    double *turns; // by opening marker: how often what stands in it is reached
+    part parts[MASKS];
+    uint8_t masks[MASKS];
+    uint32_t mask_count, axes;
+    bool chunked;
+    int64_t extent[VY_ALONG_AXES]; // -1: not known
+    bool suits[VY_ALONG_AXES];
+    uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
+    double best_cost, written; // how often anything is stored
+} coarsen;
+
+static bool op_writes(vy_op op) { return vy_op_infos[op].effect == VY_WRITE; }
+
+// -------------------------------------------------------------------------------- which programs
+static bool inst_suits(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    const vy_op op = (vy_op)i->op;
+    if (op == VY_OP_CHECKPOINT || vy_op_infos[op].effect == VY_CONV) return false;
+    if (!vy_op_is_memory(op)) return vy_op_infos[op].effect != VY_WRITE;
+    if (p->buffers.data[i->aux].cls > VY_INOUT) return false;
+    return !vy_op_is_atomic(op) || i->flags & VY_FLAG_OWNED;
+}
+
+enum { LOADED = 1, STORED = 2 };
+
+// No memory is both loaded and stored, and nobody wants what an atomic found.
+static bool memory_suits(const vy_program *p, uint8_t *use)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            const uint32_t v = vy_arg(p, id, k);
+            if (!VY_IS_LEAF(v) && vy_op_is_atomic((vy_op)p->insts.data[v].op)) return false;
+        }
+        if (!vy_op_is_memory((vy_op)i->op)) continue;
+        const uint32_t of = p->buffers.data[i->aux].view_of;
+        uint8_t *u = &use[of ? of : i->aux];
+        *u |= i->op == VY_OP_LOAD ? LOADED : STORED;
+        if (*u == (LOADED | STORED)) return false;
+    }
+    return true;
+}
+
+static bool program_suits(const vy_program *p)
+{
+    if (vy_sees_workgroup(p)) return false; // or has no domain
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (!inst_suits(p, id)) return false;
+    return true;
+}
+
+static bool has_loops(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_is_loop((vy_op)p->insts.data[id].op)) return true;
+    return false;
+}
+
+// False: memory.  Variables that decide how loops go, or whose extent no value gives, are left alone.
+static bool find_axes(coarsen *c, bool *found)
+{
+    const vy_program *p = c->p;
+    const uint32_t *classes = vy_dim_classes(p, &c->arena);
+    uint8_t decides = 0;
+    if (!classes) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_is_loop((vy_op)p->insts.data[id].op)) decides |= c->along.route[id];
+    c->axes = p->overs.count - c->along.first;
+    for (uint32_t k = 0; k < c->axes; k++) {
+        const uint32_t axis = c->along.first + k, n = vy_axis_constant(p, axis);
+        c->extent[k] = n                    ? n
+                       : c->options->extent ? c->options->extent(c->options->user, p, axis)
+                                            : -1;
+        c->suits[k] = !(decides >> k & 1) && vy_axis_has_extent(p, axis, classes);
+        c->factor[k] = c->best[k] = 1;
+        *found |= c->suits[k];
+    }
+    return true;
+}
+
+// --------------------------------------------------------------------------------------- costs
+// In operations on numbers, as n bodies and matmul measure on lavapipe, which loads lane by lane; a GPU waits on loads.
+// One that is checked is compared, and its index replaced.
+static double cost_of(const vy_inst *i)
+{
+    const vy_op op = (vy_op)i->op;
+    const bool whole = !vy_type_is_float((vy_type)i->type);
+    switch (op) {
+    case VY_OP_LOAD: return i->flags & VY_FLAG_INRANGE ? 16 : 20;
+    case VY_OP_DIV:
+    case VY_OP_REM: return whole ? 16 : 4;
+    case VY_OP_IF: return 6;
+    case VY_OP_LOOP:
+    case VY_OP_WHILE:
+    case VY_OP_CARRY: return 0; // at ENDLOOP and RESULT
+    case VY_OP_SELECT:
+    case VY_OP_CAST:
+    case VY_OP_NEG:
+    case VY_OP_FMA: return 1;
+    default: break;
+    }
+    if (op_writes(op)) return WRITE;
+    if (vy_is_marker(op)) return 0;
+    return vy_op_infos[op].form == VY_FORM_CALL && !whole ? 6 : 1;
+}
+
+static double turns_of(const vy_program *p, uint32_t loop)
+{
+    if (p->insts.data[loop].op == VY_OP_WHILE) return SOME_TURNS;
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
+    const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    if (!from || !to || !step || step->i <= 0) return SOME_TURNS;
+    const double n = ((double)to->i - (double)from->i) / (double)step->i;
+    return n > 1 ? n : 1;
+}
+
+static uint32_t blocks_of(const vy_inst *i)
+{
+    if (op_writes((vy_op)i->op)) return 2;
+    return i->op == VY_OP_IF || (i->op == VY_OP_LOAD && !(i->flags & VY_FLAG_INRANGE)) ? 2 : 0;
+}
+
+static double reached(const coarsen *c, uint32_t id)
+{
+    const uint32_t up = c->s.parent[id];
+    return up ? c->turns[up] : 1;
+}
+
+static void add_up(coarsen *c)
+{
+    const vy_program *p = c->p;
+    uint32_t carried[MASKS] = {0}, body[MASKS] = {0}, innermost = 0;
+    enum { CARRY = 2 }; // what a turn itself costs was seen to save nothing
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const vy_op op = (vy_op)i->op;
+        const uint8_t mask = c->along.of[id];
+        part *at = &c->parts[mask];
+        at->cost += cost_of(i) * reached(c, id);
+        c->written += op_writes(op) ? reached(c, id) : 0;
+        at->code++;
+        at->blocks += blocks_of(i);
+        body[mask] += op_writes(op) ? 4 : 1;
+        if (vy_op_opens(op)) c->turns[id] = reached(c, id) * (vy_is_loop(op) ? turns_of(p, id) : 1);
+        if (vy_is_loop(op)) {
+            innermost = id;
+            for (uint32_t m = 0; m < MASKS; m++) body[m] = carried[m] = 0;
+        } else if (op == VY_OP_CARRY) {
+            at->cost += CARRY * c->turns[c->s.parent[id]];
+            if (++carried[mask] > at->carried) at->carried = carried[mask];
+        } else if (op == VY_OP_ENDLOOP) {
+            const uint32_t loop = c->s.partner[id];
+            for (uint32_t m = 0; m < MASKS && innermost == loop; m++)
+                if (body[m] > c->parts[m].body) c->parts[m].body = body[m];
+        }
+    }
+    for (uint32_t m = 0; m < MASKS; m++)
+        if (c->parts[m].code) c->masks[c->mask_count++] = (uint8_t)m;
+}
+
+// ------------------------------------------------------------------------------------ the choice
+static uint32_t copies(const coarsen *c, uint32_t mask)
+{
+    uint32_t n = 1;
+    for (uint32_t k = 0; k < c->axes; k++)
+        if (mask >> k & 1) n *= c->factor[k];
+    return n;
+}
+
+// How many times the work that is needed is done by copies beyond the end and lanes that are empty.
+static double waste(const coarsen *c)
+{
+    double times = 1;
+    bool row = true;
+    for (uint32_t k = c->axes; k-- > 0;) {
+        const int64_t n = c->extent[k], f = c->factor[k];
+        if (n < 1) {
+            row = false;
+            continue;
+        }
+        const int64_t m = (n + f - 1) / f;
+        times *= (double)(m * f) / (double)n;
+        if (row && m > 1) times *= (double)((m + ROW - 1) / ROW * ROW) / (double)m;
+        row &= m == 1; // the domain ends before a variable that has one value
+    }
+    return times;
+}
+
+static bool enough_invocations(const coarsen *c)
+{
+    double n = 1;
+    for (uint32_t k = 0; k < c->axes; k++) {
+        if (c->extent[k] < 0) return true;
+        n *= (double)((c->extent[k] + c->factor[k] - 1) / c->factor[k]);
+    }
+    return n >= (double)c->options->invocations;
+}
+
+// Of one element; -1: that cannot be.
+static double cost(const coarsen *c)
+{
+    const uint32_t all = copies(c, MASKS - 1);
+    uint64_t code = 0, blocks = 0, carried = 0, body = 0;
+    double sum = 0;
+    for (uint32_t n = 0; n < c->mask_count; n++) {
+        const part *at = &c->parts[c->masks[n]];
+        const uint32_t times = copies(c, c->masks[n]);
+        sum += at->cost * times;
+        code += (uint64_t)at->code * times;
+        blocks += (uint64_t)at->blocks * times;
+        carried += (uint64_t)at->carried * times;
+        body += (uint64_t)at->body * times;
+    }
+    if (all > 1 && (code > MAX_CODE || blocks > MAX_BLOCKS || carried > MAX_CARRIED ||
+                    (c->chunked && body > MAX_CHUNK) || !enough_invocations(c)))
+        return -1;
+    sum += WRITE * c->written * (all - 1);
+    return sum / all * waste(c);
+}
+
+static void search(coarsen *c, uint32_t axis, uint32_t used)
+{
+    if (axis == c->axes) {
+        double now = cost(c);
+        for (uint32_t k = 0; k < used; k++) now *= per_axis;
+        if (now >= 0 && now < c->best_cost) {
+            c->best_cost = now;
+            for (uint32_t k = 0; k < c->axes; k++) c->best[k] = c->factor[k];
+        }
+        return;
+    }
+    search(c, axis + 1, used);
+    const uint32_t fixed = vy_axis_constant(c->p, c->along.first + axis);
+    const uint32_t before = copies(c, MASKS - 1);
+    for (uint32_t f = 2; f <= 9 && c->suits[axis] && used < MAX_AXES; f++) {
+        if ((f & (f - 1) && f != fixed) || before * f > c->options->coarsen) continue;
+        if (c->extent[axis] >= 0 && c->extent[axis] < f) break;
+        c->factor[axis] = f;
+        search(c, axis + 1, used + 1);
+    }
+    c->factor[axis] = 1;
+}
+
+// False: memory.  *any: there is a variable to look at.
+static bool prepare(coarsen *c, bool *any)
+{
+    uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
+    bool settled;
+    c->turns = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->turns);
+    if (!use || !c->turns || !vy_structure_make(c->p, &c->s)) return false;
+    if (!memory_suits(c->p, use)) return true;
+    return vy_along_make(&c->along, c->p, &c->s, &c->arena, &settled) &&
+           (!settled || find_axes(c, any));
+}
+
+static void choose(coarsen *c)
+{
+    c->chunked = vy_is_chunked(c->p, c->options);
+    add_up(c);
+    c->best_cost = cost(c) * least_gain;
+    search(c, 0, 0);
+}
+
+// For tests: as many as possible, whatever they save.
+static void choose_all(coarsen *c)
+{
+    uint32_t all = 1;
+    for (uint32_t k = 0; k < c->axes; k++) {
+        const uint32_t n = vy_axis_constant(c->p, c->along.first + k), f = c->options->coarsen;
+        if (!c->suits[k] || n == 1 || all * f > 64) continue;
+        c->best[k] = n && n < f ? n : f;
+        all *= c->best[k];
+    }
+}
+
+static bool rewrite(coarsen *c, vy_program *p, bool *changed)
+{
+    // From the last: the numbers of those before stay.
+    for (uint32_t k = c->axes; k-- > 0;) {
+        if (c->best[k] < 2) continue;
+        *changed = true;
+        if (!vy_jam(p, c->along.first + k, c->best[k])) return false;
+    }
+    if (!*changed || p->has_workgroup) return true;
+    vy_default_workgroup(p);
+    vy_reshape(p, c->options->lanes);
+    return true;
+}
+
+static bool coarsen_by(vy_program *p, const vy_opt_options *options, void (*chosen)(coarsen *c),
+                       bool *changed)
+{
+    coarsen *c = vy_realloc(NULL, sizeof *c);
+    if (!c) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    *c = (coarsen){.p = p, .options = options};
+    bool any = false, ok = prepare(c, &any);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok && any) {
+        chosen(c);
+        ok = rewrite(c, p, changed);
+    }
+    vy_structure_free(&c->s);
+    vy_arena_free(&c->arena);
+    vy_free(c);
+    return ok;
+}
+
+bool vy_pass_coarsen(vy_program *p, vy_pass_context *c)
+{
+    const vy_opt_options *o = c->options;
+    if (!o || o->coarsen < 2 || !program_suits(p) || !has_loops(p)) return true;
+    return coarsen_by(p, o, choose, &c->changed);
+}
+
+bool vy_coarsen_all(vy_program *p, uint32_t factor)
+{
+    bool changed = false;
+    const vy_opt_options o = {.coarsen = factor};
+    return !program_suits(p) || coarsen_by(p, &o, choose_all, &changed);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+// unroll_and_jam.c: `factor` invocations along one domain variable become one: unroll and jam.
+//
+//   over(i: M, k: K)                           over(i: (M + 1) / 2, k: K)
+//   for j in 0..N {                            i_0 = 2i; inside = 1 ≤ M − 1 − 2i; i_1 = min(2i + 1, M − 1)
+//     s += a[i, j] * b[k, j]          →        for j in 0..N {
+//   }                                            v = b[k, j]; s_0 += a[i_0, j] * v; s_1 += a[i_1, j] * v
+//   c[i, k] = s                                }
+//                                              c[i_0, k] = s_0; if inside { c[i_1, k] = s_1 }
+//
+// What differs along the variable (domain_dependence.c) gets a copy for each of the invocations, the rest one.  A
+// construct that all of them go through alike is there once, with copies of what it carries; an `if`
+// that they do not is there for each.  Copies beyond the end compute what the last invocation does, so
+// that whatever is known of indices holds for them too (VY_FLAG_INRANGE is kept), and store nothing.
+//
+// Neighbours along the last variable are neighbours in a subgroup, whose loads should be neighbours
+// too: there copy q is i + q⌈N/f⌉, elsewhere f i + q.  A variable with as many values as copies is no
+// longer one of the domain.
+//
+// Between two markers a copy is written as a whole before the next one begins, so that its temporaries
+// end early; what it stores waits for the end of the stretch and shares one `if`.
+//
+// Needs what coarsen.c has checked: see there.
+#include "ir/pass/device/coarsen.h"
+#include "ir/core/pipe.h"
+#include "ir/core/flow.h"
+#include "ir/facts/domain_dependence.h"
+
+typedef struct jam {
+    const vy_program *old;
+    vy_builder *b;
+    vy_structure s;
+    vy_along along;
+    vy_arena arena;
+    uint32_t axis, factor;
+    uint8_t bit;
+    const uint32_t *classes; // of dimensions
+    uint32_t *map;           // [copy * instructions + id]
+    uint32_t *at;            // by copy: its place along the axis
+    uint32_t *inside;        // by copy: is that in the domain?  0: always
+    vy_id_vec waiting, args, out;
+    bool oom;
+} jam;
+
+// ---------------------------------------------------------------------------------------- extents
+uint32_t vy_axis_buffer(const vy_program *p, uint32_t axis, const uint32_t *classes, uint32_t *k)
+{
+    const uint32_t class = classes[p->overs.data[axis].extent.id];
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (*k = 0; p->buffers.data[i].cls <= VY_INOUT && *k < p->buffers.data[i].rank; ++*k)
+            if (classes[p->buffers.data[i].dims[*k].id] == class) return i;
+    return 0;
+}
+
+uint32_t vy_axis_constant(const vy_program *p, uint32_t axis)
+{
+    const vy_dim_node *d = &p->dims.data[p->overs.data[axis].extent.id];
+    return d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX ? (uint32_t)d->value
+                                                                            : 0;
+}
+
+static bool is_scalar(const vy_program *p, const vy_dim_node *d)
+{
+    if (d->op != VY_DIM_SCALAR) return false;
+    const vy_type t = p->scalars.data[d->value].type;
+    return t == VY_U32 || t == VY_I32;
+}
+
+bool vy_axis_has_extent(const vy_program *p, uint32_t axis, const uint32_t *classes)
+{
+    uint32_t k;
+    return vy_axis_constant(p, axis) ||
+           is_scalar(p, &p->dims.data[p->overs.data[axis].extent.id]) ||
+           vy_axis_buffer(p, axis, classes, &k);
+}
+
+// Where an invocation runs it is 1 at least, so an i32 keeps its value.
+static vy_value extent(jam *j)
+{
+    const vy_dim_node *d = &j->old->dims.data[j->old->overs.data[j->axis].extent.id];
+    const uint32_t n = vy_axis_constant(j->old, j->axis);
+    uint32_t k;
+    if (n) return vy_int(j->b, VY_U32, n);
+    if (!is_scalar(j->old, d)) {
+        const uint32_t buffer = vy_axis_buffer(j->old, j->axis, j->classes, &k);
+        return (vy_value){vy_extent_leaf(j->b, buffer, k)};
+    }
+    const uint32_t s = (uint32_t)d->value;
+    const vy_type t = j->old->scalars.data[s].type;
+    return vy_cast(j->b, VY_U32, (vy_value){vy_leaf_other(j->b, VY_LEAF_SCALAR, t, s, 0)});
+}
+
+// ----------------------------------------------------------------------------------------- places
+static void shrink_domain(jam *j)
+{
+    vy_builder *b = j->b;
+    vy_dim n = vy_builder_program(b)->overs.data[j->axis].extent;
+    vy_dim up = vy_dim_binary(b, '+', n, vy_dim_const(b, j->factor - 1));
+    vy_dim m = vy_dim_binary(b, '/', up, vy_dim_const(b, j->factor));
+    if (!vy_builder_failed(b)) vy_builder_program(b)->overs.data[j->axis].extent = m;
+}
+
+static void find_places(jam *j)
+{
+    vy_builder *b = j->b;
+    const uint32_t f = j->factor, whole = vy_axis_constant(j->old, j->axis);
+    const bool last = j->axis + 1 == j->old->overs.count;
+    vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, j->axis, 0)};
+    vy_value n = extent(j), one = vy_int(b, VY_U32, 1);
+    vy_value top = vy_sub(b, n, one), many = vy_int(b, VY_U32, f);
+    vy_value m = vy_add(b, vy_div(b, top, many), one); // ⌈n/f⌉
+    vy_value first = last ? i : vy_mul(b, i, many);
+    if (whole == f) first = vy_int(b, VY_U32, 0), m = one;
+    for (uint32_t q = 0; q < f && !vy_builder_failed(b); q++) {
+        vy_value by = vy_int(b, VY_U32, q);
+        if (last) by = vy_mul(b, m, by);
+        vy_value at = vy_add(b, first, by);
+        j->inside[q] = 0;
+        if (q && !(whole && whole % f == 0)) { // the sum may wrap, this difference cannot
+            j->inside[q] = vy_le(b, by, vy_sub(b, top, first)).id;
+            at = vy_min(b, at, top);
+        }
+        j->at[q] = at.id;
+        if (!VY_IS_LEAF(at.id)) vy_name(b, at, j->old->overs.data[j->axis].name);
+    }
+    shrink_domain(j);
+}
+
+// -------------------------------------------------------------------------------------- copies
+static bool differs(const jam *j, uint32_t id)
+{
+    return ((VY_IS_LEAF(id) ? vy_along_leaf(&j->along, id) : j->along.of[id]) & j->bit) != 0;
+}
+
+static uint32_t *map_of(const jam *j, uint32_t q)
+{
+    return j->map + (size_t)q * j->old->insts.count;
+}
+
+static uint32_t get(const jam *j, uint32_t q, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) return differs(j, id) ? j->at[q] : id;
+    return map_of(j, differs(j, id) ? q : 0)[id];
+}
+
+static void push(jam *j, vy_id_vec *v, uint32_t id) { j->oom |= !vy_vec_push(v, id); }
+
+static bool stopped(const jam *j) { return j->oom || vy_builder_failed(j->b); }
+
+static void copy(jam *j, uint32_t q, uint32_t id)
+{
+    j->args.count = 0;
+    for (uint32_t k = 0; k < j->old->insts.data[id].nargs; k++)
+        push(j, &j->args, get(j, q, vy_arg(j->old, id, k)));
+    if (!stopped(j)) vy_copy_with(j->b, j->old, id, j->args.data, map_of(j, q));
+}
+
+static bool writes(const jam *j, uint32_t id)
+{
+    return vy_op_infos[j->old->insts.data[id].op].effect == VY_WRITE;
+}
+
+static void begin_inside(jam *j, uint32_t q)
+{
+    if (j->inside[q]) vy_begin_if(j->b, j->inside[q]);
+}
+
+static void end_inside(jam *j, uint32_t q)
+{
+    if (!j->inside[q]) return;
+    vy_begin_else(j->b, 0, NULL);
+    vy_end_if(j->b, 0, NULL, NULL);
+}
+
+static void flush(jam *j)
+{
+    for (uint32_t q = 0; q < j->factor && j->waiting.count; q++) {
+        begin_inside(j, q);
+        for (uint32_t k = 0; k < j->waiting.count; k++) copy(j, q, j->waiting.data[k]);
+        end_inside(j, q);
+    }
+    j->waiting.count = 0;
+}
+
+static void stretch(jam *j, uint32_t from, uint32_t to)
+{
+    for (uint32_t q = 0; q < j->factor; q++)
+        for (uint32_t id = from; id < to && !stopped(j); id++) {
+            if (!writes(j, id) && (q == 0 || differs(j, id)))
+                copy(j, q, id);
+            else if (q == 0 && writes(j, id))
+                push(j, &j->waiting, id);
+        }
+}
+
+// An `if` that the copies do not go through alike, from its IF to its last RESULT.
+static uint32_t each_its_own(jam *j, uint32_t opener)
+{
+    const uint32_t end = j->s.partner[j->s.partner[opener]];
+    const uint32_t last = end + j->old->insts.data[end].nargs;
+    for (uint32_t q = 0; q < j->factor; q++)
+        for (uint32_t id = opener; id <= last && !stopped(j); id++) {
+            const bool guard = writes(j, id);
+            if (guard) begin_inside(j, q);
+            copy(j, q, id);
+            if (guard) end_inside(j, q);
+        }
+    return last;
+}
+
+// ------------------------------------------------------------------------------------- constructs
+// Values `from`… of `marker` that are handed on, each as often as its slot has copies; slot k is that of
+// instruction first + k.
+static void hand_on(jam *j, uint32_t marker, uint32_t from, uint32_t first)
+{
+    j->args.count = 0;
+    for (uint32_t k = from; k < j->old->insts.data[marker].nargs; k++) {
+        uint32_t v = vy_arg(j->old, marker, k), slot = first + k - from;
+        for (uint32_t q = 0; q < (differs(j, slot) ? j->factor : 1); q++)
+            push(j, &j->args, get(j, q, v));
+    }
+    j->out.count = 0;
+    j->oom |= !vy_vec_reserve(&j->out, j->args.count + 1);
+}
+
+// Slots first … first + n - 1 get what is in `out`.
+static void receive(jam *j, uint32_t first, uint32_t n)
+{
+    uint32_t from = 0;
+    for (uint32_t k = 0; k < n && !stopped(j); k++)
+        for (uint32_t q = 0; q < (differs(j, first + k) ? j->factor : 1); q++) {
+            map_of(j, q)[first + k] = j->out.data[from];
+            vy_pass_name(j->b, j->old, first + k, j->out.data[from++]);
+        }
+}
+
+static uint32_t open_loop(jam *j, uint32_t id)
+{
+    const vy_inst *i = &j->old->insts.data[id];
+    const uint32_t inits = vy_init_arg(j->old, id), n = i->nargs - inits;
+    hand_on(j, id, inits, id + 1);
+    if (stopped(j)) return id;
+    if (i->op == VY_OP_WHILE) {
+        vy_begin_while(j->b, i->flags, j->args.count, j->args.data, j->out.data);
+    } else {
+        uint32_t bound[3];
+        for (uint32_t k = 0; k < 3; k++) bound[k] = get(j, 0, vy_arg(j->old, id, k));
+        map_of(j, 0)[id] = vy_begin_loop(j->b, (vy_type)i->type, i->flags, bound[0], bound[1],
+                                         bound[2], j->args.count, j->args.data, j->out.data);
+        if (!stopped(j)) vy_pass_name(j->b, j->old, id, map_of(j, 0)[id]);
+    }
+    receive(j, id + 1, n);
+    return id + n;
+}
+
+static uint32_t close(jam *j, uint32_t id)
+{
+    const vy_inst *i = &j->old->insts.data[id];
+    const uint32_t opener = j->s.partner[id];
+    const uint32_t from = i->op == VY_OP_ENDLOOP ? vy_next_arg(j->old, opener) : 0;
+    hand_on(j, id, from, id + 1);
+    if (stopped(j)) return id;
+    if (i->op == VY_OP_ENDIF)
+        vy_end_if(j->b, j->args.count, j->args.data, j->out.data);
+    else
+        vy_end_loop(j->b, from ? get(j, 0, vy_arg(j->old, id, 0)) : 0, j->args.count, j->args.data,
+                    j->out.data);
+    receive(j, id + 1, i->nargs - from);
+    return id + i->nargs - from;
+}
+
+// Marker `id` and what belongs to it; the last instruction that is done.
+static uint32_t construct(jam *j, uint32_t id)
+{
+    flush(j);
+    vy_pass_at(j->b, j->old, id);
+    switch ((vy_op)j->old->insts.data[id].op) {
+    case VY_OP_IF:
+        if (differs(j, id)) return each_its_own(j, id);
+        vy_begin_if(j->b, get(j, 0, vy_arg(j->old, id, 0)));
+        return id;
+    case VY_OP_ELSE:
+        hand_on(j, id, 0, j->s.partner[id] + 1);
+        if (!stopped(j)) vy_begin_else(j->b, j->args.count, j->args.data);
+        return id;
+    case VY_OP_TEST: vy_loop_test(j->b, get(j, 0, vy_arg(j->old, id, 0))); return id;
+    case VY_OP_LOOP:
+    case VY_OP_WHILE: return open_loop(j, id);
+    default: return close(j, id);
+    }
+}
+
+static void rewrite(jam *j)
+{
+    const uint32_t n = j->old->insts.count;
+    find_places(j);
+    for (uint32_t id = 1; id < n && !stopped(j);) {
+        uint32_t to = id;
+        while (to < n && !vy_is_marker((vy_op)j->old->insts.data[to].op)) to++;
+        stretch(j, id, to);
+        if (to == n || stopped(j)) break;
+        id = construct(j, to) + 1;
+    }
+    flush(j);
+}
+
+// A variable with one value has no more uses.
+static void drop_axis(vy_program *p, uint32_t axis)
+{
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_OVER || l->index < axis) continue;
+        if (l->index == axis)
+            vy_leaf_drop(l);
+        else
+            l->index--;
+    }
+    for (uint32_t k = axis; k + 1 < p->overs.count; k++) p->overs.data[k] = p->overs.data[k + 1];
+    p->overs.count--;
+    p->has_workgroup = false; // it was made for other axes
+}
+
+static bool prepare(jam *j)
+{
+    const size_t n = j->old->insts.count;
+    bool settled;
+    j->map = vy_arena_alloc(&j->arena, n * j->factor * sizeof *j->map);
+    j->at = vy_arena_alloc(&j->arena, j->factor * sizeof *j->at);
+    j->inside = vy_arena_alloc(&j->arena, j->factor * sizeof *j->inside);
+    j->classes = vy_dim_classes(j->old, &j->arena);
+    return j->map && j->at && j->inside && j->classes && vy_structure_make(j->old, &j->s) &&
+           vy_along_make(&j->along, j->old, &j->s, &j->arena, &settled) && settled;
+}
+
+bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
+{
+    jam j = {.old = p, .axis = axis, .factor = factor};
+    const bool gone = vy_axis_constant(p, axis) == factor && p->overs.count > 1;
+    bool ok = prepare(&j);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok && (ok = (j.b = vy_rebuild_begin(p)) != NULL)) {
+        j.bit = (uint8_t)(1u << (axis - j.along.first));
+        rewrite(&j);
+        if (j.oom) vy_fail_oom(p->module);
+        ok = vy_pass_finish(j.b, p);
+    }
+    if (ok && gone) drop_axis(p, axis);
+    vy_vec_free(&j.waiting);
+    vy_vec_free(&j.args);
+    vy_vec_free(&j.out);
+    vy_structure_free(&j.s);
+    vy_arena_free(&j.arena);
+    return ok;
+}

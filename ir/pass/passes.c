@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// passes.c: the pipeline.
+#include "ir/check/check.h"
+#include "ir/text/text.h"
+#include "ir/pass/pass.h"
+
+#include <string.h>
+
+// Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
+// throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
+// build it; `guards`, `owner` and `once` only set flags, which `coarsen` and `chunk` copy.
+// clang-format off
+static const struct {
+    const char *name;
+    bool (*run)(vy_program *p, vy_pass_context *c);
+    int level; // lowest that runs it
+} pipeline[] = {
+    {"cleanup",   vy_pass_cleanup,   0},
+    {"algebra",   vy_pass_algebra,   0}, // only under fast-math
+    {"final",     vy_pass_final,     1}, // only if nobody differentiates the result
+    {"dce",       vy_pass_dce,       1},
+    {"forward",   vy_pass_forward,   1},
+    {"unroll",    vy_pass_unroll,    2},
+    {"licm",      vy_pass_licm,      2}, // indices that do not change
+    {"promote",   vy_pass_promote,   2},
+    {"accumulate", vy_pass_accumulate, 2},
+    {"rows",      vy_pass_rows,      2},
+    {"registers", vy_pass_registers, 2}, // only where options->registers
+    {"scalarise", vy_pass_scalarise, 2},
+    {"steady",    vy_pass_steady,    2}, // what was an array, too
+    {"cleanup",   vy_pass_cleanup,   2},
+    {"fuse",      vy_pass_fuse,      1},
+    {"share",     vy_pass_share,     2}, // of what is fused
+    {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs
+    {"fuse",      vy_pass_fuse,      2}, // conditions and gaps have become equal
+    {"ifconvert", vy_pass_ifconvert, 2},
+    {"forward",   vy_pass_forward,   2},
+    {"licm",      vy_pass_licm,      2},
+    {"sink",      vy_pass_sink,      2}, // of loops that the ifs have left
+    {"settle",    vy_pass_settle,    2},
+    {"dse",       vy_pass_dse,       2},
+    {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero
+    {"settle",    vy_pass_settle,    2}, // what the first made equal
+    {"dce",       vy_pass_dce,       1},
+    {"arrays",    vy_pass_arrays,    1},
+    {"cleanup",   vy_pass_cleanup,   1},
+    {"order",     vy_pass_order,     1},
+    {"guards",    vy_pass_guards,    1},
+    {"owner",     vy_pass_owner,     1},
+    {"once",      vy_pass_once,      1}, // of what is owned
+    {"coarsen",   vy_pass_coarsen,   2}, // copies flagged accesses
+    {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
+    {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
+    {"combine",   vy_pass_combine,   1}, // the same; of what is left
+};
+// clang-format on
+enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
+
+const char *vy_opt_pass_name(uint32_t index)
+{
+    return index < PASS_COUNT ? pipeline[index].name : NULL;
+}
+
+static bool wanted(const char *which, const char *name)
+{
+    return which && (strcmp(which, "all") == 0 || strcmp(which, name) == 0);
+}
+
+static bool dump(vy_module *m, const vy_opt_options *o, const char *name)
+{
+    if (!o->dump || !wanted(o->dump_after, name)) return true;
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        char *text =
+            vy_print_dump(m->programs.data[i], NULL); // with what `guards` and `owner` found
+        if (!text) {
+            vy_fail_oom(m);
+            return false;
+        }
+        o->dump(o->user, name, text);
+        vy_free(text);
+    }
+    return true;
+}
+
+static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
+{
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        vy_pass_context c = {.options = o};
+        if (!pipeline[pass].run(m->programs.data[i], &c)) return false;
+#ifdef VY_CHECKS // see meson_options.txt: debug and sanitizer builds
+        // What passes must keep; language rules were checked at the boundary and unrolling may make a
+        // violation provable that was not.
+        if (!vy_check_consistent(m->programs.data[i])) return false;
+#endif
+    }
+    return dump(m, o, pipeline[pass].name);
+}
+
+bool vy_optimize(vy_module *m, const vy_opt_options *options)
+{
+    static const vy_opt_options defaults = {.level = 2};
+    const vy_opt_options *o = options ? options : &defaults;
+    const uint64_t before = vy_memory_failures();
+    if (!vy_module_ok(m)) return false;
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        m->programs.data[i]->fast_math |= o->fast_math;
+        vy_reshape(m->programs.data[i], o->lanes);
+    }
+    for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
+        if (o->level < pipeline[pass].level &&
+            !(o->unchecked && pipeline[pass].run == vy_pass_guards))
+            continue;
+        if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
+        if (!run(m, pass, o)) break;
+    }
+    return vy_module_memory(m, before);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// dead_arrays.c: drops local and shared arrays that no instruction names any more.
+//
+//   local v: f32[8];   (all uses became values)      →
+//
+// Their numbers are in instructions, leaves and `?` dimensions, so the rest is renumbered in place;
+// nothing else changes.  Shared memory that is declared limits how many workgroups run at once.
+//
+// Local arrays come last, as in a program that was read from text: others may have been declared later.
+#include "ir/pass/pass.h"
+
+#include <string.h>
+
+static bool used_by_leaf(const vy_program *p, uint32_t id)
+{
+    return VY_IS_LEAF(id) && p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_LEN;
+}
+
+static void find_used(const vy_program *p, uint32_t *to)
+{
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        const vy_buf *buf = &p->buffers.data[b];
+        if (buf->cls <= VY_INOUT) to[b] = 1;
+        if (buf->view_of) to[b] = to[buf->view_of] = 1;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) to[i->aux] = 1;
+        for (uint32_t k = 0; k < i->nargs; k++)
+            if (used_by_leaf(p, vy_arg(p, id, k)))
+                to[p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, k))].index] = 1;
+    }
+}
+
+static void renumber(vy_program *p, const uint32_t *to, vy_buf *old)
+{
+    memcpy(old, p->buffers.data, p->buffers.count * sizeof *old);
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        if (!to[b]) continue;
+        p->buffers.data[to[b]] = old[b];
+        p->buffers.data[to[b]].view_of = to[old[b].view_of];
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_memory((vy_op)p->insts.data[id].op))
+            p->insts.data[id].aux = to[p->insts.data[id].aux];
+    for (uint32_t i = 0; i < p->leaves.count; i++) {
+        vy_leaf *l = &p->leaves.data[i];
+        if (l->kind != VY_LEAF_LEN) continue;
+        if (to[l->index])
+            l->index = to[l->index];
+        else
+            vy_leaf_drop(l);
+    }
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (p->dims.data[i].op == VY_DIM_UNKNOWN) p->dims.data[i].value = to[p->dims.data[i].value];
+}
+
+// Gives those that stay, which `to` marks, their numbers.  How many there are; is any number another one?
+static uint32_t number(const vy_program *p, uint32_t *to, bool *moved)
+{
+    uint32_t n = p->buffers.count, kept = 1;
+    for (uint32_t local = 0; local < 2; local++)
+        for (uint32_t b = 1; b < n; b++) {
+            if (!to[b] || (p->buffers.data[b].cls == VY_LOCAL) != local) continue;
+            *moved |= kept != b;
+            to[b] = kept++;
+        }
+    return kept;
+}
+
+bool vy_pass_arrays(vy_program *p, vy_pass_context *c)
+{
+    uint32_t n = p->buffers.count;
+    uint32_t *to = vy_realloc(NULL, n * sizeof *to);
+    vy_buf *old = vy_realloc(NULL, n * sizeof *old);
+    bool moved = false;
+    if (!to || !old) {
+        vy_free(to);
+        vy_free(old);
+        vy_fail_oom(p->module);
+        return false;
+    }
+    memset(to, 0, n * sizeof *to);
+    find_used(p, to);
+    uint32_t kept = number(p, to, &moved);
+    if (kept < n || moved) {
+        renumber(p, to, old);
+        p->buffers.count = kept;
+        c->changed = true;
+    }
+    vy_free(to);
+    vy_free(old);
+    return true;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// dse.c: takes out stores that nobody can see.
+//
+//   y[i] = a;   (no read of y)   y[i] = b      →   y[i] = b
+//   local v: f32[8];  v[j] = a;  never read    →
+//
+// That the same element is stored again later is not enough: the second store must be reached
+// whenever the first is, and nothing between may look.  So each region is walked backwards with the
+// stores that certainly follow in it; a construct on the way forgets those whose memory it reads,
+// and a barrier, behind which others may look, all that others can see.
+//
+// Needs valid structure; keeps everything else.  The list is short, so the whole is near-linear.
+#include "ir/facts/memory.h"
+#include "ir/pass/pass.h"
+
+enum { MAX_LATER = 64 };
+
+typedef struct later {
+    uint32_t count, at[MAX_LATER]; // stores that come later in the region, nearest last
+} later;
+
+typedef struct dse {
+    const vy_program *p;
+    vy_structure s;
+    vy_writes reads;
+    vy_arena arena;
+    uint8_t *dead;   // by instruction
+    uint8_t *unread; // by buffer: an array of ours that is never read
+    later now;
+    later **saved; // by depth
+    bool any;
+} dse;
+
+static void find_unread(dse *d)
+{
+    const vy_program *p = d->p;
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        d->unread[b] = p->buffers.data[b].cls >= VY_SHARED && !p->buffers.data[b].view_of;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op == VY_OP_LOAD || vy_op_is_atomic((vy_op)i->op)) d->unread[i->aux] = 0;
+    }
+}
+
+static void kill(dse *d, uint32_t id)
+{
+    d->dead[id] = 1;
+    d->any = true;
+}
+
+static bool same_element(const vy_program *p, uint32_t x, uint32_t y)
+{
+    const vy_inst *a = &p->insts.data[x], *b = &p->insts.data[y];
+    if (a->aux != b->aux) return false;
+    for (uint32_t k = 0; k < p->buffers.data[a->aux].rank; k++)
+        if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
+    return true;
+}
+
+static bool may_read(const vy_program *p, uint32_t reader, uint32_t store)
+{
+    uint32_t x = p->insts.data[reader].aux, y = p->insts.data[store].aux;
+    if (vy_memory_of(p, x) != vy_memory_of(p, y)) return false;
+    return x != y ||
+           vy_indices_meet(p, p->buffers.data[x].rank, vy_args(p, reader), vy_args(p, store));
+}
+
+static void forget_read(dse *d, uint32_t reader)
+{
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < d->now.count; n++)
+        if (!may_read(d->p, reader, d->now.at[n])) d->now.at[kept++] = d->now.at[n];
+    d->now.count = kept;
+}
+
+// Forgets what the code between reads, or with from == to what a barrier shows.
+static void forget_between(dse *d, uint32_t from, uint32_t to)
+{
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < d->now.count; n++) {
+        uint32_t buffer = d->p->insts.data[d->now.at[n]].aux;
+        bool seen = from == to ? !vy_memory_private(d->p, buffer)
+                               : vy_written_between(&d->reads, buffer, from, to);
+        if (!seen) d->now.at[kept++] = d->now.at[n];
+    }
+    d->now.count = kept;
+}
+
+static void store(dse *d, uint32_t id)
+{
+    for (uint32_t n = 0; n < d->now.count; n++) {
+        if (!same_element(d->p, id, d->now.at[n])) continue;
+        kill(d, id);
+        return;
+    }
+    if (d->now.count == MAX_LATER) {
+        for (uint32_t n = 1; n < MAX_LATER; n++) d->now.at[n - 1] = d->now.at[n];
+        d->now.count--;
+    }
+    d->now.at[d->now.count++] = id;
+}
+
+// A region's end, reached from behind.  What follows an IF follows its arms; behind the end of a
+// loop's body comes its next iteration, of which nothing is known.
+static bool enter(dse *d, uint32_t id)
+{
+    later **slot = &d->saved[d->s.depth[id]];
+    if (!*slot) *slot = vy_arena_alloc(&d->arena, sizeof **slot);
+    if (!*slot) return false;
+    **slot = d->now;
+    if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;
+    return true;
+}
+
+static bool visit(dse *d, uint32_t id)
+{
+    const vy_inst *i = &d->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (vy_op_closes(op)) return enter(d, id);
+    if (vy_op_opens(op)) {
+        d->now = *d->saved[d->s.depth[id]];
+        forget_between(d, id, vy_closer(d->p, &d->s, id));
+    } else if (op == VY_OP_ELSE) {
+        d->now = *d->saved[d->s.depth[id]];
+    } else if (op == VY_OP_TEST) {
+        d->now.count = 0; // the body follows, or what stands behind the loop
+    } else if (op == VY_OP_BARRIER) {
+        forget_between(d, id, id);
+    } else if (vy_op_is_memory(op)) {
+        if (d->unread[i->aux])
+            kill(d, id);
+        else if (op == VY_OP_STORE)
+            store(d, id);
+        else if (op == VY_OP_LOAD || vy_op_is_atomic(op))
+            forget_read(d, id);
+    }
+    return true;
+}
+
+static bool find_dead(dse *d)
+{
+    const vy_program *p = d->p;
+    d->dead = vy_arena_alloc(&d->arena, p->insts.count);
+    d->unread = vy_arena_alloc(&d->arena, p->buffers.count);
+    d->saved = vy_arena_alloc(&d->arena, (VY_MAX_NESTING + 1) * sizeof *d->saved);
+    if (!d->dead || !d->unread || !d->saved || !vy_structure_make(p, &d->s) ||
+        !vy_writes_make(&d->reads, p, VY_COUNT_READS, &d->arena))
+        return false;
+    find_unread(d);
+    for (uint32_t id = p->insts.count; id-- > 1;)
+        if (!visit(d, id)) return false;
+    return true;
+}
+
+static bool rebuild(dse *d, vy_program *p)
+{
+    uint32_t *map = vy_arena_alloc(&d->arena, p->insts.count * sizeof *map);
+    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
+    if (!b) {
+        vy_fail_oom(p->module);
+        return false;
+    }
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (!d->dead[id]) vy_copy_inst(b, p, id, map);
+    return vy_pass_finish(b, p);
+}
+
+bool vy_pass_dse(vy_program *p, vy_pass_context *c)
+{
+    dse d = {.p = p};
+    bool ok = find_dead(&d);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok && d.any) {
+        c->changed = true;
+        ok = rebuild(&d, p);
+    }
+    vy_structure_free(&d.s);
+    vy_arena_free(&d.arena);
+    return ok;
+}

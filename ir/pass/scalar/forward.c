@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// forward.c: takes what is known to be in memory instead of loading it.
+//
+//   y[i] = v;  …  t = load y[i]            →   y[i] = v;  …  t = v
+//   if c { a = load x[j] }  b = load x[j]      (the builder shares only where no loop comes between)
+//
+// The obvious way is wrong three times.  A store out of range does nothing and the load then gives
+// zero, so a stored value is passed on only where the index is proved to be in range (range.c); a
+// value that was *loaded* needs no proof.  8- and 16-bit elements truncate what is stored.  And a
+// loop's body may undo what was known before it: entering a loop forgets what the body writes.
+//
+// What is known is a short list (the oldest is forgotten), saved and cut back around regions: after
+// an IF holds what held before and neither arm destroyed.  Near-linear.
+// Needs valid structure; keeps order and lines of everything else.
+#include "ir/facts/memory.h"
+#include "ir/facts/range.h"
+#include "ir/pass/pass.h"
+
+#include <string.h>
+
+enum { MAX_KNOWN = 96 };
+
+typedef struct known {
+    uint32_t serial; // ascending in a list, so that lists are intersected by one merge
+    uint32_t buffer, value;
+    const uint32_t *index; // ids of the new program
+} known;
+
+typedef struct list {
+    uint32_t count;
+    known at[MAX_KNOWN];
+} list;
+
+typedef struct forward {
+    const vy_program *old;
+    vy_builder *b;
+    vy_structure s;
+    vy_writes writes;
+    vy_arena arena;
+    uint8_t *proved;
+    uint32_t *map;
+    list now;
+    list **saved; // by depth: at the opening marker
+    list **other; // by depth: at the end of the first arm
+    uint32_t serial;
+    bool changed;
+} forward;
+
+static bool same_index(uint32_t rank, const uint32_t *x, const uint32_t *y)
+{
+    return memcmp(x, y, rank * sizeof *x) == 0;
+}
+
+static uint32_t rank_of(const forward *f, uint32_t buffer)
+{
+    return f->old->buffers.data[buffer].rank;
+}
+
+static uint32_t find(const forward *f, uint32_t buffer, const uint32_t *index)
+{
+    for (uint32_t n = f->now.count; n-- > 0;) {
+        const known *k = &f->now.at[n];
+        if (k->buffer == buffer && same_index(rank_of(f, buffer), k->index, index)) return k->value;
+    }
+    return 0;
+}
+
+// Forgets what a write to this element may change; index NULL: any element.
+static void forget(forward *f, uint32_t buffer, const uint32_t *index)
+{
+    const vy_program *p = vy_builder_program(f->b);
+    uint32_t kept = 0, memory = vy_memory_of(p, buffer);
+    for (uint32_t n = 0; n < f->now.count; n++) {
+        known k = f->now.at[n];
+        bool hit = vy_memory_of(p, k.buffer) == memory;
+        if (hit && index && k.buffer == buffer)
+            hit = vy_indices_meet(p, rank_of(f, buffer), k.index, index);
+        if (!hit) f->now.at[kept++] = k;
+    }
+    f->now.count = kept;
+}
+
+static void forget_shared(forward *f)
+{
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < f->now.count; n++)
+        if (vy_memory_private(f->old, f->now.at[n].buffer)) f->now.at[kept++] = f->now.at[n];
+    f->now.count = kept;
+}
+
+// Forgets what code between the two instructions of the old program may change.
+static void forget_between(forward *f, uint32_t from, uint32_t to)
+{
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < f->now.count; n++)
+        if (!vy_written_between(&f->writes, f->now.at[n].buffer, from, to))
+            f->now.at[kept++] = f->now.at[n];
+    f->now.count = kept;
+}
+
+static void remember(forward *f, uint32_t buffer, const uint32_t *index, uint32_t value)
+{
+    size_t size = rank_of(f, buffer) * sizeof *index;
+    uint32_t *copy = vy_arena_alloc(&f->arena, size);
+    if (!copy || !value) return; // knowing less is always right
+    memcpy(copy, index, size);
+    if (f->now.count == MAX_KNOWN) {
+        memmove(&f->now.at[0], &f->now.at[1], (MAX_KNOWN - 1) * sizeof f->now.at[0]);
+        f->now.count--;
+    }
+    f->now.at[f->now.count++] = (known){++f->serial, buffer, value, copy};
+}
+
+// Keeps what is also in `with`.
+static void intersect(list *l, const list *with)
+{
+    uint32_t kept = 0, m = 0;
+    for (uint32_t n = 0; n < l->count; n++) {
+        while (m < with->count && with->at[m].serial < l->at[n].serial) m++;
+        if (m < with->count && with->at[m].serial == l->at[n].serial) l->at[kept++] = l->at[n];
+    }
+    l->count = kept;
+}
+
+static bool save(forward *f, list **slot)
+{
+    if (!*slot) *slot = vy_arena_alloc(&f->arena, sizeof **slot);
+    if (!*slot) return false;
+    (*slot)->count = f->now.count;
+    memcpy((*slot)->at, f->now.at, f->now.count * sizeof f->now.at[0]);
+    return true;
+}
+
+static bool marker(forward *f, uint32_t id, vy_op op)
+{
+    uint32_t depth = f->s.depth[id];
+    bool ok = true;
+    if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+        forget_between(f, id, f->s.partner[id]);
+        ok = save(f, &f->saved[depth]);
+    } else if (vy_op_opens(op)) {
+        ok = save(f, &f->saved[depth]);
+    } else if (op == VY_OP_ELSE) {
+        ok = save(f, &f->other[depth]);
+        f->now = *f->saved[depth];
+    } else if (op == VY_OP_ENDIF) {
+        intersect(&f->now, f->other[depth]);
+        intersect(&f->now, f->saved[depth]);
+    } else if (op == VY_OP_ENDLOOP) {
+        f->now = *f->saved[depth]; // what the body may change was forgotten before it
+    } else if (op == VY_OP_ENDCHECKPOINT) {
+        intersect(&f->now, f->saved[depth]);
+    }
+    vy_copy_inst(f->b, f->old, id, f->map);
+    return ok;
+}
+
+// May a write before it, in this invocation, have been to the element that `load` reads?  Behind a barrier those of
+// others count as well, and in a loop indices that differ now may have been equal before.
+static bool may_be_written(const forward *f, uint32_t load)
+{
+    enum { MAX_WRITES = 64 };
+    const vy_program *p = f->old;
+    uint32_t buffer = p->insts.data[load].aux, last = load;
+    for (uint32_t up = f->s.parent[load]; up; up = f->s.parent[up])
+        if (vy_is_loop((vy_op)p->insts.data[up].op)) last = f->s.partner[up];
+    if (!vy_written_between(&f->writes, buffer, 0, last)) return false;
+    if (last != load || vy_barrier_between(&f->writes, 0, load)) return true;
+    uint32_t m = vy_memory_of(p, buffer), first = f->writes.start[m];
+    for (uint32_t n = first; n < f->writes.start[m + 1] && f->writes.at[n] < load; n++) {
+        uint32_t w = f->writes.at[n];
+        if (n - first == MAX_WRITES || p->insts.data[w].aux != buffer) return true;
+        if (p->insts.data[w].op == VY_OP_ZERO) continue;
+        if (vy_indices_meet(p, p->buffers.data[buffer].rank, vy_args(p, load), vy_args(p, w)))
+            return true;
+    }
+    return false;
+}
+
+// A load of an `out` buffer's element that no write can have preceded gives the zero it starts with.  (Programs may
+// not read so, but additions to gradients do, and passes that move loads in front of loops may make it come to that.)
+static bool still_clear(const forward *f, uint32_t load)
+{
+    const vy_buf *buf = &f->old->buffers.data[f->old->insts.data[load].aux];
+    if (buf->cls != VY_OUT || buf->init != VY_INIT_NONE || buf->workspace) return false;
+    return !may_be_written(f, load);
+}
+
+static void access_memory(forward *f, uint32_t id, vy_op op)
+{
+    const vy_inst *i = &f->old->insts.data[id];
+    const vy_buf *buf = &f->old->buffers.data[i->aux];
+    uint32_t index[VY_MAX_RANK];
+    for (uint32_t k = 0; k < buf->rank && op != VY_OP_ZERO; k++)
+        index[k] = vy_map(f->map, vy_arg(f->old, id, k));
+    if (op == VY_OP_LOAD) {
+        uint32_t value = find(f, i->aux, index);
+        if (value) {
+            f->changed = true;
+            f->map[id] = value;
+            vy_pass_name(f->b, f->old, id, value);
+            return;
+        }
+        if (still_clear(f, id)) {
+            f->changed = true;
+            f->map[id] = vy_zero(f->b, (vy_type)i->type).id;
+            return;
+        }
+        vy_copy_inst(f->b, f->old, id, f->map);
+        remember(f, i->aux, index, f->map[id]);
+        return;
+    }
+    vy_copy_inst(f->b, f->old, id, f->map);
+    if (vy_builder_failed(f->b)) return;
+    forget(f, i->aux, op == VY_OP_ZERO ? NULL : index);
+    bool truncates = vy_type_loaded(buf->type) != buf->type;
+    if (op == VY_OP_STORE && f->proved[id] && !truncates)
+        remember(f, i->aux, index, vy_map(f->map, vy_arg(f->old, id, buf->rank)));
+}
+
+static bool rebuild(forward *f)
+{
+    const vy_program *p = f->old;
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(f->b); id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_is_memory(op)) {
+            access_memory(f, id, op);
+        } else if (vy_is_marker(op)) {
+            if (!marker(f, id, op)) return false;
+        } else {
+            vy_copy_inst(f->b, p, id, f->map);
+            if (op == VY_OP_BARRIER) forget_shared(f);
+        }
+    }
+    return true;
+}
+
+static bool prepare(forward *f)
+{
+    const vy_program *p = f->old;
+    size_t n = p->insts.count;
+    f->proved = vy_arena_alloc(&f->arena, n);
+    f->map = vy_arena_alloc(&f->arena, n * sizeof *f->map);
+    f->saved = vy_arena_alloc(&f->arena, (VY_MAX_NESTING + 1) * sizeof *f->saved);
+    f->other = vy_arena_alloc(&f->arena, (VY_MAX_NESTING + 1) * sizeof *f->other);
+    return f->proved && f->map && f->saved && f->other && vy_structure_make(p, &f->s) &&
+           vy_writes_make(&f->writes, p, VY_COUNT_WRITES, &f->arena) &&
+           vy_prove_ranges(p, &f->s, &f->arena, f->proved);
+}
+
+static bool has_loads(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_LOAD) return true;
+    return false;
+}
+
+bool vy_pass_forward(vy_program *p, vy_pass_context *c)
+{
+    if (!has_loads(p)) return true;
+    forward f = {.old = p};
+    bool ok = prepare(&f);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok) ok = (f.b = vy_rebuild_begin(p)) != NULL;
+    if (ok && !rebuild(&f)) vy_fail_oom(p->module);
+    if (ok && !f.changed && vy_module_ok(p->module)) {
+        vy_program_abandon(f.b);
+    } else if (ok) {
+        c->changed = true;
+        ok = vy_pass_finish(f.b, p); // false after an error
+    }
+    vy_structure_free(&f.s);
+    vy_arena_free(&f.arena);
+    return ok;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// fuse_loops.c: neighbouring loops over the same range become one.
+//
+//   for k in 0..n { a += f(x[k]); }             for k in 0..n {
+//   let c = z[i];                          →        a += f(x[k]);
+//   for k in 0..n { b += c * f(x[k]); }             b += c * f(x[k]);       f(x[k]) is computed once
+//   y[i] = a + b;                               }
+//
+// The gathered and the own part of a gradient (autodiff/gather/gather.c) are two loops over the same points, and the
+// backward sweep of a row walks it again and again.  What such loops have in common, loads above all, is shared
+// by the builder once they are one.
+//
+// Turn k of the second then runs before turns k+1, k+2, … of the first.  Nobody can tell if
+//   - both are counted, with the same bounds, step and direction, and neither can be left early
+//   - the second uses no result of the first: not in its body, nor as what its sums begin with (adding on
+//     to the first one's sum would be another order of additions)
+//   - memory that one of them writes and both touch is indexed by the loop's own counter on one axis, in every
+//     access of both: then different turns touch different elements, and in one turn the order stays
+//   - there is no barrier, subgroup operation or clearing of a shared array in or between them
+// What stands between them is computed before both, or after both if it uses the first one's results; it may
+// be values and loads only.  Loops that touch no common memory stay apart: there is little to share, and
+// their sums would only wait in registers for one another.
+//
+// Pairs are fused, inside fused ones too, until there are none, at most ROUNDS times.  Needs valid structure; keeps
+// lines and names, and the order of everything else.
+#include "ir/facts/memory.h"
+#include "ir/pass/pass.h"
+
+#include <string.h>
+
+VY_VEC_TYPE(fuse_ids, uint32_t);
+
+// What a loop does to some memory.
+typedef struct touch {
+    uint32_t loop;   // that this was noted for, or 0
+    uint32_t buffer; // it was accessed as
+    uint32_t axes;   // on which every index is the counter
+    bool writes;
+} touch;
+
+typedef struct fuse_loops {
+    const vy_program *old;
+    vy_builder *b;
+    vy_structure s;
+    vy_arena arena;
+    touch *first, *second; // by memory: of the two loops that are looked at
+    uint32_t *next;        // by LOOP: the one it is fused with, or 0
+    uint8_t *taken;        // by LOOP: it is another one's next
+    uint8_t *late;         // by instruction between two loops: stands behind them
+    uint32_t *map;
+    bool any, oom;
+} fuse_loops;
+
+static uint32_t end_of(const fuse_loops *f, uint32_t loop) { return f->s.partner[loop]; }
+
+static uint32_t slots(const fuse_loops *f, uint32_t loop)
+{
+    return f->old->insts.data[end_of(f, loop)].nargs;
+}
+
+// Where the loop and its results end.
+static uint32_t after(const fuse_loops *f, uint32_t loop)
+{
+    return end_of(f, loop) + 1 + slots(f, loop);
+}
+
+// --------------------------------------------------------------------------------------------- memory
+static uint32_t counter_axes(const vy_program *p, uint32_t loop, uint32_t id)
+{
+    uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank, axes = 0;
+    if (p->insts.data[id].op == VY_OP_ZERO) return 0;
+    for (uint32_t k = 0; k < rank && k < 32; k++)
+        if (vy_arg(p, id, k) == loop) axes |= 1u << k;
+    return axes;
+}
+
+static void note(const fuse_loops *f, touch *table, uint32_t loop, uint32_t id)
+{
+    const vy_program *p = f->old;
+    uint32_t buffer = p->insts.data[id].aux;
+    touch *t = &table[vy_memory_of(p, buffer)];
+    if (t->loop != loop) *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX};
+    // Views give the same memory other shapes.
+    t->axes &= t->buffer == buffer ? counter_axes(p, loop, id) : 0;
+    t->writes |= vy_op_infos[p->insts.data[id].op].effect == VY_WRITE;
+}
+
+// Notes what a loop touches.  False: it does something that has a place among other invocations.
+static bool note_all(const fuse_loops *f, touch *table, uint32_t loop)
+{
+    const vy_program *p = f->old;
+    for (uint32_t id = loop + 1; id < end_of(f, loop); id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_infos[op].effect == VY_CONV || vy_clears_shared(p, id)) return false;
+        if (vy_op_is_memory(op)) note(f, table, loop, id);
+    }
+    return true;
+}
+
+static bool written(const fuse_loops *f, const touch *table, uint32_t loop, uint32_t load)
+{
+    const touch *t = &table[vy_memory_of(f->old, f->old->insts.data[load].aux)];
+    return t->loop == loop && t->writes;
+}
+
+// May turns of the second go before later turns of the first, and is there anything to share?
+static bool memory_allows(const fuse_loops *f, uint32_t loop, uint32_t next)
+{
+    bool common = false;
+    for (uint32_t id = next + 1; id < end_of(f, next); id++) {
+        if (!vy_op_is_memory((vy_op)f->old->insts.data[id].op)) continue;
+        uint32_t m = vy_memory_of(f->old, f->old->insts.data[id].aux);
+        const touch *x = &f->first[m], *y = &f->second[m];
+        if (x->loop != loop) continue;
+        common = true;
+        if (!x->writes && !y->writes) continue;
+        if (x->buffer != y->buffer || !(x->axes & y->axes)) return false;
+    }
+    return common;
+}
+
+// ---------------------------------------------------------------------------------------------- pairs
+static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
+{
+    const vy_program *p = f->old;
+    const vy_inst *i = &p->insts.data[x], *j = &p->insts.data[y];
+    if (i->type != j->type || i->flags != j->flags || i->flags & VY_FLAG_EXIT) return false;
+    for (uint32_t k = 0; k < 3; k++)
+        if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
+    return true;
+}
+
+// Does `id` use a result of the loop, or what has to stand behind it?
+static bool uses(const fuse_loops *f, uint32_t loop, uint32_t id)
+{
+    const vy_program *p = f->old;
+    for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+        uint32_t a = vy_arg(p, id, k);
+        if (VY_IS_LEAF(a) || a < end_of(f, loop)) continue;
+        if (a < after(f, loop) || f->late[a]) return true;
+    }
+    return false;
+}
+
+static bool is_loop(const fuse_loops *f, uint32_t id)
+{
+    return id < f->old->insts.count && f->old->insts.data[id].op == VY_OP_LOOP;
+}
+
+// Finds out where what stands between two loops goes.  False: one of it cannot.
+static bool part(const fuse_loops *f, uint32_t loop, uint32_t next)
+{
+    const vy_program *p = f->old;
+    for (uint32_t id = after(f, loop); id < next; id++) {
+        f->late[id] = uses(f, loop, id);
+        if (p->insts.data[id].op != VY_OP_LOAD) continue;
+        if (f->late[id] ? written(f, f->second, next, id) : written(f, f->first, loop, id))
+            return false;
+    }
+    for (uint32_t id = next; id < end_of(f, next) + 1; id++)
+        if (uses(f, loop, id)) return false;
+    return true;
+}
+
+// The loop behind `loop` that it can be fused with, or 0.
+static uint32_t find_next(const fuse_loops *f, uint32_t loop)
+{
+    enum { FAR = 64 };
+    const vy_program *p = f->old;
+    uint32_t next = after(f, loop);
+    for (uint32_t n = 0; n < FAR && next < p->insts.count && !is_loop(f, next); n++, next++) {
+        vy_effect effect = vy_op_infos[p->insts.data[next].op].effect;
+        if (effect != VY_PURE && effect != VY_READ) return 0;
+    }
+    if (!is_loop(f, next) || f->s.parent[next] != f->s.parent[loop]) return 0;
+    if (!same_range(f, loop, next) || !note_all(f, f->first, loop)) return 0;
+    if (!note_all(f, f->second, next) || !memory_allows(f, loop, next)) return 0;
+    return part(f, loop, next) ? next : 0;
+}
+
+// ------------------------------------------------------------------------------------------- the copy
+static void copy(fuse_loops *f, uint32_t from, uint32_t to);
+
+// A value that stood between the loops: what proved it in range may be elsewhere now.
+static void copy_between(fuse_loops *f, uint32_t loop, uint32_t next, bool late)
+{
+    for (uint32_t id = after(f, loop); id < next && !vy_builder_failed(f->b); id++) {
+        if (f->late[id] != late) continue;
+        uint32_t before = vy_builder_program(f->b)->insts.count;
+        vy_copy_inst(f->b, f->old, id, f->map);
+        uint32_t fresh = f->map[id];
+        if (!VY_IS_LEAF(fresh) && fresh >= before)
+            vy_builder_program(f->b)->insts.data[fresh].flags &= (uint8_t)~VY_FLAG_INRANGE;
+    }
+}
+
+// Appends operands of a marker.
+static void append(fuse_loops *f, uint32_t marker, uint32_t first, fuse_ids *ids)
+{
+    for (uint32_t k = first; k < f->old->insts.data[marker].nargs; k++)
+        if (!vy_vec_push(ids, vy_map(f->map, vy_arg(f->old, marker, k)))) f->oom = true;
+}
+
+// The values behind marker `id` are these from now on.
+static void become(fuse_loops *f, uint32_t id, uint32_t count, const uint32_t *values)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        f->map[id + 1 + k] = values[k];
+        vy_pass_name(f->b, f->old, id + 1 + k, values[k]);
+    }
+}
+
+static void fuse_pair(fuse_loops *f, uint32_t loop, uint32_t next)
+{
+    const vy_program *p = f->old;
+    uint32_t n = slots(f, loop), m = slots(f, next);
+    fuse_ids ids = {0}, made = {0};
+    copy_between(f, loop, next, false);
+    append(f, loop, 3, &ids);
+    append(f, next, 3, &ids);
+    f->oom |= !vy_vec_reserve(&made, n + m + 1);
+    if (!f->oom && !vy_builder_failed(f->b)) {
+        vy_pass_at(f->b, p, loop);
+        uint32_t k =
+            vy_begin_loop(f->b, (vy_type)p->insts.data[loop].type, p->insts.data[loop].flags,
+                          vy_map(f->map, vy_arg(p, loop, 0)), vy_map(f->map, vy_arg(p, loop, 1)),
+                          vy_map(f->map, vy_arg(p, loop, 2)), n + m, ids.data, made.data);
+        f->map[loop] = f->map[next] = k;
+        vy_pass_name(f->b, p, loop, k);
+        become(f, loop, n, made.data);
+        become(f, next, m, made.data + n);
+        copy(f, loop + 1 + n, end_of(f, loop));
+        copy(f, next + 1 + m, end_of(f, next));
+        ids.count = 0;
+        append(f, end_of(f, loop), 0, &ids);
+        append(f, end_of(f, next), 0, &ids);
+    }
+    if (!f->oom && !vy_builder_failed(f->b)) {
+        vy_end_loop(f->b, 0, n + m, ids.data, made.data);
+        become(f, end_of(f, loop), n, made.data);
+        become(f, end_of(f, next), m, made.data + n);
+    }
+    vy_vec_free(&ids);
+    vy_vec_free(&made);
+    copy_between(f, loop, next, true);
+}
+
+// Copies from ≤ id < to.  Recursion is as deep as loops nest.
+static void copy(fuse_loops *f, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = from; id < to && !vy_builder_failed(f->b) && !f->oom; id++) {
+        uint32_t next = f->next[id];
+        if (next) {
+            fuse_pair(f, id, next);
+            id = after(f, next) - 1;
+        } else {
+            vy_copy_inst(f->b, f->old, id, f->map);
+        }
+    }
+}
+
+static bool prepare(fuse_loops *f)
+{
+    const vy_program *p = f->old;
+    size_t n = p->insts.count, size = n * sizeof(uint32_t);
+    f->next = vy_arena_alloc(&f->arena, size);
+    f->map = vy_arena_alloc(&f->arena, size);
+    f->taken = vy_arena_alloc(&f->arena, n);
+    f->late = vy_arena_alloc(&f->arena, n);
+    f->first = vy_arena_alloc(&f->arena, p->buffers.count * sizeof *f->first);
+    f->second = vy_arena_alloc(&f->arena, p->buffers.count * sizeof *f->second);
+    return f->next && f->map && f->taken && f->late && f->first && f->second &&
+           vy_structure_make(p, &f->s);
+}
+
+static void find_pairs(fuse_loops *f)
+{
+    for (uint32_t id = 1; id < f->old->insts.count; id++) {
+        if (!is_loop(f, id) || f->taken[id]) continue;
+        uint32_t next = find_next(f, id);
+        if (!next) continue;
+        f->next[id] = next;
+        f->taken[next] = 1;
+        f->any = true;
+    }
+}
+
+static bool rebuild(fuse_loops *f, vy_program *p)
+{
+    f->b = vy_rebuild_begin(p);
+    if (!f->b) return false;
+    copy(f, 1, p->insts.count);
+    if (!f->oom) return vy_pass_finish(f->b, p);
+    vy_program_abandon(f->b);
+    return false;
+}
+
+bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c)
+{
+    enum { ROUNDS = 16 };
+    bool ok = true, again = true;
+    for (uint32_t round = 0; ok && again && round < ROUNDS; round++) {
+        fuse_loops f = {.old = p};
+        ok = prepare(&f);
+        if (ok) find_pairs(&f);
+        again = ok && f.any;
+        if (again) ok = rebuild(&f, p);
+        c->changed |= again;
+        vy_structure_free(&f.s);
+        vy_arena_free(&f.arena);
+    }
+    if (!ok) vy_fail_oom(p->module); // unless something else was said before
+    return ok;
+}

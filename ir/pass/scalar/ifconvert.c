@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// ifconvert.c: computes both arms of a cheap IF and selects.
+//
+//   IF [c]                            a = mul x 2
+//     a = mul x 2              →      b = add x 1
+//   ELSE [a]  b = add x 1             r = select c a b
+//   ENDIF [b]  RESULT 0
+//
+// A branch costs more than a few arithmetic operations and keeps values apart that could be shared.
+// But both arms then run always: only pure and cheap operations qualify (no division, no functions),
+// LIMIT of them in both arms together, selects included.  Loads stay guarded: they cost memory
+// traffic, and their condition is often the proof that they are in range.  Inner IFs are decided
+// first and count with what they become.
+//
+// Needs valid structure; keeps lines and names.
+#include "ir/pass/pass.h"
+#include "ir/core/flow.h"
+
+enum { LIMIT = 6, TOO_MUCH = 1000 };
+
+typedef struct ifconvert {
+    const vy_program *p;
+    vy_structure s;
+    vy_arena arena;
+    uint8_t *flat; // by IF: becomes selects
+    uint32_t *map;
+    bool any;
+} ifconvert;
+
+static uint32_t cost(vy_op op)
+{
+    if (vy_op_infos[op].effect != VY_PURE) return TOO_MUCH;
+    switch (op) {
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+    case VY_OP_MUL:
+    case VY_OP_NEG:
+    case VY_OP_FMA:
+    case VY_OP_MIN:
+    case VY_OP_MAX:
+    case VY_OP_CLAMP:
+    case VY_OP_ABS:
+    case VY_OP_SIGN:
+    case VY_OP_AND:
+    case VY_OP_OR:
+    case VY_OP_XOR:
+    case VY_OP_NOT:
+    case VY_OP_SHL:
+    case VY_OP_SHR:
+    case VY_OP_EQ:
+    case VY_OP_NE:
+    case VY_OP_LT:
+    case VY_OP_LE:
+    case VY_OP_ISNAN:
+    case VY_OP_ISINF:
+    case VY_OP_SELECT:
+    case VY_OP_CAST:
+    case VY_OP_BITCAST:
+    case VY_OP_STOP_GRAD:
+    case VY_OP_STRAIGHT_THROUGH:
+    case VY_OP_FLOOR:
+    case VY_OP_CEIL:
+    case VY_OP_TRUNC:
+    case VY_OP_ROUND: return 1;
+    default: return TOO_MUCH;
+    }
+}
+
+static bool choose(ifconvert *c)
+{
+    const vy_program *p = c->p;
+    // By depth: cost of the construct open there.  Saturates far below overflow.
+    uint32_t *sum = vy_arena_alloc(&c->arena, (VY_MAX_NESTING + 2) * sizeof *sum);
+    if (!sum) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        uint32_t depth = c->s.depth[id], add = 0;
+        if (vy_op_opens(op))
+            sum[depth + 1] = 0;
+        else if (op == VY_OP_ENDIF) {
+            add = sum[depth + 1] + p->insts.data[id].nargs;
+            uint32_t opener = c->s.partner[id];
+            if (add <= LIMIT && p->insts.data[id].nargs)
+                c->flat[opener] = c->any = true;
+            else
+                add = TOO_MUCH;
+        } else if (vy_op_closes(op))
+            add = TOO_MUCH;
+        else if (!vy_is_marker(op))
+            add = cost(op);
+        sum[depth] = sum[depth] + add > TOO_MUCH ? TOO_MUCH : sum[depth] + add;
+    }
+    return true;
+}
+
+static void emit_selects(ifconvert *c, vy_builder *b, uint32_t end)
+{
+    const vy_program *p = c->p;
+    uint32_t opener = c->s.partner[end], middle = c->s.partner[opener];
+    for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
+        uint32_t args[3] = {vy_map(c->map, vy_arg(p, opener, 0)),
+                            vy_map(c->map, vy_arg(p, middle, k)),
+                            vy_map(c->map, vy_arg(p, end, k))};
+        uint32_t result = end + 1 + k;
+        vy_pass_at(b, p, result);
+        c->map[result] = vy_emit(b, VY_OP_SELECT, vy_id_type(p, result), 0, 3, args);
+        vy_pass_name(b, p, result, c->map[result]);
+    }
+}
+
+static bool rebuild(ifconvert *c, vy_program *p)
+{
+    vy_builder *b = vy_rebuild_begin(p);
+    if (!b) return false;
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        uint32_t opener = op == VY_OP_IF       ? id
+                          : op == VY_OP_ELSE   ? c->s.partner[c->s.partner[id]]
+                          : op == VY_OP_ENDIF  ? c->s.partner[id]
+                          : op == VY_OP_RESULT ? c->s.partner[vy_arg(p, id, 0)]
+                                               : 0;
+        if (!c->flat[opener])
+            vy_copy_inst(b, p, id, c->map);
+        else if (op == VY_OP_ENDIF)
+            emit_selects(c, b, id);
+    }
+    return vy_pass_finish(b, p);
+}
+
+bool vy_pass_ifconvert(vy_program *p, vy_pass_context *context)
+{
+    ifconvert c = {.p = p};
+    c.flat = vy_arena_alloc(&c.arena, p->insts.count);
+    c.map = vy_arena_alloc(&c.arena, p->insts.count * sizeof *c.map);
+    bool ok = c.flat && c.map && vy_structure_make(p, &c.s) && choose(&c);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok && c.any) {
+        context->changed = true;
+        ok = rebuild(&c, p);
+    }
+    vy_structure_free(&c.s);
+    vy_arena_free(&c.arena);
+    return ok;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// licm.c: moves what a loop computes the same way every time in front of it.
+//
+//   for k in 0..K {                          s = load scale[j]
+//     c[k] = load scale[j] * x[k]     →      for k in 0..K { c[k] = s * x[k] }
+//   }
+//
+// A value may leave a loop that never runs: all pure operations are total here and a load out of
+// range gives zero, so nothing can go wrong but time.  A load must not be written in the loop, and a
+// barrier in the loop counts as a write of everything that others can write.  One from a shared array leaves
+// loops that surely take a turn only: the element may be one that nobody filled (E0711, E0715).  Subgroup operations
+// depend on who takes part and stay.  Values leave loops only, never the arm of an IF, which may be
+// what keeps them from being computed at all.
+//
+// Needs valid structure; keeps lines and names.  Each value moves out of all loops it can at once.
+// A proof that an access is in range does not hold at the new place, so the flag is dropped.
+#include "ir/facts/memory.h"
+#include "ir/pass/pass.h"
+
+typedef struct licm {
+    const vy_program *p;
+    vy_structure s;
+    vy_writes writes;
+    vy_arena arena;
+    uint32_t *place;               // by instruction: innermost construct it will stand in
+    uint32_t *before;              // by instruction: loop it moves in front of, or 0
+    uint32_t *first, *last, *next; // by loop: list of what moves in front of it
+    uint32_t *map;
+    bool any;
+} licm;
+
+static bool takes_turn(const vy_program *p, uint32_t loop)
+{
+    if (p->insts.data[loop].op != VY_OP_LOOP) return false;
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0)),
+                    *to = vy_id_const(p, vy_arg(p, loop, 1));
+    return from && to && !vy_loop_never((vy_type)p->insts.data[loop].type, from, to);
+}
+
+// May the element be undefined where the loop takes no turn?
+static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
+{
+    const vy_buf *b = &l->p->buffers.data[l->p->insts.data[load].aux];
+    return b->cls == VY_SHARED && !takes_turn(l->p, loop);
+}
+
+// Would it give the same in front of the loop?
+static bool invariant(const licm *l, uint32_t id, uint32_t loop)
+{
+    const vy_program *p = l->p;
+    const vy_inst *i = &p->insts.data[id];
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        uint32_t v = vy_arg(p, id, k);
+        if (!VY_IS_LEAF(v) && (v == loop || l->place[v] == loop)) return false;
+    }
+    return i->op != VY_OP_LOAD ||
+           (!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&
+            !may_be_unfilled(l, id, loop));
+}
+
+static void find(licm *l)
+{
+    const vy_program *p = l->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        uint32_t place = l->s.parent[id];
+        l->place[id] = place;
+        if (vy_op_infos[op].effect != VY_PURE && op != VY_OP_LOAD) continue;
+        while (place && vy_is_loop((vy_op)p->insts.data[place].op) && invariant(l, id, place)) {
+            l->before[id] = place;
+            place = l->s.parent[place];
+        }
+        l->place[id] = place;
+        uint32_t loop = l->before[id];
+        if (!loop) continue;
+        l->any = true;
+        if (l->last[loop])
+            l->next[l->last[loop]] = id;
+        else
+            l->first[loop] = id;
+        l->last[loop] = id;
+    }
+}
+
+static void copy_moved(licm *l, vy_builder *b, uint32_t id)
+{
+    uint32_t before = vy_builder_program(b)->insts.count;
+    vy_copy_inst(b, l->p, id, l->map);
+    vy_program *fresh = vy_builder_program(b);
+    if (fresh->insts.count > before && !VY_IS_LEAF(l->map[id]) && l->map[id] >= before)
+        fresh->insts.data[l->map[id]].flags &= (uint8_t)~VY_FLAG_INRANGE;
+}
+
+static bool rebuild(licm *l, vy_program *p)
+{
+    vy_builder *b = vy_rebuild_begin(p);
+    if (!b) return false;
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
+        if (l->before[id]) continue;
+        for (uint32_t m = l->first[id]; m; m = l->next[m]) copy_moved(l, b, m);
+        vy_copy_inst(b, p, id, l->map);
+    }
+    return vy_pass_finish(b, p);
+}
+
+static bool prepare(licm *l)
+{
+    size_t size = l->p->insts.count * sizeof(uint32_t);
+    uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next, &l->map};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        if (!(*tables[k] = vy_arena_alloc(&l->arena, size))) return false;
+    return vy_structure_make(l->p, &l->s) &&
+           vy_writes_make(&l->writes, l->p, VY_COUNT_WRITES, &l->arena);
+}
+
+bool vy_pass_licm(vy_program *p, vy_pass_context *c)
+{
+    licm l = {.p = p};
+    bool ok = prepare(&l);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok) find(&l);
+    if (ok && l.any) {
+        c->changed = true;
+        ok = rebuild(&l, p);
+    }
+    vy_structure_free(&l.s);
+    vy_arena_free(&l.arena);
+    return ok;
+}

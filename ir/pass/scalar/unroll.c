@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// unroll.c: writes out short loops with constant bounds.
+//
+//   LOOP [0, 3, 1, zero]               a = add zero (load x[0])
+//     CARRY 0                          b = add a (load x[1])
+//     s = add c0 (load x[k])     →     r = add b (load x[2])
+//   ENDLOOP [s]  RESULT 0
+//
+// Worth it for what it uncovers: constant indices turn local arrays into values and let loads be
+// shared.  Looking at one loop at a time would unroll a nest into thousands of instructions; so sizes
+// are computed inside out with inner loops as they will be, and a loop is written out only if the
+// result stays within the budget (more at -O3).  A loop that runs once is always written out.
+//
+// Loops over rows (vy_pass_registers) are longer than that.  They are written out where that turns local arrays that a
+// loop works on into values, all of them or none, and with them the loops that load the same row in every turn of
+// the loop around them:
+//
+//   for j in 0..n {                                   t0 = g[0]; t1 = g[1]; …
+//     for c in 0..64 { t[c] += e(j) * g[c]; }   →     for j in 0..n { t_0 += e(j) * t0; t_1 += e(j) * t1; … }
+//   }
+//
+// A device keeps values in registers, but looks up an element of an array in memory.  It is done for programs that
+// a device runs, and at -O3: nobody reads hundreds of lines.
+//
+// Loops that may leave early stay.  Needs valid structure; lines and names are those of the body.
+#include "ir/pass/pass.h"
+#include "ir/core/flow.h"
+
+typedef struct unroll {
+    const vy_program *old;
+    vy_builder *b;
+    vy_structure s;
+    vy_arena arena;
+    uint64_t *trips; // by LOOP: iterations to write out, or 0
+    uint32_t *map;
+    uint64_t max_trips, max_size;
+    bool any;
+} unroll;
+
+enum { WHOLE_LIMIT = 8 }; // the program may grow by this factor
+
+// Number of iterations if the bounds are constant, else 0.
+static uint64_t trip_count(const vy_program *p, uint32_t loop)
+{
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
+    const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    vy_type t = vy_id_type(p, loop);
+    if (!from || !to || !step || vy_loop_never(t, from, to)) return 0;
+    if (vy_type_is_signed(t) ? step->i <= 0 : step->u == 0) return 0;
+    // The difference fits 64 bits without a sign, and so does the last value.
+    return (to->u - from->u - 1) / step->u + 1;
+}
+
+static bool choose(unroll *u)
+{
+    const vy_program *p = u->old;
+    uint64_t *size = vy_arena_alloc(&u->arena, (VY_MAX_NESTING + 2) * sizeof *size);
+    uint64_t total = 0, limit = (uint64_t)p->insts.count * WHOLE_LIMIT + 4096;
+    if (!size) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t depth = u->s.depth[id];
+        if (vy_op_opens((vy_op)i->op))
+            size[depth + 1] = 0;
+        else if (!vy_is_marker((vy_op)i->op))
+            size[depth]++;
+        if (!vy_op_closes((vy_op)i->op)) continue;
+        uint32_t loop = u->s.partner[id];
+        uint64_t body = size[depth + 1] + 1;
+        bool counted = p->insts.data[loop].op == VY_OP_LOOP && !vy_next_arg(p, loop);
+        uint64_t n = counted ? trip_count(p, loop) : 0;
+        bool fits = n <= u->max_trips && n * body <= u->max_size && total + n * body <= limit;
+        if (n && (n == 1 || fits)) {
+            u->trips[loop] = n;
+            u->any = true;
+            body *= n;
+            total += body;
+        }
+        size[depth] += body;
+    }
+    return true;
+}
+
+static void copy(unroll *u, uint32_t from, uint32_t to);
+
+static void write_out(unroll *u, uint32_t loop)
+{
+    const vy_program *p = u->old;
+    const vy_inst *i = &p->insts.data[loop];
+    vy_type t = (vy_type)i->type;
+    uint32_t end = u->s.partner[loop], n = i->nargs - 3;
+    uint64_t from = vy_id_const(p, vy_arg(p, loop, 0))->u,
+             step = vy_id_const(p, vy_arg(p, loop, 2))->u;
+    uint32_t *values = vy_realloc(NULL, (n + 1) * sizeof *values);
+    if (!values) {
+        vy_fail_oom(p->module);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) values[k] = vy_map(u->map, vy_arg(p, loop, 3 + k));
+    for (uint64_t trip = 0; trip < u->trips[loop] && !vy_builder_failed(u->b); trip++) {
+        uint64_t step_no = i->flags & VY_FLAG_REVERSE ? u->trips[loop] - 1 - trip : trip;
+        vy_scalar k = vy_wrap(t, (vy_scalar){.u = from + step_no * step});
+        u->map[loop] = vy_leaf_const(u->b, t, k);
+        for (uint32_t c = 0; c < n; c++) u->map[loop + 1 + c] = values[c];
+        copy(u, loop + 1 + n, end);
+        if (vy_builder_failed(u->b)) break;
+        for (uint32_t c = 0; c < n; c++) values[c] = vy_map(u->map, vy_arg(p, end, c));
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        u->map[end + 1 + c] = values[c];
+        vy_pass_name(u->b, p, end + 1 + c, values[c]);
+    }
+    vy_free(values);
+}
+
+// Copies from ≤ id < to.  Recursion is as deep as the loops written out nest.
+static void copy(unroll *u, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = from; id < to && !vy_builder_failed(u->b); id++) {
+        if (!u->trips[id]) {
+            vy_copy_inst(u->b, u->old, id, u->map);
+            continue;
+        }
+        write_out(u, id);
+        id = u->s.partner[id] + u->old->insts.data[id].nargs - 3; // behind its RESULTs
+    }
+}
+
+// ------------------------------------------------------------------------------------- loops over rows
+enum { MAX_ROW = 64, MAX_ROW_CODE = 8192, MAX_ROW_VALUES = 1024 };
+
+typedef struct row_choice {
+    uint64_t *trips;  // by LOOP: iterations, if it could be written out
+    uint64_t *values; // by buffer: elements, if it could become values
+    bool *nested;     // by buffer: a loop in a loop indexes it
+    bool *chosen;     // by LOOP
+} row_choice;
+
+// The innermost loop around `id`; 0: none.
+static uint32_t loop_around(const unroll *u, uint32_t id)
+{
+    uint32_t up = u->s.parent[id];
+    while (up && !vy_is_loop((vy_op)u->old->insts.data[up].op)) up = u->s.parent[up];
+    return up;
+}
+
+static void find_candidates(const unroll *u, row_choice *c)
+{
+    const vy_program *p = u->old;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (op == VY_OP_LOOP && !vy_next_arg(p, id)) c->trips[id] = trip_count(p, id);
+        if (c->trips[id] > MAX_ROW) c->trips[id] = 0;
+        uint32_t around = vy_is_loop(op) ? loop_around(u, id) : 0;
+        if (around) c->trips[around] = 0;
+    }
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        const vy_buf *buf = &p->buffers.data[b];
+        uint64_t n = buf->cls == VY_LOCAL;
+        for (uint32_t k = 0; k < buf->rank && n && n <= MAX_ROW; k++)
+            n *= (uint64_t)p->dims.data[buf->dims[k].id].value;
+        c->values[b] = n <= MAX_ROW ? n : 0;
+    }
+}
+
+// Arrays that something else indexes than constants and counters do not become values.
+static void find_arrays(const unroll *u, row_choice *c)
+{
+    const vy_program *p = u->old;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || !c->values[i->aux] || i->op == VY_OP_ZERO) continue;
+        for (uint32_t k = 0; k < p->buffers.data[i->aux].rank; k++) {
+            uint32_t index = vy_arg(p, id, k);
+            bool counter = !VY_IS_LEAF(index) && c->trips[index];
+            if (counter) c->nested[i->aux] |= loop_around(u, index) != 0;
+            if (!counter && !vy_id_const(p, index)) c->values[i->aux] = 0;
+        }
+        if (i->op != VY_OP_LOAD && i->op != VY_OP_STORE) c->values[i->aux] = 0;
+    }
+}
+
+// Does `id` load the same elements in every turn of the loop around `loop`?
+static bool loads_again(const unroll *u, uint32_t id, uint32_t loop)
+{
+    const vy_inst *i = &u->old->insts.data[id];
+    uint32_t around = loop_around(u, loop);
+    if (i->op != VY_OP_LOAD || u->old->buffers.data[i->aux].cls == VY_LOCAL || !around)
+        return false;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        uint32_t index = vy_arg(u->old, id, k);
+        if (index != loop && !VY_IS_LEAF(index) && index >= around) return false;
+    }
+    return true;
+}
+
+static void choose_counters(const unroll *u, row_choice *c, bool arrays)
+{
+    const vy_program *p = u->old;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO) continue;
+        bool array = c->values[i->aux] && c->nested[i->aux];
+        for (uint32_t k = 0; k < p->buffers.data[i->aux].rank; k++) {
+            uint32_t index = vy_arg(p, id, k);
+            if (VY_IS_LEAF(index) || !c->trips[index]) continue;
+            c->chosen[index] |= arrays ? array : loads_again(u, id, index);
+        }
+    }
+}
+
+static bool choose_rows(unroll *u)
+{
+    const vy_program *p = u->old;
+    size_t n = p->insts.count, buffers = p->buffers.count;
+    row_choice c = {.trips = vy_arena_alloc(&u->arena, n * sizeof *c.trips),
+                    .values = vy_arena_alloc(&u->arena, buffers * sizeof *c.values),
+                    .nested = vy_arena_alloc(&u->arena, buffers * sizeof *c.nested),
+                    .chosen = vy_arena_alloc(&u->arena, n * sizeof *c.chosen)};
+    if (!c.trips || !c.values || !c.nested || !c.chosen) return false;
+    find_candidates(u, &c);
+    find_arrays(u, &c);
+    uint64_t code = 0, values = 0;
+    for (uint32_t b = 1; b < buffers; b++) values += c.nested[b] ? c.values[b] : 0;
+    if (!values || values > MAX_ROW_VALUES) return true;
+    choose_counters(u, &c, true);
+    choose_counters(u, &c, false);
+    for (uint32_t id = 1; id < n; id++)
+        if (c.chosen[id]) code += c.trips[id] * (u->s.partner[id] - id);
+    if (code > MAX_ROW_CODE) return true;
+    for (uint32_t id = 1; id < n; id++)
+        if (c.chosen[id]) u->trips[id] = c.trips[id], u->any = true;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------ the passes
+static bool run(unroll *u, vy_program *p, vy_pass_context *c, bool (*choice)(unroll *u))
+{
+    u->trips = vy_arena_alloc(&u->arena, p->insts.count * sizeof *u->trips);
+    u->map = vy_arena_alloc(&u->arena, p->insts.count * sizeof *u->map);
+    bool ok = u->trips && u->map && vy_structure_make(p, &u->s) && choice(u);
+    if (!ok) vy_fail_oom(p->module);
+    if (ok && u->any) {
+        c->changed = true;
+        ok = (u->b = vy_rebuild_begin(p)) != NULL;
+        if (ok) {
+            copy(u, 1, p->insts.count);
+            ok = vy_pass_finish(u->b, p); // false if memory ran out on the way
+        }
+    }
+    vy_structure_free(&u->s);
+    vy_arena_free(&u->arena);
+    return ok;
+}
+
+bool vy_pass_unroll(vy_program *p, vy_pass_context *c)
+{
+    int level = c->options ? c->options->level : 2;
+    unroll u = {.old = p, .max_trips = level >= 3 ? 32 : 8, .max_size = level >= 3 ? 1024 : 128};
+    return run(&u, p, c, choose);
+}
+
+bool vy_pass_registers(vy_program *p, vy_pass_context *c)
+{
+    if (!c->options || (!c->options->registers && c->options->level < 3)) return true;
+    unroll u = {.old = p};
+    return run(&u, p, c, choose_rows);
+}

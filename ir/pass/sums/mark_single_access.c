@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// mark_single_access.c: an addition that is the only access to an element of an output need not read it.
+//
+//   over(i: N), g: out f32[N, 3]
+//   atomic_add(g[i, 0] @owned, a)         →    atomic_add(g[i, 0] @owned @once, a)
+//   atomic_add(g[i, 1] @owned, b)              atomic_add(g[i, 1] @owned @once, b)
+//
+// Outputs begin as zero, so what is stored is 0 + a (a itself, but for the sign of a zero: the same bits
+// as without this pass).  A gradient whose last axis is written out (positions, colours, a row of a
+// Jacobian) is made of such additions, each of which would read what it has just been cleared to.
+//
+// One invocation must own the element (`owner`, which runs before), reach the addition once, and have no other access that
+// could meet the element: indices that differ in a constant.  Accesses of one buffer are compared pairwise, so a buffer with
+// many is left alone.  Loops around the addition must have counters that are indices of their own, `g[i, c]`: another
+// turn adds to another element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
+//
+// Sets VY_FLAG_ONCE, which is no part of a program's text; keeps all else.
+#include "ir/facts/memory.h"
+#include "ir/pass/pass.h"
+
+enum { MAX_ACCESSES = 64 };
+
+typedef struct once {
+    const vy_program *p;
+    vy_structure s;
+    vy_writes touched; // reads and writes
+    vy_arena arena;
+    uint8_t *used;   // by instruction: somebody wants its value
+    uint8_t *viewed; // by buffer: another one shows its memory
+} once;
+
+static bool is_index(const once *o, uint32_t site, uint32_t value)
+{
+    for (uint32_t k = 0; k + 1 < o->p->insts.data[site].nargs; k++)
+        if (vy_arg(o->p, site, k) == value) return true;
+    return false;
+}
+
+// Is the element of another turn of a loop around it, *turns: there is one, another element?
+static bool reached_once(const once *o, uint32_t site, bool *turns)
+{
+    *turns = false;
+    for (uint32_t up = o->s.parent[site]; up; up = o->s.parent[up]) {
+        if (!vy_is_loop((vy_op)o->p->insts.data[up].op)) continue;
+        if (o->p->insts.data[up].op != VY_OP_LOOP || !is_index(o, site, up)) return false;
+        *turns = true;
+    }
+    return true;
+}
+
+static bool meets(const once *o, uint32_t site, uint32_t other, bool turns)
+{
+    uint32_t rank = o->p->buffers.data[o->p->insts.data[site].aux].rank;
+    if (o->p->insts.data[other].op == VY_OP_ZERO) return true;
+    if (!turns) return vy_indices_meet(o->p, rank, vy_args(o->p, site), vy_args(o->p, other));
+    for (uint32_t k = 0; k < rank; k++) {
+        uint32_t x = vy_arg(o->p, site, k), y = vy_arg(o->p, other, k);
+        if (vy_id_const(o->p, x) && vy_id_const(o->p, y) && vy_values_differ(o->p, x, y))
+            return false;
+    }
+    return true;
+}
+
+// Does no other access meet the element?
+static bool alone(const once *o, uint32_t site, bool turns)
+{
+    uint32_t buffer = o->p->insts.data[site].aux;
+    const uint32_t *at = o->touched.at, *start = o->touched.start;
+    if (start[buffer + 1] - start[buffer] > MAX_ACCESSES) return false;
+    for (uint32_t n = start[buffer]; n < start[buffer + 1]; n++)
+        if (at[n] != site && meets(o, site, at[n], turns)) return false;
+    return true;
+}
+
+static bool find(once *o)
+{
+    const vy_program *p = o->p;
+    o->used = vy_arena_alloc(&o->arena, p->insts.count);
+    o->viewed = vy_arena_alloc(&o->arena, p->buffers.count);
+    if (!o->used || !o->viewed || !vy_structure_make(p, &o->s)) return false;
+    if (!vy_writes_make(&o->touched, p, VY_COUNT_READS | VY_COUNT_WRITES, &o->arena)) return false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].view_of) o->viewed[i] = o->viewed[p->buffers.data[i].view_of] = 1;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
+            if (!VY_IS_LEAF(vy_arg(p, id, k))) o->used[vy_arg(p, id, k)] = 1;
+    return true;
+}
+
+bool vy_pass_once(vy_program *p, vy_pass_context *c)
+{
+    once o = {.p = p};
+    bool ok = find(&o);
+    if (!ok) vy_fail_oom(p->module);
+    for (uint32_t id = 1; ok && id < p->insts.count; id++) {
+        vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !(i->flags & VY_FLAG_OWNED) || o.used[id]) continue;
+        const vy_buf *b = &p->buffers.data[i->aux]; // one that begins as ones or a copy is not zero
+        if (b->cls != VY_OUT || b->init != VY_INIT_NONE || o.viewed[i->aux]) continue;
+        bool turns;
+        if (!reached_once(&o, id, &turns) || !alone(&o, id, turns)) continue;
+        c->changed |= !(i->flags & VY_FLAG_ONCE);
+        i->flags |= VY_FLAG_ONCE;
+    }
+    vy_structure_free(&o.s);
+    vy_arena_free(&o.arena);
+    return ok;
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// merge_additions.c: additions to one element go down to the last of them.
+//
+//   atomic_add(g[i], a);                        →   atomic_add(g[i], a + b);
+//   atomic_add(g[i], b);
+//
+//   for c in 0..C {                                 for c in 0..C { s += a(c); }
+//       s += a(c);                                  let t = f(s);
+//       atomic_add(g[i, c], k * a(c));          →   for c in 0..C {
+//   }                                                   atomic_add(g[i, c], k * a(c) + t * b(c));
+//   let t = f(s);                               }
+//   for c in 0..C { atomic_add(g[i, c], t * b(c)); }
+//
+// The gradient of a value with several uses is added to once per use, and where the later addition needs a sum over the
+// earlier ones (softmax, normalisations), that is a row which is written, read and written again.  A row that
+// is written once is also one that `once` finds to need no reading at all.
+//
+// An addition may be made later, for additions of floats come in no promised order, if
+//   - nobody uses its old value, nor that of the one that takes it over
+//   - all that happens to the memory meanwhile is such additions, and there is no barrier, behind which somebody could
+//     look.  Meanwhile is from the first addition to the second; of loops, all of both
+//   - the second is made as often: it stands in the same straight line, or the two stand in the bodies of loops that stand
+//     in one and have the same range; neither loop can be left early
+//   - the index is the same value; of loops, the same function of the counter.  Directions may differ
+//   - what is added can be had at the second: a value of the straight line can; of a loop it is computed again, out of
+//     values from before the loop, the counter and what is loaded from memory that neither loops nor gap write.
+// Adding terms to one another first rounds differently and keeps zeros, infinities and NaN as promote_sums.c does.
+//
+// Computing again must be cheap: what then is computed in both loops, and the second has not got already, may be two
+// loads and arithmetic, but no division or function: that costs less than one load and one store, or an atomic.
+//
+// A round moves each addition once, at most ROUNDS of them.  Needs valid structure; keeps lines and names.
+#include "ir/facts/memory.h"
+#include "ir/pass/pass.h"
+
+#include <string.h>
+
+enum { MAX_ACCESSES = 64, MAX_NODES = 48, MAX_STEPS = 64, MAX_AGAIN = 2, MAX_BODY = 256 };
+
+// What a term is made of inside its loop, ascending.
+typedef struct nodes {
+    uint32_t count, at[MAX_NODES];
+} nodes;
+
+typedef struct sink {
+    const vy_program *p;
+    vy_builder *b;
+    vy_structure s;
+    vy_writes touched, written;
+    vy_arena arena;
+    uint32_t *uses;   // by instruction
+    uint32_t *test;   // by WHILE: its TEST
+    uint32_t *target; // by addition: the one that takes it over, or 0
+    uint32_t *line;   // by addition: the one of its straight line that it takes over, or 0
+    uint32_t *loop;   // the same of another loop
+    uint32_t *kept;   // by addition: value of the one above in `line`
+    uint32_t *map, *again;
+    bool any;
+} sink;
+
+static uint32_t term_of(const sink *k, uint32_t site)
+{
+    return vy_arg(k->p, site, k->p->insts.data[site].nargs - 1);
+}
+
+static bool adds(const sink *k, uint32_t id)
+{
+    return k->p->insts.data[id].op == VY_OP_ATOMIC_ADD && !k->uses[id];
+}
+
+// ---------------------------------------------------------------------------------------------- where
+// Does the second run as often as the first, if both are not left early?
+static bool in_line(const sink *k, uint32_t x, uint32_t y)
+{
+    uint32_t parent = k->s.parent[x];
+    if (k->s.parent[y] != parent) return false;
+    if (!parent) return true;
+    vy_op op = (vy_op)k->p->insts.data[parent].op;
+    uint32_t split = op == VY_OP_IF      ? k->s.partner[parent]
+                     : op == VY_OP_WHILE ? k->test[parent]
+                                         : 0;
+    return x > split || y < split;
+}
+
+static bool is_counted(const sink *k, uint32_t id)
+{
+    return id && k->p->insts.data[id].op == VY_OP_LOOP &&
+           !(k->p->insts.data[id].flags & VY_FLAG_EXIT);
+}
+
+static bool same_range(const sink *k, uint32_t x, uint32_t y)
+{
+    if (!is_counted(k, x) || !is_counted(k, y)) return false;
+    if (k->p->insts.data[x].type != k->p->insts.data[y].type) return false;
+    for (uint32_t n = 0; n < 3; n++)
+        if (vy_arg(k->p, x, n) != vy_arg(k->p, y, n)) return false;
+    return true;
+}
+
+// Is x, in the first loop, what y is in the second, as far as they are seen to be?
+static bool alike(const sink *k, uint32_t first, uint32_t second, uint32_t x, uint32_t y,
+                  uint32_t *steps)
+{
+    if (VY_IS_LEAF(x) || x < first) return x == y;
+    if (x == first || VY_IS_LEAF(y) || y <= second) return x == first && y == second;
+    if (++*steps > MAX_STEPS) return false;
+    const vy_inst *i = &k->p->insts.data[x], *j = &k->p->insts.data[y];
+    vy_effect effect = vy_op_infos[i->op].effect;
+    if (effect != VY_PURE && i->op != VY_OP_LOAD) return false;
+    if (i->op != j->op || i->type != j->type || i->aux != j->aux || i->nargs != j->nargs)
+        return false;
+    if (i->op == VY_OP_LOAD && vy_written_between(&k->written, i->aux, first, k->s.partner[second]))
+        return false;
+    for (uint32_t n = 0; n < i->nargs; n++)
+        if (!alike(k, first, second, vy_arg(k->p, x, n), vy_arg(k->p, y, n), steps)) return false;
+    return true;
+}
+
+static bool same_element(const sink *k, uint32_t a, uint32_t b)
+{
+    const vy_inst *i = &k->p->insts.data[a], *j = &k->p->insts.data[b];
+    uint32_t first = k->s.parent[a], second = k->s.parent[b], steps = 0;
+    if (i->aux != j->aux) return false;
+    for (uint32_t n = 0; n + 1 < i->nargs; n++) {
+        uint32_t x = vy_arg(k->p, a, n), y = vy_arg(k->p, b, n);
+        if (first == second ? x != y : !alike(k, first, second, x, y, &steps)) return false;
+    }
+    return true;
+}
+
+// ----------------------------------------------------------------------------------------------- cost
+static bool push_node(nodes *set, uint32_t id)
+{
+    uint32_t n = set->count;
+    while (n && set->at[n - 1] > id) n--;
+    if (n && set->at[n - 1] == id) return true;
+    if (set->count == MAX_NODES) return false;
+    memmove(set->at + n + 1, set->at + n, (set->count - n) * sizeof *set->at);
+    set->at[n] = id;
+    set->count++;
+    return true;
+}
+
+static bool can_be_had(const sink *k, uint32_t first, uint32_t second, uint32_t id)
+{
+    const vy_inst *i = &k->p->insts.data[id];
+    if (k->s.parent[id] != first) return false;
+    if (i->op != VY_OP_LOAD) return vy_op_infos[i->op].effect == VY_PURE;
+    return !vy_written_between(&k->written, i->aux, first, k->s.partner[second]);
+}
+
+// Finds what the term of `site` is made of in its loop.  False: too much, or not to be had in the second.
+static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
+{
+    uint32_t first = k->s.parent[site], term = term_of(k, site);
+    set->count = 0;
+    if (!VY_IS_LEAF(term) && term > first) push_node(set, term);
+    for (uint32_t done = site; set->count;) { // operands have smaller ids: from the largest down
+        uint32_t n = set->count;
+        while (n && set->at[n - 1] >= done) n--;
+        if (!n) return true;
+        done = set->at[n - 1];
+        if (!can_be_had(k, first, second, done)) return false;
+        for (uint32_t a = 0; a < k->p->insts.data[done].nargs; a++) {
+            uint32_t x = vy_arg(k->p, done, a);
+            if (!VY_IS_LEAF(x) && x > first && !push_node(set, x)) return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t price(const sink *k, uint32_t id)
+{
+    const vy_inst *i = &k->p->insts.data[id];
+    if (i->op == VY_OP_LOAD) return 1;
+    if (i->op == VY_OP_DIV || i->op == VY_OP_REM) return MAX_AGAIN + 1;
+    return vy_op_is_function((vy_op)i->op) ? MAX_AGAIN + 1 : 0;
+}
+
+// Has the second loop got it before `site`?
+static bool is_there(const sink *k, uint32_t first, uint32_t site, uint32_t id)
+{
+    uint32_t second = k->s.parent[site], end = site;
+    if (end - second > MAX_BODY) end = second + MAX_BODY;
+    for (uint32_t y = second + 1; y < end; y++) {
+        uint32_t steps = 0;
+        if (k->s.parent[y] == second && alike(k, first, second, id, y, &steps)) return true;
+    }
+    return false;
+}
+
+static bool contains(const nodes *set, uint32_t id, uint32_t *at)
+{
+    for (*at = 0; *at < set->count; ++*at)
+        if (set->at[*at] == id) return true;
+    return false;
+}
+
+// Is it cheap to compute the term of `a` at `b`?  What only `a` uses moves there.
+static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
+{
+    uint32_t moved[MAX_NODES] = {0}, total = 0, at; // uses that move
+    if (contains(set, term_of(k, a), &at)) moved[at]++;
+    for (uint32_t n = set->count; n-- > 0 && total <= MAX_AGAIN;) {
+        uint32_t id = set->at[n];
+        if (moved[n] < k->uses[id]) {
+            uint32_t cost = price(k, id);
+            if (cost && !is_there(k, k->s.parent[a], b, id)) total += cost;
+            continue;
+        }
+        for (uint32_t x = 0; x < k->p->insts.data[id].nargs; x++)
+            if (contains(set, vy_arg(k->p, id, x), &at)) moved[at]++;
+    }
+    return total <= MAX_AGAIN;
+}
+
+// ------------------------------------------------------------------------------------------- choosing
+// Is all that happens to the memory of `site` from `from` to `to`, exclusive, additions?
+static bool only_adds(const sink *k, uint32_t site, uint32_t from, uint32_t to)
+{
+    uint32_t memory = vy_memory_of(k->p, k->p->insts.data[site].aux), seen = 0;
+    if (vy_barrier_between(&k->touched, from, to)) return false;
+    for (uint32_t n = vy_first_after(&k->touched, memory, from); n < k->touched.start[memory + 1];
+         n++) {
+        uint32_t id = k->touched.at[n];
+        if (id >= to) break;
+        if (++seen > MAX_ACCESSES || !adds(k, id)) return false;
+    }
+    return true;
+}
+
+static bool suits(const sink *k, uint32_t a, uint32_t b)
+{
+    uint32_t first = k->s.parent[a], second = k->s.parent[b];
+    if (first == second)
+        return in_line(k, a, b) && same_element(k, a, b) && !k->line[b] && only_adds(k, a, a, b);
+    nodes set;
+    if (k->line[a] || k->loop[a] || k->loop[b]) return false; // next round
+    return same_range(k, first, second) && in_line(k, first, second) && same_element(k, a, b) &&
+           only_adds(k, a, first, k->s.partner[second]) && collect(k, a, second, &set) &&
+           is_cheap(k, a, b, &set);
+}
+
+static void choose(sink *k, uint32_t a)
+{
+    const vy_buf *buf = &k->p->buffers.data[k->p->insts.data[a].aux];
+    uint32_t memory = vy_memory_of(k->p, k->p->insts.data[a].aux), seen = 0;
+    if (buf->cls == VY_LOCAL || vy_type_loaded(buf->type) != buf->type) return;
+    for (uint32_t n = vy_first_after(&k->touched, memory, a); n < k->touched.start[memory + 1];
+         n++) {
+        uint32_t b = k->touched.at[n];
+        if (++seen > MAX_ACCESSES || !adds(k, b)) return;
+        if (!suits(k, a, b)) continue;
+        k->target[a] = b;
+        *(k->s.parent[a] == k->s.parent[b] ? &k->line[b] : &k->loop[b]) = a;
+        k->any = true;
+        return;
+    }
+}
+
+// ------------------------------------------------------------------------------------------- the copy
+static uint32_t again(const sink *k, uint32_t first, uint32_t second, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) return id;
+    if (id == first) return k->map[second];
+    return id < first ? k->map[id] : k->again[id];
+}
+
+// The term of `a`, computed where `b` stands.
+static uint32_t term_again(sink *k, uint32_t a, uint32_t b)
+{
+    uint32_t first = k->s.parent[a], second = k->s.parent[b], use[VY_MAX_RANK + 1];
+    nodes set;
+    collect(k, a, second, &set); // as it did before
+    for (uint32_t n = 0; n < set.count && !vy_builder_failed(k->b); n++) {
+        const vy_inst *i = &k->p->insts.data[set.at[n]];
+        for (uint32_t x = 0; x < i->nargs; x++)
+            use[x] = again(k, first, second, vy_arg(k->p, set.at[n], x));
+        uint32_t before = vy_builder_program(k->b)->insts.count;
+        vy_copy_with(k->b, k->p, set.at[n], use, k->again);
+        uint32_t fresh = k->again[set.at[n]];
+        if (!VY_IS_LEAF(fresh) && fresh >= before &&
+            !vy_builder_failed(k->b)) // what proved it may not hold here
+            vy_builder_program(k->b)->insts.data[fresh].flags &= (uint8_t)~VY_FLAG_INRANGE;
+    }
+    return again(k, first, second, term_of(k, a));
+}
+
+static uint32_t total(sink *k, uint32_t id)
+{
+    vy_value sum = {vy_map(k->map, term_of(k, id))};
+    if (k->line[id]) sum = vy_add(k->b, (vy_value){k->kept[id]}, sum);
+    if (k->loop[id]) sum = vy_add(k->b, (vy_value){term_again(k, k->loop[id], id)}, sum);
+    return sum.id;
+}
+
+static void take_over(sink *k, uint32_t id)
+{
+    const vy_inst *i = &k->p->insts.data[id];
+    uint32_t args[VY_MAX_RANK + 1];
+    for (uint32_t n = 0; n + 1 < i->nargs; n++) args[n] = vy_map(k->map, vy_arg(k->p, id, n));
+    vy_pass_at(k->b, k->p, id);
+    args[i->nargs - 1] = total(k, id);
+    if (!vy_builder_failed(k->b)) vy_copy_with(k->b, k->p, id, args, k->map);
+}
+
+static bool rebuild(sink *k, vy_program *p)
+{
+    k->b = vy_rebuild_begin(p);
+    if (!k->b) return false;
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(k->b); id++) {
+        uint32_t to = k->target[id];
+        if (to && k->line[to] == id) {
+            vy_pass_at(k->b, p, id);
+            k->kept[to] = total(k, id);
+        } else if (!to && (k->line[id] || k->loop[id])) {
+            take_over(k, id);
+        } else if (!to) {
+            vy_copy_inst(k->b, p, id, k->map);
+        }
+    }
+    return vy_pass_finish(k->b, p);
+}
+
+static bool prepare(sink *k)
+{
+    const vy_program *p = k->p;
+    uint32_t **tables[] = {&k->uses, &k->test, &k->target, &k->line,
+                           &k->loop, &k->kept, &k->map,    &k->again};
+    for (size_t n = 0; n < sizeof tables / sizeof *tables; n++) {
+        *tables[n] = vy_arena_alloc(&k->arena, p->insts.count * sizeof **tables[n]);
+        if (!*tables[n]) return false;
+    }
+    if (!vy_structure_make(p, &k->s)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        if (p->insts.data[id].op == VY_OP_TEST) k->test[k->s.partner[id]] = id;
+        for (uint32_t n = 0; n < p->insts.data[id].nargs; n++)
+            if (!VY_IS_LEAF(vy_arg(p, id, n))) k->uses[vy_arg(p, id, n)]++;
+    }
+    return vy_writes_make(&k->touched, p, VY_COUNT_WRITES | VY_COUNT_READS, &k->arena) &&
+           vy_writes_make(&k->written, p, VY_COUNT_WRITES, &k->arena);
+}
+
+static bool has_two(const vy_program *p)
+{
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < p->insts.count && n < 2; id++)
+        n += p->insts.data[id].op == VY_OP_ATOMIC_ADD;
+    return n > 1;
+}
+
+bool vy_pass_sink(vy_program *p, vy_pass_context *c)
+{
+    enum { ROUNDS = 8 };
+    bool ok = true, more = has_two(p);
+    for (uint32_t round = 0; ok && more && round < ROUNDS; round++) {
+        sink k = {.p = p};
+        ok = prepare(&k);
+        if (!ok) vy_fail_oom(p->module);
+        for (uint32_t id = 1; ok && id < p->insts.count; id++)
+            if (adds(&k, id)) choose(&k, id);
+        more = ok && k.any;
+        if (more) ok = rebuild(&k, p);
+        c->changed |= more;
+        vy_structure_free(&k.s);
+        vy_arena_free(&k.arena);
+    }
+    return ok;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// subgroup_runs.c: neighbours of a subgroup that add to the same element add up first, where they are likely to.
+//
+//                                    full = subgroup_add(1) == subgroup_size               once per program
+//   atomic_add(g[k[i]], x[i])   →    joins = full && lane > 0 && k == k of lane − 1
+//                                    sum = x; on = joins
+//                                    for s in 0..log2 of subgroup_size {                   // a segmented scan
+//                                        v, o = sum, on of lane − 2^s
+//                                        if on { sum += v; on = o }
+//                                    }
+//                                    if !(joins of lane + 1) { atomic_add(g[k[i]], sum) }  // the last of a run
+//
+// Additions to one element wait for each other.  subgroup_reduce.c does away with that where a whole workgroup adds to one; here
+// the index differs, and only the data know how.  Indices of neighbours that are equal mostly stand in runs (sorted
+// segments, pixels of a cell), so the last lane of a run adds for all of it.  log2 steps with two shuffles
+// each find the sums for any mixture of runs; comparing all lanes with all would find equal ones that are apart,
+// in as many steps as a subgroup has lanes, and rounds of reductions (the index of the lowest lane, who has it, their
+// sum) cost lavapipe more than the additions.
+//
+// A shuffle reads padding lanes, and from a lane that does not run it is undefined.  So runs are joined only in subgroups
+// all of whose lanes are there and inside the domain, which one reduction tells; the others add as they did.
+//
+// Which additions.  Of floats; the way there is the same in the whole workgroup; the buffer is only added to, and nobody
+// wants an old value; the index differs on at most MAX_AXES axes, in 32 bits.  And neighbours are likely to meet, a guess
+// by what the index is made of:
+//
+//   g[i] in over(i, j), g[i / 4], g[u32(f32(i) * scale)]     an axis does not follow the fastest domain variable: yes
+//   g[k[i]]           loaded integers, segments, faces, bonds: mostly sorted or near each other: yes; where not, little is lost
+//   g[u32(x[i])]      rounded floats: samples of an image hit neighbouring elements, not the same one: no
+//   g[i + 1]          never the same: no
+//   g[h ^ k], g[h * k]     scattered on purpose, a hash: no
+//
+// What it brings and costs is in docs/performance.md.
+//
+// Runs behind `reduce`, where shuffles may be used too.  Needs valid structure; keeps lines and names.
+#include "ir/pass/sums/subgroup_reduce.h"
+
+#include "ir/facts/memory.h"
+#include "ir/check/uniform.h"
+
+enum { MAX_AXES = 3 };
+
+// How a number differs among neighbouring lanes, a guess: not; from row to row; seldom; as integers or floats of the
+// data do; always; on purpose.  Of several the last one counts.
+enum { SAME, ROWS, SELDOM, INTEGERS, FLOATS, APART, SCATTERED };
+
+typedef struct combine {
+    const vy_program *p;
+    const vy_opt_options *options;
+    vy_structure s;
+    vy_arena arena;
+    const uint32_t *differs;
+    uint8_t *sums;   // by memory
+    uint8_t *kind;   // by instruction: see above
+    uint8_t *chosen; // by instruction
+    uint8_t *inside; // by opening marker: not all invocations of a workgroup get there
+    uint32_t *map;
+    uint32_t count;
+    vy_builder *b;
+    vy_value full; // all lanes of the subgroup are there
+} combine;
+
+// ------------------------------------------------------------------------------------------- choosing
+static uint8_t leaf_kind(const combine *c, uint32_t id)
+{
+    const vy_leaf *l = &c->p->leaves.data[VY_LEAF_INDEX(id)];
+    if (!vy_leaf_differs(c->p, id)) return SAME;
+    if (l->kind == VY_LEAF_OVER) return l->index + 1 == c->p->overs.count ? APART : ROWS;
+    bool own_axis = l->index == VY_GID || l->index == VY_LID;
+    return own_axis && l->axis > 0 ? ROWS : APART;
+}
+
+static uint8_t kind_of(const combine *c, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? leaf_kind(c, id) : c->kind[id];
+}
+
+// A quotient of domain variables, or a float product, is alike for a while.
+static uint8_t scaled(uint8_t kind) { return kind == APART ? SELDOM : kind; }
+
+static uint8_t value_kind(const combine *c, uint32_t id)
+{
+    const vy_inst *i = &c->p->insts.data[id];
+    const bool real = vy_type_is_float((vy_type)i->type);
+    uint8_t most = SAME, differing = 0;
+    if (!c->differs[id]) return SAME;
+    if (i->op == VY_OP_LOAD) return real ? FLOATS : INTEGERS;
+    if (vy_op_infos[i->op].effect != VY_PURE) return SCATTERED;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        uint8_t kind = kind_of(c, vy_arg(c->p, id, k));
+        if (kind > most) most = kind;
+        differing += kind != SAME;
+    }
+    switch (i->op) {
+    case VY_OP_XOR: return SCATTERED;
+    case VY_OP_MUL: return real ? scaled(most) : differing > 1 ? SCATTERED : most;
+    case VY_OP_DIV:
+    case VY_OP_SHR: return scaled(most);
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+    case VY_OP_MIN:
+    case VY_OP_MAX:
+    case VY_OP_REM:
+    case VY_OP_SHL:
+    case VY_OP_AND:
+    case VY_OP_OR:
+    case VY_OP_SELECT:
+    case VY_OP_CAST: return most;
+    default: return real ? most : SCATTERED;
+    }
+}
+
+static bool suits(const combine *c, uint32_t id)
+{
+    const vy_inst *i = &c->p->insts.data[id];
+    const vy_type type = c->p->buffers.data[i->aux].type;
+    uint32_t axes = 0;
+    uint8_t most = SAME;
+    bool seldom = false;
+    if (!vy_type_is_float(type) || !vy_subgroup_adds(c->options, type)) return false;
+    if (!c->sums[vy_memory_of(c->p, i->aux)]) return false;
+    if (i->flags & (VY_FLAG_OWNED | VY_FLAG_ONCE)) return false;
+    if (c->s.parent[id] && c->inside[c->s.parent[id]]) return false;
+    for (uint32_t k = 0; k + 1 < i->nargs; k++) {
+        uint32_t index = vy_arg(c->p, id, k);
+        vy_type t = vy_id_type(c->p, index);
+        uint8_t kind = kind_of(c, index);
+        if (kind == SAME) continue;
+        if (t != VY_U32 && t != VY_I32) return false;
+        if (kind > most) most = kind;
+        seldom |= kind == SELDOM;
+        axes++;
+    }
+    return axes > 0 && axes <= MAX_AXES && most <= (seldom ? FLOATS : INTEGERS);
+}
+
+static void choose(combine *c)
+{
+    const vy_program *p = c->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t parent = c->s.parent[id];
+        c->kind[id] = value_kind(c, id);
+        if (vy_op_opens((vy_op)i->op))
+            c->inside[id] = c->differs[id] != 0 || (parent && c->inside[parent]);
+        if (i->op != VY_OP_ATOMIC_ADD || !suits(c, id)) continue;
+        c->chosen[id] = 1;
+        c->count++;
+    }
+}
+
+// ----------------------------------------------------------------------------------------- rebuilding
+static vy_value number(combine *c, int64_t n) { return vy_int(c->b, VY_U32, n); }
+
+static vy_value is_full(combine *c)
+{
+    vy_value all = vy_builtin_value(c->b, VY_SUBGROUP_SIZE, 0);
+    vy_value full = vy_eq(c->b, vy_subgroup(c->b, "add", number(c, 1)), all);
+    vy_name(c->b, full, "full");
+    return full;
+}
+
+// Is the index of the lane before the same?
+static vy_value joins(combine *c, uint32_t site, vy_value lane)
+{
+    vy_builder *b = c->b;
+    vy_value before = vy_sub(b, lane, vy_min(b, lane, number(c, 1)));
+    vy_value same = vy_and(b, c->full, vy_lt(b, number(c, 0), lane));
+    for (uint32_t k = 0; k + 1 < c->p->insts.data[site].nargs; k++) {
+        if (kind_of(c, vy_arg(c->p, site, k)) == SAME) continue;
+        vy_value own = {vy_map(c->map, vy_arg(c->p, site, k))};
+        same = vy_and(b, same, vy_eq(b, own, vy_subgroup_lane(b, "shuffle", own, before)));
+    }
+    return same;
+}
+
+// The sum of the lanes of this one's run, up to it.
+static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joined)
+{
+    vy_builder *b = c->b;
+    vy_value all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0), zero = number(c, 0);
+    vy_value steps = vy_call(b, "popcount", 1, (vy_value[]){vy_sub(b, all, number(c, 1))});
+    const uint32_t start[2] = {term.id, joined.id};
+    uint32_t now[2] = {0, 0}, next[2], result[2] = {0, 0};
+    vy_value s = {vy_begin_loop(b, VY_U32, 0, zero.id, steps.id, number(c, 1).id, 2, start, now)};
+    vy_value sum = {now[0]}, on = {now[1]};
+    vy_value from = vy_sub(b, lane, vy_min(b, lane, vy_shl(b, number(c, 1), s)));
+    vy_value before = vy_subgroup_lane(b, "shuffle", sum, from);
+    vy_value further = vy_subgroup_lane(b, "shuffle", on, from);
+    vy_value go_on = vy_ne(b, on, zero);
+    next[0] = vy_select(b, go_on, vy_add(b, sum, before), sum).id;
+    next[1] = vy_select(b, go_on, further, zero).id;
+    vy_end_loop(b, 0, 2, next, result);
+    return (vy_value){result[0]};
+}
+
+static void add_up(combine *c, uint32_t site)
+{
+    vy_builder *b = c->b;
+    const vy_inst *i = &c->p->insts.data[site];
+    uint32_t args[VY_MAX_RANK + 1];
+    for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_map(c->map, vy_arg(c->p, site, k));
+    vy_pass_at(b, c->p, site);
+    vy_value lane = vy_builtin_value(b, VY_LANE, 0), all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0);
+    vy_value joined = vy_cast(b, VY_U32, joins(c, site, lane));
+    args[i->nargs - 1] = run_sum(c, lane, (vy_value){args[i->nargs - 1]}, joined).id;
+    vy_value last = vy_sub(b, all, number(c, 1));
+    vy_value after = vy_min(b, vy_add(b, lane, number(c, 1)), last);
+    vy_value joined_by = vy_ne(b, vy_subgroup_lane(b, "shuffle", joined, after), number(c, 0));
+    joined_by = vy_and(b, joined_by, vy_and(b, c->full, vy_lt(b, lane, last)));
+    vy_begin_if(b, vy_not(b, joined_by).id);
+    uint32_t id = vy_emit(b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
+    vy_emit_flags(b, id, i->flags); // the lane was there anyway, with this very index
+    vy_begin_else(b, 0, NULL);
+    vy_end_if(b, 0, NULL, NULL);
+}
+
+static bool rebuild(combine *c, vy_program *p)
+{
+    if (!(c->b = vy_rebuild_begin(p))) return false;
+    c->full = is_full(c);
+    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(c->b); id++) {
+        if (c->chosen[id])
+            add_up(c, id);
+        else
+            vy_copy_inst(c->b, p, id, c->map);
+    }
+    return vy_pass_finish(c->b, p);
+}
+
+static bool prepare(combine *c)
+{
+    const size_t n = c->p->insts.count;
+    uint8_t **tables[] = {&c->kind, &c->chosen, &c->inside};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        if (!(*tables[k] = vy_arena_alloc(&c->arena, n))) return false;
+    c->sums = vy_arena_alloc(&c->arena, c->p->buffers.count);
+    c->map = vy_arena_alloc(&c->arena, n * sizeof *c->map);
+    if (!c->sums || !c->map || !vy_structure_make(c->p, &c->s)) return false;
+    c->differs = vy_differences(c->p, &c->s, NULL, &c->arena);
+    return c->differs != NULL;
+}
+
+bool vy_pass_combine(vy_program *p, vy_pass_context *context)
+{
+    if (!vy_may_add_up(p, context->options) || !context->options->subgroup_shuffle) return true;
+    combine c = {.p = p, .options = context->options};
+    bool ok = prepare(&c), any = false, oom = false;
+    if (ok) {
+        vy_find_sums(p, c.sums);
+        choose(&c);
+        any = c.count && vy_padding_ends(p, &c.s, c.differs, &c.arena, &oom);
+        ok = !oom;
+    }
+    if (!ok) vy_fail_oom(p->module);
+    ok = ok && (!any || rebuild(&c, p));
+    context->changed |= any;
+    vy_structure_free(&c.s);
+    vy_arena_free(&c.arena);
+    return ok;
+}

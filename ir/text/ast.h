@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// ast.h: the text front end's data: tokens, tree, symbols.  They live in one scratch arena that is
+// freed when the text has become a module.
+#ifndef VYRE_AST_H
+#define VYRE_AST_H
+
+#include "ir/core/ir.h"
+
+#define VY_MAX_SOURCE (64u << 20) // bytes of one text
+#define VY_MAX_TREE (1u << 24)    // nodes of one tree
+#define VY_MAX_TREE_DEPTH 2000u   // nested operators, brackets and blocks
+#define VY_MAX_CALL_DEPTH 200u    // functions inlined in one another
+#define VY_MAX_LOWERED (1u << 25) // nodes visited while inlining, over a module
+#define VY_MAX_LITERAL 400u       // characters of one number
+#define VY_CHEAP_NODES 12         // right side of && and || that is computed in any case
+
+// Types of expressions made only of literals, until their surroundings decide.
+enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN };
+
+// ----------------------------------------------------------------------------------------- tokens
+// clang-format off
+typedef enum vy_token_kind {
+    TK_END, TK_NAME, TK_INT, TK_FLOAT, TK_TYPE,
+    // punctuation
+    TK_LPAREN, TK_RPAREN, TK_LBRACE, TK_RBRACE, TK_LBRACKET, TK_RBRACKET, TK_COMMA, TK_SEMICOLON,
+    TK_COLON, TK_QUESTION, TK_AT, TK_DOT, TK_DOTDOT, TK_ARROW, TK_NOT, TK_TILDE,
+    // binary operators
+    TK_OROR, TK_ANDAND, TK_OR, TK_XOR, TK_AND, TK_EQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE, TK_SHL,
+    TK_SHR, TK_ADD, TK_SUB, TK_MUL, TK_DIV, TK_REM,
+    // assignments
+    TK_SET, TK_SET_ADD, TK_SET_SUB, TK_SET_MUL, TK_SET_DIV, TK_SET_REM, TK_SET_AND, TK_SET_OR,
+    TK_SET_XOR, TK_SET_SHL, TK_SET_SHR,
+    // keywords
+    TK_BREAK, TK_CHECKPOINT, TK_CONST, TK_CONTINUE, TK_ELSE, TK_FALSE, TK_FN, TK_FOR, TK_IF, TK_LET,
+    TK_LOCAL, TK_PIPELINE, TK_PROGRAM, TK_RETURN, TK_SHARED, TK_TRUE, TK_VAR, TK_WHILE,
+} vy_token_kind;
+// clang-format on
+
+typedef struct vy_decl vy_decl;
+typedef struct vy_func vy_func;
+typedef struct vy_expr vy_expr;
+typedef struct vy_stmt vy_stmt;
+typedef struct vy_builtin_info vy_builtin_info;
+
+// One record per distinct spelling; what it means now hangs on it, so lookup costs nothing.
+typedef struct vy_name_rec {
+    const char *text; // terminated
+    uint32_t length, hash;
+    struct vy_name_rec *chain;
+    vy_decl *local;      // variable or parameter visible here
+    vy_decl *global;     // constant, function, program, pipeline
+    const vy_func *pipe; // pipeline in which it names a buffer or scalar, and how many
+    uint32_t suffix;     // others of the same spelling follow it there
+    int16_t builtin;     // -2: not looked up yet
+    const struct vy_builtin_info *info; // built-in function of that name
+} vy_name_rec;
+
+typedef struct vy_token {
+    uint8_t kind;
+    uint8_t type; // TK_TYPE: which; numbers: their suffix or VY_VOID
+    uint32_t line, column;
+    const char *text;
+    uint32_t length;
+    uint64_t value; // TK_INT
+    vy_name_rec *name;
+} vy_token;
+
+// ------------------------------------------------------------------------------------------- tree
+typedef enum vy_expr_kind {
+    EX_INT,
+    EX_FLOAT,
+    EX_BOOL,
+    EX_NAME,    // decl, or a built-in value (op = vy_builtin)
+    EX_BUILTIN, // gid.x: op = vy_builtin, axis
+    EX_MEMBER,  // name.member, before sema
+    EX_CHAIN,   // operands in `list`, joined from the left; each operand's `link` is its operator
+    EX_LOGIC,   // same for && and ||
+    EX_COMPARE, // a op b
+    EX_UNARY,   // op a
+    EX_COND,    // a ? b : c
+    EX_CALL,    // name(list)
+    EX_INDEX,   // name[list]
+    EX_CAST,    // type(a)
+    EX_REDUCE,  // sum(ranges: body)
+    EX_TUPLE,   // (list), in return only
+} vy_expr_kind;
+
+typedef struct vy_range { // k in from..to step s
+    vy_decl *var;
+    vy_expr *from, *to, *step;
+    bool reverse;
+    struct vy_range *next;
+} vy_range;
+
+struct vy_expr {
+    uint8_t kind, type;
+    uint8_t op;   // token kind; literals: suffix; EX_BUILTIN: vy_builtin; EX_CAST: target
+    uint8_t link; // in a chain: the operator before this operand
+    uint32_t line, column;
+    uint32_t count; // of list; EX_BUILTIN: axis
+    vy_expr *next;  // sibling
+    union {
+        uint64_t value; // EX_INT, EX_BOOL
+        struct {
+            const char *text;
+            uint32_t length;
+        } number; // EX_FLOAT; text NULL: a constant
+        struct {
+            vy_name_rec *name;
+            vy_decl *decl;
+            vy_expr *list;
+        } ref; // NAME INDEX CALL
+        struct {
+            vy_name_rec *name, *member;
+        } member;
+        struct {
+            vy_expr *a, *b, *c;
+        } sub;
+        struct {
+            vy_range *ranges;
+            vy_expr *body;
+        } reduce;
+        vy_expr *list; // CHAIN LOGIC TUPLE
+    } u;
+};
+
+typedef enum vy_decl_kind {
+    DK_LET,
+    DK_VAR,
+    DK_PARAM,
+    DK_LOOP,
+    DK_SCALAR,
+    DK_OVER,
+    DK_BUFFER,
+    DK_SHARED,
+    DK_LOCAL,
+    DK_CONST,
+    DK_FUNC,
+    DK_PROGRAM,
+    DK_PIPELINE,
+    DK_NUMBER, // of a pipeline: the counter of a repeat or a `let`; slot: a vy_dim
+} vy_decl_kind;
+
+struct vy_decl {
+    uint8_t kind, type; // of the value; of the elements
+    uint8_t cls;        // vy_buffer_class of arrays
+    uint8_t state;      // DK_CONST: 0 new, 1 being evaluated, 2 known
+    bool has_type, workspace, has_set, has_binding;
+    bool undefined; // DK_LOCAL: declared without clearing it; or an ST_ARRAY that only clears
+    uint8_t init;
+    uint32_t line, column;
+    uint32_t slot;       // in the frame of its function
+    uint32_t loop_depth; // how many loops of the function enclose the declaration
+    uint32_t mark;       // loop whose assigned set it was put in last
+    uint32_t rank, set, binding;
+    vy_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
+    vy_name_rec *name, *init_from;
+    vy_decl *init_decl;  // PS_BUFFER: the same, after sema
+    vy_func *func;       // DK_FUNC, DK_PROGRAM
+    vy_scalar value;     // DK_CONST
+    const char *given;   // DK_CONST: its value from outside, as it was written; else NULL
+    vy_decl *next;       // in its list
+    vy_decl *scope_next; // declared before it in the scopes open now
+};
+
+// What the body of a loop changes, for vy_loop_hint.
+typedef struct vy_assigned {
+    vy_decl *var;
+    uint32_t outer_mark;
+    struct vy_assigned *next;
+} vy_assigned;
+
+typedef struct vy_loop {
+    struct vy_loop *parent;
+    uint32_t id, depth, count;
+    bool returns, breaks;
+    vy_assigned *assigned;
+} vy_loop;
+
+typedef enum vy_stmt_kind {
+    ST_LET,
+    ST_TUPLE,
+    ST_ASSIGN,
+    ST_CALL,
+    ST_IF,
+    ST_FOR,
+    ST_WHILE,
+    ST_BREAK,
+    ST_CONTINUE,
+    ST_RETURN,
+    ST_ARRAY,
+    ST_BLOCK,
+    ST_CHECKPOINT,
+} vy_stmt_kind;
+
+struct vy_stmt {
+    uint8_t kind;
+    uint8_t op;  // ST_ASSIGN: TK_SET…
+    bool leaves; // by break, continue or return: what follows is never reached
+    bool ends;   // leaves, or never ends
+    uint32_t line, column;
+    vy_stmt *next;
+    vy_decl *decl;   // LET ARRAY; TUPLE: list
+    vy_expr *value;  // LET ASSIGN CALL TUPLE RETURN; IF, WHILE: the condition
+    vy_expr *target; // ASSIGN
+    vy_stmt *body;   // IF FOR WHILE BLOCK CHECKPOINT
+    vy_stmt *other;  // IF: the else arm, an ST_IF or ST_BLOCK; WHILE: statements of the condition
+    vy_range *range; // FOR
+    vy_loop *loop;   // FOR WHILE
+};
+
+typedef struct vy_callee {
+    vy_func *func;
+    uint32_t line, column;
+    struct vy_callee *next;
+} vy_callee;
+
+typedef enum vy_pipe_stmt_kind {
+    PS_BUFFER,
+    PS_LET,
+    PS_DISPATCH,
+    PS_REPEAT,
+    PS_CHECKPOINT,
+} vy_pipe_stmt_kind;
+
+typedef struct vy_pipe_actual { // argument of a dispatch
+    vy_name_rec *name;          // of a scalar given as name=value; NULL: a buffer
+    uint32_t line, column;
+    vy_expr *value;
+    vy_decl *param; // scalar: what it is given to
+    struct vy_pipe_actual *next;
+} vy_pipe_actual;
+
+typedef struct vy_pipe_stmt {
+    uint8_t kind, keep; // vy_keep_states
+    uint32_t line, column;
+    uint32_t buffers, scalars; // DISPATCH: how many arguments
+    vy_decl *decl;             // BUFFER; LET, REPEAT: the number
+    vy_name_rec *name;         // DISPATCH: the program
+    vy_func *func;             // DISPATCH: the same, after sema
+    vy_pipe_actual *args;      // DISPATCH
+    vy_expr *groups;           // DISPATCH: one to three, or NULL
+    vy_expr *value;            // LET; REPEAT: from
+    vy_expr *to, *keep_count;  // REPEAT
+    struct vy_pipe_stmt *body; // REPEAT, CHECKPOINT
+    struct vy_pipe_stmt *next;
+} vy_pipe_stmt;
+
+struct vy_func { // function, program or pipeline
+    vy_decl *decl;
+    vy_decl *params, *overs;
+    vy_expr *workgroup;
+    vy_stmt *body;
+    vy_pipe_stmt *steps; // of a pipeline
+    uint32_t program;    // index in the module, when lowered
+    uint8_t results[VY_MAX_RANK];
+    uint32_t result_count, param_count, slot_count, return_count;
+    bool is_program, tail_return; // its only return is its last statement
+    bool exact;                   // `@exact program`
+    vy_stmt *last;                // of the body
+    vy_callee *callees;
+    uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done
+    vy_callee *walk;
+    vy_func *path, *next;
+};
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// front.h: the text front end, step by step.
+//
+//   front.c   memory, the first error, names
+//   lex.c     text → tokens           parse*.c  tokens → tree, the whole file
+//   sema*.c   names and types, once per function     lower*.c  tree → builder calls
+//
+// After the first error the lexer gives END for ever and allocation gives a dummy, so that the
+// parser unwinds without a check at every step; sema and lower do not start after an error.
+#ifndef VYRE_FRONT_H
+#define VYRE_FRONT_H
+
+#include "ir/text/ast.h"
+#include "ir/build/edit.h"
+
+typedef struct vy_front {
+    vy_module *m;
+    vy_arena arena;
+    bool failed;
+    // lexer
+    const char *at, *end, *line_start;
+    uint32_t line;
+    vy_token tok;                    // current
+    uint32_t last_line, last_column; // end of the token before
+    // names
+    vy_name_rec **buckets;
+    uint32_t bucket_count, name_count;
+    // tree
+    uint32_t nodes, depth;
+    vy_func *funcs, **funcs_tail;
+    vy_func *pipes, **pipes_tail;
+    vy_decl *consts, **consts_tail;
+    bool has_order;
+    // sema: the function being looked at
+    vy_func *func;
+    vy_decl *scope;
+    vy_loop *loop;
+    vy_loop *condition; // loop whose `while { … }` condition is being looked at
+    uint32_t loop_ids, block_depth;
+    bool in_const;
+    bool in_steps;                 // of a pipeline: value(…) is allowed in integer expressions
+    _Alignas(16) char dummy[1024]; // what allocation gives after an error
+} vy_front;
+
+// front.c
+void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size);
+void vy_front_free(vy_front *f);
+void *vy_front_alloc(vy_front *f, size_t size); // never NULL: a dummy after an error
+vy_name_rec *vy_front_name(vy_front *f, const char *s, uint32_t n); // the record of a spelling
+void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, const char *fix,
+                    const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+// lex.c
+void vy_advance(vy_front *f);                // the next token becomes current
+vy_token vy_peek(vy_front *f);               // the one after the current
+bool vy_keyword_is(const char *s, size_t n); // keyword or type name
+
+const char *vy_keyword_name(uint32_t i); // NULL past the end
+
+// spelling.c: what may stand where a word was not understood
+enum {
+    VY_SPELL_VALUES = 1,
+    VY_SPELL_ARRAYS = 2,
+    VY_SPELL_FUNCTIONS = 4,
+    VY_SPELL_PROGRAMS = 8,
+    VY_SPELL_WORDS = 16, // keywords
+    VY_SPELL_TYPES = 32,
+    VY_SPELL_ATTRIBUTES = 64,
+    VY_SPELL_CONSTANTS = 128,  // of the module, before names are declared
+    VY_SPELL_ACCESS = 256,     // in, out, inout
+    VY_SPELL_ALONE = 512,      // statements of one word
+    VY_SPELL_STEPS = 1024,     // what begins a step of a pipeline
+    VY_SPELL_LITERALS = 2048,  // true, pi, …
+    VY_SPELL_REDUCTIONS = 4096 // what takes a range
+};
+// "did you mean `x`?", living as long as the front end, or `otherwise` where nothing is near.
+const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned kinds,
+                            const char *otherwise);
+
+// define.c: replaces values of constants; false after an error
+void vy_define_refused(vy_front *f, const vy_decl *d); // the error is one of what was given for it
+bool vy_define_constants(vy_front *f, const vy_define *defines, uint32_t count);
+
+// number.c: text ↔ floats, whatever the locale
+double vy_number_parse(vy_type type, const char *text, size_t n); // rounded to type once
+size_t vy_number_print(vy_type type, double value, char out[40]); // shortest that comes back
+
+// parse.c, parse_stmt.c, parse_expr.c
+bool vy_parse_text(vy_front *f);
+vy_stmt *vy_parse_block(vy_front *f); // `{ … }`
+vy_expr *vy_parse_expr(vy_front *f);
+vy_range *vy_parse_range(vy_front *f);                  // `k in a..b step s`
+vy_expr *vy_parse_dims(vy_front *f, uint32_t *rank);    // `[…]`
+vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind); // the name only
+vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind); // name and parameters
+void vy_parse_init(vy_front *f, vy_decl *d);            // `(ones)` or `(NAME)`
+vy_func *vy_parse_pipeline(vy_front *f);                // parse_pipe.c
+bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
+// The same; `meant`: what a misspelt word may be (VY_SPELL_…).
+bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned meant);
+// A statement or step begins with the word `at`, which nothing here goes on with.
+void vy_begins_wrongly(vy_front *f, const char *what, const vy_token *at, unsigned meant);
+bool vy_accept(vy_front *f, vy_token_kind kind);
+bool vy_at_word(const vy_front *f, const char *word); // a name spelled so
+bool vy_enter(vy_front *f);                           // one level deeper; false beyond the limit
+const char *vy_token_text(const vy_token *t, char out[48]); // for diagnostics
+const char *vy_token_spelling(vy_token_kind kind);
+static inline void vy_leave(vy_front *f) { f->depth--; }
+
+// Built-in functions (builtin.c).
+typedef enum vy_builtin_kind {
+    BF_OP,       // a CALL row of ops.h
+    BF_COMPOSED, // vy_call knows it
+    BF_SELECT,
+    BF_POLYGAMMA,
+    BF_LEN,
+    BF_ATOMIC,
+    BF_ATOMIC_CAS,
+    BF_BARRIER,
+    BF_BITCAST,
+    BF_REDUCE, // sum, prod: only with a range
+} vy_builtin_kind;
+struct vy_builtin_info {
+    const char *text;
+    uint8_t kind, arity, rule; // vy_rule
+    uint8_t op;                // vy_op; BF_BITCAST: the type
+};
+// NULL if there is none of that name.
+const char *vy_builtin_function_name(uint32_t i); // NULL past the end; "" for what is no function
+const char *vy_builtin_value_name(uint32_t i);
+const vy_builtin_info *vy_builtin_find(const char *s, size_t n);
+bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out); // gid, lane, …
+bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of something built in
+
+// sema.c, sema_stmt.c, sema_expr.c, sema_call.c
+bool vy_sema(vy_front *f);
+void vy_sema_body(vy_front *f, vy_func *fn);
+void vy_sema_dims(vy_front *f, vy_decl *d);
+void vy_sema_dim(vy_front *f, vy_expr *e); // one integer expression
+void vy_sema_parameters(vy_front *f, vy_func *fn);
+void vy_sema_range(vy_front *f, vy_range *r);
+uint8_t vy_synth(vy_front *f, vy_expr *e);             // bottom up; may stay VY_ANY_…
+void vy_settle(vy_front *f, vy_expr *e, uint8_t type); // an expression of literals gets its type
+void vy_operator_error(vy_front *f, const vy_expr *at, uint8_t op, uint8_t t);
+uint8_t vy_synth_literal(vy_front *f, vy_expr *e);
+bool vy_is_least(const vy_expr *e, uint8_t type); // 2147483648 where −2147483648 is the least
+uint8_t vy_check_value(vy_front *f, vy_expr *e);  // synth, then i32 or f32
+void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what);
+uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *what);
+uint8_t vy_synth_call(vy_front *f, vy_expr *e);
+void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type);
+uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out); // VY_VOID if not one value
+uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read);
+const vy_builtin_info *vy_call_builtin(const vy_expr *e);
+bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
+static inline bool vy_is_any(uint8_t t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }
+void vy_declare(vy_front *f, vy_decl *d);
+void vy_scope_close(vy_front *f, vy_decl *mark);
+const char *vy_any_type_name(uint8_t type); // also of expressions of literals
+const char *vy_operator_text(uint8_t op);
+
+// sema_pipe.c
+void vy_sema_pipeline(vy_front *f, vy_func *fn);
+void vy_sema_element(vy_front *f, vy_expr *e); // value(buf[…])
+
+// lower.c, lower_stmt.c, lower_expr.c, lower_pipe.c
+typedef struct vy_lower {
+    vy_front *f;
+    vy_builder *b;
+    vy_pipe *pipe; // whose signature b builds, or NULL
+    vy_func *func;
+    uint32_t *frame;         // by slot: vy_var, vy_value, vy_buffer or vy_dim id
+    vy_var *results;         // of the function being inlined; NULL where it returns at its end only
+    vy_value *result_values; // … then these
+    uint32_t call_depth, constant_depth;
+    uint64_t visited; // nodes
+    bool constant;    // in a constant's value: no control flow
+    bool fixed_place; // keep the caller's source place
+} vy_lower;
+bool vy_lower_module(vy_front *f);                  // constants, then programs
+void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workgroup
+bool vy_lower_pipeline(vy_front *f, vy_func *fn);
+vy_dim vy_lower_element(vy_lower *l, const vy_expr *e); // value(buf[…])
+bool vy_lower_constant(vy_lower *l, vy_decl *d);
+void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
+void vy_lower_body(vy_lower *l, const vy_func *fn);
+vy_value vy_lower_expr(vy_lower *l, const vy_expr *e);
+vy_value vy_lower_builtin(vy_lower *l, const vy_expr *e);
+bool vy_lower_index(vy_lower *l, const vy_expr *e, vy_value index[VY_MAX_RANK]);
+vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d);
+// Inlines a call; results[n].
+bool vy_lower_call(vy_lower *l, const vy_expr *e, uint32_t n, vy_value *results);
+vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y);
+// Opens the loop and binds its variable; false after an error.
+bool vy_lower_range(vy_lower *l, const vy_range *r, const vy_loop_hint *hint);
+vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e);
+bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK]);
+bool vy_dim_known(const vy_lower *l, vy_dim d, int64_t *value);
+void vy_lower_at(vy_lower *l, uint32_t line, uint32_t column);
+bool vy_lower_stopped(vy_lower *l); // after an error, or beyond a limit
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// lower_call.c: calls: functions are inlined by walking their tree again, built-in ones emitted.
+#include "ir/text/front.h"
+#include "ir/build/edit.h"
+
+#include <string.h>
+
+// -------------------------------------------------------------------------------------- built in
+static vy_value lower_atomic(vy_lower *l, const vy_expr *e, const vy_builtin_info *b)
+{
+    const vy_expr *target = e->u.ref.list;
+    vy_value index[VY_MAX_RANK];
+    if (!vy_lower_index(l, target, index)) return (vy_value){0};
+    vy_buffer buf = vy_lower_buffer(l, target->u.ref.decl);
+    vy_value v = vy_lower_expr(l, target->next);
+    if (b->kind == BF_ATOMIC_CAS) {
+        vy_value w = vy_lower_expr(l, target->next->next);
+        vy_lower_at(l, e->line, e->column);
+        return vy_atomic_cas(l->b, buf, index, v, w);
+    }
+    vy_lower_at(l, e->line, e->column);
+    return vy_atomic(l->b, b->text + strlen("atomic_"), buf, index, v);
+}
+
+static vy_value lower_operation(vy_lower *l, const vy_builtin_info *b, uint32_t n,
+                                const vy_value *args)
+{
+    uint32_t ids[3] = {0};
+    if (b->kind == BF_COMPOSED) return vy_call(l->b, b->text, n, args);
+    for (uint32_t i = 0; i < n; i++) ids[i] = args[i].id;
+    vy_type t = vy_value_type(l->b, args[b->op == VY_OP_SELECT ? 1 : 0]);
+    if (b->rule == VY_RULE_FB) t = VY_BOOL;
+    return (vy_value){vy_emit(l->b, (vy_op)b->op, t, 0, n, ids)};
+}
+
+vy_value vy_lower_builtin(vy_lower *l, const vy_expr *e)
+{
+    const vy_builtin_info *b = vy_call_builtin(e);
+    const vy_expr *a = e->u.ref.list;
+    vy_value args[3];
+    uint32_t n = 0;
+    if (vy_lower_stopped(l)) return (vy_value){0};
+    if (b->kind == BF_ATOMIC || b->kind == BF_ATOMIC_CAS) return lower_atomic(l, e, b);
+    if (b->kind == BF_LEN)
+        return vy_len(l->b, vy_lower_buffer(l, a->u.ref.decl),
+                      a->next ? (uint32_t)a->next->u.value : 0);
+    if (b->kind == BF_POLYGAMMA) {
+        args[0] = vy_lower_expr(l, a->next);
+        vy_lower_at(l, e->line, e->column);
+        return vy_polygamma(l->b, (uint32_t)a->u.value, args[0]);
+    }
+    for (; a && n < 3; a = a->next) args[n++] = vy_lower_expr(l, a);
+    if (vy_lower_stopped(l)) return (vy_value){0};
+    vy_lower_at(l, e->line, e->column);
+    if (b->kind == BF_BARRIER) {
+        vy_barrier(l->b);
+        return (vy_value){0};
+    }
+    if (b->kind == BF_BITCAST) return vy_bitcast(l->b, (vy_type)b->op, args[0]);
+    return lower_operation(l, b, n, args);
+}
+
+// -------------------------------------------------------------------------------------- functions
+// A dimension that the function states and the buffer has, both known, must agree.
+static void check_shape(vy_lower *inner, const vy_decl *p, const vy_expr *at)
+{
+    const vy_program *prog = vy_builder_program(inner->b);
+    uint32_t axis = 0;
+    for (const vy_expr *e = p->dims; e && !inner->f->failed; e = e->next, axis++) {
+        int64_t want, have;
+        bool number = e->kind == EX_INT;
+        bool name = e->kind == EX_NAME && e->u.ref.name && e->u.ref.decl->kind == DK_CONST;
+        if (!number && !name) continue;
+        want = number ? (int64_t)e->u.value : e->u.ref.decl->value.i;
+        vy_dim d = prog->buffers.data[inner->frame[p->slot]].dims[axis];
+        if (!vy_dim_known(inner, d, &have) || want == have) continue;
+        vy_front_error(inner->f, VY_E_EXTENT, at->line, at->column, "pass a buffer of that size",
+                       "parameter `%s` has %lld elements along axis %u, the buffer has %lld",
+                       p->name->text, (long long)want, axis, (long long)have);
+    }
+}
+
+static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_expr *e)
+{
+    const vy_expr *a = e->u.ref.list;
+    for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next) {
+        if (p->kind == DK_BUFFER)
+            inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
+        else
+            inner->frame[p->slot] = vy_lower_expr(l, a).id;
+        if (vy_lower_stopped(l)) return;
+    }
+    a = e->u.ref.list;
+    for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next)
+        if (p->kind == DK_BUFFER && p->dims) check_shape(inner, p, a);
+}
+
+static void inline_body(vy_lower *inner, uint32_t n, vy_value *results)
+{
+    const vy_func *fn = inner->func;
+    vy_var vars[VY_MAX_RANK];
+    inner->result_values = results;
+    if (!fn->tail_return && n) {
+        for (uint32_t i = 0; i < n; i++)
+            vars[i] = vy_var_new(inner->b, NULL, vy_zero(inner->b, (vy_type)fn->results[i]));
+        inner->results = vars;
+    }
+    vy_function_begin(inner->b);
+    vy_lower_body(inner, fn);
+    vy_function_end(inner->b);
+    for (uint32_t i = 0; inner->results && i < n; i++) results[i] = vy_get(inner->b, vars[i]);
+}
+
+bool vy_lower_call(vy_lower *l, const vy_expr *e, uint32_t n, vy_value *results)
+{
+    if (vy_lower_stopped(l)) return false;
+    vy_func *fn = e->u.ref.decl->func;
+    vy_lower inner = *l;
+    inner.func = fn;
+    inner.results = NULL;
+    if (++inner.call_depth > VY_MAX_CALL_DEPTH) {
+        vy_front_error(l->f, VY_E_LIMIT, e->line, e->column, "call fewer functions in one another",
+                       "calls are nested more than %u deep", VY_MAX_CALL_DEPTH);
+        return false;
+    }
+    inner.frame = vy_realloc(NULL, (fn->slot_count + 1) * sizeof *inner.frame);
+    if (!inner.frame) {
+        vy_fail_oom(l->f->m);
+        l->f->failed = true;
+        return false;
+    }
+    bind_arguments(l, &inner, e);
+    inner.visited = l->visited;
+    if (!vy_lower_stopped(l)) inline_body(&inner, n, results);
+    l->visited = inner.visited;
+    vy_free(inner.frame);
+    return !vy_lower_stopped(l);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// lower_pipe.c: tree to builder calls: pipelines.
+//
+// A `let` and a counter are names of integer expressions, so they vanish here; every value(…) becomes
+// a step of its own before the step it stands in.
+#include "ir/text/front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void lower_steps(vy_lower *l, const vy_pipe_stmt *list);
+
+vy_dim vy_lower_element(vy_lower *l, const vy_expr *e)
+{
+    const vy_expr *x = e->u.ref.list;
+    vy_dim index[VY_MAX_RANK], zero = {0};
+    uint32_t n = 0;
+    for (const vy_expr *i = x->u.ref.list; i; i = i->next) index[n++] = vy_lower_dim(l, i);
+    if (vy_lower_stopped(l)) return zero;
+    vy_lower_at(l, e->line, e->column);
+    return vy_pipeline_value(l->pipe, vy_lower_buffer(l, x->u.ref.decl), index);
+}
+
+// Sibling blocks may use a name twice; the signature has each once.
+static const char *buffer_name(vy_lower *l, vy_name_rec *name)
+{
+    if (name->pipe != l->func) {
+        name->pipe = l->func;
+        name->suffix = 1;
+        return name->text;
+    }
+    char *text = vy_front_alloc(l->f, name->length + (size_t)12);
+    for (;;) {
+        if (l->f->failed) return "";
+        int n = snprintf(text, name->length + (size_t)12, "%s_%u", name->text, ++name->suffix);
+        vy_name_rec *fresh = vy_front_name(l->f, text, (uint32_t)n);
+        if (fresh->pipe == l->func) continue;
+        fresh->pipe = l->func;
+        fresh->suffix = 1;
+        return fresh->text;
+    }
+}
+
+static void lower_buffer(vy_lower *l, const vy_pipe_stmt *s)
+{
+    const vy_decl *d = s->decl;
+    vy_dim dims[VY_MAX_RANK];
+    if (!vy_lower_dims(l, d, dims)) return;
+    vy_lower_at(l, d->line, d->column);
+    vy_buffer b =
+        vy_pipeline_buffer(l->pipe, buffer_name(l, d->name), (vy_type)d->type, d->rank, dims);
+    l->frame[d->slot] = b.id;
+    if (!d->init || vy_lower_stopped(l)) return;
+    const char *from = NULL;
+    if (d->init == VY_INIT_COPY) {
+        const vy_program *sig = vy_builder_program(l->b);
+        from = vy_program_buffer(sig, vy_lower_buffer(l, d->init_decl)).name;
+    }
+    vy_buffer_init(l->b, b, (vy_init)d->init, from);
+}
+
+// -------------------------------------------------------------------------------------- dispatches
+static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *out)
+{
+    const vy_expr *e = a->value;
+    const vy_decl *p = a->param;
+    *out = (vy_pipe_scalar){.name = p->name->text};
+    if (vy_type_is_integer((vy_type)p->type)) {
+        out->kind = VY_PIPE_DIM;
+        out->dim = vy_lower_dim(l, e);
+    } else if (e->kind == EX_NAME && e->u.ref.decl && e->u.ref.decl->kind == DK_SCALAR) {
+        out->kind = VY_PIPE_PARAM;
+        vy_value v = {l->frame[e->u.ref.decl->slot]};
+        out->scalar = vy_builder_program(l->b)->leaves.data[VY_LEAF_INDEX(v.id)].index;
+    } else {
+        vy_decl d = {.kind = DK_CONST, .name = p->name, .dims = a->value};
+        d.line = a->line, d.column = a->column;
+        vy_lower k = {.f = l->f, .b = vy_program_begin(l->f->m, "constant"), .constant = true};
+        if (!k.b) return false;
+        bool known = vy_lower_constant(&k, &d);
+        vy_program_abandon(k.b);
+        if (!known) return false;
+        out->kind = VY_PIPE_CONST;
+        out->value = d.value;
+    }
+    return !vy_lower_stopped(l);
+}
+
+static bool lower_slice(vy_lower *l, const vy_expr *e, vy_pipe_arg *out)
+{
+    *out = (vy_pipe_arg){.buffer = vy_lower_buffer(l, e->u.ref.decl)};
+    if (e->kind == EX_NAME) return true;
+    vy_dim *index = vy_front_alloc(l->f, e->count * sizeof *index);
+    if (l->f->failed) return false;
+    for (const vy_expr *i = e->u.ref.list; i; i = i->next) index[out->rank++] = vy_lower_dim(l, i);
+    out->index = index;
+    return !vy_lower_stopped(l);
+}
+
+static void lower_dispatch(vy_lower *l, const vy_pipe_stmt *s)
+{
+    vy_pipe_arg *args = vy_front_alloc(l->f, s->buffers * sizeof *args + 1);
+    vy_pipe_scalar *scalars = vy_front_alloc(l->f, s->scalars * sizeof *scalars + 1);
+    vy_dim groups[3];
+    uint32_t n = 0, k = 0, g = 0;
+    if (l->f->failed) return;
+    for (const vy_expr *e = s->groups; e; e = e->next) groups[g++] = vy_lower_dim(l, e);
+    for (const vy_pipe_actual *a = s->args; a && !vy_lower_stopped(l); a = a->next)
+        if (a->name ? !lower_scalar(l, a, &scalars[k++]) : !lower_slice(l, a->value, &args[n++]))
+            return;
+    while (g && g < 3) groups[g++] = vy_dim_const(l->b, 1);
+    if (vy_lower_stopped(l)) return;
+    vy_lower_at(l, s->line, s->column);
+    vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, s->func->program), n, args, k, scalars,
+                         g ? groups : NULL);
+}
+
+// ------------------------------------------------------------------------------------------ steps
+static void lower_repeat(vy_lower *l, const vy_pipe_stmt *s)
+{
+    vy_dim from = vy_lower_dim(l, s->value), to = vy_lower_dim(l, s->to), keep = {0};
+    if (s->keep_count) keep = vy_lower_dim(l, s->keep_count);
+    if (vy_lower_stopped(l)) return;
+    vy_lower_at(l, s->line, s->column);
+    vy_dim t =
+        vy_pipeline_repeat(l->pipe, s->decl->name->text, from, to, (vy_keep_states)s->keep, keep);
+    l->frame[s->decl->slot] = t.id;
+    lower_steps(l, s->body);
+    vy_pipeline_close(l->pipe);
+}
+
+static void lower_steps(vy_lower *l, const vy_pipe_stmt *list)
+{
+    for (const vy_pipe_stmt *s = list; s && !vy_lower_stopped(l); s = s->next) {
+        vy_lower_at(l, s->line, s->column);
+        switch ((vy_pipe_stmt_kind)s->kind) {
+        case PS_BUFFER: lower_buffer(l, s); break;
+        case PS_LET: l->frame[s->decl->slot] = vy_lower_dim(l, s->value).id; break;
+        case PS_DISPATCH: lower_dispatch(l, s); break;
+        case PS_REPEAT: lower_repeat(l, s); break;
+        case PS_CHECKPOINT:
+            vy_pipeline_checkpoint(l->pipe);
+            lower_steps(l, s->body);
+            vy_pipeline_close(l->pipe);
+            break;
+        }
+    }
+}
+
+bool vy_lower_pipeline(vy_front *f, vy_func *fn)
+{
+    vy_lower l = {.f = f, .func = fn};
+    l.frame = vy_front_alloc(f, fn->slot_count * sizeof *l.frame + 1);
+    if (f->failed) return false;
+    l.pipe = vy_pipeline_begin(f->m, fn->decl->name->text);
+    if (!l.pipe) return false;
+    l.b = vy_pipeline_params(l.pipe);
+    vy_lower_head(&l, fn);
+    for (const vy_decl *d = fn->params; d; d = d->next) buffer_name(&l, d->name);
+    lower_steps(&l, fn->steps);
+    if (f->failed) {
+        vy_pipeline_abandon(l.pipe);
+        return false;
+    }
+    return vy_pipeline_end(l.pipe) != NULL;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// lower_stmt.c: statements to builder calls.
+#include "ir/text/front.h"
+
+#include <stdlib.h>
+
+static void lower_list(vy_lower *l, const vy_stmt *s);
+
+void vy_lower_block(vy_lower *l, const vy_stmt *block)
+{
+    if (!block->body) return;
+    vy_scope(l->b);
+    lower_list(l, block->body);
+    vy_end(l->b);
+}
+
+// ------------------------------------------------------------------------------------------ loops
+static int by_declaration(const void *a, const void *b)
+{
+    uint32_t x = ((const vy_var *)a)->id, y = ((const vy_var *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+// What the loop carries: variables its body assigns and, if it returns, the function's results.
+static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
+{
+    uint32_t results = loop->returns && l->results ? l->func->result_count : 0, n = 0;
+    vy_var *vars = vy_realloc(NULL, (loop->count + results + 1) * sizeof *vars);
+    *hint = (vy_loop_hint){.vars = vars, .returns = loop->returns};
+    if (!vars) {
+        vy_fail_oom(l->f->m);
+        return;
+    }
+    for (const vy_assigned *a = loop->assigned; a; a = a->next)
+        vars[n++] = (vy_var){l->frame[a->var->slot]};
+    for (uint32_t i = 0; i < results; i++) vars[n++] = l->results[i];
+    // In the order of their declaration, on which the printer relies.
+    if (n > 1) qsort(vars, n, sizeof *vars, by_declaration);
+    hint->count = n;
+}
+
+bool vy_lower_range(vy_lower *l, const vy_range *r, const vy_loop_hint *hint)
+{
+    vy_value from = vy_lower_expr(l, r->from), to = vy_lower_expr(l, r->to);
+    vy_value step = r->step ? vy_lower_expr(l, r->step) : vy_int(l->b, (vy_type)r->var->type, 1);
+    if (vy_lower_stopped(l)) return false;
+    const vy_scalar *k = vy_id_const(vy_builder_program(l->b), step.id);
+    if (k && (vy_type_is_signed((vy_type)r->var->type) ? k->i <= 0 : k->u == 0)) {
+        vy_front_error(l->f, VY_E_STEP, r->step->line, r->step->column, NULL,
+                       "the step of a loop is not positive");
+        return false;
+    }
+    vy_lower_at(l, r->var->line, r->var->column);
+    vy_value v = vy_for_hint(l->b, r->var->name->text, from, to, step, r->reverse, hint);
+    l->frame[r->var->slot] = v.id;
+    return !vy_builder_failed(l->b);
+}
+
+static void lower_for(vy_lower *l, const vy_stmt *s)
+{
+    vy_loop_hint hint;
+    lower_hint(l, s->loop, &hint);
+    if (!vy_lower_stopped(l) && vy_lower_range(l, s->range, &hint)) {
+        vy_lower_block(l, s->body);
+        vy_end(l->b);
+    }
+    vy_free((void *)hint.vars);
+}
+
+static void lower_while(vy_lower *l, const vy_stmt *s)
+{
+    vy_loop_hint hint;
+    lower_hint(l, s->loop, &hint);
+    if (!vy_lower_stopped(l)) {
+        vy_while_hint(l->b, &hint);
+        if (s->other) lower_list(l, s->other->body);
+        vy_value c = vy_lower_expr(l, s->value);
+        vy_lower_at(l, s->line, s->column);
+        vy_while_test(l->b, c);
+        vy_lower_block(l, s->body);
+        vy_end(l->b);
+    }
+    vy_free((void *)hint.vars);
+}
+
+// `if !c { … }` takes the other arm of `c`: no negation is computed.
+static void lower_if(vy_lower *l, const vy_stmt *s)
+{
+    uint32_t open = 0;
+    for (; s && s->kind == ST_IF && !vy_lower_stopped(l); s = s->other) {
+        const vy_expr *e = s->value;
+        bool turned = false;
+        for (; !s->other && e->kind == EX_UNARY && e->op == TK_NOT; e = e->u.sub.a)
+            turned = !turned;
+        vy_value c = vy_lower_expr(l, e);
+        vy_lower_at(l, s->line, s->column);
+        vy_if(l->b, c);
+        open++;
+        if (turned) vy_else(l->b);
+        vy_lower_block(l, s->body);
+        if (s->other) vy_else(l->b);
+    }
+    if (s && !vy_lower_stopped(l)) vy_lower_block(l, s);
+    while (open-- > 0) vy_end(l->b);
+}
+
+// ------------------------------------------------------------------------------------ assignments
+static void lower_let(vy_lower *l, const vy_stmt *s)
+{
+    vy_value v = s->value ? vy_lower_expr(l, s->value) : vy_zero(l->b, (vy_type)s->decl->type);
+    vy_lower_at(l, s->line, s->column);
+    l->frame[s->decl->slot] = vy_var_new(l->b, s->decl->name->text, v).id;
+}
+
+static void lower_tuple(vy_lower *l, const vy_stmt *s)
+{
+    vy_value results[VY_MAX_RANK];
+    uint32_t n = 0;
+    for (const vy_decl *d = s->decl; d; d = d->next) n++;
+    if (!vy_lower_call(l, s->value, n, results)) return;
+    n = 0;
+    for (const vy_decl *d = s->decl; d; d = d->next)
+        l->frame[d->slot] = vy_var_new(l->b, d->name->text, results[n++]).id;
+}
+
+static void lower_assign(vy_lower *l, const vy_stmt *s)
+{
+    const vy_expr *t = s->target;
+    bool compound = s->op != TK_SET;
+    vy_value index[VY_MAX_RANK], v, old = {0};
+    if (t->kind == EX_NAME) {
+        vy_var var = {l->frame[t->u.ref.decl->slot]};
+        if (compound) old = vy_get(l->b, var);
+        v = vy_lower_expr(l, s->value);
+        vy_lower_at(l, s->line, s->column);
+        if (compound) v = vy_lower_operator(l, s->op, old, v);
+        vy_set(l->b, var, v);
+        return;
+    }
+    if (!vy_lower_index(l, t, index)) return;
+    vy_buffer buf = vy_lower_buffer(l, t->u.ref.decl);
+    vy_lower_at(l, s->line, s->column);
+    if (compound) old = vy_load(l->b, buf, index);
+    v = vy_lower_expr(l, s->value);
+    vy_lower_at(l, s->line, s->column);
+    if (compound) v = vy_lower_operator(l, s->op, old, v);
+    vy_store(l->b, buf, index, v);
+}
+
+static void lower_call(vy_lower *l, const vy_stmt *s)
+{
+    const vy_expr *e = s->value;
+    vy_value results[VY_MAX_RANK];
+    if (e->u.ref.decl)
+        vy_lower_call(l, e, e->u.ref.decl->func->result_count, results);
+    else
+        vy_lower_builtin(l, e);
+}
+
+static void lower_return(vy_lower *l, const vy_stmt *s)
+{
+    vy_value v[VY_MAX_RANK];
+    uint32_t n = l->func->result_count, i = 0;
+    const vy_expr *e = s->value;
+    if (n > 1 && e->kind == EX_CALL) {
+        if (!vy_lower_call(l, e, n, v)) return;
+    } else {
+        for (e = n > 1 ? e->u.list : e; i < n; e = e->next) v[i++] = vy_lower_expr(l, e);
+    }
+    if (vy_lower_stopped(l)) return;
+    vy_lower_at(l, s->line, s->column);
+    for (i = 0; i < n; i++) {
+        if (l->results)
+            vy_set(l->b, l->results[i], v[i]);
+        else
+            l->result_values[i] = v[i];
+    }
+    if (s != l->func->last) vy_return(l->b);
+}
+
+static void lower_array(vy_lower *l, const vy_stmt *s)
+{
+    const vy_decl *d = s->decl;
+    vy_dim dims[VY_MAX_RANK];
+    vy_lower_at(l, s->line, s->column);
+    if (s->op) { // `local v;`, `shared v;`
+        vy_emit(l->b, VY_OP_ZERO, VY_VOID, l->frame[d->slot], 0, NULL);
+        return;
+    }
+    if (!vy_lower_dims(l, d, dims)) return;
+    vy_type type = (vy_type)d->type;
+    const char *name = d->name->text;
+    vy_buffer b = d->kind == DK_SHARED ? vy_shared_array(l->b, name, type, d->rank, dims)
+                  : d->undefined       ? vy_local_undefined(l->b, name, type, d->rank, dims)
+                                       : vy_local_array(l->b, name, type, d->rank, dims);
+    l->frame[d->slot] = b.id;
+}
+
+// ------------------------------------------------------------------------------------- statements
+static void lower_stmt(vy_lower *l, const vy_stmt *s)
+{
+    switch (s->kind) {
+    case ST_LET: lower_let(l, s); break;
+    case ST_TUPLE: lower_tuple(l, s); break;
+    case ST_ASSIGN: lower_assign(l, s); break;
+    case ST_CALL: lower_call(l, s); break;
+    case ST_IF: lower_if(l, s); break;
+    case ST_FOR: lower_for(l, s); break;
+    case ST_WHILE: lower_while(l, s); break;
+    case ST_RETURN: lower_return(l, s); break;
+    case ST_ARRAY:
+        if (s->decl->kind != DK_SHARED || s->op) lower_array(l, s);
+        break;
+    case ST_BLOCK: vy_lower_block(l, s); break;
+    case ST_BREAK:
+        vy_lower_at(l, s->line, s->column);
+        vy_break(l->b);
+        break;
+    case ST_CONTINUE:
+        vy_lower_at(l, s->line, s->column);
+        vy_continue(l->b);
+        break;
+    case ST_CHECKPOINT:
+        vy_lower_at(l, s->line, s->column);
+        vy_checkpoint(l->b);
+        vy_lower_block(l, s->body);
+        vy_end(l->b);
+        break;
+    default: break;
+    }
+}
+
+// What stands behind a statement that always leaves is never reached.
+static void lower_list(vy_lower *l, const vy_stmt *s)
+{
+    for (; s && !vy_lower_stopped(l); s = s->next) {
+        lower_stmt(l, s);
+        if (s->leaves) break;
+    }
+}
+
+void vy_lower_body(vy_lower *l, const vy_func *fn)
+{
+    // Shared arrays come first: where they are declared does not matter, their numbers do.
+    if (fn->is_program)
+        for (const vy_stmt *s = fn->body->body; s && !vy_lower_stopped(l); s = s->next)
+            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED && !s->op) lower_array(l, s);
+    lower_list(l, fn->body->body);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// parse_expr.c: expressions to tree.
+//
+// Operators of one precedence level make one flat node, EX_CHAIN, joined from the left: a sum of a
+// hundred thousand terms is a list, and nothing that walks the tree recurses along it.
+#include "ir/text/front.h"
+
+#include <string.h>
+
+static vy_expr *new_expr(vy_front *f, vy_expr_kind kind, const vy_token *at)
+{
+    vy_expr *e = vy_front_alloc(f, sizeof *e);
+    *e =
+        (vy_expr){.kind = (uint8_t)kind, .type = VY_BROKEN, .line = at->line, .column = at->column};
+    f->nodes++;
+    return e;
+}
+
+// Expressions separated by commas up to `close`, which is consumed.
+static vy_expr *parse_list(vy_front *f, vy_token_kind close, uint32_t *count)
+{
+    vy_expr *list = NULL, **tail = &list;
+    *count = 0;
+    while (f->tok.kind != close && !f->failed) {
+        *tail = vy_parse_expr(f);
+        tail = &(*tail)->next;
+        ++*count;
+        if (!vy_accept(f, TK_COMMA)) break;
+    }
+    vy_expect(f, close, "behind the list");
+    return list;
+}
+
+// ---------------------------------------------------------------------------------------- primary
+static vy_expr *parse_reduce(vy_front *f, vy_expr *e)
+{
+    e->kind = EX_REDUCE;
+    const char *word = e->u.ref.name->text;
+    e->op = word[0] == 's' ? TK_ADD : word[0] == 'p' ? TK_MUL : word[1] == 'a' ? TK_GT : TK_LT;
+    vy_range *first = NULL, **tail = &first;
+    do {
+        *tail = vy_parse_range(f);
+        tail = &(*tail)->next;
+        if (++e->count > VY_MAX_RANK)
+            vy_front_error(f, VY_E_LIMIT, e->line, e->column, "nest two of them",
+                           "more than %u ranges", VY_MAX_RANK);
+    } while (vy_accept(f, TK_COMMA));
+    vy_expect(f, TK_COLON, "behind the range");
+    e->u.reduce.ranges = first;
+    e->u.reduce.body = vy_parse_expr(f);
+    vy_expect(f, TK_RPAREN, "behind the reduction");
+    return e;
+}
+
+// `summ(k in 0..3: x[k])`
+static void refuse_reduction(vy_front *f, const vy_expr *e)
+{
+    const vy_name_rec *name = e->u.ref.name;
+    vy_front_error(f, VY_E_SYNTAX, e->line, e->column,
+                   vy_spelling_fix(f, name->text, name->length, VY_SPELL_REDUCTIONS,
+                                   "a range stands in sum, prod, max and min"),
+                   "`%.40s(…)` takes no range", name->text);
+}
+
+static bool names_reduction(const vy_name_rec *name)
+{
+    static const char *const words[] = {"sum", "prod", "max", "min"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(name->text, words[i]) == 0) return true;
+    return false;
+}
+
+// The `in` that makes `sum(k in …` a reduction.
+static bool at_range(vy_front *f)
+{
+    if (f->tok.kind != TK_NAME) return false;
+    vy_token next = vy_peek(f);
+    return next.kind == TK_NAME && next.length == 2 && memcmp(next.text, "in", 2) == 0;
+}
+
+static vy_expr *parse_named(vy_front *f)
+{
+    vy_expr *e = new_expr(f, EX_NAME, &f->tok);
+    e->u.ref.name = f->tok.name;
+    vy_advance(f);
+    if (vy_accept(f, TK_LPAREN)) {
+        e->kind = EX_CALL;
+        const bool range = at_range(f);
+        if (range && names_reduction(e->u.ref.name)) return parse_reduce(f, e);
+        if (range) refuse_reduction(f, e);
+        e->u.ref.list = parse_list(f, TK_RPAREN, &e->count);
+    } else if (vy_accept(f, TK_LBRACKET)) {
+        e->kind = EX_INDEX;
+        e->u.ref.list = parse_list(f, TK_RBRACKET, &e->count);
+    } else if (vy_accept(f, TK_DOT)) {
+        vy_name_rec *name = e->u.ref.name;
+        e->kind = EX_MEMBER;
+        e->u.member.name = name;
+        e->u.member.member = f->tok.name;
+        vy_expect(f, TK_NAME, "behind the point");
+    }
+    return e;
+}
+
+static vy_expr *parse_bracket(vy_front *f)
+{
+    vy_token at = f->tok;
+    vy_advance(f);
+    vy_expr *e = vy_parse_expr(f);
+    if (f->tok.kind == TK_COMMA) {
+        vy_expr *tuple = new_expr(f, EX_TUPLE, &at);
+        vy_advance(f);
+        tuple->u.list = e;
+        e->next = parse_list(f, TK_RPAREN, &tuple->count);
+        tuple->count++;
+        return tuple;
+    }
+    vy_expect(f, TK_RPAREN, "to close the bracket");
+    return e;
+}
+
+static vy_expr *parse_literal(vy_front *f)
+{
+    static const uint8_t kinds[] = {[TK_INT] = EX_INT, [TK_FLOAT] = EX_FLOAT};
+    bool truth = f->tok.kind == TK_TRUE || f->tok.kind == TK_FALSE;
+    vy_expr *e = new_expr(f, truth ? EX_BOOL : (vy_expr_kind)kinds[f->tok.kind], &f->tok);
+    uint8_t suffix = f->tok.type;
+    if (truth) {
+        e->u.value = f->tok.kind == TK_TRUE;
+    } else if (f->tok.kind == TK_INT && !vy_type_is_float((vy_type)suffix)) {
+        e->u.value = f->tok.value;
+    } else { // also 3f32
+        e->kind = EX_FLOAT;
+        e->u.number.text = f->tok.text;
+        e->u.number.length = f->tok.length;
+    }
+    e->op = suffix;
+    vy_advance(f);
+    return e;
+}
+
+static vy_expr *parse_cast(vy_front *f)
+{
+    vy_expr *e = new_expr(f, EX_CAST, &f->tok);
+    e->op = f->tok.type;
+    vy_advance(f);
+    vy_expect(f, TK_LPAREN, "behind the type: a conversion is written f32(x)");
+    e->u.sub.a = vy_parse_expr(f);
+    vy_expect(f, TK_RPAREN, "behind the value to convert");
+    return e;
+}
+
+static vy_expr *parse_primary(vy_front *f)
+{
+    char text[48];
+    switch (f->tok.kind) {
+    case TK_NAME: return parse_named(f);
+    case TK_INT:
+    case TK_FLOAT:
+    case TK_TRUE:
+    case TK_FALSE: return parse_literal(f);
+    case TK_TYPE: return parse_cast(f);
+    case TK_LPAREN: return parse_bracket(f);
+    default: break;
+    }
+    if (!f->failed)
+        vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, NULL,
+                       "expected an expression, found %s", vy_token_text(&f->tok, text));
+    return new_expr(f, EX_BOOL, &f->tok);
+}
+
+// -------------------------------------------------------------------------------------- operators
+static vy_expr *parse_unary(vy_front *f)
+{
+    uint8_t k = f->tok.kind;
+    if (k != TK_SUB && k != TK_NOT && k != TK_TILDE) return parse_primary(f);
+    vy_expr *e = new_expr(f, EX_UNARY, &f->tok);
+    e->op = k;
+    if (vy_enter(f)) {
+        vy_advance(f);
+        e->u.sub.a = parse_unary(f);
+    }
+    vy_leave(f);
+    return e;
+}
+
+// As in C; 0: no binary operator.
+static int precedence(uint8_t kind)
+{
+    switch (kind) {
+    case TK_OROR: return 1;
+    case TK_ANDAND: return 2;
+    case TK_OR: return 3;
+    case TK_XOR: return 4;
+    case TK_AND: return 5;
+    case TK_EQ:
+    case TK_NE: return 6;
+    case TK_LT:
+    case TK_LE:
+    case TK_GT:
+    case TK_GE: return 7;
+    case TK_SHL:
+    case TK_SHR: return 8;
+    case TK_ADD:
+    case TK_SUB: return 9;
+    case TK_MUL:
+    case TK_DIV:
+    case TK_REM: return 10;
+    default: return 0;
+    }
+}
+
+static vy_expr *parse_binary(vy_front *f, int least);
+
+// All operators of level p behind `left`.
+static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
+{
+    vy_expr *chain = NULL, *last = left;
+    bool compares = p == 6 || p == 7;
+    uint32_t comparisons = 0;
+    while (precedence(f->tok.kind) == p && !f->failed) {
+        vy_token op = f->tok;
+        if (compares || !chain) {
+            chain = new_expr(f, compares ? EX_COMPARE : p <= 2 ? EX_LOGIC : EX_CHAIN, &op);
+            chain->op = op.kind;
+            if (compares)
+                chain->u.sub.a = left;
+            else
+                chain->u.list = left;
+            left = chain;
+            chain->count = 1;
+        }
+        vy_advance(f);
+        vy_expr *right = parse_binary(f, p + 1);
+        right->link = op.kind;
+        chain->count++;
+        if (compares)
+            chain->u.sub.b = right;
+        else
+            last->next = right;
+        last = right;
+        // Comparisons nest to the left; they count as depth.
+        if (compares && ++comparisons > VY_MAX_TREE_DEPTH / 2)
+            vy_front_error(f, VY_E_LIMIT, op.line, op.column, "use brackets and variables",
+                           "more than %u comparisons in a row", VY_MAX_TREE_DEPTH / 2);
+    }
+    return left;
+}
+
+static vy_expr *parse_binary(vy_front *f, int least)
+{
+    if (!vy_enter(f)) {
+        vy_leave(f);
+        return new_expr(f, EX_BOOL, &f->tok);
+    }
+    vy_expr *left = parse_unary(f);
+    for (int p = precedence(f->tok.kind); p >= least && p && !f->failed;
+         p = precedence(f->tok.kind))
+        left = parse_level(f, left, p);
+    vy_leave(f);
+    return left;
+}
+
+vy_expr *vy_parse_expr(vy_front *f)
+{
+    vy_expr *c = parse_binary(f, 1);
+    if (f->tok.kind != TK_QUESTION) return c;
+    vy_expr *e = new_expr(f, EX_COND, &f->tok);
+    if (vy_enter(f)) {
+        vy_advance(f);
+        e->u.sub.a = c;
+        e->u.sub.b = vy_parse_expr(f);
+        vy_expect(f, TK_COLON, "between the arms");
+        e->u.sub.c = vy_parse_expr(f);
+    }
+    vy_leave(f);
+    return e;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// parse_pipe.c: pipelines to tree.
+//
+// `buffer`, `repeat`, `groups`, `sqrt`, `revolve` and `value` are words only here; before `(` the
+// first two are names of programs.
+#include "ir/text/front.h"
+
+static vy_pipe_stmt *new_stmt(vy_front *f, vy_pipe_stmt_kind kind, const vy_token *at)
+{
+    vy_pipe_stmt *s = vy_front_alloc(f, sizeof *s);
+    *s = (vy_pipe_stmt){.kind = (uint8_t)kind, .line = at->line, .column = at->column};
+    f->nodes++;
+    return s;
+}
+
+static vy_pipe_stmt *parse_stmt(vy_front *f);
+
+static vy_pipe_stmt *parse_block(vy_front *f)
+{
+    vy_pipe_stmt *list = NULL, **tail = &list;
+    vy_token open = f->tok;
+    if (vy_enter(f)) {
+        vy_expect(f, TK_LBRACE, "to open the block");
+        while (f->tok.kind != TK_RBRACE && f->tok.kind != TK_END && !f->failed) {
+            *tail = parse_stmt(f);
+            tail = &(*tail)->next;
+        }
+        if (f->tok.kind == TK_END && !f->failed)
+            vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "add `}`",
+                           "the block opened on line %u is not closed", open.line);
+        vy_expect(f, TK_RBRACE, "to close the block");
+    }
+    vy_leave(f);
+    return list;
+}
+
+// ------------------------------------------------------------------------------------- attributes
+typedef struct attributes {
+    vy_token groups_at, init_at; // kind TK_END: not given
+    vy_expr *groups;
+    vy_decl init; // init, init_from
+} attributes;
+
+static vy_expr *parse_groups(vy_front *f)
+{
+    vy_expr *list = NULL, **tail = &list;
+    uint32_t n = 0;
+    vy_token at = f->tok;
+    vy_expect(f, TK_LPAREN, "behind `groups`");
+    do {
+        *tail = vy_parse_expr(f);
+        tail = &(*tail)->next;
+        n++;
+    } while (vy_accept(f, TK_COMMA));
+    vy_expect(f, TK_RPAREN, "behind the numbers of workgroups");
+    if (n > 3)
+        vy_front_error(f, VY_E_PIPE_GROUPS, at.line, at.column, "write @groups(x, y, z)",
+                       "%u numbers of workgroups", n);
+    return list;
+}
+
+static void parse_attributes(vy_front *f, attributes *a)
+{
+    *a = (attributes){.groups_at.kind = TK_END, .init_at.kind = TK_END};
+    while (f->tok.kind == TK_AT) {
+        vy_token at = f->tok;
+        char text[48];
+        vy_advance(f);
+        bool groups = vy_at_word(f, "groups"), init = vy_at_word(f, "init");
+        if ((groups && a->groups) || (init && a->init.init))
+            vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
+                           "attribute %s is given twice", vy_token_text(&f->tok, text));
+        if (!groups && !init && !f->failed)
+            vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column,
+                           "write @groups(x, y, z) before a dispatch, @init(ones) or @init(NAME) "
+                           "before a `buffer`",
+                           "there is no attribute %s of a step", vy_token_text(&f->tok, text));
+        vy_advance(f);
+        if (groups) {
+            a->groups_at = at;
+            a->groups = parse_groups(f);
+        } else if (init) {
+            a->init_at = at;
+            vy_parse_init(f, &a->init);
+        }
+    }
+}
+
+static void refuse_attribute(vy_front *f, const vy_token *at, const char *where)
+{
+    if (at->kind != TK_END && !f->failed)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "move it or leave it out",
+                       "this attribute stands before %s only", where);
+}
+
+// ------------------------------------------------------------------------------------------ steps
+// `buffer h: f32[B, D];`
+static vy_pipe_stmt *parse_buffer(vy_front *f, const attributes *a)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_BUFFER, &f->tok);
+    vy_advance(f);
+    vy_decl *d = s->decl = vy_parse_decl(f, DK_BUFFER);
+    d->cls = VY_INOUT;
+    d->init = a->init.init;
+    d->init_from = a->init.init_from;
+    vy_expect(f, TK_COLON, "behind the buffer's name");
+    d->type = f->tok.type;
+    vy_expect(f, TK_TYPE, "of the buffer's elements");
+    d->dims = vy_parse_dims(f, &d->rank);
+    if (d->rank == 0)
+        vy_front_error(f, VY_E_EXTENT, d->line, d->column, "write a size, like [N]",
+                       "buffer `%s` has no dimensions", d->name ? d->name->text : "");
+    vy_expect(f, TK_SEMICOLON, "behind the buffer");
+    return s;
+}
+
+// `let n = value(total[0]);`
+static vy_pipe_stmt *parse_let(vy_front *f)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_LET, &f->tok);
+    vy_advance(f);
+    s->decl = vy_parse_decl(f, DK_NUMBER);
+    vy_expect(f, TK_SET, "before the number");
+    s->value = vy_parse_expr(f);
+    vy_expect(f, TK_SEMICOLON, "behind the number");
+    return s;
+}
+
+// `matmul(x, u[t], h, eps=1e-6);`
+static vy_pipe_stmt *parse_dispatch(vy_front *f, const attributes *a)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_DISPATCH, &f->tok);
+    vy_pipe_actual **tail = &s->args;
+    const vy_token at = f->tok;
+    s->name = f->tok.name;
+    s->groups = a->groups;
+    vy_expect(f, TK_NAME, "of a program, or `buffer`, `let`, `repeat`, `checkpoint`");
+    if (f->tok.kind != TK_LPAREN) vy_begins_wrongly(f, "step", &at, VY_SPELL_STEPS);
+    vy_expect(f, TK_LPAREN, "before the buffers that are passed");
+    while (f->tok.kind != TK_RPAREN && !f->failed) {
+        vy_pipe_actual *arg = *tail = vy_front_alloc(f, sizeof *arg);
+        *arg = (vy_pipe_actual){.line = f->tok.line, .column = f->tok.column};
+        tail = &arg->next;
+        if (f->tok.kind == TK_NAME && vy_peek(f).kind == TK_SET) {
+            arg->name = f->tok.name;
+            vy_advance(f);
+            vy_advance(f);
+            s->scalars++;
+        } else {
+            s->buffers++;
+        }
+        arg->value = vy_parse_expr(f);
+        if (!vy_accept(f, TK_COMMA)) break;
+    }
+    vy_expect(f, TK_RPAREN, "behind what is passed");
+    vy_expect(f, TK_SEMICOLON, "behind the dispatch");
+    return s;
+}
+
+// `checkpoint(sqrt)`, `checkpoint(k)`, `checkpoint(revolve, k)` of a repeat
+static void parse_keep(vy_front *f, vy_pipe_stmt *s)
+{
+    if (!vy_accept(f, TK_CHECKPOINT)) return;
+    vy_expect(f, TK_LPAREN, "with what to keep: sqrt, k, or revolve, k");
+    s->keep = VY_KEEP_EVERY;
+    if (vy_at_word(f, "sqrt") && vy_peek(f).kind == TK_RPAREN) {
+        s->keep = VY_KEEP_SQRT;
+        vy_advance(f);
+    } else if (vy_at_word(f, "revolve") && vy_peek(f).kind == TK_COMMA) {
+        s->keep = VY_KEEP_REVOLVE;
+        vy_advance(f);
+        vy_advance(f);
+    }
+    if (s->keep != VY_KEEP_SQRT) s->keep_count = vy_parse_expr(f);
+    vy_expect(f, TK_RPAREN, "behind what to keep");
+}
+
+static vy_pipe_stmt *parse_repeat(vy_front *f)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_REPEAT, &f->tok);
+    vy_advance(f);
+    s->decl = vy_parse_decl(f, DK_NUMBER);
+    if (!vy_at_word(f, "in") && !f->failed)
+        vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write `repeat t in 0..n {`",
+                       "expected `in` behind the counter");
+    vy_advance(f);
+    s->value = vy_parse_expr(f);
+    vy_expect(f, TK_DOTDOT, "between the bounds of the repeat");
+    s->to = vy_parse_expr(f);
+    parse_keep(f, s);
+    s->body = parse_block(f);
+    return s;
+}
+
+static vy_pipe_stmt *parse_stmt(vy_front *f)
+{
+    attributes a;
+    parse_attributes(f, &a);
+    bool names = vy_peek(f).kind != TK_LPAREN;
+    bool buffer = names && vy_at_word(f, "buffer"), repeat = names && vy_at_word(f, "repeat");
+    bool dispatch = !buffer && !repeat && f->tok.kind != TK_LET && f->tok.kind != TK_CHECKPOINT;
+    if (!dispatch) refuse_attribute(f, &a.groups_at, "a dispatch");
+    if (!buffer) refuse_attribute(f, &a.init_at, "`buffer`");
+    if (buffer) return parse_buffer(f, &a);
+    if (repeat) return parse_repeat(f);
+    if (dispatch) return parse_dispatch(f, &a);
+    if (f->tok.kind == TK_LET) return parse_let(f);
+    vy_pipe_stmt *s = new_stmt(f, PS_CHECKPOINT, &f->tok);
+    vy_advance(f);
+    s->body = parse_block(f);
+    return s;
+}
+
+vy_func *vy_parse_pipeline(vy_front *f)
+{
+    vy_func *fn = vy_parse_head(f, DK_PIPELINE);
+    fn->steps = parse_block(f);
+    return fn;
+}

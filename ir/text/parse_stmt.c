@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// parse_stmt.c: statements to tree.
+#include "ir/text/front.h"
+
+static vy_stmt *new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at)
+{
+    vy_stmt *s = vy_front_alloc(f, sizeof *s);
+    *s = (vy_stmt){.kind = (uint8_t)kind, .line = at->line, .column = at->column};
+    f->nodes++;
+    return s;
+}
+
+static vy_stmt *parse_stmt(vy_front *f);
+
+// Statements up to the closing brace, which stays.
+static vy_stmt *parse_list(vy_front *f, bool condition)
+{
+    vy_stmt *list = NULL, **tail = &list;
+    while (f->tok.kind != TK_RBRACE && f->tok.kind != TK_END && !f->failed) {
+        if (vy_accept(f, TK_SEMICOLON)) continue; // an empty statement
+        vy_stmt *s = parse_stmt(f);
+        *tail = s;
+        tail = &s->next;
+        if (condition && s->kind == ST_CALL && f->tok.kind == TK_RBRACE && s->op) break;
+    }
+    return list;
+}
+
+vy_stmt *vy_parse_block(vy_front *f)
+{
+    vy_token open = f->tok;
+    vy_stmt *s = new_stmt(f, ST_BLOCK, &open);
+    if (vy_enter(f)) {
+        vy_expect(f, TK_LBRACE, "to open the block");
+        s->body = parse_list(f, false);
+        if (f->tok.kind == TK_END && !f->failed)
+            vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "add `}`",
+                           "the block opened on line %u is not closed", open.line);
+        vy_expect(f, TK_RBRACE, "to close the block");
+    }
+    vy_leave(f);
+    return s;
+}
+
+// `let x = e;` `var x: TYPE = e;` `let (p, q) = f(x);`
+static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
+{
+    vy_token at = f->tok;
+    vy_advance(f);
+    vy_stmt *s = new_stmt(f, f->tok.kind == TK_LPAREN ? ST_TUPLE : ST_LET, &at);
+    if (s->kind == ST_TUPLE) {
+        vy_decl **tail = &s->decl;
+        vy_advance(f);
+        do {
+            *tail = vy_parse_decl(f, kind);
+            tail = &(*tail)->next;
+        } while (vy_accept(f, TK_COMMA));
+        vy_expect(f, TK_RPAREN, "behind the names");
+    } else {
+        s->decl = vy_parse_decl(f, kind);
+        if (vy_accept(f, TK_COLON)) {
+            s->decl->has_type = true;
+            s->decl->type = f->tok.type;
+            vy_expect(f, TK_TYPE, "of the variable");
+        }
+    }
+    if (kind == DK_VAR && s->kind == ST_LET && s->decl->has_type && vy_accept(f, TK_SEMICOLON))
+        return s; // `var x: f32;` is zero
+    vy_expect(f, TK_SET, "before the variable's value");
+    s->value = vy_parse_expr(f);
+    vy_expect(f, TK_SEMICOLON, "behind the statement");
+    return s;
+}
+
+static vy_stmt *parse_array(vy_front *f, vy_decl_kind kind)
+{
+    vy_stmt *s = new_stmt(f, ST_ARRAY, &f->tok);
+    vy_advance(f);
+    vy_decl *d = s->decl = vy_parse_decl(f, kind);
+    d->cls = kind == DK_SHARED ? VY_SHARED : VY_LOCAL;
+    if (vy_accept(f, TK_SEMICOLON)) return s; // clears it
+    vy_expect(f, TK_COLON, "behind the array's name");
+    d->type = f->tok.type;
+    vy_expect(f, TK_TYPE, "of the array's elements");
+    d->dims = vy_parse_dims(f, &d->rank);
+    if (d->rank == 0)
+        vy_front_error(f, VY_E_EXTENT, d->line, d->column, "write a size, like [16]",
+                       "array `%s` has no dimensions", d->name ? d->name->text : "");
+    if (kind == DK_LOCAL && vy_at_word(f, "undefined")) { // cleared later, by `local v;`
+        d->undefined = true;
+        vy_advance(f);
+    }
+    vy_expect(f, TK_SEMICOLON, "behind the statement");
+    return s;
+}
+
+// A chain of else-ifs is a list, so its length costs no stack.
+static vy_stmt *parse_if(vy_front *f)
+{
+    vy_stmt *first = NULL, **link = &first;
+    for (;;) {
+        vy_stmt *s = *link = new_stmt(f, ST_IF, &f->tok);
+        vy_advance(f);
+        s->value = vy_parse_expr(f);
+        s->body = vy_parse_block(f);
+        if (!vy_accept(f, TK_ELSE)) break;
+        link = &s->other;
+        if (f->tok.kind == TK_IF) continue;
+        *link = vy_parse_block(f);
+        break;
+    }
+    return first;
+}
+
+vy_range *vy_parse_range(vy_front *f)
+{
+    vy_range *r = vy_front_alloc(f, sizeof *r);
+    *r = (vy_range){.var = vy_parse_decl(f, DK_LOOP)};
+    if (vy_at_word(f, "in")) {
+        vy_advance(f);
+    } else if (!f->failed) {
+        char text[48];
+        vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write `for k in 0..n { … }`",
+                       "expected `in` behind the loop variable, found %s",
+                       vy_token_text(&f->tok, text));
+    }
+    if (vy_at_word(f, "rev") && vy_peek(f).kind == TK_LPAREN) {
+        vy_advance(f);
+        vy_advance(f);
+        r->reverse = true;
+    }
+    r->from = vy_parse_expr(f);
+    vy_expect(f, TK_DOTDOT, "between the bounds");
+    r->to = vy_parse_expr(f);
+    if (r->reverse) vy_expect(f, TK_RPAREN, "behind the bounds");
+    if (vy_at_word(f, "step")) {
+        vy_advance(f);
+        r->step = vy_parse_expr(f);
+    }
+    return r;
+}
+
+static vy_stmt *parse_for(vy_front *f)
+{
+    vy_stmt *s = new_stmt(f, ST_FOR, &f->tok);
+    vy_advance(f);
+    s->range = vy_parse_range(f);
+    s->body = vy_parse_block(f);
+    return s;
+}
+
+// `while c { … }`, or `while { statements; c } { … }` where the condition takes statements.
+static vy_stmt *parse_while(vy_front *f)
+{
+    vy_stmt *s = new_stmt(f, ST_WHILE, &f->tok);
+    vy_advance(f);
+    if (f->tok.kind == TK_LBRACE && vy_enter(f)) {
+        vy_token open = f->tok;
+        vy_advance(f);
+        vy_stmt *block = new_stmt(f, ST_BLOCK, &open);
+        block->body = parse_list(f, true);
+        vy_stmt **last = &block->body;
+        while (*last && (*last)->next) last = &(*last)->next;
+        if (!f->failed && (!*last || (*last)->kind != ST_CALL || !(*last)->op))
+            vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column,
+                           "write `while { statements; condition } { … }`",
+                           "the block of a condition must end with the condition, without `;`");
+        if (!f->failed) {
+            s->value = (*last)->value;
+            *last = NULL;
+        }
+        s->other = block;
+        vy_expect(f, TK_RBRACE, "behind the condition");
+        vy_leave(f);
+    } else {
+        s->value = vy_parse_expr(f);
+    }
+    s->body = vy_parse_block(f);
+    return s;
+}
+
+static vy_stmt *parse_return(vy_front *f)
+{
+    vy_stmt *s = new_stmt(f, ST_RETURN, &f->tok);
+    vy_advance(f);
+    if (f->tok.kind != TK_SEMICOLON) s->value = vy_parse_expr(f);
+    vy_expect(f, TK_SEMICOLON, "behind `return`");
+    return s;
+}
+
+// Assignment or call.  An expression before `}` is marked in `op`: the condition of a `while {…}`.
+static vy_stmt *parse_simple(vy_front *f)
+{
+    vy_token at = f->tok;
+    vy_expr *e = vy_parse_expr(f);
+    bool set = f->tok.kind >= TK_SET && f->tok.kind <= TK_SET_SHR && !f->failed;
+    vy_stmt *s = new_stmt(f, set ? ST_ASSIGN : ST_CALL, &at);
+    if (set) {
+        s->op = f->tok.kind;
+        s->target = e;
+        if (e->kind != EX_NAME && e->kind != EX_INDEX)
+            vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
+                           "assign to a variable or to an element of a buffer",
+                           "this cannot be assigned to");
+        vy_advance(f);
+        s->value = vy_parse_expr(f);
+    } else {
+        if (e->kind == EX_NAME && f->tok.kind != TK_RBRACE && f->tok.kind != TK_SEMICOLON)
+            vy_begins_wrongly(f, "statement", &at, VY_SPELL_WORDS);
+        s->value = e;
+        s->op = f->tok.kind == TK_RBRACE;
+        if (s->op) return s;
+    }
+    vy_expect(f, TK_SEMICOLON, "behind the statement");
+    return s;
+}
+
+static vy_stmt *parse_word(vy_front *f, vy_stmt_kind kind, const char *after)
+{
+    vy_stmt *s = new_stmt(f, kind, &f->tok);
+    vy_advance(f);
+    vy_expect(f, TK_SEMICOLON, after);
+    return s;
+}
+
+static vy_stmt *parse_stmt(vy_front *f)
+{
+    vy_stmt *s;
+    switch (f->tok.kind) {
+    case TK_LET: return parse_let(f, DK_LET);
+    case TK_VAR: return parse_let(f, DK_VAR);
+    case TK_SHARED: return parse_array(f, DK_SHARED);
+    case TK_LOCAL: return parse_array(f, DK_LOCAL);
+    case TK_IF: return parse_if(f);
+    case TK_FOR: return parse_for(f);
+    case TK_WHILE: return parse_while(f);
+    case TK_RETURN: return parse_return(f);
+    case TK_LBRACE: return vy_parse_block(f);
+    case TK_BREAK: return parse_word(f, ST_BREAK, "behind `break`");
+    case TK_CONTINUE: return parse_word(f, ST_CONTINUE, "behind `continue`");
+    case TK_CHECKPOINT:
+        s = new_stmt(f, ST_CHECKPOINT, &f->tok);
+        vy_advance(f);
+        s->body = vy_parse_block(f);
+        return s;
+    default: return parse_simple(f);
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// print.h: the printer from the inside.
+//
+//   print.c        modules, heads of programs      print_plan.c   what is written inline
+//   print_code.c   statements, in program order    print_slot.c   carries and yields as variables
+//   print_expr.c   expressions                     print_name.c   unique names
+//   print_pipe.c   pipelines
+//
+// The text must make the builder emit the same instructions in the same order.  Two facts do it:
+// expressions are evaluated left to right, and the builder orders what a construct hands on by the
+// order in which the variables were declared.
+#ifndef VYRE_PRINT_H
+#define VYRE_PRINT_H
+
+#include "ir/core/ir.h"
+
+VY_VEC_TYPE(print_text, char);
+
+typedef struct print_name {
+    uint32_t text, length; // in print_names.text
+    uint32_t next;         // with every smaller suffix, from 2, this name is visible
+    bool visible;
+} print_name;
+VY_VEC_TYPE(print_name_vec, print_name);
+
+typedef struct print_names {
+    print_text text;
+    print_name_vec all; // [0] is a dummy
+    uint32_t *table, table_size;
+    vy_id_vec scope;  // visible names, innermost last
+    uint32_t unnamed; // v1, v2, …
+} print_names;
+
+// A variable of the text.
+typedef struct print_var {
+    uint32_t name;    // index in names
+    uint32_t content; // the value it holds at this place; 0: none that counts
+    uint32_t level;   // nesting depth at which it may be assigned here
+    uint32_t stamp;   // of the arm's end that assigned it last
+} print_var;
+VY_VEC_TYPE(print_var_vec, print_var);
+
+// One value that a construct hands on.
+typedef struct print_slot {
+    uint32_t var;        // index in vars
+    uint32_t entry;      // what the variable held at the opening
+    uint32_t then_yield; // IF; else 0
+    uint32_t end_yield;
+    uint32_t result;
+    uint32_t start; // value given before the construct: a new variable's or one assigned; 0: none
+    bool fresh;     // declared for this construct
+    uint32_t outer_level;
+} print_slot;
+VY_VEC_TYPE(print_slot_vec, print_slot);
+
+typedef struct print_frame {
+    uint32_t opener, middle, closer; // middle: ELSE, TEST or 0
+    uint32_t slot_start;
+    uint32_t scope, inner_scope; // names visible before
+    bool inverted;               // IF printed as `if !c {` with the else arm
+    bool chained;                // IF printed as `else if`
+    bool chains;                 // its else arm is one
+    bool in_second;              // after the middle
+    bool condition_block;        // WHILE printed as `while { …; c } {`
+} print_frame;
+VY_VEC_TYPE(print_frame_vec, print_frame);
+
+typedef struct printer {
+    const vy_program *p;
+    print_text out;
+    bool failed;
+    bool dump; // write what is no part of the text in comments
+    vy_structure s;
+    uint32_t *block;     // the arrays below
+    uint32_t *use_start; // users of value id: uses[use_start[id] … use_start[id + 1])
+    uint32_t *uses;
+    uint32_t *var;   // CARRY, RESULT: variable; index in vars + 1
+    uint32_t *name;  // of lets and loop variables, and aliases; index in names
+    uint16_t *width; // of a tree that may be written inline; 0: none
+    uint8_t *height, *inlined;
+    vy_id_vec pending; // print_plan.c
+    print_names names;
+    print_var_vec vars;
+    print_slot_vec slots;
+    print_frame_vec frames;
+    vy_id_vec order;         // yields of an arm, while planning
+    vy_id_vec aliases;       // values that have a second name until the arm ends
+    bool shadows_literals;   // a parameter is called inf or nan
+    uint32_t *array_name;    // by buffer: index in names; 0: not declared yet
+    const uint32_t *numbers; // pipelines, by step: name of its counter or value; 0: written inline
+    const vy_pipeline *pipeline;
+    uint32_t stamp;
+    uint32_t hint; // slot of the enclosing construct to look at first
+} printer;
+
+// print.c
+void print_str(printer *o, const char *text);
+void print_bytes(printer *o, const char *text, size_t n);
+void print_u64(printer *o, uint64_t value);
+void print_indent(printer *o);
+void print_identifier(printer *o, const char *name); // in back quotes where needed
+void print_dims(printer *o, const vy_buf *b);
+void print_dim(printer *o, uint32_t dim, int outer, uint32_t depth); // outer: 0; depth: of brackets
+void print_init(printer *o, const vy_buf *b);                        // `@init(ones) `
+void print_head(printer *o);                                         // up to the opening brace
+void print_reserve_names(printer *o);                                // those of the parameters
+void print_free(printer *o);
+
+// print_pipe.c
+void print_pipeline(print_text *out, bool *failed, const vy_pipeline *l);
+void print_number(printer *o, int64_t step, uint32_t depth); // VY_DIM_STEP
+
+// print_name.c
+bool print_names_init(print_names *n);
+void print_names_free(print_names *n);
+uint32_t print_names_add(printer *o, const char *text, size_t length); // exactly; makes it visible
+uint32_t print_names_unique(printer *o, const char *wish);             // "": unnamed
+uint32_t print_names_like(printer *o, uint32_t name);                  // with a suffix
+void print_names_close(printer *o, uint32_t scope);
+void print_name_of(printer *o, uint32_t name);
+
+// print_plan.c
+bool print_plan(printer *o);
+static inline uint32_t print_use_count(const printer *o, uint32_t id)
+{
+    return o->use_start[id + 1] - o->use_start[id];
+}
+bool print_used_between(const printer *o, uint32_t id, uint32_t after, uint32_t upto);
+// The value a slot of an IF starts with: a yield from outside, or 0.
+uint32_t print_if_start(uint32_t opener, uint32_t then_yield, uint32_t else_yield);
+bool print_is_plain(const printer *o, uint32_t id); // an instruction that is no CARRY or RESULT
+bool print_swapped(const printer *o, uint32_t id);  // LT, LE written as > >=
+
+// print_expr.c
+void print_expr(printer *o, uint32_t id, int precedence, bool typed);
+// typed: what stands around gives the type; else a literal without suffix is of type `natural`.
+void print_const(printer *o, uint32_t id, bool typed, vy_type natural);
+void print_scalar(printer *o, vy_type type, vy_scalar v, bool typed, vy_type natural);
+void print_element(printer *o, uint32_t id);                     // buf[…] of a memory operation
+bool print_compound(printer *o, uint32_t id, uint32_t old);      // ` += e` if id is old + e
+bool print_reads(const printer *o, uint32_t id, uint32_t value); // in the tree of id
+void print_ref(printer *o, uint32_t id);                         // the name of a value
+void print_let(printer *o, uint32_t id);
+void print_atomic(printer *o, uint32_t id);
+
+// print_slot.c
+void print_slots_open(printer *o, print_frame *f);        // chooses and declares variables
+void print_slots_enter(printer *o, const print_frame *f); // body or first arm begins
+void print_slots_turn(printer *o, const print_frame *f);  // second arm begins
+// Assignments at the end of an arm; `last` is an expression written behind them, or 0.
+void print_slots_assign(printer *o, const print_frame *f, bool end, uint32_t last);
+void print_aliases_end(printer *o); // the arm is over
+void print_slots_close(printer *o, const print_frame *f);
+bool print_slots_done(const printer *o, const print_frame *f, bool end);  // nothing to assign
+bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner); // else-if possible
+// Is value `id`, made here, best declared as the variable of a later construct?
+bool print_starts_variable(const printer *o, uint32_t id);
+uint32_t print_arm_end(const printer *o); // marker that ends the region being printed
+
+// print_code.c
+void print_code(printer *o);
+
+#endif

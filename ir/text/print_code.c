@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+// print_code.c: a program's instructions as statements.
+#include "ir/text/print.h"
+
+#include <string.h>
+
+static print_frame *top(printer *o) { return &o->frames.data[o->frames.count - 1]; }
+
+static vy_op op_of(const printer *o, uint32_t id) { return (vy_op)o->p->insts.data[id].op; }
+
+static void line(printer *o, const char *text)
+{
+    print_indent(o);
+    print_str(o, text);
+}
+
+static void push_frame(printer *o, print_frame f)
+{
+    f.inner_scope = o->names.scope.count;
+    if (!vy_vec_push(&o->frames, f)) o->failed = true;
+}
+
+static print_frame make_frame(printer *o, uint32_t opener)
+{
+    print_frame f = {.opener = opener, .scope = o->names.scope.count};
+    uint32_t partner = o->s.partner[opener];
+    bool branches = op_of(o, opener) == VY_OP_IF;
+    f.middle = branches ? partner : 0;
+    f.closer = branches ? o->s.partner[partner] : partner;
+    return f;
+}
+
+// --------------------------------------------------------------------------------------------- if
+static void open_if(printer *o, uint32_t id)
+{
+    print_frame f = make_frame(o, id);
+    f.chained = o->frames.count && top(o)->chains;
+    print_slots_open(o, &f);
+    if (o->failed) return;
+    f.inverted = f.middle == id + 1 && print_slots_done(o, &f, false);
+    if (!f.chained) print_indent(o);
+    print_str(o, f.inverted ? "if !" : "if ");
+    print_expr(o, vy_arg(o->p, id, 0), f.inverted ? 11 : 0, false);
+    print_str(o, " {\n");
+    push_frame(o, f);
+    if (!o->failed) print_slots_enter(o, top(o));
+}
+
+static bool chains(printer *o, const print_frame *f)
+{
+    uint32_t id = f->middle + 1;
+    while (id < f->closer && o->inlined[id]) id++;
+    return !f->inverted && op_of(o, id) == VY_OP_IF && print_slots_chain(o, f, id);
+}
+
+static void turn_if(printer *o)
+{
+    print_frame *f = top(o);
+    print_slots_assign(o, f, false, 0);
+    print_aliases_end(o);
+    print_names_close(o, f->inner_scope);
+    f->in_second = true;
+    print_slots_turn(o, f);
+    bool empty = f->middle + 1 == f->closer && print_slots_done(o, f, true);
+    if (f->inverted || empty) return;
+    o->frames.count--;
+    line(o, "} else ");
+    o->frames.count++;
+    f->chains = chains(o, f);
+    if (!f->chains) print_str(o, "{\n");
+}
+
+static void close_if(printer *o)
+{
+    print_frame f = *top(o);
+    if (!f.chains) print_slots_assign(o, &f, true, 0);
+    print_aliases_end(o);
+    print_names_close(o, f.inner_scope);
+    o->frames.count--;
+    print_slots_close(o, &f);
+    if (!f.chains) { // else the inner one has written it
+        // A chained `if` stands where its parent does.
+        uint32_t depth = o->frames.count;
+        for (uint32_t i = depth; i > 0 && o->frames.data[i - 1].chains; i--) o->frames.count--;
+        line(o, "}\n");
+        o->frames.count = depth;
+    }
+}
+
+// ------------------------------------------------------------------------------------------ loops
+// Made of literals only, as the text reads it: the type comes from what stands around.
+static bool only_literals(const printer *o, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) return vy_id_const(o->p, id) != NULL;
+    const vy_inst *i = &o->p->insts.data[id];
+    vy_op op = op_of(o, id);
+    if (!o->inlined[id] || vy_op_infos[op].effect != VY_PURE) return false;
+    if (op == VY_OP_CAST || op == VY_OP_BITCAST) return false;
+    for (uint32_t k = op == VY_OP_SELECT; k < i->nargs; k++)
+        if (!only_literals(o, vy_arg(o->p, id, k))) return false;
+    return true;
+}
+
+static void print_bounds(printer *o, uint32_t id)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    uint32_t from = vy_arg(o->p, id, 0), to = vy_arg(o->p, id, 1), step = vy_arg(o->p, id, 2);
+    const vy_scalar *k = vy_id_const(o->p, step);
+    bool reverse = i->flags & VY_FLAG_REVERSE, unit = k && k->u == 1;
+    // Bounds that are all literals are u32.
+    bool literal = only_literals(o, from) && only_literals(o, to) && k && i->type != VY_U32;
+    bool convert = literal && !vy_id_const(o->p, from); // like select(c, 1, 2)
+    if (reverse) print_str(o, "rev(");
+    if (convert) {
+        print_str(o, vy_type_name((vy_type)i->type));
+        print_str(o, "(");
+    }
+    if (literal && !convert)
+        print_const(o, from, false, VY_U32);
+    else
+        print_expr(o, from, 0, !convert);
+    if (convert) print_str(o, ")");
+    print_str(o, "..");
+    print_expr(o, to, 0, true);
+    if (reverse) print_str(o, ")");
+    if (unit) return;
+    print_str(o, " step ");
+    print_expr(o, step, 0, true);
+}
+
+static void open_loop(printer *o, uint32_t id)
+{
+    print_frame f = make_frame(o, id);
+    print_slots_open(o, &f);
+    if (o->failed) return;
+    line(o, "for ");
+    push_frame(o, f);
+    if (o->failed) return;
+    uint32_t name =
+        print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
+    print_name_of(o, name);
+    o->name[id] = name;
+    print_str(o, " in ");
+    print_bounds(o, id);
+    print_str(o, " {\n");
+    print_slots_enter(o, top(o));
+}
+
+// The TEST of the WHILE at `id`.
+static uint32_t test_of(const printer *o, uint32_t id)
+{
+    uint32_t test = id + 1;
+    while (op_of(o, test) != VY_OP_TEST || o->s.partner[test] != id) {
+        vy_op op = op_of(o, test);
+        if (vy_op_opens(op))
+            test = op == VY_OP_IF ? o->s.partner[o->s.partner[test]] : o->s.partner[test];
+        test++;
+    }
+    return test;
+}
+
+static void open_while(printer *o, uint32_t id)
+{
+    print_frame f = make_frame(o, id);
+    f.middle = test_of(o, id);
+    print_slots_open(o, &f);
+    if (o->failed) return;
+    uint32_t first = id + 1;
+    while (op_of(o, first) == VY_OP_CARRY || o->inlined[first]) first++;
+    f.condition_block = first != f.middle;
+    line(o, f.condition_block ? "while {\n" : "while ");
+    push_frame(o, f);
+    if (!o->failed) print_slots_enter(o, top(o));
+}
+
+static void test_while(printer *o, uint32_t id)
+{
+    print_frame *f = top(o);
+    if (f->condition_block) print_indent(o);
+    print_expr(o, vy_arg(o->p, id, 0), 0, false);
+    if (f->condition_block) {
+        print_str(o, "\n");
+        o->frames.count--;
+        line(o, "}");
+        o->frames.count++;
+    }
+    print_str(o, " {\n");
+    f->in_second = true;
+    print_slots_turn(o, f);
+}
+
+// `if c { break; }` for a keep that is !c; the front end turns `if !c` around.
+static void print_exit(printer *o, uint32_t keep)
+{
+    bool negated = !VY_IS_LEAF(keep) && o->inlined[keep] && op_of(o, keep) == VY_OP_NOT;
+    line(o, negated ? "if " : "if !");
+    if (negated)
+        print_expr(o, vy_arg(o->p, keep, 0), 0, false);
+    else
+        print_expr(o, keep, 11, false);
+    print_str(o, " { break; }\n");
+}
+
+static void close_region(printer *o)
+{
+    print_frame f = *top(o);
+    bool exits = o->p->insts.data[f.opener].flags & VY_FLAG_EXIT;
+    uint32_t keep = exits && op_of(o, f.opener) != VY_OP_CHECKPOINT ? vy_arg(o->p, f.closer, 0) : 0;
+    print_slots_assign(o, &f, true, keep);
+    if (keep) print_exit(o, keep);
+    print_aliases_end(o);
+    print_names_close(o, f.inner_scope);
+    o->frames.count--;
+    print_slots_close(o, &f);
+    line(o, "}\n");
+}
+
+static void open_checkpoint(printer *o, uint32_t id)
+{
+    print_frame f = make_frame(o, id);
+    print_slots_open(o, &f);
+    if (o->failed) return;
+    line(o, "checkpoint {\n");
+    push_frame(o, f);
+    if (!o->failed) print_slots_enter(o, top(o));
+}
+
+// ------------------------------------------------------------------------------------- statements
+// `load` if it is written inline and loads what store `id` stores to, else 0.
+static uint32_t loads_element(const printer *o, uint32_t load, uint32_t id)
+{
+    bool same = !VY_IS_LEAF(load) && o->inlined[load] && op_of(o, load) == VY_OP_LOAD &&
+                o->p->insts.data[load].aux == o->p->insts.data[id].aux;
+    uint32_t rank = o->p->insts.data[id].nargs - 1;
+    for (uint32_t k = 0; same && k < rank; k++) same = vy_arg(o->p, load, k) == vy_arg(o->p, id, k);
+    return same ? load : 0;
+}
+
+static void print_store(printer *o, uint32_t id)
+{
+    uint32_t value = vy_arg(o->p, id, o->p->insts.data[id].nargs - 1);
+    print_indent(o);
+    print_element(o, id);
+    // x[i] = x[i] + e
+    uint32_t load = 0;
+    for (uint32_t k = 0; k < 2 && !load; k++)
+        if (!VY_IS_LEAF(value) && o->inlined[value] && o->p->insts.data[value].nargs == 2)
+            load = loads_element(o, vy_arg(o->p, value, k), id);
+    if (!load || !print_compound(o, value, load)) {
+        print_str(o, " = ");
+        print_expr(o, value, 0, true);
+    }
+    print_str(o, ";\n");
+}
+
+static void print_array_declaration(printer *o, uint32_t buffer, const char *word, const char *end)
+{
+    const vy_buf *b = &o->p->buffers.data[buffer];
+    o->array_name[buffer] = print_names_unique(o, b->name);
+    line(o, word);
+    print_name_of(o, o->array_name[buffer]);
+    print_str(o, ": ");
+    print_str(o, vy_type_name(b->type));
+    print_dims(o, b);
+    print_str(o, end);
+}
+
+static void print_zero(printer *o, uint32_t id)
+{
+    uint32_t buffer = o->p->insts.data[id].aux;
+    if (!o->array_name[buffer]) {
+        print_array_declaration(o, buffer, "local ", ";\n");
+        return;
+    }
+    line(o, o->p->buffers.data[buffer].cls == VY_SHARED ? "shared " : "local ");
+    print_name_of(o, o->array_name[buffer]);
+    print_str(o, ";\n");
+}
+
+static void print_plain(printer *o, uint32_t id)
+{
+    const vy_inst *i = &o->p->insts.data[id];
+    if (i->op == VY_OP_STORE) {
+        print_store(o, id);
+    } else if (i->op == VY_OP_ZERO) {
+        print_zero(o, id);
+    } else if (i->op == VY_OP_BARRIER) {
+        line(o, "barrier();\n");
+    } else if (vy_op_is_atomic((vy_op)i->op) && print_use_count(o, id) == 0 && !i->name) {
+        print_indent(o);
+        print_atomic(o, id);
+        print_str(o, ";\n");
+    } else {
+        print_let(o, id);
+    }
+}
+
+static void print_inst(printer *o, uint32_t id)
+{
+    switch (op_of(o, id)) {
+    case VY_OP_IF: open_if(o, id); break;
+    case VY_OP_ELSE: turn_if(o); break;
+    case VY_OP_ENDIF: close_if(o); break;
+    case VY_OP_LOOP: open_loop(o, id); break;
+    case VY_OP_WHILE: open_while(o, id); break;
+    case VY_OP_TEST: test_while(o, id); break;
+    case VY_OP_CHECKPOINT: open_checkpoint(o, id); break;
+    case VY_OP_ENDLOOP:
+    case VY_OP_ENDCHECKPOINT: close_region(o); break;
+    case VY_OP_CARRY:
+    case VY_OP_RESULT: break;
+    default: print_plain(o, id); break;
+    }
+}
+
+// ----------------------------------------------------------------------------------------- arrays
+typedef struct array_facts {
+    uint32_t first, last, clear; // uses; the first ZERO
+} array_facts;
+
+static uint32_t region_end(const printer *o, uint32_t id)
+{
+    uint32_t opener = o->s.parent[id];
+    if (!opener) return UINT32_MAX;
+    uint32_t partner = o->s.partner[opener];
+    if (op_of(o, opener) != VY_OP_IF) return partner;
+    return id < partner ? partner : o->s.partner[partner];
+}
+
+// Arrays declared ahead: shared ones, and local ones whose clearing is not ahead of all their uses
+// or out of the order of their numbers.
+static void declare_arrays(printer *o)
+{
+    const vy_program *p = o->p;
+    uint32_t n = p->buffers.count, keep = n, before = UINT32_MAX;
+    array_facts *facts = vy_realloc(NULL, (size_t)n * sizeof *facts);
+    if (!facts) {
+        o->failed = true;
+        return;
+    }
+    memset(facts, 0, (size_t)n * sizeof *facts);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op)) continue;
+        array_facts *a = &facts[i->aux];
+        if (!a->first) a->first = id;
+        if (!a->clear && i->op == VY_OP_ZERO) a->clear = id;
+        a->last = id;
+    }
+    for (uint32_t b = n; b-- > 1; keep = b) {
+        const array_facts *a = &facts[b];
+        if (p->buffers.data[b].cls <= VY_INOUT) continue; // a workspace declared late
+        if (p->buffers.data[b].cls != VY_LOCAL || !a->clear || a->clear != a->first) break;
+        if (a->last >= region_end(o, a->clear) || a->clear >= before) break;
+        before = a->clear;
+    }
+    for (uint32_t b = 1; b < keep && !o->failed; b++) {
+        vy_buffer_class cls = p->buffers.data[b].cls;
+        if (cls == VY_SHARED) print_array_declaration(o, b, "shared ", ";\n");
+        if (cls == VY_LOCAL) print_array_declaration(o, b, "local ", " undefined;\n");
+    }
+    vy_free(facts);
+}
+
+void print_code(printer *o)
+{
+    declare_arrays(o);
+    for (uint32_t id = 1; id < o->p->insts.count && !o->failed; id++)
+        if (!o->inlined[id]) print_inst(o, id);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// print_slot.c: carried and yielded values as variables of the text.
+//
+// The plain way gives every slot of a construct a variable of its own: declare it before, assign it
+// at the end of each arm.  Code a person would write uses one variable along a whole chain of
+// values, so a slot takes over the variable that holds its starting value if nobody reads that value
+// afterwards, or the variable that its result is assigned to at the end of the enclosing arm.
+// The builder hands values on in the order in which their variables were declared: within one
+// construct the variables of the slots must ascend.
+#include "ir/text/print.h"
+
+uint32_t print_arm_end(const printer *o)
+{
+    if (o->frames.count == 0) return UINT32_MAX;
+    const print_frame *f = &o->frames.data[o->frames.count - 1];
+    bool first_arm = o->p->insts.data[f->opener].op == VY_OP_IF && !f->in_second;
+    return first_arm ? f->middle : f->closer;
+}
+
+static bool is_loop(const printer *o, uint32_t opener)
+{
+    vy_op op = (vy_op)o->p->insts.data[opener].op;
+    return op == VY_OP_LOOP || op == VY_OP_WHILE;
+}
+
+static print_frame make_frame(const printer *o, uint32_t opener)
+{
+    print_frame f = {.opener = opener, .closer = o->s.partner[opener]};
+    if (o->p->insts.data[opener].op == VY_OP_IF) {
+        f.middle = f.closer;
+        f.closer = o->s.partner[f.middle];
+    }
+    return f;
+}
+
+static uint32_t slot_count(const printer *o, const print_frame *f)
+{
+    const vy_inst *end = &o->p->insts.data[f->closer];
+    bool keep = is_loop(o, f->opener) && o->p->insts.data[f->opener].flags & VY_FLAG_EXIT;
+    return end->nargs - keep;
+}
+
+// The value slot k starts with; 0: none.
+static uint32_t slot_start(const printer *o, const print_frame *f, uint32_t k)
+{
+    switch (o->p->insts.data[f->opener].op) {
+    case VY_OP_IF:
+        return print_if_start(f->opener, vy_arg(o->p, f->middle, k), vy_arg(o->p, f->closer, k));
+    case VY_OP_LOOP: return vy_arg(o->p, f->opener, 3 + k);
+    case VY_OP_WHILE: return vy_arg(o->p, f->opener, k);
+    default: return 0;
+    }
+}
+
+static bool held_by(const printer *o, uint32_t value, uint32_t var)
+{
+    return value && !VY_IS_LEAF(value) && o->var[value] == var + 1;
+}
+
+// A variable that may be assigned here and comes behind those taken so far.
+static bool usable(const printer *o, uint32_t var, int64_t last)
+{
+    return o->vars.data[var].level == o->frames.count && (int64_t)var > last;
+}
+
+// The variable that holds the starting value, if that value dies here; else -1.
+static int64_t dying_variable(const printer *o, const print_frame *f, uint32_t start, int64_t last)
+{
+    if (!start || VY_IS_LEAF(start) || !o->var[start] || o->name[start]) return -1;
+    uint32_t var = o->var[start] - 1;
+    uint32_t from = is_loop(o, f->opener) ? f->opener : f->closer;
+    if (o->vars.data[var].content != start || !usable(o, var, last)) return -1;
+    return print_used_between(o, start, from, print_arm_end(o)) ? -1 : (int64_t)var;
+}
+
+bool print_starts_variable(const printer *o, uint32_t id)
+{
+    // The last use must be at a construct in the region of `id`, as the start of a slot.
+    uint32_t n = print_use_count(o, id);
+    if (n == 0) return false;
+    uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = last;
+    vy_op op = (vy_op)o->p->insts.data[last].op;
+    if (op == VY_OP_ELSE)
+        opener = o->s.partner[o->s.partner[last]];
+    else if (op == VY_OP_ENDIF)
+        opener = o->s.partner[last];
+    else if (op != VY_OP_LOOP && op != VY_OP_WHILE)
+        return false;
+    if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o))
+        return false;
+    print_frame f = make_frame(o, opener);
+    uint32_t slots = slot_count(o, &f);
+    for (uint32_t k = 0; k < slots; k++)
+        if (slot_start(o, &f, k) == id) return true;
+    return false;
+}
+
+// Does anything that is written at the opening read `value`?
+static bool opening_reads(const printer *o, const print_frame *f, uint32_t value)
+{
+    const vy_inst *i = &o->p->insts.data[f->opener];
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (print_reads(o, vy_arg(o->p, f->opener, k), value)) return true;
+    return false;
+}
+
+// The variable that the result is assigned to when the enclosing arm ends; else -1.
+static int64_t target_variable(printer *o, const print_frame *f, uint32_t start, uint32_t result,
+                               int64_t last)
+{
+    if (o->frames.count == 0) return -1;
+    const print_frame *outer = &o->frames.data[o->frames.count - 1];
+    uint32_t end = print_arm_end(o), n = slot_count(o, outer), uses = print_use_count(o, result);
+    if (n == 0 || uses == 0 || o->uses[o->use_start[result + 1] - 1] != end) return -1;
+    uint32_t skip = o->p->insts.data[end].nargs - n, k = o->hint % n, tries = 0;
+    while (tries < n && vy_arg(o->p, end, skip + k) != result) tries++, k = k + 1 == n ? 0 : k + 1;
+    if (tries == n) return -1;
+    o->hint = k + 1;
+    uint32_t var = o->slots.data[outer->slot_start + k].var;
+    uint32_t old = o->vars.data[var].content;
+    if (!usable(o, var, last)) return -1;
+    bool loop = is_loop(o, f->opener);
+    bool assigns =
+        start && start != old && (loop || (print_is_plain(o, start) && o->inlined[start]));
+    if (!held_by(o, old, var)) return var;
+    // What is assigned before the construct is lost inside it, too.
+    if (print_used_between(o, old, loop || assigns ? f->opener : f->closer, end)) return -1;
+    return assigns && opening_reads(o, f, old) ? -1 : (int64_t)var;
+}
+
+static int64_t choose(printer *o, const print_frame *f, uint32_t k, int64_t last)
+{
+    uint32_t start = slot_start(o, f, k);
+    int64_t var = dying_variable(o, f, start, last);
+    return var >= 0 ? var : target_variable(o, f, start, f->closer + 1 + k, last);
+}
+
+// -------------------------------------------------------------------------------- opening, closing
+static const char *wish(const printer *o, const print_frame *f, uint32_t k)
+{
+    uint32_t name = o->p->insts.data[f->closer + 1 + k].name;
+    if (!name && is_loop(o, f->opener)) name = o->p->insts.data[f->opener + 1 + k].name;
+    return vy_string(&o->p->module->names, name);
+}
+
+static void declare(printer *o, const print_frame *f, uint32_t k, print_slot *s)
+{
+    uint32_t start = slot_start(o, f, k);
+    print_var v = {.content = start, .level = o->frames.count};
+    s->fresh = true;
+    s->start = start;
+    print_indent(o);
+    print_str(o, "var ");
+    // The name is visible behind the declaration, but it may be no name visible now.
+    v.name = print_names_unique(o, wish(o, f, k));
+    print_name_of(o, v.name);
+    if (start) {
+        print_str(o, " = ");
+        print_expr(o, start, 0, false);
+    } else {
+        print_str(o, ": ");
+        print_str(o, vy_type_name((vy_type)o->p->insts.data[s->result].type));
+    }
+    print_str(o, ";\n");
+    s->var = o->vars.count;
+    if (!vy_vec_push(&o->vars, v)) o->failed = true;
+}
+
+// Gives an older variable the starting value where it does not hold it.
+static void start_with(printer *o, const print_frame *f, uint32_t k, print_slot *s)
+{
+    print_var *v = &o->vars.data[s->var];
+    uint32_t start = slot_start(o, f, k);
+    bool written = start && print_is_plain(o, start) && o->inlined[start];
+    if (!start || start == v->content || !(is_loop(o, f->opener) || written)) return;
+    print_indent(o);
+    print_name_of(o, v->name);
+    if (!held_by(o, v->content, s->var) || !print_compound(o, start, v->content)) {
+        print_str(o, " = ");
+        print_expr(o, start, 0, true);
+    }
+    print_str(o, ";\n");
+    v->content = start;
+}
+
+void print_slots_open(printer *o, print_frame *f)
+{
+    uint32_t n = slot_count(o, f);
+    bool branches = o->p->insts.data[f->opener].op == VY_OP_IF;
+    int64_t last = -1;
+    f->slot_start = o->slots.count;
+    if (!vy_vec_reserve(&o->slots, n + 1)) {
+        o->failed = true;
+        return;
+    }
+    uint32_t skip = o->p->insts.data[f->closer].nargs - n;
+    for (uint32_t k = 0; k < n && !o->failed; k++) {
+        print_slot *s = &o->slots.data[o->slots.count++];
+        *s = (print_slot){.result = f->closer + 1 + k,
+                          .then_yield = branches ? vy_arg(o->p, f->middle, k) : 0,
+                          .end_yield = vy_arg(o->p, f->closer, skip + k)};
+        int64_t var = choose(o, f, k, last);
+        if (var < 0)
+            declare(o, f, k, s);
+        else
+            s->var = (uint32_t)var;
+        last = s->var;
+        if (var >= 0) start_with(o, f, k, s);
+        if (o->failed) return;
+        s->entry = o->vars.data[s->var].content;
+        s->outer_level = o->vars.data[s->var].level;
+    }
+}
+
+static print_slot *slots_of(const printer *o, const print_frame *f)
+{
+    return o->slots.data + f->slot_start;
+}
+
+// Called with the frame of the construct pushed.
+void print_slots_enter(printer *o, const print_frame *f)
+{
+    uint32_t n = slot_count(o, f);
+    for (uint32_t k = 0; k < n && !o->failed; k++) {
+        print_slot *s = &slots_of(o, f)[k];
+        print_var *v = &o->vars.data[s->var];
+        v->level = o->frames.count;
+        if (o->p->insts.data[f->opener].op == VY_OP_WHILE) v->level = UINT32_MAX; // until its test
+        if (!is_loop(o, f->opener)) continue;
+        v->content = f->opener + 1 + k;
+        o->var[v->content] = s->var + 1;
+    }
+}
+
+void print_slots_turn(printer *o, const print_frame *f)
+{
+    uint32_t n = slot_count(o, f);
+    bool branches = o->p->insts.data[f->opener].op == VY_OP_IF;
+    for (uint32_t k = 0; k < n; k++) {
+        print_slot *s = &slots_of(o, f)[k];
+        if (branches) o->vars.data[s->var].content = s->entry;
+        o->vars.data[s->var].level = o->frames.count;
+    }
+}
+
+// Called with the frame popped.
+void print_slots_close(printer *o, const print_frame *f)
+{
+    uint32_t n = slot_count(o, f);
+    for (uint32_t k = 0; k < n; k++) {
+        print_slot *s = &slots_of(o, f)[k];
+        o->vars.data[s->var].level = s->outer_level;
+        o->vars.data[s->var].content = s->result;
+        o->var[s->result] = s->var + 1;
+    }
+    o->slots.count = f->slot_start;
+}
+
+bool print_slots_done(const printer *o, const print_frame *f, bool end)
+{
+    uint32_t n = slot_count(o, f);
+    for (uint32_t k = 0; k < n; k++) {
+        const print_slot *s = &slots_of(o, f)[k];
+        uint32_t want = end ? s->end_yield : s->then_yield;
+        if (o->vars.data[s->var].content != want) return false;
+    }
+    return true;
+}
+
+// Can the `if` at `inner`, alone in the second arm of `f`, be written as `else if`?  Its variables
+// must all be there already and hold, behind it, what `f` hands on.
+bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
+{
+    print_frame g = make_frame(o, inner);
+    uint32_t n = slot_count(o, &g), m = slot_count(o, f), covered = 0;
+    int64_t last = -1;
+    if (g.closer + n + 1 != f->closer) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t start = slot_start(o, &g, k);
+        if (start && print_is_plain(o, start) && o->inlined[start]) return false;
+        last = choose(o, &g, k, last);
+        if (last < 0) return false;
+        // The slot of f with that variable must want this result.
+        for (uint32_t j = 0; j < m; j++)
+            if (slots_of(o, f)[j].var == (uint32_t)last)
+                covered += slots_of(o, f)[j].end_yield == g.closer + 1 + k;
+    }
+    for (uint32_t j = 0; j < m; j++) {
+        const print_slot *s = &slots_of(o, f)[j];
+        bool inside = !VY_IS_LEAF(s->end_yield) && s->end_yield > g.closer;
+        if (!inside && o->vars.data[s->var].content != s->end_yield) return false;
+        covered -= inside;
+    }
+    return covered == 0;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// sema_call.c: names and types in calls.
+#include "ir/text/front.h"
+
+#include <string.h>
+
+const vy_builtin_info *vy_call_builtin(const vy_expr *e)
+{
+    vy_name_rec *n = e->u.ref.name;
+    if (n->builtin == -2) {
+        const vy_builtin_info *info = vy_builtin_find(n->text, n->length);
+        n->builtin = info ? 1 : -1;
+        n->info = info;
+    }
+    return n->info;
+}
+
+static bool count_is(vy_front *f, const vy_expr *e, const char *name, uint32_t n)
+{
+    if (e->count == n) return true;
+    vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, NULL, "`%s` takes %u arguments, not %u",
+                   name, n, e->count);
+    return false;
+}
+
+// --------------------------------------------------------------------------------- user functions
+static void sema_buffer_argument(vy_front *f, vy_expr *a, const vy_decl *p, const char *name)
+{
+    vy_decl *d = a->kind == EX_NAME && a->u.ref.name ? a->u.ref.name->local : NULL;
+    if (!d || (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
+        vy_front_error(f, VY_E_NAME_KIND, a->line, a->column, "pass the name of a buffer",
+                       "parameter `%s` of `%s` is a buffer", p->name->text, name);
+        return;
+    }
+    a->u.ref.decl = d;
+    if (d->type != p->type || d->rank != p->rank)
+        vy_front_error(f, VY_E_TYPES_DIFFER, a->line, a->column,
+                       "pass a buffer of the same element type and number of dimensions",
+                       "parameter `%s` of `%s` is %s with %u dimensions, `%s` is %s with %u",
+                       p->name->text, name, vy_type_name((vy_type)p->type), p->rank, d->name->text,
+                       vy_type_name((vy_type)d->type), d->rank);
+    else if (p->cls != VY_IN && d->cls == VY_IN)
+        vy_front_error(f, VY_E_ACCESS, a->line, a->column, NULL,
+                       "`%s` may only be read, but `%s` writes it", d->name->text, name);
+}
+
+static void note_callee(vy_front *f, vy_func *fn, const vy_expr *e)
+{
+    vy_callee *last = f->func->callees;
+    if (last && last->func == fn) return;
+    vy_callee *c = vy_front_alloc(f, sizeof *c);
+    if (f->failed) return;
+    *c = (vy_callee){fn, e->line, e->column, last};
+    f->func->callees = c;
+}
+
+uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out)
+{
+    vy_decl *g = e->u.ref.name->global;
+    const char *name = e->u.ref.name->text;
+    *out = NULL;
+    if (!g || g->kind != DK_FUNC) {
+        bool known = g || e->u.ref.name->local;
+        vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
+                       known ? "only functions can be called"
+                             : vy_spelling_fix(f, name, strlen(name),
+                                               VY_SPELL_FUNCTIONS | VY_SPELL_TYPES,
+                                               "declare it with `fn`"),
+                       known ? "`%s` is no function" : "there is no function `%s`", name);
+        return e->type = VY_BROKEN;
+    }
+    if (f->in_const) {
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
+                       "a call of `%s` is not allowed in a constant", name);
+        return e->type = VY_BROKEN;
+    }
+    vy_func *fn = g->func;
+    if (!count_is(f, e, name, fn->param_count)) return e->type = VY_BROKEN;
+    vy_expr *a = e->u.ref.list;
+    for (vy_decl *p = fn->params; p && !f->failed; p = p->next, a = a->next) {
+        if (p->kind == DK_BUFFER) {
+            // The callee may not have been looked at yet: `f32[]` has one dimension.
+            if (p->rank == 0) p->rank = 1;
+            sema_buffer_argument(f, a, p, name);
+        } else {
+            vy_check_as(f, a, p->type, "the parameter");
+        }
+    }
+    if (f->failed) return e->type = VY_BROKEN;
+    note_callee(f, fn, e);
+    e->u.ref.decl = g;
+    *out = fn;
+    return e->type = fn->result_count == 1 ? fn->results[0] : VY_VOID;
+}
+
+// -------------------------------------------------------------------------------------- built in
+static bool rule_fits(uint8_t rule, uint8_t t)
+{
+    bool integer = vy_operator_fits(TK_REM, t);
+    // An integer literal may still become a float.
+    bool is_float = t == VY_ANY_INT || t == VY_ANY_FLOAT || vy_type_is_float((vy_type)t);
+    switch (rule) {
+    case VY_RULE_F:
+    case VY_RULE_FB: return is_float;
+    case VY_RULE_N:
+    case VY_RULE_C: return is_float || integer;
+    case VY_RULE_I: return integer;
+    case VY_RULE_IB: return integer || t == VY_BOOL;
+    case VY_RULE_CB: return is_float || integer || t == VY_BOOL;
+    default: return true;
+    }
+}
+
+static void rule_error(vy_front *f, const vy_expr *e, const char *name, uint8_t t)
+{
+    vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column, NULL,
+                   "`%s` is not for values of type %s", name, vy_any_type_name(t));
+}
+
+// All arguments from `a` on have one type.
+static uint8_t synth_alike(vy_front *f, vy_expr *e, vy_expr *a, const vy_builtin_info *b)
+{
+    uint8_t t = VY_VOID;
+    for (vy_expr *x = a; x && !f->failed; x = x->next)
+        t = vy_join(f, t, x, vy_synth(f, x), b->text);
+    if (f->failed) return e->type = VY_BROKEN;
+    if (!rule_fits(b->rule, t)) rule_error(f, e, b->text, t);
+    bool to_bool = b->rule == VY_RULE_FB;
+    if (to_bool && vy_is_any(t)) t = VY_F32;
+    if (b->rule == VY_RULE_F && t == VY_ANY_INT) t = VY_ANY_FLOAT;
+    if (!vy_is_any(t))
+        for (vy_expr *x = a; x && !f->failed; x = x->next) vy_settle(f, x, t);
+    return e->type = to_bool ? VY_BOOL : t;
+}
+
+// The element an atomic works on; gives the type of its operands.
+static uint8_t synth_atomic(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+{
+    vy_expr *target = e->u.ref.list;
+    if (target->kind != EX_INDEX) {
+        vy_front_error(f, VY_E_NAME_KIND, target->line, target->column, "pass an element: `x[i]`",
+                       "`%s` works on an element of a buffer", b->text);
+        return e->type = VY_BROKEN;
+    }
+    uint8_t t = vy_sema_index(f, target, true, true);
+    if (f->failed) return e->type = VY_BROKEN;
+    if (!rule_fits(b->rule, target->u.ref.decl->type)) {
+        rule_error(f, e, b->text, target->u.ref.decl->type);
+        return e->type = VY_BROKEN;
+    }
+    for (vy_expr *v = target->next; v && !f->failed; v = v->next)
+        vy_check_as(f, v, t, "the element");
+    return e->type = t;
+}
+
+static uint8_t synth_len(vy_front *f, vy_expr *e)
+{
+    vy_expr *a = e->u.ref.list, *axis = a ? a->next : NULL;
+    vy_decl *d = a && a->kind == EX_NAME && a->u.ref.name ? a->u.ref.name->local : NULL;
+    if (e->count > 2 || !d ||
+        (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write len(x) or len(x, 1)",
+                       "`len` takes the name of a buffer, and an axis");
+        return e->type = VY_BROKEN;
+    }
+    a->u.ref.decl = d;
+    if (!axis && d->rank > 1) {
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write len(x, 0)",
+                       "`%s` has %u dimensions: name an axis", d->name->text, d->rank);
+    } else if (axis && (axis->kind != EX_INT || axis->u.value >= d->rank)) {
+        vy_front_error(f, VY_E_ARGUMENTS, axis->line, axis->column, "axes count from 0",
+                       "`%s` has the axes 0 to %u, as literals", d->name->text, d->rank - 1);
+    }
+    return e->type = VY_U32;
+}
+
+static uint8_t synth_polygamma(vy_front *f, vy_expr *e)
+{
+    vy_expr *n = e->u.ref.list;
+    uint8_t t = vy_synth(f, n->next);
+    if (f->failed) return e->type = VY_BROKEN;
+    if (n->kind != EX_INT || n->u.value > 1000)
+        vy_front_error(f, VY_E_CONSTANT, n->line, n->column, "write a literal from 0 to 1000",
+                       "the order of `polygamma` must be an integer literal");
+    if (!rule_fits(VY_RULE_F, t)) rule_error(f, e, "polygamma", t);
+    return e->type = t == VY_ANY_INT ? VY_ANY_FLOAT : t;
+}
+
+static uint8_t synth_bitcast(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+{
+    vy_expr *a = e->u.ref.list;
+    uint8_t t = vy_check_value(f, a);
+    if (!f->failed && (t == VY_BOOL || vy_type_size((vy_type)t) != vy_type_size((vy_type)b->op)))
+        rule_error(f, e, b->text, t);
+    return e->type = b->op;
+}
+
+static uint8_t synth_lane(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+{
+    uint8_t t = vy_synth(f, e->u.ref.list);
+    if (!f->failed && !rule_fits(VY_RULE_CB, t)) rule_error(f, e, b->text, t);
+    vy_check_as(f, e->u.ref.list->next, VY_U32, "the lane");
+    return e->type = t;
+}
+
+static uint8_t synth_select(vy_front *f, vy_expr *e)
+{
+    vy_expr *c = e->u.ref.list, *a = c->next, *b = a->next;
+    vy_check_as(f, c, VY_BOOL, "the condition");
+    uint8_t t = f->failed ? VY_BROKEN : vy_synth(f, a);
+    if (!f->failed) t = vy_join(f, t, b, vy_synth(f, b), "`select`");
+    if (!f->failed && !vy_is_any(t)) {
+        vy_settle(f, a, t);
+        vy_settle(f, b, t);
+    }
+    return e->type = t;
+}
+
+static bool allowed_in_const(const vy_builtin_info *b)
+{
+    if (b->kind == BF_OP) return vy_op_infos[b->op].effect == VY_PURE;
+    return b->kind == BF_COMPOSED || b->kind == BF_SELECT || b->kind == BF_POLYGAMMA ||
+           b->kind == BF_BITCAST;
+}
+
+static uint8_t synth_operation(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+{
+    if (b->op >= VY_OP_SG_BROADCAST && b->op <= VY_OP_SG_SHUFFLE_XOR) return synth_lane(f, e, b);
+    if (b->op == VY_OP_SG_ANY || b->op == VY_OP_SG_ALL) {
+        vy_check_as(f, e->u.ref.list, VY_BOOL, "the argument");
+        return e->type = VY_BOOL;
+    }
+    return synth_alike(f, e, e->u.ref.list, b);
+}
+
+uint8_t vy_synth_call(vy_front *f, vy_expr *e)
+{
+    const vy_builtin_info *b = vy_call_builtin(e);
+    if (!b || (e->u.ref.name->global && e->u.ref.name->global->kind == DK_FUNC)) {
+        vy_func *fn;
+        uint8_t t = vy_sema_user_call(f, e, &fn);
+        if (!f->failed && t == VY_VOID)
+            vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, NULL,
+                           "`%s` returns %u values, one is needed here", e->u.ref.name->text,
+                           fn->result_count);
+        return t;
+    }
+    if (f->in_const && !allowed_in_const(b)) {
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
+                       "`%s` is not allowed in a constant", b->text);
+        return e->type = VY_BROKEN;
+    }
+    if (b->kind == BF_LEN) return synth_len(f, e);
+    if (b->kind == BF_REDUCE) {
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write sum(k in 0..n: x[k])",
+                       "`%s` needs a range", b->text);
+        return e->type = VY_BROKEN;
+    }
+    if (!count_is(f, e, b->text, b->arity)) return e->type = VY_BROKEN;
+    switch (b->kind) {
+    case BF_SELECT: return synth_select(f, e);
+    case BF_POLYGAMMA: return synth_polygamma(f, e);
+    case BF_ATOMIC:
+    case BF_ATOMIC_CAS: return synth_atomic(f, e, b);
+    case BF_BITCAST: return synth_bitcast(f, e, b);
+    case BF_BARRIER: return e->type = VY_VOID;
+    case BF_COMPOSED: return synth_alike(f, e, e->u.ref.list, b);
+    default: return synth_operation(f, e, b);
+    }
+}
+
+// A call of literals gets the type of its surroundings.
+void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type)
+{
+    const vy_builtin_info *b = vy_call_builtin(e);
+    if (!rule_fits(b->rule, type)) {
+        rule_error(f, e, b->text, type);
+        return;
+    }
+    bool lane = b->op >= VY_OP_SG_BROADCAST && b->op <= VY_OP_SG_SHUFFLE_XOR && b->kind == BF_OP;
+    vy_expr *a = e->u.ref.list;
+    if (b->kind == BF_SELECT || b->kind == BF_POLYGAMMA) a = a->next;
+    for (; a && !f->failed; a = a->next) {
+        vy_settle(f, a, type);
+        if (lane) break;
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// sema_expr.c: types of expressions.
+//
+// Types come bottom up (vy_synth).  An expression made only of literals stays VY_ANY_INT or
+// VY_ANY_FLOAT until its surroundings are known; then the whole of it is given their type top down
+// (vy_settle), and so evaluated in it.  Either walk sees a node once.
+#include "ir/text/front.h"
+
+#include <string.h>
+
+const char *vy_any_type_name(uint8_t type)
+{
+    if (type == VY_ANY_INT) return "an integer literal";
+    if (type == VY_ANY_FLOAT) return "a float literal";
+    return vy_type_name((vy_type)type);
+}
+
+const char *vy_operator_text(uint8_t op)
+{
+    static const char *const texts[] = {"||", "&&", "|",  "^",  "&", "==", "!=", "<", "<=",
+                                        ">",  ">=", "<<", ">>", "+", "-",  "*",  "/", "%"};
+    return op >= TK_OROR && op <= TK_REM ? texts[op - TK_OROR] : "=";
+}
+
+bool vy_operator_fits(uint8_t op, uint8_t t)
+{
+    bool integer = t == VY_ANY_INT || (t >= VY_I32 && t <= VY_U64);
+    bool number = integer || t == VY_ANY_FLOAT || vy_type_is_float((vy_type)t);
+    switch (op) {
+    case TK_ADD:
+    case TK_SUB:
+    case TK_MUL:
+    case TK_DIV:
+    case TK_LT:
+    case TK_LE:
+    case TK_GT:
+    case TK_GE: return number;
+    case TK_REM:
+    case TK_SHL:
+    case TK_SHR: return integer;
+    case TK_AND:
+    case TK_OR:
+    case TK_XOR: return integer || t == VY_BOOL;
+    case TK_EQ:
+    case TK_NE: return number || t == VY_BOOL;
+    default: return false;
+    }
+}
+
+static uint8_t broken(vy_expr *e) { return e->type = VY_BROKEN; }
+
+void vy_operator_error(vy_front *f, const vy_expr *at, uint8_t op, uint8_t t)
+{
+    vy_front_error(f, VY_E_TYPE_WRONG, at->line, at->column,
+                   t == VY_BOOL && (op == TK_ADD || op == TK_MUL) ? "use & | ^ ! or u32(x)" : NULL,
+                   "`%s` is not for values of type %s", vy_operator_text(op), vy_any_type_name(t));
+}
+
+uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *what)
+{
+    if (t == VY_BROKEN || so_far == VY_BROKEN) return VY_BROKEN;
+    if (so_far == VY_VOID || so_far == t) return t;
+    if (vy_is_any(t)) return so_far == VY_ANY_INT ? t : so_far;
+    if (vy_is_any(so_far)) return t;
+    vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL,
+                   "%s needs values of one type, not %s and %s", what, vy_any_type_name(so_far),
+                   vy_any_type_name(t));
+    return VY_BROKEN;
+}
+
+// ------------------------------------------------------------------------------------------ names
+static uint8_t literal_name(vy_expr *e)
+{
+    static const char *const names[] = {"inf", "nan", "pi"};
+    for (uint32_t i = 0; i < 3; i++) {
+        if (strcmp(e->u.ref.name->text, names[i]) != 0) continue;
+        e->kind = EX_FLOAT;
+        e->op = VY_VOID;
+        e->u.number.text = NULL;
+        e->u.number.length = i;
+        return e->type = VY_ANY_FLOAT;
+    }
+    return VY_BROKEN;
+}
+
+static uint8_t name_error(vy_front *f, vy_expr *e, const char *name)
+{
+    const vy_decl *d = e->u.ref.name->local ? e->u.ref.name->local : e->u.ref.name->global;
+    if (d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL))
+        vy_front_error(f, VY_E_RANK, e->line, e->column, "name an element, like `x[i]`",
+                       "`%s` is an array, not a value", name);
+    else if (d && d->kind >= DK_FUNC)
+        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "call functions like `f(x)`",
+                       "`%s` is not a value", name);
+    else if (f->in_const && d)
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
+                       "`%s` is not known when the text is read", name);
+    else
+        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
+                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES | VY_SPELL_LITERALS,
+                                       NULL),
+                       "`%s` is not declared", name);
+    return broken(e);
+}
+
+static uint8_t synth_name(vy_front *f, vy_expr *e)
+{
+    if (!e->u.ref.name) return name_error(f, e, "?");
+    vy_name_rec *n = e->u.ref.name;
+    vy_decl *d = n->local ? n->local : n->global;
+    bool array = d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL);
+    bool value = d && !array && d->kind < DK_FUNC && (!f->in_const || d->kind == DK_CONST);
+    if (value) {
+        e->u.ref.decl = d;
+        return e->type = d->type;
+    }
+    vy_builtin id;
+    if (!d && literal_name(e) != VY_BROKEN) return e->type;
+    if (!d && !f->in_const && vy_builtin_value_find(n->text, n->length, &id)) {
+        if (id <= VY_NUM_GROUPS) {
+            vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "write `gid.x`, `gid.y` …",
+                           "`%s` has three parts", n->text);
+            return broken(e);
+        }
+        e->kind = EX_BUILTIN;
+        e->op = (uint8_t)id;
+        e->count = 0;
+        return e->type = VY_U32;
+    }
+    return name_error(f, e, n->text);
+}
+
+static uint8_t synth_member(vy_front *f, vy_expr *e)
+{
+    vy_name_rec *n = e->u.member.name, *part = e->u.member.member;
+    vy_builtin id;
+    bool known = !n->local && !n->global && !f->in_const &&
+                 vy_builtin_value_find(n->text, n->length, &id) && id <= VY_NUM_GROUPS;
+    bool axis = part->length == 1 && part->text[0] >= 'x' && part->text[0] <= 'z';
+    if (!known || !axis) {
+        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
+                       "parts are gid.x gid.y gid.z, and the same of lid, wid, num_groups",
+                       "`%s` has no part `%s`", n->text, part->text);
+        return broken(e);
+    }
+    e->kind = EX_BUILTIN;
+    e->op = (uint8_t)id;
+    e->count = (uint32_t)(part->text[0] - 'x');
+    return e->type = VY_U32;
+}
+
+uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read)
+{
+    (void)read;
+    vy_decl *d = e->u.ref.name->local;
+    const char *name = e->u.ref.name->text;
+    if (!d || (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
+        bool known = d || e->u.ref.name->global;
+        vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
+                       known ? "only buffers and arrays have elements"
+                             : vy_spelling_fix(f, name, strlen(name), VY_SPELL_ARRAYS,
+                                               "declare it as a parameter: name: in f32[N]"),
+                       known ? "`%s` is no buffer" : "`%s` is not declared", name);
+        return broken(e);
+    }
+    e->u.ref.decl = d;
+    if (f->in_const) {
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
+                       "an element of `%s` is not known when the text is read", name);
+        return broken(e);
+    }
+    if (e->count != d->rank) {
+        vy_front_error(f, VY_E_RANK, e->line, e->column, NULL, "`%s` has %u dimensions, not %u",
+                       name, d->rank, e->count);
+        return broken(e);
+    }
+    if (write && d->cls == VY_IN) {
+        vy_front_error(f, VY_E_ACCESS, e->line, e->column, NULL,
+                       "`%s` is an `in` buffer: it may only be read", name);
+        return broken(e);
+    }
+    for (vy_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
+        uint8_t t = vy_check_value(f, i);
+        if (!f->failed && !vy_operator_fits(TK_REM, t))
+            vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
+                           "an index must be an integer, not %s", vy_any_type_name(t));
+    }
+    return e->type = (uint8_t)vy_type_loaded((vy_type)d->type);
+}
+
+// -------------------------------------------------------------------------------------- operators
+static uint8_t synth_chain(vy_front *f, vy_expr *e)
+{
+    uint8_t t = VY_VOID;
+    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
+        const char *text = vy_operator_text(o == e->u.list && o->next ? o->next->link : o->link);
+        char what[8] = {'`', text[0], text[1], text[1] ? '`' : 0, 0};
+        if (!text[1]) what[2] = '`';
+        t = vy_join(f, t, o, vy_synth(f, o), what);
+    }
+    if (f->failed) return broken(e);
+    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
+        if (o != e->u.list && !vy_operator_fits(o->link, t))
+            vy_operator_error(f, e, o->link, t);
+        else if (!vy_is_any(t) && vy_is_any(o->type))
+            vy_settle(f, o, t);
+    }
+    return e->type = t;
+}
+
+static uint8_t synth_compare(vy_front *f, vy_expr *e)
+{
+    vy_expr *a = e->u.sub.a, *b = e->u.sub.b;
+    uint8_t t = vy_synth(f, a);
+    if (!f->failed) t = vy_join(f, t, b, vy_synth(f, b), "a comparison");
+    if (f->failed) return broken(e);
+    if (vy_is_any(t)) t = t == VY_ANY_INT ? VY_I32 : VY_F32;
+    vy_settle(f, a, t);
+    vy_settle(f, b, t);
+    if (!vy_operator_fits(e->op, t)) vy_operator_error(f, e, e->op, t);
+    return e->type = VY_BOOL;
+}
+
+static uint8_t synth_unary(vy_front *f, vy_expr *e)
+{
+    vy_expr *a = e->u.sub.a;
+    bool least = e->op == TK_SUB && vy_is_least(a, a->op);
+    uint8_t t = least ? (a->type = a->op) : vy_synth(f, a);
+    if (f->failed) return broken(e);
+    bool fits = e->op == TK_NOT     ? t == VY_BOOL
+                : e->op == TK_TILDE ? vy_operator_fits(TK_REM, t)
+                                    : vy_operator_fits(TK_ADD, t);
+    if (!fits)
+        vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
+                       e->op == TK_NOT ? "compare it: `x == 0`" : NULL,
+                       "`%s` is not for values of type %s",
+                       e->op == TK_NOT     ? "!"
+                       : e->op == TK_TILDE ? "~"
+                                           : "-",
+                       vy_any_type_name(t));
+    return e->type = t;
+}
+
+static uint8_t synth_cond(vy_front *f, vy_expr *e)
+{
+    vy_check_as(f, e->u.sub.a, VY_BOOL, "the condition");
+    vy_expr *b = e->u.sub.b, *c = e->u.sub.c;
+    if (f->failed) return broken(e);
+    uint8_t t = vy_synth(f, b);
+    if (!f->failed) t = vy_join(f, t, c, vy_synth(f, c), "`? :`");
+    if (f->failed) return broken(e);
+    if (!vy_is_any(t)) {
+        vy_settle(f, b, t);
+        vy_settle(f, c, t);
+    }
+    return e->type = t;
+}
+
+static uint8_t synth_cast(vy_front *f, vy_expr *e)
+{
+    vy_check_value(f, e->u.sub.a);
+    if (!f->failed && vy_type_loaded((vy_type)e->op) != e->op)
+        vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
+                       "a store to a buffer of small integers truncates by itself",
+                       "there is no conversion to %s", vy_type_name((vy_type)e->op));
+    return e->type = e->op;
+}
+
+static uint8_t synth_reduce(vy_front *f, vy_expr *e)
+{
+    vy_decl *mark = f->scope;
+    if (f->in_const) {
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
+                       "a loop is not allowed in a constant");
+        return broken(e);
+    }
+    for (vy_range *r = e->u.reduce.ranges; r && !f->failed; r = r->next) vy_sema_range(f, r);
+    uint8_t t = f->failed ? VY_BROKEN : vy_synth(f, e->u.reduce.body);
+    if (!f->failed && !vy_operator_fits(TK_ADD, t)) vy_operator_error(f, e, TK_ADD, t);
+    vy_scope_close(f, mark);
+    return e->type = t;
+}
+
+static uint8_t synth_logic(vy_front *f, vy_expr *e)
+{
+    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next)
+        vy_check_as(f, o, VY_BOOL, e->op == TK_OROR ? "`||`" : "`&&`");
+    return e->type = VY_BOOL;
+}
+
+static uint8_t synth_call(vy_front *f, vy_expr *e)
+{
+    uint8_t t = vy_synth_call(f, e);
+    if (t == VY_VOID && !f->failed)
+        vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "make it a statement",
+                       "`%s` has no value", e->u.ref.name->text);
+    return t;
+}
+
+uint8_t vy_synth(vy_front *f, vy_expr *e)
+{
+    if (f->failed) return broken(e);
+    switch (e->kind) {
+    case EX_INT:
+    case EX_FLOAT: return vy_synth_literal(f, e);
+    case EX_BOOL: return e->type = VY_BOOL;
+    case EX_NAME: return synth_name(f, e);
+    case EX_MEMBER: return synth_member(f, e);
+    case EX_BUILTIN: return e->type = VY_U32;
+    case EX_CHAIN: return synth_chain(f, e);
+    case EX_LOGIC: return synth_logic(f, e);
+    case EX_COMPARE: return synth_compare(f, e);
+    case EX_UNARY: return synth_unary(f, e);
+    case EX_COND: return synth_cond(f, e);
+    case EX_CALL: return synth_call(f, e);
+    case EX_INDEX: return vy_sema_index(f, e, false, true);
+    case EX_CAST: return synth_cast(f, e);
+    case EX_REDUCE: return synth_reduce(f, e);
+    default: break;
+    }
+    vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "tuples stand behind `return` only",
+                   "a tuple is not a value");
+    return broken(e);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// sema_pipe.c: what names mean in a pipeline.  Whether arguments fit their parameters is asked when
+// the pipeline is built (check_dispatch.c).
+#include "ir/text/front.h"
+
+#include <string.h>
+
+static void sema_steps(vy_front *f, vy_pipe_stmt *list);
+
+static vy_decl *find_buffer(vy_front *f, const vy_expr *e)
+{
+    bool named = (e->kind == EX_NAME || e->kind == EX_INDEX) && e->u.ref.name;
+    vy_decl *d = named ? e->u.ref.name->local : NULL;
+    if (d && d->kind == DK_BUFFER) return d;
+    if (named && !d)
+        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
+                       vy_spelling_fix(f, e->u.ref.name->text, e->u.ref.name->length,
+                                       VY_SPELL_ARRAYS, "declare it before: buffer NAME: f32[N];"),
+                       "`%s` is not declared", e->u.ref.name->text);
+    else if (d && d->kind == DK_SCALAR)
+        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
+                       "scalars are inferred, or given as name=value",
+                       "`%s` is a scalar; buffers are passed here", e->u.ref.name->text);
+    else
+        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "write `x` or a slice like `x[t]`",
+                       "this is no buffer");
+    return NULL;
+}
+
+void vy_sema_element(vy_front *f, vy_expr *e)
+{
+    vy_expr *x = e->u.ref.list;
+    if (e->count != 1 || x->kind != EX_INDEX) {
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write value(x[i])",
+                       "`value` takes one element of a buffer");
+        return;
+    }
+    vy_decl *d = x->u.ref.decl = find_buffer(f, x);
+    if (d && x->count != d->rank)
+        vy_front_error(f, VY_E_RANK, x->line, x->column, NULL, "`%s` has %u dimensions, not %u",
+                       d->name->text, d->rank, x->count);
+    for (vy_expr *i = x->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
+}
+
+// -------------------------------------------------------------------------------------- dispatches
+static void sema_slice(vy_front *f, vy_expr *e)
+{
+    vy_decl *d = e->u.ref.decl = find_buffer(f, e);
+    if (!d || e->kind == EX_NAME) return;
+    if (e->count == 0 || e->count >= d->rank)
+        vy_front_error(f, VY_E_RANK, e->line, e->column,
+                       "index leading dimensions only, and leave at least one",
+                       "`%s` has %u dimensions, a slice of it cannot have %u indices",
+                       d->name->text, d->rank, e->count);
+    for (vy_expr *i = e->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
+}
+
+static void sema_scalar(vy_front *f, const vy_func *program, vy_pipe_actual *a)
+{
+    vy_decl *p = program->params;
+    while (p && p->name != a->name) p = p->next;
+    if (!p || p->kind != DK_SCALAR) {
+        vy_front_error(f, p ? VY_E_PIPE_ARGUMENTS : VY_E_PIPE_SCALAR, a->line, a->column,
+                       p ? "pass buffers by position" : "name a scalar parameter of the program",
+                       p ? "`%s` is a buffer of `%s`, not a scalar" : "`%s` is no scalar of `%s`",
+                       a->name->text, program->decl->name->text);
+        return;
+    }
+    a->param = p;
+    vy_expr *e = a->value;
+    vy_decl *d = e->kind == EX_NAME && e->u.ref.name ? e->u.ref.name->local : NULL;
+    if (vy_type_is_integer((vy_type)p->type)) {
+        vy_sema_dim(f, e);
+    } else if (d && d->kind == DK_SCALAR) {
+        e->u.ref.decl = d;
+        if (d->type != p->type)
+            vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column,
+                           "declare them with the same type", "`%s` is %s, `%s` of `%s` is %s",
+                           d->name->text, vy_type_name((vy_type)d->type), p->name->text,
+                           program->decl->name->text, vy_type_name((vy_type)p->type));
+    } else {
+        f->in_const = true;
+        vy_check_as(f, e, p->type, "the scalar");
+        f->in_const = false;
+    }
+}
+
+static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
+{
+    vy_decl *d = s->name->global;
+    if (!d || d->kind != DK_PROGRAM) {
+        vy_front_error(f, d ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, s->line, s->column,
+                       d ? "steps of a pipeline dispatch programs"
+                         : vy_spelling_fix(f, s->name->text, s->name->length, VY_SPELL_PROGRAMS,
+                                           "declare it with `program`"),
+                       d ? "`%s` is no program" : "there is no program `%s`", s->name->text);
+        return;
+    }
+    s->func = d->func;
+    for (vy_pipe_actual *a = s->args; a && !f->failed; a = a->next) {
+        if (a->name)
+            sema_scalar(f, s->func, a);
+        else
+            sema_slice(f, a->value);
+    }
+    for (vy_expr *e = s->groups; e && !f->failed; e = e->next) vy_sema_dim(f, e);
+}
+
+// ------------------------------------------------------------------------------------------ steps
+static void sema_buffer(vy_front *f, vy_decl *d)
+{
+    for (const vy_expr *e = d->dims; e; e = e->next)
+        if (e->kind == EX_NAME && !e->u.ref.name)
+            vy_front_error(f, VY_E_EXTENT, e->line, e->column,
+                           "give a size, like len(x) or value(n[0])",
+                           "`?` stands for the size of a parameter only");
+    vy_sema_dims(f, d);
+    d->init_decl = d->init == VY_INIT_COPY ? d->init_from->local : NULL;
+    if (d->init == VY_INIT_COPY && !(d->init_decl && d->init_decl->kind == DK_BUFFER))
+        vy_front_error(f, VY_E_NAME_UNKNOWN, d->line, d->column, "name a buffer that is visible",
+                       "there is no buffer `%s` to copy", d->init_from->text);
+    vy_declare(f, d);
+}
+
+static void sema_block(vy_front *f, vy_pipe_stmt *s)
+{
+    vy_decl *mark = f->scope;
+    if (s->kind == PS_REPEAT) {
+        vy_sema_dim(f, s->value);
+        vy_sema_dim(f, s->to);
+        if (s->keep_count) vy_sema_dim(f, s->keep_count);
+        s->decl->type = VY_I64;
+        vy_declare(f, s->decl);
+    }
+    sema_steps(f, s->body);
+    vy_scope_close(f, mark);
+}
+
+static void sema_steps(vy_front *f, vy_pipe_stmt *list)
+{
+    for (vy_pipe_stmt *s = list; s && !f->failed; s = s->next) {
+        switch ((vy_pipe_stmt_kind)s->kind) {
+        case PS_BUFFER: sema_buffer(f, s->decl); break;
+        case PS_LET:
+            vy_sema_dim(f, s->value);
+            s->decl->type = VY_I64;
+            vy_declare(f, s->decl);
+            break;
+        case PS_DISPATCH: sema_dispatch(f, s); break;
+        case PS_REPEAT:
+        case PS_CHECKPOINT: sema_block(f, s); break;
+        }
+    }
+}
+
+void vy_sema_pipeline(vy_front *f, vy_func *fn)
+{
+    f->func = fn;
+    f->scope = NULL;
+    f->loop = NULL;
+    vy_sema_parameters(f, fn);
+    for (const vy_decl *d = fn->params; d && !f->failed; d = d->next)
+        if (d->workspace || d->init)
+            vy_front_error(f, VY_E_ATTRIBUTE, d->line, d->column,
+                           "declare it with `buffer` inside the pipeline",
+                           "parameters of pipelines are neither @workspace nor @init");
+    f->in_steps = true;
+    sema_steps(f, fn->steps);
+    f->in_steps = false;
+    vy_scope_close(f, NULL);
+    f->func = NULL;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// compile.c: the public entry: programs → words, kernels, plans, in one owned result.
+#include "spirv/emit/emit.h"
+#include "spirv/describe/describe.h"
+#include "spirv/plan/make.h"
+
+#include <string.h>
+
+typedef struct vy_result { // what a vy_compiled really is
+    vy_compiled pub;
+    vy_arena arena;
+    uint32_t *words;
+} vy_result;
+
+static const uint32_t target_versions[] = {0x00010300, 0x00010500, 0x00010600};
+
+// Lines refer to one file: that of the first program's module.  Only on request: its path is no part of
+// the program, and the same program in another folder would give other bytes.
+static void declare_source(vy_spv *m, const vy_program *p)
+{
+    const char *file = vy_module_file(p->module);
+    if (!m->options->lines || m->options->strip || !file || !*file) return;
+    m->file = vy_spv_id(m);
+    vy_words *to = &m->sections[VY_SEC_SOURCE];
+    vy_spv_put_text(m, to, SpvOpString, 1, &m->file, file, 0, NULL);
+    VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
+}
+
+// What is compiled: programs, or the pipeline that dispatches them.  A pipeline that dispatches none
+// gets a kernel that does nothing, as Vulkan takes no module without an entry point.
+typedef struct job {
+    const vy_program *const *programs;
+    uint32_t count;
+    const vy_pipeline *pipeline;
+    vy_pipe_kernels used; // by the pipeline
+    vy_module *idle;      // holds the program that does nothing
+} job;
+
+static bool make_idle(job *j, vy_arena *arena)
+{
+    j->idle = vy_module_new();
+    vy_builder *b = j->idle ? vy_program_begin(j->idle, j->pipeline->name) : NULL;
+    j->used.programs[0] = b ? vy_program_end(b) : NULL;
+    j->used.sliced[0] = vy_arena_alloc(arena, sizeof **j->used.sliced);
+    j->used.count = 1;
+    return j->used.programs[0] && j->used.sliced[0];
+}
+
+static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kernels, vy_plan *plans)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        const vy_program *p = j->programs[i];
+        vy_describe d;
+        kernels[i].entry =
+            j->count == 1 ? "main" : vy_arena_strdup(&r->arena, p->name, strlen(p->name));
+        if (!kernels[i].entry) return false;
+        vy_describe_begin(&d, p, &r->arena, &kernels[i]);
+        d.number = i;
+        if (j->pipeline) d.sliced = j->used.sliced[i];
+        bool ok = !d.oom && vy_emit_kernel(m, p, kernels[i].entry, &d) && vy_describe_end(&d, m) &&
+                  (j->pipeline || vy_plan_make(&kernels[i], &r->arena, &plans[i]));
+        vy_describe_free(&d);
+        if (!ok) return false;
+    }
+    return !j->pipeline || vy_plan_pipeline(j->pipeline, &j->used, kernels, &r->arena, plans);
+}
+
+// SPIR-V's own limit on ids; libspirv enforces it.
+#define MAX_IDS 0x3FFFFFu
+
+static bool finish(vy_spv *m, vy_result *r, vy_kernel *kernels, uint32_t count)
+{
+    size_t n = 0;
+    if (m->next_id > MAX_IDS) {
+        vy_diag_set(m->diag, VY_E_SPIRV_LIMIT, 0, 0, NULL,
+                    "the module needs %u ids; SPIR-V allows %u", m->next_id, MAX_IDS);
+        return false;
+    }
+    r->words = vy_spv_finish(m, &n);
+    if (!r->words) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        kernels[i].words = r->words;
+        kernels[i].word_count = n;
+        kernels[i].features = m->features;
+    }
+    r->pub.words = r->words;
+    r->pub.word_count = n;
+    return !m->options->validate || vy_spirv_validate(r->words, n, m->options->target, m->diag);
+}
+
+static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_diag *diag)
+{
+    static const vy_spirv_options defaults;
+    if (!options) options = &defaults;
+    if (j->pipeline) {
+        if (!vy_pipe_kernels_make(j->pipeline, &r->arena, &j->used)) return false;
+        if (j->used.count == 0 && !make_idle(j, &r->arena)) return false;
+        j->programs = j->used.programs;
+        j->count = j->used.count;
+    }
+    if (j->count == 0) {
+        vy_diag_set(diag, VY_E_API, 0, 0, NULL, "vy_compile_module: no program");
+        return false;
+    }
+    vy_kernel *kernels = vy_arena_alloc(&r->arena, (j->count + 1) * sizeof *kernels);
+    vy_plan *plans = vy_arena_alloc(&r->arena, (j->count + 1) * sizeof *plans);
+    if (!kernels || !plans) return false;
+    vy_spv m = {.options = options,
+                .version = target_versions[options->target],
+                .diag = diag,
+                .next_id = 1};
+    declare_source(&m, j->programs[0]);
+    const bool ok = emit_programs(&m, r, j, kernels, plans) && finish(&m, r, kernels, j->count);
+    vy_spv_free(&m);
+    r->pub.count = j->count;
+    r->pub.kernels = kernels;
+    r->pub.plans = plans;
+    return ok;
+}
+
+static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag *diag)
+{
+    const uint64_t before = vy_memory_failures();
+    vy_diag unused;
+    if (!diag) diag = &unused;
+    memset(diag, 0, sizeof *diag);
+    vy_result *r = vy_realloc(NULL, sizeof *r);
+    if (r) memset(r, 0, sizeof *r);
+    const bool ok = r && compile(r, j, options, diag) && vy_memory_failures() == before;
+    vy_module_free(j->idle);
+    if (ok) return &r->pub;
+    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    if (r) vy_compiled_free(&r->pub);
+    return NULL;
+}
+
+vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
+                               const vy_spirv_options *options, vy_diag *diag)
+{
+    return compile_job(&(job){.programs = programs, .count = count}, options, diag);
+}
+
+vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
+                                 vy_diag *diag)
+{
+    return compile_job(&(job){.pipeline = p}, options, diag);
+}
+
+vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options, vy_diag *diag)
+{
+    return vy_compile_module(&p, 1, options, diag);
+}
+
+vy_compiled *vy_compile_result(const vy_module *m, const vy_spirv_options *options, vy_diag *diag)
+{
+    uint32_t n = vy_module_pipeline_count(m);
+    if (n) return vy_compile_pipeline(vy_module_pipeline(m, n - 1), options, diag);
+    const vy_program *p = vy_module_program(m, 0);
+    return vy_compile_module(&p, p ? 1 : 0, options, diag);
+}
+
+void vy_compiled_free(vy_compiled *c)
+{
+    if (!c) return;
+    vy_result *r = (vy_result *)c; // pub is the first member
+    vy_free(r->words);
+    vy_arena_free(&r->arena);
+    vy_free(r);
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+// emit_control.c: structured control flow and its phis.
+//
+//   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the
+//                            merge block.  Empty arms have no block; two empty arms become selects.
+//   LOOP, step 1             header: i = phi(from, i+1) … i < to ?   never wraps: i+1 ≤ to
+//     reversed               header: j = phi(to, i) … j > from ?  i = j − 1
+//     other constant step    the same, where `to` is a constant so small that i + step cannot wrap
+//   LOOP, other steps        counts t = 0 … n with n = ⌈(to − from)/step⌉ computed before the loop:
+//                            i + step may wrap past the end, t does not
+//   WHILE                    header, condition region, TEST leaves
+//
+// **Loops that lanes may leave at different turns have one form**, because a driver may go on computing
+// values for lanes that have left, with loads that give zero (Mesa's llvmpipe before 25; SwiftShader): only
+// what a phi made is theirs still, and a value that the driver moves or shares may lose its phi.
+//
+//       header:  carries, counter, go = phi(…)       the only way out is here, and it is decided by
+//                if !(go && counter < to) → merge    phis of the header and what is computed from them:
+//                body                                whoever leaves finds them as he left them
+//                → continue → header
+//       merge:   results are the carries
+//
+// Nothing of the body dominates the merge block, so nothing of it can be used behind the loop, by us or by
+// an optimiser, but through these phis.  `break` is a carried value, go, and so is the condition of a WHILE
+// that reads memory or holds a construct (its region then belongs to the body, under the phi of its last
+// answer; one more turn finds it false).  The continue block is empty, so that drivers need not invent a place
+// for it.  This is what every GLSL compiler writes.
+//
+// **Loops that all lanes leave together** (bounds and exits alike, uniform.c) are tested at the end and
+// guarded as a whole, unless they surely run: where lanes wait for each other a test at the top takes all
+// through the body once more.  Results are then phis of the initial values and the next values.
+//
+// What a driver might take for the end of a loop is hidden from it (unseen.c): computed bounds, the answers of TESTs, and `break`.
+//
+// Phis of a header name values that do not exist yet, so their words are patched at the end of the loop.
+#include "spirv/emit/emit.h"
+
+#include <string.h>
+
+#define PHI_WORDS 7 // op, type, id, initial, its block, next, its block
+#define PHI_NEXT 5
+
+static const vy_inst *inst(vy_fn *f, uint32_t i) { return &f->p->insts.data[i]; }
+
+static uint32_t header_phi(vy_fn *f, uint32_t type, uint32_t id, uint32_t initial, uint32_t before,
+                           uint32_t continue_label)
+{
+    uint32_t at = f->code.count;
+    VY_PUT(f->m, &f->code, SpvOpPhi, type, id, initial, before, 0, continue_label);
+    return at;
+}
+
+static void patch(vy_fn *f, uint32_t phi, uint32_t next)
+{
+    if (!f->m->oom) f->code.data[phi + PHI_NEXT] = next;
+}
+
+static bool push(vy_fn *f, vy_frame frame)
+{
+    if (vy_vec_push(&f->frames, frame)) return true;
+    f->m->oom = true;
+    return false;
+}
+
+// --------------------------------------------------------------------------------------------- if
+static bool empty_arm(vy_fn *f, uint32_t marker) { return f->facts->partner[marker] == marker + 1; }
+
+static bool begin_if(vy_fn *f, uint32_t i)
+{
+    uint32_t closer = f->facts->partner[i], cond = vy_val(f, vy_arg(f->p, i, 0));
+    bool no_then = empty_arm(f, i), no_else = empty_arm(f, closer);
+    vy_frame frame = {.opener = i, .closer = closer, .header = f->block, .cond = cond};
+    if (no_then && no_else) return push(f, frame);
+    vy_spv *m = f->m;
+    frame.merge = vy_spv_id(m);
+    vy_nest(f, 1, 0);
+    uint32_t then_label = no_then ? frame.merge : vy_spv_id(m);
+    frame.other = no_else ? frame.merge : vy_spv_id(m);
+    VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.merge, SpvSelectionControlMaskNone);
+    vy_branch_if(f, cond, then_label, frame.other);
+    if (!no_then) vy_label(f, then_label);
+    return push(f, frame);
+}
+
+static void begin_else(vy_fn *f, uint32_t i)
+{
+    vy_frame *frame = &f->frames.data[f->frames.count - 1];
+    if (!frame->merge) return;
+    frame->first_end = frame->header;
+    if (!empty_arm(f, frame->opener)) {
+        frame->first_end = f->block;
+        vy_branch(f, frame->merge);
+    }
+    if (!empty_arm(f, i)) vy_label(f, frame->other);
+}
+
+static void end_if(vy_fn *f)
+{
+    vy_frame frame = f->frames.data[--f->frames.count];
+    f->closed_end = frame.header;
+    if (frame.merge) {
+        vy_unnest(f, 1, 0);
+        if (!empty_arm(f, frame.closer)) {
+            f->closed_end = f->block;
+            vy_branch(f, frame.merge);
+        }
+        vy_label(f, frame.merge);
+    }
+    f->closed = frame;
+}
+
+static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
+{
+    const vy_frame *frame = &f->closed;
+    uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
+    uint32_t yes = vy_val(f, vy_arg(f->p, frame->closer, k)), no = vy_val(f, vy_arg(f->p, end, k));
+    if (yes == no) return yes;
+    if (!frame->merge) return VY_DO(f, SpvOpSelect, type, frame->cond, yes, no);
+    return VY_DO(f, SpvOpPhi, type, yes, frame->first_end, no, f->closed_end);
+}
+
+// ------------------------------------------------------------------------------------------- loops
+// Everything about a counted loop that its header and its continue block need.
+typedef struct counted {
+    vy_type type, unsigned_type;
+    uint32_t t, ut; // their ids
+    bool reverse;
+    uint32_t from, to, step, count; // count: 0 for the forms that compare the variable itself
+    uint32_t limit;                 // what the counting phi is compared with
+} counted;
+
+// i + step cannot wrap, so the variable itself can be compared with `to`.
+static bool is_simple(vy_fn *f, uint32_t i)
+{
+    const vy_scalar *step = vy_id_const(f->p, vy_arg(f->p, i, 2));
+    const vy_scalar *to = vy_id_const(f->p, vy_arg(f->p, i, 1));
+    if (step && step->i == 1) return true;
+    return step && to && !(inst(f, i)->flags & VY_FLAG_REVERSE) && step->i > 0 &&
+           step->i < 1 << 30 && to->i >= 0 && to->i < 1 << 30;
+}
+
+static SpvOp less_op(vy_type t) { return vy_type_is_signed(t) ? SpvOpSLessThan : SpvOpULessThan; }
+
+// n = from < to and step > 0 ? (to − from − 1)/step + 1 : 0, unsigned, which cannot wrap.
+static uint32_t trip_count(vy_fn *f, const counted *c)
+{
+    vy_spv *m = f->m;
+    uint32_t bools = vy_bool_type(f), one = vy_spv_int(m, c->unsigned_type, 1);
+    uint32_t zero = vy_spv_zero(m, c->unsigned_type);
+    uint32_t some = VY_DO(f, less_op(c->type), bools, c->from, c->to);
+    uint32_t good = VY_DO(f, less_op(c->type), bools, vy_spv_zero(m, c->type), c->step);
+    some = vy_and_bool(f, some, good);
+    uint32_t step = vy_cast_id(f, c->unsigned_type, c->type, c->step);
+    step = VY_DO(f, SpvOpSelect, c->ut, good, step, one);
+    uint32_t span = VY_DO(f, SpvOpISub, c->t, c->to, c->from);
+    span = VY_DO(f, SpvOpISub, c->ut, vy_cast_id(f, c->unsigned_type, c->type, span), one);
+    uint32_t n = VY_DO(f, SpvOpUDiv, c->ut, span, step);
+    n = VY_DO(f, SpvOpIAdd, c->ut, n, one);
+    return VY_DO(f, SpvOpSelect, c->ut, some, n, zero);
+}
+
+static counted counted_loop(vy_fn *f, uint32_t i)
+{
+    counted c = {.type = (vy_type)inst(f, i)->type};
+    c.unsigned_type = vy_unsigned_of(c.type);
+    c.t = vy_spv_type(f->m, c.type);
+    c.ut = vy_spv_type(f->m, c.unsigned_type);
+    c.reverse = inst(f, i)->flags & VY_FLAG_REVERSE;
+    c.from = vy_val(f, vy_arg(f->p, i, 0));
+    c.to = vy_val(f, vy_arg(f->p, i, 1));
+    c.step = vy_val(f, vy_arg(f->p, i, 2));
+    return c;
+}
+
+// Initial value of the counting phi.
+static uint32_t first_count(vy_fn *f, counted *c, bool simple)
+{
+    if (!simple) {
+        c->count = trip_count(f, c);
+        return c->reverse ? c->count : vy_spv_zero(f->m, c->unsigned_type);
+    }
+    if (!c->reverse) return c->from;
+    uint32_t some = VY_DO(f, less_op(c->type), vy_bool_type(f), c->from, c->to);
+    return VY_DO(f, SpvOpSelect, c->t, some, c->to, c->from);
+}
+
+static uint32_t find_limit(vy_fn *f, uint32_t i, const counted *c)
+{
+    if (c->count && c->reverse) return vy_spv_zero(f->m, c->unsigned_type);
+    if (c->count) return vy_unseen_bound(f, c->unsigned_type, c->count);
+    const uint32_t bound = c->reverse ? c->from : c->to;
+    return VY_IS_LEAF(vy_arg(f->p, i, !c->reverse)) ? bound : vy_unseen_bound(f, c->type, bound);
+}
+
+// Condition to run the body, from the phi.
+static uint32_t loop_test(vy_fn *f, const counted *c, uint32_t phi)
+{
+    uint32_t bools = vy_bool_type(f);
+    if (!c->count && !c->reverse) return VY_DO(f, less_op(c->type), bools, phi, c->limit);
+    if (!c->count) return VY_DO(f, less_op(c->type), bools, c->limit, phi);
+    return VY_DO(f, c->reverse ? SpvOpINotEqual : SpvOpULessThan, bools, phi, c->limit);
+}
+
+// The loop variable, at the top of the body; *next is the phi's next value if it is known there.
+static uint32_t loop_variable(vy_fn *f, const counted *c, uint32_t phi, uint32_t *next)
+{
+    uint32_t one = vy_spv_int(f->m, c->count ? c->unsigned_type : c->type, 1), steps = phi;
+    if (!c->count && !c->reverse) return phi;
+    if (!c->count) return *next = VY_DO(f, SpvOpISub, c->t, phi, one);
+    if (c->reverse) steps = *next = VY_DO(f, SpvOpISub, c->ut, phi, one);
+    steps = vy_cast_id(f, c->type, c->unsigned_type, steps);
+    return VY_DO(f, SpvOpIAdd, c->t, c->from, VY_DO(f, SpvOpIMul, c->t, steps, c->step));
+}
+
+// The CARRYs behind a LOOP or WHILE become phis of its header.
+static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before, uint32_t first_init)
+{
+    frame->carries = inst(f, i)->nargs - first_init;
+    for (uint32_t k = 0; k < frame->carries; k++) {
+        uint32_t carry = i + 1 + k, id = vy_spv_id(f->m);
+        uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, carry)->type);
+        uint32_t at = header_phi(f, type, id, frame->inits[k], before, frame->other);
+        if (k == 0) frame->phis = at;
+        f->ids[carry] = id;
+    }
+}
+
+static bool reserve_inits(vy_fn *f, uint32_t i, uint32_t first_init, vy_frame *frame)
+{
+    // Leaves are made in the prologue, but evaluating them here keeps ids in order of appearance.
+    uint32_t n = inst(f, i)->nargs - first_init;
+    f->init_ids.count = 0;
+    if (!vy_vec_reserve(&f->init_ids, n + 1)) {
+        f->m->oom = true;
+        return false;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        f->init_ids.data[k] = vy_val(f, vy_arg(f->p, i, first_init + k));
+    frame->inits = f->init_ids.data;
+    return true;
+}
+
+// Drivers that write out turns of loops with exits put each turn into the `if` of the one before; where
+// `if`s are deep already that may be more than they bear (vkrt.h, nesting_limit).
+static void loop_merge(vy_fn *f, const vy_frame *frame)
+{
+    enum { DEEP = 32 };
+    SpvLoopControlMask control =
+        f->facts->nesting > DEEP ? SpvLoopControlDontUnrollMask : SpvLoopControlMaskNone;
+    VY_PUT(f->m, &f->code, SpvOpLoopMerge, frame->merge, frame->other, (uint32_t)control);
+    vy_nest(f, 1, 1);
+    vy_unnest(f, 1, 0); // the `if` of an exit holds nothing
+}
+
+static bool surely_runs(vy_fn *f, uint32_t i)
+{
+    const vy_scalar *from = vy_id_const(f->p, vy_arg(f->p, i, 0));
+    const vy_scalar *to = vy_id_const(f->p, vy_arg(f->p, i, 1));
+    if (!from || !to || !is_simple(f, i)) return false;
+    return vy_type_is_signed((vy_type)inst(f, i)->type) ? from->i < to->i : from->u < to->u;
+}
+
+// Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is indexed by the counter,
+// and writes so many turns out in front of the loop (nir_opt_loop_unroll, "partial unroll").  In Mesa 22.3 turns
+// of a loop that is tested at its end get other values then; tested first it is right.
+static bool is_guessed(vy_fn *f, uint32_t i)
+{
+    bool known = !(inst(f, i)->flags & VY_FLAG_EXIT);
+    for (uint32_t k = 0; k < 3; k++) known = known && vy_id_const(f->p, vy_arg(f->p, i, k));
+    return !known && f->facts->arrays[f->facts->partner[i]] > f->facts->arrays[i];
+}
+
+// Do all lanes that run this loop leave it in the same turn?
+static bool leave_together(const vy_fn *f, uint32_t i) { return f->facts->alike[i]; }
+
+// go = phi(true, …), where something but the counter may end the loop.
+static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
+{
+    frame->go = vy_spv_id(f->m);
+    frame->go_phi =
+        header_phi(f, vy_bool_type(f), frame->go, vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1}),
+                   before, frame->other);
+}
+
+// The only exit of a loop tested first; goes on in the body.
+static void leave_at_header(vy_fn *f, vy_frame *frame, uint32_t condition)
+{
+    uint32_t body = vy_spv_id(f->m);
+    vy_branch_if(f, vy_and_bool(f, frame->go, condition), body, frame->merge);
+    vy_label(f, body);
+}
+
+static void begin_test(vy_fn *f)
+{
+    uint32_t test = vy_spv_id(f->m);
+    vy_branch(f, test);
+    vy_label(f, test);
+}
+
+static bool begin_loop(vy_fn *f, uint32_t i)
+{
+    vy_spv *m = f->m;
+    vy_frame frame = {.opener = i,
+                      .header = vy_spv_id(m),
+                      .merge = vy_spv_id(m),
+                      .other = vy_spv_id(m)};
+    counted c = counted_loop(f, i);
+    uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
+    c.limit = find_limit(f, i, &c);
+    if (!reserve_inits(f, i, 3, &frame)) return false;
+    uint32_t before = f->block;
+    frame.count = c.count;
+    frame.limit = c.limit;
+    frame.first_end = before;
+    frame.test_first = !leave_together(f, i) || is_guessed(f, i);
+    if (frame.test_first || surely_runs(f, i)) {
+        vy_branch(f, frame.header);
+    } else {
+        frame.skip = vy_spv_id(m);
+        vy_nest(f, 1, 0);
+        uint32_t some = loop_test(f, &c, initial);
+        VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.skip, SpvSelectionControlMaskNone);
+        vy_branch_if(f, some, frame.header, frame.skip);
+    }
+    vy_label(f, frame.header);
+    frame.counter_phi = header_phi(f, c.count ? c.ut : c.t, phi, initial, before, frame.other);
+    frame.counter = phi;
+    frame.counter_type = c.count ? c.unsigned_type : c.type;
+    frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
+    carry_phis(f, i, &frame, before, 3);
+    if (frame.test_first && inst(f, i)->flags & VY_FLAG_EXIT) go_phi(f, &frame, before);
+    loop_merge(f, &frame);
+    begin_test(f);
+    if (frame.test_first) leave_at_header(f, &frame, loop_test(f, &c, phi));
+    f->ids[i] = loop_variable(f, &c, phi, &frame.counter_next);
+    return push(f, frame);
+}
+
+// Is the condition of a WHILE computed from its carries alone?  Then lanes that have left find it as it was.
+static bool is_plain(vy_fn *f, uint32_t i)
+{
+    for (uint32_t k = i + 1; inst(f, k)->op != VY_OP_TEST; k++)
+        if (inst(f, k)->op != VY_OP_CARRY && vy_op_infos[inst(f, k)->op].effect != VY_PURE)
+            return false;
+    return true;
+}
+
+static bool begin_while(vy_fn *f, uint32_t i)
+{
+    vy_spv *m = f->m;
+    vy_frame frame = {.opener = i,
+                      .header = vy_spv_id(m),
+                      .merge = vy_spv_id(m),
+                      .other = vy_spv_id(m),
+                      .test_first = true};
+    if (!reserve_inits(f, i, 0, &frame)) return false;
+    uint32_t before = f->block;
+    bool inside = !leave_together(f, i) && !is_plain(f, i);
+    vy_branch(f, frame.header);
+    vy_label(f, frame.header);
+    carry_phis(f, i, &frame, before, 0);
+    if (inside || inst(f, i)->flags & VY_FLAG_EXIT) go_phi(f, &frame, before);
+    if (inside) frame.skip = vy_spv_id(m);
+    loop_merge(f, &frame);
+    begin_test(f);
+    if (inside) leave_at_header(f, &frame, 0);
+    return push(f, frame);
+}
+
+// Of a TEST, or of what leaves by `break`.
+static uint32_t answer(vy_fn *f, uint32_t i)
+{
+    const uint32_t operand = vy_arg(f->p, i, 0), id = vy_val(f, operand);
+    return VY_IS_LEAF(operand) ? id : vy_unseen_answer(f, id);
+}
+
+static void loop_leave_test(vy_fn *f, uint32_t i)
+{
+    vy_frame *frame = &f->frames.data[f->frames.count - 1];
+    uint32_t condition = answer(f, i), body;
+    if (!frame->skip) {
+        leave_at_header(f, frame, condition);
+        return;
+    }
+    frame->first_end = f->block;
+    vy_nest(f, 1, 0);
+    VY_PUT(f->m, &f->code, SpvOpSelectionMerge, frame->skip, SpvSelectionControlMaskNone);
+    vy_branch_if(f, condition, body = vy_spv_id(f->m), frame->skip);
+    vy_label(f, body);
+}
+
+// Steps the counter of a LOOP; returns the condition to go on.
+static uint32_t count_on(vy_fn *f, const vy_frame *frame)
+{
+    counted c = counted_loop(f, frame->opener);
+    uint32_t next = frame->counter_next, t = vy_spv_type(f->m, frame->counter_type);
+    c.count = frame->count;
+    c.limit = frame->limit;
+    if (!next) next = VY_DO(f, SpvOpIAdd, t, frame->counter, frame->counter_step);
+    patch(f, frame->counter_phi, next);
+    return frame->test_first ? 0 : loop_test(f, &c, next);
+}
+
+// A value for the next turn.  Behind the body of a WHILE whose condition
+// stands inside: where that was false carries stay as they are.
+static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint32_t next,
+                           uint32_t otherwise, uint32_t body_end)
+{
+    if (!body_end || next == otherwise) return next;
+    return VY_DO(f, SpvOpPhi, type, next, body_end, otherwise, frame->first_end);
+}
+
+static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
+{
+    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    uint32_t body_end = 0, keep = leaves ? answer(f, i) : 0;
+    if (frame->counter) count_on(f, frame);
+    if (!frame->counter && frame->skip) {
+        body_end = f->block;
+        vy_branch(f, frame->skip);
+        vy_label(f, frame->skip);
+    }
+    for (uint32_t k = 0; k < frame->carries; k++) {
+        uint32_t carry = frame->opener + 1 + k;
+        uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, carry)->type);
+        uint32_t next = vy_val(f, vy_arg(f->p, i, k + leaves));
+        patch(f, frame->phis + k * PHI_WORDS,
+              next_value(f, frame, type, next, f->ids[carry], body_end));
+    }
+    if (!frame->go) return;
+    uint32_t no = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 0});
+    if (!leaves) keep = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1});
+    patch(f, frame->go_phi, next_value(f, frame, vy_bool_type(f), keep, no, body_end));
+}
+
+static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
+{
+    next_turn(f, i, frame);
+    vy_branch(f, frame->other);
+    vy_label(f, frame->other);
+    vy_branch(f, frame->header);
+    vy_label(f, frame->merge);
+}
+
+// Tests behind the body.
+static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
+{
+    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    for (uint32_t k = 0; k < frame->carries; k++)
+        patch(f, frame->phis + k * PHI_WORDS, vy_val(f, vy_arg(f->p, i, k + leaves)));
+    uint32_t keep = leaves ? answer(f, i) : 0;
+    vy_branch(f, frame->other);
+    vy_label(f, frame->other);
+    vy_branch_if(f, vy_and_bool(f, keep, count_on(f, frame)), frame->header, frame->merge);
+    vy_label(f, frame->merge);
+    if (!frame->skip) return;
+    f->closed_end = frame->merge;
+    vy_branch(f, frame->skip);
+    vy_label(f, frame->skip);
+}
+
+static void end_loop(vy_fn *f, uint32_t i)
+{
+    vy_frame frame = f->frames.data[--f->frames.count];
+    vy_unnest(f, frame.skip != 0, 1);
+    if (frame.test_first)
+        end_tested_first(f, i, &frame);
+    else
+        end_guarded(f, i, &frame);
+    f->closed = frame;
+}
+
+static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
+{
+    const vy_frame *frame = &f->closed;
+    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    if (frame->test_first) return f->ids[frame->opener + 1 + k]; // the carry
+    uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
+    uint32_t next = vy_val(f, vy_arg(f->p, end, k + leaves));
+    if (!frame->skip) return next;
+    uint32_t initial = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
+    return VY_DO(f, SpvOpPhi, type, initial, frame->first_end, next, f->closed_end);
+}
+
+static uint32_t result(vy_fn *f, uint32_t i)
+{
+    uint32_t end = vy_arg(f->p, i, 0), k = inst(f, i)->aux;
+    switch ((vy_op)inst(f, end)->op) {
+    case VY_OP_ENDIF: return if_result(f, i, end, k);
+    case VY_OP_ENDLOOP: return loop_result(f, i, end, k);
+    default: return vy_val(f, vy_arg(f->p, end, k));
+    }
+}
+
+bool vy_emit_control(vy_fn *f, uint32_t i)
+{
+    switch ((vy_op)inst(f, i)->op) {
+    case VY_OP_IF: return begin_if(f, i);
+    case VY_OP_ELSE: begin_else(f, i); break;
+    case VY_OP_ENDIF: end_if(f); break;
+    case VY_OP_LOOP: return begin_loop(f, i);
+    case VY_OP_WHILE: return begin_while(f, i);
+    case VY_OP_TEST: loop_leave_test(f, i); break;
+    case VY_OP_ENDLOOP: end_loop(f, i); break;
+    case VY_OP_RESULT: f->ids[i] = result(f, i); break;
+    default: break; // CARRY: made by its loop; CHECKPOINT: no construct on the device
+    }
+    return !f->m->oom;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// params.c: what a kernel knows at its top: the parameter block, built-ins, extents, the domain.
+//
+// The block holds every scalar parameter in order of declaration (so its beginning does not depend
+// on the body), then hidden fields: extents that are expressions, group bases, group counts.  Only
+// fields in use become members of the SPIR-V struct.  All is made on demand in the prologue.
+#include "spirv/emit/emit.h"
+#include "spirv/describe/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char axis_name[] = "xyz";
+
+// ------------------------------------------------------------------------------------- the fields
+static uint32_t clamp_u32(int64_t v)
+{
+    return v < 0 ? 0 : v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+// Where an extent comes from: a constant, a 32-bit scalar as it is, or a field the host computes.
+static void extent_source(vy_fn *f, const char *what, uint32_t axis, uint32_t expr, vy_extent *e)
+{
+    const vy_expr *x = &f->d->exprs.data[expr];
+    if (x->op == VY_EXPR_CONST) {
+        e->constant = true;
+        e->value = clamp_u32(x->value);
+        return;
+    }
+    if (x->op == VY_EXPR_SYMBOL && x->value < f->p->scalars.count) {
+        vy_type t = f->p->scalars.data[x->value].type;
+        if (t == VY_U32 || t == VY_I32) {
+            e->field = (uint32_t)x->value + 1;
+            return;
+        }
+    }
+    char name[96];
+    snprintf(name, sizeof name, "_%.60s_%u", what, axis);
+    e->field = vy_describe_param(f->d, name, VY_PARAM_EXPR, VY_U32, expr) + 1;
+}
+
+static void add_extents(vy_fn *f)
+{
+    const vy_program *p = f->p;
+    for (uint32_t i = 0; i < p->overs.count; i++)
+        extent_source(f, p->overs.data[i].name, i, f->d->domain[i], &f->over_extents[i]);
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        const vy_buf *buf = &p->buffers.data[b];
+        const vy_mem_facts *use = &f->facts->buffers[b];
+        for (uint32_t k = 0; k < buf->rank; k++) {
+            bool wanted = use->len_used || ((use->loaded || use->stored) && (k || use->guarded));
+            if (wanted)
+                extent_source(f, buf->name, k, vy_describe_dim(f->d, buf->dims[k]),
+                              &f->arrays[b].extents[k]);
+        }
+    }
+}
+
+// Bindings are numbered as describe.c lists them.  A binding that the code never touches has a field
+// too: whoever binds a slice need not know.
+static void add_offset_fields(vy_fn *f)
+{
+    char name[96];
+    for (uint32_t b = 1, binding = 0; f->d->sliced && b < f->p->buffers.count; b++) {
+        const vy_buf *buf = &f->p->buffers.data[b];
+        if (buf->cls > VY_INOUT) continue;
+        snprintf(name, sizeof name, "_offset_%.80s", buf->name);
+        if (f->d->sliced[b])
+            f->arrays[b].offset_field =
+                vy_describe_param(f->d, name, VY_PARAM_OFFSET, VY_U32, binding) + 1;
+        binding++;
+    }
+}
+
+static void add_group_fields(vy_fn *f)
+{
+    const vy_program *p = f->p;
+    bool base[3] = {0}, count[3] = {0};
+    for (uint32_t a = 0; a < 3; a++) base[a] = p->overs.count > a;
+    for (uint32_t i = 0; i < p->leaves.count; i++) {
+        const vy_leaf *l = &p->leaves.data[i];
+        if (l->kind != VY_LEAF_BUILTIN || !f->facts->leaf_used[i] || l->axis > 2) continue;
+        base[l->axis] |= l->index == VY_GID || l->index == VY_WID;
+        count[l->axis] |= l->index == VY_NUM_GROUPS;
+    }
+    char name[32];
+    for (uint32_t a = 0; a < 3; a++) {
+        snprintf(name, sizeof name, "_group_base_%c", axis_name[a]);
+        if (base[a])
+            f->base_field[a] = vy_describe_param(f->d, name, VY_PARAM_GROUP_BASE, VY_U32, a) + 1;
+    }
+    for (uint32_t a = 0; a < 3; a++) {
+        snprintf(name, sizeof name, "_num_groups_%c", axis_name[a]);
+        if (count[a])
+            f->count_field[a] = vy_describe_param(f->d, name, VY_PARAM_NUM_GROUPS, VY_U32, a) + 1;
+    }
+}
+
+static vy_type field_type(const vy_fn *f, const vy_kernel_param *param)
+{
+    return param->kind == VY_PARAM_SCALAR ? f->p->scalars.data[param->index].type : VY_U32;
+}
+
+// Type of the member: what has no memory form of its own travels as u32.
+static vy_type member_type(vy_type t) { return t == VY_BOOL || t == VY_F16 ? VY_U32 : t; }
+
+static void mark_used_fields(vy_fn *f, bool *used)
+{
+    const vy_program *p = f->p;
+    for (uint32_t i = p->scalars.count; i < f->d->params.count; i++) used[i] = true;
+    for (uint32_t i = 0; i < p->leaves.count; i++) {
+        const vy_leaf *l = &p->leaves.data[i];
+        if (l->kind == VY_LEAF_SCALAR && f->facts->leaf_used[i]) used[l->index] = true;
+    }
+    for (uint32_t i = 0; i < p->overs.count; i++)
+        if (f->over_extents[i].field) used[f->over_extents[i].field - 1] = true;
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        for (uint32_t k = 0; k < p->buffers.data[b].rank; k++)
+            if (f->arrays[b].extents[k].field) used[f->arrays[b].extents[k].field - 1] = true;
+}
+
+// --------------------------------------------------------------------------------------- the block
+static uint32_t next_free_binding(const vy_program *p)
+{
+    uint32_t next = 0;
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        const vy_buf *buf = &p->buffers.data[b];
+        bool parameter = buf->cls == VY_IN || buf->cls == VY_OUT || buf->cls == VY_INOUT;
+        if (parameter && buf->set == 0 && buf->binding >= next) next = buf->binding + 1;
+    }
+    return next;
+}
+
+static void add_member(vy_fn *f, uint32_t field, uint32_t block, vy_words *types)
+{
+    vy_spv *m = f->m;
+    const vy_kernel_param *param = &f->d->params.data[field];
+    uint32_t head[] = {block, types->count - 1}; // types->data[0] is the struct itself
+    f->members[field] = head[1];
+    if (!vy_vec_push(types, vy_spv_type(m, member_type(field_type(f, param))))) m->oom = true;
+    VY_PUT(m, &m->sections[VY_SEC_ANNOTATIONS], SpvOpMemberDecorate, head[0], head[1],
+           SpvDecorationOffset, param->offset);
+    if (!m->options->strip)
+        vy_spv_put_text(m, &m->sections[VY_SEC_NAMES], SpvOpMemberName, 2, head, param->name, 0,
+                        NULL);
+}
+
+static void declare_block(vy_fn *f, const bool *used)
+{
+    vy_spv *m = f->m;
+    vy_kernel *kernel = f->d->kernel;
+    uint32_t block = vy_spv_id(m), max = m->options->max_push_bytes;
+    bool push = f->d->param_bytes <= (max ? max : 128);
+    f->param_class = push ? SpvStorageClassPushConstant : SpvStorageClassStorageBuffer;
+    kernel->param_set = push ? VY_NO_BINDING : 0;
+    kernel->param_binding = push ? VY_NO_BINDING : next_free_binding(f->p);
+    vy_words types = {0};
+    if (!vy_vec_push(&types, block)) m->oom = true;
+    for (uint32_t i = 0; i < f->d->params.count && !m->oom; i++)
+        if (used[i]) add_member(f, i, block, &types);
+    if (types.count > 1 && !m->oom) {
+        vy_spv_put(m, &m->sections[VY_SEC_GLOBALS], SpvOpTypeStruct, types.count, types.data);
+        VY_DECORATE(m, block, SpvDecorationBlock);
+        uint32_t pointer = vy_spv_pointer(m, f->param_class, block);
+        f->param_var = vy_spv_id(m);
+        VY_GLOBAL(m, SpvOpVariable, pointer, f->param_var, (uint32_t)f->param_class);
+        vy_spv_name(m, block, "parameters");
+        vy_spv_name(m, f->param_var, "params");
+        vy_interface(f, f->param_var);
+        if (!push) {
+            VY_DECORATE(m, f->param_var, SpvDecorationDescriptorSet, kernel->param_set);
+            VY_DECORATE(m, f->param_var, SpvDecorationBinding, kernel->param_binding);
+            VY_DECORATE(m, f->param_var, SpvDecorationNonWritable);
+        }
+    }
+    vy_vec_free(&types);
+}
+
+void vy_params_declare(vy_fn *f)
+{
+    vy_describe *d = f->d;
+    for (uint32_t i = 0; i < f->p->scalars.count; i++)
+        vy_describe_param(d, f->p->scalars.data[i].name, VY_PARAM_SCALAR,
+                          f->p->scalars.data[i].type, i);
+    add_extents(f);
+    add_offset_fields(f);
+    add_group_fields(f);
+    // One block for three tables: values and member numbers by field, and which are used.
+    uint32_t n = d->params.count;
+    f->params = vy_realloc(NULL, (n + 1) * (2 * sizeof *f->params + sizeof(bool)));
+    if (d->oom || !f->params) {
+        f->m->oom = true;
+        return;
+    }
+    memset(f->params, 0, (n + 1) * (2 * sizeof *f->params + sizeof(bool)));
+    f->members = f->params + n + 1;
+    bool *used = (bool *)(f->members + n + 1);
+    mark_used_fields(f, used);
+    declare_block(f, used);
+}
+
+// Value of a field, loaded once, in the prologue.
+uint32_t vy_param_id(vy_fn *f, uint32_t field)
+{
+    if (f->m->oom) return 1;
+    if (f->params[field]) return f->params[field];
+    vy_spv *m = f->m;
+    vy_words *out = f->out;
+    f->out = &f->prologue;
+    const vy_kernel_param *param = &f->d->params.data[field];
+    vy_type type = field_type(f, param), member = member_type(type);
+    uint32_t t = vy_spv_type(m, member);
+    uint32_t pointer = VY_DO(f, SpvOpAccessChain, vy_spv_pointer(m, f->param_class, t),
+                             f->param_var, vy_spv_u32(m, f->members[field]));
+    uint32_t v = VY_DO(f, SpvOpLoad, t, pointer);
+    if (type == VY_BOOL) v = VY_DO(f, SpvOpINotEqual, vy_bool_type(f), v, vy_spv_u32(m, 0));
+    if (type == VY_F16) v = vy_half_of_word(f, v, vy_spv_u32(m, 0));
+    if (param->kind == VY_PARAM_SCALAR) vy_spv_name(m, v, param->name);
+    f->out = out;
+    return f->params[field] = v;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// facts.h: what is known of a program before anything is emitted.
+#ifndef VYRE_SPIRV_FACTS_H
+#define VYRE_SPIRV_FACTS_H
+
+#include "spirv/words/module.h"
+
+// What one scan over a program finds out.
+typedef enum vy_mem_form {
+    VY_MEM_PLAIN, // elements are what they are
+    VY_MEM_BITS,  // a float buffer declared as unsigned, for compare-exchange
+    VY_MEM_HALVES // an f16 buffer declared as u32 words, two elements each, for the same reason
+} vy_mem_form;
+
+typedef struct vy_mem_facts {
+    bool loaded, stored, guarded, len_used;
+    bool atomic, atomic_other; // other: a float atomic that is no addition
+    uint32_t line, column;     // of the first atomic, for diagnostics
+    vy_mem_form form;
+} vy_mem_facts;
+
+typedef struct vy_facts {
+    vy_mem_facts *buffers; // by buffer id
+    bool *leaf_used;       // by leaf index
+    uint32_t *partner;     // IF → ELSE → ENDIF, others 0
+    uint32_t *arrays;      // by instruction: accesses to local and shared arrays up to it
+    bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
+    bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
+    bool *many;            // by instruction: see ways.c
+    bool barrier, subgroup, loop;
+    uint32_t nesting; // constructs in one another, at most
+} vy_facts;
+// False with m->diag filled (an atomic that cannot be had) or m->oom.
+bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
+void vy_facts_free(vy_facts *f);
+bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
+bool *vy_ways_make(const vy_program *p);                // ways.c; likewise
+
+// whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared array is read that nobody
+// fills; others: if the other axes are long enough for a whole workgroup.
+typedef struct vy_whole {
+    uint32_t axis, from, to, buffer, others;
+} vy_whole;
+VY_VEC_TYPE(vy_whole_vec, vy_whole);
+bool vy_find_wholes(const vy_program *p, vy_whole_vec *out); // false: memory
+// True if buffer b is an `out` that the program provably writes all of, first.
+bool vy_fully_written(const vy_program *p, uint32_t buffer);
+bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// fully_written.c: outputs every element of which is stored to, so that nobody need clear them.
+#include "spirv/facts/facts.h"
+#include "spirv/facts/facts.h"
+
+#include <string.h>
+
+bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b)
+{
+    if (a.id == b.id) return true;
+    const vy_dim_node *x = &p->dims.data[a.id], *y = &p->dims.data[b.id];
+    return x->op == y->op && x->op < VY_DIM_ADD && x->value == y->value;
+}
+
+// A store at top level whose indices are all the over variables, each on an axis of its extent.
+static bool covers(const vy_program *p, uint32_t i)
+{
+    const vy_inst *in = &p->insts.data[i];
+    const vy_buf *b = &p->buffers.data[in->aux];
+    bool seen[VY_MAX_RANK + 1] = {0};
+    if (b->rank != p->overs.count || b->rank > VY_MAX_RANK) return false;
+    for (uint32_t k = 0; k < b->rank; k++) {
+        uint32_t arg = vy_arg(p, i, k);
+        if (!VY_IS_LEAF(arg)) return false;
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(arg)];
+        if (l->kind != VY_LEAF_OVER || l->index >= VY_MAX_RANK || seen[l->index]) return false;
+        if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;
+        seen[l->index] = true;
+    }
+    return true;
+}
+
+bool vy_fully_written(const vy_program *p, uint32_t buffer)
+{
+    uint32_t depth = 0;
+    if (!p->overs.count) return false;
+    for (uint32_t i = 1; i < p->insts.count; i++) {
+        const vy_inst *in = &p->insts.data[i];
+        depth += vy_op_opens((vy_op)in->op);
+        depth -= vy_op_closes((vy_op)in->op);
+        if (!vy_op_is_memory((vy_op)in->op) || in->aux != buffer) continue;
+        return in->op == VY_OP_STORE && depth == 0 && covers(p, i);
+    }
+    return false;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// ways.c: values that a driver would walk through for ever.
+//
+//   h = h ^ (h >> 15);  h = h * C;  h = h ^ (h >> 13);        twelve times, of a scalar, then x[h % N]
+//
+// llvmpipe asks of each index whether it is the same in all lanes, and goes through all that it is made of, by every way there
+// is (nir_src_is_dynamically_uniform of Mesa 22.3): 4¹² here, and no end with some rounds more.  It stops at the first operand that
+// is not.  So an index with many such ways gets one that no optimiser can see through (emit_memory.c).
+//
+// Counted are ways through constants, scalars and what is computed of them, in local arrays too; a load of a buffer, and what
+// loops of many turns carry, ends them.
+// Functions are bodies of the library, in which an argument occurs many times.
+#include "spirv/facts/facts.h"
+#include "spirv/facts/facts.h"
+
+#include <string.h>
+
+#define MANY (UINT64_C(1) << 16)
+enum { IN_FUNCTION = 200, IN_SEQUENCE = 4, MOST_TURNS = 128 };
+
+typedef struct ways {
+    const vy_program *p;
+    vy_structure s;
+    uint64_t
+        *count; // by instruction: until the first operand that differs between lanes; at most MANY
+    bool *same; // it is made of constants and scalars alone
+    uint64_t *
+        held; // by buffer: of what its elements are, if it is a local array; a driver makes values of those
+    bool again; // the second time
+} ways;
+
+static uint64_t limited(uint64_t n) { return n < MANY ? n : MANY; }
+
+static bool is_same(const ways *w, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return w->same[id];
+    const vy_leaf_kind kind = (vy_leaf_kind)w->p->leaves.data[VY_LEAF_INDEX(id)].kind;
+    return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR || kind == VY_LEAF_LEN;
+}
+
+static uint64_t count_of(const ways *w, uint32_t id) { return VY_IS_LEAF(id) ? 1 : w->count[id]; }
+
+static void add_operand(ways *w, uint32_t id, uint32_t operand, uint64_t times)
+{
+    if (!w->same[id]) return;
+    w->count[id] = limited(w->count[id] + times * count_of(w, operand));
+    w->same[id] = is_same(w, operand);
+}
+
+static void of_operation(ways *w, uint32_t id)
+{
+    const vy_inst *i = &w->p->insts.data[id];
+    const vy_op op = (vy_op)i->op;
+    w->count[id] = 1;
+    w->same[id] = vy_op_infos[op].effect == VY_PURE;
+    const uint64_t times = vy_op_is_function(op)                                    ? IN_FUNCTION
+                           : op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_CAST ? IN_SEQUENCE
+                                                                                    : 1;
+    for (uint32_t k = 0; k < i->nargs; k++) add_operand(w, id, vy_arg(w->p, id, k), times);
+}
+
+// A store in a loop may hold more each turn: what has grown since the first pass has no end.
+static void of_local(ways *w, uint32_t id)
+{
+    const vy_inst *i = &w->p->insts.data[id];
+    const uint32_t b = i->aux, rank = w->p->buffers.data[b].rank;
+    w->count[id] = limited(1 + w->held[b]);
+    w->same[id] = i->op == VY_OP_LOAD;
+    if (i->op != VY_OP_STORE) return;
+    const uint32_t value = vy_arg(w->p, id, rank);
+    const uint64_t n = is_same(w, value) ? count_of(w, value) : 1;
+    if (n > w->held[b]) w->held[b] = w->again ? MANY : n;
+}
+
+// Turns of a loop that a driver may unroll; 0: it does not.
+static uint64_t turns_of(const ways *w, uint32_t loop)
+{
+    const vy_inst *i = &w->p->insts.data[loop];
+    if (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT) return 0;
+    const vy_scalar *from = vy_id_const(w->p, vy_arg(w->p, loop, 0)),
+                    *to = vy_id_const(w->p, vy_arg(w->p, loop, 1)),
+                    *step = vy_id_const(w->p, vy_arg(w->p, loop, 2));
+    if (!from || !to || !step || step->i <= 0 || to->i <= from->i) return 0;
+    const uint64_t n = (to->u - from->u - 1) / step->u + 1;
+    return n <= MOST_TURNS ? n : 0;
+}
+
+// After n turns in each of which what is carried occurs `each` times.
+static uint64_t after_turns(uint64_t first, uint64_t each, uint64_t n)
+{
+    while (n-- && first < MANY) first = limited(first * each);
+    return first;
+}
+
+static void of_result(ways *w, uint32_t id)
+{
+    const uint32_t end = vy_arg(w->p, id, 0), opener = w->s.partner[end],
+                   k = w->p->insts.data[id].aux;
+    const vy_op op = (vy_op)w->p->insts.data[end].op;
+    w->count[id] = 1;
+    w->same[id] = true;
+    if (op == VY_OP_ENDIF) {
+        add_operand(w, id, vy_arg(w->p, opener, 0), 1);
+        add_operand(w, id, vy_arg(w->p, w->s.partner[opener], k), 1);
+        add_operand(w, id, vy_arg(w->p, end, k), 1);
+    } else if (op == VY_OP_ENDLOOP) {
+        const uint64_t n = turns_of(w, opener);
+        const uint32_t next = n ? vy_arg(w->p, end, k) : 0;
+        w->same[id] = n && is_same(w, next) && is_same(w, vy_arg(w->p, opener, 3 + k));
+        if (w->same[id])
+            w->count[id] =
+                after_turns(count_of(w, vy_arg(w->p, opener, 3 + k)), count_of(w, next), n);
+    } else {
+        add_operand(w, id, vy_arg(w->p, end, k), 1);
+    }
+}
+
+// Once with what is carried as one thing, and then as what it comes to.
+static void of_carry(ways *w, uint32_t id)
+{
+    const uint32_t loop = vy_arg(w->p, id, 0),
+                   result = w->s.partner[loop] + 1 + w->p->insts.data[id].aux;
+    const bool unrolled = turns_of(w, loop) != 0;
+    w->same[id] = unrolled && is_same(w, vy_arg(w->p, loop, 3 + w->p->insts.data[id].aux));
+    w->count[id] = w->again && w->same[id] ? w->count[result] : 1;
+}
+
+static bool is_local(const ways *w, const vy_inst *i)
+{
+    return vy_op_is_memory((vy_op)i->op) && w->p->buffers.data[i->aux].cls == VY_LOCAL;
+}
+
+static void pass(ways *w)
+{
+    for (uint32_t id = 1; id < w->p->insts.count; id++) {
+        const vy_op op = (vy_op)w->p->insts.data[id].op;
+        if (op == VY_OP_CARRY)
+            of_carry(w, id);
+        else if (op == VY_OP_RESULT)
+            of_result(w, id);
+        else if (op == VY_OP_LOOP)
+            w->count[id] = 1, w->same[id] = turns_of(w, id) != 0;
+        else if (is_local(w, &w->p->insts.data[id]))
+            of_local(w, id);
+        else
+            of_operation(w, id);
+    }
+}
+
+bool *vy_ways_make(const vy_program *p)
+{
+    const uint32_t n = p->insts.count;
+    ways w = {.p = p};
+    w.count = vy_realloc(NULL, n * sizeof *w.count);
+    w.same = vy_realloc(NULL, n * sizeof *w.same);
+    bool *many = vy_realloc(NULL, n * sizeof *many);
+    w.held = vy_realloc(NULL, p->buffers.count * sizeof *w.held);
+    const bool ok = w.count && w.same && w.held && many && vy_structure_make(p, &w.s);
+    if (ok) {
+        w.count[0] = 1, w.same[0] = false;
+        memset(w.held, 0, p->buffers.count * sizeof *w.held);
+        pass(&w);
+        w.again = true;
+        pass(&w);
+        for (uint32_t id = 0; id < n; id++) many[id] = w.count[id] >= MANY;
+    } else {
+        vy_free(many);
+        many = NULL;
+    }
+    vy_structure_free(&w.s);
+    vy_free(w.count);
+    vy_free(w.same);
+    vy_free(w.held);
+    return many;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// whole.h: which sizes leave elements of shared arrays unfilled: the parts of whole.c.
+#ifndef VYRE_SPIRV_WHOLE_H
+#define VYRE_SPIRV_WHOLE_H
+
+#include "ir/core/ir.h"
+
+// By instruction.
+typedef struct vy_whole_uses {
+    uint8_t *decides; // where shared arrays are accessed, or whether
+    uint8_t *counts;  // for what is stored, for certain: not what a condition chooses among
+    uint8_t *shared;  // made of constants and scalar parameters: the same for all
+} vy_whole_uses;
+
+static inline uint32_t vy_whole_initial(const vy_program *p, uint32_t opener, uint32_t k)
+{
+    return vy_arg(p, opener, k + (p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0));
+}
+// The k-th value that a turn of the loop hands on.
+static inline uint32_t vy_whole_next(const vy_program *p, const vy_structure *s, uint32_t opener,
+                                     uint32_t k)
+{
+    return vy_arg(p, s->partner[opener], k + (p->insts.data[opener].flags & VY_FLAG_EXIT ? 1 : 0));
+}
+// How many of its first operands decide what is done: conditions and bounds.
+uint32_t vy_whole_control(const vy_program *p, const vy_structure *s, uint32_t id);
+
+bool vy_whole_find_counting(const vy_program *p, const vy_structure *s,
+                            const vy_whole_uses *u); // sets u->counts; false: memory
+bool vy_whole_uses_make(const vy_program *p, const vy_structure *s,
+                        vy_whole_uses *u); // false: memory
+void vy_whole_uses_free(vy_whole_uses *u);
+
+// What one invocation does to shared arrays, as far as its place in the workgroup decides it (whole_walk.c).
+typedef struct vy_whole_visitor {
+    void *user;
+    // element: row-major; −1: not known which.  Writes are all that may happen, reads those that do whatever the data.
+    void (*write)(void *user, uint32_t buffer, int64_t element);
+    void (*clear)(void *user, uint32_t buffer); // by the whole workgroup
+    void (*read)(void *user, uint32_t load, int64_t element);
+} vy_whole_visitor;
+
+typedef struct vy_whole_walk vy_whole_walk;
+vy_whole_walk *vy_whole_walk_make(const vy_program *p, const vy_structure *s,
+                                  const vy_whole_uses *u,
+                                  const vy_whole_visitor *v);     // NULL: memory
+bool vy_whole_walk_lane(vy_whole_walk *w, const uint32_t lid[3]); // false: it takes too long
+void vy_whole_walk_free(vy_whole_walk *w);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// whole_counts.c: loads from shared arrays that count: what is stored, or decides what is done, is made of them for certain.
+//
+//   v = v + t[7 - lid.x];                 counts, whichever arm is taken
+//   let u = t[lid.x + 1];                 does not:
+//   if i + 1 < N { v = v + u; }           the optimiser makes that of one inside, or a select
+//
+// Forwards, each value has the set of loads that it is made of, whatever conditions say; what a condition chooses has
+// those that both sides have.  Loads inside of what it chooses stay in the set, for the walk of the lanes knows whether they
+// came by.  Sets are 64 loads at a time.  What loops carry starts with all and loses what a turn does not hand on, until nothing
+// changes.
+#include "spirv/facts/whole.h"
+
+#include <string.h>
+
+enum {
+    MOST_PASSES = 16
+}; // more than loops are nested in each other in practice; else nothing counts
+
+typedef struct counting {
+    const vy_program *p;
+    const vy_structure *s;
+    const vy_whole_uses *u;
+    uint32_t *
+        guard; // by instruction: opener of the arm or loop that makes it happen or not; 0: it happens
+    uint32_t *before; // by instruction: how many loads from shared arrays come before it
+    uint64_t *made;   // by instruction: which of the 64 from `first` on its value is made of
+    uint32_t first;
+} counting;
+
+// ----------------------------------------------------------------------------------------- guards
+// An arm's guard is its IF or ELSE; that of a body its loop, if it may be left early, or its bounds are not the same for all.
+static bool takes_turns(const counting *c, uint32_t opener)
+{
+    const vy_inst *i = &c->p->insts.data[opener];
+    return i->op == VY_OP_LOOP && c->u->shared[opener] && !(i->flags & VY_FLAG_EXIT);
+}
+
+static void find_guards(counting *c)
+{
+    c->guard[0] = 0;
+    for (uint32_t id = 1; id < c->p->insts.count; id++) {
+        const uint32_t up = c->s->parent[id], middle = c->s->partner[up];
+        const vy_op op = up ? (vy_op)c->p->insts.data[up].op : VY_OP_CHECKPOINT;
+        if (op == VY_OP_IF)
+            c->guard[id] = id < middle ? up : middle;
+        else if (op != VY_OP_CHECKPOINT && !takes_turns(c, up))
+            c->guard[id] = up;
+        else
+            c->guard[id] = c->guard[up];
+    }
+}
+
+// ------------------------------------------------------------------------------------------- sets
+static bool is_load(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_SHARED;
+}
+
+static uint64_t below(const counting *c, uint32_t id)
+{
+    const uint32_t n = c->before[id];
+    return n <= c->first        ? 0
+           : n - c->first >= 64 ? UINT64_MAX
+                                : (UINT64_C(1) << (n - c->first)) - 1;
+}
+
+// Loads of instructions from `from` to before `to`.
+static uint64_t inside(const counting *c, uint32_t from, uint32_t to)
+{
+    return below(c, to) & ~below(c, from);
+}
+
+static uint64_t made_of(const counting *c, uint32_t id) { return VY_IS_LEAF(id) ? 0 : c->made[id]; }
+
+static uint64_t made_of_args(const counting *c, uint32_t id, uint32_t n)
+{
+    uint64_t all = 0;
+    for (uint32_t k = 0; k < n; k++) all |= made_of(c, vy_arg(c->p, id, k));
+    return all;
+}
+
+static uint64_t made_of_result(const counting *c, uint32_t id)
+{
+    const uint32_t end = vy_arg(c->p, id, 0), opener = c->s->partner[end],
+                   k = c->p->insts.data[id].aux;
+    const vy_op op = (vy_op)c->p->insts.data[end].op;
+    if (op == VY_OP_ENDIF) { // IF→ELSE→ENDIF→IF
+        const uint32_t middle = c->s->partner[opener];
+        const uint64_t x = made_of(c, vy_arg(c->p, middle, k)),
+                       y = made_of(c, vy_arg(c->p, end, k));
+        return (x & y) | (x & inside(c, opener, middle)) | (y & inside(c, middle, end));
+    }
+    if (op != VY_OP_ENDLOOP) return made_of(c, vy_arg(c->p, end, k));
+    const uint64_t x = made_of(c, vy_whole_initial(c->p, opener, k)),
+                   y = made_of(c, vy_whole_next(c->p, c->s, opener, k));
+    return takes_turns(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
+}
+
+static uint64_t made(const counting *c, uint32_t id)
+{
+    const vy_inst *i = &c->p->insts.data[id];
+    const uint32_t opener = i->op == VY_OP_CARRY ? vy_arg(c->p, id, 0) : 0;
+    switch ((vy_op)i->op) {
+    case VY_OP_CARRY:
+        return made_of(c, vy_whole_initial(c->p, opener, i->aux)) &
+               made_of(c, vy_whole_next(c->p, c->s, opener, i->aux));
+    case VY_OP_RESULT: return made_of_result(c, id);
+    case VY_OP_LOOP: return made_of_args(c, id, 3);
+    case VY_OP_SELECT:
+        return made_of(c, vy_arg(c->p, id, 0)) |
+               (made_of(c, vy_arg(c->p, id, 1)) & made_of(c, vy_arg(c->p, id, 2)));
+    default: return made_of_args(c, id, i->nargs) | (is_load(c->p, id) ? inside(c, id, id + 1) : 0);
+    }
+}
+
+static bool pass(counting *c)
+{
+    bool changed = false;
+    for (uint32_t id = 1; id < c->p->insts.count; id++) {
+        const uint64_t x = made(c, id);
+        changed |= x != c->made[id];
+        c->made[id] = x;
+    }
+    return changed;
+}
+
+// Loads that what is stored at `id`, or decided there, is made of, as far as nothing else decides whether it is.
+static uint64_t needed(const counting *c, uint32_t id)
+{
+    const vy_op op = (vy_op)c->p->insts.data[id].op;
+    const bool write = vy_op_infos[op].effect == VY_WRITE;
+    const uint32_t n = write ? c->p->insts.data[id].nargs : vy_whole_control(c->p, c->s, id);
+    const uint32_t guard =
+        c->guard[op == VY_OP_TEST ? c->s->parent[id] : id]; // the first turn's test happens
+    return n ? made_of_args(c, id, n) & ~below(c, guard) : 0;
+}
+
+static void mark(const counting *c)
+{
+    uint64_t all = 0;
+    for (uint32_t id = 1; id < c->p->insts.count; id++) all |= needed(c, id);
+    for (uint32_t id = 1; id < c->p->insts.count; id++)
+        if (is_load(c->p, id) && all & inside(c, id, id + 1)) c->u->counts[id] = 1;
+}
+
+static void find(counting *c)
+{
+    const uint32_t n = c->p->insts.count;
+    uint32_t loads = 0;
+    for (uint32_t id = 0; id <= n; id++) {
+        c->before[id] = loads;
+        loads += id && id < n && is_load(c->p, id);
+    }
+    for (c->first = 0; c->first < loads; c->first += 64) {
+        uint32_t passes = 1;
+        memset(c->made, 0xff, n * sizeof *c->made);
+        while (pass(c) && passes < MOST_PASSES) passes++;
+        if (passes < MOST_PASSES) mark(c);
+    }
+}
+
+bool vy_whole_find_counting(const vy_program *p, const vy_structure *s, const vy_whole_uses *u)
+{
+    const size_t n = p->insts.count;
+    counting c = {.p = p, .s = s, .u = u};
+    c.guard = vy_realloc(NULL, n * sizeof *c.guard);
+    c.before = vy_realloc(NULL, (n + 1) * sizeof *c.before);
+    c.made = vy_realloc(NULL, n * sizeof *c.made);
+    const bool ok = c.guard && c.before && c.made;
+    if (ok) {
+        find_guards(&c);
+        find(&c);
+    }
+    vy_free(c.guard);
+    vy_free(c.before);
+    vy_free(c.made);
+    return ok;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// whole_uses.c: what decides where shared arrays are accessed, or whether: a closure from indices and conditions to what
+// they are made of.
+#include "spirv/facts/whole.h"
+
+#include <string.h>
+
+VY_VEC_TYPE(id_vec, uint32_t);
+
+typedef struct closure {
+    const vy_program *p;
+    const vy_structure *s;
+    uint8_t *in;
+    id_vec work;
+    bool failed;
+} closure;
+
+static void reach(closure *c, uint32_t id)
+{
+    if (!id || VY_IS_LEAF(id) || c->in[id]) return;
+    c->in[id] = 1;
+    if (!vy_vec_push(&c->work, id)) c->failed = true;
+}
+
+static void reach_args(closure *c, uint32_t id, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = from; k < to; k++) reach(c, vy_arg(c->p, id, k));
+}
+
+static void reach_carried(closure *c, uint32_t opener, uint32_t k)
+{
+    reach(c, vy_whole_initial(c->p, opener, k));
+    reach(c, vy_whole_next(c->p, c->s, opener, k));
+}
+
+static void reach_result(closure *c, uint32_t id)
+{
+    const uint32_t end = vy_arg(c->p, id, 0), opener = c->s->partner[end],
+                   k = c->p->insts.data[id].aux;
+    switch ((vy_op)c->p->insts.data[end].op) {
+    case VY_OP_ENDIF: // IF→ELSE→ENDIF→IF
+        reach(c, vy_arg(c->p, c->s->partner[opener], k));
+        reach(c, vy_arg(c->p, end, k));
+        break;
+    case VY_OP_ENDLOOP: reach_carried(c, opener, k); break;
+    default: reach(c, vy_arg(c->p, end, k)); break;
+    }
+}
+
+static void visit(closure *c, uint32_t id)
+{
+    const vy_inst *i = &c->p->insts.data[id];
+    switch ((vy_op)i->op) {
+    case VY_OP_CARRY: reach_carried(c, vy_arg(c->p, id, 0), i->aux); break;
+    case VY_OP_RESULT: reach_result(c, id); break;
+    case VY_OP_LOOP: reach_args(c, id, 0, 3); break;
+    default: reach_args(c, id, 0, i->nargs); break;
+    }
+}
+
+uint32_t vy_whole_control(const vy_program *p, const vy_structure *s, uint32_t id)
+{
+    switch ((vy_op)p->insts.data[id].op) {
+    case VY_OP_IF:
+    case VY_OP_TEST: return 1;
+    case VY_OP_LOOP: return 3;
+    case VY_OP_ENDLOOP: return p->insts.data[s->partner[id]].flags & VY_FLAG_EXIT ? 1 : 0;
+    default: return 0;
+    }
+}
+
+static bool find_deciders(closure *c)
+{
+    for (uint32_t id = 1; id < c->p->insts.count; id++) {
+        const vy_inst *i = &c->p->insts.data[id];
+        const bool memory = vy_op_is_memory((vy_op)i->op);
+        if (memory && c->p->buffers.data[i->aux].cls == VY_SHARED)
+            reach_args(c, id, 0, i->op == VY_OP_ZERO ? 0 : c->p->buffers.data[i->aux].rank);
+        reach_args(c, id, 0, vy_whole_control(c->p, c->s, id));
+    }
+    while (c->work.count && !c->failed) visit(c, c->work.data[--c->work.count]);
+    vy_vec_free(&c->work);
+    return !c->failed;
+}
+
+static bool is_shared(const vy_program *p, const uint8_t *shared, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return shared[id];
+    const vy_leaf_kind kind = (vy_leaf_kind)p->leaves.data[VY_LEAF_INDEX(id)].kind;
+    return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR || kind == VY_LEAF_LEN;
+}
+
+// Of a LOOP: its bounds are.
+static void find_shared(const vy_program *p, uint8_t *shared)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool loop = i->op == VY_OP_LOOP;
+        shared[id] = loop || vy_op_infos[i->op].effect == VY_PURE;
+        for (uint32_t k = 0; k < (loop ? 3 : i->nargs) && shared[id]; k++)
+            shared[id] = is_shared(p, shared, vy_arg(p, id, k));
+    }
+}
+
+bool vy_whole_uses_make(const vy_program *p, const vy_structure *s, vy_whole_uses *u)
+{
+    const uint32_t n = p->insts.count;
+    u->decides = vy_realloc(NULL, n);
+    u->counts = vy_realloc(NULL, n);
+    u->shared = vy_realloc(NULL, n);
+    bool ok = u->decides && u->counts && u->shared;
+    if (ok) {
+        memset(u->decides, 0, n);
+        memset(u->counts, 0, n);
+        memset(u->shared, 0, n);
+        find_shared(p, u->shared);
+        ok = find_deciders(&(closure){.p = p, .s = s, .in = u->decides}) &&
+             vy_whole_find_counting(p, s, u);
+    }
+    if (!ok) vy_whole_uses_free(u);
+    return ok;
+}
+
+void vy_whole_uses_free(vy_whole_uses *u)
+{
+    vy_free(u->decides);
+    vy_free(u->counts);
+    vy_free(u->shared);
+    *u = (vy_whole_uses){0};
+}

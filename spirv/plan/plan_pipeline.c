@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// plan_pipeline.c: a pipeline as a plan (plan.h).
+//
+//   buffer      fill, or copy, by its @init; nothing where its first use overwrites all of it
+//   dispatch    checks of slices and shapes, what the program's @workspace and @init ask for, the
+//               dispatch.  Checks whose two sides are the same expression are left out
+//   value       checks of the index, readback
+//   repeat      repeat, of the difference of its bounds
+//   checkpoint  nothing
+//
+// The plan's symbols are the signature's scalars, `?` extents and group counts, then one per repeat and value.  Its
+// buffers are the signature's, then the workspaces of the programs dispatched: dispatches of one
+// program with the same scalars share them.
+#include "spirv/plan/planner.h"
+#include "spirv/describe/describe.h"
+#include "spirv/plan/make.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void *vy_planner_room(vy_planner *w, size_t count, size_t size)
+{
+    void *block = vy_arena_alloc(w->d.arena, (count + 1) * size);
+    if (!block) w->d.oom = true;
+    return block;
+}
+
+void vy_planner_step(vy_planner *w, vy_plan_step s)
+{
+    if (!vy_vec_push(&w->steps, s)) w->d.oom = true;
+}
+
+uint32_t vy_planner_const(vy_planner *w, int64_t value)
+{
+    return vy_describe_expr(&w->d, (vy_expr){.op = VY_EXPR_CONST, .value = value});
+}
+
+const char *vy_planner_print(vy_planner *w, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    char *copy = vy_arena_strdup(w->d.arena, text, strlen(text));
+    if (!copy) w->d.oom = true;
+    return copy ? copy : "";
+}
+
+// ---------------------------------------------------------------------------------------- symbols
+static bool take_name(vy_planner *w, vy_strings *taken, const char *name)
+{
+    const uint32_t before = taken->used;
+    if (!vy_intern(taken, name, strlen(name))) w->d.oom = true;
+    return taken->used != before;
+}
+
+// Expressions are written with the names, so each symbol has its own: t, or t_5 if it is number 5.
+static const char *own_name(vy_planner *w, vy_strings *taken, const char *prefix, const char *base)
+{
+    const char *name = vy_planner_print(w, "%s%.200s", prefix, base);
+    for (uint32_t i = w->d.symbols.count; !w->d.oom && !take_name(w, taken, name); i++)
+        name = vy_planner_print(w, "%s%.200s_%u", prefix, base, i);
+    return name;
+}
+
+static void add_symbols(vy_planner *w, vy_strings *taken)
+{
+    const vy_program *signature = w->p->signature;
+    for (uint32_t i = 0; i < w->d.symbols.count; i++)
+        take_name(w, taken, w->d.symbols.data[i].name);
+    for (uint32_t i = 0; i < w->p->steps.count && !w->d.oom; i++) {
+        const vy_pipe_step *s = &w->p->steps.data[i];
+        const char *name = NULL;
+        if (s->kind == VY_PIPE_REPEAT) name = own_name(w, taken, "", s->counter);
+        if (s->kind == VY_PIPE_VALUE)
+            name = own_name(w, taken, "value_", signature->buffers.data[s->buffer.id].name);
+        if (!name) continue;
+        const bool repeat = s->kind == VY_PIPE_REPEAT;
+        w->step_symbols[i] = w->d.symbols.count;
+        vy_describe_symbol(&w->d,
+                           (vy_symbol){.name = name,
+                                       .kind = repeat ? VY_SYMBOL_REPEAT : VY_SYMBOL_READBACK,
+                                       .type = "i64"});
+    }
+    w->watch_symbol = w->d.symbols.count;
+    if (w->watched)
+        vy_describe_symbol(&w->d, (vy_symbol){.name = VY_WATCH_NAME,
+                                              .kind = VY_SYMBOL_READBACK,
+                                              .type = "i64"});
+}
+
+// ------------------------------------------------------------------------------------- ended loops
+static void add_watch_buffer(vy_planner *w)
+{
+    uint32_t *dims = vy_planner_room(w, 1, sizeof *dims);
+    if (w->d.oom || !w->watched) return;
+    dims[0] = vy_planner_const(w, 1);
+    const vy_plan_buffer buffer = {.name = VY_WATCH_NAME,
+                                   .role = VY_ROLE_WORKSPACE,
+                                   .type = vy_type_name(VY_U32),
+                                   .elem_size = vy_type_size(VY_U32),
+                                   .rank = 1,
+                                   .dims = dims};
+    w->watch = w->buffers.count;
+    if (!vy_vec_push(&w->buffers, buffer)) w->d.oom = true;
+    vy_planner_fill(w, w->watch, 1, NULL);
+}
+
+void vy_planner_watch(vy_planner *w)
+{
+    if (!w->watched || w->d.oom) return;
+    vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_READBACK,
+                                      .buffer = w->watch,
+                                      .expr = vy_planner_const(w, 0),
+                                      .symbol = w->watch_symbol});
+    vy_planner_step(w, vy_plan_watch_check(w->watch_symbol, vy_planner_const(w, 1)));
+}
+
+// ---------------------------------------------------------------------------------------- buffers
+static void add_signature_buffers(vy_planner *w)
+{
+    static const vy_role roles[] = {
+        [VY_IN] = VY_ROLE_IN, [VY_OUT] = VY_ROLE_OUT, [VY_INOUT] = VY_ROLE_INOUT};
+    const vy_program *signature = w->p->signature;
+    for (uint32_t i = 1; i < signature->buffers.count && !w->d.oom; i++) {
+        const vy_buf *b = &signature->buffers.data[i];
+        uint32_t *dims = vy_planner_room(w, b->rank, sizeof *dims);
+        for (uint32_t k = 0; k < b->rank && !w->d.oom; k++)
+            dims[k] = vy_describe_dim(&w->d, b->dims[k]);
+        const vy_plan_buffer buffer = {
+            .name = vy_planner_print(w, "%s", b->name),
+            .role = b->workspace ? VY_ROLE_WORKSPACE : roles[b->cls],
+            .type = vy_type_name(b->type),
+            .elem_size = vy_type_size(b->type),
+            .rank = b->rank,
+            .dims = dims,
+        };
+        if (!vy_vec_push(&w->buffers, buffer)) w->d.oom = true;
+    }
+}
+
+static uint32_t signature_buffer(const vy_planner *w, const char *name)
+{
+    const vy_program *signature = w->p->signature;
+    uint32_t i = 1;
+    while (i + 1 < signature->buffers.count && strcmp(signature->buffers.data[i].name, name)) i++;
+    return i;
+}
+
+void vy_planner_fill(vy_planner *w, uint32_t buffer, uint64_t pattern, const vy_plan_part *part)
+{
+    vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_FILL,
+                                      .buffer = buffer,
+                                      .pattern = pattern,
+                                      .part = part});
+}
+
+void vy_planner_copy(vy_planner *w, uint32_t to, uint32_t from, const vy_plan_part *part)
+{
+    vy_planner_step(
+        w, (vy_plan_step){.kind = VY_STEP_COPY, .buffer = to, .source = from, .part = part});
+}
+
+// What a buffer of the signature starts with, if @init says so; else zero if `clear`.
+static void start_buffer(vy_planner *w, uint32_t buffer, bool clear)
+{
+    const vy_buf *b = &w->p->signature->buffers.data[buffer];
+    const uint32_t to = vy_planner_buffer((vy_buffer){buffer});
+    if (b->init == VY_INIT_ONES)
+        vy_planner_fill(w, to, vy_plan_one(vy_type_name(b->type)), NULL);
+    else if (b->init == VY_INIT_COPY)
+        vy_planner_copy(w, to, signature_buffer(w, b->init_from) - 1, NULL);
+    else if (clear)
+        vy_planner_fill(w, to, 0, NULL);
+}
+
+// Uses of a buffer by a step: 1 overwrites all of it, 0 none, -1 any other.
+static int use_of(const vy_planner *w, const vy_pipe_step *s, uint32_t buffer)
+{
+    const vy_program *signature = w->p->signature;
+    if (s->kind == VY_PIPE_VALUE) return s->buffer.id == buffer ? -1 : 0;
+    if (s->kind == VY_PIPE_BUFFER) {
+        const vy_buf *b = &signature->buffers.data[s->buffer.id];
+        const bool reads = b->init == VY_INIT_COPY && signature_buffer(w, b->init_from) == buffer;
+        return reads ? -1 : s->buffer.id == buffer;
+    }
+    if (s->kind != VY_PIPE_DISPATCH) return 0;
+    const vy_program *p = w->p->module->programs.data[s->program];
+    uint32_t n = 0;
+    int use = 0;
+    for (uint32_t id = 1; id < p->buffers.count; id++) {
+        const vy_buf *b = &p->buffers.data[id];
+        if (b->cls > VY_INOUT || b->workspace) continue;
+        const vy_pipe_arg *a = &s->args[n++];
+        if (a->buffer.id != buffer) continue;
+        use = b->cls == VY_OUT && a->rank == 0 && use == 0 ? 1 : -1;
+    }
+    return use;
+}
+
+// Whether the first use of an intermediate, behind the step that makes it, overwrites all of it.
+static bool overwritten_first(const vy_planner *w, uint32_t step, uint32_t buffer)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = step + 1; i < w->p->steps.count; i++) {
+        const vy_pipe_step *s = &w->p->steps.data[i];
+        const bool opens = s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT;
+        if (s->kind == VY_PIPE_END && depth == 0) return true; // its block ends: not used at all
+        depth += opens;
+        depth -= s->kind == VY_PIPE_END;
+        const int use = use_of(w, s, buffer);
+        if (use) return use > 0 && depth == 0; // a repeat may run no iteration
+    }
+    return true;
+}
+
+// ----------------------------------------------------------------------------------------- checks
+void vy_planner_check(vy_planner *w, vy_check how, uint32_t expr, uint32_t limit, const char *text)
+{
+    if (w->d.oom || (how == VY_CHECK_EQUAL && expr == limit)) return;
+    const vy_expr *e = &w->d.exprs.data[expr], *l = &w->d.exprs.data[limit];
+    const bool constants = e->op == VY_EXPR_CONST && l->op == VY_EXPR_CONST;
+    if (how == VY_CHECK_BELOW && constants && e->value >= 0 && e->value < l->value) return;
+    vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_CHECK,
+                                      .check = how,
+                                      .expr = expr,
+                                      .limit = limit,
+                                      .text = text});
+}
+
+// Element number of buffer[index…] as an expression, each index checked.
+uint32_t vy_planner_element(vy_planner *w, const vy_pipe_step *s, vy_buffer b, uint32_t rank,
+                            const vy_dim *index)
+{
+    const vy_plan_buffer *buffer = &w->buffers.data[vy_planner_buffer(b)];
+    uint32_t at = vy_planner_const(w, 0);
+    for (uint32_t k = 0; k < buffer->rank && !w->d.oom; k++) {
+        if (k) at = vy_describe_binary(&w->d, VY_EXPR_MUL, at, buffer->dims[k]);
+        if (k >= rank) continue;
+        const uint32_t i = vy_describe_dim(&w->d, index[k]);
+        vy_planner_check(w, VY_CHECK_BELOW, i, buffer->dims[k],
+                         vy_planner_print(w, "line %u: index %u of `%.80s` is out of range",
+                                          s->line, k, buffer->name));
+        at = k ? vy_describe_binary(&w->d, VY_EXPR_ADD, at, i) : i;
+    }
+    return at;
+}
+
+// ------------------------------------------------------------------------------------------ steps
+static void add_value(vy_planner *w, const vy_pipe_step *s, uint32_t step)
+{
+    const uint32_t at = vy_planner_element(w, s, s->buffer, s->index_count, s->index);
+    vy_planner_watch(w); // a count may be what such a loop left behind
+    vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_READBACK,
+                                      .buffer = vy_planner_buffer(s->buffer),
+                                      .expr = at,
+                                      .symbol = w->step_symbols[step]});
+}
+
+static void add_repeat(vy_planner *w, const vy_pipe_step *s, uint32_t step)
+{
+    const uint32_t from = vy_describe_dim(&w->d, s->from), to = vy_describe_dim(&w->d, s->to);
+    const uint32_t zero = vy_planner_const(w, 0);
+    w->opened[step] = w->steps.count;
+    vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_REPEAT,
+                                      .expr = from == zero ? to
+                                                           : vy_describe_binary(&w->d, VY_EXPR_SUB,
+                                                                                to, from),
+                                      .symbol = w->step_symbols[step]});
+}
+
+static void add_steps(vy_planner *w)
+{
+    const vy_program *signature = w->p->signature;
+    for (uint32_t i = 1; i < signature->buffers.count; i++)
+        if (!signature->buffers.data[i].workspace) start_buffer(w, i, false);
+    for (uint32_t i = 0; i < w->p->steps.count && !w->d.oom; i++) {
+        const vy_pipe_step *s = &w->p->steps.data[i], *opener = &w->p->steps.data[s->partner];
+        switch (s->kind) {
+        case VY_PIPE_BUFFER:
+            start_buffer(w, s->buffer.id, !overwritten_first(w, i, s->buffer.id));
+            break;
+        case VY_PIPE_DISPATCH: vy_planner_dispatch(w, s); break;
+        case VY_PIPE_VALUE: add_value(w, s, i); break;
+        case VY_PIPE_REPEAT: add_repeat(w, s, i); break;
+        case VY_PIPE_CHECKPOINT: break;
+        case VY_PIPE_END: {
+            const uint32_t at = w->opened[s->partner];
+            if (opener->kind == VY_PIPE_REPEAT) w->steps.data[at].count = w->steps.count - at - 1;
+            break;
+        }
+        }
+    }
+}
+
+static const void *keep(vy_planner *w, const void *data, size_t count, size_t size)
+{
+    void *block = vy_planner_room(w, count, size);
+    if (block && count) memcpy(block, data, count * size);
+    return block;
+}
+
+bool vy_plan_pipeline(const vy_pipeline *p, const vy_pipe_kernels *k, const vy_kernel *kernels,
+                      vy_arena *arena, vy_plan *plan)
+{
+    vy_planner w = {.p = p, .k = k, .kernels = kernels};
+    vy_strings taken = {0};
+    if (vy_describe_symbols(&w.d, p->signature, arena)) {
+        w.step_symbols = vy_planner_room(&w, p->steps.count, sizeof *w.step_symbols);
+        w.opened = vy_planner_room(&w, p->steps.count, sizeof *w.opened);
+        w.d.pipeline = p;
+        w.d.step_symbols = w.step_symbols;
+        for (uint32_t i = 0; i < k->count; i++) w.watched |= kernels[i].watched;
+        if (!w.d.oom) add_symbols(&w, &taken);
+        if (!w.d.oom) vy_describe_dims(&w.d);
+        if (!w.d.oom) add_signature_buffers(&w);
+        if (!w.d.oom) add_watch_buffer(&w);
+        if (!w.d.oom) add_steps(&w);
+        vy_planner_watch(&w);
+    }
+    const char *name = vy_planner_print(&w, "%s", p->name);
+    *plan = (vy_plan){
+        .name = name,
+        .kernels = kernels,
+        .kernel_count = k->count,
+        .buffers = keep(&w, w.buffers.data, w.buffers.count, sizeof *w.buffers.data),
+        .buffer_count = w.buffers.count,
+        .symbols = keep(&w, w.d.symbols.data, w.d.symbols.count, sizeof *w.d.symbols.data),
+        .symbol_count = w.d.symbols.count,
+        .exprs = keep(&w, w.d.exprs.data, w.d.exprs.count, sizeof *w.d.exprs.data),
+        .expr_count = w.d.exprs.count,
+        .steps = keep(&w, w.steps.data, w.steps.count, sizeof *w.steps.data),
+        .step_count = w.steps.count,
+    };
+    const bool ok = !w.d.oom;
+    vy_strings_free(&taken);
+    vy_vec_free(&w.buffers);
+    vy_vec_free(&w.steps);
+    vy_vec_free(&w.shared);
+    vy_describe_free(&w.d);
+    return ok;
+}
