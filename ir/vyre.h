@@ -103,6 +103,14 @@ typedef struct vy_diag {
     char fix[300]; // what to do about it; may be empty
 } vy_diag;
 
+// Every diagnostic of the library by name: VY_E_MEMORY is E0001.  docs/diagnostics.md explains them.
+typedef enum vy_code {
+#define X(id, code, blame, fix) VY_E_##id,
+#include "ir/diag_codes.h"
+#undef X
+    VY_E_COUNT
+} vy_code;
+VY_API bool vy_diag_is(const vy_diag *d, vy_code code);
 // Writes `FILE:LINE:COL: error: TEXT [CODE]`, the source line, a caret and `fix: …` into `out`
 // (at most `size` bytes, always terminated).  Returns the length it would have taken.  `source` may
 // be NULL.  `color` adds ANSI colours.
@@ -177,6 +185,24 @@ typedef enum vy_buffer_class {
 // @init(NAME)).
 typedef enum vy_init { VY_INIT_NONE, VY_INIT_ONES, VY_INIT_COPY } vy_init;
 
+// What a parameter of a derivative is (autodiff/grad.h) to the program that was differentiated.  A text does
+// not say it: a program that was parsed has parameters only.
+typedef enum vy_derivative_kind {
+    VY_IS_PARAMETER, // no derivative's
+    VY_IS_PRIMAL,    // the same parameter of the source, with the same contents
+    VY_IS_VALUE,     // what the source writes to the parameter
+    VY_IS_GRADIENT,  // of a buffer or scalar, overwritten
+    VY_IS_COTANGENT, // of an output
+    VY_IS_WORKSPACE, // compiler-made
+} vy_derivative_kind;
+
+typedef struct vy_derivative_role {
+    vy_derivative_kind kind;
+    const char *of; // the parameter of the source; NULL: of none
+    const char *
+        root; // for derivatives of derivatives: the parameter of the first source that it has the shape of
+} vy_derivative_role;
+
 typedef struct vy_buffer_info {
     const char *name;
     vy_buffer_class cls;
@@ -187,6 +213,7 @@ typedef struct vy_buffer_info {
     bool workspace;        // compiler-made: the runtime allocates it (text: @workspace)
     vy_init init;
     const char *init_from; // VY_INIT_COPY: name of the parameter it starts as a copy of
+    vy_derivative_role role;
     uint32_t line;
 } vy_buffer_info;
 

@@ -118,7 +118,7 @@ VYS_API bool vys_binding_infer_some(vys_binding *b, vy_diag *d);
 
 // Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
 // cotangents from what `seed` says is their `given` (NULL: ones).
-typedef void *(*vys_seed)(void *user, const char *buffer);
+typedef void *(*vys_seed)(void *user, const vy_buffer_info *cotangent);
 // Its first half: scalars, groups and shapes.
 VYS_API void vys_binding_follow(vys_binding *b, const vys_binding *forward);
 VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed,
@@ -126,10 +126,11 @@ VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_
 // Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB), once
 // shapes are known (E0811).  What a pipeline needs is found out while it runs: the engine refuses then.
 VYS_API bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d);
-// What follows `grad_`, `grad2_`, `ct_` in a name, or NULL.
-VYS_API const char *vys_without_prefix(const char *name);
-// The buffer of `b` that a derived one called `name` belongs to: x for grad_x, ct_x, grad2_grad_x; NULL.
-VYS_API const vys_bound *vys_binding_base(const vys_binding *b, const char *name);
+// The parameter of the source that a parameter of a derivative belongs to: x for grad_x and ct_x; NULL: to none.  A
+// program that was parsed tells by names alone (docs/language.md, "Names of derivatives").
+VYS_API const char *vys_source_name(const vy_buffer_info *info);
+// The buffer of `b` whose shape a parameter of a derivative has: x for grad_x, ct_x, grad2_grad_x; NULL.
+VYS_API const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info);
 
 #ifdef __cplusplus
 }

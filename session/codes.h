@@ -2,7 +2,7 @@
 // codes.h: diagnostics of the session layer.  X(id, code, blame, standard fix)
 //
 // The command has them too, and more of its own (tools/codes.h); those of programs are in
-// ir/core/diag_codes.h.  docs/diagnostics.md explains them.
+// ir/diag_codes.h.  docs/diagnostics.md explains them.
 // clang-format off
 X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")
 X(USAGE,       "E0801", PROGRAM, "")

@@ -32,8 +32,7 @@ static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
     *names = calloc(n + 1, sizeof **names);
     for (uint32_t i = 1; *names && i <= n; i++) {
         const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
-        if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
-            (*names)[(*count)++] = b.name;
+        if (b.role.kind == VY_IS_GRADIENT) (*names)[(*count)++] = b.name;
     }
     return *names != NULL;
 }
@@ -80,7 +79,7 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     if (derived && vy_module_ok(derived)) return derived;
     if (derived) take_diag(derived, d);
     vy_module_free(derived);
-    if (done && d->code && !strcmp(d->code, "E0503")) // it is not the user's program
+    if (done && vy_diag_is(d, VY_E_GRAD_UNSUPPORTED)) // it is not the user's program
         snprintf(
             d->fix, sizeof d->fix,
             "second derivatives of this program are not supported yet: derive once, with order 1");
@@ -141,11 +140,8 @@ bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t 
 bool vys_derive_with_less(vys_work *w, vy_diag *d)
 {
     enum { MOST = 4 }; // checkpoints in checkpoints in checkpoints
-    static const char *const codes[] = {"E0714", "E0811"};
     const vys_settings *s = &w->settings;
-    bool tape = false;
-    for (size_t i = 0; i < COUNT_OF(codes); i++)
-        tape |= d->severity == VY_ERROR && d->code && !strcmp(d->code, codes[i]);
+    const bool tape = vys_diag_is(d, VYS_TAPE) || vy_diag_is(d, VY_E_EVAL_LIMIT);
     const bool terms = s->deterministic && !w->lean;
     if (!tape || (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= MOST || order(s) > 1)))
         return false;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *vys_without_prefix(const char *name)
+static const char *without_prefix(const char *name)
 {
     static const char *const prefixes[] = {"grad", "ct", "dot"};
     for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
@@ -22,10 +22,18 @@ const char *vys_without_prefix(const char *name)
     return NULL;
 }
 
-const vys_bound *vys_binding_base(const vys_binding *b, const char *name)
+const char *vys_source_name(const vy_buffer_info *info)
 {
-    const vys_bound *found = NULL;
-    while (!found && (name = vys_without_prefix(name))) found = vys_binding_find(b, name);
+    const bool derived = info->role.kind == VY_IS_GRADIENT || info->role.kind == VY_IS_COTANGENT;
+    if (info->role.kind != VY_IS_PARAMETER) return derived ? info->role.of : NULL;
+    return without_prefix(info->name);
+}
+
+const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)
+{
+    const vys_bound *found = info->role.root ? vys_binding_find(b, info->role.root) : NULL;
+    const char *name = info->name;
+    while (!found && (name = without_prefix(name))) found = vys_binding_find(b, name);
     return found;
 }
 
@@ -71,7 +79,7 @@ void vys_binding_follow(vys_binding *b, const vys_binding *forward)
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
         const vys_bound *same = vys_binding_find(forward, buf->info.name);
-        take_from(buf, same ? same : vys_binding_base(forward, buf->info.name));
+        take_from(buf, same ? same : vys_binding_base(forward, &buf->info));
     }
 }
 
@@ -82,7 +90,7 @@ bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed see
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
         if (vys_binding_find(forward, buf->info.name) || buf->info.cls == VY_OUT) continue;
-        buf->given = seed ? seed(user, buf->info.name) : NULL;
+        buf->given = seed ? seed(user, &buf->info) : NULL;
         buf->ones = !buf->given;
     }
     return vys_binding_fill(b, d) && copy_contents(b, forward, d);

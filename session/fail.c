@@ -37,6 +37,11 @@ bool vys_fail(vy_diag *d, vys_code code, const char *fix, const char *format, ..
     return false;
 }
 
+bool vys_diag_is(const vy_diag *d, vys_code code)
+{
+    return d->code && strcmp(d->code, codes[code].code) == 0;
+}
+
 bool vys_fail_memory(vy_diag *d) { return vys_fail(d, VYS_MEMORY, NULL, "out of memory"); }
 
 // ------------------------------------------------------------------------------------------ words

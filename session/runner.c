@@ -141,7 +141,7 @@ static bool run_device(vys_runner *r, double *ms, vy_diag *d)
 static void as_on_device(const vys_binding *b, vy_diag *d)
 {
     char text[sizeof d->text];
-    if (!b->limit || !d->code || strcmp(d->code, "E0714")) return;
+    if (!b->limit || !vy_diag_is(d, VY_E_EVAL_LIMIT)) return;
     memcpy(text, d->text, sizeof text);
     *d = (vy_diag){0};
     vys_fail(d, VYS_TAPE, b->words->tape, "%s", text);

@@ -275,12 +275,16 @@ bool vys_task_parameter(const vys_task *t, uint32_t index, vys_parameter *out)
     *out = (vys_parameter){0};
     if (index < t->data.buffer_count) {
         const vys_bound *b = &t->data.buffers[index];
-        const bool known = b->state == VYS_SHAPE_FULL,
-                   own = vys_binding_find(&t->forward, b->info.name);
+        const bool known = b->state == VYS_SHAPE_FULL;
+        const vy_derivative_kind kind = b->info.role.kind;
         *out = (vys_parameter){.name = b->info.name,
-                               .role = own                     ? VYS_ROLE_BUFFER
-                                       : b->info.cls == VY_OUT ? VYS_ROLE_GRADIENT
-                                                               : VYS_ROLE_COTANGENT,
+                               .role = kind == VY_IS_GRADIENT    ? VYS_ROLE_GRADIENT
+                                       : kind == VY_IS_COTANGENT ? VYS_ROLE_COTANGENT
+                                                                 : VYS_ROLE_BUFFER,
+                               .of = kind == VY_IS_GRADIENT || kind == VY_IS_COTANGENT
+                                         ? b->info.role.of
+                                         : NULL,
+                               .root = b->info.role.root,
                                .cls = b->info.cls,
                                .type = b->info.type,
                                .rank = b->info.rank,

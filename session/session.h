@@ -108,6 +108,9 @@ typedef enum vys_role {
 typedef struct vys_parameter {
     const char *name;
     vys_role role;
+    const char *of; // cotangents and gradients: the parameter they belong to, else NULL
+    const char *
+        root; // … and that of the program itself whose shape it has, for derivatives of derivatives
     vy_buffer_class cls; // of buffers: IN, OUT, INOUT
     vy_type type;
     uint32_t rank;

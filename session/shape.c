@@ -202,7 +202,7 @@ static bool open_extent(const vys_binding *b, const vys_bound *buf, int64_t *ext
     const char *name = buf->info.name;
     const vys_bound *like = buf;
     if (buf->state == VYS_SHAPE_NONE)
-        like = vys_binding_base(b, name); // a gradient is as long as its buffer
+        like = vys_binding_base(b, &buf->info); // a gradient is as long as its buffer
     if (like && like->state == VYS_SHAPE_FULL) return *extent = (int64_t)like->value.shape[0], true;
     char fix[200] = "";
     const char *const *w = b->words->length;

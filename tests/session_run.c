@@ -117,8 +117,8 @@ static bool give_cotangents(vys_task *t, const request *r, const binding *b, vy_
     vys_parameter p;
     bool ok = specs_parse(&ct, "--ct", &r->o.ct, d);
     for (uint32_t i = 0; ok && vys_task_parameter(t, i, &p); i++) {
-        spec *s = p.role == VYS_ROLE_COTANGENT ? specs_find_seed(&ct, p.name) : NULL;
-        const bound_buffer *base = s ? vys_binding_base(b, p.name) : NULL;
+        spec *s = p.role == VYS_ROLE_COTANGENT ? specs_find(&ct, p.of) : NULL;
+        const bound_buffer *base = s ? vys_binding_find(b, p.root) : NULL;
         if (!base) continue;
         array a = base->value;
         a.data = NULL;

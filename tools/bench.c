@@ -139,7 +139,7 @@ static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, 
 static bool stands_alone(const command *c, const vy_diag *d)
 {
     const options *o = &c->o;
-    return d->code && !strcmp(d->code, "E0503") && !o->ct.count && !o->of.count && !o->wrt.count &&
+    return vy_diag_is(d, VY_E_GRAD_UNSUPPORTED) && !o->ct.count && !o->of.count && !o->wrt.count &&
            !o->against;
 }
 

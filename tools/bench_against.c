@@ -36,7 +36,7 @@ static bool known_buffers(const benchmark *b, const binding *hand, command *c, v
         const vy_buffer_info *info = &hand->buffers[i].info;
         const bool of_forward = vys_binding_find(forward, info->name) != NULL;
         const bool of_ours = vys_binding_find(ours, info->name) != NULL;
-        if (!of_forward && !of_ours && !vys_binding_base(forward, info->name))
+        if (!of_forward && !of_ours && !vys_binding_base(forward, info))
             return fail(d, TOOL_PLAN, "declare intermediates with `buffer` inside the pipeline",
                         "%.80s of pipeline %.80s is no buffer of %.80s or its gradient", info->name,
                         vy_pipeline_name(b->hand.pipeline), vys_entry_name(forward->what));
@@ -56,7 +56,7 @@ static bool all_gradients(const benchmark *b, const binding *hand, vy_diag *d)
     for (uint32_t i = 0; i < ours->buffer_count; i++) {
         const vy_buffer_info *info = &ours->buffers[i].info;
         const bound_buffer *theirs = vys_binding_find(hand, info->name);
-        if (info->cls != VY_OUT || strncmp(info->name, "grad", 4)) continue;
+        if (info->role.kind != VY_IS_GRADIENT) continue;
         if (!theirs || theirs->info.cls != VY_OUT)
             return fail(d, TOOL_PLAN, "add it as `out`, or ask for less with --wrt",
                         "pipeline %.80s does not write %.80s", vy_pipeline_name(b->hand.pipeline),

@@ -151,13 +151,16 @@ bool binding_create(binding *b, vys_entry what, bool f64, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- cotangents
-spec *specs_find_seed(const specs *ct, const char *buffer)
+spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent)
 {
-    const char *base = vys_without_prefix(buffer);
-    return base ? specs_find(ct, base) : NULL;
+    const char *of = vys_source_name(cotangent);
+    return of ? specs_find(ct, of) : NULL;
 }
 
-static void *seed(void *user, const char *buffer) { return specs_find_seed(user, buffer); }
+static void *seed(void *user, const vy_buffer_info *cotangent)
+{
+    return specs_find_seed(user, cotangent);
+}
 
 bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d)
 {

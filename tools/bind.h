@@ -35,6 +35,6 @@ bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d);
 // cotangents as `ct` says, else as ones.
 bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
 // The SPEC meant for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.
-spec *specs_find_seed(const specs *ct, const char *buffer);
+spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent);
 
 #endif

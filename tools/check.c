@@ -81,7 +81,7 @@ static bool check_ct(const checking *k, vy_diag *d)
         for (uint32_t n = 0; n < k->cotangents.buffer_count; n++) {
             const vy_buffer_info *b = &k->cotangents.buffers[n].info;
             used |= b->cls != VY_OUT && !vys_binding_find(&k->start, b->name) &&
-                    specs_find_seed(&k->ct, b->name) == &k->ct.data[i];
+                    specs_find_seed(&k->ct, b) == &k->ct.data[i];
         }
         if (!used)
             return fail(d, TOOL_USAGE, "name it in --of",
@@ -103,8 +103,7 @@ static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *
         ok = names_add(of, asked->data[i]);
     for (uint32_t i = 1; ok && k->first.module && i <= vy_program_buffer_count(p); i++) {
         const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
-        if (b.cls == VY_OUT && !b.workspace && !strncmp(b.name, "grad", 4))
-            ok = names_add(of, b.name);
+        if (b.role.kind == VY_IS_GRADIENT) ok = names_add(of, b.name);
     }
     return ok || fail_memory(d);
 }

@@ -206,7 +206,7 @@ static bool look_further(checking *k, const command *c, bool sizes, search *s, v
     return true;
 }
 
-static bool endless(const vy_diag *why) { return why->code && !strcmp(why->code, "E0708"); }
+static bool endless(const vy_diag *why) { return vy_diag_is(why, VY_E_EVAL_STEPS); }
 
 // Sizes and scalars at which what is wrong does not show: said, for whoever means those alone.
 static bool name_others(checking *k, const command *c, const choices *what, vy_diag *d)

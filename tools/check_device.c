@@ -274,7 +274,7 @@ bool check_device(checking *k, command *c, vy_diag *d)
     if (ok &&
         (!run_device(k, c, &own, &wide, &why) || (!k->first.module && !run_forward(k, c, &why)))) {
         // what the device cannot do is no fault of the gradient's
-        ok = why.code && (!strcmp(why.code, "E0601") || !strcmp(why.code, "E0903"))
+        ok = vy_diag_is(&why, VY_E_ATOMIC_FEATURE) || vys_diag_is(&why, VYS_DEVICE)
                  ? skip(k, why.text, d)
                  : (*d = why, false);
     }

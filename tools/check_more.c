@@ -173,7 +173,7 @@ static void explain(checking *k, const checking *more, const search *s)
     } else {
         text_puts(&t, "with");
         check_sizes_text(more, &t);
-        if (s->why.code && !strcmp(s->why.code, "E0708"))
+        if (vy_diag_is(&s->why, VY_E_EVAL_STEPS))
             text_puts(&t, " a run would take long");
         else
             text_printf(&t, ": %u:%u: %s", s->why.line, s->why.column, s->why.text);

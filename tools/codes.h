@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // codes.h: every diagnostic of the command itself.  X(id, code, blame, standard fix)
 //
-// The library's are in ir/core/diag_codes.h.  E08xx command line and data · E09xx files and devices
+// The library's are in ir/diag_codes.h.  E08xx command line and data · E09xx files and devices
 // docs/diagnostics.md explains them; tests/text/cmd has one failing command for each.
 // clang-format off
 X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")

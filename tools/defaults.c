@@ -58,6 +58,16 @@ static bool add_cotangent(specs *ct, const char *name, uint64_t seed, vy_diag *d
     return true;
 }
 
+// Does derivative `g` take the cotangent of that output?
+static bool takes_cotangent(const vy_program *g, const char *of)
+{
+    for (uint32_t i = 1; i <= vy_program_buffer_count(g); i++) {
+        const vy_derivative_role role = vy_program_buffer(g, (vy_buffer){i}).role;
+        if (role.kind == VY_IS_COTANGENT && strcmp(role.of, of) == 0) return true;
+    }
+    return false;
+}
+
 bool check_varied_ct(checking *k, vy_diag *d)
 {
     uint64_t seed = 77;
@@ -65,13 +75,7 @@ bool check_varied_ct(checking *k, vy_diag *d)
     for (uint32_t i = 0; i < k->start.buffer_count; i++) {
         const vy_buffer_info *info = &k->start.buffers[i].info;
         if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
-        char name[2][300];
-        snprintf(name[0], sizeof name[0], "grad_%.280s", info->name);
-        snprintf(name[1], sizeof name[1], "ct_%.280s", info->name);
-        const char *seed_name = name[info->cls == VY_INOUT];
-        const bool takes = g && vy_program_find_buffer(g, seed_name).id &&
-                           vy_program_buffer(g, vy_program_find_buffer(g, seed_name)).cls == VY_IN;
-        if (takes && !specs_find(&k->ct, info->name) &&
+        if (g && takes_cotangent(g, info->name) && !specs_find(&k->ct, info->name) &&
             !add_cotangent(&k->device_ct, info->name, seed += SEED_STRIDE, d))
             return false;
     }

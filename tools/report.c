@@ -8,12 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Diagnostics of the command line and of data name the command, all others the program's file.
+static bool is_ours(const vy_diag *d)
+{
+    static const char *const codes[] = {
+#define X(id, code, blame, fix) code,
+#include "tools/codes.h"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(d->code, codes[i]) == 0) return true;
+    return false;
+}
+
+// Diagnostics of the command line and of data begin with the command's name, all others with the program's file.
 static const char *place_of(const command *c, const vy_diag *d)
 {
-    const bool ours = !d->code || !strcmp(d->code, "E0001") || !strncmp(d->code, "E08", 3) ||
-                      !strncmp(d->code, "E09", 3);
-    if (d->line == 0 && ours) return TOOL_NAME;
+    if (d->line == 0 && (!d->code || is_ours(d))) return TOOL_NAME;
     if (d->line && c->about) return c->about;
     return !c->o.file ? TOOL_NAME : strcmp(c->o.file, "-") ? c->o.file : "stdin";
 }

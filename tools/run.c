@@ -94,7 +94,7 @@ static bool check_ct(const session *s, vy_diag *d)
         for (uint32_t k = 0; k < s->backward.buffer_count; k++) {
             const vy_buffer_info *b = &s->backward.buffers[k].info;
             used |= b->cls != VY_OUT && !vys_binding_find(&s->forward, b->name) &&
-                    specs_find_seed(&s->ct, b->name) == &s->ct.data[i];
+                    specs_find_seed(&s->ct, b) == &s->ct.data[i];
         }
         if (!used)
             return fail(d, TOOL_USAGE, "name it in --of",

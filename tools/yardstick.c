@@ -141,7 +141,8 @@ static bool valid(const vy_kernel *k, const char *path, vy_diag *d)
 {
     vy_diag why = {0};
     if (vy_spirv_validate(k->words, k->word_count, VY_VULKAN_1_3, &why)) return true;
-    if (why.blame == VY_BLAME_SYSTEM && strcmp(why.code, "E0604")) return *d = why, false;
+    if (why.blame == VY_BLAME_SYSTEM && !vy_diag_is(&why, VY_E_INVALID_SPIRV))
+        return *d = why, false;
     const char *text = why.text + (strncmp(why.text, "internal: ", 10) ? 0 : 10);
     return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.120s: %.*s", path,
                 (int)strcspn(text, "\n"), text);

@@ -128,7 +128,7 @@ bool vy_together(reverse *r)
 void vy_together_explain(reverse *r)
 {
     vy_diag *d = &r->out->diag;
-    if (!d->code || strcmp(d->code, "E0302") != 0) return;
+    if (!vy_diag_is(d, VY_E_NONUNIFORM)) return;
     uint32_t line = d->line, column = d->column;
     *d = (vy_diag){0};
     vy_fail(r->out, VY_E_GRAD_UNSUPPORTED, line, column,

@@ -104,11 +104,11 @@ static bool name_program(gather *g, gather_program *q, uint32_t number)
     size_t n = strlen(text);
     uint32_t last = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
-        const char *name = g->r->buffers.data[g->sites[k].access.buffer].name;
+        const vy_buf *b = &g->r->buffers.data[g->sites[k].access.buffer];
         if (g->sites[k].program != number || g->sites[k].access.buffer == last) continue;
         last = g->sites[k].access.buffer;
-        const char *of = strncmp(name, "grad", 4) == 0 ? strchr(name, '_') : NULL;
-        if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of ? of + 1 : name);
+        const char *of = b->role.kind == VY_IS_GRADIENT ? b->role.of : b->name;
+        if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of);
     }
     q->name = vy_stage_name(g->m, g->r->name, text);
     for (uint32_t k = 2; q->name && has_name(g, q, q->name); k++) {

@@ -223,6 +223,7 @@ static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, v
         has_unknown(r, like) ? declare_like_open(r, name, like) : declare(r, name, VY_INOUT, like);
     vy_buffer_workspace(r->b, (vy_buffer){b});
     vy_buffer_init(r->b, (vy_buffer){b}, init, from);
+    vy_buffer_role(r->b, (vy_buffer){b}, &(vy_derivative_role){.kind = VY_IS_WORKSPACE});
     return b;
 }
 
@@ -250,6 +251,22 @@ uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_
     return r->failed ? 0 : declare_workspace(r, name, like, init, from);
 }
 
+// Says what parameter `b` is to the one of the primal called `of`, whose own role in an earlier derivation is `was`.
+static void give_role(reverse *r, uint32_t b, vy_derivative_kind kind, const char *of,
+                      const vy_derivative_role *was)
+{
+    const vy_derivative_role role = {.kind = kind,
+                                     .of = of,
+                                     .root = was && was->root ? was->root : of};
+    vy_buffer_role(r->b, (vy_buffer){b}, &role);
+}
+
+static void role_of_buffer(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    give_role(r, b, kind, buf->name, &buf->role);
+}
+
 static void declare_primal_inputs(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -258,6 +275,7 @@ static void declare_primal_inputs(reverse *r)
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
         bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
         info->twin = info->copy = declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
+        role_of_buffer(r, info->copy, VY_IS_PRIMAL, i);
         info->stores = keeps;
     }
 }
@@ -279,6 +297,7 @@ static void declare_cotangents(reverse *r)
         if (r->counting && (buf->cls != VY_OUT || !has_unknown(r, i))) continue;
         const char *name = derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
         info->adjoint = declare(r, name, VY_IN, i); // replaced below where it is only the start
+        role_of_buffer(r, info->adjoint, VY_IS_COTANGENT, i);
         if (!info->twin) info->twin = info->adjoint;
     }
 }
@@ -290,6 +309,7 @@ static void declare_outputs(reverse *r)
         reverse_buffer *info = &r->buffers[i];
         if (buf->cls != VY_OUT || !r->options->with_value) continue;
         info->copy = declare(r, buf->name, VY_OUT, i);
+        role_of_buffer(r, info->copy, VY_IS_VALUE, i);
         info->stores = true;
         info->twin = info->copy;
     }
@@ -303,6 +323,7 @@ static void declare_gradients(reverse *r)
         if (!info->wrt) continue;
         const char *seed = info->adjoint ? derived_name(r, "ct", buf->name) : NULL;
         uint32_t grad = declare(r, derived_name(r, "grad", buf->name), VY_OUT, i);
+        role_of_buffer(r, grad, VY_IS_GRADIENT, i);
         bool cotangent = buf->cls == VY_INOUT && info->of;
         if (cotangent)
             vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
@@ -315,6 +336,7 @@ static void declare_gradients(reverse *r)
         if (!r->leaf_grad[i]) continue;
         const char *name = derived_name(r, "grad", r->p->scalars.data[l->index].name);
         r->leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
+        give_role(r, r->leaf_grad[i], VY_IS_GRADIENT, r->p->scalars.data[l->index].name, NULL);
     }
 }
 

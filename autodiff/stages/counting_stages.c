@@ -141,6 +141,7 @@ static void declare_parameters(assembly *a)
         if (b->cls > VY_INOUT || b->workspace || a->inner[i]) continue;
         dims_of(a, i, dims);
         a->buffers[i] = vy_param_buffer(a->b, b->name, b->cls, b->type, b->rank, dims);
+        vy_buffer_role(a->b, a->buffers[i], &b->role);
     }
 }
 

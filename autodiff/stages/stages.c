@@ -211,8 +211,10 @@ static void copy_parameters(cut *c, const vy_program *p, vy_dim *dims, vy_pipe_a
         if (!vy_pipe_binds(b)) continue;
         vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
         for (uint32_t a = 0; shape && a < b->rank; a++) shape[a] = cut_dim(c, p, dims, b->dims[a]);
-        if (shape)
-            args[n++].buffer = vy_param_buffer(c->b, b->name, b->cls, b->type, b->rank, shape);
+        if (shape) {
+            args[n].buffer = vy_param_buffer(c->b, b->name, b->cls, b->type, b->rank, shape);
+            vy_buffer_role(c->b, args[n++].buffer, &b->role);
+        }
         vy_free(shape);
     }
 }

@@ -194,6 +194,16 @@ void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from
     info->init_from = from ? keep_name(b, from) : NULL;
 }
 
+void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role)
+{
+    if (vy_builder_failed(b) || !buf.id || buf.id >= b->p->buffers.count) return;
+    b->p->buffers.data[buf.id].role = (vy_derivative_role){
+        .kind = role->kind,
+        .of = role->of ? keep_name(b, role->of) : NULL,
+        .root = role->root ? keep_name(b, role->root) : NULL,
+    };
+}
+
 vy_value vy_param_scalar(vy_builder *b, const char *name, vy_type type)
 {
     if (vy_builder_failed(b)) return (vy_value){0};

@@ -85,6 +85,9 @@ void vy_function_end(vy_builder *b);
 vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                              const vy_dim *dims);
 
+// Says what the buffer is to the program of which the one being built is a derivative.
+void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role);
+
 // Dimension of an axis if it is a plain scalar parameter or a constant: the matching u32 leaf in the
 // program being built, else a VY_LEAF_LEN leaf.
 uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);

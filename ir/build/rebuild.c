@@ -156,7 +156,9 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
         vy_buf *b = &p->buffers.data[i];
         const vy_dim *dims = b->dims;
         b->dims = vy_arena_alloc(a, b->rank * sizeof *b->dims);
-        if (!b->dims || !KEEP(b->name) || (b->init_from && !KEEP(b->init_from))) return false;
+        if (!b->dims || !KEEP(b->name) || (b->init_from && !KEEP(b->init_from)) ||
+            (b->role.of && !KEEP(b->role.of)) || (b->role.root && !KEEP(b->role.root)))
+            return false;
         memcpy(b->dims, dims, b->rank * sizeof *dims);
     }
     for (uint32_t i = 1; i < p->insts.count; i++) {

@@ -12,9 +12,14 @@ static const struct {
     const char *fix;
 } codes[VY_E_COUNT] = {
 #define X(id, code, blame, fix) {code, VY_BLAME_##blame, fix},
-#include "ir/core/diag_codes.h"
+#include "ir/diag_codes.h"
 #undef X
 };
+
+bool vy_diag_is(const vy_diag *d, vy_code code)
+{
+    return d->code && strcmp(d->code, codes[code].code) == 0;
+}
 
 static void fill(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, va_list args)

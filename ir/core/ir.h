@@ -118,6 +118,7 @@ typedef struct vy_buf {
     bool workspace;
     vy_init init;
     const char *init_from;
+    vy_derivative_role role; // of derivatives; names in the module's arena.  No part of the text
     uint32_t line;
 } vy_buf;
 
@@ -265,12 +266,6 @@ vy_type vy_rule_type(vy_rule rule, vy_type t);
 // ---------------------------------------------------------------------------------- diagnostics
 // Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
 // `fix` may be NULL: the code's standard fix is used.
-typedef enum vy_code {
-#define X(id, code, blame, fix) VY_E_##id,
-#include "ir/core/diag_codes.h"
-#undef X
-    VY_E_COUNT
-} vy_code;
 void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
              const char *format, ...) __attribute__((format(printf, 6, 7)));
 void vy_fail_oom(vy_module *m);

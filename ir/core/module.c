@@ -91,6 +91,7 @@ vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
                             .workspace = buf->workspace,
                             .init = buf->init,
                             .init_from = buf->init_from,
+                            .role = buf->role,
                             .line = buf->line};
 }
 

@@ -62,7 +62,7 @@ def main():
     wrong = []
     with open(os.path.join(ROOT, "docs", "diagnostics.md"), encoding="utf-8") as f:
         explained = re.findall(r"^\| (E\d{4}) \| [^|]+ \|[^\n]+\|$", f.read(), re.MULTILINE)
-    library = codes("ir/core/diag_codes.h")
+    library = codes("ir/diag_codes.h")
     tool = codes("tools/codes.h") + [c for c in codes("session/codes.h") if c not in codes("tools/codes.h")]
     tool = [c for c in tool if c[1] not in dict((code, name) for name, code in library)]
     if len(library) < 60 or len(tool) < 14:
