@@ -122,7 +122,7 @@ TXT
 grep -q 'share elements' err || { wrong "no word on slices that overlap"; cat err; }
 
 # several kernels and steps: values read back, repeats, slices at any element
-pipelines=$SRC/tests/text/cmd
+pipelines=$SRC/tests/text/pipeline
 pipeline() { # FILE NAME WANT ARGUMENTS…
     "$VYRE_GRAD" compile "$pipelines/$1.vyre" --quiet -p "$2" -o pipe.spv || wrong "compile -p $2"
     want=$3 name=$2
@@ -130,15 +130,15 @@ pipeline() { # FILE NAME WANT ARGUMENTS…
     "$bin/vulkan_only" pipe.spv pipe.json "$@" >out.pipe || wrong "vulkan_only $name"
     [ "$(cat out.pipe)" = "$want" ] || { wrong "$name: expected $want"; cat out.pipe; }
 }
-pipeline pipeline_tape tape 'y = 1 5 14 30
+pipeline tape tape 'y = 1 5 14 30
 n = 10' N=4 x=1,2,3,4
-pipeline pipeline_tape grow 's = 0 1 3 6 10' T=5
-pipeline pipeline_heat heat 'u = 0 0 8 0 0 0 2 4 2 0 0 2 3 2 0 0 1.75 2.5 1.75 0' T=3 N=5 k=0.25 \
+pipeline tape grow 's = 0 1 3 6 10' T=5
+pipeline heat heat 'u = 0 0 8 0 0 0 2 4 2 0 0 2 3 2 0 0 1.75 2.5 1.75 0' T=3 N=5 k=0.25 \
     u=0,0,8,0,0,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9
-pipeline pipeline_parts own 'y = 4 5 6
+pipeline parts own 'y = 4 5 6
 z = 4 5 6 3 4 5' N=3 x=1,2,3
-pipeline pipeline_parts grouped 'hits = 12 0 12 3' G=3
-pipeline pipeline_parts open 'y = 15 5' x=1,2,3,4,5
+pipeline parts grouped 'hits = 12 0 12 3' G=3
+pipeline parts open 'y = 15 5' x=1,2,3,4,5
 
 # more scalars than push constants hold: they go to a storage buffer
 names=$(seq -f 'a%g' 40)

@@ -90,7 +90,7 @@ for program in sorted(glob.glob(os.path.join(SRC, "tests/text/readable/*.vyre"))
     tested += check(program)
     check(program, "--seed", "buffer", "-O0")
 check(os.path.join(SRC, "examples/gmm.vyre"))
-TAPE = os.path.join(SRC, "tests/text/cmd/explain_tape.vyre")
+TAPE = os.path.join(SRC, "tests/text/explain/tape.vyre")
 for options in ((), ("--checkpoint", "sqrt"), ("--with-value",), ("-O1", "--seed", "buffer")):
     tested += check(TAPE, *options)
 if tested < 8:

@@ -381,7 +381,7 @@ static void out_of_memory(void **state)
     }
 }
 
-// The reverse of n operations has O(n) instructions (ACCEPTANCE B13).
+// The reverse of n operations has O(n) instructions (docs/features.md, B13).
 static void chain_is_linear(void **state)
 {
     (void)state;

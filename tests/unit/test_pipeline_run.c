@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_pipeline_run.c: pipelines executed: vy_eval_pipeline, vy_compile_pipeline and the runtime.
-// What has a text form is in tests/text/cmd/pipeline_*.vyre.
+// What has a text form is in tests/text/pipeline.
 #include "device_util.h"
 
 #include "ir/pipeline.h"

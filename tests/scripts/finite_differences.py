@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# DEVICE
+"""Finite differences, levels, texts and races for the programs of tests/text/grad.
+
+Each RUN line there with --grad says which program, data, outputs and inputs; this script hands the same to
+gradcheck_file, which compares the gradient with finite differences in double (kinks are told by the path
+taken and left out), at every level, from its text, twice, and with poisoned buffers.  What is meant to be refused is left out, and large sizes of a program that
+has others; a program that no RUN line checks is a failure, so that none is forgotten.
+"""
+import glob
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
+# Derivatives that are meant not to be those of the value.
+LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
+SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every so manieth program
+LARGE = 1000            # sizes above it take long
+ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup")  # checked in other ways, see scripts/metamorphic.py
+
+
+def blocks(text):
+    """Top-level declarations: (kind, name, text)."""
+    bare = re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+    found, depth, start = [], 0, None
+    for m in re.finditer(r"[{}]|^(?:program|pipeline|fn|const)\b", bare, re.M):
+        if m.group() == "{":
+            depth += 1
+        elif m.group() == "}":
+            depth -= 1
+            if depth == 0:
+                found.append((start, m.end()))
+        elif depth == 0 and m.group() == "const":
+            found.append((m.start(), bare.index(";", m.start()) + 1))
+        elif depth == 0:
+            start = m.start()
+    return [text[a:b] for a, b in found]
+
+
+def name_of(block):
+    m = re.match(r"program\s+(\w+)", block)
+    return m and m.group(1)
+
+
+def options_of(line):
+    """The options of a RUN line as a dict of lists."""
+    words, found = shlex.split(line), {}
+    for word, following in zip(words, words[1:] + [""]):
+        if word.startswith("-") and not re.match(r"-[\d.]", word):
+            value = "" if re.match(r"-{1,2}[a-z]", following) else following
+            found.setdefault(word, []).append(value)
+    return found
+
+
+def values_of(spec, count):
+    if re.match(r"^(zeros|ones|iota)$", spec):
+        return [float(k) if spec == "iota" else float(spec == "ones") for k in range(count or 8)]
+    if spec.startswith("const:"):
+        return [float(spec[6:])] * (count or 1)
+    if re.match(r"^[-+0-9.einfa,]+$", spec):
+        return [float(v) for v in spec.split(",")]
+    return None
+
+
+def scalars_of(program, options):
+    """--set, and scalars that are whole dimensions of given data."""
+    sets = dict(re.sub(r"\{([^,}]*),[^}]*\}", r"\1", s).split("=") for s in options.get("--set", []))
+    for given in options.get("--in", []):
+        m = re.match(r"(\w+)(?:\[([\d,]+)\])?=(.*)$", given)
+        shape = re.search(r"\b%s:\s*(?:in|out|inout)\s+\w+\[([^\]]*)\]" % m.group(1), program)
+        if not shape:
+            continue
+        dims = [d.strip() for d in shape.group(1).split(",")]
+        sizes = m.group(2).split(",") if m.group(2) else [str(len(m.group(3).split(",")))]
+        for d, n in zip(dims, sizes):
+            if re.match(r"^[A-Za-z]\w*$", d):
+                sets.setdefault(d, n)
+    return sets
+
+
+def case(blocks_, program, options):
+    """Texts of one program with its data, for gradcheck_file, one for each --groups; none where it cannot
+    be told."""
+    sets = scalars_of(program, options)
+    lines = ["// set: " + " ".join("%s=%s" % s for s in sets.items())] if sets else []
+    data = []
+    for given in options.get("--in", []):
+        m = re.match(r"(\w+)(?:\[([\d,]+)\])?=(.*)$", given)
+        count = 1
+        for n in (m.group(2) or "").split(","):
+            count *= int(n or 1)
+        values = values_of(m.group(3), count if m.group(2) else int(sets.get("N", 1)))
+        if values is None:
+            return []
+        if values:
+            data.append("%s=%s" % (m.group(1), ",".join(repr(v) for v in values)))
+    if data:
+        lines.append("// data: " + " ".join(data))
+    for key in ("of", "wrt"):
+        if "--" + key in options:
+            lines.append("// %s: %s" % (key, options["--" + key][0]))
+    others = [b for b in blocks_ if not re.match(r"program|pipeline", b)]
+    groups = re.findall(r"\d+(?:,\d+)*", " ".join(choices(options.get("--groups", [""])[0])))
+    return ["\n".join((["// groups: " + g] if g else []) + lines + others + [program]) + "\n" for g in groups or [""]]
+
+
+def choices(word):
+    """What `{a,b}` stands for."""
+    return word.strip("{}").split(",") if word.startswith("{") else [word]
+
+
+def large(text):
+    numbers = re.findall(r"=(\d+)\b", "".join(re.findall(r"// set: .*", text)))
+    values = "".join(re.findall(r"// data: .*", text)).count(",")
+    return values > LARGE or any(int(n) > LARGE for n in numbers)
+
+
+def cases_of(path):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    parts = blocks(text)
+    programs = {name_of(b): b for b in parts if name_of(b) and not LEFT_OUT.search(b)}
+    unchecked, cases = set(programs), []
+    for run in re.split(r"^// RUN: ", text, flags=re.M)[1:]:
+        line = run.split("\n")[0]
+        options = options_of(line)
+        for name in options.get("-p", [list(programs)[0]])[0].strip("{}").split(","):
+            if re.search(r"^// STATUS: 1", run.split("\nprogram")[0], re.M) or name not in programs:
+                unchecked.discard(name)
+                continue
+            derived = "--grad" in options or line.startswith("vyre-grad check ")
+            if not derived:
+                continue
+            if line.startswith("vyre-grad check "):  # which takes differences itself
+                unchecked.discard(name)
+            for found in case(parts, programs[name], options):
+                unchecked.discard(name)
+                cases.append((name, found))
+    small = {name for name, found in cases if not large(found)}
+    yield from [(name, found) for name, found in cases if name not in small or not large(found)]
+    for name in sorted(unchecked):
+        print("%s: no RUN line checks program %s" % (path, name))
+        sys.exit(1)
+
+
+def main():
+    files, seen = [], set()
+    folder = os.path.join(SRC, "tests/text/grad")
+    for path in sorted(glob.glob(folder + "/**/*.vyre", recursive=True)):
+        if os.path.basename(os.path.dirname(path)) in ELSEWHERE:
+            continue
+        for name, text in cases_of(path):
+            if text in seen:
+                continue
+            seen.add(text)
+            if len(seen) % SHARE:
+                continue
+            out = "%s.%s.%d.vyre" % (os.path.basename(path)[:-5], name, len(files))
+            with open(out, "w", encoding="utf-8") as f:
+                f.write(text)
+            files.append(out)
+    done = subprocess.run([os.path.join(BUILD, "tests", "gradcheck_file"), "--seeds", "2"] + files,
+                          capture_output=True, text=True, check=False)
+    bad = [line for line in done.stdout.splitlines() if not re.match(r"[^:]*: ok ", line)]
+    compared = sum(int(n) for n in re.findall(r": ok (\d+) compared", done.stdout))
+    print("\n".join(bad) + done.stderr)
+    told = len(done.stdout.splitlines())
+    if told < len(files):  # the limit of processor time, most likely
+        print("gradcheck_file ended with status %d in %s" % (done.returncode, files[told]))
+    print("%d programs, %d elements compared" % (len(files), compared))
+    return 1 if bad or done.returncode or told != len(files) or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
