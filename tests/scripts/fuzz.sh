@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs the corpus of tests/fuzz through the harnesses, on every build.  Where libFuzzer's programs are
+# Runs the seeds of tests/fuzz/corpus through the harnesses, on every build.  Where libFuzzer's programs are
 # built too (clang with sanitizers), each then goes on from there for VYRE_FUZZ_SECONDS (15) from a seed
 # that is printed; VYRE_SEED gives one.  What is found is kept under BUILD/fuzz/found.
 set -u
@@ -9,8 +9,9 @@ seconds=${VYRE_FUZZ_SECONDS:-15}
 seed=${VYRE_SEED:-$((RANDOM << 15 | RANDOM))}
 failed=0
 
+"$fuzz/corpus.py" unpack corpus || exit 1
 for name in text binary npy command; do
-    if ! "$BUILD/tests/fuzz/replay_$name" "$fuzz/corpus/$name" >replay.log 2>&1; then
+    if ! "$BUILD/tests/fuzz/replay_$name" "corpus/$name" >replay.log 2>&1; then
         echo "replay_$name fell on the last of these:"
         tail -n 40 replay.log
         failed=1
@@ -21,7 +22,7 @@ done
 found=$BUILD/fuzz/found
 mkdir -p "$found"
 # The binary form follows the table of operations, so seeds of today are made of the texts.
-for file in "$fuzz"/corpus/text/*.vyre; do
+for file in corpus/text/*.vyre; do
     mkdir -p new_binary
     "$VYRE_GRAD" print "$file" --quiet -o "new_binary/$(basename "$file" .vyre).vyb" 2>/dev/null
 done
@@ -30,7 +31,7 @@ for name in text binary npy command; do
     options=(-seed="$((seed % 2147483647 + 1))" -max_total_time="$seconds" -timeout=600 -max_len=4096
              -rss_limit_mb=4096 -artifact_prefix="$found/$name-" -print_final_stats=1)
     [ $name = text ] && options+=(-dict="$fuzz/text.dict")
-    if ! "$BUILD/tests/fuzz/fuzz_$name" "${options[@]}" "new_$name" "$fuzz/corpus/$name" \
+    if ! "$BUILD/tests/fuzz/fuzz_$name" "${options[@]}" "new_$name" "corpus/$name" \
         >fuzz.log 2>&1; then
         echo "fuzz_$name, VYRE_SEED=$seed:"
         grep -aE '^(finding:|SUMMARY:|==.*ERROR)|runtime error|Test unit written' fuzz.log
