@@ -375,8 +375,8 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    // Each pass has a test; some have others (test_flags, text/opt: fast_math, rows, combine, coarsen,
-    // final).
+    // Each pass has a test; some have others (test_strip_mine, test_mark_owned, text/opt: fast_math,
+    // promote_rows, subgroup_runs, coarsen, drop_ad_marks).
     static const char *const elsewhere[] = {"chunk",   "algebra", "registers",
                                             "combine", "coarsen", "final"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_ended.c: loops that go on for longer than some drivers let them (vkrt.h, loop_turn_limit) give the interpreter's
-// numbers or an error, in programs, derivatives and pipelines, through the session and below it.
+// test_trip_limit.c: loops that go on for longer than some drivers let them (vkrt.h,
+// loop_turn_limit) give the interpreter's numbers or an error, in programs, derivatives and pipelines,
+// through the session and below it.
 #include "session/session.h"
 #include "spirv/spirv.h"
 
