@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// binary.h: layout of the binary form; binary_write.c writes it, binary_read.c reads it,
-// binary_pipe.c does both for pipelines.
+// binary.h: layout of the binary form.
+//
+//   binary_write.c, binary_put.c  module → bytes; numbers and strings of it
+//   binary_read.c, binary_get.c   bytes → module; numbers and strings of it
+//   binary_declarations.c, binary_pipe.c, binary_header.c   their parts, both ways
 //
 //   0   8  magic "\x89VYRE\r\n\x1a": no text file, and damaged by any transfer that is not binary
 //   8   4  version, little endian
@@ -40,7 +43,9 @@ typedef struct vy_binary_writer {
     uint32_t names;
     vy_id_vec name_order;
 } vy_binary_writer;
+void vy_binary_put_bytes(vy_binary_writer *w, const void *data, size_t n);
 void vy_binary_put(vy_binary_writer *w, uint64_t v);
+void vy_binary_put_signed(vy_binary_writer *w, int64_t v);
 void vy_binary_put_string(vy_binary_writer *w, const char *s);
 // Parameters.  dims, by dimension: on entry nonzero for those that other things use; receives the
 // number each has in the file, 0 for those left out.
@@ -57,10 +62,17 @@ typedef struct vy_binary_reader {
     uint32_t name_count;
 } vy_binary_reader;
 static inline bool vy_binary_ok(const vy_binary_reader *r) { return !r->wrong && !r->no_memory; }
+uint64_t vy_binary_bad(vy_binary_reader *r, const char *what); // notes the first finding; 0
+void vy_binary_keep(vy_binary_reader *r, bool pushed);         // notes that there was no memory
 uint64_t vy_binary_get(vy_binary_reader *r);
+int64_t vy_binary_get_signed(vy_binary_reader *r);
+uint32_t vy_binary_get_u32(vy_binary_reader *r);
 uint64_t vy_binary_get_max(vy_binary_reader *r, uint64_t max);
 // A count of things that take at least `least` bytes each.
 uint32_t vy_binary_get_count(vy_binary_reader *r, uint32_t least);
+// Bytes of a string; *n its length.
+const char *vy_binary_get_bytes(vy_binary_reader *r, uint32_t *n);
+const char *vy_binary_get_string(vy_binary_reader *r);
 // A name that text can hold.
 const char *vy_binary_get_name(vy_binary_reader *r);
 vy_program *vy_binary_get_declarations(

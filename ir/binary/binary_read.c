@@ -1,91 +1,14 @@
 // SPDX-License-Identifier: MIT
 // binary_read.c: bytes → module, trusting nothing.
 //
-// The digest finds damage, not malice: anybody can compute one.  So every count is bounded by the
-// bytes that are left, every number by the field it goes into, and when the tables stand the checker
+// The digest finds damage, not malice: anybody can compute one.  So nothing is
+// believed (binary_get.c), and when the tables stand the checker
 // looks at what they refer to (vy_module_check) before anybody else does.
 #include "ir/binary/binary.h"
 
 #include <string.h>
 
 typedef vy_binary_reader reader;
-
-static uint64_t bad(reader *r, const char *what)
-{
-    if (!r->wrong) r->wrong = what;
-    return 0;
-}
-
-uint64_t vy_binary_get(reader *r)
-{
-    uint64_t v = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-        if (r->at == r->end) return bad(r, "it ends too early");
-        uint8_t byte = *r->at++;
-        if (shift == 63 && byte > 1) break;
-        v |= (uint64_t)(byte & 0x7F) << shift;
-        if (!(byte & 0x80)) return byte == 0 && shift ? bad(r, "a number is padded") : v;
-    }
-    return bad(r, "a number is too large");
-}
-
-uint64_t vy_binary_get_max(reader *r, uint64_t max)
-{
-    uint64_t v = vy_binary_get(r);
-    return v <= max ? v : bad(r, "a number is out of range");
-}
-
-static uint32_t get32(reader *r) { return (uint32_t)vy_binary_get_max(r, UINT32_MAX); }
-
-static int64_t get_signed(reader *r)
-{
-    uint64_t v = vy_binary_get(r);
-    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
-}
-
-uint32_t vy_binary_get_count(reader *r, uint32_t least)
-{
-    uint64_t left = (uint64_t)(r->end - r->at), n = vy_binary_get(r);
-    if (n > left / least || n > VY_MAX_INSTRUCTIONS)
-        return (uint32_t)bad(r, "a count is too large");
-    return (uint32_t)n;
-}
-
-// Bytes of a string; *n its length.
-static const char *get_bytes(reader *r, uint32_t *n)
-{
-    *n = vy_binary_get_count(r, 1);
-    if (!vy_binary_ok(r) || *n > (size_t)(r->end - r->at)) {
-        bad(r, "it ends too early");
-        *n = 0;
-        return "";
-    }
-    const uint8_t *s = r->at;
-    r->at += *n;
-    if (memchr(s, 0, *n)) bad(r, "a string holds a zero byte");
-    return (const char *)s;
-}
-
-static const char *get_string(reader *r)
-{
-    uint32_t n;
-    const char *s = get_bytes(r, &n);
-    char *copy = vy_arena_strdup(&r->m->arena, s, n);
-    if (!copy) r->no_memory = true;
-    return copy;
-}
-
-const char *vy_binary_get_name(reader *r)
-{
-    const char *name = get_string(r);
-    if (name && !vy_name_printable(name)) bad(r, "a name cannot be written as text");
-    return name;
-}
-
-static void keep(reader *r, bool pushed)
-{
-    if (!pushed) r->no_memory = true;
-}
 
 // ------------------------------------------------------------------------------------------ tables
 static void read_names(reader *r)
@@ -99,72 +22,8 @@ static void read_names(reader *r)
     r->name_count = n;
     for (uint32_t i = 1; i <= n && vy_binary_ok(r); i++) {
         const char *s = vy_binary_get_name(r);
-        if (vy_binary_ok(r)) keep(r, (r->names[i] = vy_intern(&r->m->names, s, strlen(s))) != 0);
-    }
-}
-
-static void read_scalars(reader *r, vy_program *p)
-{
-    uint32_t n = vy_binary_get_count(r, 3);
-    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
-        vy_scalar_param s = {.name = vy_binary_get_name(r)};
-        s.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
-        s.line = get32(r);
-        keep(r, vy_vec_push(&p->scalars, s));
-    }
-}
-
-static void read_dims(reader *r, vy_program *p)
-{
-    uint32_t n = vy_binary_get_count(r, 2);
-    for (uint32_t i = 1; i <= n && vy_binary_ok(r); i++) {
-        vy_dim_node d = {.op = (vy_dim_op)vy_binary_get_max(r, VY_DIM_SQRT)};
-        if (d.op < VY_DIM_ADD) {
-            d.value = get_signed(r);
-        } else {
-            d.a = get32(r);
-            d.b = get32(r);
-        }
-        keep(r, vy_vec_push(&p->dims, d));
-    }
-}
-
-static void read_buffer(reader *r, vy_program *p)
-{
-    vy_buf b = {.name = vy_binary_get_name(r)};
-    b.cls = (vy_buffer_class)vy_binary_get_max(r, VY_LOCAL);
-    b.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
-    b.rank = (uint32_t)vy_binary_get_max(r, VY_MAX_RANK);
-    b.dims = vy_arena_alloc(&r->m->arena, (b.rank + 1) * sizeof *b.dims);
-    if (!b.dims) r->no_memory = true;
-    for (uint32_t k = 0; k < b.rank && vy_binary_ok(r); k++) b.dims[k].id = get32(r);
-    b.set = get32(r);
-    b.binding = get32(r);
-    b.view_of = vy_binary_get_max(r, 0); // no front end makes views yet, and no text has them
-    b.workspace = vy_binary_get_max(r, 1) != 0;
-    b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
-    if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_name(r);
-    b.line = get32(r);
-    keep(r, vy_vec_push(&p->buffers, b));
-}
-
-static void read_declarations(reader *r, vy_program *p)
-{
-    p->name = vy_binary_get_name(r);
-    p->line = get32(r);
-    for (int k = 0; k < 3; k++) p->workgroup[k] = get32(r);
-    uint64_t flags = vy_binary_get_max(r, 3);
-    p->has_workgroup = flags & 1;
-    p->exact = flags >> 1 != 0;
-    read_scalars(r, p);
-    read_dims(r, p);
-    uint32_t n = vy_binary_get_count(r, 10);
-    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_buffer(r, p);
-    n = vy_binary_get_count(r, 2);
-    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
-        vy_over_var v = {.name = vy_binary_get_name(r)};
-        v.extent.id = get32(r);
-        keep(r, vy_vec_push(&p->overs, v));
+        if (vy_binary_ok(r))
+            vy_binary_keep(r, (r->names[i] = vy_intern(&r->m->names, s, strlen(s))) != 0);
     }
 }
 
@@ -178,10 +37,10 @@ static void read_leaves(reader *r, vy_program *p)
         if (l.kind == VY_LEAF_CONST) {
             l.value.u = vy_binary_get(r);
         } else {
-            l.index = get32(r);
-            l.axis = get32(r);
+            l.index = vy_binary_get_u32(r);
+            l.axis = vy_binary_get_u32(r);
         }
-        keep(r, vy_vec_push(&p->leaves, l));
+        vy_binary_keep(r, vy_vec_push(&p->leaves, l));
     }
 }
 
@@ -189,10 +48,10 @@ static uint32_t read_operand(reader *r, const vy_program *p, uint32_t id)
 {
     uint64_t v = vy_binary_get(r);
     if (v & 1) {
-        if (v / 2 >= p->leaves.count) bad(r, "an operand names no leaf");
+        if (v / 2 >= p->leaves.count) vy_binary_bad(r, "an operand names no leaf");
         return (uint32_t)(v / 2) | VY_LEAF_BIT;
     }
-    if (v == 0 || v / 2 >= id) bad(r, "an operand does not come before its use");
+    if (v == 0 || v / 2 >= id) vy_binary_bad(r, "an operand does not come before its use");
     return id - (uint32_t)(v / 2);
 }
 
@@ -204,39 +63,23 @@ static void read_code(reader *r, vy_program *p)
         vy_inst i = {.op = (uint16_t)vy_binary_get_max(r, VY_OP_COUNT - 1)};
         i.type = (uint8_t)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
         i.flags = (uint8_t)vy_binary_get_max(r, UINT8_MAX);
-        int64_t delta = get_signed(r);
+        int64_t delta = vy_binary_get_signed(r);
         if (delta > UINT32_MAX || delta < -(int64_t)UINT32_MAX)
-            bad(r, "a line is out of range");
+            vy_binary_bad(r, "a line is out of range");
         else
             line += delta;
-        if (line < 0 || line > UINT32_MAX) bad(r, "a line is out of range");
+        if (line < 0 || line > UINT32_MAX) vy_binary_bad(r, "a line is out of range");
         i.line = (uint32_t)line;
         i.column = (uint16_t)vy_binary_get_max(r, UINT16_MAX);
         uint64_t name = vy_binary_get_max(r, r->name_count);
         i.name = vy_binary_ok(r) ? r->names[name] : 0;
-        i.aux = get32(r);
+        i.aux = vy_binary_get_u32(r);
         i.nargs = vy_binary_get_count(r, 1);
         i.args = p->args.count;
         for (uint32_t k = 0; k < i.nargs && vy_binary_ok(r); k++)
-            keep(r, vy_vec_push(&p->args, read_operand(r, p, id)));
-        keep(r, vy_vec_push(&p->insts, i));
+            vy_binary_keep(r, vy_vec_push(&p->args, read_operand(r, p, id)));
+        vy_binary_keep(r, vy_vec_push(&p->insts, i));
     }
-}
-
-vy_program *vy_binary_get_declarations(reader *r)
-{
-    vy_program *p = vy_realloc(NULL, sizeof *p);
-    if (!p) {
-        r->no_memory = true;
-        return NULL;
-    }
-    *p = (vy_program){.module = r->m};
-    keep(r, vy_vec_push(&p->insts, (vy_inst){0}) && vy_vec_push(&p->dims, (vy_dim_node){0}) &&
-                vy_vec_push(&p->buffers, (vy_buf){0}));
-    if (vy_binary_ok(r)) read_declarations(r, p);
-    if (vy_binary_ok(r)) return p;
-    vy_program_free(p);
-    return NULL;
 }
 
 // A name of one letter, line, workgroup ×3, whose it is; counts of scalars, dimensions, buffers, overs,
@@ -256,15 +99,15 @@ static void read_program(reader *r)
 
 static void read_payload(reader *r)
 {
-    r->m->order = get32(r);
-    const char *file = get_string(r);
+    r->m->order = vy_binary_get_u32(r);
+    const char *file = vy_binary_get_string(r);
     if (file) r->m->file = file;
     if (vy_binary_ok(r)) read_names(r);
     uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, LEAST_PROGRAM) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_program(r);
     n = vy_binary_ok(r) ? vy_binary_get_count(r, 9) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) vy_binary_get_pipeline(r);
-    if (vy_binary_ok(r) && r->at != r->end) bad(r, "something follows its end");
+    if (vy_binary_ok(r) && r->at != r->end) vy_binary_bad(r, "something follows its end");
 }
 
 // ------------------------------------------------------------------------------------------ header

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// build.h: the inside of a builder; build.c, fold.c and control.c share it.
+// build.h: the inside of a builder, which most files of this folder share.
 #ifndef VYRE_BUILD_H
 #define VYRE_BUILD_H
 
@@ -17,7 +17,7 @@ typedef struct build_region {
     uint32_t middle; // ELSE, TEST or 0
 } build_region;
 
-// ---- control.c
+// ---- variables.c
 typedef struct build_variable {
     uint32_t value;  // current
     uint32_t name;   // offset in module names
@@ -116,7 +116,7 @@ vy_dim vy_dim_step(vy_builder *b, uint32_t step); // VY_DIM_STEP
 // The innermost frame; opens one.
 build_frame *vy_frame_top(vy_builder *b);
 bool vy_frame_push(vy_builder *b, build_frame_kind kind);
-// Variables by index (+ 1 where new): see control.c.
+// Variables by index (+ 1 where new): see variables.c.
 uint32_t vy_variable_new(vy_builder *b, vy_type type, uint32_t name, uint32_t value);
 bool vy_variable_valid(vy_builder *b, vy_var v, const char *function);
 void vy_variable_assign(vy_builder *b, uint32_t var, uint32_t value);
@@ -125,6 +125,7 @@ void vy_variable_name(vy_builder *b, uint32_t var, uint32_t value);
 void vy_variables_rewind(vy_builder *b, uint32_t start);
 // Closes the guard on top, if there is one; variables declared inside live on.
 void vy_guard_close(vy_builder *b);
+void vy_if_end(vy_builder *b);        // branches.c
 void vy_loop_end(vy_builder *b);      // loops.c
 bool vy_control_begin(vy_builder *b); // base frame
 void vy_control_end(vy_builder *b);   // closes it; an open construct is an error

@@ -16,26 +16,6 @@
 #include "ir/build/live.h"
 #include "ir/core/flow.h"
 
-void vy_pass_at(vy_builder *b, const vy_program *old, uint32_t id)
-{
-    vy_at(b, old->insts.data[id].line, old->insts.data[id].column);
-}
-
-void vy_pass_name(vy_builder *b, const vy_program *old, uint32_t id, uint32_t fresh)
-{
-    if (vy_builder_failed(b) || !fresh || VY_IS_LEAF(fresh)) return;
-    vy_inst *inst = &vy_builder_program(b)->insts.data[fresh];
-    if (!inst->name) inst->name = old->insts.data[id].name;
-}
-
-bool vy_pass_finish(vy_builder *b, vy_program *p)
-{
-    vy_program *fresh = vy_rebuild_end(b);
-    if (!fresh) return false;
-    vy_program_replace(p, fresh);
-    return true;
-}
-
 bool vy_sweep_begin(vy_sweep *w, const vy_program *p)
 {
     *w = (vy_sweep){.old = p};

@@ -10,6 +10,12 @@
 #include <string.h>
 
 // -------------------------------------------------------------------------------------- structure
+bool vy_open_region(vy_builder *b, uint32_t opener)
+{
+    build_region r = {.serial = b->open.count, .opener = opener};
+    return vy_vec_push(&b->open, 1) && vy_vec_push(&b->regions, r);
+}
+
 static uint32_t marker(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n,
                        const uint32_t *args)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // rebuild.c: how builders and programs begin, end and are copied.
 #include "ir/build/build.h"
-#include "ir/build/live.h"
-#include "ir/check/check.h"
+#include "ir/build/edit.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,12 +18,6 @@ static void builder_free(vy_builder *b)
     vy_vec_free(&b->versions);
     for (int i = 0; i < 3; i++) vy_vec_free(&b->scratch[i]);
     vy_free(b);
-}
-
-bool vy_open_region(vy_builder *b, uint32_t opener)
-{
-    build_region r = {.serial = b->open.count, .opener = opener};
-    return vy_vec_push(&b->open, 1) && vy_vec_push(&b->regions, r);
 }
 
 static vy_builder *builder_new(vy_module *m)
@@ -210,23 +203,22 @@ void vy_default_workgroup(vy_program *p)
     if (!p->has_workgroup) memcpy(p->workgroup, by_rank[rank], sizeof p->workgroup);
 }
 
-vy_program *vy_program_end(vy_builder *b)
+void vy_pass_at(vy_builder *b, const vy_program *old, uint32_t id)
 {
-    if (!b) return NULL;
-    vy_module *m = b->m;
-    vy_control_end(b);
-    vy_default_workgroup(b->p);
-    vy_program *p = vy_rebuild_end(b);
-    if (!p) return NULL;
-    vy_pass_context c = {0};
-    if (!vy_pass_cleanup(p, &c) || !vy_check_program(p)) {
-        vy_program_free(p);
-        return NULL;
-    }
-    if (!vy_vec_push(&m->programs, p)) {
-        vy_program_free(p);
-        vy_fail_oom(m);
-        return NULL;
-    }
-    return p;
+    vy_at(b, old->insts.data[id].line, old->insts.data[id].column);
+}
+
+void vy_pass_name(vy_builder *b, const vy_program *old, uint32_t id, uint32_t fresh)
+{
+    if (vy_builder_failed(b) || !fresh || VY_IS_LEAF(fresh)) return;
+    vy_inst *inst = &vy_builder_program(b)->insts.data[fresh];
+    if (!inst->name) inst->name = old->insts.data[id].name;
+}
+
+bool vy_pass_finish(vy_builder *b, vy_program *p)
+{
+    vy_program *fresh = vy_rebuild_end(b);
+    if (!fresh) return false;
+    vy_program_replace(p, fresh);
+    return true;
 }

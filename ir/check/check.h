@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // check.h: the inside of the checker.
 //
-//   check.c          vy_check_program, vy_module_check; declarations
+//   check.c          vy_check_program, vy_module_check
+//   check_declarations.c  parameters, arrays, domain, workgroup, names
+//   place.c          where in the text something is declared
 //   check_dims.c     dimensions
 //   check_code.c     the code's structure, visibility and types
 //   check_rules.c    rules of the language about single instructions and their order
@@ -28,7 +30,9 @@ uint32_t vy_check_column(const vy_module *m, uint32_t line, const char *name);
 // Each reports the first error in the module's diag and returns false.
 bool vy_check_dim_table(const vy_program *p);       // refers to what exists? reports nothing
 bool vy_check_dims(vy_program *p, vy_arena *arena); // of a good table
-bool vy_check_declarations(vy_program *p);          // also whether tables refer to what exists
+bool vy_check_tables(const vy_program *p);          // refer to what exists?
+bool vy_check_declarations(vy_program *p);          // also vy_check_tables
+bool vy_check_program_names(vy_module *m);          // of all programs and pipelines: no two are one
 bool vy_check_code(vy_program *p); // internal consistency: a failure is a fault of ours
 bool vy_check_rules(vy_program *p, const vy_structure *s);
 // sum_loads.c: sum[id] of each LOAD of an `out` buffer that only begins a sum in its element.  False: memory.

@@ -22,63 +22,13 @@
 #include <stdio.h>
 #include <string.h>
 
-// ------------------------------------------------------------------------------------- dependences
-static uint32_t leaf_on(const vy_leaf *l)
-{
-    if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : VY_RACE_UNKNOWN;
-    if (l->kind != VY_LEAF_BUILTIN) return 0;
-    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE
-               ? 0
-               : VY_RACE_UNKNOWN | VY_RACE_IDS;
-}
-
-uint32_t vy_race_on(const vy_races *r, uint32_t id)
-{
-    return VY_IS_LEAF(id) ? leaf_on(&r->p->leaves.data[VY_LEAF_INDEX(id)]) : r->on[id];
-}
-
-static uint32_t on_args(const vy_races *r, uint32_t id, uint32_t n)
-{
-    uint32_t mask = 0;
-    for (uint32_t k = 0; k < n; k++) mask |= vy_race_on(r, vy_arg(r->p, id, k));
-    return mask;
-}
-
-// The last variable runs along x, the one before along y, then z; more than three share the last axis.
-static void find_lanes(vy_races *r)
-{
-    uint32_t shape[3];
-    const uint32_t n = r->p->overs.count;
-    vy_program_workgroup(r->p, shape);
-    for (uint32_t v = 0; v < n && n <= 3; v++)
-        if (shape[n - 1 - v] > 1) r->lanes |= r->all & 1u << v;
-    if (n == 0 && shape[0] * shape[1] * shape[2] > 1) r->all = r->lanes = VY_RACE_LANES;
-}
-
-static void find_dependences(vy_races *r)
-{
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        const bool steady = i->op == VY_OP_LOAD && r->p->buffers.data[i->aux].cls == VY_IN;
-        if (vy_op_infos[i->op].effect == VY_PURE || steady)
-            r->on[id] = on_args(r, id, i->nargs);
-        else
-            r->on[id] = i->op == VY_OP_LOOP ? on_args(r, id, 3) : VY_RACE_UNKNOWN;
-    }
-    for (uint32_t v = 0; v < r->p->overs.count && v < 29; v++) {
-        const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[v].extent.id];
-        if (d->op != VY_DIM_CONST || d->value > 1) r->all |= 1u << v;
-    }
-    find_lanes(r);
-}
-
 // The domain variables that differ between invocations which all come by and name one element; 0: none surely.
 static uint32_t sharing(const vy_races *r, uint32_t store)
 {
     const vy_program *p = r->p;
     const vy_buf *b = &p->buffers.data[p->insts.data[store].aux];
     const uint32_t among = b->cls == VY_SHARED ? r->lanes : r->all;
-    uint32_t mask = on_args(r, store, b->rank);
+    uint32_t mask = vy_race_on_args(r, store, b->rank);
     for (uint32_t up = r->s->parent[store]; up; up = r->s->parent[up]) {
         const vy_inst *i = &p->insts.data[up];
         if (i->op == VY_OP_CHECKPOINT) continue;
@@ -342,7 +292,7 @@ static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
     r->on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r->on);
     if (!r->on) return false;
     r->on[0] = 0;
-    find_dependences(r);
+    vy_race_find_dependences(r);
     return true;
 }
 

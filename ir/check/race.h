@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // race.h: the parts of vy_check_races and vy_race_redundant.
 //
+//   race_dependence.c  on which domain variables a value depends
 //   race.c        stores of all invocations to one element, whatever their number; what is said of races
 //   race_meet.c   stores of two invocations of which one can say which, to one element: y[i / 2]
 //   race_owner.c  sums `y[i] += e` into `out` buffers: is the element one invocation's own?
@@ -21,7 +22,11 @@ typedef struct vy_races {
     uint32_t lanes; // those in which lanes of one workgroup differ
 } vy_races;
 
+// race_dependence.c -------------------------------------------------------------------------------
+void vy_race_find_dependences(vy_races *r); // fills on, all and lanes
 uint32_t vy_race_on(const vy_races *r, uint32_t id);
+uint32_t vy_race_on_args(const vy_races *r, uint32_t id,
+                         uint32_t n); // on its first n operands, together
 
 // race_owner.c ------------------------------------------------------------------------------------
 // What accesses to a buffer have in common that tells invocations apart.

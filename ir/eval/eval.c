@@ -3,82 +3,10 @@
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 // Registers and local arrays of a chunk stay below this where the program lets us cut workgroups.
 #define CHUNK_BYTES ((uint64_t)64 << 20)
-
-void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
-                  ...)
-{
-    char text[sizeof m->diag->text];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    vy_diag_set(m->diag, code, line, column, NULL, "%s", text);
-    m->failed = true;
-}
-
-void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size)
-{
-    uint64_t bytes;
-    void *block = NULL;
-    if (count == 0) count = 1;
-    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= PTRDIFF_MAX)
-        block = vy_realloc(NULL, (size_t)bytes);
-    if (block)
-        memset(block, 0, (size_t)bytes);
-    else
-        vy_eval_fail(m, VY_E_MEMORY, 0, 0, "out of memory");
-    return block;
-}
-
-// ------------------------------------------------------------------------------------- invocations
-// Global coordinates of a place in a workgroup.  Returns whether it is in the domain.
-static bool locate(const vy_machine *m, const uint64_t group_id[3], uint32_t linear,
-                   uint64_t gid[3])
-{
-    bool inside = true;
-    for (uint32_t k = 0; k < 3; k++) {
-        gid[k] = group_id[k] * m->workgroup[k] + m->lids[3 * (size_t)linear + k];
-        inside &= gid[k] < m->size[k];
-    }
-    return inside;
-}
-
-// The value of over variable k: the last is x, the one before y, the others share z, row-major.
-static uint64_t over_value(const vy_machine *m, uint32_t k, const uint64_t gid[3])
-{
-    const uint32_t from_end = m->p->overs.count - 1 - k;
-    if (from_end < 2) return gid[from_end];
-    uint64_t z = gid[2];
-    for (uint32_t j = m->p->overs.count - 3; j > k; j--) z /= m->extents[j];
-    return z % m->extents[k];
-}
-
-static void group_position(const vy_machine *m, uint64_t group, uint64_t id[3])
-{
-    id[0] = group % m->groups[0];
-    id[1] = group / m->groups[0] % m->groups[1];
-    id[2] = group / m->groups[0] / m->groups[1];
-}
-
-void vy_eval_who(const vy_machine *m, uint32_t invocation, char *out, size_t size)
-{
-    const uint32_t lanes = m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
-    uint64_t id[3], gid[3];
-    size_t n = 0;
-    group_position(m, (invocation - 1) / lanes, id);
-    locate(m, id, (invocation - 1) % lanes, gid);
-    if (m->p->overs.count == 0)
-        snprintf(out, size, "gid %" PRIu64 ", %" PRIu64 ", %" PRIu64, gid[0], gid[1], gid[2]);
-    for (uint32_t k = 0; k < m->p->overs.count && n < size; k++)
-        n += (size_t)snprintf(out + n, size - n, "%s%.20s=%" PRIu64, k ? ", " : "",
-                              m->p->overs.data[k].name, over_value(m, k, gid));
-}
 
 // ------------------------------------------------------------------------------------------ leaves
 static vy_scalar builtin_value(const vy_machine *m, const vy_leaf *leaf, uint32_t lane)
@@ -105,7 +33,7 @@ static vy_scalar leaf_value(const vy_machine *m, const vy_leaf *leaf, uint32_t l
     case VY_LEAF_SCALAR: return m->scalars[leaf->index];
     case VY_LEAF_LEN: v.u = m->bounds[leaf->index].dims[leaf->axis]; break;
     case VY_LEAF_OVER:
-        v.u = over_value(m, leaf->index, m->gids + 3 * (size_t)lane);
+        v.u = vy_eval_over(m, leaf->index, m->gids + 3 * (size_t)lane);
         if (m->padding[lane] && v.u >= m->extents[leaf->index]) v.u = m->extents[leaf->index] - 1;
         break;
     case VY_LEAF_BUILTIN: v = builtin_value(m, leaf, lane); break;
@@ -195,7 +123,7 @@ static uint32_t place_of(const vy_machine *m, uint32_t i, uint32_t lanes)
 static void run_group(vy_machine *m)
 {
     const uint32_t lanes = m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
-    group_position(m, m->group, m->group_id);
+    vy_eval_group_position(m, m->group, m->group_id);
     m->epoch = 0;
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
@@ -205,7 +133,7 @@ static void run_group(vy_machine *m)
     m->lanes = 0;
     for (uint32_t i = 0; i < lanes && !m->failed; i++) {
         const uint32_t place = place_of(m, i, lanes);
-        const bool inside = locate(m, m->group_id, place, m->gids + 3 * (size_t)m->lanes);
+        const bool inside = vy_eval_locate(m, m->group_id, place, m->gids + 3 * (size_t)m->lanes);
         if (inside || m->cooperative) {
             m->padding[m->lanes] = !inside;
             m->linear[m->lanes++] = place;

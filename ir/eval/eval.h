@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // eval.h: the inside of the interpreter.
 //
-//   eval.c          vy_eval: allocation, the order of workgroups, reports
+//   eval.c          vy_eval: the order of workgroups, registers
+//   eval_fail.c     errors, allocation            eval_invocation.c  its place in the launch
 //   eval_bind.c     the caller's buffers and scalars by name, memory
 //   eval_shape.c    scalars inferred, dimensions, the launch
 //   eval_decode.c   program → execution form, registers
@@ -11,7 +12,7 @@
 //   eval_pipeline.c vy_eval_pipeline: step after step
 //   eval_trace.c    where NaN and inf come from
 //   eval_partial.c  shared arrays that are filled in part
-//   eval_dual.c     tangents beside the values (dual.h)
+//   eval_dual.c     tangents beside the values (dual.h); dual_run.c: a run with them
 //
 // Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
 // register: one vy_scalar per lane.  `act` lists the active lanes in ascending order.  A program
@@ -271,10 +272,19 @@ void vy_trace_before(vy_machine *m, const vy_xinst *x);
 void vy_trace_after(vy_machine *m, const vy_xinst *x);
 
 // eval.c
+void vy_eval_release(vy_machine *m); // frees all it holds
+
+// eval_fail.c
 void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size); // zeroed; NULL: diagnostic set
-void vy_eval_release(vy_machine *m);                               // frees all it holds
 void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
                   ...) __attribute__((format(printf, 5, 6)));
+
+// eval_invocation.c
+// Global coordinates of a place in a workgroup.  Returns whether it is in the domain.
+bool vy_eval_locate(const vy_machine *m, const uint64_t group_id[3], uint32_t linear,
+                    uint64_t gid[3]);
+uint64_t vy_eval_over(const vy_machine *m, uint32_t k, const uint64_t gid[3]); // of over variable k
+void vy_eval_group_position(const vy_machine *m, uint64_t group, uint64_t id[3]);
 // "i=3, j=4" of an invocation given by its number from 1.
 void vy_eval_who(const vy_machine *m, uint32_t invocation, char *out, size_t size);
 

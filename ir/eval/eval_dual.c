@@ -392,14 +392,3 @@ void vy_dual_step(vy_machine *m, const vy_xinst *x)
             step_pure(m, x);
     }
 }
-
-bool vy_eval_dual(const vy_program *p, const vy_pipeline *pipeline, const vy_eval_buffer *buffers,
-                  uint32_t buffer_count, const vy_eval_scalar *scalars, uint32_t scalar_count,
-                  const vy_eval_options *options, const vy_dual *dual, vy_diag *diag)
-{
-    const vy_eval_hooks hooks = {.dual = dual};
-    return pipeline ? vy_eval_pipeline_hooked(pipeline, buffers, buffer_count, scalars,
-                                              scalar_count, options, &hooks, NULL, diag)
-                    : vy_eval_hooked(p, buffers, buffer_count, scalars, scalar_count, options,
-                                     &hooks, NULL, diag);
-}

@@ -195,7 +195,7 @@ DIRECTED = (
     ("autodiff/stages/counting_stages.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/stages/counting_stages.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
     # the domain test
-    ("ir/eval/eval.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
+    ("ir/eval/eval_invocation.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
 # Faults in which sizes leave shared arrays unfilled.  These, and those below, are looked for with a script, on a wrong vyre-grad.

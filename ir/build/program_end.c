@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// program_end.c: the end of a program that a user built: cleaned up, checked and put into its module.
+#include "ir/build/build.h"
+#include "ir/build/live.h"
+#include "ir/check/check.h"
+
+vy_program *vy_program_end(vy_builder *b)
+{
+    if (!b) return NULL;
+    vy_module *m = b->m;
+    vy_control_end(b);
+    vy_default_workgroup(b->p);
+    vy_program *p = vy_rebuild_end(b);
+    if (!p) return NULL;
+    vy_pass_context c = {0};
+    if (!vy_pass_cleanup(p, &c) || !vy_check_program(p)) {
+        vy_program_free(p);
+        return NULL;
+    }
+    if (!vy_vec_push(&m->programs, p)) {
+        vy_program_free(p);
+        vy_fail_oom(m);
+        return NULL;
+    }
+    return p;
+}
