@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // affine.c: what one program has in common with isl: parameters, what is known of them, dimensions.
-// Expressions are in affine_value.c, what surrounds a place in iteration_domain.c, limits in affine_limit.c.
+// Expressions are in affine_value.c (two numbers combined: affine_number.c), what surrounds a place in iteration_domain.c, limits in affine_limit.c.
 #include "autodiff/affine/affine.h"
 #include "ir/build/edit.h"
 
 #include <isl/options.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MAX_PARAMS = 32 };
 

@@ -116,6 +116,11 @@ vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, ui
 // i32(scalar) of a u32 that may be no i32.  Takes `space`.
 vy_number vy_affine_turned_number(vy_affine *a, isl_space *space, uint32_t scalar);
 vy_number vy_affine_dim_number(vy_affine *a, isl_space *space, uint32_t dim);
+static inline void vy_affine_drop(vy_number x, vy_number y)
+{
+    isl_pw_aff_free(x.pa);
+    isl_pw_aff_free(y.pa);
+}
 // x op y in integers that do not wrap; ADD SUB MUL MIN MAX, and DIV REM by a positive constant of what is not
 // negative.  Takes both.
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y);

@@ -23,72 +23,8 @@ typedef struct walk {
 
 static const vy_number none = {0};
 
-static bool multiply(vy_interval x, vy_interval y, vy_interval *r)
-{
-    int64_t c[4];
-    if (__builtin_mul_overflow(x.lo, y.lo, &c[0]) || __builtin_mul_overflow(x.lo, y.hi, &c[1]) ||
-        __builtin_mul_overflow(x.hi, y.lo, &c[2]) || __builtin_mul_overflow(x.hi, y.hi, &c[3]))
-        return false;
-    *r = (vy_interval){c[0], c[0]};
-    for (int k = 1; k < 4; k++) {
-        if (c[k] < r->lo) r->lo = c[k];
-        if (c[k] > r->hi) r->hi = c[k];
-    }
-    return true;
-}
-
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-
-static vy_interval bounds(vy_op op, vy_interval x, vy_interval y)
-{
-    static const vy_interval anything = {INT64_MIN, INT64_MAX};
-    vy_interval r;
-    switch (op) {
-    case VY_OP_ADD:
-        if (__builtin_add_overflow(x.lo, y.lo, &r.lo) || __builtin_add_overflow(x.hi, y.hi, &r.hi))
-            return anything;
-        return r;
-    case VY_OP_SUB:
-        if (__builtin_sub_overflow(x.lo, y.hi, &r.lo) || __builtin_sub_overflow(x.hi, y.lo, &r.hi))
-            return anything;
-        return r;
-    case VY_OP_MUL: return multiply(x, y, &r) ? r : anything;
-    case VY_OP_MIN: return (vy_interval){least(x.lo, y.lo), least(x.hi, y.hi)};
-    case VY_OP_MAX: return (vy_interval){most(x.lo, y.lo), most(x.hi, y.hi)};
-    case VY_OP_DIV: return (vy_interval){x.lo / y.lo, x.hi / y.lo}; // 0 ≤ x, y a positive constant
-    default: return (vy_interval){0, least(x.hi, y.lo - 1)};
-    }
-}
-
-static void drop(vy_number x, vy_number y)
-{
-    isl_pw_aff_free(x.pa);
-    isl_pw_aff_free(y.pa);
-}
-
-vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
-{
-    vy_number r = {.range = bounds(op, x.range, y.range)};
-    isl_val *by = NULL;
-    if (!x.pa || !y.pa) {
-        drop(x, y);
-        return none;
-    }
-    if (op == VY_OP_DIV || op == VY_OP_REM)
-        by = isl_val_int_from_si(isl_pw_aff_get_ctx(x.pa), y.range.lo);
-    switch (op) {
-    case VY_OP_ADD: r.pa = isl_pw_aff_add(x.pa, y.pa); return r;
-    case VY_OP_SUB: r.pa = isl_pw_aff_sub(x.pa, y.pa); return r;
-    case VY_OP_MUL: r.pa = isl_pw_aff_mul(x.pa, y.pa); return r;
-    case VY_OP_MIN: r.pa = isl_pw_aff_min(x.pa, y.pa); return r;
-    case VY_OP_MAX: r.pa = isl_pw_aff_max(x.pa, y.pa); return r;
-    case VY_OP_DIV: r.pa = isl_pw_aff_floor(isl_pw_aff_scale_down_val(x.pa, by)); break;
-    default: r.pa = isl_pw_aff_mod_val(x.pa, by); break;
-    }
-    isl_pw_aff_free(y.pa);
-    return r;
-}
 
 static vy_number refuse(walk *w, vy_affine_why why)
 {
@@ -264,7 +200,7 @@ static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
     isl_set_free(here);
     isl_set_free(good);
     if (!ok) {
-        drop(x, y);
+        vy_affine_drop(x, y);
         return refuse(w, VY_AFFINE_DIVISION);
     }
     isl_set *less = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
@@ -276,7 +212,7 @@ static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
                              : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     r.pa = isl_pw_aff_intersect_domain(first, less);
     r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
-    drop(x, y);
+    vy_affine_drop(x, y);
     return r;
 }
 
@@ -284,7 +220,7 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
 {
     vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
     if (!x.pa || !y.pa) {
-        drop(x, y);
+        vy_affine_drop(x, y);
         return none;
     }
     bool divides = op == VY_OP_DIV || op == VY_OP_REM;
@@ -298,7 +234,7 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
         why = VY_AFFINE_PRODUCT;
     if (divides && (!positive(y) || !natural(w, x))) why = VY_AFFINE_DIVISION;
     if (why) {
-        drop(x, y);
+        vy_affine_drop(x, y);
         return refuse(w, why);
     }
     if (divides && x.range.lo < 0) x.range.lo = 0;
@@ -347,7 +283,7 @@ static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
     if (!x.pa || !y.pa) {
         isl_set_free(yes);
         isl_set_free(no);
-        drop(x, y);
+        vy_affine_drop(x, y);
         return none;
     }
     vy_number r = {.range = {least(x.range.lo, y.range.lo), most(x.range.hi, y.range.hi)}};
@@ -475,7 +411,7 @@ static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds
 {
     vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
     if (!x.pa || !y.pa) {
-        drop(x, y);
+        vy_affine_drop(x, y);
         return NULL;
     }
     vy_affine_weigh_both(w->n->a, x.pa, y.pa);

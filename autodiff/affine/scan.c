@@ -31,39 +31,6 @@ static bool constant_of(isl_ast_expr *e, int64_t *k)
     return vy_signed_fits(x);
 }
 
-// A parameter of the program.
-static vy_signed parameter(vy_lattice *l, uint32_t index)
-{
-    const vy_affine *a = l->a;
-    const vy_affine_param *q = &a->params.data[index];
-    vy_value v = vy_affine_param_value(a, index, l->b);
-    if (q->is_dim) return vy_signed_value(v, VY_AFFINE_EXTENT - 1);
-    if (q->turned) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
-    vy_type t = a->p->scalars.data[q->index].type;
-    if (t == VY_I32) {
-        if (!a->extent[q->index]) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
-    } else if (t != VY_U32 && !a->extent[q->index]) {
-        return none; // 64 bits
-    }
-    return vy_signed_value(v, a->most[q->index] < UINT32_MAX ? a->most[q->index]
-                                                             : (int64_t)UINT32_MAX);
-}
-
-vy_signed vy_lattice_named(vy_lattice *l, isl_id *id)
-{
-    vy_signed r = none;
-    bool found = false;
-    for (uint32_t k = l->ids.count; k-- > 0 && !found;) {
-        found = l->ids.data[k].id == id;
-        if (found) r = l->ids.data[k].value;
-    }
-    for (uint32_t k = 0; k < l->a->params.count && !found; k++) {
-        found = l->a->params.data[k].id == id;
-        if (found) r = parameter(l, k);
-    }
-    return r;
-}
-
 static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
 {
     isl_id *id = isl_ast_expr_get_id(e);

@@ -78,7 +78,7 @@ void vy_lattice_forget(vy_lattice_memo *m);
 // there what loops inside it divide further.
 void vy_lanes_take(vy_lattice *l, isl_ast_node *body, vy_value *from, int64_t *step);
 
-// scan.c: a parameter or iterator.
+// scan_names.c: a parameter or iterator.
 vy_signed vy_lattice_named(vy_lattice *l, isl_id *id);
 
 // scan_taps.c

@@ -26,7 +26,6 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void *table(vy_module *m, size_t count, size_t size)
@@ -35,71 +34,6 @@ static void *table(vy_module *m, size_t count, size_t size)
     if (p) return memset(p, 0, (count + 1) * size);
     vy_fail_oom(m);
     return NULL;
-}
-
-// ----------------------------------------------------------------------------------------- finding
-bool vy_adds_floats(const vy_program *p, uint32_t id)
-{
-    const vy_inst *i = &p->insts.data[id];
-    return i->op == VY_OP_ATOMIC_ADD && vy_type_is_float(p->buffers.data[i->aux].type) &&
-           p->buffers.data[i->aux].cls != VY_LOCAL;
-}
-
-static bool is_owned(const vy_program *p, uint32_t id)
-{
-    return p->insts.data[id].flags & VY_FLAG_OWNED;
-}
-
-static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const char *why)
-{
-    const vy_inst *i = &o->p->insts.data[id];
-    vy_fail(o->m, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
-            "the order of additions to `%s` cannot be fixed: %s", o->p->buffers.data[i->aux].name,
-            why);
-    return false;
-}
-
-static bool can_replace(const vy_ordering *o, uint32_t id)
-{
-    const vy_buf *b = &o->p->buffers.data[o->p->insts.data[id].aux];
-    uint32_t more = 1 + (b->cls == VY_SHARED ? VY_GROUP_RANK : 0);
-    if (b->view_of) return refuse(o, id, NULL, "it shares its memory with another buffer");
-    if (b->rank + more > VY_MAX_RANK)
-        return refuse(o, id, "use fewer dimensions", "it has too many");
-    for (uint32_t k = 0; k < b->rank; k++)
-        if (o->p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN)
-            return refuse(o, id, "declare its length: f32[N]",
-                          "its length is `?`, and accumulators are made for each element");
-    return true;
-}
-
-// Marks what is added to, and whether it is also used otherwise.
-static bool find_uses(vy_ordering *o)
-{
-    const vy_program *p = o->p;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        if (!vy_adds_floats(p, id)) continue;
-        if (is_owned(p, id)) {
-            o->owned = true;
-            continue;
-        }
-        if (!can_replace(o, id)) return false;
-        o->use[p->insts.data[id].aux] = VY_USE_ADDED;
-    }
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a) && vy_adds_floats(p, a) && !is_owned(p, a))
-                return refuse(o, a, "do without the old value",
-                              "the old value is used, which depends on the order");
-        }
-        if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;
-        if (vy_op_is_atomic((vy_op)i->op))
-            return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
-        o->use[i->aux] |= VY_USE_PLAIN;
-    }
-    return true;
 }
 
 // --------------------------------------------------------------------------------------- rewriting
@@ -132,7 +66,7 @@ static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t s
     const uint32_t buffer = o->p->insts.data[id].aux;
     if (o->wide)
         vy_wide_add(o->b, o->sums[buffer], at, v, o->p->insts.data[id].flags);
-    else if (is_owned(o->p, id))
+    else if (vy_is_owned(o->p, id))
         add_plainly(o, id, at, v);
     else if (o->partials[buffer].on)
         vy_partial_add(o, buffer, at, v);
@@ -226,41 +160,6 @@ static void element(vy_builder *b, uint32_t buffer, vy_value *at)
     at[0] = e;
 }
 
-bool vy_total_starts(const vy_ordering *o, uint32_t id)
-{
-    const vy_buf *b = &o->p->buffers.data[id];
-    return b->cls == VY_OUT && b->init == VY_INIT_NONE && !(o->use[id] & VY_USE_PLAIN);
-}
-
-vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
-{
-    char text[120];
-    snprintf(text, sizeof text, "%s_%.80s", suffix, o->p->buffers.data[id].name);
-    const char *own = vy_stage_name(o->m, o->p->name, text);
-    vy_builder *b = own ? vy_rebuild_begin(o->p) : NULL;
-    if (!b) return NULL;
-    vy_program *p = vy_builder_program(b);
-    vy_buf *buf = &p->buffers.data[id];
-    if (o->use[id] & VY_USE_PLAIN) buf->cls = VY_INOUT, buf->init = VY_INIT_NONE;
-    p->name = own;
-    p->overs.count = 0;
-    vy_workgroup(b, 64, 1, 1);
-    p->has_workgroup = false;
-    return b;
-}
-
-vy_program *vy_total_end(vy_builder *b)
-{
-    vy_program *p = vy_rebuild_end(b);
-    for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
-        vy_leaf *l = &p->leaves.data[k];
-        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
-    }
-    if (p && vy_drop_stage(p)) return p;
-    vy_program_free(p);
-    return NULL;
-}
-
 // The program that adds the accumulators of buffer `id`, called `name`, to it.
 static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
 {
@@ -340,7 +239,7 @@ static bool choose(vy_ordering *o)
         vy_wide_choose(o);
         return true;
     }
-    return find_uses(o) && vy_shared_choose(o);
+    return vy_find_additions(o) && vy_shared_choose(o);
 }
 
 bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide)
@@ -369,14 +268,4 @@ bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_name
     vy_free(o.map);
     vy_free(stages);
     return ok;
-}
-
-bool vy_order_sums(vy_module *m, bool lean)
-{
-    static const vy_opt_options options = {.level = 2};
-    if (!vy_optimize(m, &options)) return false;
-    // From the end: stages are added behind, and what they replace is taken out.
-    for (uint32_t n = m->programs.count; n-- > 0;)
-        if (!vy_order_program(m, m->programs.data[n], lean, NULL)) return false;
-    return true;
 }

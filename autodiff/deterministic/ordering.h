@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ordering.h: the parts of vy_order_sums, which rids a module of atomic additions of floats.
 //
-//   deterministic.c  which additions there are, and the program without them
+//   additions.c      which additions there are
+//   deterministic.c  the program without them
+//   totals.c         programs that make totals
 //   ordered_partials.c        few elements, to which all invocations add: a term each, added up by programs
 //   exact_sum.c          any elements: exact accumulators
 //   ordering_shared.c  where those of shared arrays are
@@ -46,9 +48,15 @@ typedef struct vy_ordering {
     bool owned; // some addition is one invocation's own
 } vy_ordering;
 
-// deterministic.c
+// additions.c
 // Is `id` an atomic addition of floats to memory that others see?
 bool vy_adds_floats(const vy_program *p, uint32_t id);
+bool vy_adds_halves(const vy_program *p, uint32_t id); // … of half floats
+bool vy_is_owned(const vy_program *p, uint32_t id);    // … to an element of the invocation's own
+// Fills o->use: what is added to, and whether it is also used otherwise.  False: the module's diag.
+bool vy_find_additions(vy_ordering *o);
+
+// totals.c
 // Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it is there.
 vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 // Ends it; NULL: the module's diag says why.
@@ -56,6 +64,7 @@ vy_program *vy_total_end(vy_builder *b);
 // Is nothing in the buffer before the totals are?
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
 
+// deterministic.c
 // Replaces program p by what its additions become: in an order or, wide, those of half floats as f32.
 bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide);
 

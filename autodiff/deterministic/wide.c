@@ -21,11 +21,6 @@
 
 #include <string.h>
 
-static bool adds_halves(const vy_program *p, uint32_t id)
-{
-    return vy_adds_floats(p, id) && p->buffers.data[p->insts.data[id].aux].type == VY_F16;
-}
-
 bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names)
 {
     const uint32_t buffers = r->p->buffers.count, leaves = r->p->leaves.count;
@@ -62,7 +57,7 @@ static void choose_added(vy_ordering *o)
         const vy_inst *i = &p->insts.data[id];
         loops += vy_is_loop((vy_op)i->op);
         loops -= i->op == VY_OP_ENDLOOP;
-        if (!adds_halves(p, id) || !can_widen(o, i->aux)) continue;
+        if (!vy_adds_halves(p, id) || !can_widen(o, i->aux)) continue;
         bool owned = i->flags & VY_FLAG_OWNED, once = i->flags & VY_FLAG_ONCE;
         if (owned ? loops && !once : !o->wide->own) o->use[i->aux] = VY_USE_ADDED;
     }
@@ -74,12 +69,12 @@ void vy_wide_choose(vy_ordering *o)
     choose_added(o);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        bool memory = vy_op_is_memory((vy_op)i->op), adds = memory && adds_halves(p, id);
+        bool memory = vy_op_is_memory((vy_op)i->op), adds = memory && vy_adds_halves(p, id);
         if (memory && !adds && o->use[i->aux])
             o->use[i->aux] = vy_op_is_atomic((vy_op)i->op) ? 0 : o->use[i->aux] | VY_USE_PLAIN;
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a) && adds_halves(p, a)) o->use[p->insts.data[a].aux] = 0;
+            if (!VY_IS_LEAF(a) && vy_adds_halves(p, a)) o->use[p->insts.data[a].aux] = 0;
         }
     }
 }
@@ -129,23 +124,4 @@ vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_val
     vy_value sum = vy_load(b, sums, at);
     if (held.id) sum = vy_add(b, vy_cast(b, VY_F32, held), sum);
     return vy_cast(b, VY_F16, sum);
-}
-
-static bool any_halves(const vy_module *m)
-{
-    bool any = false;
-    for (uint32_t k = 0; k < m->programs.count; k++)
-        for (uint32_t id = 1; id < m->programs.data[k]->insts.count; id++)
-            any |= adds_halves(m->programs.data[k], id);
-    return any;
-}
-
-bool vy_widen_sums(vy_module *m, const vy_wide_names *names)
-{
-    static const vy_opt_options options = {.level = 2};
-    if (!any_halves(m)) return true;
-    if (!vy_optimize(m, &options)) return false;
-    for (uint32_t n = m->programs.count; n-- > 0;)
-        if (!vy_order_program(m, m->programs.data[n], false, names)) return false;
-    return true;
 }

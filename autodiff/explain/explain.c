@@ -3,7 +3,6 @@
 // result, counts both (ir/facts/count.c), and puts together what the two programs and the notes say.
 #include "autodiff/explain/explain_build.h"
 
-#include "ir/text/print.h"
 #include "autodiff/driver/observed.h"
 
 #include <string.h>
@@ -35,34 +34,6 @@ const char *vy_kept_why_name(vy_kept_why k)
 }
 const char *vy_access_kind_name(vy_access_kind k) { return PICK(k, "load", "store", "atomic"); }
 const char *vy_had_how_name(vy_had_how h) { return PICK(h, "not stored", "closed form", "tape"); }
-
-// ------------------------------------------------------------------------------------------ helpers
-void *vy_explain_array(explaining *x, size_t count, size_t size)
-{
-    void *p = count ? vy_arena_alloc(&x->memory->arena, count * size) : NULL;
-    if (count && !p) x->failed = true;
-    return p;
-}
-
-const char *vy_explain_text(explaining *x, const char *s)
-{
-    const char *copy = vy_arena_strdup(&x->memory->arena, s, strlen(s));
-    if (!copy) x->failed = true;
-    return copy ? copy : "";
-}
-
-const char *vy_explain_shape(explaining *x, const vy_program *p, uint32_t buffer)
-{
-    printer o = {.p = p};
-    print_dims(&o, &p->buffers.data[buffer]);
-    // "[K, D]"
-    bool ok = !o.failed && o.out.count >= 2;
-    const char *copy =
-        ok ? vy_arena_strdup(&x->memory->arena, o.out.data + 1, o.out.count - 2) : NULL;
-    vy_vec_free(&o.out);
-    if (!copy) x->failed = true;
-    return copy ? copy : "";
-}
 
 // ----------------------------------------------------------------------------------- the two programs
 // The program alone, in a module of its own, optimised.  NULL: *diag.

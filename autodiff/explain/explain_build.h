@@ -38,6 +38,7 @@ typedef struct explaining {
     bool failed;                        // memory
 } explaining;
 
+// explain_text.c
 // An array of the explanation; NULL when memory is out (or count is 0).
 void *vy_explain_array(explaining *x, size_t count, size_t size);
 const char *vy_explain_text(explaining *x, const char *s);

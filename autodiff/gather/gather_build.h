@@ -8,11 +8,14 @@
 //   gather_taps.c   values where a walk may leave the points
 //   gather_cost.c   is a program worth it?
 //   gather_turns.c  may a copied loop run the other way?
-//   gather_need.c   what a value is made of, and what of that has to be kept by the reverse program
+//   gather_need.c   what a value is made of
+//   gather_kept.c   what of that the reverse program keeps
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to another place
 //   gather_make.c   makes a program out of additions
+//   gather_name.c   … names that are free in it
 //   gather_tree.c   … in which a workgroup makes an element
+//   gather_forms.c  … with that, without, or in both forms
 //   gather_rest.c   the reverse program without them
 #ifndef VYRE_GATHER_BUILD_H
 #define VYRE_GATHER_BUILD_H
@@ -129,6 +132,7 @@ double gather_weight(const gather *g, uint32_t id);  // of one instruction
 // Operations for one point of the site but for those counted, by instruction, which it adds to; a value that
 // stands further out is computed again for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
+// ---- gather_kept.c
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
 // Does a dimension need the length of a buffer declared `?`?
@@ -138,6 +142,10 @@ bool gather_keep(gather *g, uint32_t id);
 // The last write to the local array that `load` reads, if nothing is written after the loops around it began;
 // else 0.
 uint32_t gather_array_at(const gather *g, uint32_t load);
+// The local array that a kept value is; NULL: it is a number.
+const vy_buf *gather_array(const gather *g, uint32_t id);
+// Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
+uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_clone.c
 typedef struct gather_clone {
     gather *g;
@@ -153,8 +161,6 @@ typedef struct gather_clone {
     void *user;
 } gather_clone;
 void gather_copy(gather_clone *c);
-// The local array that a kept value is; NULL: it is a number.
-const vy_buf *gather_array(const gather *g, uint32_t id);
 uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // ---- gather_leaf.c
 // Is the leaf, of the reverse program, known at a point of a gather?
@@ -162,32 +168,33 @@ bool gather_has_leaf(const gather *g, uint32_t id);
 uint32_t gather_leaf(gather_clone *c, uint32_t id); // what it is there
 // Does program p, that gathers, nowhere ask for its own place in the dispatch?  Else g->m's diag.
 bool gather_has_no_place(const gather *g, const vy_program *p);
-// Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
-uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_taps.c
 // Can the values of sites that share a walk be computed where there is no point, to be thrown away?
 bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count);
 // Index k of a load as it is there, too: in range.
 uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint32_t index);
+// ---- gather_name.c
+// No parameter or buffer of p has that name, nor the first `overs` domain variables; and text can hold it.
+bool gather_is_free(const vy_program *p, const char *name, uint32_t overs);
+bool gather_name_is_free(vy_builder *b, const char *name); // in the program being built
 // ---- gather_make.c
 // Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few: NULL, or the program
 // in which a workgroup makes an element is wanted; receives the dimension of g->r that is 1 where elements are
 // few, else 0.
 vy_program *gather_make(gather *g, uint32_t k, vy_dim *few);
-// No parameter, buffer or domain variable of the program being built has that name.
-bool gather_name_is_free(vy_builder *b, const char *name);
 // Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program and keeps all
 // of them.  False: m's diag.
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
 // ---- gather_tree.c
-enum { GATHER_LANES = 64 };
-// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].  Returns how many that
-// are; 0: refused, or memory.
-uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
+enum { GATHER_LANES = 64, GATHER_SUMS = 32 }; // of a workgroup; that it makes at most
 // 1 where elements are few, else 0, in b.
 vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.
 void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
+// ---- gather_forms.c
+// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].  Returns how many that
+// are; 0: refused, or memory.
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
 // ---- gather_rest.c
 // The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left to do in it.
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);

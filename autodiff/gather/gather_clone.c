@@ -6,53 +6,9 @@
 // carried and yielded values that are asked for.
 #include "autodiff/gather/gather_build.h"
 
-#include "autodiff/facts/trip_bound.h"
 #include "autodiff/core/reverse.h"
 
-#include <stdio.h>
 #include <string.h>
-
-// ----------------------------------------------------------------------------------------------- kept
-const vy_buf *gather_array(const gather *g, uint32_t id)
-{
-    const vy_inst *i = &g->r->insts.data[id];
-    bool writes = vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_LOAD;
-    const vy_buf *b = writes ? &g->r->buffers.data[i->aux] : NULL;
-    return b && b->cls == VY_LOCAL ? b : NULL;
-}
-
-uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
-{
-    const vy_program *p = g->r;
-    gather_kept *kept = &g->kept.data[k];
-    const vy_buf *array = gather_array(g, kept->id);
-    uint32_t loops[VY_MAX_RANK], n = array ? array->rank : gather_loops(g, kept->id, loops);
-    const vy_bounds bounds = {.p = p, .b = b};
-    vy_dim dims[VY_MAX_RANK];
-    if (!kept->name) {
-        const char *of =
-            array ? array->name : vy_string(&p->module->names, p->insts.data[kept->id].name);
-        char text[80];
-        for (uint32_t number = k + 1;; number++) {
-            snprintf(text, sizeof text, "kept%u%s%.40s", number, *of ? "_" : "", of);
-            if (!vy_program_find_buffer(p, text).id) break;
-        }
-        kept->name = vy_arena_strdup(&g->m->arena, text, strlen(text));
-        if (!kept->name) {
-            g->failed = true;
-            return 0;
-        }
-    }
-    vy_buffer have = vy_program_find_buffer(vy_builder_program(b), kept->name);
-    if (have.id) return have.id;
-    for (uint32_t j = 0; j < n; j++)
-        dims[j] = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
-    for (uint32_t j = 0; j < p->overs.count; j++) dims[n + j] = p->overs.data[j].extent;
-    vy_type t = array ? array->type : vy_id_type(p, kept->id);
-    return vy_param_buffer(b, kept->name, VY_INOUT, t == VY_BOOL ? VY_U32 : t, n + p->overs.count,
-                           dims)
-        .id;
-}
 
 // -------------------------------------------------------------------------------------------- operands
 uint32_t gather_map(gather_clone *c, uint32_t id)

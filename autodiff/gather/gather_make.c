@@ -41,15 +41,6 @@ typedef struct making {
 } making;
 
 // ------------------------------------------------------------------------------------------- the domain
-static bool is_free(const vy_program *p, const char *name, uint32_t overs)
-{
-    if (!vy_name_printable(name)) return false;
-    for (uint32_t k = 0; k < p->scalars.count; k++)
-        if (strcmp(p->scalars.data[k].name, name) == 0) return false;
-    for (uint32_t k = 0; k < overs; k++)
-        if (strcmp(p->overs.data[k].name, name) == 0) return false;
-    return !vy_program_find_buffer(p, name).id;
-}
 
 // The first of the nest's dimensions in an index that gives no other axis its name; -1: none.
 static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
@@ -87,14 +78,8 @@ static void name_axis(making *w, const gather_site *site, uint32_t axis, char te
                : plain[axis % 4];
     const vy_program *p = vy_builder_program(w->b);
     snprintf(text, 64, "%.40s", name ? name : "e");
-    for (uint32_t number = 2; !is_free(p, text, p->overs.count); number++)
+    for (uint32_t number = 2; !gather_is_free(p, text, p->overs.count); number++)
         snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
-}
-
-bool gather_name_is_free(vy_builder *b, const char *name)
-{
-    const vy_program *p = vy_builder_program(b);
-    return is_free(p, name, p->overs.count);
 }
 
 static void add_lanes(making *w)

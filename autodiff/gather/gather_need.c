@@ -10,7 +10,6 @@
 // contents there (a row of adjoints) is kept whole, one element for each of its own and invocation.
 #include "autodiff/gather/gather_build.h"
 
-#include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
 
@@ -46,101 +45,6 @@ double gather_trips(const gather *g, uint32_t loop)
         !vy_id_int(g->r, vy_arg(g->r, loop, 2), &step) || step < 1)
         return TYPICAL;
     return to > from ? (double)((to - from + step - 1) / step) : 1;
-}
-
-uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK])
-{
-    uint32_t n = 0;
-    for (uint32_t up = g->s.parent[id]; up; up = g->s.parent[up])
-        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) {
-            if (n == VY_MAX_RANK) return VY_MAX_RANK + 1;
-            loops[n++] = up;
-        }
-    for (uint32_t k = 0; k < n / 2; k++) {
-        uint32_t t = loops[k];
-        loops[k] = loops[n - 1 - k];
-        loops[n - 1 - k] = t;
-    }
-    return n;
-}
-
-// ------------------------------------------------------------------------------------------------ kept
-// Does a dimension need the length of a buffer declared `?`?  A parameter of a stage cannot have such a shape.
-bool gather_is_open(const vy_program *p, uint32_t dim)
-{
-    const vy_dim_node *d = &p->dims.data[dim];
-    if (d->op < VY_DIM_ADD) return d->op == VY_DIM_UNKNOWN || d->op == VY_DIM_GROUPS;
-    return gather_is_open(p, d->a) || gather_is_open(p, d->b);
-}
-
-// Can a buffer be sized by the loops around it, and indexed by their counters?
-static bool can_keep(const gather *g, uint32_t id)
-{
-    uint32_t loops[VY_MAX_RANK], n = gather_loops(g, id, loops);
-    if (n + g->r->overs.count > VY_MAX_RANK || (n && g->lean)) return false;
-    for (uint32_t k = 0; k < n; k++) {
-        int64_t from;
-        if (g->r->insts.data[loops[k]].op != VY_OP_LOOP) return false;
-        uint32_t start = vy_arg(g->r, loops[k], 0);
-        bool natural = !vy_type_is_signed(vy_id_type(g->r, start));
-        if (!natural && (!vy_id_int(g->r, start, &from) || from < 0)) return false;
-        // A bound there is: asked again, for a dimension, when the buffer is declared.
-        vy_builder *b = vy_rebuild_begin(g->r);
-        if (!b) return false;
-        const vy_bounds bounds = {.p = g->r, .b = b};
-        vy_dim most = vy_upper_bound(&bounds, vy_arg(g->r, loops[k], 1));
-        bool bounded = most.id && !gather_is_open(vy_builder_program(b), most.id);
-        vy_program_abandon(b);
-        if (!bounded) return false;
-    }
-    return true;
-}
-
-static bool is_array(const gather *g, uint32_t id)
-{
-    const vy_inst *i = &g->r->insts.data[id];
-    return vy_op_is_memory((vy_op)i->op) && g->r->buffers.data[i->aux].cls == VY_LOCAL &&
-           g->last_write[i->aux] == id;
-}
-
-// Is a local array small enough to be stored by every invocation?
-static bool can_keep_array(const gather *g, uint32_t buffer)
-{
-    enum { MOST = 1024 };
-    const vy_buf *b = &g->r->buffers.data[buffer];
-    int64_t elements = 1;
-    if (b->view_of || vy_type_loaded(b->type) != b->type || b->type == VY_BOOL ||
-        b->rank + g->r->overs.count > VY_MAX_RANK)
-        return false;
-    for (uint32_t k = 0; k < b->rank; k++) {
-        const vy_dim_node *d = &g->r->dims.data[b->dims[k].id];
-        if (d->op != VY_DIM_CONST || d->value > MOST || elements > MOST) return false;
-        elements *= d->value;
-    }
-    return elements <= MOST;
-}
-
-uint32_t gather_array_at(const gather *g, uint32_t load)
-{
-    uint32_t buffer = g->r->insts.data[load].aux, from = g->outer[load] ? g->outer[load] : load;
-    uint32_t last = g->last_write[buffer];
-    return g->r->buffers.data[buffer].cls == VY_LOCAL && last < from ? last : 0;
-}
-
-bool gather_keep(gather *g, uint32_t id)
-{
-    if (g->keep[id]) return true;
-    bool array = is_array(g, id);
-    if (array ? !can_keep_array(g, g->r->insts.data[id].aux)
-              : vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id))
-        return false;
-    gather_kept k = {.id = id};
-    if (!vy_vec_push(&g->kept, k)) {
-        g->failed = true;
-        return false;
-    }
-    g->keep[id] = g->kept.count;
-    return true;
 }
 
 // ----------------------------------------------------------------------------------------------- marks

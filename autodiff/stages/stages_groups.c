@@ -94,11 +94,3 @@ bool cut_take_groups(cut *c)
         if (c->stages[k]->overs.count && !c->whole->overs.count && !take_groups(c, k)) return false;
     return true;
 }
-
-int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar)
-{
-    for (uint32_t k = 0; k < c->count; k++)
-        for (uint32_t axis = 0; axis < 3 && c->stages[k] == stage; axis++)
-            if (c->groups[3 * k + axis] == scalar + 1) return (int)axis;
-    return -1;
-}

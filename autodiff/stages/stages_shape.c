@@ -114,3 +114,11 @@ void cut_shape(cut *c, const vy_program *p, uint32_t i, const start *own, vy_dim
     for (uint32_t a = 0; a < b->rank && vy_module_ok(c->m); a++)
         shape[a] = cut_dim(c, p, dims, own->dims[a]);
 }
+
+int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        for (uint32_t axis = 0; axis < 3 && c->stages[k] == stage; axis++)
+            if (c->groups[3 * k + axis] == scalar + 1) return (int)axis;
+    return -1;
+}

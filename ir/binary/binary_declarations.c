@@ -2,7 +2,6 @@
 // binary_declarations.c: parameters, dimensions and domains of programs, and signatures of pipelines, written and read.
 #include "ir/binary/binary.h"
 
-#include <string.h>
 
 // ----------------------------------------------------------------------------------------- writing
 typedef vy_binary_writer writer;

@@ -20,7 +20,6 @@
 #include "ir/check/race.h"
 
 #include <stdio.h>
-#include <string.h>
 
 // The domain variables that differ between invocations which all come by and name one element; 0: none surely.
 static uint32_t sharing(const vy_races *r, uint32_t store)

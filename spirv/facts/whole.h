@@ -23,7 +23,16 @@ static inline uint32_t vy_whole_next(const vy_program *p, const vy_structure *s,
     return vy_arg(p, s->partner[opener], k + (p->insts.data[opener].flags & VY_FLAG_EXIT ? 1 : 0));
 }
 // How many of its first operands decide what is done: conditions and bounds.
-uint32_t vy_whole_control(const vy_program *p, const vy_structure *s, uint32_t id);
+static inline uint32_t vy_whole_control(const vy_program *p, const vy_structure *s, uint32_t id)
+{
+    switch ((vy_op)p->insts.data[id].op) {
+    case VY_OP_IF:
+    case VY_OP_TEST: return 1;
+    case VY_OP_LOOP: return 3;
+    case VY_OP_ENDLOOP: return p->insts.data[s->partner[id]].flags & VY_FLAG_EXIT ? 1 : 0;
+    default: return 0;
+    }
+}
 
 bool vy_whole_find_counting(const vy_program *p, const vy_structure *s,
                             const vy_whole_uses *u); // sets u->counts; false: memory

@@ -58,17 +58,6 @@ static void visit(closure *c, uint32_t id)
     }
 }
 
-uint32_t vy_whole_control(const vy_program *p, const vy_structure *s, uint32_t id)
-{
-    switch ((vy_op)p->insts.data[id].op) {
-    case VY_OP_IF:
-    case VY_OP_TEST: return 1;
-    case VY_OP_LOOP: return 3;
-    case VY_OP_ENDLOOP: return p->insts.data[s->partner[id]].flags & VY_FLAG_EXIT ? 1 : 0;
-    default: return 0;
-    }
-}
-
 static bool find_deciders(closure *c)
 {
     for (uint32_t id = 1; id < c->p->insts.count; id++) {

@@ -185,10 +185,10 @@ DIRECTED = (
     ("autodiff/deterministic/exact_sum.c", None, "vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);",
      "vy_value wrapped = vy_bool(b, false);"),
     # stages, and what their dispatches clear
-    ("autodiff/deterministic/deterministic.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
+    ("autodiff/deterministic/totals.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/stages/stages_groups.c", None, "if (c->stages[k]->overs.count && !c->whole->overs.count &&", "if (false &&"),
     ("autodiff/stages/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
-    ("autodiff/gather/gather_tree.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
+    ("autodiff/gather/gather_forms.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
     ("ir/core/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
     # counted loops

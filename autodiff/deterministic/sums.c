@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// sums.c: all programs of a module, with their sums in an order (deterministic.c) or those of half floats as f32 (wide.c).
+#include "autodiff/deterministic/sums.h"
+#include "autodiff/deterministic/ordering.h"
+
+bool vy_order_sums(vy_module *m, bool lean)
+{
+    static const vy_opt_options options = {.level = 2};
+    if (!vy_optimize(m, &options)) return false;
+    // From the end: stages are added behind, and what they replace is taken out.
+    for (uint32_t n = m->programs.count; n-- > 0;)
+        if (!vy_order_program(m, m->programs.data[n], lean, NULL)) return false;
+    return true;
+}
+
+static bool any_halves(const vy_module *m)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < m->programs.count; k++)
+        for (uint32_t id = 1; id < m->programs.data[k]->insts.count; id++)
+            any |= vy_adds_halves(m->programs.data[k], id);
+    return any;
+}
+
+bool vy_widen_sums(vy_module *m, const vy_wide_names *names)
+{
+    static const vy_opt_options options = {.level = 2};
+    if (!any_halves(m)) return true;
+    if (!vy_optimize(m, &options)) return false;
+    for (uint32_t n = m->programs.count; n-- > 0;)
+        if (!vy_order_program(m, m->programs.data[n], false, names)) return false;
+    return true;
+}

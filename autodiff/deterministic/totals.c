@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// totals.c: the frame of a program that makes the total of a buffer.
+#include "autodiff/deterministic/ordering.h"
+#include "autodiff/stages/stages.h"
+#include "autodiff/reverse/sweeps.h"
+
+#include <stdio.h>
+
+bool vy_total_starts(const vy_ordering *o, uint32_t id)
+{
+    const vy_buf *b = &o->p->buffers.data[id];
+    return b->cls == VY_OUT && b->init == VY_INIT_NONE && !(o->use[id] & VY_USE_PLAIN);
+}
+
+vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
+{
+    char text[120];
+    snprintf(text, sizeof text, "%s_%.80s", suffix, o->p->buffers.data[id].name);
+    const char *own = vy_stage_name(o->m, o->p->name, text);
+    vy_builder *b = own ? vy_rebuild_begin(o->p) : NULL;
+    if (!b) return NULL;
+    vy_program *p = vy_builder_program(b);
+    vy_buf *buf = &p->buffers.data[id];
+    if (o->use[id] & VY_USE_PLAIN) buf->cls = VY_INOUT, buf->init = VY_INIT_NONE;
+    p->name = own;
+    p->overs.count = 0;
+    vy_workgroup(b, 64, 1, 1);
+    p->has_workgroup = false;
+    return b;
+}
+
+vy_program *vy_total_end(vy_builder *b)
+{
+    vy_program *p = vy_rebuild_end(b);
+    for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
+    }
+    if (p && vy_drop_stage(p)) return p;
+    vy_program_free(p);
+    return NULL;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// gather_forms.c: does an invocation make an element, or a workgroup (gather_tree.c), or does that depend on sizes?
+//
+// The form by workgroups is made only where elements can be few beside their points: two dimensions of the points or
+// more name no axis of the element, or one, and the element has at most one axis, of another extent (bodies of n
+// bodies are as many as those that pull them).  A stencil has none.
+#include "autodiff/gather/gather_build.h"
+
+// Dimensions of the points that name no axis.
+static uint32_t summed(const gather_site *site)
+{
+    uint32_t n = site->access.nest.count;
+    for (uint32_t axes = site->axes; axes; axes &= axes - 1) n -= n > 0;
+    return n;
+}
+
+static bool same_extent(const gather *g, const gather_site *site)
+{
+    const vy_nest *n = &site->access.nest;
+    vy_extent first = g->a.facts.form[g->r->overs.data[0].extent.id];
+    if (n->overs == 2) {
+        vy_extent other = g->a.facts.form[g->r->overs.data[1].extent.id];
+        return first.base == other.base && first.offset == other.offset;
+    }
+    if (n->count != 2) return false;
+    const uint32_t end = vy_arg(g->r, n->loop[1], 1);
+    const vy_leaf *l = VY_IS_LEAF(end) ? &g->r->leaves.data[VY_LEAF_INDEX(end)] : NULL;
+    if (!l || l->kind != VY_LEAF_SCALAR) return false;
+    return first.offset == 0 && first.base == g->a.facts.scalar[l->index];
+}
+
+// Can the sums be divided among lanes?
+static bool divides(const gather *g, uint32_t k)
+{
+    uint32_t sums = 0;
+    for (uint32_t j = 0; j < g->site_count; j++) {
+        const gather_site *site = &g->sites[j];
+        if (site->program != k + 1) continue;
+        vy_type t = g->r->buffers.data[site->access.buffer].type;
+        if (!site->single || (t != VY_F32 && t != VY_F64)) return false;
+        sums++;
+    }
+    return sums <= GATHER_SUMS;
+}
+
+// Is program k worth a form in which a workgroup makes an element?
+static bool has_tree(const gather *g, uint32_t k)
+{
+    bool few = g->programs[k].few;
+    if (!divides(g, k)) return false;
+    for (uint32_t j = 0; j < g->site_count && !few; j++) {
+        const gather_site *site = &g->sites[j];
+        if (site->program != k + 1) continue;
+        uint32_t n = summed(site), axes = site->access.nest.count - n;
+        few = n > 1 || (n == 1 && axes < 2 && !(axes && same_extent(g, site)));
+    }
+    return few;
+}
+
+// ------------------------------------------------------------------------------------------- both forms
+
+// The dimension 1 − d of the reverse program.
+static vy_dim one_less(gather *g, vy_dim d)
+{
+    vy_dim_vec *dims = &g->r->dims;
+    vy_dim_node one = {.op = VY_DIM_CONST, .value = 1},
+                rest = {.op = VY_DIM_SUB, .a = dims->count, .b = d.id};
+    if (vy_vec_push(dims, one) && vy_vec_push(dims, rest)) return (vy_dim){dims->count - 1};
+    g->failed = true;
+    return (vy_dim){0};
+}
+
+// The value of a dimension of the reverse program if it is a constant, else -1.
+static int64_t constant(const gather *g, vy_dim d)
+{
+    const vy_dim_node *n = &g->r->dims.data[d.id];
+    return n->op == VY_DIM_CONST ? n->value : -1;
+}
+
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage)
+{
+    uint32_t n = 0;
+    const bool only = g->programs[k].few;
+    vy_dim few = {0};
+    vy_program *tree = has_tree(g, k) ? gather_make(g, k, &few) : NULL;
+    if (tree && !only && constant(g, few) == 0) {
+        vy_program_free(tree);
+        tree = NULL;
+    }
+    const bool both = tree && !only && constant(g, few) < 0;
+    if (!g->failed && !only && (!tree || both)) {
+        made[n] = gather_make(g, k, NULL);
+        stage[n] = (gather_stage){.program = k};
+        if (both) stage[n].turns = one_less(g, few);
+        n += made[n] != NULL;
+    }
+    if (both && (!n || g->failed)) {
+        vy_program_free(tree);
+        tree = NULL;
+    }
+    if (!tree) return n;
+    made[n] = tree;
+    stage[n] = (gather_stage){.program = k, .tree = true};
+    if (both) stage[n].turns = few;
+    return n + 1;
+}
