@@ -149,107 +149,6 @@ static void scan_buffers(reverse *r)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Dimensions of the primal in the result; those that depend on a length left open only once a buffer of
-// that length is declared.
-static bool copy_dims(reverse *r)
-{
-    const vy_program *p = r->p;
-    for (uint32_t i = 1; i < p->dims.count; i++) {
-        const vy_dim_node *d = &p->dims.data[i];
-        if (r->dims[i].id) continue;
-        static const char ops[] = "+-*/%<>r";
-        if (d->op == VY_DIM_CONST)
-            r->dims[i] = vy_dim_const(r->b, d->value);
-        else if (d->op == VY_DIM_UNKNOWN)
-            continue;
-        else if (d->op == VY_DIM_GROUPS)
-            r->dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
-        else if (d->op == VY_DIM_SCALAR) {
-            uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
-                                          (uint32_t)d->value, 0);
-            r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
-        } else if (r->dims[d->a].id && r->dims[d->b].id) {
-            r->dims[i] = vy_dim_binary(r->b, ops[d->op - VY_DIM_ADD], r->dims[d->a], r->dims[d->b]);
-        }
-    }
-    return !vy_builder_failed(r->b);
-}
-
-// Declares a buffer of the shape of primal buffer `like`.
-static uint32_t declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
-{
-    const vy_buf *buf = &r->p->buffers.data[like];
-    vy_dim dims[VY_MAX_RANK];
-    for (uint32_t k = 0; k < buf->rank; k++) {
-        dims[k] = r->dims[buf->dims[k].id];
-        if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
-    }
-    if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(r->b), name).id) {
-        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL,
-                        "the derivative needs the name `%s`, which the program uses already", name);
-        return 0;
-    }
-    uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
-    // From here on the length that the primal leaves open is known: that of this buffer.
-    if (b && buf->rank && !r->dims[buf->dims[0].id].id)
-        r->dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
-    return b;
-}
-
-static bool has_unknown(const reverse *r, uint32_t buffer)
-{
-    const vy_buf *buf = &r->p->buffers.data[buffer];
-    return r->p->dims.data[buf->dims[0].id].op == VY_DIM_UNKNOWN;
-}
-
-// A workspace of the shape of `like`, whose length is open, takes that of a parameter that has it.
-static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
-{
-    const vy_buf *buf = &r->p->buffers.data[like];
-    if (!r->dims[buf->dims[0].id].id) // an output that nothing else shows: bound, but not touched
-        r->buffers[like].twin = declare(r, buf->name, VY_OUT, like);
-    if (r->failed || vy_builder_failed(r->b)) return 0;
-    vy_dim n = vy_dim_binary(r->b, '>', r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
-    return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
-}
-
-static uint32_t declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
-                                  const char *from)
-{
-    char own[VY_FREE_NAME];
-    if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it stands for the buffer of that name
-        name = vy_reverse_free_name(r, name, 0, own);
-    uint32_t b =
-        has_unknown(r, like) ? declare_like_open(r, name, like) : declare(r, name, VY_INOUT, like);
-    vy_buffer_workspace(r->b, (vy_buffer){b});
-    vy_buffer_init(r->b, (vy_buffer){b}, init, from);
-    vy_buffer_role(r->b, (vy_buffer){b}, &(vy_derivative_role){.kind = VY_IS_WORKSPACE});
-    return b;
-}
-
-// `grad_x`, `grad2_x`, … ; `ct_x` …
-static const char *derived_name(reverse *r, const char *prefix, const char *name)
-{
-    char text[300], order[16] = "";
-    if (r->out->order > 1) snprintf(order, sizeof order, "%u", r->out->order);
-    int n = snprintf(text, sizeof text, "%s%s_%s", prefix, order, name);
-    if (n < 0 || (size_t)n >= sizeof text) {
-        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL, "the name `%.40s…` is too long", name);
-        return "";
-    }
-    const char *copy = vy_arena_strdup(&r->out->arena, text, (size_t)n);
-    if (copy) return copy;
-    vy_fail_oom(r->out);
-    r->failed = true;
-    return "";
-}
-
-uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
-                              const char *from)
-{
-    const char *name = derived_name(r, prefix, vy_buffer_name(r, like));
-    return r->failed ? 0 : declare_workspace(r, name, like, init, from);
-}
 
 // Says what parameter `b` is to the one of the primal called `of`, whose own role in an earlier derivation is `was`.
 static void give_role(reverse *r, uint32_t b, vy_derivative_kind kind, const char *of,
@@ -274,8 +173,7 @@ static void declare_primal_inputs(reverse *r)
         reverse_buffer *info = &r->buffers[i];
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
         bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
-        info->twin = info->copy = declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
-        role_of_buffer(r, info->copy, VY_IS_PRIMAL, i);
+        info->twin = info->copy = vy_reverse_declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
         info->stores = keeps;
     }
 }
@@ -294,10 +192,10 @@ static void declare_cotangents(reverse *r)
         const vy_buf *buf = &r->p->buffers.data[i];
         reverse_buffer *info = &r->buffers[i];
         if (!info->of || !r->options->seed_buffer) continue;
-        if (r->counting && (buf->cls != VY_OUT || !has_unknown(r, i))) continue;
-        const char *name = derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
-        info->adjoint = declare(r, name, VY_IN, i); // replaced below where it is only the start
-        role_of_buffer(r, info->adjoint, VY_IS_COTANGENT, i);
+        if (r->counting && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i))) continue;
+        const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
+        info->adjoint =
+            vy_reverse_declare(r, name, VY_IN, i); // replaced below where it is only the start
         if (!info->twin) info->twin = info->adjoint;
     }
 }
@@ -308,8 +206,7 @@ static void declare_outputs(reverse *r)
         const vy_buf *buf = &r->p->buffers.data[i];
         reverse_buffer *info = &r->buffers[i];
         if (buf->cls != VY_OUT || !r->options->with_value) continue;
-        info->copy = declare(r, buf->name, VY_OUT, i);
-        role_of_buffer(r, info->copy, VY_IS_VALUE, i);
+        info->copy = vy_reverse_declare(r, buf->name, VY_OUT, i);
         info->stores = true;
         info->twin = info->copy;
     }
@@ -321,9 +218,8 @@ static void declare_gradients(reverse *r)
         const vy_buf *buf = &r->p->buffers.data[i];
         reverse_buffer *info = &r->buffers[i];
         if (!info->wrt) continue;
-        const char *seed = info->adjoint ? derived_name(r, "ct", buf->name) : NULL;
-        uint32_t grad = declare(r, derived_name(r, "grad", buf->name), VY_OUT, i);
-        role_of_buffer(r, grad, VY_IS_GRADIENT, i);
+        const char *seed = info->adjoint ? vy_derived_name(r, "ct", buf->name) : NULL;
+        uint32_t grad = vy_reverse_declare(r, vy_derived_name(r, "grad", buf->name), VY_OUT, i);
         bool cotangent = buf->cls == VY_INOUT && info->of;
         if (cotangent)
             vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
@@ -334,9 +230,8 @@ static void declare_gradients(reverse *r)
     for (uint32_t i = 0; i < r->p->leaves.count; i++) {
         const vy_leaf *l = &r->p->leaves.data[i];
         if (!r->leaf_grad[i]) continue;
-        const char *name = derived_name(r, "grad", r->p->scalars.data[l->index].name);
+        const char *name = vy_derived_name(r, "grad", r->p->scalars.data[l->index].name);
         r->leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
-        give_role(r, r->leaf_grad[i], VY_IS_GRADIENT, r->p->scalars.data[l->index].name, NULL);
     }
 }
 
@@ -350,9 +245,10 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
         return;
     }
     const char *from =
-        seed ? derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
+        seed ? vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
     vy_init init = !info->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
-    info->adjoint = declare_workspace(r, derived_name(r, "adj", buf->name), i, init, from);
+    info->adjoint =
+        vy_reverse_declare_workspace(r, vy_derived_name(r, "adj", buf->name), i, init, from);
     if (info->adjoint && init != VY_INIT_COPY) // a copy is of the caller's type
         vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(buf->type);
     info->kind = ADJ_MEMORY;
@@ -366,12 +262,12 @@ static void declare_shadow(reverse *r, uint32_t i)
     const vy_buf *buf = &r->p->buffers.data[i];
     if (!info->shadowed || info->kind != ADJ_MEMORY) return;
     char own[VY_FREE_NAME];
-    const char *name = vy_reverse_free_name(r, derived_name(r, "seen", buf->name), 0, own);
-    info->shadow =
-        info->spilled ? vy_spill_declare(r, name, VY_U32, i)
-        : buf->cls >= VY_SHARED
-            ? declare(r, name, buf->cls, i)
-            : declare_workspace(r, name, i, info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
+    const char *name = vy_reverse_free_name(r, vy_derived_name(r, "seen", buf->name), 0, own);
+    info->shadow = info->spilled ? vy_spill_declare(r, name, VY_U32, i)
+                   : buf->cls >= VY_SHARED
+                       ? vy_reverse_declare(r, name, buf->cls, i)
+                       : vy_reverse_declare_workspace(r, name, i,
+                                                      info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
     if (info->shadow) vy_builder_program(r->b)->buffers.data[info->shadow].type = VY_U32;
 }
 
@@ -379,14 +275,14 @@ static void declare_arrays(reverse *r, uint32_t i)
 {
     const vy_buf *buf = &r->p->buffers.data[i];
     reverse_buffer *info = &r->buffers[i];
-    info->copy = info->twin = declare(r, buf->name, buf->cls, i);
+    info->copy = info->twin = vy_reverse_declare(r, buf->name, buf->cls, i);
     info->stores = true;
     if (is_active_buffer(r, i)) {
         char own[VY_FREE_NAME];
-        const char *name = vy_reverse_free_name(r, derived_name(r, "adj", buf->name), 0, own);
+        const char *name = vy_reverse_free_name(r, vy_derived_name(r, "adj", buf->name), 0, own);
         const vy_type type = vy_adjoint_type(buf->type);
-        info->adjoint =
-            info->spilled ? vy_spill_declare(r, name, type, i) : declare(r, name, buf->cls, i);
+        info->adjoint = info->spilled ? vy_spill_declare(r, name, type, i)
+                                      : vy_reverse_declare(r, name, buf->cls, i);
         if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
@@ -395,7 +291,7 @@ static void declare_arrays(reverse *r, uint32_t i)
 
 static uint32_t declare_twin(reverse *r, uint32_t like)
 {
-    return declare(r, vy_buffer_name(r, like), VY_SHARED, like);
+    return vy_reverse_declare(r, vy_buffer_name(r, like), VY_SHARED, like);
 }
 
 static void declare_workspaces(reverse *r)
@@ -409,9 +305,9 @@ static void declare_workspaces(reverse *r)
         }
         if (buf->cls == VY_OUT && !info->copy && info->loaded && info->last_write) {
             // An output of open length that nothing else shows is bound by the caller in any case.
-            bool open = has_unknown(r, i) && !r->dims[buf->dims[0].id].id;
-            info->copy = open ? declare(r, buf->name, VY_OUT, i)
-                              : declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
+            bool open = vy_reverse_is_open(r, i) && !r->dims[buf->dims[0].id].id;
+            info->copy = open ? vy_reverse_declare(r, buf->name, VY_OUT, i)
+                              : vy_reverse_declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
             info->stores = true;
             info->twin = info->copy;
         }
@@ -419,7 +315,7 @@ static void declare_workspaces(reverse *r)
             !info->stores) {
             char name[300];
             snprintf(name, sizeof name, "%.280s_now", buf->name);
-            info->copy = declare_workspace(r, name, i, VY_INIT_COPY, buf->name);
+            info->copy = vy_reverse_declare_workspace(r, name, i, VY_INIT_COPY, buf->name);
             info->stores = true;
         }
         if (buf->cls != VY_IN && is_active_buffer(r, i) && !info->wrt)
@@ -438,19 +334,21 @@ static void declare_for_lengths(reverse *r)
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN || r->buffers[l->index].twin) continue;
         // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
-        bool own = r->counting && !has_unknown(r, l->index);
+        bool own = r->counting && !vy_reverse_is_open(r, l->index);
         const char *name = vy_buffer_name(r, l->index);
-        r->buffers[l->index].twin = own ? declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
-                                        : declare(r, name, VY_OUT, l->index);
+        r->buffers[l->index].twin =
+            own ? vy_reverse_declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
+                : vy_reverse_declare(r, name, VY_OUT, l->index);
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         reverse_buffer *info = &r->buffers[i];
         if (info->kind != ADJ_ONES || info->twin) continue;
         // The range test of a constant cotangent needs a shape; a workspace of one is removed again
         // when every index is proved.
-        info->twin = has_unknown(r, i)
-                         ? declare(r, vy_buffer_name(r, i), VY_OUT, i)
-                         : declare_workspace(r, vy_buffer_name(r, i), i, VY_INIT_NONE, NULL);
+        info->twin =
+            vy_reverse_is_open(r, i)
+                ? vy_reverse_declare(r, vy_buffer_name(r, i), VY_OUT, i)
+                : vy_reverse_declare_workspace(r, vy_buffer_name(r, i), i, VY_INIT_NONE, NULL);
     }
 }
 
@@ -459,7 +357,7 @@ bool vy_reverse_params(reverse *r)
     scan_buffers(r);
     for (uint32_t i = 0; i < r->p->scalars.count; i++)
         vy_param_scalar(r->b, r->p->scalars.data[i].name, r->p->scalars.data[i].type);
-    if (!copy_dims(r)) return false;
+    if (!vy_reverse_copy_dims(r)) return false;
     for (uint32_t i = 0; i < r->p->overs.count; i++)
         vy_over(r->b, r->p->overs.data[i].name, r->dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);
@@ -471,5 +369,5 @@ bool vy_reverse_params(reverse *r)
     declare_workspaces(r);
     vy_restage_declare(r, declare_twin);
     declare_for_lengths(r);
-    return !r->failed && !vy_builder_failed(r->b) && copy_dims(r);
+    return !r->failed && !vy_builder_failed(r->b) && vy_reverse_copy_dims(r);
 }

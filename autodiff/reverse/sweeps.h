@@ -31,6 +31,17 @@ void vy_dims_in_use(const vy_program *p, uint8_t *dims);
 bool vy_share_workspace(vy_program *p, uint32_t buffer);
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
+// ---- declare.c
+// Dimensions of the primal in the result; those that depend on a length left open only once a buffer of
+// that length is declared.
+bool vy_reverse_copy_dims(reverse *r);
+bool vy_reverse_is_open(const reverse *r, uint32_t buffer); // the primal's length is `?`
+// Declare a buffer, a workspace, of the shape of primal buffer `like`.
+uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like);
+uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
+                                      const char *from);
+// `grad_x`, `grad2_x`, … ; `ct_x` …
+const char *vy_derived_name(reverse *r, const char *prefix, const char *name);
 // Declares workspace `prefix_NAME` of the shape of primal buffer `like`.
 uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
                               const char *from);
@@ -38,6 +49,7 @@ uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_
 void vy_replay(reverse *r, uint32_t first, uint32_t last); // copies instructions [first, last]
 // ---- sweep.c
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
+// ---- contribute.c
 // Adds `g` to the adjoint of `id`; `edge` says when this use counts (0: always).
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge);
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask);

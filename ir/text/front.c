@@ -33,16 +33,6 @@ void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, c
     f->tok.kind = TK_END;
 }
 
-void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size)
-{
-    *f = (vy_front){.m = m, .at = text, .end = text + size, .line_start = text, .line = 1};
-    f->funcs_tail = &f->funcs;
-    f->pipes_tail = &f->pipes;
-    f->consts_tail = &f->consts;
-    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) f->at += 3; // byte order mark
-    vy_advance(f);
-}
-
 void vy_front_free(vy_front *f) { vy_arena_free(&f->arena); }
 
 // ------------------------------------------------------------------------------------------ names

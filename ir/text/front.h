@@ -43,7 +43,6 @@ typedef struct vy_front {
 } vy_front;
 
 // front.c
-void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size);
 void vy_front_free(vy_front *f);
 void *vy_front_alloc(vy_front *f, size_t size); // never NULL: a dummy after an error
 vy_name_rec *vy_front_name(vy_front *f, const char *s, uint32_t n); // the record of a spelling
@@ -51,6 +50,7 @@ void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, c
                     const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 // lex.c
+void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size); // at its first token
 void vy_advance(vy_front *f);                // the next token becomes current
 vy_token vy_peek(vy_front *f);               // the one after the current
 bool vy_keyword_is(const char *s, size_t n); // keyword or type name
@@ -85,7 +85,7 @@ bool vy_define_constants(vy_front *f, const vy_define *defines, uint32_t count);
 double vy_number_parse(vy_type type, const char *text, size_t n); // rounded to type once
 size_t vy_number_print(vy_type type, double value, char out[40]); // shortest that comes back
 
-// parse.c, parse_stmt.c, parse_expr.c
+// parse*.c
 bool vy_parse_text(vy_front *f);
 vy_stmt *vy_parse_block(vy_front *f); // `{ … }`
 vy_expr *vy_parse_expr(vy_front *f);
@@ -95,6 +95,10 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind); // the name only
 vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind); // name and parameters
 void vy_parse_init(vy_front *f, vy_decl *d);            // `(ones)` or `(NAME)`
 vy_func *vy_parse_pipeline(vy_front *f);                // parse_pipe.c
+// parse_token.c
+uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant);
+// An unsigned number in brackets: the argument of an attribute.
+uint32_t vy_parse_attribute_number(vy_front *f, const char *name);
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
 // The same; `meant`: what a misspelt word may be (VY_SPELL_…).
 bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned meant);
@@ -132,7 +136,7 @@ const vy_builtin_info *vy_builtin_find(const char *s, size_t n);
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out); // gid, lane, …
 bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of something built in
 
-// sema.c, sema_stmt.c, sema_expr.c, sema_call.c
+// sema*.c
 bool vy_sema(vy_front *f);
 void vy_sema_body(vy_front *f, vy_func *fn);
 void vy_sema_dims(vy_front *f, vy_decl *d);
@@ -154,16 +158,18 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read);
 const vy_builtin_info *vy_call_builtin(const vy_expr *e);
 bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
 static inline bool vy_is_any(uint8_t t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }
-void vy_declare(vy_front *f, vy_decl *d);
+void vy_declare(vy_front *f, vy_decl *d); // sema_scope.c
+void vy_declare_global(vy_front *f, vy_decl *d);
 void vy_scope_close(vy_front *f, vy_decl *mark);
 const char *vy_any_type_name(uint8_t type); // also of expressions of literals
 const char *vy_operator_text(uint8_t op);
 
-// sema_pipe.c
-void vy_sema_pipeline(vy_front *f, vy_func *fn);
+// The buffer that a slice or element is of, in a pipeline; NULL after an error.
+vy_decl *vy_sema_find_buffer(vy_front *f, const vy_expr *e);
 void vy_sema_element(vy_front *f, vy_expr *e); // value(buf[…])
+void vy_sema_pipeline(vy_front *f, vy_func *fn);
 
-// lower.c, lower_stmt.c, lower_expr.c, lower_pipe.c
+// lower*.c
 typedef struct vy_lower {
     vy_front *f;
     vy_builder *b;
@@ -182,6 +188,8 @@ void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workg
 bool vy_lower_pipeline(vy_front *f, vy_func *fn);
 vy_dim vy_lower_element(vy_lower *l, const vy_expr *e); // value(buf[…])
 bool vy_lower_constant(vy_lower *l, vy_decl *d);
+bool vy_lower_constants(vy_front *f); // all of them
+bool vy_keep_constants(vy_front *f);  // their names stay with the module, for diagnostics
 void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
 void vy_lower_body(vy_lower *l, const vy_func *fn);
 vy_value vy_lower_expr(vy_lower *l, const vy_expr *e);

@@ -349,3 +349,13 @@ vy_token vy_peek(vy_front *f)
     f->last_line = last_line, f->last_column = last_column;
     return next;
 }
+
+void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size)
+{
+    *f = (vy_front){.m = m, .at = text, .end = text + size, .line_start = text, .line = 1};
+    f->funcs_tail = &f->funcs;
+    f->pipes_tail = &f->pipes;
+    f->consts_tail = &f->consts;
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) f->at += 3; // byte order mark
+    vy_advance(f);
+}

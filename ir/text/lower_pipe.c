@@ -10,17 +10,6 @@
 
 static void lower_steps(vy_lower *l, const vy_pipe_stmt *list);
 
-vy_dim vy_lower_element(vy_lower *l, const vy_expr *e)
-{
-    const vy_expr *x = e->u.ref.list;
-    vy_dim index[VY_MAX_RANK], zero = {0};
-    uint32_t n = 0;
-    for (const vy_expr *i = x->u.ref.list; i; i = i->next) index[n++] = vy_lower_dim(l, i);
-    if (vy_lower_stopped(l)) return zero;
-    vy_lower_at(l, e->line, e->column);
-    return vy_pipeline_value(l->pipe, vy_lower_buffer(l, x->u.ref.decl), index);
-}
-
 // Sibling blocks may use a name twice; the signature has each once.
 static const char *buffer_name(vy_lower *l, vy_name_rec *name)
 {

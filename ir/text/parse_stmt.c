@@ -112,34 +112,6 @@ static vy_stmt *parse_if(vy_front *f)
     return first;
 }
 
-vy_range *vy_parse_range(vy_front *f)
-{
-    vy_range *r = vy_front_alloc(f, sizeof *r);
-    *r = (vy_range){.var = vy_parse_decl(f, DK_LOOP)};
-    if (vy_at_word(f, "in")) {
-        vy_advance(f);
-    } else if (!f->failed) {
-        char text[48];
-        vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write `for k in 0..n { … }`",
-                       "expected `in` behind the loop variable, found %s",
-                       vy_token_text(&f->tok, text));
-    }
-    if (vy_at_word(f, "rev") && vy_peek(f).kind == TK_LPAREN) {
-        vy_advance(f);
-        vy_advance(f);
-        r->reverse = true;
-    }
-    r->from = vy_parse_expr(f);
-    vy_expect(f, TK_DOTDOT, "between the bounds");
-    r->to = vy_parse_expr(f);
-    if (r->reverse) vy_expect(f, TK_RPAREN, "behind the bounds");
-    if (vy_at_word(f, "step")) {
-        vy_advance(f);
-        r->step = vy_parse_expr(f);
-    }
-    return r;
-}
-
 static vy_stmt *parse_for(vy_front *f)
 {
     vy_stmt *s = new_stmt(f, ST_FOR, &f->tok);

@@ -93,22 +93,31 @@ typedef struct printer {
     uint32_t hint; // slot of the enclosing construct to look at first
 } printer;
 
-// print.c
+// print_out.c
 void print_str(printer *o, const char *text);
 void print_bytes(printer *o, const char *text, size_t n);
 void print_u64(printer *o, uint64_t value);
 void print_indent(printer *o);
 void print_identifier(printer *o, const char *name); // in back quotes where needed
+
+// printer.c
+bool print_tables(printer *o); // by instruction, empty; false: memory
+void print_free(printer *o);
+
+// print_dim.c
 void print_dims(printer *o, const vy_buf *b);
 void print_dim(printer *o, uint32_t dim, int outer, uint32_t depth); // outer: 0; depth: of brackets
-void print_init(printer *o, const vy_buf *b);                        // `@init(ones) `
-void print_head(printer *o);                                         // up to the opening brace
-void print_reserve_names(printer *o);                                // those of the parameters
-void print_free(printer *o);
+// `value(x[i])`: an element of a buffer that the host has read
+void print_step_element(printer *o, const vy_pipe_step *s, uint32_t depth);
+void print_number(printer *o, int64_t step, uint32_t depth); // VY_DIM_STEP
+
+// print_head.c
+void print_init(printer *o, const vy_buf *b); // `@init(ones) `
+void print_head(printer *o);                  // up to the opening brace
+void print_reserve_names(printer *o);         // those of the parameters
 
 // print_pipe.c
 void print_pipeline(print_text *out, bool *failed, const vy_pipeline *l);
-void print_number(printer *o, int64_t step, uint32_t depth); // VY_DIM_STEP
 
 // print_name.c
 bool print_names_init(print_names *n);
@@ -140,7 +149,7 @@ void print_element(printer *o, uint32_t id);                     // buf[…] of 
 bool print_compound(printer *o, uint32_t id, uint32_t old);      // ` += e` if id is old + e
 bool print_reads(const printer *o, uint32_t id, uint32_t value); // in the tree of id
 void print_ref(printer *o, uint32_t id);                         // the name of a value
-void print_let(printer *o, uint32_t id);
+void print_operation(printer *o, uint32_t id, int precedence);   // itself, not a name for it
 void print_atomic(printer *o, uint32_t id);
 
 // print_slot.c

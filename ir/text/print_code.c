@@ -277,6 +277,26 @@ static void print_zero(printer *o, uint32_t id)
     print_str(o, ";\n");
 }
 
+static void print_let(printer *o, uint32_t id)
+{
+    uint32_t name =
+        print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
+    bool variable = print_starts_variable(o, id);
+    print_indent(o);
+    print_str(o, variable ? "var " : "let ");
+    print_name_of(o, name);
+    print_str(o, " = ");
+    print_operation(o, id, 0);
+    print_str(o, ";\n");
+    if (!variable) {
+        o->name[id] = name;
+        return;
+    }
+    print_var v = {.name = name, .content = id, .level = o->frames.count};
+    if (!vy_vec_push(&o->vars, v)) o->failed = true;
+    o->var[id] = o->vars.count;
+}
+
 static void print_plain(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];

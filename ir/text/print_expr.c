@@ -278,8 +278,7 @@ static void print_call(printer *o, uint32_t id)
     print_str(o, ")");
 }
 
-// The operation itself, not a name for it.
-static void print_operation(printer *o, uint32_t id, int outer)
+void print_operation(printer *o, uint32_t id, int outer)
 {
     const vy_inst *i = &o->p->insts.data[id];
     if (i->op == VY_OP_LOAD)
@@ -303,26 +302,6 @@ void print_expr(printer *o, uint32_t id, int outer, bool typed)
         print_operation(o, id, outer);
     else
         print_ref(o, id);
-}
-
-void print_let(printer *o, uint32_t id)
-{
-    uint32_t name =
-        print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
-    bool variable = print_starts_variable(o, id);
-    print_indent(o);
-    print_str(o, variable ? "var " : "let ");
-    print_name_of(o, name);
-    print_str(o, " = ");
-    print_operation(o, id, ANY);
-    print_str(o, ";\n");
-    if (!variable) {
-        o->name[id] = name;
-        return;
-    }
-    print_var v = {.name = name, .content = id, .level = o->frames.count};
-    if (!vy_vec_push(&o->vars, v)) o->failed = true;
-    o->var[id] = o->vars.count;
 }
 
 bool print_compound(printer *o, uint32_t id, uint32_t old)

@@ -82,27 +82,6 @@ static void find_uses(pipe_printer *q)
 }
 
 // ------------------------------------------------------------------------------------------- steps
-static void print_element_of(printer *o, const vy_pipe_step *s, uint32_t depth)
-{
-    print_str(o, "value(");
-    print_identifier(o, o->p->buffers.data[s->buffer.id].name);
-    for (uint32_t k = 0; k < s->index_count; k++) {
-        print_str(o, k ? ", " : "[");
-        print_dim(o, s->index[k].id, 0, depth + 1);
-    }
-    print_str(o, "])");
-}
-
-void print_number(printer *o, int64_t step, uint32_t depth)
-{
-    uint32_t name = o->numbers ? o->numbers[step] : 0;
-    if (name)
-        print_name_of(o, name);
-    else if (o->pipeline && depth < 3000)
-        print_element_of(o, &o->pipeline->steps.data[step], depth + 1);
-    else
-        o->failed = true;
-}
 
 static void print_buffer_step(printer *o, const vy_pipe_step *s)
 {
@@ -213,7 +192,7 @@ static void print_value(pipe_printer *q, const vy_pipe_step *s)
     if (o->failed) return;
     print_name_of(o, name);
     print_str(o, " = ");
-    print_element_of(o, s, 0);
+    print_step_element(o, s, 0);
     print_str(o, ";\n");
     q->numbers[q->step] = name;
 }

@@ -7,45 +7,10 @@
 
 static void sema_steps(vy_front *f, vy_pipe_stmt *list);
 
-static vy_decl *find_buffer(vy_front *f, const vy_expr *e)
-{
-    bool named = (e->kind == EX_NAME || e->kind == EX_INDEX) && e->u.ref.name;
-    vy_decl *d = named ? e->u.ref.name->local : NULL;
-    if (d && d->kind == DK_BUFFER) return d;
-    if (named && !d)
-        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
-                       vy_spelling_fix(f, e->u.ref.name->text, e->u.ref.name->length,
-                                       VY_SPELL_ARRAYS, "declare it before: buffer NAME: f32[N];"),
-                       "`%s` is not declared", e->u.ref.name->text);
-    else if (d && d->kind == DK_SCALAR)
-        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
-                       "scalars are inferred, or given as name=value",
-                       "`%s` is a scalar; buffers are passed here", e->u.ref.name->text);
-    else
-        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "write `x` or a slice like `x[t]`",
-                       "this is no buffer");
-    return NULL;
-}
-
-void vy_sema_element(vy_front *f, vy_expr *e)
-{
-    vy_expr *x = e->u.ref.list;
-    if (e->count != 1 || x->kind != EX_INDEX) {
-        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write value(x[i])",
-                       "`value` takes one element of a buffer");
-        return;
-    }
-    vy_decl *d = x->u.ref.decl = find_buffer(f, x);
-    if (d && x->count != d->rank)
-        vy_front_error(f, VY_E_RANK, x->line, x->column, NULL, "`%s` has %u dimensions, not %u",
-                       d->name->text, d->rank, x->count);
-    for (vy_expr *i = x->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
-}
-
 // -------------------------------------------------------------------------------------- dispatches
 static void sema_slice(vy_front *f, vy_expr *e)
 {
-    vy_decl *d = e->u.ref.decl = find_buffer(f, e);
+    vy_decl *d = e->u.ref.decl = vy_sema_find_buffer(f, e);
     if (!d || e->kind == EX_NAME) return;
     if (e->count == 0 || e->count >= d->rank)
         vy_front_error(f, VY_E_RANK, e->line, e->column,

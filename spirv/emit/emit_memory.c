@@ -88,13 +88,6 @@ uint32_t vy_element_pointer(vy_fn *f, const vy_array *a, uint32_t address)
     return VY_DO(f, SpvOpAccessChain, a->pointer, a->var, address);
 }
 
-uint32_t vy_half_of_word(vy_fn *f, uint32_t word, uint32_t half)
-{
-    uint32_t f16 = vy_spv_type(f->m, VY_F16), pair = VY_INTERN(f->m, SpvOpTypeVector, 0, f16, 2);
-    uint32_t both = VY_DO(f, SpvOpBitcast, pair, word);
-    return VY_DO(f, SpvOpVectorExtractDynamic, f16, both, half);
-}
-
 static uint32_t word_of(vy_fn *f, uint32_t address)
 {
     uint32_t u32 = vy_spv_type(f->m, VY_U32);

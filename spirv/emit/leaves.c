@@ -186,3 +186,8 @@ uint32_t vy_domain_check(vy_fn *f)
     f->out = &f->code;
     return inside;
 }
+
+uint32_t vy_val(vy_fn *f, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? vy_leaf_id(f, VY_LEAF_INDEX(id)) : f->ids[id];
+}

@@ -41,7 +41,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "MUL(MUL(G, Y), LOG(A))", "MUL(MUL(G, Y), A)"),          # pow
     (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
-    ("autodiff/reverse/sweep.c", None, "add(r, id, have, g)", "g"),
+    ("autodiff/reverse/contribute.c", None, "add(r, id, have, g)", "g"),
     ("autodiff/reverse/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
     ("autodiff/facts/masks.c", None, "!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]",
      "!VY_IS_LEAF(id)"),

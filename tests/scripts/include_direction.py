@@ -34,6 +34,15 @@ OUTER = {
 }
 # Each is one recursion over the structure of programs or of a text.
 CIRCLES = {
+    "builder: folding emits, emitting folds": {"ir/build/build.c", "ir/build/fold.c"},
+    "names and types of expressions": {
+        "ir/text/sema_call.c", "ir/text/sema_expr.c", "ir/text/sema_literal.c"},
+    "lowering of code, into which functions are inlined": {
+        "ir/text/lower_call.c", "ir/text/lower_constant.c", "ir/text/lower_expr.c", "ir/text/lower_stmt.c"},
+    "reverse sweep over nested constructs": {
+        "autodiff/reverse/sweep.c", "autodiff/reverse/sweep_control.c", "autodiff/reverse/sweep_loop.c"},
+    "emitter: code calls functions of the library, which are code": {
+        "spirv/emit/emit.c", "spirv/emit/emit_math.c", "spirv/emit/emit_ops.c", "spirv/emit/library.c"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// declare.c: buffers of the result with the shape of one of the primal, and their names.
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool vy_reverse_copy_dims(reverse *r)
+{
+    const vy_program *p = r->p;
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        const vy_dim_node *d = &p->dims.data[i];
+        if (r->dims[i].id) continue;
+        static const char ops[] = "+-*/%<>r";
+        if (d->op == VY_DIM_CONST)
+            r->dims[i] = vy_dim_const(r->b, d->value);
+        else if (d->op == VY_DIM_UNKNOWN)
+            continue;
+        else if (d->op == VY_DIM_GROUPS)
+            r->dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
+        else if (d->op == VY_DIM_SCALAR) {
+            uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
+                                          (uint32_t)d->value, 0);
+            r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
+        } else if (r->dims[d->a].id && r->dims[d->b].id) {
+            r->dims[i] = vy_dim_binary(r->b, ops[d->op - VY_DIM_ADD], r->dims[d->a], r->dims[d->b]);
+        }
+    }
+    return !vy_builder_failed(r->b);
+}
+
+uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    vy_dim dims[VY_MAX_RANK];
+    for (uint32_t k = 0; k < buf->rank; k++) {
+        dims[k] = r->dims[buf->dims[k].id];
+        if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
+    }
+    if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(r->b), name).id) {
+        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL,
+                        "the derivative needs the name `%s`, which the program uses already", name);
+        return 0;
+    }
+    uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    // From here on the length that the primal leaves open is known: that of this buffer.
+    if (b && buf->rank && !r->dims[buf->dims[0].id].id)
+        r->dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
+    return b;
+}
+
+bool vy_reverse_is_open(const reverse *r, uint32_t buffer)
+{
+    const vy_buf *buf = &r->p->buffers.data[buffer];
+    return r->p->dims.data[buf->dims[0].id].op == VY_DIM_UNKNOWN;
+}
+
+// A workspace of the shape of `like`, whose length is open, takes that of a parameter that has it.
+static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    if (!r->dims[buf->dims[0].id].id) // an output that nothing else shows: bound, but not touched
+        r->buffers[like].twin = vy_reverse_declare(r, buf->name, VY_OUT, like);
+    if (r->failed || vy_builder_failed(r->b)) return 0;
+    vy_dim n = vy_dim_binary(r->b, '>', r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
+}
+
+uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
+                                      const char *from)
+{
+    char own[VY_FREE_NAME];
+    if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it stands for the buffer of that name
+        name = vy_reverse_free_name(r, name, 0, own);
+    uint32_t b = vy_reverse_is_open(r, like) ? declare_like_open(r, name, like)
+                                             : vy_reverse_declare(r, name, VY_INOUT, like);
+    vy_buffer_workspace(r->b, (vy_buffer){b});
+    vy_buffer_init(r->b, (vy_buffer){b}, init, from);
+    return b;
+}
+
+const char *vy_derived_name(reverse *r, const char *prefix, const char *name)
+{
+    char text[300], order[16] = "";
+    if (r->out->order > 1) snprintf(order, sizeof order, "%u", r->out->order);
+    int n = snprintf(text, sizeof text, "%s%s_%s", prefix, order, name);
+    if (n < 0 || (size_t)n >= sizeof text) {
+        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL, "the name `%.40s…` is too long", name);
+        return "";
+    }
+    const char *copy = vy_arena_strdup(&r->out->arena, text, (size_t)n);
+    if (copy) return copy;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return "";
+}
+
+uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
+                              const char *from)
+{
+    const char *name = vy_derived_name(r, prefix, vy_buffer_name(r, like));
+    return r->failed ? 0 : vy_reverse_declare_workspace(r, name, like, init, from);
+}

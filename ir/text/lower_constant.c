@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// lower_constant.c: constants of a module, each looked at once.
+#include "ir/text/front.h"
+#include "ir/build/edit.h"
+
+#include <string.h>
+
+bool vy_lower_constant(vy_lower *l, vy_decl *d)
+{
+    if (d->state == 2) return true;
+    if (d->state == 1 || ++l->constant_depth > VY_MAX_TREE_DEPTH / 2) {
+        vy_front_error(l->f, d->state == 1 ? VY_E_CONSTANT : VY_E_LIMIT, d->line, d->column,
+                       "break the circle",
+                       d->state == 1 ? "constant `%s` depends on itself"
+                                     : "constant `%s` depends on too long a row of constants",
+                       d->name->text);
+        return false;
+    }
+    d->state = 1;
+    vy_value v = vy_lower_expr(l, d->dims);
+    l->constant_depth--;
+    if (vy_lower_stopped(l)) return false;
+    const vy_scalar *k = vy_id_const(vy_builder_program(l->b), v.id);
+    if (!k) {
+        vy_front_error(l->f, VY_E_CONSTANT, d->line, d->column, NULL,
+                       "the value of `%s` is not constant", d->name->text);
+        return false;
+    }
+    d->value = *k;
+    d->state = 2;
+    return true;
+}
+
+bool vy_keep_constants(vy_front *f)
+{
+    vy_module *m = f->m;
+    uint32_t n = 0;
+    for (const vy_decl *d = f->consts; d; d = d->next) n++;
+    m->constants = n ? vy_arena_alloc(&m->arena, n * sizeof *m->constants) : NULL;
+    for (const vy_decl *d = m->constants ? f->consts : NULL; d; d = d->next) {
+        const char *name = vy_arena_strdup(&m->arena, d->name->text, d->name->length);
+        if (name) m->constants[m->constant_count++] = name;
+    }
+    if (m->constant_count < n) vy_fail_oom(m);
+    return m->constant_count == n;
+}
+
+bool vy_program_has_constant(const vy_program *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->module->constant_count; i++)
+        if (!strcmp(p->module->constants[i], name)) return true;
+    return false;
+}
+
+bool vy_lower_constants(vy_front *f)
+{
+    if (!f->consts) return true;
+    vy_lower l = {.f = f, .b = vy_program_begin(f->m, "constants"), .constant = true};
+    if (!l.b) return false;
+    for (vy_decl *d = f->consts; d && !f->failed; d = d->next) vy_lower_constant(&l, d);
+    vy_program_abandon(l.b);
+    return !f->failed && vy_module_ok(f->m);
+}

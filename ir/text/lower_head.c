@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// lower_head.c: what programs and pipelines begin with: parameters, domain, workgroup.
+#include "ir/text/front.h"
+#include "ir/build/edit.h"
+
+static void lower_parameters(vy_lower *l, const vy_func *fn)
+{
+    vy_dim dims[VY_MAX_RANK];
+    for (const vy_decl *d = fn->params; d && !vy_lower_stopped(l); d = d->next) {
+        if (d->kind != DK_SCALAR) continue;
+        vy_lower_at(l, d->line, d->column);
+        l->frame[d->slot] = vy_param_scalar(l->b, d->name->text, (vy_type)d->type).id;
+    }
+    for (const vy_decl *d = fn->params; d && !vy_lower_stopped(l); d = d->next) {
+        if (d->kind != DK_BUFFER) continue;
+        vy_lower_at(l, d->line, d->column);
+        if (!vy_lower_dims(l, d, dims)) return;
+        vy_buffer b = vy_param_buffer(l->b, d->name->text, (vy_buffer_class)d->cls,
+                                      (vy_type)d->type, d->rank, dims);
+        l->frame[d->slot] = b.id;
+        if (d->has_set || d->has_binding) {
+            vy_buffer_info info = vy_program_buffer(vy_builder_program(l->b), b);
+            vy_buffer_binding(l->b, b, d->has_set ? d->set : 0,
+                              d->has_binding ? d->binding : info.binding);
+        }
+        if (d->workspace) vy_buffer_workspace(l->b, b);
+        if (d->init)
+            vy_buffer_init(l->b, b, (vy_init)d->init,
+                           d->init == VY_INIT_COPY ? d->init_from->text : NULL);
+    }
+}
+
+static void lower_workgroup(vy_lower *l, const vy_func *fn)
+{
+    uint32_t xyz[3] = {1, 1, 1}, n = 0;
+    for (const vy_expr *e = fn->workgroup; e; e = e->next) {
+        int64_t value = 0;
+        vy_dim d = vy_lower_dim(l, e);
+        if (vy_lower_stopped(l)) return;
+        bool known = vy_dim_known(l, d, &value);
+        if (!known || value < 1 || value > INT32_MAX) {
+            vy_front_error(l->f, VY_E_GROUP_SIZE, e->line, e->column, NULL,
+                           known ? "a workgroup size of %lld"
+                                 : "a workgroup's size is not constant",
+                           (long long)value);
+            return;
+        }
+        xyz[n++] = (uint32_t)value;
+    }
+    if (n) vy_workgroup(l->b, xyz[0], xyz[1], xyz[2]);
+}
+
+void vy_lower_head(vy_lower *l, const vy_func *fn)
+{
+    vy_lower_at(l, fn->decl->line, fn->decl->column);
+    vy_builder_program(l->b)->line = fn->decl->line;
+    lower_parameters(l, fn);
+    for (const vy_decl *d = fn->overs; d && !vy_lower_stopped(l); d = d->next) {
+        vy_lower_at(l, d->line, d->column);
+        vy_dim extent = vy_lower_dim(l, d->dims);
+        if (!vy_lower_stopped(l)) l->frame[d->slot] = vy_over(l->b, d->name->text, extent).id;
+    }
+    lower_workgroup(l, fn);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// print_head.c: what stands in front of the code: attributes, parameters, domain, workgroup.
+#include "ir/text/print.h"
+
+#include "ir/text/front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_attribute(printer *o, const char *name, uint32_t value)
+{
+    print_str(o, name);
+    print_u64(o, value);
+    print_str(o, ") ");
+}
+
+void print_init(printer *o, const vy_buf *b)
+{
+    if (b->init == VY_INIT_ONES) print_str(o, "@init(ones) ");
+    if (b->init != VY_INIT_COPY) return;
+    print_str(o, "@init(");
+    print_identifier(o, b->init_from ? b->init_from : "");
+    print_str(o, ") ");
+}
+
+static void print_buffer(printer *o, const vy_buf *b, uint32_t position)
+{
+    static const char *const words[] = {"in ", "out ", "inout "};
+    if (b->set) print_attribute(o, "@set(", b->set);
+    if (b->binding != position) print_attribute(o, "@binding(", b->binding);
+    if (b->workspace) print_str(o, "@workspace ");
+    print_init(o, b);
+    print_identifier(o, b->name);
+    print_str(o, ": ");
+    print_str(o, words[b->cls]);
+    print_str(o, vy_type_name(b->type));
+    print_dims(o, b);
+}
+
+static void separate(printer *o, bool *first, const char *text)
+{
+    if (!*first) print_str(o, text);
+    *first = false;
+}
+
+static void print_parameters(printer *o, const char *separator)
+{
+    const vy_program *p = o->p;
+    uint32_t position = 0;
+    bool first = true;
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        if (p->buffers.data[b].cls > VY_INOUT) continue;
+        if (p->signature && p->buffers.data[b].workspace) continue; // declared by a step
+        separate(o, &first, separator);
+        print_buffer(o, &p->buffers.data[b], position++);
+    }
+    for (uint32_t i = 0; i < p->scalars.count; i++) {
+        separate(o, &first, separator);
+        print_identifier(o, p->scalars.data[i].name);
+        print_str(o, ": ");
+        print_str(o, vy_type_name(p->scalars.data[i].type));
+    }
+}
+
+static void print_domain(printer *o)
+{
+    const vy_program *p = o->p;
+    if (p->has_workgroup) {
+        uint32_t n = p->workgroup[2] != 1 ? 3 : p->workgroup[1] != 1 ? 2 : 1;
+        print_str(o, " workgroup(");
+        for (uint32_t k = 0; k < n; k++) {
+            if (k) print_str(o, ", ");
+            print_u64(o, p->workgroup[k]);
+        }
+        print_str(o, ")");
+    }
+    for (uint32_t i = 0; i < p->overs.count; i++) {
+        print_str(o, i ? ", " : " over(");
+        print_identifier(o, p->overs.data[i].name);
+        print_str(o, ": ");
+        print_dim(o, p->overs.data[i].extent.id, 0, 0);
+        if (i + 1 == p->overs.count) print_str(o, ")");
+    }
+}
+
+enum { LINE = 100 };
+
+// On one line where it fits, else a parameter a line.
+void print_head(printer *o)
+{
+    uint32_t start = o->out.count;
+    if (o->p->exact) print_str(o, "@exact ");
+    print_str(o, o->p->signature ? "pipeline " : "program ");
+    print_identifier(o, o->p->name);
+    print_str(o, "(");
+    uint32_t parameters = o->out.count;
+    print_parameters(o, ", ");
+    print_str(o, ")");
+    bool wide = o->out.count - start > LINE;
+    if (wide) {
+        o->out.count = parameters;
+        print_str(o, "\n    ");
+        print_parameters(o, ",\n    ");
+        print_str(o, ")");
+    }
+    uint32_t domain = o->out.count;
+    print_domain(o);
+    bool more = o->out.count > domain && (wide || o->out.count - start + 2 > LINE);
+    if (more) {
+        o->out.count = domain;
+        print_str(o, "\n   ");
+        print_domain(o);
+    }
+    print_str(o, wide || more ? "\n{\n" : " {\n");
+}
+
+// Parameters are named as they are; what the body names stays clear of them.
+void print_reserve_names(printer *o)
+{
+    const vy_program *p = o->p;
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        if (p->buffers.data[b].cls <= VY_INOUT)
+            print_names_add(o, p->buffers.data[b].name, strlen(p->buffers.data[b].name));
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        print_names_add(o, p->scalars.data[i].name, strlen(p->scalars.data[i].name));
+    for (uint32_t i = 0; i < p->overs.count; i++)
+        print_names_add(o, p->overs.data[i].name, strlen(p->overs.data[i].name));
+    for (uint32_t i = 0; i < o->names.scope.count; i++) {
+        const print_name *n = &o->names.all.data[o->names.scope.data[i]];
+        const char *text = o->names.text.data + n->text;
+        if (n->length == 3 && (!memcmp(text, "inf", 3) || !memcmp(text, "nan", 3)))
+            o->shadows_literals = true;
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// printer.c: what a printer of a program holds.
+#include "ir/text/print.h"
+
+#include <string.h>
+
+bool print_tables(printer *o)
+{
+    size_t n = o->p->insts.count;
+    size_t words = (n + 2) + n + n + (n + 1) / 2 + (n + 3) / 4 * 2 + o->p->buffers.count;
+    o->block = vy_realloc(NULL, words * sizeof *o->block);
+    if (!o->block) return false;
+    memset(o->block, 0, words * sizeof *o->block);
+    o->use_start = o->block;
+    o->var = o->use_start + n + 2;
+    o->name = o->var + n;
+    o->array_name = o->name + n;
+    o->width = (uint16_t *)(o->array_name + o->p->buffers.count);
+    o->height = (uint8_t *)(o->width + (n + 1) / 2 * 2);
+    o->inlined = o->height + (n + 3) / 4 * 4;
+    return vy_structure_make(o->p, &o->s);
+}
+
+void print_free(printer *o)
+{
+    vy_structure_free(&o->s);
+    vy_free(o->block);
+    vy_free(o->uses);
+    vy_vec_free(&o->pending);
+    vy_vec_free(&o->vars);
+    vy_vec_free(&o->slots);
+    vy_vec_free(&o->frames);
+    vy_vec_free(&o->order);
+    vy_vec_free(&o->aliases);
+    print_names_free(&o->names);
+}
