@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // affine.c: what one program has in common with isl: parameters, what is known of them, dimensions.
-// Expressions are in affine_value.c (two numbers combined: affine_number.c), what surrounds a place in iteration_domain.c, limits in affine_limit.c.
+// Expressions are in affine_value.c (two numbers combined: affine_number.c), what surrounds a place
+// in iteration_domain.c, limits in affine_limit.c.
 #include "autodiff/affine/affine.h"
 #include "ir/build/edit.h"
 

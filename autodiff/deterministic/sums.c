@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// sums.c: all programs of a module, with their sums in an order (deterministic.c) or those of half floats as f32 (wide.c).
+// sums.c: all programs of a module, with their sums in an order (deterministic.c) or those of half
+// floats as f32 (wide.c).
 #include "autodiff/deterministic/sums.h"
 #include "autodiff/deterministic/ordering.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// gather_forms.c: does an invocation make an element, or a workgroup (gather_tree.c), or does that depend on sizes?
+// gather_forms.c: does an invocation make an element, or a workgroup (gather_tree.c), or does that
+// depend on sizes?
 //
-// The form by workgroups is made only where elements can be few beside their points: two dimensions of the points or
-// more name no axis of the element, or one, and the element has at most one axis, of another extent (bodies of n
-// bodies are as many as those that pull them).  A stencil has none.
+// The form by workgroups is made only where elements can be few beside their points: two dimensions
+// of the points or more name no axis of the element, or one, and the element has at most one axis,
+// of another extent (bodies of n bodies are as many as those that pull them).  A stencil has none.
 #include "autodiff/gather/gather_build.h"
 
 // Dimensions of the points that name no axis.

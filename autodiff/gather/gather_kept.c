@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_kept.c: values that the reverse program keeps for a gather: which it can, and the buffers they are in.
+// gather_kept.c: values that the reverse program keeps for a gather: which it can, and the buffers
+// they are in.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/facts/trip_bound.h"

@@ -17,7 +17,6 @@
 #include "autodiff/storage/storage.h"
 
 #include <stdio.h>
-#include <string.h>
 
 // ------------------------------------------------------------------------------------- what to do
 static bool same_index(const reverse *r, uint32_t x, uint32_t y)

@@ -5,8 +5,6 @@
 #include "autodiff/core/rules.h"
 #include "autodiff/reverse/sweeps.h"
 
-#include <stdio.h>
-
 static uint32_t both(reverse *r, uint32_t x, uint32_t y)
 {
     return !x ? y : !y ? x : vy_emit(r->b, VY_OP_AND, VY_BOOL, 0, 2, (uint32_t[]){x, y});

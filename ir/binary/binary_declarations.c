@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// binary_declarations.c: parameters, dimensions and domains of programs, and signatures of pipelines, written and read.
+// binary_declarations.c: parameters, dimensions and domains of programs, and signatures of
+// pipelines, written and read.
 #include "ir/binary/binary.h"
-
 
 // ----------------------------------------------------------------------------------------- writing
 typedef vy_binary_writer writer;

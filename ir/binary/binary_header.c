@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// binary_header.c: what a binary form is known by: magic, number of the table of operations, digest.
+// binary_header.c: what a binary form is known by: magic, number of the table of operations,
+// digest.
 #include "ir/binary/binary.h"
 #include "ir/core/sha256.h"
 

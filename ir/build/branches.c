@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// branches.c: if, else and guards: the variables that either arm assigned become the yields of both.  What guards are
-// for says control.c.
+// branches.c: if, else and guards: the variables that either arm assigned become the yields of
+// both.  What guards are for says control.c.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 

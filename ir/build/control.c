@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // control.c: structured statements on top of SSA: what ends which, and early exits.
 //
-// Closing an `if` turns the variables assigned in either arm into yields (branches.c); a loop carries the variables
-// that its hint names, or all visible ones (loops.c), and an untouched one keeps its value from before.
+// Closing an `if` turns the variables assigned in either arm into yields (branches.c); a loop
+// carries the variables that its hint names, or all visible ones (loops.c), and an untouched one
+// keeps its value from before.
 //
 // Early exits.  `break`, `continue` and `return` become flags: every function body has a variable
 // `live`, every loop body `live` (this iteration goes on) and `keep` (the loop goes on).  After a

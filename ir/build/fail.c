@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fail.c: how a builder fails: it and its module keep the first error, and nothing is built after it.
+// fail.c: how a builder fails: it and its module keep the first error, and nothing is built after
+// it.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 

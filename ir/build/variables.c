@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // variables.c: mutable variables on top of SSA, and the frames of open constructs.
 //
-// A builder variable is just its current value.  On entering a construct nothing is copied; the first assignment
-// inside logs the old value, so that closing the construct costs what was assigned in it.
+// A builder variable is just its current value.  On entering a construct nothing is copied; the
+// first assignment inside logs the old value, so that closing the construct costs what was assigned
+// in it.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// check_declarations.c: what is declared: parameters, arrays, domain, workgroup, and names of programs.
+// check_declarations.c: what is declared: parameters, arrays, domain, workgroup, and names of
+// programs.
 //
-// Declarations are checked before code, because code refers to them.  Programs can come from a file,
-// so a name table or a dimension is not believed either.  Duplicates are found by sorting: a file may
-// declare a million parameters.
+// Declarations are checked before code, because code refers to them.  Programs can come from a
+// file, so a name table or a dimension is not believed either.  Duplicates are found by sorting: a
+// file may declare a million parameters.
 #include "ir/check/check.h"
 #include "ir/core/pipe.h"
 

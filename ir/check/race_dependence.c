@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// race_dependence.c: on which domain variables a value depends, and so between which invocations it differs.
+// race_dependence.c: on which domain variables a value depends, and so between which invocations it
+// differs.
 #include "ir/check/race.h"
 
 static uint32_t leaf_on(const vy_leaf *l)

@@ -4,7 +4,6 @@
 #include "ir/build/edit.h"
 #include "ir/text/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // --------------------------------------------------------------------------------------- programs

@@ -6,7 +6,6 @@
 #include "ir/text/front.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void lower_steps(vy_lower *l, const vy_pipe_stmt *list);
 

@@ -6,9 +6,6 @@
 // order.
 #include "ir/text/front.h"
 
-#include <stdio.h>
-#include <string.h>
-
 // ------------------------------------------------------------------------- functions and programs
 static void parse_results(vy_front *f, vy_func *fn)
 {

@@ -2,9 +2,6 @@
 // parse_head.c: heads of programs and functions: parameters, their types and attributes.
 #include "ir/text/front.h"
 
-#include <stdio.h>
-#include <string.h>
-
 void vy_parse_init(vy_front *f, vy_decl *d)
 {
     vy_expect(f, TK_LPAREN, "behind the attribute");

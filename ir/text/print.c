@@ -5,9 +5,6 @@
 #include "ir/text/front.h"
 #include "ir/text/text.h"
 
-#include <stdio.h>
-#include <string.h>
-
 // ---------------------------------------------------------------------------------------- programs
 
 static void print_program(print_text *out, bool *failed, const vy_program *p, bool dump)

@@ -5,7 +5,6 @@
 #include "ir/text/front.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ANY = 0, UNARY = 11, PRIMARY = 12 };
 

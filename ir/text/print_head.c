@@ -4,7 +4,6 @@
 
 #include "ir/text/front.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void print_attribute(printer *o, const char *name, uint32_t value)

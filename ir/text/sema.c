@@ -5,7 +5,6 @@
 #include "ir/text/front.h"
 
 #include <stdio.h>
-#include <string.h>
 
 // ------------------------------------------------------------------------- functions and programs
 static void sema_function(vy_front *f, vy_func *fn)

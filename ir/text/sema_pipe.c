@@ -3,8 +3,6 @@
 // the pipeline is built (check_dispatch.c).
 #include "ir/text/front.h"
 
-#include <string.h>
-
 static void sema_steps(vy_front *f, vy_pipe_stmt *list);
 
 // -------------------------------------------------------------------------------------- dispatches
