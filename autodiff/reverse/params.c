@@ -148,7 +148,6 @@ static void scan_buffers(reverse *r)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-
 // Says what parameter `b` is to the one of the primal called `of`, whose own role in an earlier derivation is `was`.
 static void give_role(reverse *r, uint32_t b, vy_derivative_kind kind, const char *of,
                       const vy_derivative_role *was)
@@ -173,6 +172,7 @@ static void declare_primal_inputs(reverse *r)
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
         bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
         info->twin = info->copy = vy_reverse_declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
+        role_of_buffer(r, info->copy, VY_IS_PRIMAL, i);
         info->stores = keeps;
     }
 }
@@ -194,7 +194,8 @@ static void declare_cotangents(reverse *r)
         if (r->counting && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i))) continue;
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
         info->adjoint =
-            vy_reverse_declare(r, name, VY_IN, i); // replaced below where it is only the start
+            vy_reverse_declare(r, name, VY_IN, i); // replaced where it is only the start
+        role_of_buffer(r, info->adjoint, VY_IS_COTANGENT, i);
         if (!info->twin) info->twin = info->adjoint;
     }
 }
@@ -206,6 +207,7 @@ static void declare_outputs(reverse *r)
         reverse_buffer *info = &r->buffers[i];
         if (buf->cls != VY_OUT || !r->options->with_value) continue;
         info->copy = vy_reverse_declare(r, buf->name, VY_OUT, i);
+        role_of_buffer(r, info->copy, VY_IS_VALUE, i);
         info->stores = true;
         info->twin = info->copy;
     }
@@ -219,6 +221,7 @@ static void declare_gradients(reverse *r)
         if (!info->wrt) continue;
         const char *seed = info->adjoint ? vy_derived_name(r, "ct", buf->name) : NULL;
         uint32_t grad = vy_reverse_declare(r, vy_derived_name(r, "grad", buf->name), VY_OUT, i);
+        role_of_buffer(r, grad, VY_IS_GRADIENT, i);
         bool cotangent = buf->cls == VY_INOUT && info->of;
         if (cotangent)
             vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
@@ -231,6 +234,7 @@ static void declare_gradients(reverse *r)
         if (!r->leaf_grad[i]) continue;
         const char *name = vy_derived_name(r, "grad", r->p->scalars.data[l->index].name);
         r->leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
+        give_role(r, r->leaf_grad[i], VY_IS_GRADIENT, r->p->scalars.data[l->index].name, NULL);
     }
 }
 
