@@ -2,31 +2,47 @@
 // flow.c: see flow.h.
 #include "ir/core/flow.h"
 
-uint32_t vy_slot_count(const vy_program *p, const vy_structure *s, uint32_t opener)
+uint32_t vy_opener(const vy_program *p, const vy_structure *s, uint32_t id)
 {
-    uint32_t end = vy_closer(p, s, opener);
-    uint32_t n = p->insts.data[end].nargs;
-    return n - (vy_is_loop((vy_op)p->insts.data[opener].op) ? vy_next_arg(p, opener) : 0);
+    switch ((vy_op)p->insts.data[id].op) {
+    case VY_OP_CARRY: return vy_arg(p, id, 0);
+    case VY_OP_RESULT: return s->partner[vy_arg(p, id, 0)];
+    case VY_OP_ELSE: return s->partner[s->partner[id]];
+    case VY_OP_ENDIF:
+    case VY_OP_TEST:
+    case VY_OP_ENDLOOP:
+    case VY_OP_ENDCHECKPOINT: return s->partner[id];
+    default: return id;
+    }
 }
 
 uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3])
 {
-    uint32_t k = p->insts.data[id].aux, marker = vy_arg(p, id, 0), n = 0;
-    vy_op op = (vy_op)p->insts.data[marker].op;
-    if (op == VY_OP_ENDIF) {
-        uint32_t opener = s->partner[marker];
-        out[n++] = vy_arg(p, s->partner[opener], k);
-        out[n++] = vy_arg(p, marker, k);
-    } else if (op == VY_OP_ENDCHECKPOINT) {
-        out[n++] = vy_arg(p, marker, k);
-    } else { // CARRY of its opener, or RESULT of an ENDLOOP
-        uint32_t opener = op == VY_OP_ENDLOOP ? s->partner[marker] : marker;
-        uint32_t end = s->partner[opener];
-        uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
-        uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-        out[n++] = vy_arg(p, opener, skip + k);
-        out[n++] = vy_arg(p, end, keep + k);
+    uint32_t opener = vy_opener(p, s, id), k = p->insts.data[id].aux, n = 0;
+    vy_op op = (vy_op)p->insts.data[opener].op;
+    if (op == VY_OP_IF) out[n++] = vy_slot_then(p, s, opener, k);
+    if (vy_is_loop(op)) out[n++] = vy_slot_init(p, opener, k);
+    out[n++] = vy_slot_yield(p, s, opener, k);
+    return n;
+}
+
+uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id)
+{
+    switch ((vy_op)p->insts.data[id].op) {
+    case VY_OP_IF:
+    case VY_OP_TEST: return 1;
+    case VY_OP_LOOP: return 3;
+    case VY_OP_ENDLOOP: return vy_next_arg(p, s->partner[id]);
+    default: return 0;
     }
+}
+
+uint32_t vy_deciders(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t out[4])
+{
+    uint32_t n = vy_control_args(p, s, opener);
+    for (uint32_t k = 0; k < n; k++) out[k] = vy_arg(p, opener, k);
+    if (p->insts.data[opener].op == VY_OP_WHILE) out[n++] = vy_arg(p, s->test[opener], 0);
+    if (vy_exits(p, opener)) out[n++] = vy_keep(p, s, opener);
     return n;
 }
 

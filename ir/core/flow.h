@@ -1,37 +1,97 @@
 // SPDX-License-Identifier: MIT
 // flow.h: how values flow through structured control.
+//
+// The one place that knows where ir.h's markers keep their operands.  A construct is named by its
+// opening marker; its slots 0 … vy_slot_count − 1 are the values that it carries or yields:
+//
+//   LOOP, WHILE   vy_carry and vy_result, each either vy_slot_init or vy_slot_next
+//   IF            vy_result, either vy_slot_then or vy_slot_yield
+//   CHECKPOINT    vy_result, vy_slot_yield
+//
+// Everything takes constant time.
 #ifndef VYRE_FLOW_H
 #define VYRE_FLOW_H
 
 #include "ir/core/ir.h"
 
-// Number of carried or yielded values of an opening marker (IF, LOOP, WHILE, CHECKPOINT).
-uint32_t vy_slot_count(const vy_program *p, const vy_structure *s, uint32_t opener);
+static inline bool vy_is_marker(vy_op op) { return vy_op_infos[op].effect == VY_CTRL; }
+static inline bool vy_is_loop(vy_op op) { return op == VY_OP_LOOP || op == VY_OP_WHILE; }
+static inline bool vy_is_slot(vy_op op) { return op == VY_OP_CARRY || op == VY_OP_RESULT; }
+
+// -------------------------------------------------------------------------------------- constructs
+// The opening marker of the construct that a marker, CARRY, RESULT or TEST belongs to.
+uint32_t vy_opener(const vy_program *p, const vy_structure *s, uint32_t id);
 // The closing marker of an opening one.
 static inline uint32_t vy_closer(const vy_program *p, const vy_structure *s, uint32_t opener)
 {
     uint32_t c = s->partner[opener];
     return p->insts.data[opener].op == VY_OP_IF ? s->partner[c] : c;
 }
-// First of the operands that are handed on: LOOP's inits, ENDLOOP's nexts.
+// Can the loop leave after an iteration?  Its ENDLOOP begins with `keep` then.
+static inline bool vy_exits(const vy_program *p, uint32_t loop)
+{
+    return (p->insts.data[loop].flags & VY_FLAG_EXIT) != 0;
+}
+
+// ------------------------------------------------------------------------------------------- slots
+// Number of the first operand that is handed on: LOOP's inits; what the closing marker of a construct has.
 static inline uint32_t vy_init_arg(const vy_program *p, uint32_t loop)
 {
     return p->insts.data[loop].op == VY_OP_LOOP ? 3 : 0;
 }
-static inline uint32_t vy_next_arg(const vy_program *p, uint32_t loop)
+static inline uint32_t vy_next_arg(const vy_program *p, uint32_t opener)
 {
-    return p->insts.data[loop].flags & VY_FLAG_EXIT ? 1 : 0;
+    return vy_exits(p, opener) ? 1 : 0;
 }
+// Number of carried or yielded values of an opening marker.
+static inline uint32_t vy_slot_count(const vy_program *p, const vy_structure *s, uint32_t opener)
+{
+    return p->insts.data[vy_closer(p, s, opener)].nargs - vy_next_arg(p, opener);
+}
+// Slot k as the body of the loop has it, and as what stands behind the construct has it.
+static inline uint32_t vy_carry(uint32_t loop, uint32_t k) { return loop + 1 + k; }
+static inline uint32_t vy_result(const vy_program *p, const vy_structure *s, uint32_t opener,
+                                 uint32_t k)
+{
+    return vy_closer(p, s, opener) + 1 + k;
+}
+// What a loop begins with.
+static inline uint32_t vy_slot_init(const vy_program *p, uint32_t loop, uint32_t k)
+{
+    return vy_arg(p, loop, vy_init_arg(p, loop) + k);
+}
+// What the first arm of an IF hands on.
+static inline uint32_t vy_slot_then(const vy_program *p, const vy_structure *s, uint32_t opener,
+                                    uint32_t k)
+{
+    return vy_arg(p, s->partner[opener], k);
+}
+// What the closing marker hands on: the second arm of an IF, a CHECKPOINT, an iteration of a loop.
+static inline uint32_t vy_slot_yield(const vy_program *p, const vy_structure *s, uint32_t opener,
+                                     uint32_t k)
+{
+    return vy_arg(p, vy_closer(p, s, opener), vy_next_arg(p, opener) + k);
+}
+// The same of a loop: what an iteration hands to the next one.
+static inline uint32_t vy_slot_next(const vy_program *p, const vy_structure *s, uint32_t loop,
+                                    uint32_t k)
+{
+    return vy_arg(p, s->partner[loop], vy_next_arg(p, loop) + k);
+}
+// Operands whose values CARRY or RESULT `id` takes over, at most three; returns how many.
+uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3]);
+
+// ---------------------------------------------------------------------------------------- deciders
 // The loop's `keep`, or 0.
 static inline uint32_t vy_keep(const vy_program *p, const vy_structure *s, uint32_t loop)
 {
-    return p->insts.data[loop].flags & VY_FLAG_EXIT ? vy_arg(p, s->partner[loop], 0) : 0;
+    return vy_exits(p, loop) ? vy_arg(p, s->partner[loop], 0) : 0;
 }
-static inline bool vy_is_marker(vy_op op) { return vy_op_infos[op].effect == VY_CTRL; }
-static inline bool vy_is_loop(vy_op op) { return op == VY_OP_LOOP || op == VY_OP_WHILE; }
-
-// Operands whose values CARRY or RESULT `id` takes over, at most three; returns how many.
-uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3]);
+// How many of the first operands of a marker decide whether, which way or how often its construct runs: of IF
+// and TEST the condition, of LOOP the bounds, of ENDLOOP `keep`.  0 for what is no marker.
+uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id);
+// All such values of a construct; returns how many.
+uint32_t vy_deciders(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t out[4]);
 
 // True when LOOP bounds of integer type t are constants under which the body never runs.
 bool vy_loop_never(vy_type t, const vy_scalar *from, const vy_scalar *to);

@@ -297,10 +297,11 @@ double vy_f16_value(uint16_t bits);
 // Side tables over one program (structure.c), indexed by instruction id.
 typedef struct vy_structure {
     uint32_t *partner; // IF→ELSE→ENDIF→IF; LOOP/WHILE→ENDLOOP→LOOP; TEST→its WHILE;
-                       // CHECKPOINT↔ENDCHECKPOINT; others 0
+                       // CHECKPOINT↔ENDCHECKPOINT; others 0.  flow.h has names for these ways
     uint32_t *parent;  // innermost opening marker the instruction stands in (for ELSE and closing
                        // markers: the parent of their opener); 0 at top level.  CARRY: its loop
     uint32_t *depth;   // how many openers enclose it
+    uint32_t *test;    // of a WHILE: its TEST
 } vy_structure;
 bool vy_structure_make(const vy_program *p, vy_structure *s); // false: memory
 void vy_structure_free(vy_structure *s);

@@ -26,11 +26,11 @@ static void place(vy_structure *s, uint32_t id, uint32_t top)
 bool vy_structure_make(const vy_program *p, vy_structure *s)
 {
     size_t n = p->insts.count ? p->insts.count : 1;
-    uint32_t *block = vy_realloc(NULL, 3 * n * sizeof *block);
+    uint32_t *block = vy_realloc(NULL, 4 * n * sizeof *block);
     *s = (vy_structure){0};
     if (!block) return false;
-    memset(block, 0, 3 * n * sizeof *block);
-    *s = (vy_structure){block, block + n, block + 2 * n};
+    memset(block, 0, 4 * n * sizeof *block);
+    *s = (vy_structure){block, block + n, block + 2 * n, block + 3 * n};
     // The open markers form a list through `parent`, so no stack is needed.  `last` is the marker
     // that the next one of the construct is paired with: the IF or its ELSE, the LOOP.
     uint32_t top = 0;
@@ -45,6 +45,7 @@ bool vy_structure_make(const vy_program *p, vy_structure *s)
         } else if (op == VY_OP_TEST) {
             place(s, id, top);
             s->partner[id] = top;
+            s->test[top] = id;
         } else if (vy_op_closes(op)) {
             place(s, id, s->parent[top]);
             uint32_t from = op == VY_OP_ENDIF ? s->partner[top] : top;
