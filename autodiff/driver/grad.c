@@ -136,8 +136,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
 {
     if (!vy_reverse_tables(r)) return NULL;
     vy_reverse_choose(r, source);
-    if (r->failed) return NULL;
-    vy_activity(r);
+    if (r->failed || !vy_activity(r)) return NULL;
     vy_find_phased(r);
     refuse_unsupported(r);
     if (r->p->module->order == 0) refuse_redundant(r);

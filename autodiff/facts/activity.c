@@ -4,13 +4,20 @@
 // A value is *varied* if it depends differentiably on an input, *useful* if an output depends
 // differentiably on it; active = both.  Dependence goes through memory: a buffer is varied once
 // something varied is stored in it.  Loops and memory make this a fixpoint; both flags only grow, so
-// sweeping until nothing changes ends after few rounds.
+// a worklist (dataflow.h) finds it in linear time: VARIED forwards along the uses, USEFUL backwards
+// along the operands.
 //
 // Integers never have adjoints, but they carry VARIED from a `bitcast` of a varied float on, so that a
 // float made from them can be refused where the obvious way would silently give zero.
 #include "autodiff/core/reverse.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/dataflow.h"
+
+typedef struct activity {
+    reverse *r;
+    vy_dataflow flow;
+} activity;
 
 static uint8_t get(const reverse *r, uint32_t id)
 {
@@ -25,9 +32,23 @@ static bool mark(uint8_t *flags, uint8_t flag)
     return true;
 }
 
-static bool mark_id(reverse *r, uint32_t id, uint8_t flag)
+static void vary(activity *a, uint32_t id)
 {
-    return mark(VY_IS_LEAF(id) ? &r->leaf_activity[VY_LEAF_INDEX(id)] : &r->activity[id], flag);
+    if (mark(&a->r->activity[id], VARIED)) vy_dataflow_push_users(&a->flow, id);
+}
+
+static void use(activity *a, uint32_t id)
+{
+    reverse *r = a->r;
+    if (VY_IS_LEAF(id))
+        r->leaf_activity[VY_LEAF_INDEX(id)] |= USEFUL;
+    else if (mark(&r->activity[id], USEFUL))
+        vy_dataflow_push(&a->flow, id);
+}
+
+static void mark_buffer(activity *a, uint32_t buffer, uint8_t flag)
+{
+    if (mark(&a->r->buffers[buffer].activity, flag)) vy_dataflow_push_accesses(&a->flow, buffer);
 }
 
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
@@ -57,62 +78,86 @@ static uint32_t value_operands(const reverse *r, uint32_t id, uint32_t *first)
     return i->nargs;
 }
 
-static bool varied_inst(reverse *r, uint32_t id)
+// Does anything that CARRY or RESULT `id` takes over, or a value that access `id` stores, vary?
+static bool takes_varied(const reverse *r, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    vy_op op = (vy_op)i->op;
-    bool varied = false, changed = false;
     uint32_t from, n = value_operands(r, id, &from), s[3];
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
-        for (uint32_t k = vy_slot_sources(r->p, &r->s, id, s); k-- > 0;)
-            varied |= get(r, s[k]) & VARIED;
-    } else if (op == VY_OP_LOAD) {
-        varied = r->buffers[i->aux].activity & VARIED;
-    } else if (vy_op_is_memory(op) && op != VY_OP_ZERO) {
-        for (uint32_t k = from; k < n; k++) varied |= get(r, vy_arg(r->p, id, k)) & VARIED;
-        if (varied) changed = mark(&r->buffers[i->aux].activity, VARIED);
-        varied = i->type != VY_VOID && (r->buffers[i->aux].activity & VARIED);
-    } else if (i->type != VY_VOID && op != VY_OP_LOOP) {
-        for (uint32_t k = 0; k < n; k++)
-            varied |= (get(r, vy_arg(r->p, id, k)) & VARIED) && vy_derivative_passes(r->p, id, k);
-    }
-    return (varied && mark_id(r, id, VARIED)) || changed;
+    bool slot = vy_is_slot((vy_op)r->p->insts.data[id].op), varied = false;
+    if (slot) from = 0, n = vy_slot_sources(r->p, &r->s, id, s);
+    for (uint32_t k = from; k < n; k++)
+        varied |= get(r, slot ? s[k] : vy_arg(r->p, id, k)) & VARIED;
+    return varied;
 }
 
-static bool useful_inst(reverse *r, uint32_t id)
+static void vary_access(activity *a, uint32_t id)
 {
+    const vy_inst *i = &a->r->p->insts.data[id];
+    if (i->op == VY_OP_ZERO) return;
+    if (i->op != VY_OP_LOAD && takes_varied(a->r, id)) mark_buffer(a, i->aux, VARIED);
+    if (i->type != VY_VOID && a->r->buffers[i->aux].activity & VARIED) vary(a, id);
+}
+
+static void visit_varied(activity *a, uint32_t id)
+{
+    const reverse *r = a->r;
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool useful = r->activity[id] & USEFUL, changed = false;
-    uint32_t from, n = value_operands(r, id, &from), s[3];
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
-        for (uint32_t k = useful ? vy_slot_sources(r->p, &r->s, id, s) : 0; k-- > 0;)
-            changed |= mark_id(r, s[k], USEFUL);
-    } else if (op == VY_OP_LOAD) {
-        if (useful) changed = mark(&r->buffers[i->aux].activity, USEFUL);
-    } else if (vy_op_is_memory(op) && op != VY_OP_ZERO) {
-        // the old value of an atomic is what was in the buffer
-        if (useful) changed = mark(&r->buffers[i->aux].activity, USEFUL);
-        for (uint32_t k = from; k < n && (r->buffers[i->aux].activity & USEFUL); k++)
-            changed |= mark_id(r, vy_arg(r->p, id, k), USEFUL);
-    } else if (useful && op != VY_OP_LOOP) {
-        for (uint32_t k = 0; k < n; k++)
-            if (vy_derivative_passes(r->p, id, k))
-                changed |= mark_id(r, vy_arg(r->p, id, k), USEFUL);
+    bool varied = false;
+    if (vy_op_is_memory(op)) {
+        vary_access(a, id);
+    } else if (vy_is_slot(op)) {
+        if (takes_varied(r, id)) vary(a, id);
+    } else if (i->type != VY_VOID && op != VY_OP_LOOP) {
+        for (uint32_t k = 0; k < i->nargs; k++)
+            varied |= (get(r, vy_arg(r->p, id, k)) & VARIED) && vy_derivative_passes(r->p, id, k);
+        if (varied) vary(a, id);
     }
-    return changed;
+}
+
+static void use_access(activity *a, uint32_t id)
+{
+    const reverse *r = a->r;
+    const vy_inst *i = &r->p->insts.data[id];
+    uint32_t from, n = value_operands(r, id, &from);
+    if (i->op == VY_OP_ZERO) return;
+    // the old value of an atomic is what was in the buffer
+    if (r->activity[id] & USEFUL) mark_buffer(a, i->aux, USEFUL);
+    if (i->op == VY_OP_LOAD || !(r->buffers[i->aux].activity & USEFUL)) return;
+    for (uint32_t k = from; k < n; k++) use(a, vy_arg(r->p, id, k));
+}
+
+static void visit_useful(activity *a, uint32_t id)
+{
+    const reverse *r = a->r;
+    const vy_inst *i = &r->p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    uint32_t s[3];
+    if (vy_op_is_memory(op)) {
+        use_access(a, id);
+    } else if (!(r->activity[id] & USEFUL) || op == VY_OP_LOOP) {
+        return;
+    } else if (vy_is_slot(op)) {
+        for (uint32_t k = vy_slot_sources(r->p, &r->s, id, s); k-- > 0;) use(a, s[k]);
+    } else {
+        for (uint32_t k = 0; k < i->nargs; k++)
+            if (vy_derivative_passes(r->p, id, k)) use(a, vy_arg(r->p, id, k));
+    }
 }
 
 bool vy_activity(reverse *r)
 {
-    uint32_t n = r->p->insts.count;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t id = 1; id < n; id++) changed |= varied_inst(r, id);
+    vy_arena arena = {0};
+    activity a = {.r = r};
+    bool ok = vy_dataflow_make(&a.flow, r->p, &r->s, &arena);
+    if (ok) {
+        vy_dataflow_push_all(&a.flow);
+        for (uint32_t id; (id = vy_dataflow_pop(&a.flow));) visit_varied(&a, id);
+        vy_dataflow_push_all(&a.flow);
+        for (uint32_t id; (id = vy_dataflow_pop(&a.flow));) visit_useful(&a, id);
+    } else {
+        vy_fail_oom(r->out);
+        r->failed = true;
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t id = n; id-- > 1;) changed |= useful_inst(r, id);
-    }
-    return true;
+    vy_arena_free(&arena);
+    return ok;
 }

@@ -8,7 +8,7 @@
 // ---- activity.c
 // Operand k of pure operation `id` passes a derivative to the result.
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
-bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity
+bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity; false: memory
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
 // ---- order_dependence.c

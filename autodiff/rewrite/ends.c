@@ -8,11 +8,12 @@
 //   SMOOTH  depends on it differentiably: what activity.c calls varied
 //   SEEN    depends on it in any way, also by index or condition
 //
-// Both spread through memory, arms and loops until nothing changes.  If some output is SEEN and none is
+// Both spread through memory, arms and loops (dataflow.h).  If some output is SEEN and none is
 // SMOOTH, the gradient is zero by rule, and the first instruction that takes something SMOOTH and hands
 // on something that is only SEEN is the place.
 #include "autodiff/grad.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/dataflow.h"
 
 enum { SMOOTH = 1, SEEN = 2 };
 
@@ -20,44 +21,69 @@ typedef struct ends {
     const vy_program *p;
     vy_structure s;
     uint8_t *values, *buffers;
-    bool changed;
+    uint8_t *decided; // by opening marker: whether its inside happens depends on something SEEN
+    vy_dataflow flow;
 } ends;
 
 static uint8_t flags_of(const ends *e, uint32_t id) { return VY_IS_LEAF(id) ? 0 : e->values[id]; }
 
-static void add(ends *e, uint8_t *flags, uint8_t more)
+// The inside of a construct depends on something SEEN, and so do the writes there.  What is decided
+// already is passed over, hence linear.
+static void decide_inside(ends *e, uint32_t opener)
 {
-    if ((*flags | more) == *flags) return;
-    *flags |= more;
-    e->changed = true;
+    const vy_program *p = e->p;
+    for (uint32_t id = opener; id < vy_closer(p, &e->s, opener); id++) {
+        vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_infos[op].effect == VY_WRITE) vy_dataflow_push(&e->flow, id);
+        if (!vy_op_opens(op)) continue;
+        if (e->decided[id])
+            id = vy_closer(p, &e->s, id);
+        else
+            e->decided[id] = 1;
+    }
 }
 
-// What decides whether `id` happens: the operands of the constructs around it.
-static uint8_t deciders(const ends *e, uint32_t id)
+// A construct is SEEN: so is what it carries and hands on.
+static void decide(ends *e, uint32_t opener)
 {
-    uint8_t seen = 0;
-    for (uint32_t up = e->s.parent[id]; up; up = e->s.parent[up]) seen |= e->values[up] & SEEN;
-    return seen;
+    const vy_program *p = e->p;
+    bool loop = vy_is_loop((vy_op)p->insts.data[opener].op);
+    for (uint32_t k = 0, n = vy_slot_count(p, &e->s, opener); k < n; k++) {
+        if (loop) vy_dataflow_push(&e->flow, vy_carry(opener, k));
+        vy_dataflow_push(&e->flow, vy_result(p, &e->s, opener, k));
+    }
+    decide_inside(e, opener);
+}
+
+static void add(ends *e, uint32_t id, uint8_t more)
+{
+    if ((e->values[id] | more) == e->values[id]) return;
+    e->values[id] |= more;
+    vy_dataflow_push_users(&e->flow, id);
+    if (vy_op_opens((vy_op)e->p->insts.data[id].op)) decide(e, id);
+}
+
+static void add_buffer(ends *e, uint32_t buffer, uint8_t more)
+{
+    if ((e->buffers[buffer] | more) == e->buffers[buffer]) return;
+    e->buffers[buffer] |= more;
+    vy_dataflow_push_accesses(&e->flow, buffer);
 }
 
 // A construct is SEEN if what decides about it is: its condition, its bounds, the test that leaves it.
-static void spread_control(ends *e, uint32_t id, vy_op op)
+static void spread_control(ends *e, uint32_t opener)
 {
-    const bool leaves = op == VY_OP_ENDLOOP && e->p->insts.data[id].flags & VY_FLAG_EXIT;
-    const uint32_t n = op == VY_OP_LOOP ? 3 : op == VY_OP_IF || op == VY_OP_TEST || leaves ? 1 : 0;
-    const uint32_t opener = op == VY_OP_TEST || leaves ? e->s.partner[id] : id;
-    for (uint32_t k = 0; k < n; k++)
-        add(e, &e->values[opener], flags_of(e, vy_arg(e->p, id, k)) & SEEN);
+    uint32_t deciders[4], n = vy_deciders(e->p, &e->s, opener, deciders);
+    for (uint32_t k = 0; k < n; k++) add(e, opener, flags_of(e, deciders[k]) & SEEN);
 }
 
 // CARRY and RESULT: what they take over, and what decides how often or which.
-static void spread_slot(ends *e, uint32_t id, vy_op op)
+static void spread_slot(ends *e, uint32_t id)
 {
-    const uint32_t marker = vy_arg(e->p, id, 0);
     uint32_t sources[3], n = vy_slot_sources(e->p, &e->s, id, sources);
-    uint8_t flags = e->values[op == VY_OP_CARRY ? marker : e->s.partner[marker]] & SEEN;
+    uint8_t flags = e->values[vy_opener(e->p, &e->s, id)] & SEEN;
     for (uint32_t k = 0; k < n; k++) flags |= flags_of(e, sources[k]);
-    add(e, &e->values[id], flags);
+    add(e, id, flags);
 }
 
 static bool passes(const ends *e, uint32_t id, uint32_t k)
@@ -72,20 +98,20 @@ static void spread(ends *e, uint32_t id)
     const vy_inst *i = &e->p->insts.data[id];
     const vy_op op = (vy_op)i->op;
     uint8_t flags = 0;
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
-        spread_slot(e, id, op);
+    if (vy_is_slot(op)) {
+        spread_slot(e, id);
         return;
     }
-    if (vy_op_infos[op].effect == VY_CTRL) {
-        spread_control(e, id, op);
+    if (vy_is_marker(op)) {
+        if (vy_op_opens(op)) spread_control(e, id);
         return;
     }
     for (uint32_t k = 0; k < i->nargs; k++)
         flags |= flags_of(e, vy_arg(e->p, id, k)) & (passes(e, id, k) ? SMOOTH | SEEN : SEEN);
     if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
-        add(e, &e->buffers[i->aux], flags | deciders(e, id));
+        add_buffer(e, i->aux, flags | (e->decided[e->s.parent[id]] ? SEEN : 0));
     if (vy_op_is_memory(op) && i->type != VY_VOID) flags |= e->buffers[i->aux];
-    add(e, &e->values[id], flags);
+    add(e, id, flags);
 }
 
 // The first instruction at which something SMOOTH is lost; 0: none.
@@ -93,7 +119,7 @@ static uint32_t first_end(const ends *e)
 {
     for (uint32_t id = 1; id < e->p->insts.count; id++) {
         const vy_inst *i = &e->p->insts.data[id];
-        if (vy_op_infos[i->op].effect == VY_CTRL) continue;
+        if (vy_is_marker((vy_op)i->op)) continue;
         for (uint32_t k = 0; k < i->nargs; k++) {
             const uint32_t a = vy_arg(e->p, id, k);
             if (!passes(e, id, k) && flags_of(e, a) & SMOOTH &&
@@ -112,12 +138,12 @@ bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *out)
     *out = (vy_grad_end){0};
     e.values = vy_arena_alloc(&arena, p->insts.count + 1);
     e.buffers = vy_arena_alloc(&arena, p->buffers.count + 1);
-    if (e.values && e.buffers && vy_structure_make(p, &e.s)) {
+    e.decided = vy_arena_alloc(&arena, p->insts.count + 1);
+    bool ok = e.values && e.buffers && e.decided && vy_structure_make(p, &e.s);
+    if (ok && vy_dataflow_make(&e.flow, p, &e.s, &arena)) {
         e.buffers[input.id] = SMOOTH | SEEN;
-        do {
-            e.changed = false;
-            for (uint32_t id = 1; id < p->insts.count; id++) spread(&e, id);
-        } while (e.changed);
+        vy_dataflow_push_all(&e.flow);
+        for (uint32_t id; (id = vy_dataflow_pop(&e.flow));) spread(&e, id);
         for (uint32_t i = 1; i < p->buffers.count; i++) {
             if (!vy_grad_default_of(p, (vy_buffer){i})) continue;
             smooth |= i != input.id && (e.buffers[i] & SMOOTH);
@@ -131,8 +157,8 @@ bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *out)
                                  .column = end->column,
                                  .what = end->op == VY_OP_CAST ? vy_type_name((vy_type)end->type)
                                                                : vy_op_infos[end->op].text};
-        vy_structure_free(&e.s);
     }
+    vy_structure_free(&e.s);
     vy_arena_free(&arena);
     return out->what != NULL;
 }
