@@ -9,6 +9,7 @@
 // needs no shadow as long as that value counts always.
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/flow.h"
 
 static const vy_inst *inst(const reverse *r, uint32_t id) { return &r->p->insts.data[id]; }
 
@@ -17,7 +18,7 @@ static bool visits_all(const reverse *r, uint32_t loop, uint32_t buffer, uint32_
 {
     const vy_program *p = r->p;
     const vy_dim_node *extent = &p->dims.data[p->buffers.data[buffer].dims[axis].id];
-    if (inst(r, loop)->op != VY_OP_LOOP || (inst(r, loop)->flags & VY_FLAG_EXIT)) return false;
+    if (inst(r, loop)->op != VY_OP_LOOP || vy_exits(r->p, loop)) return false;
     const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
     const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
     const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));

@@ -5,13 +5,12 @@
 
 uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
 {
-    return vy_arg(r->p, opener, vy_init_arg(r->p, opener) + k);
+    return vy_slot_init(r->p, opener, k);
 }
 
 uint32_t vy_induction_step(const reverse *r, uint32_t opener, uint32_t k)
 {
-    uint32_t carry = opener + 1 + k;
-    uint32_t next = vy_arg(r->p, r->s.partner[opener], vy_next_arg(r->p, opener) + k);
+    uint32_t carry = vy_carry(opener, k), next = vy_slot_next(r->p, &r->s, opener, k);
     vy_type type = vy_id_type(r->p, carry);
     if (next == carry) return carry;
     if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
@@ -61,9 +60,7 @@ uint32_t vy_undone_operand(const reverse *r, uint32_t id, uint32_t opener)
 
 uint32_t vy_undo_chain(const reverse *r, uint32_t opener, uint32_t k, uint32_t steps[VY_UNDO_STEPS])
 {
-    uint32_t carry = opener + 1 + k, end = r->s.partner[opener], n = 0;
-    uint32_t keep = (r->p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-    uint32_t id = vy_arg(r->p, end, keep + k);
+    uint32_t carry = vy_carry(opener, k), id = vy_slot_next(r->p, &r->s, opener, k), n = 0;
     vy_type type = vy_id_type(r->p, carry);
     if (type < VY_I32 || type > VY_U64) return 0;
     while (id != carry) {

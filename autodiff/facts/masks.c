@@ -19,6 +19,7 @@
 //
 // so counting is by assumption: all values count always until every use that made them do so is gone.
 // Each use is taken away once, hence linear.
+#include "ir/core/flow.h"
 #include "ir/facts/range.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
@@ -49,14 +50,14 @@ static void change_yields(masks *m, uint32_t id, int by)
 {
     const vy_program *p = m->r->p;
     const vy_structure *s = &m->r->s;
-    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux, opener = s->partner[end];
-    uint32_t y = vy_arg(p, end, k);
-    if (p->insts.data[end].op == VY_OP_ENDCHECKPOINT) { // runs always
+    uint32_t opener = vy_opener(p, s, id), k = p->insts.data[id].aux;
+    uint32_t y = vy_slot_yield(p, s, opener, k);
+    if (p->insts.data[opener].op == VY_OP_CHECKPOINT) { // runs always
         if (!VY_IS_LEAF(y) && (s->parent[y] == opener || s->parent[y] == s->parent[opener]))
             change_use(m, y, by);
         return;
     }
-    uint32_t x = vy_arg(p, s->partner[opener], k);
+    uint32_t x = vy_slot_then(p, s, opener, k);
     if (!VY_IS_LEAF(x) && x > opener) change_use(m, x, by);
     if (!VY_IS_LEAF(y) && y > opener) change_use(m, y, by);
 }
@@ -64,27 +65,21 @@ static void change_yields(masks *m, uint32_t id, int by)
 // Carried value k of a loop: its initial and next values are used by the CARRY and by the RESULT.
 static void change_carried(masks *m, uint32_t opener, uint32_t k, int by)
 {
-    const vy_program *p = m->r->p;
-    uint32_t end = m->r->s.partner[opener];
-    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
-    uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-    uint32_t next = vy_arg(p, end, keep + k);
-    change_near(m, opener, vy_arg(p, opener, skip + k), by);
+    uint32_t next = vy_slot_next(m->r->p, &m->r->s, opener, k);
+    change_near(m, opener, vy_slot_init(m->r->p, opener, k), by);
     if (!VY_IS_LEAF(next) && next > opener) change_use(m, next, by);
 }
 
 static void change_slot(masks *m, uint32_t id, int by)
 {
     const vy_program *p = m->r->p;
-    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    vy_op op = (vy_op)p->insts.data[marker].op;
-    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) {
+    uint32_t opener = vy_opener(p, &m->r->s, id), k = p->insts.data[id].aux;
+    if (!vy_is_loop((vy_op)p->insts.data[opener].op)) {
         change_yields(m, id, by);
         return;
     }
     // Both have to count always; the use is entered by the CARRY and taken away by the first to go.
-    uint32_t opener = op == VY_OP_ENDLOOP ? m->r->s.partner[marker] : marker;
-    uint32_t carry = opener + 1 + k, result = m->r->s.partner[opener] + 1 + k;
+    uint32_t carry = vy_carry(opener, k), result = vy_result(p, &m->r->s, opener, k);
     uint32_t other = id == carry ? result : carry;
     if (!vy_is_active(m->r, other) || m->r->maskable[other] || (by > 0 && id != carry)) return;
     change_carried(m, opener, k, by);
@@ -104,13 +99,13 @@ static void change_uses(masks *m, uint32_t id, int by)
 {
     const vy_inst *i = &m->r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
+    if (vy_is_slot(op)) {
         if (vy_is_active(m->r, id)) change_slot(m, id, by);
     } else if (vy_op_is_memory(op)) {
         bool active = (m->r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
         if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->maskable[id])
             change_near(m, id, vy_arg(m->r->p, id, m->r->p->buffers.data[i->aux].rank), by);
-    } else if (vy_op_infos[op].effect != VY_CTRL && vy_is_active(m->r, id)) {
+    } else if (!vy_is_marker(op) && vy_is_active(m->r, id)) {
         for (uint32_t k = 0; k < i->nargs; k++)
             if (!is_chosen(m->r, id, k)) change_near(m, id, vy_arg(m->r->p, id, k), by);
     }
@@ -185,7 +180,7 @@ static void scan_needs(reverse *r, uint32_t id)
     if (uses_values) need(r, id);
     // A carried integer that is made backwards starts from what the loop left.
     if (op == VY_OP_CARRY && vy_is_invertible(r, vy_arg(r->p, id, 0), i->aux))
-        need(r, r->s.partner[vy_arg(r->p, id, 0)] + 1 + i->aux);
+        need(r, vy_result(r->p, &r->s, vy_arg(r->p, id, 0), i->aux));
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(r->p, id, k);
         // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.

@@ -12,6 +12,7 @@
 #include "autodiff/core/reverse.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/flow.h"
 
 typedef struct order {
     reverse *r;
@@ -50,36 +51,22 @@ static uint32_t around(const order *o, uint32_t id)
 static void follow_marker(order *o, uint32_t id)
 {
     const vy_program *p = o->r->p;
-    const vy_inst *i = &p->insts.data[id];
-    const uint32_t *partner = o->r->s.partner;
-    if (i->op == VY_OP_IF) note(o, &o->control[id], of_args(o, id, 0, 1));
-    if (i->op == VY_OP_LOOP) {
-        note(o, &o->control[id], of_args(o, id, 0, 3));
-        note(o, &o->from[id], of_args(o, id, 0, 3));
-    }
-    if (i->op == VY_OP_TEST) note(o, &o->control[partner[id]], of_args(o, id, 0, 1));
-    if (i->op == VY_OP_ENDLOOP && p->insts.data[partner[id]].flags & VY_FLAG_EXIT)
-        note(o, &o->control[partner[id]], of_args(o, id, 0, 1));
-    if (i->op != VY_OP_CARRY && i->op != VY_OP_RESULT) return;
-    uint32_t marker = vy_arg(p, id, 0), k = i->aux;
-    vy_op op = (vy_op)p->insts.data[marker].op;
-    uint32_t opener = vy_op_closes(op) ? partner[marker] : marker;
+    const vy_structure *s = &o->r->s;
+    vy_op op = (vy_op)p->insts.data[id].op;
+    uint32_t opener = vy_opener(p, s, id), sources[3];
+    note(o, &o->control[opener], of_args(o, id, 0, vy_control_args(p, s, id)));
+    if (op == VY_OP_LOOP) note(o, &o->from[id], of_args(o, id, 0, 3));
+    if (!vy_is_slot(op)) return;
+    uint32_t n = vy_slot_sources(p, s, id, sources);
     note(o, &o->from[id], o->control[opener]);
-    if (op == VY_OP_ENDIF) note(o, &o->from[id], of(o, vy_arg(p, partner[opener], k)));
-    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT)
-        note(o, &o->from[id], of(o, vy_arg(p, marker, k)));
-    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) return;
-    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
-    uint32_t keep = (p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-    note(o, &o->from[id], of(o, vy_arg(p, opener, skip + k)));
-    note(o, &o->from[id], of(o, vy_arg(p, partner[opener], keep + k)));
+    for (uint32_t k = 0; k < n; k++) note(o, &o->from[id], of(o, sources[k]));
 }
 
 static void follow(order *o, uint32_t id)
 {
     const vy_inst *i = &o->r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if (vy_op_infos[op].effect == VY_CTRL) {
+    if (vy_is_marker(op)) {
         follow_marker(o, id);
     } else if (op == VY_OP_LOAD) {
         note(o, &o->from[id], of_args(o, id, 0, i->nargs));
@@ -100,10 +87,8 @@ static uint32_t needed_by(const order *o, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (vy_op_opens(op)) return r->busy[id] ? o->control[id] : 0;
-    if (op == VY_OP_RESULT && vy_is_active(r, id)) {
-        return o->control[r->s.partner[vy_arg(r->p, id, 0)]];
-    }
-    if (vy_op_infos[op].effect == VY_CTRL) return 0;
+    if (op == VY_OP_RESULT && vy_is_active(r, id)) return o->control[vy_opener(r->p, &r->s, id)];
+    if (vy_is_marker(op)) return 0;
     if (vy_op_is_memory(op)) {
         bool active = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
                       (op != VY_OP_LOAD || vy_is_active(r, id));

@@ -13,6 +13,7 @@
 // would it have to be kept; so those are marked of the loops around the construct, not of others.
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -44,35 +45,15 @@ static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 // What decides how often a loop runs, or which arm.
 static void visit_control(slicer *s, uint32_t construct, uint32_t opener)
 {
-    const vy_program *p = s->r->p;
-    const vy_inst *o = &p->insts.data[opener];
-    uint32_t end = s->r->s.partner[opener];
-    if (o->op == VY_OP_IF) visit(s, construct, vy_arg(p, opener, 0));
-    for (uint32_t k = 0; o->op == VY_OP_LOOP && k < 3; k++)
-        visit(s, construct, vy_arg(p, opener, k));
-    if (o->flags & VY_FLAG_EXIT) visit(s, construct, vy_arg(p, end, 0));
-    if (o->op == VY_OP_WHILE) // its TEST
-        for (uint32_t id = opener + 1; id < end; id++)
-            if (p->insts.data[id].op == VY_OP_TEST && s->r->s.partner[id] == opener) {
-                visit(s, construct, vy_arg(p, id, 0));
-                break;
-            }
+    uint32_t deciders[4], n = vy_deciders(s->r->p, &s->r->s, opener, deciders);
+    for (uint32_t k = 0; k < n; k++) visit(s, construct, deciders[k]);
 }
 
 static void visit_slot(slicer *s, uint32_t construct, uint32_t id)
 {
-    const vy_program *p = s->r->p;
-    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    vy_op op = (vy_op)p->insts.data[marker].op;
-    uint32_t opener = vy_op_closes(op) ? s->r->s.partner[marker] : marker;
-    uint32_t end = s->r->s.partner[opener];
-    if (op == VY_OP_ENDIF) visit(s, construct, vy_arg(p, end, k));
-    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) visit(s, construct, vy_arg(p, marker, k));
-    if (op != VY_OP_ENDCHECKPOINT && op != VY_OP_CARRY) visit_control(s, construct, opener);
-    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) return;
-    uint32_t skip = p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0;
-    visit(s, construct, vy_arg(p, opener, skip + k));
-    visit(s, construct, vy_arg(p, end, ((p->insts.data[opener].flags & VY_FLAG_EXIT) != 0) + k));
+    uint32_t sources[3], n = vy_slot_sources(s->r->p, &s->r->s, id, sources);
+    visit_control(s, construct, vy_opener(s->r->p, &s->r->s, id));
+    for (uint32_t k = 0; k < n; k++) visit(s, construct, sources[k]);
 }
 
 static void drain(slicer *s, uint32_t construct)
