@@ -31,8 +31,8 @@ bool vy_together(reverse *r); // fills together; false after an error
 void vy_together_explain(reverse *r);
 // ---- forward_live.c
 // Marks the instructions that the forward run computes for their values, and the buffers it loads from;
-// both tables begin as zeros.
-void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays);
+// both tables begin as zeros.  False: memory.
+bool vy_valued(const reverse *r, vy_arena *arena, uint8_t *live, uint8_t *arrays);
 // ---- shadow.c
 bool vy_shadow_choose(reverse *r); // fills buffers[].shadowed; false: memory
 bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; false: memory

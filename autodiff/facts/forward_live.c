@@ -6,19 +6,28 @@
 // computation that it was to save.  The plan asks here.
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/dataflow.h"
 
 typedef struct valued {
     const reverse *r;
+    vy_dataflow flow;
     uint8_t *live;   // by instruction
     uint8_t *arrays; // by buffer: something loads from it
-    bool changed;
 } valued;
 
 static void mark(valued *v, uint32_t id)
 {
     if (VY_IS_LEAF(id) || v->live[id]) return;
     v->live[id] = 1;
-    v->changed = true;
+    vy_dataflow_push(&v->flow, id);
+}
+
+// Local memory that something loads from: what is written there is needed.
+static void mark_array(valued *v, uint32_t buffer)
+{
+    if (v->arrays[buffer]) return;
+    v->arrays[buffer] = 1;
+    vy_dataflow_push_accesses(&v->flow, buffer);
 }
 
 // Operands of an instruction that runs.
@@ -26,32 +35,24 @@ static void mark_operands(valued *v, uint32_t id)
 {
     const vy_program *p = v->r->p;
     const vy_inst *i = &p->insts.data[id];
-    vy_op op = (vy_op)i->op;
-    uint32_t first = 0, last = i->nargs;
-    if (vy_is_equal_pair(p, id) || op == VY_OP_IF || op == VY_OP_TEST) last = 1;
-    if (op == VY_OP_LOOP) last = 3;
-    if (op == VY_OP_WHILE || op == VY_OP_ELSE || op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT)
-        last = 0;
-    if (op == VY_OP_ENDLOOP) last = (p->insts.data[v->r->s.partner[id]].flags & VY_FLAG_EXIT) != 0;
-    for (uint32_t k = first; k < last; k++) mark(v, vy_arg(p, id, k));
-    if (op == VY_OP_LOAD && !v->arrays[i->aux]) v->arrays[i->aux] = 1, v->changed = true;
+    uint32_t n = vy_is_equal_pair(p, id) ? 1 : i->nargs;
+    if (vy_is_marker((vy_op)i->op)) n = vy_control_args(p, &v->r->s, id);
+    for (uint32_t k = 0; k < n; k++) mark(v, vy_arg(p, id, k));
+    if (i->op == VY_OP_LOAD) mark_array(v, i->aux);
 }
 
-// What a CARRY or RESULT takes over.
-static void mark_sources(valued *v, uint32_t id)
+// The markers that an opening one that runs is followed by.
+static void mark_markers(valued *v, uint32_t opener)
 {
-    const vy_program *p = v->r->p;
-    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux, s = v->r->s.partner[marker];
-    vy_op op = (vy_op)p->insts.data[marker].op;
-    if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) {
-        mark(v, vy_arg(p, marker, k));
-        if (op == VY_OP_ENDIF) mark(v, vy_arg(p, v->r->s.partner[s], k));
-        return;
-    }
-    uint32_t opener = op == VY_OP_ENDLOOP ? s : marker, end = v->r->s.partner[opener];
-    bool counted = p->insts.data[opener].op == VY_OP_LOOP;
-    mark(v, vy_arg(p, opener, (counted ? 3 : 0) + k));
-    mark(v, vy_arg(p, end, ((p->insts.data[opener].flags & VY_FLAG_EXIT) != 0) + k));
+    mark(v, v->r->s.partner[opener]);
+    if (v->r->s.test[opener]) mark(v, v->r->s.test[opener]);
+}
+
+static void mark_slot(valued *v, uint32_t id)
+{
+    uint32_t sources[3], n = vy_slot_sources(v->r->p, &v->r->s, id, sources);
+    for (uint32_t k = 0; k < n; k++) mark(v, sources[k]);
+    if (v->r->p->insts.data[id].op == VY_OP_RESULT) mark(v, vy_opener(v->r->p, &v->r->s, id));
 }
 
 static void visit(valued *v, uint32_t id)
@@ -60,23 +61,20 @@ static void visit(valued *v, uint32_t id)
     vy_effect effect = vy_op_infos[i->op].effect;
     bool local = effect == VY_WRITE && v->r->p->buffers.data[i->aux].cls == VY_LOCAL;
     if (effect == VY_CONV || (effect == VY_WRITE && (!local || v->arrays[i->aux]))) mark(v, id);
-    if (i->op == VY_OP_TEST && v->live[v->r->s.partner[id]]) mark(v, id);
     if (!v->live[id]) return;
-    if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT)
-        mark_sources(v, id);
+    if (vy_is_slot((vy_op)i->op))
+        mark_slot(v, id);
     else
         mark_operands(v, id);
-    uint32_t up = v->r->s.parent[id];
-    if (vy_op_opens((vy_op)i->op)) mark(v, v->r->s.partner[id]);
-    if (i->op == VY_OP_RESULT) mark(v, v->r->s.partner[vy_arg(v->r->p, id, 0)]);
-    if (up) mark(v, up);
+    if (vy_op_opens((vy_op)i->op)) mark_markers(v, id);
+    if (v->r->s.parent[id]) mark(v, v->r->s.parent[id]);
 }
 
-void vy_valued(const reverse *r, uint8_t *live, uint8_t *arrays)
+bool vy_valued(const reverse *r, vy_arena *arena, uint8_t *live, uint8_t *arrays)
 {
-    valued v = {.r = r, .live = live, .arrays = arrays, .changed = true};
-    while (v.changed) {
-        v.changed = false;
-        for (uint32_t id = r->p->insts.count; id-- > 1;) visit(&v, id);
-    }
+    valued v = {.r = r, .live = live, .arrays = arrays};
+    if (!vy_dataflow_make(&v.flow, r->p, &r->s, arena)) return false;
+    vy_dataflow_push_all(&v.flow);
+    for (uint32_t id; (id = vy_dataflow_pop(&v.flow));) visit(&v, id);
+    return true;
 }

@@ -8,53 +8,43 @@
 // counted differently.  Then the reverse must be @exact too.  What is loaded, compared, chosen and rounded to
 // integers is the same everywhere; so conditions like x[i] > 0 need nothing.
 #include "autodiff/rewrite/extremum.h"
+#include "ir/core/dataflow.h"
 
-static bool mark(uint8_t *marks, uint32_t id)
+typedef struct paths {
+    const reverse *r;
+    vy_dataflow flow;
+    uint8_t *marks; // by instruction: it decides about a candidate
+} paths;
+
+static void mark(paths *x, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || marks[id]) return false;
-    marks[id] = 1;
-    return true;
+    if (VY_IS_LEAF(id) || x->marks[id]) return;
+    x->marks[id] = 1;
+    vy_dataflow_push(&x->flow, id);
 }
 
-// What a CARRY or RESULT takes over, and the construct.
-static bool mark_slot(const reverse *r, uint8_t *marks, uint32_t id)
+static void mark_all(paths *x, const uint32_t *ids, uint32_t n)
 {
-    const vy_program *p = r->p;
-    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux, opener = marker;
-    if (vy_op_closes((vy_op)p->insts.data[marker].op)) opener = r->s.partner[marker];
-    uint32_t end = vy_closer(p, &r->s, opener);
-    bool loop = vy_is_loop((vy_op)p->insts.data[opener].op), news = mark(marks, opener);
-    news |= mark(marks, vy_arg(p, end, (loop ? vy_next_arg(p, opener) : 0) + k));
-    if (loop) news |= mark(marks, vy_arg(p, opener, vy_init_arg(p, opener) + k));
-    if (p->insts.data[opener].op == VY_OP_IF)
-        news |= mark(marks, vy_arg(p, r->s.partner[opener], k));
-    return news;
+    for (uint32_t k = 0; k < n; k++) mark(x, ids[k]);
 }
 
-static bool mark_construct(const reverse *r, uint8_t *marks, uint32_t id)
+// One step backwards from what is marked.  A CARRY or RESULT goes on to what it takes over and to
+// the construct, a construct to what decides about it.
+static void follow(paths *x, uint32_t id)
 {
-    const vy_program *p = r->p;
+    const vy_program *p = x->r->p;
+    const vy_structure *s = &x->r->s;
     vy_op op = (vy_op)p->insts.data[id].op;
-    uint32_t n = op == VY_OP_IF ? 1 : op == VY_OP_LOOP ? 3 : 0;
-    bool news = false;
-    for (uint32_t k = 0; k < n; k++) news |= mark(marks, vy_arg(p, id, k));
-    if (vy_is_loop(op) && vy_next_arg(p, id)) news |= mark(marks, vy_keep(p, &r->s, id));
-    return news;
-}
-
-// One step backwards from what is marked; true if that is news.
-static bool follow(const reverse *r, uint8_t *marks, uint32_t id)
-{
-    const vy_inst *i = &r->p->insts.data[id];
-    vy_op op = (vy_op)i->op;
-    bool news = false;
-    if (op == VY_OP_TEST && marks[r->s.partner[id]]) return mark(marks, vy_arg(r->p, id, 0));
-    if (!marks[id]) return false;
-    if (r->s.parent[id]) news |= mark(marks, r->s.parent[id]);
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) return mark_slot(r, marks, id) || news;
-    if (vy_op_opens(op)) return mark_construct(r, marks, id) || news;
-    for (uint32_t k = 0; k < i->nargs; k++) news |= mark(marks, vy_arg(r->p, id, k));
-    return news;
+    uint32_t ids[4];
+    if (s->parent[id]) mark(x, s->parent[id]);
+    if (vy_is_slot(op)) {
+        mark(x, vy_opener(p, s, id));
+        mark_all(x, ids, vy_slot_sources(p, s, id, ids));
+    } else if (vy_op_opens(op)) {
+        mark_all(x, ids, vy_deciders(p, s, id, ids));
+    } else {
+        mark_all(x, vy_args(p, id), p->insts.data[id].nargs);
+    }
 }
 
 // May the value differ between programs that compute it?
@@ -72,27 +62,29 @@ static bool is_loose(const reverse *r, uint32_t id)
     return !chooses && !signs && !rounds;
 }
 
-bool vy_extremum_loose(const reverse *r, bool *loose)
+static void mark_candidates(paths *x)
 {
-    const vy_program *p = r->p;
-    vy_arena arena = {0};
-    uint8_t *marks = vy_arena_alloc(&arena, p->insts.count);
-    bool news = marks != NULL;
-    *loose = false;
-    for (uint32_t id = 1; marks && id < p->insts.count; id++) {
+    const vy_program *p = x->r->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!vy_is_extremum((vy_op)i->op) || !r->buffers[i->aux].extremum) continue;
+        if (!vy_is_extremum((vy_op)i->op) || !x->r->buffers[i->aux].extremum) continue;
         uint32_t rank = p->buffers.data[i->aux].rank;
         for (uint32_t k = 0; k < i->nargs; k++)
-            if (k != rank) mark(marks, vy_arg(p, id, k)); // not the candidate
-        if (r->s.parent[id]) mark(marks, r->s.parent[id]);
+            if (k != rank) mark(x, vy_arg(p, id, k)); // not the candidate
+        if (x->r->s.parent[id]) mark(x, x->r->s.parent[id]);
     }
-    while (news) {
-        news = false;
-        for (uint32_t id = p->insts.count; id-- > 1;) news |= follow(r, marks, id);
-    }
-    for (uint32_t id = 1; marks && id < p->insts.count; id++)
-        *loose |= marks[id] && is_loose(r, id);
+}
+
+bool vy_extremum_loose(const reverse *r, bool *loose)
+{
+    vy_arena arena = {0};
+    paths x = {.r = r, .marks = vy_arena_alloc(&arena, r->p->insts.count)};
+    bool ok = x.marks && vy_dataflow_make(&x.flow, r->p, &r->s, &arena);
+    *loose = false;
+    if (ok) mark_candidates(&x);
+    for (uint32_t id; ok && (id = vy_dataflow_pop(&x.flow));) follow(&x, id);
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
+        *loose |= x.marks[id] && is_loose(r, id);
     vy_arena_free(&arena);
-    return marks != NULL;
+    return ok;
 }

@@ -17,22 +17,16 @@
 // vy_differences gives passes the same knowledge.
 #include "ir/check/check.h"
 #include "ir/check/uniform.h"
+#include "ir/core/dataflow.h"
 
 #include <stdio.h>
-
-typedef struct use {
-    uint32_t user, k;
-} use;
 
 typedef struct spread {
     const vy_program *p;
     const vy_structure *s;
-    uint32_t *start; // by instruction: its uses are uses[start[id]] … uses[start[id+1]-1]
-    use *uses;
+    vy_dataflow flow;
     uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
     const uint32_t *all; // NULL, or the origins by all sources, where those of `data` are asked for
-    uint32_t *stack;
-    uint32_t count;
 } spread;
 
 bool vy_leaf_differs(const vy_program *p, uint32_t id)
@@ -61,9 +55,10 @@ static void differ(spread *d, uint32_t id, uint32_t origin)
 {
     if (d->origin[id]) return;
     d->origin[id] = origin;
-    d->stack[d->count++] = id;
+    vy_dataflow_push(&d->flow, id);
 }
 
+// The construct differs.
 static void differ_results(spread *d, uint32_t opener, uint32_t origin)
 {
     uint32_t end = vy_closer(d->p, d->s, opener);
@@ -72,7 +67,7 @@ static void differ_results(spread *d, uint32_t opener, uint32_t origin)
     for (uint32_t k = 0; k < n; k++) differ(d, end + 1 + k, origin);
 }
 
-// Operand k of `user` differs.
+// Operand k of `user`, a leaf, differs.
 static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
 {
     const vy_program *p = d->p;
@@ -109,43 +104,31 @@ static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
 
 static bool prepare(spread *d, vy_arena *arena)
 {
+    d->origin = vy_arena_alloc(arena, d->p->insts.count * sizeof *d->origin);
+    return d->origin && vy_dataflow_make(&d->flow, d->p, d->s, arena);
+}
+
+static void follow_users(spread *d, uint32_t id)
+{
     const vy_program *p = d->p;
-    size_t n = p->insts.count;
-    d->start = vy_arena_alloc(arena, (n + 1) * sizeof *d->start);
-    d->origin = vy_arena_alloc(arena, n * sizeof *d->origin);
-    d->stack = vy_arena_alloc(arena, n * sizeof *d->stack);
-    if (!d->start || !d->origin || !d->stack) return false;
-    uint32_t total = 0;
-    for (uint32_t id = 1; id < n; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
-            uint32_t v = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(v)) d->start[v]++, total++;
-        }
-    d->uses = vy_arena_alloc(arena, ((size_t)total + 1) * sizeof *d->uses);
-    if (!d->uses) return false;
-    for (uint32_t id = 0, sum = 0; id <= n; id++) { // counts → ends
-        sum += d->start[id];
-        d->start[id] = sum;
+    for (uint32_t k = d->flow.first_user[id]; k < d->flow.first_user[id + 1]; k++) {
+        uint32_t user = d->flow.users[k];
+        if (vy_op_opens((vy_op)p->insts.data[user].op))
+            differ_results(d, user, d->origin[id]);
+        else
+            differ(d, user, d->origin[id]);
     }
-    for (uint32_t id = (uint32_t)n; id-- > 1;)
-        for (uint32_t k = p->insts.data[id].nargs; k-- > 0;) {
-            uint32_t v = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(v)) d->uses[--d->start[v]] = (use){id, k};
-        }
-    return true;
 }
 
 static void drain(spread *d)
 {
     const vy_program *p = d->p;
-    while (d->count) {
-        uint32_t id = d->stack[--d->count], origin = d->origin[id];
-        for (uint32_t u = d->start[id]; u < d->start[id + 1]; u++)
-            follow(d, d->uses[u].user, d->uses[u].k, origin);
-        if (p->insts.data[id].op != VY_OP_CARRY) continue;
+    for (uint32_t id; (id = vy_dataflow_pop(&d->flow));) {
+        const vy_inst *i = &p->insts.data[id];
+        follow_users(d, id);
+        if (i->op != VY_OP_CARRY) continue;
         // A loop's result is its carry where it ran no iteration.
-        uint32_t loop = vy_arg(p, id, 0);
-        differ(d, d->s->partner[loop] + 1 + p->insts.data[id].aux, origin);
+        differ(d, vy_result(p, d->s, vy_arg(p, id, 0), i->aux), d->origin[id]);
     }
 }
 

@@ -12,14 +12,12 @@
 // buffer at a uniform index is carried out by padding lanes too; such a value may decide control
 // flow around barriers (the checker's rule), and nothing else of a padding lane is ever seen.
 //
-// Optimistic: everything starts uniform and is lowered until nothing changes, so that carried
-// values of uniform loops stay uniform.
+// Optimistic: everything starts uniform and is lowered until nothing changes (dataflow.h), so that
+// carried values of uniform loops stay uniform.
 #include "spirv/facts/facts.h"
-#include "spirv/facts/facts.h"
+#include "ir/core/dataflow.h"
 
 #include <string.h>
-
-#define MAX_PASSES 64 // chains of carried values that long are given up as not uniform
 
 static bool leaf_uniform(const vy_program *p, uint32_t id)
 {
@@ -34,74 +32,79 @@ static bool is_uniform(const vy_program *p, const bool *u, uint32_t id)
     return VY_IS_LEAF(id) ? leaf_uniform(p, id) : u[id];
 }
 
-static bool args_uniform(const vy_program *p, const bool *u, uint32_t i, uint32_t n)
+static bool all_uniform(const vy_program *p, const bool *u, const uint32_t *ids, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
-        if (!is_uniform(p, u, vy_arg(p, i, k))) return false;
+        if (!is_uniform(p, u, ids[k])) return false;
     return true;
 }
 
-// The k-th carried value: the loop's control, its initial and its next value.
-static bool carried(const vy_program *p, const vy_structure *s, const bool *u, uint32_t loop,
-                    uint32_t k)
+// What is handed on, and unless it is a checkpoint's what decides about the construct.
+static bool slot(const vy_program *p, const vy_structure *s, const bool *u, uint32_t i)
 {
-    uint32_t end = s->partner[loop];
-    uint32_t init = k + (p->insts.data[loop].op == VY_OP_LOOP ? 3 : 0);
-    uint32_t next = k + (p->insts.data[loop].flags & VY_FLAG_EXIT ? 1 : 0);
-    return u[loop] && is_uniform(p, u, vy_arg(p, loop, init)) &&
-           is_uniform(p, u, vy_arg(p, end, next));
+    uint32_t opener = vy_opener(p, s, i), sources[3], n = vy_slot_sources(p, s, i, sources);
+    return (p->insts.data[opener].op == VY_OP_CHECKPOINT || u[opener]) &&
+           all_uniform(p, u, sources, n);
 }
 
-static bool result(const vy_program *p, const vy_structure *s, const bool *u, uint32_t i)
-{
-    uint32_t end = vy_arg(p, i, 0), k = p->insts.data[i].aux, opener = s->partner[end];
-    if (p->insts.data[end].op == VY_OP_ENDLOOP) return carried(p, s, u, opener, k);
-    if (!is_uniform(p, u, vy_arg(p, end, k))) return false;
-    if (p->insts.data[end].op != VY_OP_ENDIF) return true;
-    return u[opener] && is_uniform(p, u, vy_arg(p, s->partner[opener], k));
-}
-
-static bool evaluate(const vy_program *p, const vy_structure *s, bool *u, bool loads, uint32_t i)
+static bool evaluate(const vy_program *p, const vy_structure *s, const bool *u, bool loads,
+                     uint32_t i)
 {
     const vy_inst *in = &p->insts.data[i];
+    uint32_t deciders[4];
     switch ((vy_op)in->op) {
-    case VY_OP_IF: return args_uniform(p, u, i, 1);
-    case VY_OP_LOOP: return u[i] && args_uniform(p, u, i, 3);
-    case VY_OP_WHILE: return u[i];
+    case VY_OP_IF:
+    case VY_OP_LOOP:
+    case VY_OP_WHILE: return all_uniform(p, u, deciders, vy_deciders(p, s, i, deciders));
     case VY_OP_TEST:
-        if (!args_uniform(p, u, i, 1)) u[s->partner[i]] = false;
-        return u[s->partner[i]];
-    case VY_OP_ENDLOOP: {
-        uint32_t loop = s->partner[i];
-        if (p->insts.data[loop].flags & VY_FLAG_EXIT && !args_uniform(p, u, i, 1)) u[loop] = false;
-        return u[loop];
-    }
-    case VY_OP_CARRY: return carried(p, s, u, vy_arg(p, i, 0), in->aux);
-    case VY_OP_RESULT: return result(p, s, u, i);
+    case VY_OP_ENDLOOP: return u[s->partner[i]];
+    case VY_OP_CARRY:
+    case VY_OP_RESULT: return slot(p, s, u, i);
     case VY_OP_LOAD:
-        return loads && p->buffers.data[in->aux].cls == VY_IN && args_uniform(p, u, i, in->nargs);
-    default: return vy_op_infos[in->op].effect == VY_PURE && args_uniform(p, u, i, in->nargs);
+        return loads && p->buffers.data[in->aux].cls == VY_IN &&
+               all_uniform(p, u, vy_args(p, i), in->nargs);
+    default:
+        return vy_op_infos[in->op].effect == VY_PURE && all_uniform(p, u, vy_args(p, i), in->nargs);
+    }
+}
+
+// A construct has gone: so have its markers and what it carries and hands on.
+static void push_construct(vy_dataflow *d, uint32_t opener)
+{
+    bool loop = vy_is_loop((vy_op)d->p->insts.data[opener].op);
+    uint32_t end = vy_closer(d->p, d->s, opener), n = vy_slot_count(d->p, d->s, opener);
+    if (d->s->test[opener]) vy_dataflow_push(d, d->s->test[opener]);
+    vy_dataflow_push(d, end);
+    for (uint32_t k = 0; k < n; k++) {
+        if (loop) vy_dataflow_push(d, vy_carry(opener, k));
+        vy_dataflow_push(d, end + 1 + k);
+    }
+}
+
+static void lower(vy_dataflow *d, bool *u, bool loads)
+{
+    vy_dataflow_push_all(d);
+    for (uint32_t i; (i = vy_dataflow_pop(d));) {
+        if (!u[i] || evaluate(d->p, d->s, u, loads, i)) continue;
+        u[i] = false;
+        vy_dataflow_push_users(d, i);
+        if (vy_op_opens((vy_op)d->p->insts.data[i].op)) push_construct(d, i);
     }
 }
 
 bool *vy_uniform_make(const vy_program *p, bool loads)
 {
     vy_structure s;
+    vy_dataflow d;
+    vy_arena arena = {0};
     uint32_t n = p->insts.count;
     if (!vy_structure_make(p, &s)) return NULL;
-    bool *u = vy_realloc(NULL, n + 1), changed = true;
-    if (u) memset(u, 1, n + 1);
-    for (int pass = 0; u && changed; pass++) {
-        changed = false;
-        for (uint32_t i = 1; i < n; i++) {
-            if (!u[i]) continue;
-            bool stays = evaluate(p, &s, u, loads, i);
-            if (pass > MAX_PASSES && p->insts.data[i].op == VY_OP_CARRY) stays = false;
-            if (stays) continue;
-            u[i] = false;
-            changed = true;
-        }
+    bool *u = vy_dataflow_make(&d, p, &s, &arena) ? vy_realloc(NULL, n + 1) : NULL;
+    if (u) {
+        memset(u, 1, n + 1);
+        lower(&d, u, loads);
     }
+    vy_arena_free(&arena);
     vy_structure_free(&s);
     return u;
 }
