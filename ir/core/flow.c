@@ -26,6 +26,18 @@ uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id
     return n;
 }
 
+uint32_t vy_choice(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t *then,
+                   uint32_t *other)
+{
+    const vy_inst *i = &p->insts.data[id];
+    if (VY_IS_LEAF(id) || i->op != VY_OP_RESULT) return 0;
+    uint32_t opener = vy_opener(p, s, id);
+    if (p->insts.data[opener].op != VY_OP_IF) return 0;
+    *then = vy_slot_then(p, s, opener, i->aux);
+    *other = vy_slot_yield(p, s, opener, i->aux);
+    return opener;
+}
+
 uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id)
 {
     switch ((vy_op)p->insts.data[id].op) {

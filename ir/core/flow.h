@@ -34,7 +34,7 @@ static inline bool vy_exits(const vy_program *p, uint32_t loop)
 }
 
 // ------------------------------------------------------------------------------------------- slots
-// Number of the first operand that is handed on: LOOP's inits; what the closing marker of a construct has.
+// Number of the first operand that is handed on: of LOOP's inits, of what a closing marker has.
 static inline uint32_t vy_init_arg(const vy_program *p, uint32_t loop)
 {
     return p->insts.data[loop].op == VY_OP_LOOP ? 3 : 0;
@@ -80,6 +80,9 @@ static inline uint32_t vy_slot_next(const vy_program *p, const vy_structure *s, 
 }
 // Operands whose values CARRY or RESULT `id` takes over, at most three; returns how many.
 uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3]);
+// The IF that `id` is a RESULT of, and what its arms hand on; 0: it is none.
+uint32_t vy_choice(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t *then,
+                   uint32_t *other);
 
 // ---------------------------------------------------------------------------------------- deciders
 // The loop's `keep`, or 0.
@@ -87,8 +90,8 @@ static inline uint32_t vy_keep(const vy_program *p, const vy_structure *s, uint3
 {
     return vy_exits(p, loop) ? vy_arg(p, s->partner[loop], 0) : 0;
 }
-// How many of the first operands of a marker decide whether, which way or how often its construct runs: of IF
-// and TEST the condition, of LOOP the bounds, of ENDLOOP `keep`.  0 for what is no marker.
+// How many of the first operands of a marker decide whether, which way or how often its construct
+// runs: of IF and TEST the condition, of LOOP the bounds, of ENDLOOP `keep`.  0: it is no marker.
 uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id);
 // All such values of a construct; returns how many.
 uint32_t vy_deciders(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t out[4]);
