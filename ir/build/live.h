@@ -17,7 +17,6 @@ typedef struct vy_sweep {
     vy_structure s;
     vy_arena arena; // scratch, freed with the sweep
     uint8_t *live;  // by instruction id; a slot is live when its CARRY (loops) or RESULT is
-    uint32_t *test; // by WHILE: its TEST
     uint32_t *same; // by instruction id: an earlier value it always equals, else the id itself
 } vy_sweep;
 

@@ -22,16 +22,12 @@ bool vy_sweep_begin(vy_sweep *w, const vy_program *p)
     uint32_t n = p->insts.count;
     w->live = vy_arena_alloc(&w->arena, n);
     w->same = vy_arena_alloc(&w->arena, (size_t)n * sizeof *w->same);
-    w->test = vy_arena_alloc(&w->arena, (size_t)n * sizeof *w->test);
-    if (!w->live || !w->same || !w->test || !vy_structure_make(p, &w->s)) {
+    if (!w->live || !w->same || !vy_structure_make(p, &w->s)) {
         vy_sweep_free(w);
         vy_fail_oom(p->module);
         return false;
     }
-    for (uint32_t id = 0; id < n; id++) {
-        w->same[id] = id;
-        if (p->insts.data[id].op == VY_OP_TEST) w->test[w->s.partner[id]] = id;
-    }
+    for (uint32_t id = 0; id < n; id++) w->same[id] = id;
     return true;
 }
 
@@ -68,11 +64,10 @@ static void need_args(marker *m, uint32_t id, uint32_t from, uint32_t to)
 static void need_control(marker *m, uint32_t id)
 {
     const vy_program *p = m->w->old;
-    vy_op op = (vy_op)p->insts.data[id].op;
-    if (op == VY_OP_IF) need_args(m, id, 0, 1);
-    if (op == VY_OP_LOOP) need_args(m, id, 0, 3);
-    if (op == VY_OP_WHILE) need(m, m->w->test[id]);
-    if (vy_is_loop(op) && vy_next_arg(p, id)) need_args(m, m->w->s.partner[id], 0, 1);
+    const vy_structure *s = &m->w->s;
+    need_args(m, id, 0, vy_control_args(p, s, id));
+    if (s->test[id]) need(m, s->test[id]);
+    if (vy_exits(p, id)) need(m, vy_keep(p, s, id));
 }
 
 // Slot k of a construct is needed.
@@ -80,17 +75,10 @@ static void need_slot(marker *m, uint32_t opener, uint32_t k)
 {
     const vy_program *p = m->w->old;
     const vy_structure *s = &m->w->s;
-    vy_op op = (vy_op)p->insts.data[opener].op;
-    uint32_t end = vy_closer(p, s, opener);
+    uint32_t sources[3], n = vy_slot_sources(p, s, vy_result(p, s, opener, k), sources);
     need(m, opener);
-    if (vy_is_loop(op)) {
-        need(m, opener + 1 + k);
-        need(m, vy_arg(p, opener, vy_init_arg(p, opener) + k));
-        need(m, vy_arg(p, end, vy_next_arg(p, opener) + k));
-        return;
-    }
-    if (op == VY_OP_IF) need(m, vy_arg(p, s->partner[opener], k));
-    need(m, vy_arg(p, end, k));
+    if (vy_is_loop((vy_op)p->insts.data[opener].op)) need(m, vy_carry(opener, k));
+    for (uint32_t j = 0; j < n; j++) need(m, sources[j]);
 }
 
 // An access is needed: so is whatever else writes the buffer.
@@ -109,10 +97,8 @@ static void visit(marker *m, uint32_t id)
     if (m->w->s.parent[id]) need(m, m->w->s.parent[id]);
     if (vy_op_opens(op))
         need_control(m, id);
-    else if (op == VY_OP_CARRY)
-        need_slot(m, vy_arg(p, id, 0), inst->aux);
-    else if (op == VY_OP_RESULT)
-        need_slot(m, m->w->s.partner[vy_arg(p, id, 0)], inst->aux);
+    else if (vy_is_slot(op))
+        need_slot(m, vy_opener(p, &m->w->s, id), inst->aux);
     else
         need_args(m, id, 0, inst->nargs);
     if (vy_op_is_memory(op)) need_writes(m, inst->aux);

@@ -70,7 +70,7 @@ static how loop_how(const vy_sweep *w, uint32_t id)
         const vy_scalar *to = vy_id_const(p, vy_same(w, vy_arg(p, id, 1)));
         return vy_loop_never(vy_id_type(p, id), from, to) ? HOW_NEVER : HOW_COPY;
     }
-    uint32_t cond = vy_same(w, vy_arg(p, w->test[id], 0));
+    uint32_t cond = vy_same(w, vy_arg(p, w->s.test[id], 0));
     if (const_bool(p, cond, false)) return HOW_NEVER;
     return const_bool(p, cond, true) && leaves ? HOW_ONCE : HOW_COPY;
 }

@@ -207,7 +207,7 @@ static bool middle_marker(checker *c, uint32_t id)
 static bool close_loop(checker *c, uint32_t id, const region *r)
 {
     const vy_inst *i = inst_of(c, id), *opener = inst_of(c, r->opener);
-    uint32_t from = opener->op == VY_OP_LOOP ? 3 : 0, keep = opener->flags & VY_FLAG_EXIT ? 1 : 0;
+    uint32_t from = vy_init_arg(c->p, r->opener), keep = vy_next_arg(c->p, r->opener);
     uint32_t n = opener->nargs - from;
     if (opener->op == VY_OP_WHILE && !r->middle) return bad(c, "a while without a test");
     if (i->nargs != n + keep) return bad(c, "a loop does not hand on what it carries");

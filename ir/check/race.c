@@ -31,7 +31,7 @@ static uint32_t sharing(const vy_races *r, uint32_t store)
     for (uint32_t up = r->s->parent[store]; up; up = r->s->parent[up]) {
         const vy_inst *i = &p->insts.data[up];
         if (i->op == VY_OP_CHECKPOINT) continue;
-        if (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT) return 0;
+        if (i->op != VY_OP_LOOP || vy_exits(p, up)) return 0;
         mask |= r->on[up];
     }
     return mask & VY_RACE_UNKNOWN ? 0 : among & ~mask;

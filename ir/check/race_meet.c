@@ -141,10 +141,9 @@ static side compute(const meet *m, uint32_t id)
 static side result_of(const meet *m, uint32_t id)
 {
     const vy_program *p = m->r->p;
-    const uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    if (p->insts.data[end].op != VY_OP_ENDIF) return not_known;
-    const uint32_t opener = m->r->s->partner[end], middle = m->r->s->partner[opener];
-    const side c = arg(m, opener, 0), x = arg(m, middle, k), y = arg(m, end, k);
+    uint32_t then, other, opener = vy_choice(p, m->r->s, id, &then, &other);
+    if (!opener) return not_known;
+    const side c = arg(m, opener, 0), x = get(m, then), y = get(m, other);
     if (!c.same) return not_known;
     if (c.known) return c.v[0].u ? x : y;
     return (side){.same = x.same && y.same, .differs = x.differs || y.differs};
@@ -169,7 +168,7 @@ static bool reached(const meet *m, uint32_t store)
     for (uint32_t up = r->s->parent[store]; up; inside = up, up = r->s->parent[up]) {
         const vy_inst *i = &r->p->insts.data[up];
         if (i->op == VY_OP_CHECKPOINT) continue;
-        if (i->op == VY_OP_LOOP && !(i->flags & VY_FLAG_EXIT) && m->at[up].same) continue;
+        if (i->op == VY_OP_LOOP && !vy_exits(m->r->p, up) && m->at[up].same) continue;
         const side c = i->op == VY_OP_IF ? arg(m, up, 0) : not_known;
         if (!c.same || (c.known && (c.v[0].u != 0) != (inside < r->s->partner[up]))) return false;
     }

@@ -58,19 +58,13 @@ static bool through_marker(flow *f, uint32_t load, uint32_t id, uint32_t place, 
 {
     const vy_program *p = f->p;
     const vy_op op = (vy_op)p->insts.data[id].op;
-    uint32_t opener = id, k = place;
-    while (!vy_op_opens((vy_op)p->insts.data[opener].op)) opener = f->s->partner[opener];
-    const vy_op kind = (vy_op)p->insts.data[opener].op;
-    uint32_t end = f->s->partner[opener];
-    if (kind == VY_OP_IF) end = f->s->partner[end];
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) return true; // they name their construct
-    const uint32_t skip = op == VY_OP_LOOP      ? 3
-                          : op == VY_OP_ENDLOOP ? vy_keep(p, f->s, opener) != 0
-                                                : 0;
-    *fine = op != VY_OP_IF && op != VY_OP_TEST && place >= skip;
+    if (vy_is_slot(op)) return true; // they name their construct
+    const uint32_t opener = vy_opener(p, f->s, id), skip = vy_control_args(p, f->s, id);
+    *fine = place >= skip;
     if (!*fine) return true;
-    k -= skip;
-    return (!vy_is_loop(kind) || push(f, load, opener + 1 + k)) && push(f, load, end + 1 + k);
+    const uint32_t k = place - skip;
+    return (!vy_is_loop((vy_op)p->insts.data[opener].op) || push(f, load, vy_carry(opener, k))) &&
+           push(f, load, vy_result(p, f->s, opener, k));
 }
 
 static bool same_element(const vy_program *p, uint32_t load, uint32_t store)
@@ -90,7 +84,7 @@ static bool follow(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fi
     case VY_OP_STORE: *fine = place + 1 == i->nargs && same_element(f->p, load, id); return true;
     default: break;
     }
-    if (vy_op_infos[i->op].effect == VY_CTRL) return through_marker(f, load, id, place, fine);
+    if (vy_is_marker((vy_op)i->op)) return through_marker(f, load, id, place, fine);
     *fine = false;
     return true;
 }

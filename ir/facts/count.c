@@ -12,6 +12,7 @@
 // value where interval analysis knows one (trip_estimate.c).  Each loop costs its distance to the top, so the
 // walk is near-linear.
 #include "ir/facts/count.h"
+#include "ir/core/flow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -260,7 +261,7 @@ static void open_loop(walk *w, uint32_t id)
     vy_poly_space *s = &w->c->space;
     frame f = {.loop = w->c->loops.count, .start = w->items.count};
     vy_loop_count l = {.program = w->p, .opener = id};
-    w->c->conditional |= (i->flags & VY_FLAG_EXIT) != 0;
+    w->c->conditional |= vy_exits(w->p, id);
     if (i->op == VY_OP_LOOP) find_bounds(w, id, &l);
     f.var = l.closed ? vy_poly_bound(s, vy_string(&w->p->module->names, i->name))
                      : turns_variable(w, id);

@@ -30,25 +30,21 @@ static uint8_t operands(const vy_along *a, uint32_t id, uint32_t from, uint32_t 
     return bits;
 }
 
-// What comes out of a construct in slot k.
-static uint8_t slot(const vy_along *a, uint32_t end, uint32_t k)
+// What comes out of a construct.
+static uint8_t result(const vy_along *a, uint32_t id)
 {
-    const vy_program *p = a->p;
-    uint32_t opener = a->s->partner[end];
-    uint8_t bits = a->route[opener];
-    if (p->insts.data[opener].op == VY_OP_IF)
-        return bits | get(a, vy_arg(p, end, k)) | get(a, vy_arg(p, a->s->partner[opener], k));
-    if (!vy_is_loop((vy_op)p->insts.data[opener].op)) return bits | get(a, vy_arg(p, end, k));
-    return bits | a->of[opener + 1 + k] | get(a, vy_arg(p, end, vy_next_arg(p, opener) + k));
+    uint32_t sources[3], n = vy_slot_sources(a->p, a->s, id, sources);
+    uint8_t bits = a->route[vy_opener(a->p, a->s, id)];
+    for (uint32_t k = 0; k < n; k++) bits |= get(a, sources[k]);
+    return bits;
 }
 
 // What decides who reaches `id`; an ELSE or closing marker belongs to its opener.
 static uint8_t route(const vy_along *a, uint32_t id)
 {
     const vy_op op = (vy_op)a->p->insts.data[id].op;
-    uint32_t up = a->s->parent[id];
-    if (op == VY_OP_ELSE) up = a->s->partner[a->s->partner[id]];
-    if (vy_op_closes(op)) up = a->s->partner[id];
+    const bool later = op == VY_OP_ELSE || vy_op_closes(op);
+    const uint32_t up = later ? vy_opener(a->p, a->s, id) : a->s->parent[id];
     return up ? a->route[up] : 0;
 }
 
@@ -57,14 +53,14 @@ static uint8_t value(const vy_along *a, uint32_t id)
     const vy_inst *i = &a->p->insts.data[id];
     uint8_t bits = route(a, id);
     switch ((vy_op)i->op) {
-    case VY_OP_IF: return bits | operands(a, id, 0, 1);
-    case VY_OP_LOOP: return bits | operands(a, id, 0, 3);
+    case VY_OP_IF:
+    case VY_OP_LOOP: return bits | operands(a, id, 0, vy_control_args(a->p, a->s, id));
     case VY_OP_CARRY: {
-        uint32_t loop = vy_arg(a->p, id, 0), end = a->s->partner[loop];
-        return bits | get(a, vy_arg(a->p, loop, vy_init_arg(a->p, loop) + i->aux)) |
-               get(a, vy_arg(a->p, end, vy_next_arg(a->p, loop) + i->aux));
+        uint32_t loop = vy_arg(a->p, id, 0);
+        return bits | get(a, vy_slot_init(a->p, loop, i->aux)) |
+               get(a, vy_slot_next(a->p, a->s, loop, i->aux));
     }
-    case VY_OP_RESULT: return bits | slot(a, vy_arg(a->p, id, 0), i->aux);
+    case VY_OP_RESULT: return bits | result(a, id);
     default: break;
     }
     if (vy_op_infos[i->op].effect == VY_WRITE) return UINT8_MAX;
@@ -74,15 +70,10 @@ static uint8_t value(const vy_along *a, uint32_t id)
 // What else decides the way through a construct than what is known where it begins.
 static uint32_t decides_later(const vy_along *a, uint32_t id, uint8_t *bits)
 {
-    const vy_inst *i = &a->p->insts.data[id];
-    uint32_t opener = a->s->partner[id];
+    uint32_t opener = vy_opener(a->p, a->s, id), n = vy_control_args(a->p, a->s, id);
     *bits = 0;
-    if (i->op == VY_OP_TEST) {
-        *bits = operands(a, id, 0, 1);
-        return opener;
-    }
-    if (i->op != VY_OP_ENDLOOP || !vy_next_arg(a->p, opener)) return 0;
-    *bits = operands(a, id, 0, 1);
+    if (opener == id || !n) return 0;
+    *bits = operands(a, id, 0, n);
     return opener;
 }
 

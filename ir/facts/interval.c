@@ -8,6 +8,7 @@
 // One forward walk; what a loop carries may be anything.  Bounds are those of the value as a signed
 // 64-bit number, which is what an index is compared as.  A u64 above that range is `anything`.
 #include "ir/facts/range.h"
+#include "ir/core/flow.h"
 
 #define ANYTHING ((vy_interval){INT64_MIN, INT64_MAX})
 
@@ -138,13 +139,11 @@ static vy_interval loop_variable(const vy_intervals *v, uint32_t id)
 static vy_interval result(const vy_intervals *v, uint32_t id)
 {
     const vy_program *p = v->p;
-    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    vy_op op = (vy_op)p->insts.data[end].op;
-    if (op == VY_OP_ENDLOOP) return type_bounds(vy_id_type(p, id));
-    vy_interval r = vy_interval_of(v, vy_arg(p, end, k));
-    if (op != VY_OP_ENDIF) return r;
-    uint32_t middle = v->s->partner[v->s->partner[end]];
-    return join(r, vy_interval_of(v, vy_arg(p, middle, k)));
+    uint32_t sources[3], n = vy_slot_sources(p, v->s, id, sources);
+    if (vy_is_loop((vy_op)p->insts.data[vy_opener(p, v->s, id)].op))
+        return type_bounds(vy_id_type(p, id));
+    vy_interval r = vy_interval_of(v, sources[0]);
+    return n == 1 ? r : join(r, vy_interval_of(v, sources[1]));
 }
 
 static vy_interval compute(vy_intervals *v, uint32_t id)

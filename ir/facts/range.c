@@ -31,7 +31,6 @@ typedef struct fact {
 typedef struct prover {
     const vy_program *p;
     const vy_structure *s;
-    const uint32_t *test; // by WHILE
     vy_intervals v;
     vy_dim_facts d;
     fact facts[MAX_FACTS];
@@ -323,11 +322,9 @@ static void learn(prover *q, uint32_t cond, bool holds, int depth);
 // One arm yields the constant !holds: the other was taken.
 static void learn_result(prover *q, uint32_t id, bool holds, int depth)
 {
-    uint32_t end = arg(q, id, 0), k = inst(q, id)->aux;
-    if (inst(q, end)->op != VY_OP_ENDIF) return;
-    uint32_t opener = q->s->partner[end], middle = q->s->partner[opener];
-    for (int arm = 0; arm < 2; arm++) {
-        uint32_t other = arg(q, arm ? middle : end, k), taken = arg(q, arm ? end : middle, k);
+    uint32_t yes, no, opener = vy_choice(q->p, q->s, id, &yes, &no);
+    for (int arm = 0; opener && arm < 2; arm++) {
+        uint32_t other = arm ? yes : no, taken = arm ? no : yes;
         const vy_scalar *c = vy_id_const(q->p, other);
         if (!c || (c->u != 0) == holds) continue;
         learn(q, arg(q, opener, 0), arm == 0, depth);
@@ -369,7 +366,8 @@ static void collect(prover *q, uint32_t id)
     uint32_t arm = inner;
     if (inner && inst(q, inner)->op == VY_OP_IF && id > q->s->partner[inner])
         arm = q->s->partner[inner];
-    if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->test[inner]) arm = q->test[inner];
+    if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->s->test[inner])
+        arm = q->s->test[inner];
     if (arm == q->facts_for) return;
     q->facts_for = arm;
     q->fact_count = 0;
@@ -378,7 +376,7 @@ static void collect(prover *q, uint32_t id)
         uint32_t up = q->s->parent[at];
         vy_op op = (vy_op)inst(q, up)->op;
         if (op == VY_OP_IF) learn(q, arg(q, up, 0), at < q->s->partner[up], 4);
-        if (op == VY_OP_WHILE && at > q->test[up]) learn(q, arg(q, q->test[up], 0), true, 4);
+        if (op == VY_OP_WHILE && at > q->s->test[up]) learn(q, arg(q, q->s->test[up], 0), true, 4);
         at = up;
     }
 }
@@ -400,12 +398,7 @@ bool vy_prove_ranges(const vy_program *p, const vy_structure *s, vy_arena *arena
 {
     int budget = 0;
     prover q = {.p = p, .s = s, .facts_for = UINT32_MAX, .budget = &budget};
-    uint32_t *test = vy_arena_alloc(arena, p->insts.count * sizeof *test);
-    if (!test || !vy_intervals_make(&q.v, p, s, arena) || !vy_dim_facts_make(&q.d, p, arena))
-        return false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (p->insts.data[id].op == VY_OP_TEST) test[s->partner[id]] = id;
-    q.test = test;
+    if (!vy_intervals_make(&q.v, p, s, arena) || !vy_dim_facts_make(&q.d, p, arena)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (!vy_op_is_memory(op) || op == VY_OP_ZERO) continue;

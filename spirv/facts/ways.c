@@ -11,7 +11,7 @@
 // loops of many turns carry, ends them.
 // Functions are bodies of the library, in which an argument occurs many times.
 #include "spirv/facts/facts.h"
-#include "spirv/facts/facts.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void of_local(ways *w, uint32_t id)
 static uint64_t turns_of(const ways *w, uint32_t loop)
 {
     const vy_inst *i = &w->p->insts.data[loop];
-    if (i->op != VY_OP_LOOP || i->flags & VY_FLAG_EXIT) return 0;
+    if (i->op != VY_OP_LOOP || vy_exits(w->p, loop)) return 0;
     const vy_scalar *from = vy_id_const(w->p, vy_arg(w->p, loop, 0)),
                     *to = vy_id_const(w->p, vy_arg(w->p, loop, 1)),
                     *step = vy_id_const(w->p, vy_arg(w->p, loop, 2));
@@ -94,34 +94,28 @@ static uint64_t after_turns(uint64_t first, uint64_t each, uint64_t n)
 
 static void of_result(ways *w, uint32_t id)
 {
-    const uint32_t end = vy_arg(w->p, id, 0), opener = w->s.partner[end],
-                   k = w->p->insts.data[id].aux;
-    const vy_op op = (vy_op)w->p->insts.data[end].op;
+    const uint32_t opener = vy_opener(w->p, &w->s, id);
+    const vy_op op = (vy_op)w->p->insts.data[opener].op;
+    uint32_t from[3], sources = vy_slot_sources(w->p, &w->s, id, from);
     w->count[id] = 1;
     w->same[id] = true;
-    if (op == VY_OP_ENDIF) {
-        add_operand(w, id, vy_arg(w->p, opener, 0), 1);
-        add_operand(w, id, vy_arg(w->p, w->s.partner[opener], k), 1);
-        add_operand(w, id, vy_arg(w->p, end, k), 1);
-    } else if (op == VY_OP_ENDLOOP) {
+    if (vy_is_loop(op)) {
         const uint64_t n = turns_of(w, opener);
-        const uint32_t next = n ? vy_arg(w->p, end, k) : 0;
-        w->same[id] = n && is_same(w, next) && is_same(w, vy_arg(w->p, opener, 3 + k));
-        if (w->same[id])
-            w->count[id] =
-                after_turns(count_of(w, vy_arg(w->p, opener, 3 + k)), count_of(w, next), n);
-    } else {
-        add_operand(w, id, vy_arg(w->p, end, k), 1);
+        w->same[id] = n && is_same(w, from[1]) && is_same(w, from[0]);
+        if (w->same[id]) w->count[id] = after_turns(count_of(w, from[0]), count_of(w, from[1]), n);
+        return;
     }
+    if (op == VY_OP_IF) add_operand(w, id, vy_arg(w->p, opener, 0), 1);
+    for (uint32_t k = 0; k < sources; k++) add_operand(w, id, from[k], 1);
 }
 
 // Once with what is carried as one thing, and then as what it comes to.
 static void of_carry(ways *w, uint32_t id)
 {
-    const uint32_t loop = vy_arg(w->p, id, 0),
-                   result = w->s.partner[loop] + 1 + w->p->insts.data[id].aux;
+    const uint32_t loop = vy_arg(w->p, id, 0), k = w->p->insts.data[id].aux;
+    const uint32_t result = vy_result(w->p, &w->s, loop, k);
     const bool unrolled = turns_of(w, loop) != 0;
-    w->same[id] = unrolled && is_same(w, vy_arg(w->p, loop, 3 + w->p->insts.data[id].aux));
+    w->same[id] = unrolled && is_same(w, vy_slot_init(w->p, loop, k));
     w->count[id] = w->again && w->same[id] ? w->count[result] : 1;
 }
 

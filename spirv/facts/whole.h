@@ -3,7 +3,7 @@
 #ifndef VYRE_SPIRV_WHOLE_H
 #define VYRE_SPIRV_WHOLE_H
 
-#include "ir/core/ir.h"
+#include "ir/core/flow.h"
 
 // By instruction.
 typedef struct vy_whole_uses {
@@ -11,28 +11,6 @@ typedef struct vy_whole_uses {
     uint8_t *counts;  // for what is stored, for certain: not what a condition chooses among
     uint8_t *shared;  // made of constants and scalar parameters: the same for all
 } vy_whole_uses;
-
-static inline uint32_t vy_whole_initial(const vy_program *p, uint32_t opener, uint32_t k)
-{
-    return vy_arg(p, opener, k + (p->insts.data[opener].op == VY_OP_LOOP ? 3 : 0));
-}
-// The k-th value that a turn of the loop hands on.
-static inline uint32_t vy_whole_next(const vy_program *p, const vy_structure *s, uint32_t opener,
-                                     uint32_t k)
-{
-    return vy_arg(p, s->partner[opener], k + (p->insts.data[opener].flags & VY_FLAG_EXIT ? 1 : 0));
-}
-// How many of its first operands decide what is done: conditions and bounds.
-static inline uint32_t vy_whole_control(const vy_program *p, const vy_structure *s, uint32_t id)
-{
-    switch ((vy_op)p->insts.data[id].op) {
-    case VY_OP_IF:
-    case VY_OP_TEST: return 1;
-    case VY_OP_LOOP: return 3;
-    case VY_OP_ENDLOOP: return p->insts.data[s->partner[id]].flags & VY_FLAG_EXIT ? 1 : 0;
-    default: return 0;
-    }
-}
 
 bool vy_whole_find_counting(const vy_program *p, const vy_structure *s,
                             const vy_whole_uses *u); // sets u->counts; false: memory

@@ -33,7 +33,7 @@ typedef struct counting {
 static bool takes_turns(const counting *c, uint32_t opener)
 {
     const vy_inst *i = &c->p->insts.data[opener];
-    return i->op == VY_OP_LOOP && c->u->shared[opener] && !(i->flags & VY_FLAG_EXIT);
+    return i->op == VY_OP_LOOP && c->u->shared[opener] && !vy_exits(c->p, opener);
 }
 
 static void find_guards(counting *c)
@@ -93,8 +93,8 @@ static uint64_t made_of_result(const counting *c, uint32_t id)
         return (x & y) | (x & inside(c, opener, middle)) | (y & inside(c, middle, end));
     }
     if (op != VY_OP_ENDLOOP) return made_of(c, vy_arg(c->p, end, k));
-    const uint64_t x = made_of(c, vy_whole_initial(c->p, opener, k)),
-                   y = made_of(c, vy_whole_next(c->p, c->s, opener, k));
+    const uint64_t x = made_of(c, vy_slot_init(c->p, opener, k)),
+                   y = made_of(c, vy_slot_next(c->p, c->s, opener, k));
     return takes_turns(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
 }
 
@@ -104,8 +104,8 @@ static uint64_t made(const counting *c, uint32_t id)
     const uint32_t opener = i->op == VY_OP_CARRY ? vy_arg(c->p, id, 0) : 0;
     switch ((vy_op)i->op) {
     case VY_OP_CARRY:
-        return made_of(c, vy_whole_initial(c->p, opener, i->aux)) &
-               made_of(c, vy_whole_next(c->p, c->s, opener, i->aux));
+        return made_of(c, vy_slot_init(c->p, opener, i->aux)) &
+               made_of(c, vy_slot_next(c->p, c->s, opener, i->aux));
     case VY_OP_RESULT: return made_of_result(c, id);
     case VY_OP_LOOP: return made_of_args(c, id, 3);
     case VY_OP_SELECT:
@@ -131,7 +131,7 @@ static uint64_t needed(const counting *c, uint32_t id)
 {
     const vy_op op = (vy_op)c->p->insts.data[id].op;
     const bool write = vy_op_infos[op].effect == VY_WRITE;
-    const uint32_t n = write ? c->p->insts.data[id].nargs : vy_whole_control(c->p, c->s, id);
+    const uint32_t n = write ? c->p->insts.data[id].nargs : vy_control_args(c->p, c->s, id);
     const uint32_t guard =
         c->guard[op == VY_OP_TEST ? c->s->parent[id] : id]; // the first turn's test happens
     return n ? made_of_args(c, id, n) & ~below(c, guard) : 0;

@@ -27,32 +27,18 @@ static void reach_args(closure *c, uint32_t id, uint32_t from, uint32_t to)
     for (uint32_t k = from; k < to; k++) reach(c, vy_arg(c->p, id, k));
 }
 
-static void reach_carried(closure *c, uint32_t opener, uint32_t k)
+static void reach_slot(closure *c, uint32_t id)
 {
-    reach(c, vy_whole_initial(c->p, opener, k));
-    reach(c, vy_whole_next(c->p, c->s, opener, k));
-}
-
-static void reach_result(closure *c, uint32_t id)
-{
-    const uint32_t end = vy_arg(c->p, id, 0), opener = c->s->partner[end],
-                   k = c->p->insts.data[id].aux;
-    switch ((vy_op)c->p->insts.data[end].op) {
-    case VY_OP_ENDIF: // IF→ELSE→ENDIF→IF
-        reach(c, vy_arg(c->p, c->s->partner[opener], k));
-        reach(c, vy_arg(c->p, end, k));
-        break;
-    case VY_OP_ENDLOOP: reach_carried(c, opener, k); break;
-    default: reach(c, vy_arg(c->p, end, k)); break;
-    }
+    uint32_t sources[3], n = vy_slot_sources(c->p, c->s, id, sources);
+    for (uint32_t k = 0; k < n; k++) reach(c, sources[k]);
 }
 
 static void visit(closure *c, uint32_t id)
 {
     const vy_inst *i = &c->p->insts.data[id];
     switch ((vy_op)i->op) {
-    case VY_OP_CARRY: reach_carried(c, vy_arg(c->p, id, 0), i->aux); break;
-    case VY_OP_RESULT: reach_result(c, id); break;
+    case VY_OP_CARRY:
+    case VY_OP_RESULT: reach_slot(c, id); break;
     case VY_OP_LOOP: reach_args(c, id, 0, 3); break;
     default: reach_args(c, id, 0, i->nargs); break;
     }
@@ -65,7 +51,7 @@ static bool find_deciders(closure *c)
         const bool memory = vy_op_is_memory((vy_op)i->op);
         if (memory && c->p->buffers.data[i->aux].cls == VY_SHARED)
             reach_args(c, id, 0, i->op == VY_OP_ZERO ? 0 : c->p->buffers.data[i->aux].rank);
-        reach_args(c, id, 0, vy_whole_control(c->p, c->s, id));
+        reach_args(c, id, 0, vy_control_args(c->p, c->s, id));
     }
     while (c->work.count && !c->failed) visit(c, c->work.data[--c->work.count]);
     vy_vec_free(&c->work);

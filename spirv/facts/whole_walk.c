@@ -154,8 +154,7 @@ static uint32_t run_if(vy_whole_walk *w, uint32_t id)
 
 static uint32_t carried(const vy_whole_walk *w, uint32_t id)
 {
-    const vy_inst *i = &w->p->insts.data[id];
-    return i->nargs - (i->op == VY_OP_LOOP ? 3 : 0);
+    return vy_slot_count(w->p, w->s, id);
 }
 
 // A turn begins with what `marker` has from operand `skip` on, or with what is not known.
@@ -170,8 +169,7 @@ static void set_carries(vy_whole_walk *w, uint32_t id, uint32_t marker, uint32_t
 // The turn that begins with the carries.  False: it was the last one.
 static bool run_turn(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
-    const vy_inst *i = &w->p->insts.data[id];
-    const uint32_t end = w->s->partner[id], exits = i->flags & VY_FLAG_EXIT ? 1 : 0;
+    const uint32_t end = w->s->partner[id], exits = vy_next_arg(w->p, id);
     uint32_t at = run(w, id + 1 + carried(w, id), end);
     if (at != end) { // the TEST of a WHILE
         const value c = arg(w, at, 0);
@@ -221,7 +219,7 @@ static uint32_t run_repeated(vy_whole_walk *w, uint32_t id)
     const uint32_t end = w->s->partner[id];
     const bool sure = w->sure, loop = w->p->insts.data[id].op == VY_OP_LOOP;
     bool is_known = true;
-    set_carries(w, id, id, loop ? 3 : 0, true);
+    set_carries(w, id, id, vy_init_arg(w->p, id), true);
     if (loop)
         run_loop(w, id, &is_known);
     else

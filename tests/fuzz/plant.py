@@ -117,7 +117,7 @@ SEVERAL = (
     ("ir/pass/device/unroll_and_jam.c", None, "return map_of(j, differs(j, id) ? q : 0)[id];", "return map_of(j, 0)[id];"),
     ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(whole && whole % f == 0)) {", "if (false) {"),
     ("ir/pass/device/unroll_and_jam.c", None, "at = vy_min(b, at, top);", ""),
-    ("ir/facts/domain_dependence.c", None, "get(a, vy_arg(a->p, end, vy_next_arg(a->p, loop) + i->aux));", "0;"),
+    ("ir/facts/domain_dependence.c", None, "get(a, vy_slot_next(a->p, a->s, loop, i->aux));", "0;"),
     ("ir/pass/device/coarsen.c", None, "if (*u == (LOADED | STORED)) return false;", ""),
 )
 
@@ -260,10 +260,10 @@ ROUNDS = (
 # Faults in what is followed turn by turn: past strides.py's programs.
 STRIDES = (
     ("autodiff/rewrite/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
-    ("autodiff/rewrite/constant_trips.c", None, "if (!test || w->p->insts.data[loop].flags & VY_FLAG_EXIT)", "if (!test)"),
+    ("autodiff/rewrite/constant_trips.c", None, "if (!test || vy_exits(w->p, loop))", "if (!test)"),
     ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return turn + 1;", "if (!go.u) return turn + 2;"),
     ("ir/pass/scalar/invariant_carries.c", None, "*held &= !drop(x, id);", "drop(x, id);"),
-    ("ir/pass/scalar/invariant_results.c", None, "|| (p->insts.data[loop].flags & VY_FLAG_EXIT))", ")"),
+    ("ir/pass/scalar/invariant_results.c", None, "|| vy_exits(p, loop))", ")"),
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}

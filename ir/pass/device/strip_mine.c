@@ -27,7 +27,7 @@ typedef struct chunk {
 static bool suits(const chunk *c, uint32_t loop)
 {
     const vy_program *p = c->old;
-    if (p->insts.data[loop].flags & VY_FLAG_EXIT) return false;
+    if (vy_exits(p, loop)) return false;
     if (c->s.partner[loop] - loop > LARGEST_BODY) return false;
     for (uint32_t id = loop + 1; id < c->s.partner[loop]; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;

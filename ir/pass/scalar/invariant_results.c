@@ -32,8 +32,7 @@ static bool settled(const settle *x, uint32_t id)
     uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
     if (p->insts.data[end].op != VY_OP_ENDLOOP) return false;
     uint32_t loop = x->s.partner[end];
-    if (p->insts.data[loop].op != VY_OP_LOOP || (p->insts.data[loop].flags & VY_FLAG_EXIT))
-        return false;
+    if (p->insts.data[loop].op != VY_OP_LOOP || vy_exits(p, loop)) return false;
     uint32_t next = vy_arg(p, end, k);
     return (VY_IS_LEAF(next) || next < loop) && !x->used[loop + 1 + k];
 }

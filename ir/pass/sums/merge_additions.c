@@ -84,8 +84,7 @@ static bool in_line(const sink *k, uint32_t x, uint32_t y)
 
 static bool is_counted(const sink *k, uint32_t id)
 {
-    return id && k->p->insts.data[id].op == VY_OP_LOOP &&
-           !(k->p->insts.data[id].flags & VY_FLAG_EXIT);
+    return id && k->p->insts.data[id].op == VY_OP_LOOP && !vy_exits(k->p, id);
 }
 
 static bool same_range(const sink *k, uint32_t x, uint32_t y)
