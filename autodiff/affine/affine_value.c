@@ -297,12 +297,8 @@ static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
 static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other)
 {
     const vy_program *p = w->n->a->p;
-    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    if (p->insts.data[end].op != VY_OP_ENDIF) return 0;
-    uint32_t opener = w->n->a->s->partner[end];
-    *then = vy_arg(p, w->n->a->s->partner[opener], k);
-    *other = vy_arg(p, end, k);
-    return vy_arg(p, opener, 0);
+    uint32_t opener = vy_choice(p, w->n->a->s, id, then, other);
+    return opener ? vy_arg(p, opener, 0) : 0;
 }
 
 // A u32 of the launch that may be no i32 here.  Converted it is a number of its own: what wraps would be in two

@@ -102,7 +102,7 @@ static bool add_loop(vy_nest *n, uint32_t k)
     const vy_program *p = n->a->p;
     uint32_t loop = n->loop[k];
     int64_t step;
-    if (p->insts.data[loop].flags & VY_FLAG_EXIT) {
+    if (vy_exits(p, loop)) {
         n->why = VY_AFFINE_DATA;
         return false;
     }
@@ -162,14 +162,11 @@ static bool is_hole(const vy_nest *n, uint32_t cond, bool holds, int depth)
     if (op == (holds ? VY_OP_AND : VY_OP_OR))
         return is_hole(n, vy_arg(p, cond, 0), holds, depth - 1) &&
                is_hole(n, vy_arg(p, cond, 1), holds, depth - 1);
-    if (op != VY_OP_RESULT || !holds) return false;
     // `if a { b } else { false }`
-    uint32_t end = vy_arg(p, cond, 0), k = p->insts.data[cond].aux;
-    if (p->insts.data[end].op != VY_OP_ENDIF) return false;
-    const vy_scalar *other = vy_id_const(p, vy_arg(p, end, k));
-    uint32_t opener = n->a->s->partner[end], middle = n->a->s->partner[opener];
-    return other && !other->u && is_hole(n, vy_arg(p, opener, 0), true, depth - 1) &&
-           is_hole(n, vy_arg(p, middle, k), true, depth - 1);
+    uint32_t then, other, opener = holds ? vy_choice(p, n->a->s, cond, &then, &other) : 0;
+    const vy_scalar *no = opener ? vy_id_const(p, other) : NULL;
+    return no && !no->u && is_hole(n, vy_arg(p, opener, 0), true, depth - 1) &&
+           is_hole(n, then, true, depth - 1);
 }
 
 // Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none; *done of

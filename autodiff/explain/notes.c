@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // notes.c: see notes.h.
 #include "autodiff/explain/notes.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -104,21 +105,19 @@ static void take_loops(notes *n, const reverse *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
         const vy_inst *o = &r->p->insts.data[id];
-        if (o->op != VY_OP_LOOP && o->op != VY_OP_WHILE) continue;
-        uint32_t end = r->s.partner[id], skip = o->op == VY_OP_LOOP ? 3 : 0;
-        uint32_t keep = (o->flags & VY_FLAG_EXIT) != 0;
+        if (!vy_is_loop((vy_op)o->op)) continue;
         note_loop l = {.line = o->line,
                        .column = o->column,
                        .reverse = (o->flags & VY_FLAG_REVERSE) != 0,
                        .first = n->carried.count,
-                       .count = o->nargs - skip};
+                       .count = vy_slot_count(r->p, &r->s, id)};
         for (uint32_t k = 0; k < l.count; k++) {
-            uint32_t carry = id + 1 + k;
+            uint32_t carry = vy_carry(id, k), next = vy_slot_next(r->p, &r->s, id, k);
             vy_explain_carried c = {.name = debug_name(n, r, carry),
                                     .type = vy_id_type(r->p, carry)};
-            c.how = r->kept[carry]                                               ? VY_HAD_TAPE
-                    : is_induction(r->p, id, carry, vy_arg(r->p, end, keep + k)) ? VY_HAD_CLOSED
-                                                                                 : VY_HAD_NOT;
+            c.how = r->kept[carry]                        ? VY_HAD_TAPE
+                    : is_induction(r->p, id, carry, next) ? VY_HAD_CLOSED
+                                                          : VY_HAD_NOT;
             if (!vy_vec_push(&n->carried, c)) n->failed = true;
         }
         if (!vy_vec_push(&n->loops, l)) n->failed = true;

@@ -77,15 +77,9 @@ static void ask_bounds(needing *n, uint32_t opener)
 {
     const vy_program *p = n->g->r;
     const vy_structure *s = &n->g->s;
+    uint32_t deciders[4], count = vy_deciders(p, s, opener, deciders);
     ask(n, opener);
-    if (p->insts.data[opener].op == VY_OP_LOOP)
-        for (uint32_t k = 0; k < 3; k++) ask(n, vy_arg(p, opener, k));
-    if (p->insts.data[opener].op == VY_OP_WHILE)
-        for (uint32_t id = opener + 1; id < s->partner[opener]; id++)
-            if (p->insts.data[id].op == VY_OP_TEST && s->partner[id] == opener)
-                ask(n, vy_arg(p, id, 0));
-    uint32_t keep = vy_keep(p, s, opener);
-    if (keep) ask(n, keep);
+    for (uint32_t k = 0; k < count; k++) ask(n, deciders[k]);
 }
 
 // Value k that a construct carries or yields.
@@ -93,23 +87,16 @@ static void ask_slot(needing *n, uint32_t opener, uint32_t k)
 {
     const vy_program *p = n->g->r;
     const vy_structure *s = &n->g->s;
-    uint32_t end = vy_closer(p, s, opener);
-    vy_op op = (vy_op)p->insts.data[opener].op;
-    ask(n, end + 1 + k);
-    if (op == VY_OP_IF) {
-        ask(n, opener);
-        ask(n, vy_arg(p, opener, 0));
-        ask(n, vy_arg(p, s->partner[opener], k));
-        ask(n, vy_arg(p, end, k));
-    } else if (op == VY_OP_CHECKPOINT) {
-        ask(n, opener);
-        ask(n, vy_arg(p, end, k));
-    } else {
-        ask(n, opener + 1 + k); // the CARRY
-        ask(n, vy_arg(p, opener, vy_init_arg(p, opener) + k));
-        ask(n, vy_arg(p, end, vy_next_arg(p, opener) + k));
+    uint32_t result = vy_result(p, s, opener, k), sources[3];
+    uint32_t count = vy_slot_sources(p, s, result, sources);
+    bool loop = vy_is_loop((vy_op)p->insts.data[opener].op);
+    ask(n, result);
+    if (loop)
+        ask(n, vy_carry(opener, k));
+    else
         ask_bounds(n, opener);
-    }
+    for (uint32_t j = 0; j < count; j++) ask(n, sources[j]);
+    if (loop) ask_bounds(n, opener);
 }
 
 // Has the memory that `load` reads its final contents there?
@@ -181,10 +168,7 @@ static bool visit_marker(needing *n, uint32_t id)
         if (is_level(n->site, opener)) return keep(n, id);
         ask_slot(n, opener, i->aux);
         return true;
-    case VY_OP_RESULT:
-        opener = g->s.partner[vy_arg(g->r, id, 0)];
-        ask_slot(n, opener, i->aux);
-        return true;
+    case VY_OP_RESULT: ask_slot(n, vy_opener(g->r, &g->s, id), i->aux); return true;
     case VY_OP_IF:
     case VY_OP_WHILE:
     case VY_OP_CHECKPOINT: return true; // asked with their slots

@@ -56,10 +56,10 @@ static bool open(turns *t, uint32_t id)
     uint32_t end = vy_closer(p, &t->g->s, id), n = vy_slot_count(p, &t->g->s, id);
     if (op == VY_OP_IF) return free_of_chains(t, id, 0, 1);
     if (op == VY_OP_CHECKPOINT) return true;
-    uint32_t first = vy_init_arg(p, id);
     for (uint32_t k = 0; k < n; k++)
-        if (t->asked[end + 1 + k]) set_chain(t, id + 1 + k, chain_of(t, vy_arg(p, id, first + k)));
-    return free_of_chains(t, id, 0, first);
+        if (t->asked[end + 1 + k])
+            set_chain(t, vy_carry(id, k), chain_of(t, vy_slot_init(p, id, k)));
+    return free_of_chains(t, id, 0, vy_init_arg(p, id));
 }
 
 static bool close(turns *t, uint32_t id)
@@ -67,16 +67,15 @@ static bool close(turns *t, uint32_t id)
     const vy_program *p = t->g->r;
     uint32_t opener = t->g->s.partner[id], n = vy_slot_count(p, &t->g->s, opener);
     vy_op op = (vy_op)p->insts.data[id].op;
-    uint32_t first = op == VY_OP_ENDLOOP ? vy_next_arg(p, opener) : 0;
     for (uint32_t k = 0; k < n; k++) {
         if (!t->asked[id + 1 + k]) continue;
-        uint32_t x = chain_of(t, vy_arg(p, id, first + k)), y = x;
-        if (op == VY_OP_ENDIF) y = chain_of(t, vy_arg(p, t->g->s.partner[opener], k));
-        if (op == VY_OP_ENDLOOP) y = chain_of(t, opener + 1 + k);
+        uint32_t x = chain_of(t, vy_slot_yield(p, &t->g->s, opener, k)), y = x;
+        if (op == VY_OP_ENDIF) y = chain_of(t, vy_slot_then(p, &t->g->s, opener, k));
+        if (op == VY_OP_ENDLOOP) y = chain_of(t, vy_carry(opener, k));
         if (x != y) return false;
         set_chain(t, id + 1 + k, x);
     }
-    return free_of_chains(t, id, 0, first);
+    return free_of_chains(t, id, 0, vy_control_args(p, &t->g->s, id));
 }
 
 static bool visit(turns *t, uint32_t id)
@@ -97,8 +96,7 @@ bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop)
 {
     const vy_program *p = g->r;
     uint32_t end = g->s.partner[loop], n = vy_slot_count(p, &g->s, loop);
-    if (p->insts.data[loop].op != VY_OP_LOOP || p->insts.data[loop].flags & VY_FLAG_EXIT)
-        return false;
+    if (p->insts.data[loop].op != VY_OP_LOOP || vy_exits(p, loop)) return false;
     turns t = {.g = g, .loop = loop, .asked = asked};
     t.chain = vy_arena_alloc(&g->arena, (end + 1 + n - loop) * sizeof *t.chain);
     if (!t.chain) {
@@ -110,6 +108,7 @@ bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop)
     for (uint32_t id = loop + 1 + n; id < end; id++)
         if (!visit(&t, id)) return false;
     for (uint32_t k = 0; k < n; k++)
-        if (asked[end + 1 + k] && chain_of(&t, vy_arg(p, end, k)) != 1 + k) return false;
+        if (asked[end + 1 + k] && chain_of(&t, vy_slot_next(p, &g->s, loop, k)) != 1 + k)
+            return false;
     return true;
 }

@@ -12,6 +12,7 @@
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/flow.h"
 
 static void replay_block(reverse *r, uint32_t first, uint32_t last);
 
@@ -213,8 +214,8 @@ static void replay_loop(reverse *r, uint32_t opener)
 {
     const vy_program *p = r->p;
     const vy_inst *o = &p->insts.data[opener];
-    bool is_while = o->op == VY_OP_WHILE, leaves = (o->flags & VY_FLAG_EXIT) != 0;
-    uint32_t end = r->s.partner[opener], skip = is_while ? 0 : 3, n = o->nargs - skip;
+    bool is_while = o->op == VY_OP_WHILE, leaves = vy_exits(p, opener);
+    uint32_t end = r->s.partner[opener], n = vy_slot_count(p, &r->s, opener);
     bool counts = (is_while || leaves) && is_reversed(r, opener, n);
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, (n + 1) * 2)) {
@@ -223,8 +224,9 @@ static void replay_loop(reverse *r, uint32_t opener)
         return;
     }
     uint32_t *in = ids.data, *out = in + n + 1, bounds[3] = {0}, total = n + counts;
-    for (uint32_t k = 0; k < skip; k++) bounds[k] = vy_primal(r, vy_arg(p, opener, k));
-    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, opener, skip + k));
+    for (uint32_t k = 0; k < vy_init_arg(p, opener); k++)
+        bounds[k] = vy_primal(r, vy_arg(p, opener, k));
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_slot_init(p, opener, k));
     if (counts) in[n] = zero(r, VY_U32);
     if (is_while)
         vy_begin_while(r->b, 0, total, in, out);
@@ -240,11 +242,11 @@ static void replay_loop(reverse *r, uint32_t opener)
     for (uint32_t k = 0; k < n; k++) vy_tape_record(r, opener + 1 + k);
     replay_block(r, opener + 1 + n, end);
     r->untested = outer_untested;
-    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_arg(p, end, leaves + k));
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_slot_next(p, &r->s, opener, k));
     if (counts)
         in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
                         (uint32_t[]){counter, vy_int(r->b, VY_U32, 1).id});
-    vy_end_loop(r->b, leaves ? vy_primal(r, vy_arg(p, end, 0)) : 0, total, in, out);
+    vy_end_loop(r->b, leaves ? vy_primal(r, vy_keep(p, &r->s, opener)) : 0, total, in, out);
     for (uint32_t k = 0; k < n; k++) set_result(r, end + 1 + k, out[k]);
     if (counts) {
         uint32_t kept = vy_tape_load(r, end);

@@ -10,24 +10,31 @@
 #include "autodiff/facts/induction.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/flow.h"
 
 typedef struct loop_facts {
     uint32_t opener, end;
-    uint32_t skip;    // operands of the opener before the initial values
-    uint32_t keep;    // operands of the ENDLOOP before the next values
     uint32_t carried; // how many values it carries
     bool counted_run; // while, or leaves early: runs r->count times
 } loop_facts;
 
 static loop_facts facts_of(const reverse *r, uint32_t opener)
 {
-    const vy_inst *o = &r->p->insts.data[opener];
-    loop_facts f = {.opener = opener, .end = r->s.partner[opener]};
-    f.skip = o->op == VY_OP_LOOP ? 3 : 0;
-    f.keep = (o->flags & VY_FLAG_EXIT) != 0;
-    f.carried = o->nargs - f.skip;
-    f.counted_run = o->op == VY_OP_WHILE || f.keep;
-    return f;
+    bool counted = r->p->insts.data[opener].op == VY_OP_LOOP && !vy_exits(r->p, opener);
+    return (loop_facts){.opener = opener,
+                        .end = r->s.partner[opener],
+                        .carried = vy_slot_count(r->p, &r->s, opener),
+                        .counted_run = !counted};
+}
+
+static uint32_t init_of(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    return vy_slot_init(r->p, f->opener, k);
+}
+
+static uint32_t handed_on(const reverse *r, const loop_facts *f, uint32_t k)
+{
+    return vy_slot_next(r->p, &r->s, f->opener, k);
 }
 
 // Adjoints that the reverse loop carries: of carried values (k < carried) and of captured ones.
@@ -58,8 +65,7 @@ static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
 // Does an initial or next value ask whether carried value k counts?
 static bool carries_mask(const reverse *r, const loop_facts *f, uint32_t k)
 {
-    return is_maskable(r, vy_arg(r->p, f->opener, f->skip + k)) ||
-           is_maskable(r, vy_arg(r->p, f->end, f->keep + k));
+    return is_maskable(r, init_of(r, f, k)) || is_maskable(r, handed_on(r, f, k));
 }
 
 // Whether the value of a CARRY or RESULT counts, as far as the reverse has come.
@@ -72,7 +78,7 @@ static uint32_t counts(reverse *r, uint32_t id)
 static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
-        uint32_t carry = f->opener + 1 + k, result = f->end + 1 + k;
+        uint32_t carry = vy_carry(f->opener, k), result = f->end + 1 + k;
         // A value set anew in each iteration is not carried by the primal, but its result is what the
         // last iteration, or the initial value, gave.
         if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
@@ -80,7 +86,7 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t k = 0; k < f->carried && !r->probing; k++) {
-        uint32_t carry = f->opener + 1 + k;
+        uint32_t carry = vy_carry(f->opener, k);
         if (r->kept[carry] || vy_induction_step(r, f->opener, k) ||
             !vy_is_invertible(r, f->opener, k))
             continue;
@@ -147,15 +153,15 @@ static uint32_t variable_in(reverse *r, uint32_t opener, uint32_t number)
 // number: it never changes, or is an integer induction s' = s + c.  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
-    uint32_t carry = f->opener + 1 + k, c = vy_induction_step(r, f->opener, k);
+    uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(r, f->opener, k);
     vy_type type = vy_id_type(r->p, carry);
     if (r->kept[carry] || r->probing) return 0;
     if (!c && vy_can_rerun(r, f->opener, k))
         return vy_rerun(r, f->opener, k, iteration(r, f, VY_U32, counter), variable_in);
     if (!c) return 0;
-    if (c == carry) return vy_primal(r, vy_arg(r->p, f->opener, f->skip + k));
+    if (c == carry) return vy_primal(r, init_of(r, f, k));
     vy_value n = {iteration(r, f, type, counter)};
-    vy_value init = {vy_primal(r, vy_arg(r->p, f->opener, f->skip + k))};
+    vy_value init = {vy_primal(r, init_of(r, f, k))};
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
 }
 
@@ -224,8 +230,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;
         bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
-        vy_contribute(r, vy_arg(r->p, f->end, f->keep + k), carries[i],
-                      masked ? carries[i + 1] : 0);
+        vy_contribute(r, handed_on(r, f, k), carries[i], masked ? carries[i + 1] : 0);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->replaying = outer;
@@ -271,8 +276,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
         if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;
         bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
-        vy_contribute(r, vy_arg(r->p, f->opener, f->skip + k), results[i],
-                      masked ? results[i + 1] : 0);
+        vy_contribute(r, init_of(r, f, k), results[i], masked ? results[i + 1] : 0);
     }
 }
 

@@ -15,6 +15,7 @@
 // number and from what the loop does not change.
 #include "autodiff/rewrite/argmax.h"
 #include "ir/build/edit.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -93,9 +94,8 @@ static bool mark_slice(winner *w, uint32_t loop, uint32_t e)
 static bool contest_of(winner *w, uint32_t loop, uint32_t k, contest *c)
 {
     const vy_program *p = w->p;
-    uint32_t end = w->s.partner[loop], carry = loop + 1 + k, result = end + 1 + k;
-    uint32_t keep = (p->insts.data[loop].flags & VY_FLAG_EXIT) != 0;
-    uint32_t next = vy_arg(p, end, keep + k);
+    uint32_t carry = vy_carry(loop, k), result = vy_result(p, &w->s, loop, k);
+    uint32_t next = vy_slot_next(p, &w->s, loop, k);
     if (VY_IS_LEAF(next) || next <= loop || (w->active && !w->active[result])) return false;
     const vy_inst *i = &p->insts.data[next];
     if ((i->op != VY_OP_MAX && i->op != VY_OP_MIN) || !vy_type_is_float((vy_type)i->type))
@@ -108,7 +108,7 @@ static bool contest_of(winner *w, uint32_t loop, uint32_t k, contest *c)
 
 static void find_contests(winner *w, uint32_t loop, contest_vec *list)
 {
-    for (uint32_t k = 0; k + 3 < w->p->insts.data[loop].nargs && !w->oom; k++) {
+    for (uint32_t k = 0, n = vy_slot_count(w->p, &w->s, loop); k < n && !w->oom; k++) {
         contest c;
         if (contest_of(w, loop, k, &c) && !vy_vec_push(list, c)) w->oom = true;
     }
@@ -140,7 +140,7 @@ static uint32_t wins(winner *w, const contest *c)
 // any ? e(at) : initial
 static uint32_t replay_winner(winner *w, uint32_t loop, const contest *c, uint32_t at, uint32_t any)
 {
-    uint32_t initial = mapped(w, loop, 3 + c->k), result, e;
+    uint32_t initial = vy_map(w->map, vy_slot_init(w->p, loop, c->k)), result, e;
     mark_slice(w, loop, c->e);
     w->map[loop] = at;
     vy_begin_if(w->b, any);
@@ -155,15 +155,15 @@ static uint32_t replay_winner(winner *w, uint32_t loop, const contest *c, uint32
 static void rewrite(winner *w, uint32_t loop, const contest_vec *list)
 {
     const vy_inst *o = &w->p->insts.data[loop];
-    uint32_t end = w->s.partner[loop], n = o->nargs - 3, total = n + 2 * list->count;
-    uint32_t keep = (o->flags & VY_FLAG_EXIT) != 0;
+    uint32_t end = w->s.partner[loop], keep = vy_keep(w->p, &w->s, loop);
+    uint32_t n = vy_slot_count(w->p, &w->s, loop), total = n + 2 * list->count;
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, 2 * total)) {
         w->oom = true;
         return;
     }
     uint32_t *in = ids.data, *out = in + total;
-    for (uint32_t k = 0; k < n; k++) in[k] = mapped(w, loop, 3 + k);
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_map(w->map, vy_slot_init(w->p, loop, k));
     for (uint32_t k = 0; k < list->count; k++) {
         uint32_t v = list->data[k].k;
         in[v] = vy_stop_grad(w->b, (vy_value){in[v]}).id;
@@ -176,7 +176,7 @@ static void rewrite(winner *w, uint32_t loop, const contest_vec *list)
     name_as(w, loop, w->map[loop]);
     for (uint32_t k = 0; k < n; k++) name_as(w, loop + 1 + k, w->map[loop + 1 + k] = out[k]);
     copy_range(w, loop + 1 + n, end);
-    for (uint32_t k = 0; k < n; k++) in[k] = mapped(w, end, keep + k);
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_map(w->map, vy_slot_next(w->p, &w->s, loop, k));
     for (uint32_t k = 0; k < list->count; k++) {
         const contest *c = &list->data[k];
         vy_value won = {wins(w, c)}, at = {out[n + 2 * k]}, any = {out[n + 2 * k + 1]};
@@ -184,7 +184,7 @@ static void rewrite(winner *w, uint32_t loop, const contest_vec *list)
         in[n + 2 * k] = vy_select(w->b, won, (vy_value){w->map[loop]}, at).id;
         in[n + 2 * k + 1] = vy_or(w->b, any, won).id;
     }
-    vy_end_loop(w->b, keep ? mapped(w, end, 0) : 0, total, in, out);
+    vy_end_loop(w->b, keep ? vy_map(w->map, keep) : 0, total, in, out);
     for (uint32_t k = 0; k < n; k++) name_as(w, end + 1 + k, w->map[end + 1 + k] = out[k]);
     for (uint32_t k = 0; k < list->count; k++) {
         const contest *c = &list->data[k];
@@ -203,7 +203,7 @@ static void copy_range(winner *w, uint32_t first, uint32_t last)
         if (i->op == VY_OP_LOOP) find_contests(w, id, &list);
         if (list.count) {
             rewrite(w, id, &list);
-            id = w->s.partner[id] + i->nargs - 3; // its RESULTs are mapped
+            id = w->s.partner[id] + vy_slot_count(w->p, &w->s, id); // its RESULTs are mapped
         } else {
             vy_copy_inst(w->b, w->p, id, w->map);
         }

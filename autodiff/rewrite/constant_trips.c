@@ -11,6 +11,7 @@
 // condition is computed from must be known in each turn.  What stands ahead of the condition is run once more
 // than the body, so it may only compute.
 #include "autodiff/rewrite/rewrite.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -71,7 +72,7 @@ static void compute_range(known *w, uint32_t loop, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++, w->work++)
         if (w->s.parent[id] == loop && !vy_op_opens((vy_op)w->p->insts.data[id].op) &&
-            vy_op_infos[w->p->insts.data[id].op].effect != VY_CTRL)
+            !vy_is_marker((vy_op)w->p->insts.data[id].op))
             compute(w, id);
 }
 
@@ -80,7 +81,8 @@ static bool advance(known *w, uint32_t loop, uint32_t n, bool first)
     uint32_t end = w->s.partner[loop];
     bool any = false;
     for (uint32_t k = 0; k < n; k++) { // into the places of the results, which nobody asks for yet
-        uint32_t from = first ? vy_arg(w->p, loop, k) : vy_arg(w->p, end, k), to = end + 1 + k;
+        uint32_t to = end + 1 + k,
+                 from = first ? vy_slot_init(w->p, loop, k) : vy_slot_next(w->p, &w->s, loop, k);
         w->has[to] = whole(vy_id_type(w->p, loop + 1 + k)) && get(w, from, &w->value[to]);
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -113,7 +115,7 @@ static uint32_t follow(known *w, uint32_t loop, uint32_t test)
 static uint32_t count_turns(known *w, uint32_t loop)
 {
     const uint32_t test = plain_test(w, loop), end = w->s.partner[loop];
-    if (!test || w->p->insts.data[loop].flags & VY_FLAG_EXIT) return 0;
+    if (!test || vy_exits(w->p, loop)) return 0;
     const uint32_t turns = follow(w, loop, test);
     // What the loop computed in the turn that was followed last is no constant of the loops in it.
     memset(w->has + loop, 0, end - loop);

@@ -13,6 +13,7 @@
 // changes ends; carried values start as UNSEEN and take the degree of what is added to them first.
 // Comparisons of values that change are NONE: rounding may decide them otherwise.
 #include "autodiff/facts/degree.h"
+#include "ir/core/flow.h"
 
 enum { MOST_ROUNDS = 24, MOST_DEGREE = 1000 };
 
@@ -179,7 +180,7 @@ static vy_degree control(const vy_degrees *d, uint32_t opener)
     if (i->op == VY_OP_IF) return plain(d, opener, 1);
     if (i->op != VY_OP_LOOP) return none;
     vy_degree bounds = plain(d, opener, 3);
-    if (!(i->flags & VY_FLAG_EXIT) || !vy_degree_stays(bounds)) return bounds;
+    if (!vy_exits(d->p, opener) || !vy_degree_stays(bounds)) return bounds;
     return plain(d, end, 1);
 }
 
@@ -212,25 +213,23 @@ static vy_degree meet(vy_degree with, vy_degree without)
 static vy_degree slot(const vy_degrees *d, uint32_t id)
 {
     const vy_program *p = d->p;
-    uint32_t marker = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    vy_op op = (vy_op)p->insts.data[marker].op;
-    if (op == VY_OP_ENDIF) {
-        uint32_t opener = d->s->partner[marker], middle = d->s->partner[opener];
-        vy_degree c = control(d, opener), x = arg(d, middle, k), y = arg(d, marker, k);
+    uint32_t opener = vy_opener(p, d->s, id), sources[3];
+    uint32_t n = vy_slot_sources(p, d->s, id, sources);
+    vy_op op = (vy_op)p->insts.data[opener].op;
+    vy_degree x = of(d, sources[0]), y = of(d, sources[n - 1]);
+    if (op == VY_OP_IF) {
+        vy_degree c = control(d, opener);
         if (c.kind == VY_DEGREE_UNSEEN) return unseen;
         if (!vy_degree_stays(c)) return none;
         uint8_t arm = d->behind ? 0 : d->chain[opener];
         return arm == 1 ? meet(x, y) : arm == 2 ? meet(y, x) : vy_degree_join(x, y);
     }
-    if (op == VY_OP_ENDCHECKPOINT) return arg(d, marker, k);
-    uint32_t opener = op == VY_OP_ENDLOOP ? d->s->partner[marker] : marker;
-    const vy_inst *o = &p->insts.data[opener];
-    if (o->op != VY_OP_LOOP) return none;
+    if (op == VY_OP_CHECKPOINT) return y;
+    if (op != VY_OP_LOOP) return none;
     vy_degree c = control(d, opener);
     if (c.kind == VY_DEGREE_UNSEEN) return unseen;
     if (!vy_degree_stays(c)) return none;
-    uint32_t keep = (o->flags & VY_FLAG_EXIT) != 0;
-    return vy_degree_join(arg(d, opener, 3 + k), arg(d, d->s->partner[opener], keep + k));
+    return vy_degree_join(x, y);
 }
 
 // Handed to the next iteration: what was `now` is `old`.
@@ -276,10 +275,8 @@ static void store(vy_degrees *d, uint32_t id)
 
 static vy_degree carried(const vy_degrees *d, uint32_t id)
 {
-    uint32_t end = d->s->partner[d->loop], k = d->p->insts.data[id].aux;
-    uint32_t keep = (d->p->insts.data[d->loop].flags & VY_FLAG_EXIT) != 0;
     if (id == d->reference) return (vy_degree){.kind = VY_DEGREE_TERM, .old = 1};
-    return handed_on(arg(d, end, keep + k));
+    return handed_on(of(d, vy_slot_next(d->p, d->s, d->loop, d->p->insts.data[id].aux)));
 }
 
 static vy_degree degree_of(const vy_degrees *d, uint32_t id)
@@ -332,19 +329,15 @@ static bool lasting(const vy_degrees *d, uint32_t id)
 {
     const vy_inst *i = &d->p->insts.data[id];
     vy_effect effect = vy_op_infos[i->op].effect;
-    uint32_t first = 0, last = 0;
+    uint32_t last = vy_control_args(d->p, d->s, id);
     if (effect == VY_WRITE || effect == VY_CONV) last = i->nargs;
-    if (i->op == VY_OP_IF || i->op == VY_OP_TEST) last = 1;
-    if (i->op == VY_OP_LOOP) last = 3;
-    if (i->op == VY_OP_ENDLOOP)
-        last = (d->p->insts.data[d->s->partner[id]].flags & VY_FLAG_EXIT) != 0;
     if (i->op == VY_OP_STORE && d->role[i->aux] == VY_ROLE_SUM) {
         // An element of a sum that is changed must change with the others.
         vy_degree value = arg(d, id, last - 1);
         if (!vy_degree_same(vy_degree_join(value, d->held[i->aux]), d->held[i->aux])) return false;
         last--;
     }
-    for (uint32_t k = first; k < last; k++)
+    for (uint32_t k = 0; k < last; k++)
         if (!vy_degree_stays(arg(d, id, k))) return false;
     return true;
 }

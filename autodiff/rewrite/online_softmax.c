@@ -35,6 +35,7 @@
 #include "autodiff/rewrite/online_softmax.h"
 #include "autodiff/core/reverse.h"
 #include "ir/pass/pass.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -119,7 +120,7 @@ static bool is_no_step(const rescale *w, uint32_t id)
 static void copy_body(rescale *w, uint32_t M)
 {
     uint32_t loop = w->r.d.loop, end = w->s.partner[loop];
-    for (uint32_t id = loop + w->p->insts.data[loop].nargs - 2; id < end; id++) {
+    for (uint32_t id = vy_carry(loop, vy_slot_count(w->p, &w->s, loop)); id < end; id++) {
         const vy_inst *i = &w->p->insts.data[id];
         bool memory = vy_op_is_memory((vy_op)i->op) && w->r.d.role[i->aux] != VY_ROLE_FIXED;
         vy_at(w->b, i->line, i->column);
@@ -166,12 +167,13 @@ static void make_arrays(rescale *w, bool scratch)
 // The loop once more, its results to out[].
 static void copy_loop(rescale *w, uint32_t M, uint32_t *out)
 {
-    uint32_t loop = w->r.d.loop, end = w->s.partner[loop];
+    uint32_t loop = w->r.d.loop;
     const vy_inst *o = &w->p->insts.data[loop];
-    uint32_t n = o->nargs - 3, keep = (o->flags & VY_FLAG_EXIT) != 0, *in = w->ids;
+    uint32_t n = vy_slot_count(w->p, &w->s, loop), keep = vy_keep(w->p, &w->s, loop), *in = w->ids;
     vy_at(w->b, o->line, o->column);
     make_arrays(w, true);
-    for (uint32_t k = 0; k < n; k++) in[k] = M ? first_value(w, k, M) : mapped(w, loop, 3 + k);
+    for (uint32_t k = 0; k < n; k++)
+        in[k] = M ? first_value(w, k, M) : vy_map(w->map, vy_slot_init(w->p, loop, k));
     if (M) in[w->r.k] = M;
     w->map[loop] =
         vy_begin_loop(w->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE, mapped(w, loop, 0),
@@ -182,9 +184,9 @@ static void copy_loop(rescale *w, uint32_t M, uint32_t *out)
     w->sums = M != 0;
     copy_body(w, M);
     w->sums = false;
-    for (uint32_t k = 0; k < n; k++) in[k] = mapped(w, end, keep + k);
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_map(w->map, vy_slot_next(w->p, &w->s, loop, k));
     if (M) in[w->r.k] = M;
-    vy_end_loop(w->b, keep ? mapped(w, end, 0) : 0, n, in, out);
+    vy_end_loop(w->b, keep ? vy_map(w->map, keep) : 0, n, in, out);
 }
 
 // ------------------------------------------------------------------------------------------ the results
@@ -212,7 +214,7 @@ static void hand_over(rescale *w, uint32_t array, uint32_t value, uint32_t slope
 // The loop as it was, but for the arrays that it sums in: theirs are other ones, without a derivative.
 static void keep_loop(rescale *w)
 {
-    uint32_t loop = w->r.d.loop, last = w->s.partner[loop] + w->p->insts.data[loop].nargs - 3;
+    uint32_t loop = w->r.d.loop, last = w->s.partner[loop] + vy_slot_count(w->p, &w->s, loop);
     make_arrays(w, false);
     for (uint32_t id = loop; id <= last; id++) {
         const vy_inst *i = &w->p->insts.data[id];
@@ -228,7 +230,7 @@ static void keep_loop(rescale *w)
 static void rewrite(rescale *w)
 {
     uint32_t loop = w->r.d.loop, end = w->s.partner[loop], *out = w->ids + w->room;
-    uint32_t n = w->p->insts.data[loop].nargs - 3, top = end + 1 + w->r.k;
+    uint32_t n = vy_slot_count(w->p, &w->s, loop), top = end + 1 + w->r.k;
     keep_loop(w);
     if (w->r.stopped || w->r.cancels) {
         vy_type type = (vy_type)w->p->insts.data[top].type;
@@ -254,7 +256,7 @@ static void copy_range(rescale *w, uint32_t first, uint32_t last)
         vy_at(w->b, i->line, i->column);
         if (i->op == VY_OP_LOOP && vy_rescaled_find(&w->r, w->active)) {
             rewrite(w);
-            id = w->s.partner[id] + i->nargs - 3; // its RESULTs are mapped
+            id = w->s.partner[id] + vy_slot_count(w->p, &w->s, id); // its RESULTs are mapped
         } else {
             vy_copy_inst(w->b, w->p, id, w->map);
         }

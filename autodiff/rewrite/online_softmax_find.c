@@ -6,15 +6,12 @@
 // which each iteration updates the same elements, each once: an index is the variable of an inner loop, or
 // the same in all iterations, so no two updates meet.  Degrees (homogeneity.c) say whether it is legal.
 #include "autodiff/rewrite/online_softmax.h"
+#include "ir/core/flow.h"
 
 enum { MOST_UPDATES = 64 }; // stores that update one array
 
 static const vy_inst *inst(const vy_rescaled *r, uint32_t id) { return &r->d.p->insts.data[id]; }
 static uint32_t closer(const vy_rescaled *r) { return r->d.s->partner[r->d.loop]; }
-static uint32_t keep_args(const vy_rescaled *r)
-{
-    return (inst(r, r->d.loop)->flags & VY_FLAG_EXIT) != 0;
-}
 static bool outside(const vy_rescaled *r, uint32_t id) { return VY_IS_LEAF(id) || id < r->d.loop; }
 
 // ---------------------------------------------------------------------------------------- the maximum
@@ -39,12 +36,8 @@ static bool mark_chain(vy_rescaled *r, uint32_t id, uint32_t carry)
             if (outside(r, id) || r->uses[id] != 1 || !is_extremum(r, id, carry)) return false;
             continue;
         }
-        if (inst(r, id)->op != VY_OP_RESULT) return false;
-        uint32_t end = vy_arg(p, id, 0), k = inst(r, id)->aux;
-        if (inst(r, end)->op != VY_OP_ENDIF) return false;
-        uint32_t opener = r->d.s->partner[end], middle = r->d.s->partner[opener];
-        uint32_t x = vy_arg(p, middle, k), y = vy_arg(p, end, k);
-        if ((x == carry) == (y == carry)) return false;
+        uint32_t x, y, opener = vy_choice(p, r->d.s, id, &x, &y);
+        if (!opener || (x == carry) == (y == carry)) return false;
         r->d.chain[opener] = y == carry ? 1 : 2;
         r->ifs++;
         id = y == carry ? x : y;
@@ -85,7 +78,7 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
             ifs++;
             continue;
         }
-        if (o->op != VY_OP_LOOP || (o->flags & VY_FLAG_EXIT)) return false;
+        if (o->op != VY_OP_LOOP || vy_exits(r->d.p, up)) return false;
         bool found = false;
         for (uint32_t k = 0; k < 3; k++)
             if (!outside(r, vy_arg(p, up, k))) return false;
@@ -193,7 +186,7 @@ bool vy_rescaled_sum(const vy_rescaled *r, uint32_t k)
 static bool has_sums(vy_rescaled *r, const uint8_t *active)
 {
     const vy_program *p = r->d.p;
-    uint32_t n = inst(r, r->d.loop)->nargs - 3, end = closer(r);
+    uint32_t end = closer(r), n = vy_slot_count(p, r->d.s, r->d.loop);
     bool any = false;
     for (uint32_t k = 0; k < n; k++)
         any |= vy_rescaled_sum(r, k) && changes(r->d.at[r->d.loop + 1 + k]) && active[end + 1 + k];
@@ -221,15 +214,13 @@ static bool can_be_copied(const vy_rescaled *r)
 
 static bool is_rescaled(vy_rescaled *r, const uint8_t *active)
 {
-    uint32_t end = closer(r), n = inst(r, r->d.loop)->nargs - 3;
+    uint32_t end = closer(r), n = vy_slot_count(r->d.p, r->d.s, r->d.loop);
     choose_roles(r);
     r->d.behind = false;
     r->d.reference = r->d.loop + 1 + r->k;
     if (!vy_degrees_body(&r->d)) return false;
-    if (keep_args(r)) {
-        uint32_t keep = vy_arg(r->d.p, end, 0);
-        if (!outside(r, keep) && !vy_degree_stays(r->d.at[keep])) return false;
-    }
+    uint32_t keep = vy_keep(r->d.p, r->d.s, r->d.loop);
+    if (keep && !outside(r, keep) && !vy_degree_stays(r->d.at[keep])) return false;
     if (!has_sums(r, active)) return false;
     for (uint32_t k = 0; k < n; k++) r->d.at[end + 1 + k] = r->d.at[r->d.loop + 1 + k];
     r->cancels = !r->stopped && vy_degrees_cancel(&r->d);
@@ -239,12 +230,12 @@ static bool is_rescaled(vy_rescaled *r, const uint8_t *active)
 bool vy_rescaled_find(vy_rescaled *r, const uint8_t *active)
 {
     const vy_program *p = r->d.p;
-    uint32_t n = inst(r, r->d.loop)->nargs - 3, end = closer(r);
+    uint32_t n = vy_slot_count(p, r->d.s, r->d.loop);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t carry = r->d.loop + 1 + k;
         if (!vy_type_is_float((vy_type)inst(r, carry)->type)) continue;
         clear_chain(r);
-        if (!mark_chain(r, vy_arg(p, end, keep_args(r) + k), carry)) continue;
+        if (!mark_chain(r, vy_slot_next(p, r->d.s, r->d.loop, k), carry)) continue;
         r->k = k;
         if (can_be_copied(r) && is_rescaled(r, active)) return true;
     }

@@ -11,6 +11,7 @@
 #include "autodiff/core/counter.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -109,6 +110,11 @@ static uint32_t mapped(const rewriter *w, uint32_t id, uint32_t k)
     return vy_map(w->map, vy_arg(w->p, id, k));
 }
 
+static uint32_t mapped_next(const rewriter *w, uint32_t loop, uint32_t k)
+{
+    return vy_map(w->map, vy_slot_next(w->p, &w->s, loop, k));
+}
+
 static uint32_t number(rewriter *w, uint32_t v) { return vy_int(w->b, VY_U32, v).id; }
 
 // What a construct hands through: `own` values and the variables.
@@ -204,7 +210,7 @@ static void copy_checkpoint(rewriter *w, uint32_t opener)
 static uint32_t copy_as_if(rewriter *w, uint32_t opener, uint32_t test, passing *x)
 {
     uint32_t end = w->s.partner[opener], n = x->total + 1;
-    bool leaves = (w->p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
+    bool leaves = vy_exits(w->p, opener);
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, 3 * n)) {
         w->oom = true;
@@ -216,7 +222,7 @@ static uint32_t copy_as_if(rewriter *w, uint32_t opener, uint32_t test, passing 
     elses[x->total] = vy_bool(w->b, false).id;
     vy_begin_if(w->b, mapped(w, test, 0));
     copy_range(w, test + 1, end);
-    for (uint32_t k = 0; k < x->own; k++) thens[k] = mapped(w, end, leaves + k);
+    for (uint32_t k = 0; k < x->own; k++) thens[k] = mapped_next(w, opener, k);
     read_variables(w, opener, x, thens);
     thens[x->total] = leaves ? mapped(w, end, 0) : vy_bool(w->b, true).id;
     vy_begin_else(w->b, n, thens);
@@ -230,18 +236,16 @@ static uint32_t copy_as_if(rewriter *w, uint32_t opener, uint32_t test, passing 
 
 static void copy_body(rewriter *w, uint32_t opener, passing *x)
 {
-    uint32_t end = w->s.partner[opener], start = opener + 1 + x->own, test = 0, keep = 0;
-    bool leaves = (w->p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-    for (uint32_t id = start; id < end && w->busy[opener] && !test; id++)
-        if (w->p->insts.data[id].op == VY_OP_TEST && w->s.partner[id] == opener) test = id;
+    uint32_t end = w->s.partner[opener], start = vy_carry(opener, x->own), keep = 0;
+    uint32_t test = w->busy[opener] ? w->s.test[opener] : 0;
     if (test) {
         vy_loop_test(w->b, vy_bool(w->b, true).id);
         copy_range(w, start, test);
         keep = copy_as_if(w, opener, test, x);
     } else {
         copy_range(w, start, end);
-        for (uint32_t k = 0; k < x->own; k++) x->in[k] = mapped(w, end, leaves + k);
-        keep = leaves ? mapped(w, end, 0) : 0;
+        for (uint32_t k = 0; k < x->own; k++) x->in[k] = mapped_next(w, opener, k);
+        keep = vy_exits(w->p, opener) ? mapped(w, end, 0) : 0;
     }
     // This iteration is counted, the last one too.
     for (uint32_t t = w->first[opener]; t; t = w->threads.data[t - 1].next) {
@@ -257,20 +261,21 @@ static void copy_body(rewriter *w, uint32_t opener, passing *x)
 static void copy_loop(rewriter *w, uint32_t opener)
 {
     const vy_inst *o = &w->p->insts.data[opener];
-    uint32_t end = w->s.partner[opener], skip = o->op == VY_OP_LOOP ? 3 : 0;
+    uint32_t end = w->s.partner[opener];
+    bool counted = o->op == VY_OP_LOOP;
     passing x;
-    if (!passing_make(w, opener, o->nargs - skip, &x)) return;
-    for (uint32_t k = 0; k < x.own; k++) x.in[k] = mapped(w, opener, skip + k);
+    if (!passing_make(w, opener, vy_slot_count(w->p, &w->s, opener), &x)) return;
+    for (uint32_t k = 0; k < x.own; k++) x.in[k] = vy_map(w->map, vy_slot_init(w->p, opener, k));
     read_variables(w, opener, &x, x.in);
-    if (skip)
+    if (counted)
         w->map[opener] =
             vy_begin_loop(w->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE, mapped(w, opener, 0),
                           mapped(w, opener, 1), mapped(w, opener, 2), x.total, x.in, x.out);
     else
         vy_begin_while(w->b, 0, x.total, x.in, x.out);
-    if (!skip && x.total == 0) w->map[opener] = vy_builder_program(w->b)->insts.count - 1;
-    if (!skip && x.total) w->map[opener] = x.out[0] - 1; // CARRYs stand directly behind
-    if (skip) keep_name(w, opener, w->map[opener]);
+    if (!counted && x.total == 0) w->map[opener] = vy_builder_program(w->b)->insts.count - 1;
+    if (!counted && x.total) w->map[opener] = x.out[0] - 1; // CARRYs stand directly behind
+    if (counted) keep_name(w, opener, w->map[opener]);
     for (uint32_t k = 0; k < x.own; k++) keep_name(w, opener + 1 + k, x.out[k]);
     write_variables(w, opener, &x, x.out);
     for (uint32_t t = w->first[opener]; t; t = w->threads.data[t - 1].next) {
@@ -302,17 +307,13 @@ static void copy_range(rewriter *w, uint32_t first, uint32_t last)
             vy_copy_inst(w->b, w->p, id, w->map);
             continue;
         }
-        uint32_t end = i->op == VY_OP_IF ? w->s.partner[w->s.partner[id]] : w->s.partner[id];
-        uint32_t results = w->p->insts.data[end].nargs;
-        if (i->op == VY_OP_IF) {
+        if (i->op == VY_OP_IF)
             copy_if(w, id);
-        } else if (i->op == VY_OP_CHECKPOINT) {
+        else if (i->op == VY_OP_CHECKPOINT)
             copy_checkpoint(w, id);
-        } else {
-            results -= (i->flags & VY_FLAG_EXIT) != 0;
+        else
             copy_loop(w, id);
-        }
-        id = end + results;
+        id = vy_closer(w->p, &w->s, id) + vy_slot_count(w->p, &w->s, id);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "autodiff/facts/facts.h"
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -162,17 +163,16 @@ static void add_nested(planner *g, uint32_t opener)
 static void add_result(planner *g, uint32_t id)
 {
     const reverse *r = g->r;
-    uint32_t end = vy_arg(r->p, id, 0), k = r->p->insts.data[id].aux;
+    uint32_t sources[3], n = vy_slot_sources(r->p, &r->s, id, sources);
+    uint32_t end = vy_arg(r->p, id, 0), opener = r->s.partner[end];
     add_value(g, id, 0, bytes_of(r, id));
     if (g->cut.oom) return;
-    if (r->p->insts.data[end].op != VY_OP_ENDIF) {
+    if (r->p->insts.data[opener].op != VY_OP_IF) {
         vy_cut_add(&g->cut, g->node[end], g->node[id], VY_CUT_NEVER);
         return;
     }
-    uint32_t opener = r->s.partner[end], middle = r->s.partner[opener];
     depends(g, g->node[id], vy_arg(r->p, opener, 0));
-    depends(g, g->node[id], vy_arg(r->p, middle, k));
-    depends(g, g->node[id], vy_arg(r->p, end, k));
+    for (uint32_t k = 0; k < n; k++) depends(g, g->node[id], sources[k]);
 }
 
 static void add_operation(planner *g, uint32_t id)

@@ -12,6 +12,7 @@
 // what stands outside of the loop, and elements of `in` buffers.
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/flow.h"
 
 enum { MOST = 16, LONGEST = 48 }; // carried values that need each other; steps of all of them
 
@@ -39,20 +40,14 @@ static bool simple(const reverse *r, uint32_t id)
 // What an `if` hands on is a choice here: arms only compute.  Operands: condition, either value.
 static bool is_choice(const reverse *r, uint32_t id, uint32_t args[3])
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    if (i->op != VY_OP_RESULT) return false;
-    uint32_t end = vy_arg(r->p, id, 0), opener = r->s.partner[end];
-    if (r->p->insts.data[end].op != VY_OP_ENDIF) return false;
-    args[0] = vy_arg(r->p, opener, 0);
-    args[1] = vy_arg(r->p, r->s.partner[opener], i->aux);
-    args[2] = vy_arg(r->p, end, i->aux);
-    return true;
+    uint32_t opener = vy_choice(r->p, &r->s, id, &args[1], &args[2]);
+    args[0] = opener ? vy_arg(r->p, opener, 0) : 0;
+    return opener != 0;
 }
 
-static uint32_t next_of(const reverse *r, uint32_t opener, uint32_t carry)
+static uint32_t next_of(const reverse *r, uint32_t carry)
 {
-    uint32_t keep = (r->p->insts.data[opener].flags & VY_FLAG_EXIT) != 0;
-    return vy_arg(r->p, r->s.partner[opener], keep + carry - opener - 1);
+    return vy_slot_next(r->p, &r->s, vy_opener(r->p, &r->s, carry), r->p->insts.data[carry].aux);
 }
 
 // A value that a step uses; operands come before users.
@@ -77,7 +72,7 @@ static bool collect(const reverse *r, uint32_t opener, uint32_t k, run *all)
 {
     *all = (run){.carries = {opener + 1 + k}, .carried = 1};
     for (uint32_t c = 0; c < all->carried; c++)
-        if (!take(r, opener, next_of(r, opener, all->carries[c]), all, 0)) return false;
+        if (!take(r, opener, next_of(r, all->carries[c]), all, 0)) return false;
     return true;
 }
 
@@ -114,8 +109,7 @@ uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
     for (uint32_t c = 0; c < all.carried; c++) r->map[all.carries[c]] = out[c];
     for (uint32_t n = 0; n < all.count && !vy_builder_failed(r->b); n++)
         r->map[all.steps[n]] = emit_step(r, all.steps[n]);
-    for (uint32_t c = 0; c < all.carried; c++)
-        in[c] = vy_primal(r, next_of(r, opener, all.carries[c]));
+    for (uint32_t c = 0; c < all.carried; c++) in[c] = vy_primal(r, next_of(r, all.carries[c]));
     vy_end_loop(r->b, 0, all.carried, in, out);
     for (uint32_t c = 0; c < all.carried; c++) r->map[all.carries[c]] = 0;
     r->map[opener] = outer;

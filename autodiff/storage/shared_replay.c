@@ -31,6 +31,7 @@
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 #include "ir/check/uniform.h"
+#include "ir/core/flow.h"
 
 enum {
     MOST_WRITES = 64, // of one array: all are compared with each other
@@ -157,7 +158,7 @@ static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w
     for (uint32_t up = s->r->s.parent[store]; up != common; up = s->r->s.parent[up]) {
         const vy_inst *o = &p->insts.data[up];
         if (o->op == VY_OP_IF || o->op == VY_OP_CHECKPOINT) continue;
-        if (o->op != VY_OP_LOOP || o->flags & VY_FLAG_EXIT || m.count == MOST_LOOPS) return false;
+        if (o->op != VY_OP_LOOP || vy_exits(p, up) || m.count == MOST_LOOPS) return false;
         m.mine[m.count++] = up;
     }
     if (p->insts.data[store].op == VY_OP_ZERO) return loops_run(s, &m, w);

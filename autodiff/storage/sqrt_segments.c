@@ -13,6 +13,7 @@
 #include "autodiff/storage/sqrt_segments.h"
 
 #include "autodiff/facts/trip_bound.h"
+#include "ir/core/flow.h"
 #include "ir/build/edit.h"
 
 #include <string.h>
@@ -132,9 +133,9 @@ static void inner_loop(segmenter *g, nest *x, vy_type u, uint32_t n, uint32_t c,
     vy_bounds bounds = {.p = p, .b = g->b, .hints = old_hints};
     hint(g, g->map[x->loop], vy_upper_bound(&bounds, vy_arg(p, x->loop, 1))); // it stays below
     copy_range(g, x->loop + 1 + x->carried, x->end, old_hints);
-    uint32_t keep = x->leaves ? vy_map(g->map, vy_arg(p, x->end, 0)) : 0;
+    uint32_t keep = x->leaves ? vy_map(g->map, vy_keep(p, &g->s, x->loop)) : 0;
     for (uint32_t k = 0; k < x->carried; k++)
-        x->in[k] = vy_map(g->map, vy_arg(p, x->end, x->leaves + k));
+        x->in[k] = vy_map(g->map, vy_slot_next(p, &g->s, x->loop, k));
     if (x->leaves) x->in[x->carried] = keep;
     vy_end_loop(g->b, keep, x->total, x->in, x->out);
 }
@@ -150,8 +151,8 @@ static uint32_t rounded_up(segmenter *g, vy_type u, uint32_t n, uint32_t c)
 static void cut_loop(segmenter *g, uint32_t loop, const uint32_t *old_hints)
 {
     const vy_inst *o = &g->p->insts.data[loop];
-    nest x = {.loop = loop, .end = g->s.partner[loop], .carried = o->nargs - 3};
-    x.leaves = (o->flags & VY_FLAG_EXIT) != 0;
+    nest x = {.loop = loop, .end = g->s.partner[loop], .carried = vy_slot_count(g->p, &g->s, loop)};
+    x.leaves = vy_exits(g->p, loop);
     x.total = x.carried + x.leaves;
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, 2 * x.total + 1)) {
@@ -165,7 +166,7 @@ static void cut_loop(segmenter *g, uint32_t loop, const uint32_t *old_hints)
     vy_dim bound = root_bound(g, loop, old_hints);
     hint(g, c, bound);
     hint(g, segments, bound); // ⌈n/c⌉ ≤ c
-    for (uint32_t k = 0; k < x.carried; k++) x.in[k] = vy_map(g->map, vy_arg(g->p, loop, 3 + k));
+    for (uint32_t k = 0; k < x.carried; k++) x.in[k] = vy_map(g->map, vy_slot_init(g->p, loop, k));
     if (x.leaves) x.in[x.carried] = vy_bool(g->b, true).id;
     uint32_t s = vy_begin_loop(g->b, u, 0, zero, segments, number(g, u, 1), x.total, x.in, x.out);
     for (uint32_t k = 0; k < x.carried; k++) keep_name(g, loop + 1 + k, x.out[k]);
@@ -194,8 +195,7 @@ static void copy_range(segmenter *g, uint32_t first, uint32_t last, const uint32
             continue;
         }
         cut_loop(g, id, old_hints);
-        uint32_t end = g->s.partner[id];
-        id = end + g->p->insts.data[id].nargs - 3; // its RESULTs are mapped
+        id = vy_closer(g->p, &g->s, id) + vy_slot_count(g->p, &g->s, id); // its RESULTs are mapped
     }
 }
 
