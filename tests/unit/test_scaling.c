@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_scaling.c: compile time grows with the size of the program, whatever its accesses are like, and stays bounded
 // where isl is asked (autodiff/gather/gather_find.c, affine.c).  Not by the clock: isl allocates in all that it does, so
-// allocations are counted.
+// allocations are counted; of facts that spread through loops (ir/core/dataflow.h) the steps.
 #include "autodiff/grad.h"
+#include "ir/core/dataflow.h"
 #include "ir/core/ir.h"
 
 #include <setjmp.h>
@@ -37,7 +38,7 @@ void *malloc(size_t size)
 static uint64_t allocations;
 #endif
 
-enum { TEXT = 1 << 20 };
+enum { TEXT = 1 << 22 };
 
 typedef struct text {
     char *at;
@@ -119,6 +120,15 @@ static void nest(text *t, unsigned n) // n deep; every sum may wrap
     put(t, " y[i] = s; }");
 }
 
+static void shift(text *t, unsigned n) // n carried values, each handed to the slot before it
+{
+    put(t, "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) { var a0 = x[i];");
+    for (unsigned k = 1; k <= n; k++) put(t, " var a%u = 0.0;", k);
+    put(t, " for k in 0..K { let t = a0;");
+    for (unsigned k = 0; k < n; k++) put(t, " a%u = a%u;", k, k + 1);
+    put(t, " a%u = sin(t); } y[i] = a0; }", n);
+}
+
 // ------------------------------------------------------------------------------------------- counts
 // Of the gradient; programs: how many it has.
 static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *programs)
@@ -191,11 +201,54 @@ static void too_many_are_added_atomically(void **state)
     }
 }
 
+// How often instructions are looked at until it is known what depends on the loads of the program.
+static uint32_t steps_forwards(const vy_program *p, uint32_t *reached)
+{
+    vy_arena arena = {0};
+    vy_structure s;
+    vy_dataflow d;
+    uint32_t steps = 0;
+    uint8_t *seen = vy_arena_alloc(&arena, p->insts.count);
+    assert_non_null(seen);
+    assert_true(vy_structure_make(p, &s) && vy_dataflow_make(&d, p, &s, &arena));
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_LOAD) vy_dataflow_push(&d, id);
+    for (uint32_t id; (id = vy_dataflow_pop(&d)); steps++)
+        if (!seen[id]) seen[id] = 1, ++*reached, vy_dataflow_push_users(&d, id);
+    vy_structure_free(&s);
+    vy_arena_free(&arena);
+    return steps;
+}
+
+// Each use of a value is followed once, however far a fact goes through the slots of a loop.  The
+// gradient of so many would take minutes otherwise.
+static void facts_take_one_step_for_each_use(void **state)
+{
+    (void)state;
+    for (unsigned n = 1000; n <= 100000; n *= 10) {
+        text t = {.at = malloc(TEXT)};
+        vy_diag diag = {0};
+        assert_non_null(t.at);
+        shift(&t, n);
+        vy_module *m = vy_parse(t.at, t.n, "scaling"), *g = vy_grad(m, NULL, &diag);
+        if (!g) fail_msg("%s", diag.text);
+        const vy_program *p = vy_module_program(m, 0);
+        uint32_t reached = 0, steps = steps_forwards(p, &reached);
+        print_message("%u values: %u of %u instructions, %u steps\n", n, reached, p->insts.count,
+                      steps);
+        assert_true(reached > 2 * n && steps <= p->args.count);
+        vy_module_free(g);
+        vy_module_free(m);
+        free(t.at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_with_the_program),
         cmocka_unit_test(too_many_are_added_atomically),
+        cmocka_unit_test(facts_take_one_step_for_each_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
