@@ -66,6 +66,9 @@ typedef struct vy_grad_end {
 } vy_grad_end;
 // True with *end filled if that is so; false also where the gradient is zero because nothing reaches an output.
 VY_API bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *end);
+// For all buffers in one go, by id (vy_program_buffer_count + 1 of them): its value reaches an output
+// differentiably, so vy_grad_ends has nothing to say of it.  False: memory.
+VY_API bool vy_grad_reaches(const vy_program *p, bool *reaches);
 
 #ifdef __cplusplus
 }

@@ -95,12 +95,16 @@ uint32_t vys_entry_instructions(vys_entry r)
 {
     uint32_t total = 0;
     if (!r.pipeline) return vy_program_instruction_count(r.program);
-    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
-        const vy_program *p = dispatched(r, i);
-        for (uint32_t k = 0; k < i && p; k++)
-            if (dispatched(r, k) == p) p = NULL;
-        if (p) total += vy_program_instruction_count(p);
+    const vy_module *m = vy_pipeline_module(r.pipeline);
+    const uint32_t steps = vy_pipeline_step_count(r.pipeline);
+    bool *counted = calloc(vy_module_program_count(m) + 1, sizeof *counted);
+    for (uint32_t i = 0; counted && i < steps; i++) {
+        const vy_pipe_step *s = vy_pipeline_step(r.pipeline, i);
+        if (s->kind != VY_PIPE_DISPATCH || counted[s->program]) continue;
+        counted[s->program] = true;
+        total += vy_program_instruction_count(vy_module_program(m, s->program));
     }
+    free(counted);
     return total;
 }
 

@@ -207,8 +207,12 @@ bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag 
 static void tell_ends(command *c, vys_entry from)
 {
     const vy_program *p = from.program;
-    for (uint32_t i = 1; !c->told_ends && !from.pipeline && i <= vy_program_buffer_count(p); i++) {
+    const uint32_t n = c->told_ends || from.pipeline ? 0 : vy_program_buffer_count(p);
+    bool *reaches = n ? calloc(n + 1, sizeof *reaches) : NULL;
+    const bool known = reaches && vy_grad_reaches(p, reaches); // else each is asked about
+    for (uint32_t i = 1; i <= n; i++) {
         const vy_buffer b = {i};
+        if (known && reaches[i]) continue;
         const char *name = vy_program_buffer(p, b).name;
         vy_grad_end end;
         if (c->o.wrt.count ? !names_have(&c->o.wrt, name) : !vy_grad_default_wrt(p, b)) continue;
@@ -217,6 +221,7 @@ static void tell_ends(command *c, vys_entry from)
             note(c, "the gradient of %s is zero: its derivative ends at `%s` in line %u", name,
                  end.what, end.line);
     }
+    free(reaches);
     c->told_ends = true;
 }
 

@@ -46,9 +46,8 @@ static bool is_taken(const vy_program *p, const char *name, uint32_t n)
                                     : (size_t)snprintf(start, sizeof start, "%s_", prefixes[k]);
         if (strncmp(name, start, length) != 0) continue;
         const char *of = name + length;
-        if (vy_program_find_buffer(p, of).id) return true;
-        for (uint32_t i = 0; i < vy_program_scalar_count(p); i++)
-            if (!strcmp(vy_program_scalar(p, i).name, of)) return true;
+        if (vy_program_find_buffer(p, of).id || vy_program_find_scalar(p, of) != UINT32_MAX)
+            return true;
     }
     return false;
 }

@@ -70,12 +70,12 @@ static bool map_sizes(explaining *x, const vy_program *r, const vy_sizes *from, 
     to->known = known;
     to->lengths = lengths;
     if (x->failed) return false;
-    for (uint32_t i = 0; i < r->scalars.count; i++)
-        for (uint32_t k = 0; k < f->scalars.count && from->scalars && from->known; k++) {
-            if (strcmp(r->scalars.data[i].name, f->scalars.data[k].name) != 0) continue;
-            scalars[i] = from->scalars[k];
-            known[i] = from->known[k];
-        }
+    for (uint32_t i = 0; i < r->scalars.count && from->scalars && from->known; i++) {
+        const uint32_t k = vy_program_find_scalar(f, r->scalars.data[i].name);
+        if (k == UINT32_MAX) continue;
+        scalars[i] = from->scalars[k];
+        known[i] = from->known[k];
+    }
     for (uint32_t i = 1; i < r->buffers.count; i++) {
         const char *name = r->buffers.data[i].name, *rest = strchr(name, '_');
         uint32_t same = vy_program_find_buffer(f, name).id;

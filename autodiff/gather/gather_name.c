@@ -7,8 +7,7 @@
 bool gather_is_free(const vy_program *p, const char *name, uint32_t overs)
 {
     if (!vy_name_printable(name)) return false;
-    for (uint32_t k = 0; k < p->scalars.count; k++)
-        if (strcmp(p->scalars.data[k].name, name) == 0) return false;
+    if (vy_program_find_scalar(p, name) != UINT32_MAX) return false;
     for (uint32_t k = 0; k < overs; k++)
         if (strcmp(p->overs.data[k].name, name) == 0) return false;
     return !vy_program_find_buffer(p, name).id;

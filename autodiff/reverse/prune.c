@@ -56,6 +56,7 @@ static void renumber(vy_program *p, bool all, uint32_t *map)
         map[i] = kept++;
     }
     p->buffers.count = kept;
+    vy_names_drop(p);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_inst *i = &p->insts.data[id];
         if (vy_op_is_memory((vy_op)i->op)) i->aux = map[i->aux];
@@ -144,40 +145,55 @@ bool vy_share_workspace(vy_program *p, uint32_t buffer)
     return ok;
 }
 
-static bool is_extent(const vy_program *p, uint32_t scalar)
+// Renumbers the scalars without those that `keep` does not mark; keep: then 1 + the new numbers.
+static void keep_scalars(vy_program *p, uint32_t *keep)
 {
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
-            const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
-            if (d->op == VY_DIM_SCALAR && d->value == scalar) return true;
-        }
-    return false;
-}
-
-// Renumbers the scalars without number s.
-static void drop_scalar(vy_program *p, uint32_t s)
-{
-    for (uint32_t k = s + 1; k < p->scalars.count; k++) p->scalars.data[k - 1] = p->scalars.data[k];
-    p->scalars.count--;
+    uint32_t kept = 0;
+    for (uint32_t s = 0; s < p->scalars.count; s++) {
+        if (!keep[s]) continue;
+        p->scalars.data[kept] = p->scalars.data[s];
+        keep[s] = ++kept;
+    }
+    p->scalars.count = kept;
+    vy_names_drop(p);
     for (uint32_t i = 1; i < p->dims.count; i++) {
         vy_dim_node *d = &p->dims.data[i];
-        if (d->op == VY_DIM_SCALAR && d->value == s) *d = (vy_dim_node){.op = VY_DIM_CONST};
-        if (d->op == VY_DIM_SCALAR && d->value > s) d->value--;
+        if (d->op != VY_DIM_SCALAR) continue;
+        *d = keep[d->value] ? (vy_dim_node){.op = VY_DIM_SCALAR, .value = keep[d->value] - 1}
+                            : (vy_dim_node){.op = VY_DIM_CONST};
     }
     for (uint32_t k = 0; k < p->leaves.count; k++) {
         vy_leaf *l = &p->leaves.data[k];
-        if (l->kind != VY_LEAF_SCALAR || l->index < s) continue;
-        if (l->index == s)
-            vy_leaf_drop(l);
+        if (l->kind != VY_LEAF_SCALAR) continue;
+        if (keep[l->index])
+            l->index = keep[l->index] - 1;
         else
-            l->index--;
+            vy_leaf_drop(l);
     }
 }
 
-void vy_drop_scalars(vy_program *p, uint32_t first)
+static uint32_t *new_marks(const vy_program *p, uint32_t count)
 {
-    for (uint32_t s = p->scalars.count; s-- > first;)
-        if (!is_extent(p, s)) drop_scalar(p, s);
+    uint32_t *marks = vy_realloc(NULL, (count + (size_t)1) * sizeof *marks);
+    if (marks) return memset(marks, 0, (count + (size_t)1) * sizeof *marks);
+    vy_fail_oom(p->module);
+    return NULL;
+}
+
+bool vy_drop_scalars(vy_program *p, uint32_t first)
+{
+    if (first >= p->scalars.count) return true;
+    uint32_t *keep = new_marks(p, p->scalars.count);
+    if (!keep) return false;
+    for (uint32_t s = 0; s < first; s++) keep[s] = 1;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
+            const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
+            if (d->op == VY_DIM_SCALAR) keep[d->value] = 1;
+        }
+    keep_scalars(p, keep);
+    vy_free(keep);
+    return true;
 }
 
 void vy_dims_in_use(const vy_program *p, uint8_t *dims)
@@ -189,33 +205,33 @@ void vy_dims_in_use(const vy_program *p, uint8_t *dims)
     use_operands(p, dims);
 }
 
-// Marks the scalars that the dimensions in use are made of; dims: scratch, one per dimension.
-static void use_dims(const vy_program *p, uint8_t *dims, uint8_t *scalars)
+// Marks the scalars that the dimensions in use are made of; false: memory.
+static bool use_dims(const vy_program *p, uint32_t *scalars)
 {
-    vy_dims_in_use(p, dims);
-    for (uint32_t i = 1; i < p->dims.count; i++)
-        if (dims[i] && p->dims.data[i].op == VY_DIM_SCALAR) scalars[p->dims.data[i].value] = 1;
-}
-
-bool vy_drop_unused_scalars(vy_program *p)
-{
-    size_t n = (size_t)p->dims.count + p->scalars.count;
-    uint8_t *dims = vy_realloc(NULL, n + 1);
+    uint8_t *dims = vy_realloc(NULL, p->dims.count);
     if (!dims) {
         vy_fail_oom(p->module);
         return false;
     }
-    uint8_t *scalars = dims + p->dims.count;
-    memset(dims, 0, n + 1);
-    use_dims(p, dims, scalars);
-    for (uint32_t id = 1; id < p->insts.count; id++)
+    memset(dims, 0, p->dims.count);
+    vy_dims_in_use(p, dims);
+    for (uint32_t i = 1; i < p->dims.count; i++)
+        if (dims[i] && p->dims.data[i].op == VY_DIM_SCALAR) scalars[p->dims.data[i].value] = 1;
+    vy_free(dims);
+    return true;
+}
+
+bool vy_drop_unused_scalars(vy_program *p)
+{
+    uint32_t *keep = new_marks(p, p->scalars.count);
+    const bool ok = keep && use_dims(p, keep);
+    for (uint32_t id = 1; ok && id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
             const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-            if (l && l->kind == VY_LEAF_SCALAR) scalars[l->index] = 1;
+            if (l && l->kind == VY_LEAF_SCALAR) keep[l->index] = 1;
         }
-    for (uint32_t s = p->scalars.count; s-- > 0;)
-        if (!scalars[s]) drop_scalar(p, s);
-    vy_free(dims);
-    return true;
+    if (ok) keep_scalars(p, keep);
+    vy_free(keep);
+    return ok;
 }

@@ -20,8 +20,8 @@ bool vy_drop_unused(vy_program *p, bool all);
 // Of a program that runs after others: drops all parameters it does not use, and takes as `in` what it does not write
 // (its length, its contents): a dispatch clears what it takes as `out`, and with it what the others wrote.  False: memory.
 bool vy_drop_stage(vy_program *p);
-void vy_drop_scalars(vy_program *p,
-                     uint32_t first); // from `first` on, that are no extent of a buffer
+// From `first` on, those that are no extent of a buffer.  False: memory.
+bool vy_drop_scalars(vy_program *p, uint32_t first);
 // Those that neither code nor a shape nor the domain needs.  False: memory.
 bool vy_drop_unused_scalars(vy_program *p);
 // Marks the dimensions that buffers and the domain are made of; dims: zeroes, one per dimension.  (prune.c)

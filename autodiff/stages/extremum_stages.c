@@ -23,6 +23,7 @@
 static bool rename_own(reverse *r, vy_program *p, const char *suffix)
 {
     char text[340];
+    vy_names_drop(p);
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         if (!b->workspace) continue;

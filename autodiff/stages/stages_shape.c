@@ -17,9 +17,7 @@ void *cut_table(vy_module *m, size_t count, size_t size)
 // ------------------------------------------------------------------------------------------ shapes
 int cut_scalar(const vy_program *p, const char *name)
 {
-    for (uint32_t i = 0; i < p->scalars.count; i++)
-        if (strcmp(p->scalars.data[i].name, name) == 0) return (int)i;
-    return -1;
+    return (int)vy_program_find_scalar(p, name);
 }
 
 // A stage's scalar, in the pipeline.

@@ -104,9 +104,7 @@ vy_value vy_tape_invocation(reverse *r)
 
 static bool has_parameter(const vy_program *p, const char *name)
 {
-    for (uint32_t k = 0; k < p->scalars.count; k++)
-        if (!strcmp(p->scalars.data[k].name, name)) return true;
-    return vy_program_find_buffer(p, name).id != 0;
+    return vy_program_find_scalar(p, name) != UINT32_MAX || vy_program_find_buffer(p, name).id != 0;
 }
 
 const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,

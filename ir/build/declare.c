@@ -114,6 +114,7 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
         vy_build_oom(b);
         return (vy_buffer){0};
     }
+    vy_names_added(b->p);
     b->parameters += cls <= VY_INOUT;
     memcpy(buf.dims, dims, rank * sizeof *dims);
     for (uint32_t i = 0; i < rank; i++)
@@ -212,6 +213,7 @@ vy_value vy_param_scalar(vy_builder *b, const char *name, vy_type type)
         vy_build_oom(b);
         return (vy_value){0};
     }
+    vy_names_added(b->p);
     return (vy_value){vy_leaf_other(b, VY_LEAF_SCALAR, type, b->p->scalars.count - 1, 0)};
 }
 

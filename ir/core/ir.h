@@ -141,6 +141,7 @@ VY_VEC_TYPE(vy_buf_vec, vy_buf);
 VY_VEC_TYPE(vy_scalar_vec, vy_scalar_param);
 VY_VEC_TYPE(vy_over_vec, vy_over_var);
 
+typedef struct vy_names vy_names; // names.c
 struct vy_program {
     vy_module *module;
     const char *name;
@@ -154,9 +155,10 @@ struct vy_program {
     vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
     vy_scalar_vec scalars;
     vy_over_vec overs;
-    bool fast_math; // how builders of derived code may fold
-    bool exact;     // `@exact`: overrides fast_math, see vy_exact
-    bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
+    bool fast_math;       // how builders of derived code may fold
+    bool exact;           // `@exact`: overrides fast_math, see vy_exact
+    bool signature;       // parameters and intermediates of a pipeline (pipeline.h); no code
+    vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
 };
 
 VY_VEC_TYPE(vy_program_vec, vy_program *);
@@ -279,6 +281,12 @@ void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const
 size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
 // "PREFIX_NAME", with a number where a buffer of `p` is called that.
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
+// The first scalar of that name; UINT32_MAX: none.
+uint32_t vy_program_find_scalar(const vy_program *p, const char *name);
+// What keeps searches by name fast: call the first behind an append to the tables of buffers and
+// scalars, the second where entries are renamed, removed or renumbered.
+void vy_names_added(vy_program *p);
+void vy_names_drop(vy_program *p);
 // Can text hold it, in back quotes where need be?
 bool vy_name_printable(const char *name);
 

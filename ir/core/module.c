@@ -23,6 +23,7 @@ void vy_program_free(vy_program *p)
     vy_vec_free(&p->buffers);
     vy_vec_free(&p->scalars);
     vy_vec_free(&p->overs);
+    vy_names_drop(p);
     vy_free(p);
 }
 
@@ -100,14 +101,6 @@ bool vy_program_computes(const vy_program *p, vy_type type)
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (p->insts.data[id].type == type) return true;
     return false;
-}
-
-vy_buffer vy_program_find_buffer(const vy_program *p, const char *name)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].cls != VY_LOCAL && strcmp(p->buffers.data[i].name, name) == 0)
-            return (vy_buffer){i};
-    return (vy_buffer){0};
 }
 
 vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index)

@@ -108,7 +108,7 @@ uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind,
 
 // ------------------------------------------------------------------------------------------ the
 // end
-static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding *out)
+static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_kernel_binding *out)
 {
     const vy_buf *b = &d->p->buffers.data[buffer];
     uint32_t *dims = vy_arena_alloc(d->arena, (b->rank + 1) * sizeof *dims);
@@ -124,7 +124,7 @@ static void describe_binding(vy_describe *d, uint32_t buffer, vy_kernel_binding 
         .access = b->cls == VY_IN    ? VY_ACCESS_IN
                   : b->cls == VY_OUT ? VY_ACCESS_OUT
                                      : VY_ACCESS_INOUT,
-        .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && !vy_fully_written(d->p, buffer),
+        .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && use != VY_WRITES_ALL,
         .workspace = b->workspace,
         .init = b->init == VY_INIT_ONES   ? "1"
                 : b->init == VY_INIT_COPY ? copy(d, b->init_from)
@@ -234,10 +234,12 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     vy_kernel *k = d->kernel;
     const vy_program *p = d->p;
     vy_kernel_binding *bindings = vy_arena_alloc(d->arena, p->buffers.count * sizeof *bindings);
-    if (!bindings) d->oom = true;
+    uint8_t *uses = vy_arena_alloc(d->arena, p->buffers.count);
+    if (!bindings || !uses) d->oom = true;
+    if (!d->oom) vy_first_uses(p, uses);
     for (uint32_t i = 1; i < p->buffers.count && !d->oom; i++)
         if (is_parameter(&p->buffers.data[i]))
-            describe_binding(d, i, &bindings[k->binding_count++]);
+            describe_binding(d, i, uses[i], &bindings[k->binding_count++]);
     if (k->watched && !d->oom) describe_watch(d, &bindings[k->binding_count++]);
     if (!d->oom) describe_needs(d);
     k->name = copy(d, p->name);

@@ -110,6 +110,7 @@ void vy_fn_free(vy_fn *f)
     vy_vec_free(&f->frames);
     vy_vec_free(&f->init_ids);
     vy_vec_free(&f->interface);
+    vy_vec_free(&f->listed);
     vy_free(f->ids);
     vy_free(f->arrays);
     vy_free(f->extents);

@@ -88,6 +88,7 @@ typedef struct vy_fn {
     bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
     vy_words interface;                 // global variables in use
+    vy_words listed;                    // by id: is it in the interface?
     uint32_t watch_pointer, watch_word; // emit_watch.c; 0: not needed yet
     bool spins;                         // there is a vy_spin
     uint32_t unseen_zero, unseen_false; // unseen.c; 0: not needed yet

@@ -62,8 +62,10 @@ uint32_t vy_select_id(vy_fn *f, uint32_t type, uint32_t c, uint32_t a, uint32_t 
 
 void vy_interface(vy_fn *f, uint32_t variable)
 {
-    for (uint32_t i = 0; i < f->interface.count; i++)
-        if (f->interface.data[i] == variable) return;
+    while (f->listed.count <= variable && !f->m->oom)
+        if (!vy_vec_push(&f->listed, 0)) f->m->oom = true;
+    if (f->m->oom || f->listed.data[variable]) return;
+    f->listed.data[variable] = 1;
     if (!vy_vec_push(&f->interface, variable)) f->m->oom = true;
 }
 

@@ -43,6 +43,9 @@ typedef struct vy_whole {
 } vy_whole;
 VY_VEC_TYPE(vy_whole_vec, vy_whole);
 bool vy_find_wholes(const vy_program *p, vy_whole_vec *out); // false: memory
+// What the first use of each buffer does, by id; VY_UNTOUCHED throughout without a domain.
+enum { VY_UNTOUCHED, VY_WRITES_ALL, VY_TOUCHES };
+void vy_first_uses(const vy_program *p, uint8_t *uses);
 // True if buffer b is an `out` that the program provably writes all of, first.
 bool vy_fully_written(const vy_program *p, uint32_t buffer);
 bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);

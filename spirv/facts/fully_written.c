@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // fully_written.c: outputs every element of which is stored to, so that nobody need clear them.
 #include "spirv/facts/facts.h"
-#include "spirv/facts/facts.h"
 
 #include <string.h>
 
@@ -30,16 +29,26 @@ static bool covers(const vy_program *p, uint32_t i)
     return true;
 }
 
-bool vy_fully_written(const vy_program *p, uint32_t buffer)
+void vy_first_uses(const vy_program *p, uint8_t *uses)
 {
     uint32_t depth = 0;
-    if (!p->overs.count) return false;
-    for (uint32_t i = 1; i < p->insts.count; i++) {
+    memset(uses, VY_UNTOUCHED, p->buffers.count);
+    for (uint32_t i = 1; p->overs.count && i < p->insts.count; i++) {
         const vy_inst *in = &p->insts.data[i];
         depth += vy_op_opens((vy_op)in->op);
         depth -= vy_op_closes((vy_op)in->op);
-        if (!vy_op_is_memory((vy_op)in->op) || in->aux != buffer) continue;
-        return in->op == VY_OP_STORE && depth == 0 && covers(p, i);
+        if (!vy_op_is_memory((vy_op)in->op) || uses[in->aux] != VY_UNTOUCHED) continue;
+        const bool all = in->op == VY_OP_STORE && depth == 0 && covers(p, i);
+        uses[in->aux] = all ? VY_WRITES_ALL : VY_TOUCHES;
     }
-    return false;
+}
+
+bool vy_fully_written(const vy_program *p, uint32_t buffer)
+{
+    uint8_t *uses = vy_realloc(NULL, p->buffers.count);
+    if (!uses) return false;
+    vy_first_uses(p, uses);
+    const bool all = uses[buffer] == VY_WRITES_ALL;
+    vy_free(uses);
+    return all;
 }

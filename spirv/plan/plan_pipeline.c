@@ -112,10 +112,7 @@ static void add_signature_buffers(vy_planner *w)
 
 static uint32_t signature_buffer(const vy_planner *w, const char *name)
 {
-    const vy_program *signature = w->p->signature;
-    uint32_t i = 1;
-    while (i + 1 < signature->buffers.count && strcmp(signature->buffers.data[i].name, name)) i++;
-    return i;
+    return vy_program_find_buffer(w->p->signature, name).id; // the checker has found it
 }
 
 // What a buffer of the signature starts with, if @init says so; else zero if `clear`.
@@ -131,44 +128,53 @@ static void start_buffer(vy_planner *w, uint32_t buffer, bool clear)
         vy_planner_fill(w, to, 0, NULL);
 }
 
-// Uses of a buffer by a step: 1 overwrites all of it, 0 none, -1 any other.
-static int use_of(const vy_planner *w, const vy_pipe_step *s, uint32_t buffer)
+// A step uses a buffer in block `block`: whether the first use of all overwrites all of it.
+static void use_buffer(vy_planner *w, uint32_t buffer, uint32_t step, uint32_t block, bool all)
 {
-    const vy_program *signature = w->p->signature;
-    if (s->kind == VY_PIPE_VALUE) return s->buffer.id == buffer ? -1 : 0;
-    if (s->kind == VY_PIPE_BUFFER) {
-        const vy_buf *b = &signature->buffers.data[s->buffer.id];
-        const bool reads = b->init == VY_INIT_COPY && signature_buffer(w, b->init_from) == buffer;
-        return reads ? -1 : s->buffer.id == buffer;
-    }
-    if (s->kind != VY_PIPE_DISPATCH) return 0;
+    vy_first_use *u = &w->uses[buffer];
+    if (u->step && u->step != step + 1) return;
+    u->overwrites = all && !u->step && u->block == block; // a repeat may run no iteration
+    u->step = step + 1;
+}
+
+static void use_args(vy_planner *w, const vy_pipe_step *s, uint32_t step, uint32_t block)
+{
     const vy_program *p = w->p->module->programs.data[s->program];
     uint32_t n = 0;
-    int use = 0;
     for (uint32_t id = 1; id < p->buffers.count; id++) {
         const vy_buf *b = &p->buffers.data[id];
         if (b->cls > VY_INOUT || b->workspace) continue;
         const vy_pipe_arg *a = &s->args[n++];
-        if (a->buffer.id != buffer) continue;
-        use = b->cls == VY_OUT && a->rank == 0 && use == 0 ? 1 : -1;
+        use_buffer(w, a->buffer.id, step, block, b->cls == VY_OUT && a->rank == 0);
     }
-    return use;
 }
 
-// Whether the first use of an intermediate, behind the step that makes it, overwrites all of it.
-static bool overwritten_first(const vy_planner *w, uint32_t step, uint32_t buffer)
+// Finds of each intermediate its first use behind the step that makes it.  Blocks are named by the
+// steps that open them, + 1.
+static void find_uses(vy_planner *w)
 {
-    uint32_t depth = 0;
-    for (uint32_t i = step + 1; i < w->p->steps.count; i++) {
+    const vy_program *signature = w->p->signature;
+    uint32_t *outer = vy_planner_room(w, w->p->steps.count, sizeof *outer), block = 0;
+    w->uses = vy_planner_room(w, signature->buffers.count, sizeof *w->uses);
+    for (uint32_t i = 0; i < w->p->steps.count && !w->d.oom; i++) {
         const vy_pipe_step *s = &w->p->steps.data[i];
-        const bool opens = s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT;
-        if (s->kind == VY_PIPE_END && depth == 0) return true; // its block ends: not used at all
-        depth += opens;
-        depth -= s->kind == VY_PIPE_END;
-        const int use = use_of(w, s, buffer);
-        if (use) return use > 0 && depth == 0; // a repeat may run no iteration
+        const vy_buf *b = &signature->buffers.data[s->buffer.id];
+        switch (s->kind) {
+        case VY_PIPE_BUFFER:
+            if (b->init == VY_INIT_COPY)
+                use_buffer(w, signature_buffer(w, b->init_from), i, block, false);
+            w->uses[s->buffer.id] = (vy_first_use){.block = block, .overwrites = true};
+            break;
+        case VY_PIPE_DISPATCH: use_args(w, s, i, block); break;
+        case VY_PIPE_VALUE: use_buffer(w, s->buffer.id, i, block, false); break;
+        case VY_PIPE_REPEAT:
+        case VY_PIPE_CHECKPOINT:
+            outer[i] = block;
+            block = i + 1;
+            break;
+        case VY_PIPE_END: block = outer[s->partner]; break;
+        }
     }
-    return true;
 }
 
 // ------------------------------------------------------------------------------------------ steps
@@ -197,13 +203,14 @@ static void add_repeat(vy_planner *w, const vy_pipe_step *s, uint32_t step)
 static void add_steps(vy_planner *w)
 {
     const vy_program *signature = w->p->signature;
-    for (uint32_t i = 1; i < signature->buffers.count; i++)
+    find_uses(w);
+    for (uint32_t i = 1; i < signature->buffers.count && !w->d.oom; i++)
         if (!signature->buffers.data[i].workspace) start_buffer(w, i, false);
     for (uint32_t i = 0; i < w->p->steps.count && !w->d.oom; i++) {
         const vy_pipe_step *s = &w->p->steps.data[i], *opener = &w->p->steps.data[s->partner];
         switch (s->kind) {
         case VY_PIPE_BUFFER:
-            start_buffer(w, s->buffer.id, !overwritten_first(w, i, s->buffer.id));
+            start_buffer(w, s->buffer.id, !w->uses[s->buffer.id].overwrites);
             break;
         case VY_PIPE_DISPATCH: vy_planner_dispatch(w, s); break;
         case VY_PIPE_VALUE: add_value(w, s, i); break;

@@ -16,6 +16,12 @@ typedef struct vy_shared { // workspaces of one kernel with these values of its 
 } vy_shared;
 VY_VEC_TYPE(vy_shared_vec, vy_shared);
 
+typedef struct vy_first_use { // of an intermediate
+    uint32_t block;           // that it is made in
+    uint32_t step;            // + 1; 0: none so far
+    bool overwrites;          // all of it, in its own block; also where there is none
+} vy_first_use;
+
 typedef struct vy_planner {
     vy_describe d; // of the signature: symbols, expressions
     const vy_pipeline *p;
@@ -26,6 +32,7 @@ typedef struct vy_planner {
     vy_shared_vec shared;
     uint32_t *step_symbols; // by pipeline step
     uint32_t *opened;       // by pipeline step: plan step of a REPEAT
+    vy_first_use *uses;     // by buffer of the signature
     bool watched;           // some kernel looks whether the driver ends loops: of all,
     uint32_t watch;         // the plan buffer
     uint32_t watch_symbol;  // and what it is read into

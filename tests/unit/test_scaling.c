@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // test_scaling.c: compile time grows with the size of the program, whatever its accesses are like, and stays bounded
 // where isl is asked (autodiff/gather/gather_find.c, affine.c).  Not by the clock: isl allocates in all that it does, so
-// allocations are counted; of facts that spread through loops (ir/core/dataflow.h) the steps.
+// allocations are counted; of facts that spread through loops (ir/core/dataflow.h) the steps; for tables that are
+// searched by name, comparisons of strings.
 #include "autodiff/grad.h"
 #include "ir/core/dataflow.h"
 #include "ir/core/ir.h"
+#include "spirv/spirv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,9 +35,16 @@ void *malloc(size_t size)
     allocations++;
     return __libc_malloc(size);
 }
+static uint64_t comparisons;
+int strcmp(const char *a, const char *b)
+{
+    comparisons++;
+    while (*a && *a == *b) a++, b++;
+    return (unsigned char)*a - (unsigned char)*b;
+}
 #else
 #define COUNTED 0
-static uint64_t allocations;
+static uint64_t allocations, comparisons;
 #endif
 
 enum { TEXT = 1 << 22 };
@@ -127,6 +136,37 @@ static void shift(text *t, unsigned n) // n carried values, each handed to the s
     put(t, " for k in 0..K { let t = a0;");
     for (unsigned k = 0; k < n; k++) put(t, " a%u = a%u;", k, k + 1);
     put(t, " a%u = sin(t); } y[i] = a0; }", n);
+}
+
+static void names(text *t, unsigned n) // each used: buffers and scalars
+{
+    put(t, "program f(");
+    for (unsigned k = 0; k < n; k++) put(t, "x%u: in f32[N], ", k);
+    put(t, "y: out f32[N], N: u32");
+    for (unsigned k = 0; k < n; k++) put(t, ", a%u: f32", k);
+    put(t, ") over(i: N) { var s = 0.0;");
+    for (unsigned k = 0; k < n; k++) put(t, " s += x%u[i] * x%u[i] * a%u;", k, (k + 1) % n, k);
+    put(t, " y[i] = s; }");
+}
+
+static void outputs(text *t, unsigned n)
+{
+    put(t, "program f(x: in f32[N], N: u32");
+    for (unsigned k = 0; k < n; k++) put(t, ", y%u: out f32[N]", k);
+    put(t, ") over(i: N) {");
+    for (unsigned k = 0; k < n; k++) put(t, " y%u[i] = sin(x[i] * %u.5);", k, k);
+    put(t, " }");
+}
+
+static void pipeline(text *t, unsigned n) // of n intermediates
+{
+    put(t, "program f(a: in f32[N], y: out f32[N], N: u32, c: f32) over(i: N) { y[i] = a[i] * c; } "
+           "pipeline p(t0: in f32[N], z: out f32[N], N: u32");
+    for (unsigned k = 0; k < n; k++) put(t, ", c%u: f32", k);
+    put(t, ") {");
+    for (unsigned k = 1; k < n; k++) put(t, " buffer t%u: f32[N];", k);
+    for (unsigned k = 1; k < n; k++) put(t, " f(t%u, t%u, c=c%u);", k - 1, k, k);
+    put(t, " f(t%u, z, c=c0); }", n - 1);
 }
 
 // ------------------------------------------------------------------------------------------- counts
@@ -243,12 +283,56 @@ static void facts_take_one_step_for_each_use(void **state)
     }
 }
 
+// ------------------------------------------------------------------------------------------- names
+// Comparisons of strings from the text to SPIR-V, of the program and, where it is one, of its gradient.
+static uint64_t searches(void (*make)(text *, unsigned), unsigned n)
+{
+    static const vy_spirv_options options = {.validate = false};
+    text t = {.at = malloc(TEXT)};
+    vy_diag d = {0};
+    assert_non_null(t.at);
+    make(&t, n);
+    const uint64_t before = comparisons;
+    vy_module *m = vy_parse(t.at, t.n, "scaling");
+    assert_non_null(m);
+    if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+    vy_module *g = make == pipeline ? NULL : vy_grad(m, NULL, &d);
+    vy_compiled *c = vy_compile_result(m, &options, &d);
+    vy_compiled *cg = g ? vy_compile_result(g, &options, &d) : NULL;
+    if (!c || (make != pipeline && !cg)) fail_msg("%s", d.text);
+    const uint64_t used = comparisons - before;
+    vy_compiled_free(c);
+    vy_compiled_free(cg);
+    vy_module_free(g);
+    vy_module_free(m);
+    free(t.at);
+    return used;
+}
+
+// Sorting compares n log n times; scanning would compare n * n times.
+static void names_are_hashed(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*make)(text *, unsigned);
+    } rows[] = {{"names", names}, {"outputs", outputs}, {"pipeline", pipeline}};
+    enum { N = 10000 };
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const uint64_t used = searches(rows[k].make, N);
+        print_message("%s: %u: %llu comparisons\n", rows[k].name, (unsigned)N,
+                      (unsigned long long)used);
+        if (COUNTED && used > 500ull * N) fail_msg("%s: too many comparisons", rows[k].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_with_the_program),
         cmocka_unit_test(too_many_are_added_atomically),
         cmocka_unit_test(facts_take_one_step_for_each_use),
+        cmocka_unit_test(names_are_hashed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

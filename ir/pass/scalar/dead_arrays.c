@@ -86,6 +86,7 @@ bool vy_pass_arrays(vy_program *p, vy_pass_context *c)
     if (kept < n || moved) {
         renumber(p, to, old);
         p->buffers.count = kept;
+        vy_names_drop(p);
         c->changed = true;
     }
     vy_free(to);
