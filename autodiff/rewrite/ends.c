@@ -130,26 +130,29 @@ static uint32_t first_end(const ends *e)
     return 0;
 }
 
-// ------------------------------------------------------------------------------------ all at once
-// Against the direction of spread(), for SMOOTH alone: what passes something on to `id`.
-static void gather_smooth(ends *e, uint32_t id)
+// ------------------------------------------------------------------------------------ all inputs
+static void reach(ends *e, uint32_t id)
+{
+    if (VY_IS_LEAF(id) || e->values[id]) return;
+    e->values[id] = SMOOTH;
+    vy_dataflow_push(&e->flow, id);
+}
+
+// Against the direction of spread(), for SMOOTH alone: what passes something on to `id` is reached too.
+static void reach_back(ends *e, uint32_t id)
 {
     const vy_inst *i = &e->p->insts.data[id];
     const vy_op op = (vy_op)i->op;
-    if (op == VY_OP_CARRY || op == VY_OP_RESULT) {
+    if (vy_is_slot(op)) {
         uint32_t sources[3], n = e->values[id] ? vy_slot_sources(e->p, &e->s, id, sources) : 0;
-        for (uint32_t k = 0; k < n; k++)
-            if (!VY_IS_LEAF(sources[k])) add(e, &e->values[sources[k]], SMOOTH);
+        for (uint32_t k = 0; k < n; k++) reach(e, sources[k]);
         return;
     }
-    if (vy_op_infos[op].effect == VY_CTRL) return;
-    if (e->values[id] && vy_op_is_memory(op) && i->type != VY_VOID)
-        add(e, &e->buffers[i->aux], SMOOTH);
+    if (vy_is_marker(op)) return;
+    if (e->values[id] && vy_op_is_memory(op) && i->type != VY_VOID) add_buffer(e, i->aux, SMOOTH);
     const bool written = vy_op_infos[op].effect == VY_WRITE && e->buffers[i->aux];
-    for (uint32_t k = 0; (e->values[id] || written) && k < i->nargs; k++) {
-        const uint32_t a = vy_arg(e->p, id, k);
-        if (!VY_IS_LEAF(a) && passes(e, id, k)) add(e, &e->values[a], SMOOTH);
-    }
+    for (uint32_t k = 0; (e->values[id] || written) && k < i->nargs; k++)
+        if (passes(e, id, k)) reach(e, vy_arg(e->p, id, k));
 }
 
 bool vy_grad_reaches(const vy_program *p, bool *reaches)
@@ -158,20 +161,18 @@ bool vy_grad_reaches(const vy_program *p, bool *reaches)
     vy_arena arena = {0};
     e.values = vy_arena_alloc(&arena, p->insts.count + 1);
     e.buffers = vy_arena_alloc(&arena, p->buffers.count + 1);
-    const bool ok = e.values && e.buffers && vy_structure_make(p, &e.s);
+    const bool ok = e.values && e.buffers && vy_structure_make(p, &e.s) &&
+                    vy_dataflow_make(&e.flow, p, &e.s, &arena);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++)
-        if (vy_grad_default_of(p, (vy_buffer){i})) e.buffers[i] = SMOOTH;
-    for (e.changed = ok; e.changed;) {
-        e.changed = false;
-        for (uint32_t id = p->insts.count; --id;) gather_smooth(&e, id);
-    }
+        if (vy_grad_default_of(p, (vy_buffer){i})) add_buffer(&e, i, SMOOTH);
+    for (uint32_t id; ok && (id = vy_dataflow_pop(&e.flow));) reach_back(&e, id);
     for (uint32_t i = 0; ok && i < p->buffers.count; i++) reaches[i] = e.buffers[i] != 0;
-    if (ok) vy_structure_free(&e.s);
+    vy_structure_free(&e.s);
     vy_arena_free(&arena);
     return ok;
 }
 
-// -------------------------------------------------------------------------------------------- one
+// ------------------------------------------------------------------------------------- one input
 bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *out)
 {
     ends e = {.p = p};

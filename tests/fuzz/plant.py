@@ -104,8 +104,8 @@ SEVERAL = (
      "meet(n, isl_pw_aff_ge_set(dimension(n, k), number(n, 1)));"),
     # a clear that is missing, and a start
     ("spirv/facts/fully_written.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
-    ("spirv/facts/fully_written.c", None, "return in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
-     "return in->op == VY_OP_STORE && covers(p, i);"),
+    ("spirv/facts/fully_written.c", None, "all = in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
+     "all = in->op == VY_OP_STORE && covers(p, i);"),
     ("autodiff/deterministic/deterministic.c", None, "!starts_results(o, p)", "true"),
     # subgroups
     ("autodiff/reverse/sweep_subgroup.c", None, "case VY_OP_SG_MUL: return of_all(r, x);", "case VY_OP_SG_MUL: return x;"),
@@ -190,7 +190,7 @@ DIRECTED = (
     ("autodiff/stages/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
     ("autodiff/gather/gather_forms.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
-    ("ir/core/module.c", None, "p->buffers.data[i].cls != VY_LOCAL && strcmp", "strcmp"),
+    ("ir/core/names.c", None, "i && p->buffers.data[i].cls != VY_LOCAL ?", "i ?"),
     # counted loops
     ("autodiff/stages/counting_stages.c", None, "for k in 0u..t { at += min(sums[k], 4294967295u - at); }", ""),
     ("autodiff/stages/counting_stages.c", None, "base[c, k] = at;", "base[c, k] = 0;"),
