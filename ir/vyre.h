@@ -295,8 +295,24 @@ VY_API void vy_name(vy_builder *b, vy_value v, const char *name);
 // Dimensions: constants, scalar parameters, + − * / % min max isqrt of those, and `?`.
 VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
 VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
-// op: '+' '-' '*' '/' '%', '<' (min), '>' (max), 'r' (isqrt(x), the root rounded down; y is x again).
-VY_API vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y);
+// What dimensions are made of.  What has no operands stands before VY_DIM_ADD, and is made by the functions above.
+typedef enum vy_dim_op {
+    VY_DIM_CONST,   // value
+    VY_DIM_SCALAR,  // value = scalar parameter index
+    VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
+    VY_DIM_STEP,    // pipelines only: value = index of the VALUE or REPEAT step that gives it
+    VY_DIM_GROUPS,  // num_groups: value = axis; of programs without a domain, and of pipelines
+    VY_DIM_ADD,
+    VY_DIM_SUB,
+    VY_DIM_MUL,
+    VY_DIM_DIV,
+    VY_DIM_REM,
+    VY_DIM_MIN,
+    VY_DIM_MAX,
+    VY_DIM_SQRT, // isqrt(a), rounded down, 0 of a negative one; b is a again
+} vy_dim_op;
+// op: VY_DIM_ADD or one behind it; of VY_DIM_SQRT y is x again.
+VY_API vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y);
 // num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain and of a pipeline: the workgroups
 // that the caller runs it in.
 VY_API vy_dim vy_dim_groups(vy_builder *b, uint32_t axis);

@@ -150,7 +150,7 @@ static void element(vy_builder *b, uint32_t buffer, vy_value *at)
 {
     const vy_buf of = b->p->buffers.data[buffer];
     vy_dim all = of.dims[0];
-    for (uint32_t k = 1; k < of.rank; k++) all = vy_dim_binary(b, '*', all, of.dims[k]);
+    for (uint32_t k = 1; k < of.rank; k++) all = vy_dim_binary(b, VY_DIM_MUL, all, of.dims[k]);
     vy_value e = vy_over(b, of.rank == 1 ? "i" : "e", all);
     for (uint32_t k = of.rank; k-- > 1;) {
         vy_value n = vy_len(b, (vy_buffer){buffer}, k);

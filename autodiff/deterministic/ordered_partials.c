@@ -163,7 +163,7 @@ static vy_dim times(vy_builder *b, vy_dim x, vy_dim y)
     const vy_program *p = vy_builder_program(b);
     const vy_dim_node *n = &p->dims.data[x.id];
     if (n->op == VY_DIM_CONST && n->value == 1) return y;
-    return vy_dim_binary(b, '*', x, y);
+    return vy_dim_binary(b, VY_DIM_MUL, x, y);
 }
 
 // Extent k of the domain of `of`, whose dimensions `b` has; those below 0 are none.
@@ -175,7 +175,7 @@ static vy_dim extent(vy_builder *b, const vy_program *of, uint32_t k)
     bool sure = n->op == VY_DIM_CONST
                     ? n->value >= 0
                     : n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type);
-    return sure ? d : vy_dim_binary(b, '>', d, vy_dim_const(b, 0));
+    return sure ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));
 }
 
 static vy_dim invocations(vy_builder *b, const vy_program *of)
@@ -280,9 +280,10 @@ static vy_dim elements(const vy_ordering *o, vy_builder *b, uint32_t id)
 // ⌈n / max(256, √n)⌉
 static vy_dim parts_of(vy_builder *b, vy_dim n)
 {
-    vy_dim each = vy_dim_binary(b, '>', vy_dim_const(b, PART), vy_dim_binary(b, 'r', n, n));
-    vy_dim less = vy_dim_binary(b, '-', each, vy_dim_const(b, 1));
-    return vy_dim_binary(b, '/', vy_dim_binary(b, '+', n, less), each);
+    vy_dim each =
+        vy_dim_binary(b, VY_DIM_MAX, vy_dim_const(b, PART), vy_dim_binary(b, VY_DIM_SQRT, n, n));
+    vy_dim less = vy_dim_binary(b, VY_DIM_SUB, each, vy_dim_const(b, 1));
+    return vy_dim_binary(b, VY_DIM_DIV, vy_dim_binary(b, VY_DIM_ADD, n, less), each);
 }
 
 // Σ of buf[at…, j] over j = from, from + step … below `to`.

@@ -86,7 +86,7 @@ vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class c
     vy_dim dims[VY_MAX_RANK];
     memcpy(dims, of->dims, of->rank * sizeof *dims);
     if (o->p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN) // as long as the buffer is
-        dims[0] = cls == VY_INOUT ? vy_dim_binary(b, '>', dims[0], vy_dim_const(b, 0))
+        dims[0] = cls == VY_INOUT ? vy_dim_binary(b, VY_DIM_MAX, dims[0], vy_dim_const(b, 0))
                                   : vy_dim_unknown(b);
     return vy_param_buffer(b, name, cls, VY_F32, of->rank, dims);
 }

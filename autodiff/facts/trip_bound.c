@@ -18,7 +18,7 @@ static vy_dim scalar_dim(const vy_bounds *r, uint32_t index)
     return vy_dim_value(r->b, (vy_value){vy_leaf_other(r->b, VY_LEAF_SCALAR, type, index, 0)});
 }
 
-static vy_dim join(const vy_bounds *r, char op, vy_dim x, vy_dim y)
+static vy_dim join(const vy_bounds *r, vy_dim_op op, vy_dim x, vy_dim y)
 {
     return x.id && y.id ? vy_dim_binary(r->b, op, x, y) : none;
 }
@@ -36,7 +36,7 @@ static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
         vy_dim d = of_program(r, p->buffers.data[l->index].dims[l->axis]);
         bool open = d.id && vy_builder_program(r->b)->dims.data[d.id].op == VY_DIM_UNKNOWN;
         // By itself that node would mean another length left open.
-        return open ? vy_dim_binary(r->b, '>', d, vy_dim_const(r->b, 0)) : d;
+        return open ? vy_dim_binary(r->b, VY_DIM_MAX, d, vy_dim_const(r->b, 0)) : d;
     }
     default: return none;
     }
@@ -129,16 +129,16 @@ static vy_dim wrapped(const vy_bounds *r, vy_dim sum, vy_type type)
     if (!sum.id) return none;
     vy_dim wrap = vy_dim_const(r->b, (int64_t)1 << 32), half = vy_dim_const(r->b, (int64_t)1 << 31);
     if (!vy_type_is_signed(type))
-        return vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', sum, wrap), wrap);
+        return vy_dim_binary(r->b, VY_DIM_REM, vy_dim_binary(r->b, VY_DIM_ADD, sum, wrap), wrap);
     vy_dim up = vy_dim_const(r->b, (int64_t)3 << 31);
-    sum = vy_dim_binary(r->b, '%', vy_dim_binary(r->b, '+', sum, up), wrap);
-    return vy_dim_binary(r->b, '-', sum, half);
+    sum = vy_dim_binary(r->b, VY_DIM_REM, vy_dim_binary(r->b, VY_DIM_ADD, sum, up), wrap);
+    return vy_dim_binary(r->b, VY_DIM_SUB, sum, half);
 }
 
 static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
 {
     int64_t sum;
-    vy_dim bound = join(r, '+', upper_bound(r, x, depth), upper_bound(r, y, depth));
+    vy_dim bound = join(r, VY_DIM_ADD, upper_bound(r, x, depth), upper_bound(r, y, depth));
     // One that would be less than the least is huge instead.  In 64 bits the dimension does not fit.
     if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
     bool down = __builtin_add_overflow(least(r->p, x, depth), least(r->p, y, depth), &sum) ||
@@ -152,7 +152,7 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
     const vy_scalar *k = vy_id_const(r->p, y);
     const bool exact = is_exact(r->p, x) && is_exact(r->p, y) && vy_type_size(type) == 4;
     if (exact) {
-        vy_dim span = join(r, '-', leaf_bound(r, x), leaf_bound(r, y));
+        vy_dim span = join(r, VY_DIM_SUB, leaf_bound(r, x), leaf_bound(r, y));
         const bool one = k && (k->i == 0 || k->i == 1) && is_domain_extent(r, x);
         return one ? span : wrapped(r, span, type);
     }
@@ -161,7 +161,7 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
     if (!bound.id) return none;
     bool down = __builtin_sub_overflow(least(r->p, x, depth), k->i, &low) || !fits(type, low);
     if (down && vy_type_size(type) == 4) return none;
-    return vy_dim_binary(r->b, '-', bound, vy_dim_const(r->b, k->i));
+    return vy_dim_binary(r->b, VY_DIM_SUB, bound, vy_dim_const(r->b, k->i));
 }
 
 static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth)
@@ -178,23 +178,26 @@ static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth
     case VY_OP_ADD: return addition(r, a, b, (vy_type)i->type, depth);
     case VY_OP_SUB: return difference(r, a, b, (vy_type)i->type, depth);
     case VY_OP_MUL:
-        return natural ? join(r, '*', upper_bound(r, a, depth), upper_bound(r, b, depth)) : none;
+        return natural ? join(r, VY_DIM_MUL, upper_bound(r, a, depth), upper_bound(r, b, depth))
+                       : none;
     case VY_OP_DIV:
-        if (k && k->i > 0) return join(r, '/', upper_bound(r, a, depth), vy_dim_const(r->b, k->i));
+        if (k && k->i > 0)
+            return join(r, VY_DIM_DIV, upper_bound(r, a, depth), vy_dim_const(r->b, k->i));
         return natural ? upper_bound(r, a, depth) : none;
     case VY_OP_SHR: return natural ? upper_bound(r, a, depth) : none;
-    case VY_OP_MAX: return join(r, '>', upper_bound(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_MAX: return join(r, VY_DIM_MAX, upper_bound(r, a, depth), upper_bound(r, b, depth));
     case VY_OP_REM:
     case VY_OP_AND:
         if (!natural) return none;
         break; // at most either
     case VY_OP_MIN: break;
     case VY_OP_SELECT:
-        return join(r, '>', upper_bound(r, b, depth), upper_bound(r, vy_arg(p, id, 2), depth));
+        return join(r, VY_DIM_MAX, upper_bound(r, b, depth),
+                    upper_bound(r, vy_arg(p, id, 2), depth));
     default: return none;
     }
     x = upper_bound(r, a, depth), y = upper_bound(r, b, depth);
-    return x.id && y.id ? vy_dim_binary(r->b, '<', x, y) : x.id ? x : y;
+    return x.id && y.id ? vy_dim_binary(r->b, VY_DIM_MIN, x, y) : x.id ? x : y;
 }
 
 // A dimension that is at least the value of `id` (an integer), or none.
@@ -261,7 +264,7 @@ static vy_dim step_dim(const vy_bounds *r, uint32_t id)
     const vy_scalar *k = vy_id_const(r->p, id);
     if (k) return k->i > 1 ? vy_dim_const(r->b, k->i) : none;
     if (!VY_IS_LEAF(id) || r->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_SCALAR) return none;
-    return vy_dim_binary(r->b, '>', leaf_bound(r, id), vy_dim_const(r->b, 1));
+    return vy_dim_binary(r->b, VY_DIM_MAX, leaf_bound(r, id), vy_dim_const(r->b, 1));
 }
 
 // max(⌈(to − from)/step⌉, 0)
@@ -275,16 +278,17 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     if (!from.id || !to.id) return none;
     if (s.id && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
         // to − from may not fit 64 bits
-        vy_dim n = vy_dim_binary(r->b, '-', vy_dim_binary(r->b, '/', to, s),
-                                 vy_dim_binary(r->b, '/', from, s));
-        return vy_dim_binary(r->b, '>', vy_dim_binary(r->b, '+', n, vy_dim_const(r->b, 2)),
+        vy_dim n = vy_dim_binary(r->b, VY_DIM_SUB, vy_dim_binary(r->b, VY_DIM_DIV, to, s),
+                                 vy_dim_binary(r->b, VY_DIM_DIV, from, s));
+        return vy_dim_binary(r->b, VY_DIM_MAX,
+                             vy_dim_binary(r->b, VY_DIM_ADD, n, vy_dim_const(r->b, 2)),
                              vy_dim_const(r->b, 0));
     }
-    vy_dim span = vy_dim_binary(r->b, '-', to, from);
+    vy_dim span = vy_dim_binary(r->b, VY_DIM_SUB, to, from);
     if (s.id) {
-        vy_dim less = vy_dim_binary(r->b, '-', s, vy_dim_const(r->b, 1));
-        span = vy_dim_binary(r->b, '/', vy_dim_binary(r->b, '+', span, less), s);
+        vy_dim less = vy_dim_binary(r->b, VY_DIM_SUB, s, vy_dim_const(r->b, 1));
+        span = vy_dim_binary(r->b, VY_DIM_DIV, vy_dim_binary(r->b, VY_DIM_ADD, span, less), s);
     }
     if (vy_builder_failed(r->b) || is_natural(vy_builder_program(r->b), span.id)) return span;
-    return vy_dim_binary(r->b, '>', span, vy_dim_const(r->b, 0));
+    return vy_dim_binary(r->b, VY_DIM_MAX, span, vy_dim_const(r->b, 0));
 }

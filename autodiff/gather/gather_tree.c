@@ -38,9 +38,10 @@ enum { ROW = 8, FEW = 256, POINTS = 256 };
 static void times(vy_builder *b, vy_dim *x, vy_dim d, uint32_t *count)
 {
     enum { MOST = 20 };
-    if (*count > 1) *x = vy_dim_binary(b, '<', *x, vy_dim_const(b, INT64_C(1) << 2 * MOST));
+    if (*count > 1) *x = vy_dim_binary(b, VY_DIM_MIN, *x, vy_dim_const(b, INT64_C(1) << 2 * MOST));
     if (*count > 0)
-        *x = vy_dim_binary(b, '*', *x, vy_dim_binary(b, '<', d, vy_dim_const(b, 1 << MOST)));
+        *x = vy_dim_binary(b, VY_DIM_MUL, *x,
+                           vy_dim_binary(b, VY_DIM_MIN, d, vy_dim_const(b, 1 << MOST)));
     else
         *x = d;
     ++*count;
@@ -73,10 +74,10 @@ static vy_dim points(const gather *g, const gather_site *site, vy_builder *b)
 vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b)
 {
     vy_dim zero = vy_dim_const(b, 0), one = vy_dim_const(b, 1);
-    vy_dim each = vy_dim_binary(b, '/', points(g, site, b), vy_dim_const(b, POINTS));
-    vy_dim most = vy_dim_binary(b, '<', each, vy_dim_const(b, FEW));
-    most = vy_dim_binary(b, '-', vy_dim_binary(b, '+', most, one), elements(site, b));
-    return vy_dim_binary(b, '<', vy_dim_binary(b, '>', most, zero), one);
+    vy_dim each = vy_dim_binary(b, VY_DIM_DIV, points(g, site, b), vy_dim_const(b, POINTS));
+    vy_dim most = vy_dim_binary(b, VY_DIM_MIN, each, vy_dim_const(b, FEW));
+    most = vy_dim_binary(b, VY_DIM_SUB, vy_dim_binary(b, VY_DIM_ADD, most, one), elements(site, b));
+    return vy_dim_binary(b, VY_DIM_MIN, vy_dim_binary(b, VY_DIM_MAX, most, zero), one);
 }
 
 // ------------------------------------------------------------------------------------------- the sums

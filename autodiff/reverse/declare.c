@@ -12,7 +12,6 @@ bool vy_reverse_copy_dims(reverse *r)
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         if (r->dims[i].id) continue;
-        static const char ops[] = "+-*/%<>r";
         if (d->op == VY_DIM_CONST)
             r->dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
@@ -24,7 +23,7 @@ bool vy_reverse_copy_dims(reverse *r)
                                           (uint32_t)d->value, 0);
             r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
         } else if (r->dims[d->a].id && r->dims[d->b].id) {
-            r->dims[i] = vy_dim_binary(r->b, ops[d->op - VY_DIM_ADD], r->dims[d->a], r->dims[d->b]);
+            r->dims[i] = vy_dim_binary(r->b, d->op, r->dims[d->a], r->dims[d->b]);
         }
     }
     return !vy_builder_failed(r->b);
@@ -63,7 +62,7 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
     if (!r->dims[buf->dims[0].id].id) // an output that nothing else shows: bound, but not touched
         r->buffers[like].twin = vy_reverse_declare(r, buf->name, VY_OUT, like);
     if (r->failed || vy_builder_failed(r->b)) return 0;
-    vy_dim n = vy_dim_binary(r->b, '>', r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    vy_dim n = vy_dim_binary(r->b, VY_DIM_MAX, r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
     return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
 }
 

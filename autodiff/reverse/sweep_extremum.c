@@ -35,11 +35,11 @@ static void guard_numbers(reverse *r, uint32_t winner)
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[winner];
     if (r->p->overs.count == 1 || vy_builder_failed(r->b)) return;
     vy_dim all = vy_tape_invocations(r), most = vy_dim_const(r->b, UINT32_MAX - 1);
-    vy_dim spare = vy_dim_binary(r->b, '-', most, all);
-    spare = vy_dim_binary(r->b, '<', spare, vy_dim_const(r->b, 0));
-    vy_dim sign = vy_dim_binary(r->b, '*', spare, vy_dim_const(r->b, 2));
-    sign = vy_dim_binary(r->b, '+', sign, vy_dim_const(r->b, 1));
-    vy_dim guarded = vy_dim_binary(r->b, '*', b->dims[0], sign);
+    vy_dim spare = vy_dim_binary(r->b, VY_DIM_SUB, most, all);
+    spare = vy_dim_binary(r->b, VY_DIM_MIN, spare, vy_dim_const(r->b, 0));
+    vy_dim sign = vy_dim_binary(r->b, VY_DIM_MUL, spare, vy_dim_const(r->b, 2));
+    sign = vy_dim_binary(r->b, VY_DIM_ADD, sign, vy_dim_const(r->b, 1));
+    vy_dim guarded = vy_dim_binary(r->b, VY_DIM_MUL, b->dims[0], sign);
     b = &vy_builder_program(r->b)->buffers.data[winner]; // dimensions may have moved it
     b->dims[0] = guarded;
 }

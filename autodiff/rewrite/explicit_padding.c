@@ -119,9 +119,10 @@ static void begin_lanes(unpad *u)
         u->nearest[k] = u->own[k] = i.id;
         if (vy_axis_is_full(u->p, k)) continue;
         uint32_t size = u->p->workgroup[vy_launch_axis(u->p, k)];
-        vy_dim full = vy_dim_binary(u->b, '+', extent, vy_dim_const(u->b, size - 1));
-        full = vy_dim_binary(u->b, '/', full, vy_dim_const(u->b, size));
-        p->overs.data[k + spare].extent = vy_dim_binary(u->b, '*', full, vy_dim_const(u->b, size));
+        vy_dim full = vy_dim_binary(u->b, VY_DIM_ADD, extent, vy_dim_const(u->b, size - 1));
+        full = vy_dim_binary(u->b, VY_DIM_DIV, full, vy_dim_const(u->b, size));
+        p->overs.data[k + spare].extent =
+            vy_dim_binary(u->b, VY_DIM_MUL, full, vy_dim_const(u->b, size));
         vy_value n = vy_dim_number(u->b, extent);
         inside = vy_and(u->b, inside, vy_lt(u->b, i, n));
         u->nearest[k] = vy_min(u->b, i, vy_sub(u->b, n, vy_int(u->b, VY_U32, 1))).id;

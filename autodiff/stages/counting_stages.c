@@ -90,7 +90,6 @@ typedef struct assembly {
 // Expressions of the reverse program's dimensions; their nodes refer to earlier ones.
 static vy_dim dim_of(assembly *a, vy_dim d)
 {
-    static const char ops[] = "+-*/%<>r";
     for (uint32_t i = 1; i <= d.id; i++) {
         const vy_dim_node *n = &a->p->dims.data[i];
         if (a->dims[i].id) continue;
@@ -107,7 +106,7 @@ static vy_dim dim_of(assembly *a, vy_dim d)
         } else if (n->op == VY_DIM_UNKNOWN) {
             if (i == d.id) a->dims[i] = vy_dim_unknown(a->b);
         } else if (a->dims[n->a].id && a->dims[n->b].id) {
-            a->dims[i] = vy_dim_binary(a->b, ops[n->op - VY_DIM_ADD], a->dims[n->a], a->dims[n->b]);
+            a->dims[i] = vy_dim_binary(a->b, n->op, a->dims[n->a], a->dims[n->b]);
         }
     }
     return a->dims[d.id];

@@ -64,7 +64,6 @@ static uint8_t *nodes_of(const cut *c, const vy_program *stage, vy_dim d)
 
 vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
 {
-    static const char ops[] = "+-*/%<>r";
     uint8_t *needed = nodes_of(c, stage, d);
     for (uint32_t i = 1; i <= d.id && vy_module_ok(c->m); i++) {
         const vy_dim_node *n = &stage->dims.data[i];
@@ -77,7 +76,7 @@ vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
             dims[i] =
                 c->whole ? c->step->groups[n->value] : vy_dim_groups(c->b, (uint32_t)n->value);
         else if (n->op != VY_DIM_UNKNOWN)
-            dims[i] = vy_dim_binary(c->b, ops[n->op - VY_DIM_ADD], dims[n->a], dims[n->b]);
+            dims[i] = vy_dim_binary(c->b, n->op, dims[n->a], dims[n->b]);
         else if (i == d.id || n->value) // a node of its own for each buffer
             dims[i] = length_of(c, stage, n->value);
     }

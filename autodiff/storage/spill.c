@@ -94,13 +94,13 @@ void vy_group_dims(vy_builder *b, const uint32_t workgroup[3], vy_dim dims[VY_GR
     if (!overs) return;
     for (uint32_t k = 0; k < overs; k++) { // the last is x, the one before y, the others share z
         uint32_t from_end = overs - 1 - k, axis = from_end < 2 ? from_end : 2;
-        vy_dim e = vy_dim_binary(b, '>', p->overs.data[k].extent, zero);
-        size[axis] = size[axis].id == one.id ? e : vy_dim_binary(b, '*', size[axis], e);
+        vy_dim e = vy_dim_binary(b, VY_DIM_MAX, p->overs.data[k].extent, zero);
+        size[axis] = size[axis].id == one.id ? e : vy_dim_binary(b, VY_DIM_MUL, size[axis], e);
     }
     for (uint32_t axis = 0; axis < VY_GROUP_RANK; axis++) {
         int64_t w = workgroup[axis];
-        vy_dim n = vy_dim_binary(b, '+', size[axis], vy_dim_const(b, w - 1));
-        dims[VY_GROUP_RANK - 1 - axis] = vy_dim_binary(b, '/', n, vy_dim_const(b, w));
+        vy_dim n = vy_dim_binary(b, VY_DIM_ADD, size[axis], vy_dim_const(b, w - 1));
+        dims[VY_GROUP_RANK - 1 - axis] = vy_dim_binary(b, VY_DIM_DIV, n, vy_dim_const(b, w));
     }
 }
 

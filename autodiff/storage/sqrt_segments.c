@@ -86,8 +86,8 @@ static vy_dim root_bound(segmenter *g, uint32_t loop, const uint32_t *old_hints)
     vy_bounds bounds = {.p = g->p, .b = g->b, .hints = old_hints};
     vy_dim n = vy_trip_bound(&bounds, loop), one = vy_dim_const(g->b, 1);
     if (!n.id) return n;
-    vy_dim m = vy_dim_binary(g->b, '-', n, one);
-    return vy_dim_binary(g->b, '+', vy_dim_binary(g->b, 'r', m, m), one);
+    vy_dim m = vy_dim_binary(g->b, VY_DIM_SUB, n, one);
+    return vy_dim_binary(g->b, VY_DIM_ADD, vy_dim_binary(g->b, VY_DIM_SQRT, m, m), one);
 }
 
 static void copy_range(segmenter *g, uint32_t first, uint32_t last, const uint32_t *old_hints);

@@ -46,7 +46,7 @@ static vy_dim natural(reverse *r, vy_dim e)
     const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
     bool is = d->op == VY_DIM_SCALAR ? !vy_type_is_signed(r->p->scalars.data[d->value].type)
                                      : d->op == VY_DIM_CONST && d->value >= 0;
-    return is ? e : vy_dim_binary(r->b, '>', e, vy_dim_const(r->b, 0));
+    return is ? e : vy_dim_binary(r->b, VY_DIM_MAX, e, vy_dim_const(r->b, 0));
 }
 
 // num_groups.x * num_groups.y * num_groups.z * W of a program without a domain
@@ -55,9 +55,9 @@ static vy_dim all_groups(reverse *r)
     const uint32_t *w = r->p->workgroup;
     vy_dim n = vy_dim_groups(r->b, 0);
     for (uint32_t axis = 1; axis < 3; axis++)
-        n = vy_dim_binary(r->b, '*', n, vy_dim_groups(r->b, axis));
+        n = vy_dim_binary(r->b, VY_DIM_MUL, n, vy_dim_groups(r->b, axis));
     int64_t lanes = (int64_t)w[0] * w[1] * w[2];
-    return lanes == 1 ? n : vy_dim_binary(r->b, '*', n, vy_dim_const(r->b, lanes));
+    return lanes == 1 ? n : vy_dim_binary(r->b, VY_DIM_MUL, n, vy_dim_const(r->b, lanes));
 }
 
 vy_dim vy_tape_invocations(reverse *r)
@@ -66,16 +66,16 @@ vy_dim vy_tape_invocations(reverse *r)
     vy_dim n = vy_dim_const(r->b, 1);
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
         vy_dim e = natural(r, r->dims[r->p->overs.data[k].extent.id]);
-        n = k ? vy_dim_binary(r->b, '*', n, e) : e;
+        n = k ? vy_dim_binary(r->b, VY_DIM_MUL, n, e) : e;
     }
     return n;
 }
 
 vy_dim vy_tape_blocks(reverse *r)
 {
-    vy_dim n =
-        vy_dim_binary(r->b, '+', vy_tape_invocations(r), vy_dim_const(r->b, VY_TAPE_LANES - 1));
-    return vy_dim_binary(r->b, '/', n, vy_dim_const(r->b, VY_TAPE_LANES));
+    vy_dim n = vy_dim_binary(r->b, VY_DIM_ADD, vy_tape_invocations(r),
+                             vy_dim_const(r->b, VY_TAPE_LANES - 1));
+    return vy_dim_binary(r->b, VY_DIM_DIV, n, vy_dim_const(r->b, VY_TAPE_LANES));
 }
 
 // ((wid.z * num_groups.y + wid.y) * num_groups.x + wid.x) * W + lindex

@@ -50,19 +50,18 @@ vy_dim vy_dim_value(vy_builder *b, vy_value v)
     return (vy_dim){0};
 }
 
-vy_dim vy_dim_binary(vy_builder *b, char op, vy_dim x, vy_dim y)
+vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y)
 {
-    static const char ops[] = "+-*/%<>r";
-    const char *at = op ? strchr(ops, op) : NULL;
     if (vy_builder_failed(b)) return (vy_dim){0};
     uint32_t n = b->p->dims.count;
-    if (!at || !x.id || !y.id || x.id >= n || y.id >= n) {
+    if (op < VY_DIM_ADD || op > VY_DIM_SQRT || !x.id || !y.id || x.id >= n || y.id >= n) {
         vy_build_fail(b, VY_E_API, "vy_dim_binary: bad operation or operand");
         return (vy_dim){0};
     }
     const vy_dim_node *dx = &b->p->dims.data[x.id], *dy = &b->p->dims.data[y.id];
-    if ((op == '+' || op == '-') && dy->op == VY_DIM_CONST && dy->value == 0) return x;
-    vy_dim_node node = {.op = (vy_dim_op)(VY_DIM_ADD + (at - ops)), .a = x.id, .b = y.id};
+    if ((op == VY_DIM_ADD || op == VY_DIM_SUB) && dy->op == VY_DIM_CONST && dy->value == 0)
+        return x;
+    vy_dim_node node = {.op = op, .a = x.id, .b = y.id};
     int64_t v;
     bool folds = dx->op == VY_DIM_CONST && dy->op == VY_DIM_CONST;
     if (folds && node.op == VY_DIM_ADD)

@@ -83,24 +83,7 @@ typedef struct vy_leaf {
     vy_scalar value;
 } vy_leaf;
 
-// Dimension expressions: nodes refer to earlier nodes.  Same meaning as vy_expr in spirv/kernel.h.
-// What has no operands stands before VY_DIM_ADD.
-typedef enum vy_dim_op {
-    VY_DIM_CONST,   // value
-    VY_DIM_SCALAR,  // value = scalar parameter index
-    VY_DIM_UNKNOWN, // `?`: value = buffer id (rank 1)
-    VY_DIM_STEP,    // pipelines only: value = index of the VALUE or REPEAT step that gives it
-    VY_DIM_GROUPS,  // num_groups: value = axis; of programs without a domain, and of pipelines
-    VY_DIM_ADD,
-    VY_DIM_SUB,
-    VY_DIM_MUL,
-    VY_DIM_DIV,
-    VY_DIM_REM,
-    VY_DIM_MIN,
-    VY_DIM_MAX,
-    VY_DIM_SQRT, // isqrt(a), rounded down, 0 of a negative one; b is a again
-} vy_dim_op;
-
+// Nodes refer to earlier nodes.  Same meaning as vy_expr in spirv/kernel.h.
 typedef struct vy_dim_node {
     vy_dim_op op;
     uint32_t a, b; // operand nodes (ids as in vy_dim: from 1; node 0 is a dummy)

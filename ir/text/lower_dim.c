@@ -42,12 +42,12 @@ static vy_dim dim_call(vy_lower *l, const vy_expr *e)
     const char *name = e->u.ref.name->text;
     if (name[0] == 'i') {
         vy_dim x = vy_lower_dim(l, a);
-        return vy_dim_binary(l->b, 'r', x, x);
+        return vy_dim_binary(l->b, VY_DIM_SQRT, x, x);
     }
     if (name[0] == 'v') return vy_lower_element(l, e);
     if (name[0] != 'l') {
         vy_dim x = vy_lower_dim(l, a), y = vy_lower_dim(l, a->next);
-        return vy_dim_binary(l->b, name[1] == 'i' ? '<' : '>', x, y);
+        return vy_dim_binary(l->b, name[1] == 'i' ? VY_DIM_MIN : VY_DIM_MAX, x, y);
     }
     if (vy_builder_failed(l->b)) return (vy_dim){0};
     vy_buffer buf = vy_lower_buffer(l, a->u.ref.decl);
@@ -62,7 +62,8 @@ static vy_dim dim_call(vy_lower *l, const vy_expr *e)
 
 vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e)
 {
-    static const char *const ops = "+-*/%"; // in the order of the tokens
+    // In the order of the tokens.
+    static const vy_dim_op ops[] = {VY_DIM_ADD, VY_DIM_SUB, VY_DIM_MUL, VY_DIM_DIV, VY_DIM_REM};
     vy_dim x = {0};
     if (vy_lower_stopped(l)) return x;
     switch (e->kind) {
@@ -77,7 +78,7 @@ vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e)
     case EX_BUILTIN: return vy_dim_groups(l->b, e->count);
     case EX_UNARY:
         x = vy_lower_dim(l, e->u.sub.a);
-        return vy_dim_binary(l->b, '-', vy_dim_const(l->b, 0), x);
+        return vy_dim_binary(l->b, VY_DIM_SUB, vy_dim_const(l->b, 0), x);
     case EX_CHAIN:
         for (const vy_expr *o = e->u.list; o; o = o->next) {
             vy_dim y = vy_lower_dim(l, o);

@@ -104,7 +104,8 @@ static void test_dimensions(void **state)
     vy_value n = vy_param_scalar(b, "N", VY_I64);
     vy_dim d = vy_dim_value(b, n), one = vy_dim_const(b, 1), two = vy_dim_const(b, 2);
     vy_dim tri =
-        vy_dim_binary(b, '/', vy_dim_binary(b, '*', d, vy_dim_binary(b, '+', d, one)), two);
+        vy_dim_binary(b, VY_DIM_DIV,
+                      vy_dim_binary(b, VY_DIM_MUL, d, vy_dim_binary(b, VY_DIM_ADD, d, one)), two);
     vy_dim any = vy_dim_unknown(b);
     vy_buffer x = vy_param_buffer(b, "x", VY_IN, VY_U32, 1, &tri);
     vy_buffer q = vy_param_buffer(b, "q", VY_IN, VY_U32, 1, &any);
@@ -138,7 +139,7 @@ static void test_negative_extents(void **state)
     test_program t = begin("negative");
     vy_builder *b = t.b;
     vy_value n = vy_param_scalar(b, "N", VY_I32);
-    vy_dim d = vy_dim_value(b, n), e = vy_dim_binary(b, '-', d, vy_dim_const(b, 4));
+    vy_dim d = vy_dim_value(b, n), e = vy_dim_binary(b, VY_DIM_SUB, d, vy_dim_const(b, 4));
     vy_buffer y = param(b, "y", VY_OUT, VY_U32, 8);
     vy_buffer w = vy_param_buffer(b, "w", VY_INOUT, VY_U32, 1, &d);
     vy_buffer_workspace(b, w);

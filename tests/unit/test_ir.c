@@ -14,7 +14,7 @@ static vy_program *build_rich(vy_module *m, const char *name, bool other_order)
     vy_builder *b = vy_program_begin(m, name);
     if (other_order) vy_float(b, VY_F32, 77); // leaves get other numbers
     vy_value n = vy_param_scalar(b, "N", VY_U32);
-    vy_dim d = vy_dim_binary(b, '+', vy_dim_value(b, n), vy_dim_const(b, 1)),
+    vy_dim d = vy_dim_binary(b, VY_DIM_ADD, vy_dim_value(b, n), vy_dim_const(b, 1)),
            four = vy_dim_const(b, 4);
     vy_buffer x = vy_param_buffer(b, "x", VY_IN, VY_F32, 1, &d);
     vy_buffer y = vy_param_buffer(b, "y", VY_OUT, VY_F32, 1, &d);

@@ -709,9 +709,10 @@ static void test_guards(void **state)
     for (size_t n = 0; n < COUNT(claims); n++) {
         frame f = open_frame();
         vy_dim dn = vy_dim_value(f.b, f.n), dm = vy_dim_value(f.b, f.m);
-        vy_dim in = claims[n].in == IN_N    ? dn
-                    : claims[n].in == IN_NM ? vy_dim_binary(f.b, '*', dm, dn)
-                                            : vy_dim_binary(f.b, '+', vy_dim_const(f.b, 1), dn);
+        vy_dim in = claims[n].in == IN_N ? dn
+                    : claims[n].in == IN_NM
+                        ? vy_dim_binary(f.b, VY_DIM_MUL, dm, dn)
+                        : vy_dim_binary(f.b, VY_DIM_ADD, vy_dim_const(f.b, 1), dn);
         vy_buffer z = vy_param_buffer(f.b, "z", VY_INOUT, VY_F32, 1, &in);
         vy_value k = vy_for(f.b, "k", f.zero, f.m);
         atomic1(f.b, "add", z, claims[n].index(&f, k), f32(f.b, 1));
@@ -897,7 +898,7 @@ static test_program random_program(uint64_t seed)
     gen g = {.f = open_frame(), .random = seed * 0x9E3779B97F4A7C15u + 1, .budget = 30};
     vy_builder *b = g.f.b;
     vy_dim dn = vy_dim_value(b, g.f.n), dm = vy_dim_value(b, g.f.m), three = vy_dim_const(b, 3);
-    vy_dim nm = vy_dim_binary(b, '*', dn, dm), two[2] = {dn, vy_dim_const(b, 4)};
+    vy_dim nm = vy_dim_binary(b, VY_DIM_MUL, dn, dm), two[2] = {dn, vy_dim_const(b, 4)};
     g.q = vy_param_buffer(b, "q", VY_IN, VY_F32, 1, &nm);
     g.y2 = vy_param_buffer(b, "z", VY_INOUT, VY_F32, 2, two);
     g.local[0] = vy_local_array(b, "a", VY_F32, 1, &three);

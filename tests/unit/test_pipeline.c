@@ -217,7 +217,7 @@ static void test_order(void **state)
     vy_pipeline_checkpoint(t.q);
     k = vy_pipeline_value(t.q, i, (vy_dim[]){vy_dim_const(t.b, 0)});
     vy_pipeline_close(t.q);
-    k = vy_dim_binary(t.b, '+', k, t.n);
+    k = vy_dim_binary(t.b, VY_DIM_ADD, k, t.n);
     vy_pipeline_buffer(t.q, "h", VY_F32, 1, &k); // behind its block
     end_fails(&t, "E0326");
     t = begin_pipe();

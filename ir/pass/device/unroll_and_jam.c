@@ -95,8 +95,8 @@ static void shrink_domain(jam *j)
 {
     vy_builder *b = j->b;
     vy_dim n = vy_builder_program(b)->overs.data[j->axis].extent;
-    vy_dim up = vy_dim_binary(b, '+', n, vy_dim_const(b, j->factor - 1));
-    vy_dim m = vy_dim_binary(b, '/', up, vy_dim_const(b, j->factor));
+    vy_dim up = vy_dim_binary(b, VY_DIM_ADD, n, vy_dim_const(b, j->factor - 1));
+    vy_dim m = vy_dim_binary(b, VY_DIM_DIV, up, vy_dim_const(b, j->factor));
     if (!vy_builder_failed(b)) vy_builder_program(b)->overs.data[j->axis].extent = m;
 }
 
