@@ -13,22 +13,22 @@ static inline void oom(reverse *r)
 
 static inline uint32_t *adjoint_slot(reverse *r, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? &r->leaf_adjoint[VY_LEAF_INDEX(id)] : &r->adjoint[id];
+    return VY_IS_LEAF(id) ? &r->build.leaf_adjoint[VY_LEAF_INDEX(id)] : &r->build.adjoint[id];
 }
 
 static inline uint32_t mask_of(const reverse *r, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? 0 : r->mask[id];
+    return VY_IS_LEAF(id) ? 0 : r->build.mask[id];
 }
 
 static inline bool is_maskable(const reverse *r, uint32_t id)
 {
-    return !VY_IS_LEAF(id) && r->maskable[id];
+    return !VY_IS_LEAF(id) && r->facts.maskable[id];
 }
 
 static inline uint32_t *list_slot(reverse *r, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? &r->leaf_slot[VY_LEAF_INDEX(id)] : &r->slot[id];
+    return VY_IS_LEAF(id) ? &r->build.leaf_slot[VY_LEAF_INDEX(id)] : &r->build.slot[id];
 }
 
 static inline uint32_t or_zero(reverse *r, uint32_t adjoint, uint32_t id)
@@ -57,7 +57,7 @@ static inline uint32_t or_false(reverse *r, uint32_t mask)
 static inline bool any_result_adjoint(const reverse *r, uint32_t end, uint32_t results)
 {
     for (uint32_t k = 0; k < results; k++)
-        if (r->adjoint[end + 1 + k]) return true;
+        if (r->build.adjoint[end + 1 + k]) return true;
     return false;
 }
 

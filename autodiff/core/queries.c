@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // queries.c: small questions about the primal that several rooms ask.
-#include "autodiff/core/reverse.h"
+#include "autodiff/core/facts.h"
+#include "autodiff/grad.h"
 
 bool vy_is_written(const vy_program *p, uint32_t buffer)
 {
@@ -25,12 +26,12 @@ bool vy_grad_default_wrt(const vy_program *p, vy_buffer b)
 }
 
 // Every loop around the store is an axis of its index: no element is stored twice by it.
-bool vy_stores_once(const reverse *r, uint32_t id)
+bool vy_stores_once(const grad_facts *f, uint32_t id)
 {
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
-    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
+    uint32_t rank = f->p->buffers.data[f->p->insts.data[id].aux].rank;
+    for (uint32_t loop = f->home[id]; loop; loop = f->home[loop]) {
         bool found = false;
-        for (uint32_t k = 0; k < rank; k++) found |= vy_arg(r->p, id, k) == loop;
+        for (uint32_t k = 0; k < rank; k++) found |= vy_arg(f->p, id, k) == loop;
         if (!found) return false;
     }
     return true;

@@ -30,7 +30,7 @@ bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names)
         return false;
     }
     for (uint32_t i = 0; i < buffers + leaves; i++) {
-        uint32_t id = i < buffers ? r->buffers[i].adjoint : r->leaf_grad[i - buffers];
+        uint32_t id = i < buffers ? r->build.buffers[i].adjoint : r->build.leaf_grad[i - buffers];
         if (id) names->names[names->count++] = p->buffers.data[id].name;
     }
     return true;

@@ -47,13 +47,14 @@ static void refuse_redundant(reverse *r)
 {
     uint8_t *stores = vy_reverse_zeroed(r, r->p->insts.count, 1);
     if (!stores) return;
-    if (!vy_race_redundant(r->p, &r->s, stores)) {
+    if (!vy_race_redundant(r->p, &r->facts.s, stores)) {
         vy_fail_oom(r->out);
         r->failed = true;
     }
     for (uint32_t id = 1; id < r->p->insts.count && !r->failed; id++) {
         const uint32_t b = r->p->insts.data[id].aux;
-        if (!stores[id] || !vy_is_active(r, vy_arg(r->p, id, r->p->buffers.data[b].rank))) continue;
+        if (!stores[id] || !vy_is_active(&r->facts, vy_arg(r->p, id, r->p->buffers.data[b].rank)))
+            continue;
         vy_reverse_fail(r, VY_E_STORE_RACE, id,
                         "let one of them store it, `if lindex == 0 { … }`, or add what each has "
                         "with atomic_add",
@@ -88,7 +89,7 @@ static bool has_replays(const reverse *r)
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
         bool replayed = op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
-        if (replayed && r->busy[id]) return true;
+        if (replayed && r->facts.busy[id]) return true;
     }
     return false;
 }
@@ -115,14 +116,14 @@ static vy_program *build_as_planned(reverse *r)
 {
     uint32_t n = r->p->insts.count;
     uint8_t *marks = vy_reverse_zeroed(r, n, 1);
-    bool ok = marks && ask(r, marks) && vy_plan(r, marks, r->kept);
+    bool ok = marks && ask(r, marks) && vy_plan(r, marks, r->plan.kept);
     vy_program *p = ok ? build_with_tapes(r) : NULL;
     if (p) {
         bool unread = false;
         memset(marks, 0, n);
         ok = vy_tape_used(r, p, marks);
         for (uint32_t id = 1; ok && id < n; id++)
-            if (r->kept[id] && !marks[id]) r->kept[id] = 0, unread = true;
+            if (r->plan.kept[id] && !marks[id]) r->plan.kept[id] = 0, unread = true;
         if (unread || !ok) {
             vy_program_free(p);
             p = ok ? build_with_tapes(r) : NULL;
@@ -146,6 +147,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_own(r) ||
         !vy_exclusive(r))
         return NULL;
+    vy_buffer_uses(&r->facts);
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
@@ -155,9 +157,9 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
     enum { FEW = 16 }; // iterations that are not worth it
     bool any = false;
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        uint32_t keeper = r->kept[id] - 1, found = 0;
-        if (!r->kept[id]) continue;
-        for (uint32_t l = r->home[id]; l > keeper; l = r->home[l]) {
+        uint32_t keeper = r->plan.kept[id] - 1, found = 0;
+        if (!r->plan.kept[id]) continue;
+        for (uint32_t l = r->facts.home[id]; l > keeper; l = r->facts.home[l]) {
             if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
             const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
             const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
@@ -186,9 +188,9 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
     }
     for (uint32_t id = 1; active && id < primal->insts.count; id++) {
         const vy_inst *i = &primal->insts.data[id];
-        active[id] = vy_is_active(r, id);
+        active[id] = vy_is_active(&r->facts, id);
         if (vy_op_is_atomic((vy_op)i->op)) // its memory has
-            active[id] = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+            active[id] = (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE &&
                          vy_type_is_float(primal->buffers.data[i->aux].type);
     }
     restart(r);
@@ -215,8 +217,8 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     vy_program *p = NULL;
     bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
-        if (!vy_count_loops(primal, &hints, &r->counters)) break;
-        r->hints = hints;
+        if (!vy_count_loops(primal, &hints, &r->plan.counters)) break;
+        r->plan.hints = hints;
         p = attempt(r, source);
         if (!p || round == r->options->checkpoint) break;
         uint8_t *chosen = vy_reverse_zeroed(r, primal->insts.count, 1);

@@ -35,11 +35,11 @@ static vy_kept_why why_kept(const reverse *r, uint32_t id)
 static void take_values(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
-        if (!r->kept[id] || !r->tape[id]) continue;
+        if (!r->plan.kept[id] || !r->build.tape[id]) continue;
         const vy_inst *i = &r->p->insts.data[id];
-        uint32_t loop = r->home[id];
+        uint32_t loop = r->facts.home[id];
         note_value v = {.name = debug_name(n, r, id),
-                        .tape = copy(n, result->buffers.data[r->tape[id]].name),
+                        .tape = copy(n, result->buffers.data[r->build.tape[id]].name),
                         .loop = loop_name(n, r, loop),
                         .loop_line = loop ? r->p->insts.data[loop].line : 0,
                         .line = i->line,
@@ -53,7 +53,7 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
 // ----------------------------------------------------------------------------------------- buffers
 static vy_adjoint_kind adjoint_of(const reverse *r, uint32_t id, const vy_program *result)
 {
-    const reverse_buffer *b = &r->buffers[id];
+    const built_buffer *b = &r->build.buffers[id];
     switch (b->kind) {
     case ADJ_ONES: return VY_ADJOINT_ONES;
     case ADJ_SEED: return VY_ADJOINT_SEED;
@@ -69,7 +69,8 @@ static vy_adjoint_kind adjoint_of(const reverse *r, uint32_t id, const vy_progra
 static void take_buffers(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t i = 1; i < r->p->buffers.count && !n->failed; i++) {
-        const reverse_buffer *b = &r->buffers[i];
+        const buffer_facts *facts = &r->facts.buffers[i];
+        const built_buffer *b = &r->build.buffers[i];
         note_buffer note = {.name = copy(n, vy_buffer_name(r, i)),
                             .adjoint = adjoint_of(r, i, result)};
         bool named = note.adjoint != VY_ADJOINT_NONE && note.adjoint != VY_ADJOINT_ONES &&
@@ -79,13 +80,13 @@ static void take_buffers(notes *n, const reverse *r, const vy_program *result)
         if (b->copy && result->buffers.data[b->copy].workspace)
             note.copy = copy(n, result->buffers.data[b->copy].name);
         if (!vy_vec_push(&n->buffers, note)) n->failed = true;
-        if (!b->wrt) continue;
+        if (!facts->wrt) continue;
         note_gradient g = {copy(n, result->buffers.data[b->adjoint].name), note.name};
         if (!vy_vec_push(&n->gradients, g)) n->failed = true;
     }
     for (uint32_t k = 0; k < r->p->leaves.count && !n->failed; k++) {
-        if (!r->leaf_grad[k]) continue;
-        note_gradient g = {copy(n, result->buffers.data[r->leaf_grad[k]].name),
+        if (!r->build.leaf_grad[k]) continue;
+        note_gradient g = {copy(n, result->buffers.data[r->build.leaf_grad[k]].name),
                            copy(n, r->p->scalars.data[r->p->leaves.data[k].index].name)};
         if (!vy_vec_push(&n->gradients, g)) n->failed = true;
     }
@@ -110,12 +111,12 @@ static void take_loops(notes *n, const reverse *r)
                        .column = o->column,
                        .reverse = (o->flags & VY_FLAG_REVERSE) != 0,
                        .first = n->carried.count,
-                       .count = vy_slot_count(r->p, &r->s, id)};
+                       .count = vy_slot_count(r->p, &r->facts.s, id)};
         for (uint32_t k = 0; k < l.count; k++) {
-            uint32_t carry = vy_carry(id, k), next = vy_slot_next(r->p, &r->s, id, k);
+            uint32_t carry = vy_carry(id, k), next = vy_slot_next(r->p, &r->facts.s, id, k);
             vy_explain_carried c = {.name = debug_name(n, r, carry),
                                     .type = vy_id_type(r->p, carry)};
-            c.how = r->kept[carry]                        ? VY_HAD_TAPE
+            c.how = r->plan.kept[carry]                   ? VY_HAD_TAPE
                     : is_induction(r->p, id, carry, next) ? VY_HAD_CLOSED
                                                           : VY_HAD_NOT;
             if (!vy_vec_push(&n->carried, c)) n->failed = true;

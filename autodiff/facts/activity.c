@@ -21,7 +21,7 @@ typedef struct activity {
 
 static uint8_t get(const reverse *r, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? r->leaf_activity[VY_LEAF_INDEX(id)] : r->activity[id];
+    return VY_IS_LEAF(id) ? r->facts.leaf_activity[VY_LEAF_INDEX(id)] : r->facts.activity[id];
 }
 
 // Adds a flag; true if that is news.
@@ -34,21 +34,22 @@ static bool mark(uint8_t *flags, uint8_t flag)
 
 static void vary(activity *a, uint32_t id)
 {
-    if (mark(&a->r->activity[id], VARIED)) vy_dataflow_push_users(&a->flow, id);
+    if (mark(&a->r->facts.activity[id], VARIED)) vy_dataflow_push_users(&a->flow, id);
 }
 
 static void use(activity *a, uint32_t id)
 {
     reverse *r = a->r;
     if (VY_IS_LEAF(id))
-        r->leaf_activity[VY_LEAF_INDEX(id)] |= USEFUL;
-    else if (mark(&r->activity[id], USEFUL))
+        r->facts.leaf_activity[VY_LEAF_INDEX(id)] |= USEFUL;
+    else if (mark(&r->facts.activity[id], USEFUL))
         vy_dataflow_push(&a->flow, id);
 }
 
 static void mark_buffer(activity *a, uint32_t buffer, uint8_t flag)
 {
-    if (mark(&a->r->buffers[buffer].activity, flag)) vy_dataflow_push_accesses(&a->flow, buffer);
+    if (mark(&a->r->facts.buffers[buffer].activity, flag))
+        vy_dataflow_push_accesses(&a->flow, buffer);
 }
 
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
@@ -83,7 +84,7 @@ static bool takes_varied(const reverse *r, uint32_t id)
 {
     uint32_t from, n = value_operands(r, id, &from), s[3];
     bool slot = vy_is_slot((vy_op)r->p->insts.data[id].op), varied = false;
-    if (slot) from = 0, n = vy_slot_sources(r->p, &r->s, id, s);
+    if (slot) from = 0, n = vy_slot_sources(r->p, &r->facts.s, id, s);
     for (uint32_t k = from; k < n; k++)
         varied |= get(r, slot ? s[k] : vy_arg(r->p, id, k)) & VARIED;
     return varied;
@@ -94,7 +95,7 @@ static void vary_access(activity *a, uint32_t id)
     const vy_inst *i = &a->r->p->insts.data[id];
     if (i->op == VY_OP_ZERO) return;
     if (i->op != VY_OP_LOAD && takes_varied(a->r, id)) mark_buffer(a, i->aux, VARIED);
-    if (i->type != VY_VOID && a->r->buffers[i->aux].activity & VARIED) vary(a, id);
+    if (i->type != VY_VOID && a->r->facts.buffers[i->aux].activity & VARIED) vary(a, id);
 }
 
 static void visit_varied(activity *a, uint32_t id)
@@ -121,8 +122,8 @@ static void use_access(activity *a, uint32_t id)
     uint32_t from, n = value_operands(r, id, &from);
     if (i->op == VY_OP_ZERO) return;
     // the old value of an atomic is what was in the buffer
-    if (r->activity[id] & USEFUL) mark_buffer(a, i->aux, USEFUL);
-    if (i->op == VY_OP_LOAD || !(r->buffers[i->aux].activity & USEFUL)) return;
+    if (r->facts.activity[id] & USEFUL) mark_buffer(a, i->aux, USEFUL);
+    if (i->op == VY_OP_LOAD || !(r->facts.buffers[i->aux].activity & USEFUL)) return;
     for (uint32_t k = from; k < n; k++) use(a, vy_arg(r->p, id, k));
 }
 
@@ -134,10 +135,10 @@ static void visit_useful(activity *a, uint32_t id)
     uint32_t s[3];
     if (vy_op_is_memory(op)) {
         use_access(a, id);
-    } else if (!(r->activity[id] & USEFUL) || op == VY_OP_LOOP) {
+    } else if (!(r->facts.activity[id] & USEFUL) || op == VY_OP_LOOP) {
         return;
     } else if (vy_is_slot(op)) {
-        for (uint32_t k = vy_slot_sources(r->p, &r->s, id, s); k-- > 0;) use(a, s[k]);
+        for (uint32_t k = vy_slot_sources(r->p, &r->facts.s, id, s); k-- > 0;) use(a, s[k]);
     } else {
         for (uint32_t k = 0; k < i->nargs; k++)
             if (vy_derivative_passes(r->p, id, k)) use(a, vy_arg(r->p, id, k));
@@ -148,7 +149,7 @@ bool vy_activity(reverse *r)
 {
     vy_arena arena = {0};
     activity a = {.r = r};
-    bool ok = vy_dataflow_make(&a.flow, r->p, &r->s, &arena);
+    bool ok = vy_dataflow_make(&a.flow, r->p, &r->facts.s, &arena);
     if (ok) {
         vy_dataflow_push_all(&a.flow);
         for (uint32_t id; (id = vy_dataflow_pop(&a.flow));) visit_varied(&a, id);

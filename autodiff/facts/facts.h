@@ -11,6 +11,8 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
 bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity; false: memory
 // ---- masks.c
 void vy_masks(reverse *r); // fills maskable, needed, busy
+// ---- buffer_uses.c
+void vy_buffer_uses(grad_facts *f); // fills the accesses of buffers[]; needs activity, adds
 // ---- order_dependence.c
 bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
 // ---- race_free_owner.c

@@ -36,7 +36,7 @@ static void mark_operands(valued *v, uint32_t id)
     const vy_program *p = v->r->p;
     const vy_inst *i = &p->insts.data[id];
     uint32_t n = vy_is_equal_pair(p, id) ? 1 : i->nargs;
-    if (vy_is_marker((vy_op)i->op)) n = vy_control_args(p, &v->r->s, id);
+    if (vy_is_marker((vy_op)i->op)) n = vy_control_args(p, &v->r->facts.s, id);
     for (uint32_t k = 0; k < n; k++) mark(v, vy_arg(p, id, k));
     if (i->op == VY_OP_LOAD) mark_array(v, i->aux);
 }
@@ -44,15 +44,15 @@ static void mark_operands(valued *v, uint32_t id)
 // The markers that an opening one that runs is followed by.
 static void mark_markers(valued *v, uint32_t opener)
 {
-    mark(v, v->r->s.partner[opener]);
-    if (v->r->s.test[opener]) mark(v, v->r->s.test[opener]);
+    mark(v, v->r->facts.s.partner[opener]);
+    if (v->r->facts.s.test[opener]) mark(v, v->r->facts.s.test[opener]);
 }
 
 static void mark_slot(valued *v, uint32_t id)
 {
-    uint32_t sources[3], n = vy_slot_sources(v->r->p, &v->r->s, id, sources);
+    uint32_t sources[3], n = vy_slot_sources(v->r->p, &v->r->facts.s, id, sources);
     for (uint32_t k = 0; k < n; k++) mark(v, sources[k]);
-    if (v->r->p->insts.data[id].op == VY_OP_RESULT) mark(v, vy_opener(v->r->p, &v->r->s, id));
+    if (v->r->p->insts.data[id].op == VY_OP_RESULT) mark(v, vy_opener(v->r->p, &v->r->facts.s, id));
 }
 
 static void visit(valued *v, uint32_t id)
@@ -67,13 +67,13 @@ static void visit(valued *v, uint32_t id)
     else
         mark_operands(v, id);
     if (vy_op_opens((vy_op)i->op)) mark_markers(v, id);
-    if (v->r->s.parent[id]) mark(v, v->r->s.parent[id]);
+    if (v->r->facts.s.parent[id]) mark(v, v->r->facts.s.parent[id]);
 }
 
 bool vy_valued(const reverse *r, vy_arena *arena, uint8_t *live, uint8_t *arrays)
 {
     valued v = {.r = r, .live = live, .arrays = arrays};
-    if (!vy_dataflow_make(&v.flow, r->p, &r->s, arena)) return false;
+    if (!vy_dataflow_make(&v.flow, r->p, &r->facts.s, arena)) return false;
     vy_dataflow_push_all(&v.flow);
     for (uint32_t id; (id = vy_dataflow_pop(&v.flow));) visit(&v, id);
     return true;

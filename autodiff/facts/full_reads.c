@@ -30,7 +30,7 @@ static bool visits_all(const reverse *r, uint32_t loop, uint32_t buffer, uint32_
 static uint32_t nest_of(const reverse *r, uint32_t load)
 {
     uint32_t buffer = inst(r, load)->aux, rank = r->p->buffers.data[buffer].rank, outermost = 0;
-    for (uint32_t k = 0, up = r->s.parent[load]; k < rank; k++, up = r->s.parent[up]) {
+    for (uint32_t k = 0, up = r->facts.s.parent[load]; k < rank; k++, up = r->facts.s.parent[up]) {
         uint32_t axis = 0;
         while (axis < rank && vy_arg(r->p, load, axis) != up) axis++;
         if (!up || axis == rank || !visits_all(r, up, buffer, axis)) return 0;
@@ -42,15 +42,15 @@ static uint32_t nest_of(const reverse *r, uint32_t load)
 // Does `nest` run whenever the region around it has run `write`, and after it?
 static bool follows(const reverse *r, uint32_t write, uint32_t nest)
 {
-    uint32_t region = r->s.parent[nest], up = write;
+    uint32_t region = r->facts.s.parent[nest], up = write;
     if (write > nest) return false;
-    while (up > region && r->s.parent[up] != region) up = r->s.parent[up];
+    while (up > region && r->facts.s.parent[up] != region) up = r->facts.s.parent[up];
     if (up <= region) return false;
     if (!region) return true;
     for (uint32_t id = up; id < nest; id++) { // an ELSE or TEST between them
         vy_op op = (vy_op)inst(r, id)->op;
-        if (op == VY_OP_TEST && r->s.partner[id] == region) return false;
-        if (op == VY_OP_ELSE && r->s.partner[region] == id) return false;
+        if (op == VY_OP_TEST && r->facts.s.partner[id] == region) return false;
+        if (op == VY_OP_ELSE && r->facts.s.partner[region] == id) return false;
     }
     return true;
 }
@@ -61,9 +61,9 @@ static bool destroys(const reverse *r, uint32_t other, uint32_t write, uint32_t 
     if (inst(r, other)->op == VY_OP_ATOMIC_ADD) return false;
     if (other > write && other < nest) return true;
     // An earlier one comes again in a loop around both that the nest stands behind.
-    uint32_t region = r->s.parent[nest];
-    for (uint32_t up = r->home[write]; up > region; up = r->home[up])
-        if (other > up && other < r->s.partner[up]) return true;
+    uint32_t region = r->facts.s.parent[nest];
+    for (uint32_t up = r->facts.home[write]; up > region; up = r->facts.home[up])
+        if (other > up && other < r->facts.s.partner[up]) return true;
     return false;
 }
 
@@ -72,7 +72,8 @@ uint32_t vy_covering_load(const reverse *r, uint32_t buffer, const uint32_t *wri
     enum { MOST = 64 };
     if (r->p->buffers.data[buffer].cls != VY_LOCAL || n > MOST) return 0;
     for (uint32_t id = r->p->insts.count; id-- > 1;) {
-        if (inst(r, id)->op != VY_OP_LOAD || inst(r, id)->aux != buffer || !vy_is_active(r, id))
+        if (inst(r, id)->op != VY_OP_LOAD || inst(r, id)->aux != buffer ||
+            !vy_is_active(&r->facts, id))
             continue;
         uint32_t nest = nest_of(r, id);
         bool all = nest != 0;
@@ -82,8 +83,8 @@ uint32_t vy_covering_load(const reverse *r, uint32_t buffer, const uint32_t *wri
             for (uint32_t m = 0; m < n && all; m++)
                 all = m == k || !destroys(r, writes[m], writes[k], nest);
             // One store of an element in several iterations before the nest: all but the last are lost.
-            all =
-                all && (inst(r, writes[k])->op == VY_OP_ATOMIC_ADD || vy_stores_once(r, writes[k]));
+            all = all && (inst(r, writes[k])->op == VY_OP_ATOMIC_ADD ||
+                          vy_stores_once(&r->facts, writes[k]));
         }
         if (all) return id;
     }

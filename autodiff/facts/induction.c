@@ -10,7 +10,7 @@ uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
 
 uint32_t vy_induction_step(const reverse *r, uint32_t opener, uint32_t k)
 {
-    uint32_t carry = vy_carry(opener, k), next = vy_slot_next(r->p, &r->s, opener, k);
+    uint32_t carry = vy_carry(opener, k), next = vy_slot_next(r->p, &r->facts.s, opener, k);
     vy_type type = vy_id_type(r->p, carry);
     if (next == carry) return carry;
     if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
@@ -60,11 +60,12 @@ uint32_t vy_undone_operand(const reverse *r, uint32_t id, uint32_t opener)
 
 uint32_t vy_undo_chain(const reverse *r, uint32_t opener, uint32_t k, uint32_t steps[VY_UNDO_STEPS])
 {
-    uint32_t carry = vy_carry(opener, k), id = vy_slot_next(r->p, &r->s, opener, k), n = 0;
+    uint32_t carry = vy_carry(opener, k), id = vy_slot_next(r->p, &r->facts.s, opener, k), n = 0;
     vy_type type = vy_id_type(r->p, carry);
     if (type < VY_I32 || type > VY_U64) return 0;
     while (id != carry) {
-        if (is_outer(id, opener + 1) || r->s.parent[id] != opener || n == VY_UNDO_STEPS) return 0;
+        if (is_outer(id, opener + 1) || r->facts.s.parent[id] != opener || n == VY_UNDO_STEPS)
+            return 0;
         steps[n++] = id;
         id = vy_undone_operand(r, id, opener);
         if (!id) return 0;

@@ -34,7 +34,7 @@ typedef struct masks {
 
 static void change_use(masks *m, uint32_t id, int by)
 {
-    if (VY_IS_LEAF(id) || !vy_is_active(m->r, id)) return;
+    if (VY_IS_LEAF(id) || !vy_is_active(&m->r->facts, id)) return;
     m->uses[id] += (uint32_t)by;
     if (by < 0 && m->uses[id] == 0) m->stack[m->count++] = id;
 }
@@ -42,14 +42,15 @@ static void change_use(masks *m, uint32_t id, int by)
 // An operand that stands before the construct counts only if that arm or an iteration runs.
 static void change_near(masks *m, uint32_t user, uint32_t id, int by)
 {
-    if (!VY_IS_LEAF(id) && m->r->s.parent[user] == m->r->s.parent[id]) change_use(m, id, by);
+    if (!VY_IS_LEAF(id) && m->r->facts.s.parent[user] == m->r->facts.s.parent[id])
+        change_use(m, id, by);
 }
 
 // What RESULT `id` of an `if` or checkpoint takes over.
 static void change_yields(masks *m, uint32_t id, int by)
 {
     const vy_program *p = m->r->p;
-    const vy_structure *s = &m->r->s;
+    const vy_structure *s = &m->r->facts.s;
     uint32_t opener = vy_opener(p, s, id), k = p->insts.data[id].aux;
     uint32_t y = vy_slot_yield(p, s, opener, k);
     if (p->insts.data[opener].op == VY_OP_CHECKPOINT) { // runs always
@@ -65,7 +66,7 @@ static void change_yields(masks *m, uint32_t id, int by)
 // Carried value k of a loop: its initial and next values are used by the CARRY and by the RESULT.
 static void change_carried(masks *m, uint32_t opener, uint32_t k, int by)
 {
-    uint32_t next = vy_slot_next(m->r->p, &m->r->s, opener, k);
+    uint32_t next = vy_slot_next(m->r->p, &m->r->facts.s, opener, k);
     change_near(m, opener, vy_slot_init(m->r->p, opener, k), by);
     if (!VY_IS_LEAF(next) && next > opener) change_use(m, next, by);
 }
@@ -73,15 +74,17 @@ static void change_carried(masks *m, uint32_t opener, uint32_t k, int by)
 static void change_slot(masks *m, uint32_t id, int by)
 {
     const vy_program *p = m->r->p;
-    uint32_t opener = vy_opener(p, &m->r->s, id), k = p->insts.data[id].aux;
+    uint32_t opener = vy_opener(p, &m->r->facts.s, id), k = p->insts.data[id].aux;
     if (!vy_is_loop((vy_op)p->insts.data[opener].op)) {
         change_yields(m, id, by);
         return;
     }
     // Both have to count always; the use is entered by the CARRY and taken away by the first to go.
-    uint32_t carry = vy_carry(opener, k), result = vy_result(p, &m->r->s, opener, k);
+    uint32_t carry = vy_carry(opener, k), result = vy_result(p, &m->r->facts.s, opener, k);
     uint32_t other = id == carry ? result : carry;
-    if (!vy_is_active(m->r, other) || m->r->maskable[other] || (by > 0 && id != carry)) return;
+    if (!vy_is_active(&m->r->facts, other) || m->r->facts.maskable[other] ||
+        (by > 0 && id != carry))
+        return;
     change_carried(m, opener, k, by);
 }
 
@@ -100,12 +103,12 @@ static void change_uses(masks *m, uint32_t id, int by)
     const vy_inst *i = &m->r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (vy_is_slot(op)) {
-        if (vy_is_active(m->r, id)) change_slot(m, id, by);
+        if (vy_is_active(&m->r->facts, id)) change_slot(m, id, by);
     } else if (vy_op_is_memory(op)) {
-        bool active = (m->r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-        if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->maskable[id])
+        bool active = (m->r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->facts.maskable[id])
             change_near(m, id, vy_arg(m->r->p, id, m->r->p->buffers.data[i->aux].rank), by);
-    } else if (!vy_is_marker(op) && vy_is_active(m->r, id)) {
+    } else if (!vy_is_marker(op) && vy_is_active(&m->r->facts, id)) {
         for (uint32_t k = 0; k < i->nargs; k++)
             if (!is_chosen(m->r, id, k)) change_near(m, id, vy_arg(m->r->p, id, k), by);
     }
@@ -117,12 +120,13 @@ static bool find_loose_stores(masks *m, vy_arena *arena)
 {
     const vy_program *p = m->r->p;
     uint8_t *proved = vy_arena_alloc(arena, p->insts.count);
-    if (!proved || !vy_prove_ranges(p, &m->r->s, arena, proved)) return false;
+    if (!proved || !vy_prove_ranges(p, &m->r->facts.s, arena, proved)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
-            m->r->maskable[id] = !proved[id] || m->r->buffers[p->insts.data[id].aux].shadowed ||
-                                 vy_is_extremum(op); // one candidate wins
+            m->r->facts.maskable[id] = !proved[id] ||
+                                       m->r->facts.buffers[p->insts.data[id].aux].shadowed ||
+                                       vy_is_extremum(op); // one candidate wins
     }
     return true;
 }
@@ -132,15 +136,15 @@ static void uncover(masks *m, uint32_t load)
 {
     const vy_program *p = m->r->p;
     uint32_t buffer = p->insts.data[load].aux;
-    if (m->r->buffers[buffer].cover != load) return;
-    m->r->buffers[buffer].cover = 0;
-    m->r->buffers[buffer].shadowed = true;
+    if (m->r->facts.buffers[buffer].cover != load) return;
+    m->r->facts.buffers[buffer].cover = 0;
+    m->r->facts.buffers[buffer].shadowed = true;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         bool write = vy_op_infos[i->op].effect == VY_WRITE && i->op != VY_OP_ZERO;
-        if (!write || i->aux != buffer || m->r->maskable[id]) continue;
+        if (!write || i->aux != buffer || m->r->facts.maskable[id]) continue;
         change_uses(m, id, -1);
-        m->r->maskable[id] = 1;
+        m->r->facts.maskable[id] = 1;
     }
 }
 
@@ -154,11 +158,11 @@ static bool find_maskable(reverse *r)
     bool ok = m.uses && m.stack && vy_shadow_choose(r) && find_loose_stores(&m, &arena);
     for (uint32_t id = 1; ok && id < n; id++) change_uses(&m, id, 1);
     for (uint32_t id = 1; ok && id < n; id++)
-        if (vy_is_active(r, id) && !m.uses[id]) m.stack[m.count++] = id;
+        if (vy_is_active(&r->facts, id) && !m.uses[id]) m.stack[m.count++] = id;
     while (ok && m.count) {
         uint32_t id = m.stack[--m.count];
         change_uses(&m, id, -1);
-        r->maskable[id] = 1;
+        r->facts.maskable[id] = 1;
         if (r->p->insts.data[id].op == VY_OP_LOAD) uncover(&m, id);
     }
     vy_arena_free(&arena);
@@ -167,24 +171,24 @@ static bool find_maskable(reverse *r)
 
 static void need(reverse *r, uint32_t id)
 {
-    if (!VY_IS_LEAF(id)) r->needed[id] = 1;
+    if (!VY_IS_LEAF(id)) r->facts.needed[id] = 1;
 }
 
 static void scan_needs(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool memory = vy_op_is_memory(op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-    bool uses_values =
-        memory || vy_op_opens(op) || (vy_is_active(r, id) && vy_rule_kind_of(op) != RULE_LINEAR);
+    bool memory = vy_op_is_memory(op) && (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE;
+    bool uses_values = memory || vy_op_opens(op) ||
+                       (vy_is_active(&r->facts, id) && vy_rule_kind_of(op) != RULE_LINEAR);
     if (uses_values) need(r, id);
     // A carried integer that is made backwards starts from what the loop left.
     if (op == VY_OP_CARRY && vy_is_invertible(r, vy_arg(r->p, id, 0), i->aux))
-        need(r, vy_result(r->p, &r->s, vy_arg(r->p, id, 0), i->aux));
+        need(r, vy_result(r->p, &r->facts.s, vy_arg(r->p, id, 0), i->aux));
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(r->p, id, k);
         // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.
-        if (uses_values || (!VY_IS_LEAF(a) && r->scope[a] != r->scope[id])) need(r, a);
+        if (uses_values || (!VY_IS_LEAF(a) && r->facts.scope[a] != r->facts.scope[id])) need(r, a);
     }
 }
 
@@ -194,11 +198,12 @@ void vy_masks(reverse *r)
         const vy_inst *i = &r->p->insts.data[id];
         scan_needs(r, id);
         bool memory =
-            vy_op_is_memory((vy_op)i->op) && (r->buffers[i->aux].activity & ACTIVE) == ACTIVE;
-        bool barrier = r->phased && i->op == VY_OP_BARRIER;
-        if (!vy_is_active(r, id) && !memory && !barrier) continue;
-        for (uint32_t up = r->s.parent[id]; up && !r->busy[up]; up = r->s.parent[up])
-            r->busy[up] = 1;
+            vy_op_is_memory((vy_op)i->op) && (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        bool barrier = r->facts.phased && i->op == VY_OP_BARRIER;
+        if (!vy_is_active(&r->facts, id) && !memory && !barrier) continue;
+        for (uint32_t up = r->facts.s.parent[id]; up && !r->facts.busy[up];
+             up = r->facts.s.parent[up])
+            r->facts.busy[up] = 1;
     }
     if (find_maskable(r)) return;
     vy_fail_oom(r->out);

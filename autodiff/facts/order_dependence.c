@@ -43,7 +43,7 @@ static void note(order *o, uint32_t *slot, uint32_t atomic)
 // What decides about `id`: the constructs around it.
 static uint32_t around(const order *o, uint32_t id)
 {
-    for (uint32_t up = o->r->s.parent[id]; up; up = o->r->s.parent[up])
+    for (uint32_t up = o->r->facts.s.parent[id]; up; up = o->r->facts.s.parent[up])
         if (o->control[up]) return o->control[up];
     return 0;
 }
@@ -51,7 +51,7 @@ static uint32_t around(const order *o, uint32_t id)
 static void follow_marker(order *o, uint32_t id)
 {
     const vy_program *p = o->r->p;
-    const vy_structure *s = &o->r->s;
+    const vy_structure *s = &o->r->facts.s;
     vy_op op = (vy_op)p->insts.data[id].op;
     uint32_t opener = vy_opener(p, s, id), sources[3];
     note(o, &o->control[opener], of_args(o, id, 0, vy_control_args(p, s, id)));
@@ -86,17 +86,18 @@ static uint32_t needed_by(const order *o, uint32_t id)
     const reverse *r = o->r;
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if (vy_op_opens(op)) return r->busy[id] ? o->control[id] : 0;
-    if (op == VY_OP_RESULT && vy_is_active(r, id)) return o->control[vy_opener(r->p, &r->s, id)];
+    if (vy_op_opens(op)) return r->facts.busy[id] ? o->control[id] : 0;
+    if (op == VY_OP_RESULT && vy_is_active(&r->facts, id))
+        return o->control[vy_opener(r->p, &r->facts.s, id)];
     if (vy_is_marker(op)) return 0;
     if (vy_op_is_memory(op)) {
-        bool active = (r->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
-                      (op != VY_OP_LOAD || vy_is_active(r, id));
+        bool active = (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                      (op != VY_OP_LOAD || vy_is_active(&r->facts, id));
         uint32_t rank = op == VY_OP_ZERO ? 0 : r->p->buffers.data[i->aux].rank;
         return active ? of_args(o, id, 0, rank) : 0;
     }
     bool plain = op == VY_OP_CAST || vy_rule_kind_of(op) == RULE_LINEAR;
-    return vy_is_active(r, id) && !plain ? of_args(o, id, 0, i->nargs) : 0;
+    return vy_is_active(&r->facts, id) && !plain ? of_args(o, id, 0, i->nargs) : 0;
 }
 
 static bool has_old_values(const vy_program *p)

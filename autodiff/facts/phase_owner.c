@@ -49,7 +49,7 @@ static bool count_barriers(owners *o, vy_arena *arena)
 // The construct around `load` that stands in the same region as `store`, or the load itself; 0: none.
 static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
 {
-    const vy_structure *s = &o->r->s;
+    const vy_structure *s = &o->r->facts.s;
     uint32_t region = s->parent[store], up = load;
     while (up && s->parent[up] != region) up = s->parent[up];
     if (!up || !region || o->p->insts.data[region].op != VY_OP_IF) return up;
@@ -65,9 +65,10 @@ static bool stores_too(const owners *o, uint32_t load, uint32_t store)
         if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
     uint32_t up = beside(o, load, store);
     if (!up) return false;
-    uint32_t region = o->r->s.parent[store];
+    uint32_t region = o->r->facts.s.parent[store];
     if (region && p->insts.data[region].op == VY_OP_WHILE) return false; // its TEST may be between
-    uint32_t last = vy_op_opens((vy_op)p->insts.data[up].op) ? vy_closer(p, &o->r->s, up) : up;
+    uint32_t last =
+        vy_op_opens((vy_op)p->insts.data[up].op) ? vy_closer(p, &o->r->facts.s, up) : up;
     return o->barriers[up < store ? up : store] == o->barriers[last > store ? last : store];
 }
 
@@ -166,8 +167,9 @@ static bool tells_apart(const owners *o, form f, uint8_t *told)
 // Every turn of the loop has a barrier: no two are of one phase.
 static bool parts_turns(const owners *o, uint32_t loop)
 {
-    for (uint32_t id = loop + 1; id < o->r->s.partner[loop]; id++)
-        if (o->p->insts.data[id].op == VY_OP_BARRIER && o->r->s.parent[id] == loop) return true;
+    for (uint32_t id = loop + 1; id < o->r->facts.s.partner[loop]; id++)
+        if (o->p->insts.data[id].op == VY_OP_BARRIER && o->r->facts.s.parent[id] == loop)
+            return true;
     return false;
 }
 
@@ -176,7 +178,7 @@ static bool is_injective(const owners *o, uint32_t load)
     const vy_program *p = o->p;
     uint32_t before = load;
     uint8_t told = 0, all = 0;
-    for (uint32_t loop = o->r->home[load]; loop; loop = o->r->home[loop])
+    for (uint32_t loop = o->r->facts.home[load]; loop; loop = o->r->facts.home[loop])
         if (!parts_turns(o, loop)) before = loop;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[load].aux].rank; k++) {
@@ -194,10 +196,10 @@ static bool is_single(const owners *o, uint32_t load)
     uint32_t before = load;
     uint8_t all = 0;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
-    for (uint32_t loop = o->r->home[load]; loop; loop = o->r->home[loop])
+    for (uint32_t loop = o->r->facts.home[load]; loop; loop = o->r->facts.home[loop])
         if (!parts_turns(o, loop)) before = loop;
-    for (uint32_t up = o->r->s.parent[load]; up; up = o->r->s.parent[up]) {
-        if (p->insts.data[up].op != VY_OP_IF || load > o->r->s.partner[up]) continue;
+    for (uint32_t up = o->r->facts.s.parent[load]; up; up = o->r->facts.s.parent[up]) {
+        if (p->insts.data[up].op != VY_OP_IF || load > o->r->facts.s.partner[up]) continue;
         uint32_t equal = vy_arg(p, up, 0);
         if (VY_IS_LEAF(equal) || p->insts.data[equal].op != VY_OP_EQ) continue;
         form x, y;
@@ -224,22 +226,22 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
     uint64_t others = 0; // loads that are not proved by a store
     bool shared = o->p->buffers.data[o->p->insts.data[loads[0]].aux].cls == VY_SHARED;
     for (uint32_t k = 0; k < n; k++) {
-        o->r->own[loads[k]] = proved_by_store(o, loads[k], stores, store_count);
-        if (!o->r->own[loads[k]]) others |= UINT64_C(1) << k;
+        o->r->facts.own[loads[k]] = proved_by_store(o, loads[k], stores, store_count);
+        if (!o->r->facts.own[loads[k]]) others |= UINT64_C(1) << k;
     }
     if (!shared || !others || o->phases.work > MOST_WORK) return;
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]].loads = UINT64_C(1) << k;
     vy_phases_find(&o->phases);
     vy_phases_fill(&o->phases);
     for (uint32_t k = 0; k < n; k++) {
-        if (o->r->own[loads[k]]) continue;
+        if (o->r->facts.own[loads[k]]) continue;
         uint64_t met = o->phases.phase[loads[k]].loads & others;
         uint64_t self = UINT64_C(1) << k;
         bool alone = is_injective(o, loads[k]);
         for (uint32_t j = 0; j < n && alone; j++)
             if (met >> j & 1) alone = same_index(o->p, loads[k], loads[j]);
         if (!alone) alone = (met | self) == self && is_single(o, loads[k]);
-        o->r->own[loads[k]] = alone;
+        o->r->facts.own[loads[k]] = alone;
     }
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_touch){0};
 }
@@ -251,7 +253,7 @@ static bool collect(owners *o, uint32_t buffer, vy_id_vec *loads, vy_id_vec *sto
     for (uint32_t id = 1; ok && id < o->p->insts.count; id++) {
         const vy_inst *i = &o->p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer) continue;
-        if (i->op == VY_OP_LOAD && vy_is_active(o->r, id)) ok = vy_vec_push(loads, id);
+        if (i->op == VY_OP_LOAD && vy_is_active(&o->r->facts, id)) ok = vy_vec_push(loads, id);
         if (i->op == VY_OP_STORE) ok = ok && vy_vec_push(stores, id);
     }
     return ok;
@@ -262,14 +264,14 @@ bool vy_own(reverse *r)
     vy_arena arena = {0};
     vy_id_vec loads = {0}, stores = {0};
     owners o = {.r = r, .p = r->p};
-    if (!r->phased) return true;
-    o.differs = vy_differences(r->p, &r->s, NULL, &arena);
-    bool ok =
-        o.differs && count_barriers(&o, &arena) && vy_phases_make(&o.phases, r->p, &r->s, &arena);
+    if (!r->facts.phased) return true;
+    o.differs = vy_differences(r->p, &r->facts.s, NULL, &arena);
+    bool ok = o.differs && count_barriers(&o, &arena) &&
+              vy_phases_make(&o.phases, r->p, &r->facts.s, &arena);
     for (uint32_t i = 1; ok && i < r->p->buffers.count; i++) {
         const vy_buf *b = &r->p->buffers.data[i];
         bool meets = b->cls == VY_SHARED || b->cls == VY_OUT || b->cls == VY_INOUT;
-        if (!meets || b->view_of || (r->buffers[i].activity & ACTIVE) != ACTIVE) continue;
+        if (!meets || b->view_of || (r->facts.buffers[i].activity & ACTIVE) != ACTIVE) continue;
         ok = collect(&o, i, &loads, &stores);
         if (ok && loads.count && loads.count <= MOST_LOADS && stores.count <= MOST_LOADS)
             prove(&o, loads.data, loads.count, stores.data, stores.count);

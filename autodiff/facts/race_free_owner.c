@@ -53,7 +53,7 @@ static uint32_t slot(const vy_program *p, uint32_t id)
 static bool implies(const proof *f, uint32_t load, uint32_t store)
 {
     const vy_program *p = f->r->p;
-    const vy_structure *s = &f->r->s;
+    const vy_structure *s = &f->r->facts.s;
     uint32_t region = s->parent[store];
     if (!region) return true;
     if (load < region || load > vy_closer(p, s, region)) return false;
@@ -144,12 +144,12 @@ static bool prove_by_stores(reverse *r)
                .next = vy_arena_alloc(&arena, n * sizeof *f.next),
                .found = vy_arena_alloc(&arena, p->buffers.count * sizeof *f.found)};
     bool ok = f.same && inside && f.first && f.next && f.found &&
-              vy_prove_ranges(p, &r->s, &arena, inside);
+              vy_prove_ranges(p, &r->facts.s, &arena, inside);
     if (ok) list_stores(&f);
     for (uint32_t id = 1; ok && id < n; id++)
-        if (vy_adds_outside(r, id)) meet(&f, id);
+        if (vy_adds_outside(&r->facts, id)) meet(&f, id);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++)
-        r->buffers[i].exclusive = f.found[i].count > 0;
+        r->facts.buffers[i].exclusive = f.found[i].count > 0;
     vy_arena_free(&arena);
     return ok;
 }
@@ -160,9 +160,10 @@ static bool prove_by_maps(reverse *r)
     uint8_t *sites = vy_realloc(NULL, p->insts.count), *found = vy_realloc(NULL, p->buffers.count);
     bool ok = sites && found;
     for (uint32_t id = 0; ok && id < p->insts.count; id++)
-        sites[id] = id && vy_adds_outside(r, id) && !r->buffers[p->insts.data[id].aux].exclusive;
-    ok = ok && vy_injective(p, &r->s, sites, false, found);
-    for (uint32_t i = 1; ok && i < p->buffers.count; i++) r->buffers[i].exclusive |= found[i];
+        sites[id] = id && vy_adds_outside(&r->facts, id) &&
+                    !r->facts.buffers[p->insts.data[id].aux].exclusive;
+    ok = ok && vy_injective(p, &r->facts.s, sites, false, found);
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++) r->facts.buffers[i].exclusive |= found[i];
     vy_free(sites);
     vy_free(found);
     return ok;

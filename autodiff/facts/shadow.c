@@ -25,12 +25,12 @@ enum { MOST = 64 }; // stores of one buffer that are compared with each other
 // ----------------------------------------------------------------------------------- which buffers
 static bool shares_loop(const reverse *r, uint32_t x, uint32_t y)
 {
-    uint32_t a = r->home[x], b = r->home[y];
+    uint32_t a = r->facts.home[x], b = r->facts.home[y];
     while (a != b) // what stands inside another has a higher id
         if (a > b)
-            a = r->home[a];
+            a = r->facts.home[a];
         else
-            b = r->home[b];
+            b = r->facts.home[b];
     return a != 0;
 }
 
@@ -41,7 +41,7 @@ static bool is_apart(const reverse *r, uint32_t x, uint32_t y)
         uint32_t a = vy_arg(p, x, k), b = vy_arg(p, y, k);
         // Behind a barrier i + 1 is another invocation's i.
         bool constant = vy_id_const(p, a) && vy_id_const(p, b);
-        bool known = constant || !(r->phased || shares_loop(r, x, y));
+        bool known = constant || !(r->facts.phased || shares_loop(r, x, y));
         if (known && vy_values_differ(p, a, b)) return true;
     }
     return false;
@@ -51,9 +51,9 @@ static bool is_apart(const reverse *r, uint32_t x, uint32_t y)
 static bool is_exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
     if (shares_loop(r, x, y)) return false;
-    for (uint32_t up = r->s.parent[x]; up; up = r->s.parent[up]) {
-        if (r->p->insts.data[up].op != VY_OP_IF || !vy_encloses(r, up, x)) continue;
-        uint32_t middle = r->s.partner[up], end = r->s.partner[middle];
+    for (uint32_t up = r->facts.s.parent[x]; up; up = r->facts.s.parent[up]) {
+        if (r->p->insts.data[up].op != VY_OP_IF || !vy_encloses(&r->facts, up, x)) continue;
+        uint32_t middle = r->facts.s.partner[up], end = r->facts.s.partner[middle];
         if (y > up && y < end) return (x < middle) != (y < middle);
     }
     return false;
@@ -62,10 +62,10 @@ static bool is_exclusive(const reverse *r, uint32_t x, uint32_t y)
 // May a later write of the buffer's `n` writes destroy what `store` wrote?
 static bool may_be_lost(const reverse *r, uint32_t store, const uint32_t *writes, uint32_t n)
 {
-    if (n > MOST || (!r->adds[store] && !vy_stores_once(r, store))) return true;
+    if (n > MOST || (!r->facts.adds[store] && !vy_stores_once(&r->facts, store))) return true;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t w = writes[k];
-        if (w == store || r->p->insts.data[w].op == VY_OP_ATOMIC_ADD || r->adds[w]) continue;
+        if (w == store || r->p->insts.data[w].op == VY_OP_ATOMIC_ADD || r->facts.adds[w]) continue;
         if (w < store && !shares_loop(r, store, w)) continue;
         if (!is_apart(r, store, w) && !is_exclusive(r, store, w)) return true;
     }
@@ -76,7 +76,7 @@ static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writ
                          uint32_t *cover)
 {
     const vy_buf *b = &r->p->buffers.data[buffer];
-    const reverse_buffer *info = &r->buffers[buffer];
+    const buffer_facts *info = &r->facts.buffers[buffer];
     bool array = b->cls == VY_LOCAL;
     *cover = 0;
     if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of) return false;
@@ -84,7 +84,7 @@ static bool wants_shadow(const reverse *r, uint32_t buffer, const uint32_t *writ
         const vy_inst *i = &r->p->insts.data[writes[k]];
         bool adds = array && i->op == VY_OP_ATOMIC_ADD;
         if ((i->op != VY_OP_STORE && !adds) ||
-            !vy_is_active(r, vy_arg(r->p, writes[k], i->nargs - 1)))
+            !vy_is_active(&r->facts, vy_arg(r->p, writes[k], i->nargs - 1)))
             continue;
         if (info->of && !may_be_lost(r, writes[k], writes, n)) continue;
         if (array && !*cover) *cover = vy_covering_load(r, buffer, writes, n);
@@ -99,8 +99,9 @@ bool vy_shadow_choose(reverse *r)
     vy_writes w;
     bool ok = vy_writes_make(&w, r->p, VY_COUNT_WRITES, &arena);
     for (uint32_t i = 1; ok && i < r->p->buffers.count; i++)
-        r->buffers[i].shadowed = wants_shadow(r, i, w.at + w.start[i], w.start[i + 1] - w.start[i],
-                                              &r->buffers[i].cover);
+        r->facts.buffers[i].shadowed =
+            wants_shadow(r, i, w.at + w.start[i], w.start[i + 1] - w.start[i],
+                         &r->facts.buffers[i].cover);
     vy_arena_free(&arena);
     return ok;
 }
@@ -109,8 +110,8 @@ bool vy_shadow_choose(reverse *r)
 static bool asks(const reverse *r, const uint8_t *asked, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    if (!vy_is_active(r, id) || !r->maskable[id]) return false;
-    if (i->op == VY_OP_LOAD) return r->buffers[i->aux].shadowed;
+    if (!vy_is_active(&r->facts, id) || !r->facts.maskable[id]) return false;
+    if (i->op == VY_OP_LOAD) return r->facts.buffers[i->aux].shadowed;
     if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) return true;
     bool any = vy_rule_kind_of((vy_op)i->op) == RULE_PARTIAL || i->op == VY_OP_SG_MUL;
     for (uint32_t k = 0; k < i->nargs && !any; k++) {
@@ -133,7 +134,8 @@ bool vy_shadow_prune(reverse *r)
         uint32_t value = vy_arg(r->p, id, i->nargs - 1);
         if (!VY_IS_LEAF(value) && asked[value]) used[i->aux] = 1;
     }
-    for (uint32_t b = 1; ok && b < r->p->buffers.count; b++) r->buffers[b].shadowed &= used[b];
+    for (uint32_t b = 1; ok && b < r->p->buffers.count; b++)
+        r->facts.buffers[b].shadowed &= used[b];
     vy_arena_free(&arena);
     return ok;
 }
@@ -152,24 +154,24 @@ static uint32_t rank_of(const reverse *r, uint32_t shadow)
 
 uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index)
 {
-    uint32_t shadow = r->buffers[buffer].shadow, rank = rank_of(r, shadow);
+    uint32_t shadow = r->build.buffers[buffer].shadow, rank = rank_of(r, shadow);
     vy_value seen = {vy_emit(r->b, VY_OP_LOAD, VY_U32, shadow, rank, index)};
     return vy_ne(r->b, seen, vy_zero(r->b, VY_U32)).id;
 }
 
 void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index)
 {
-    uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, r->buffers[buffer].shadow);
+    uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, r->build.buffers[buffer].shadow);
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = vy_zero(r->b, VY_U32).id;
-    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->buffers[buffer].shadow, rank + 1, args);
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->build.buffers[buffer].shadow, rank + 1, args);
 }
 
 // Invocations that read one element of a buffer all mark it: atomically, unless it is their own array.
 void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
                     bool alone)
 {
-    uint32_t shadow = r->buffers[buffer].shadow;
+    uint32_t shadow = r->build.buffers[buffer].shadow;
     uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, shadow);
     const vy_scalar *k = vy_id_const(vy_builder_program(r->b), condition);
     if (k && !k->u) return;

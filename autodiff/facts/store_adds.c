@@ -67,7 +67,7 @@ bool vy_additions(reverse *r)
     vy_writes touched;
     uint32_t *uses = vy_arena_alloc(&arena, p->insts.count * sizeof *uses);
     bool ok = uses && vy_writes_make(&touched, p, VY_COUNT_READS | VY_COUNT_WRITES, &arena);
-    search f = {.p = p, .s = &r->s, .touched = &touched, .uses = uses};
+    search f = {.p = p, .s = &r->facts.s, .touched = &touched, .uses = uses};
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t v = vy_arg(p, id, k);
@@ -75,7 +75,7 @@ bool vy_additions(reverse *r)
         }
     for (uint32_t id = 1; ok && id < p->insts.count; id++) {
         uint32_t load = p->insts.data[id].op == VY_OP_STORE ? find(&f, id) : 0;
-        if (load) r->adds[id] = r->adds[load] = 1;
+        if (load) r->facts.adds[id] = r->facts.adds[load] = 1;
     }
     vy_arena_free(&arena);
     if (ok) return true;

@@ -45,14 +45,14 @@ static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 // What decides how often a loop runs, or which arm.
 static void visit_control(slicer *s, uint32_t construct, uint32_t opener)
 {
-    uint32_t deciders[4], n = vy_deciders(s->r->p, &s->r->s, opener, deciders);
+    uint32_t deciders[4], n = vy_deciders(s->r->p, &s->r->facts.s, opener, deciders);
     for (uint32_t k = 0; k < n; k++) visit(s, construct, deciders[k]);
 }
 
 static void visit_slot(slicer *s, uint32_t construct, uint32_t id)
 {
-    uint32_t sources[3], n = vy_slot_sources(s->r->p, &s->r->s, id, sources);
-    visit_control(s, construct, vy_opener(s->r->p, &s->r->s, id));
+    uint32_t sources[3], n = vy_slot_sources(s->r->p, &s->r->facts.s, id, sources);
+    visit_control(s, construct, vy_opener(s->r->p, &s->r->facts.s, id));
     for (uint32_t k = 0; k < n; k++) visit(s, construct, sources[k]);
 }
 
@@ -63,8 +63,8 @@ static void drain(slicer *s, uint32_t construct)
         uint32_t id = s->stack.data[--s->stack.count];
         vy_op op = (vy_op)p->insts.data[id].op;
         bool carry = op == VY_OP_CARRY;
-        bool around = carry && vy_encloses(s->r, vy_arg(p, id, 0), construct);
-        if (!carry || around) s->r->together[id] = 1;
+        bool around = carry && vy_encloses(&s->r->facts, vy_arg(p, id, 0), construct);
+        if (!carry || around) s->r->facts.together[id] = 1;
         s->work++;
         if (carry || op == VY_OP_RESULT)
             visit_slot(s, construct, id);
@@ -79,7 +79,7 @@ static void mark_convergent(const reverse *r, uint8_t *convergent)
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         if (vy_op_infos[r->p->insts.data[id].op].effect != VY_CONV && !vy_clears_shared(r->p, id))
             continue;
-        for (uint32_t up = r->s.parent[id]; up && !convergent[up]; up = r->s.parent[up])
+        for (uint32_t up = r->facts.s.parent[id]; up && !convergent[up]; up = r->facts.s.parent[up])
             convergent[up] = 1;
     }
 }
@@ -94,7 +94,8 @@ bool vy_together(reverse *r)
     if (!s.failed) mark_convergent(r, convergent);
     for (uint32_t id = 1; id < n && !s.failed && s.work < MOST_WORK; id++) {
         if (!convergent[id] || !vy_op_opens((vy_op)r->p->insts.data[id].op)) continue;
-        if (r->p->insts.data[id].op != VY_OP_IF) r->together[r->s.partner[id]] = 1; // its count
+        if (r->p->insts.data[id].op != VY_OP_IF)
+            r->facts.together[r->facts.s.partner[id]] = 1; // its count
         visit_control(&s, id, id);
         drain(&s, id);
     }

@@ -13,38 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-// What a build fills and the next one starts without.
-static void reset(reverse *r)
-{
-    size_t n = r->p->insts.count, leaves = r->p->leaves.count;
-    memset(r->map, 0, n * sizeof *r->map);
-    memset(r->count, 0, n * sizeof *r->count);
-    memset(r->adjoint, 0, n * sizeof *r->adjoint);
-    memset(r->mask, 0, n * sizeof *r->mask);
-    memset(r->leaf_map, 0, leaves * sizeof *r->leaf_map);
-    memset(r->leaf_adjoint, 0, leaves * sizeof *r->leaf_adjoint);
-    for (uint32_t i = 0; i < r->p->buffers.count; i++) {
-        reverse_buffer *b = &r->buffers[i];
-        *b = (reverse_buffer){.activity = b->activity,
-                              .of = b->of,
-                              .wrt = b->wrt,
-                              .exclusive = b->exclusive,
-                              .spilled = b->spilled,
-                              .shadowed = b->shadowed};
-    }
-    r->log.count = r->replaying = r->arm = r->untested = 0;
-    memset(r->dims, 0, r->p->dims.count * sizeof *r->dims);
-}
-
 // ------------------------------------------------------------------------------------------- build
 static void finish_scalars(reverse *r)
 {
     uint32_t zero = vy_zero(r->b, VY_U32).id;
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
-        if (!r->leaf_grad[k] || !r->leaf_adjoint[k]) continue;
+        if (!r->build.leaf_grad[k] || !r->build.leaf_adjoint[k]) continue;
         vy_type type = (vy_type)r->p->leaves.data[k].type;
-        uint32_t sum = vy_cast(r->b, type, (vy_value){r->leaf_adjoint[k]}).id;
-        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, r->leaf_grad[k], 2, (uint32_t[]){zero, sum});
+        uint32_t sum = vy_cast(r->b, type, (vy_value){r->build.leaf_adjoint[k]}).id;
+        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, r->build.leaf_grad[k], 2, (uint32_t[]){zero, sum});
     }
 }
 
@@ -76,7 +53,11 @@ static bool begin(reverse *r, const char *suffix)
 {
     char name[300];
     snprintf(name, sizeof name, "%.280s_%s", r->p->name, suffix);
-    reset(r);
+    if (!vy_build_make(&r->build, r->p, &r->plan)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
     r->b = vy_program_begin(r->out, name);
     if (r->b) copy_workgroup(r, vy_builder_program(r->b));
     return r->b != NULL;
@@ -101,11 +82,12 @@ static void begin_reverse(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         vy_buffer_class cls = r->p->buffers.data[i].cls;
-        if (r->buffers[i].kind == ADJ_MEMORY && ((cls == VY_SHARED && !r->buffers[i].spilled) ||
-                                                 (cls == VY_LOCAL && !r->buffers[i].home)))
+        if (r->build.buffers[i].kind == ADJ_MEMORY &&
+            ((cls == VY_SHARED && !r->plan.spilled[i]) ||
+             (cls == VY_LOCAL && !r->facts.buffers[i].home)))
             vy_clear_adjoint(r, i);
     }
-    if (r->phased) vy_barrier(r->b);
+    if (r->facts.phased) vy_barrier(r->b);
 }
 
 vy_program *vy_reverse_build(reverse *r)
@@ -144,14 +126,14 @@ vy_program *vy_reverse_count(reverse *r)
     r->counting = true;
     if (!begin(r, "count")) return NULL;
     if (vy_reverse_params(r)) {
-        vy_dim dims[2] = {vy_dim_const(r->b, r->counters_used), vy_tape_blocks(r)};
+        vy_dim dims[2] = {vy_dim_const(r->b, r->plan.counters_used), vy_tape_blocks(r)};
         char name[VY_FREE_NAME];
         vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
         uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
         vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));
-        for (uint32_t k = 0; k < r->counters.count && !r->failed; k++) {
-            const vy_counter *c = &r->counters.data[k];
+        for (uint32_t k = 0; k < r->plan.counters.count && !r->failed; k++) {
+            const vy_counter *c = &r->plan.counters.data[k];
             if (!c->row) continue;
             vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, count, 3,
                     (uint32_t[]){vy_int(r->b, VY_U32, c->row - 1).id, block.id,

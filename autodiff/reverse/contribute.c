@@ -14,11 +14,12 @@ static uint32_t emit2(reverse *r, vy_op op, vy_type type, uint32_t x, uint32_t y
 // Inside an arm, assignments to what was there before it are logged: the arm's end merges them.
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask)
 {
-    uint32_t *slot = VY_IS_LEAF(id) ? &r->leaf_adjoint[VY_LEAF_INDEX(id)] : &r->adjoint[id];
-    uint32_t *mask_slot = VY_IS_LEAF(id) ? NULL : &r->mask[id];
-    if (r->arm && (VY_IS_LEAF(id) || id < r->arm)) {
+    uint32_t *slot =
+        VY_IS_LEAF(id) ? &r->build.leaf_adjoint[VY_LEAF_INDEX(id)] : &r->build.adjoint[id];
+    uint32_t *mask_slot = VY_IS_LEAF(id) ? NULL : &r->build.mask[id];
+    if (r->build.arm && (VY_IS_LEAF(id) || id < r->build.arm)) {
         reverse_undo u = {id, *slot, mask_slot ? *mask_slot : 0};
-        if (!vy_vec_push(&r->log, u)) {
+        if (!vy_vec_push(&r->build.log, u)) {
             vy_fail_oom(r->out);
             r->failed = true;
             return;
@@ -37,11 +38,12 @@ static uint32_t add(reverse *r, uint32_t id, uint32_t x, uint32_t y)
 
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge)
 {
-    if (!g || !vy_is_active(r, id)) return;
-    uint32_t have = VY_IS_LEAF(id) ? r->leaf_adjoint[VY_LEAF_INDEX(id)] : r->adjoint[id];
-    uint32_t mask = VY_IS_LEAF(id) ? 0 : r->mask[id];
+    if (!g || !vy_is_active(&r->facts, id)) return;
+    uint32_t have =
+        VY_IS_LEAF(id) ? r->build.leaf_adjoint[VY_LEAF_INDEX(id)] : r->build.adjoint[id];
+    uint32_t mask = VY_IS_LEAF(id) ? 0 : r->build.mask[id];
     const vy_scalar *k = vy_id_const(vy_builder_program(r->b), g);
-    if (!VY_IS_LEAF(id) && r->maskable[id]) {
+    if (!VY_IS_LEAF(id) && r->facts.maskable[id]) {
         uint32_t now = edge ? edge : vy_bool(r->b, true).id;
         mask = mask ? emit2(r, VY_OP_OR, VY_BOOL, mask, now) : now;
     }

@@ -11,19 +11,20 @@ bool vy_reverse_copy_dims(reverse *r)
     const vy_program *p = r->p;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        if (r->dims[i].id) continue;
+        if (r->build.dims[i].id) continue;
         if (d->op == VY_DIM_CONST)
-            r->dims[i] = vy_dim_const(r->b, d->value);
+            r->build.dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
             continue;
         else if (d->op == VY_DIM_GROUPS)
-            r->dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
+            r->build.dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
         else if (d->op == VY_DIM_SCALAR) {
             uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
                                           (uint32_t)d->value, 0);
-            r->dims[i] = vy_dim_value(r->b, (vy_value){leaf});
-        } else if (r->dims[d->a].id && r->dims[d->b].id) {
-            r->dims[i] = vy_dim_binary(r->b, d->op, r->dims[d->a], r->dims[d->b]);
+            r->build.dims[i] = vy_dim_value(r->b, (vy_value){leaf});
+        } else if (r->build.dims[d->a].id && r->build.dims[d->b].id) {
+            r->build.dims[i] = vy_dim_binary(r->b, d->op, r->build.dims[d->a],
+                                             r->build.dims[d->b]);
         }
     }
     return !vy_builder_failed(r->b);
@@ -34,7 +35,7 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
     const vy_buf *buf = &r->p->buffers.data[like];
     vy_dim dims[VY_MAX_RANK];
     for (uint32_t k = 0; k < buf->rank; k++) {
-        dims[k] = r->dims[buf->dims[k].id];
+        dims[k] = r->build.dims[buf->dims[k].id];
         if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
     }
     if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(r->b), name).id) {
@@ -44,8 +45,8 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
     }
     uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
     // From here on the length that the primal leaves open is known: that of this buffer.
-    if (b && buf->rank && !r->dims[buf->dims[0].id].id)
-        r->dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
+    if (b && buf->rank && !r->build.dims[buf->dims[0].id].id)
+        r->build.dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
     return b;
 }
 
@@ -59,10 +60,11 @@ bool vy_reverse_is_open(const reverse *r, uint32_t buffer)
 static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
-    if (!r->dims[buf->dims[0].id].id) // an output that nothing else shows: bound, but not touched
-        r->buffers[like].twin = vy_reverse_declare(r, buf->name, VY_OUT, like);
+    if (!r->build.dims[buf->dims[0].id]
+             .id) // an output that nothing else shows: bound, but not touched
+        r->build.buffers[like].twin = vy_reverse_declare(r, buf->name, VY_OUT, like);
     if (r->failed || vy_builder_failed(r->b)) return 0;
-    vy_dim n = vy_dim_binary(r->b, VY_DIM_MAX, r->dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    vy_dim n = vy_dim_binary(r->b, VY_DIM_MAX, r->build.dims[buf->dims[0].id], vy_dim_const(r->b, 0));
     return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
 }
 

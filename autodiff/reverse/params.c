@@ -31,10 +31,10 @@ static bool same_index(const reverse *r, uint32_t x, uint32_t y)
 // one `if`, and no loop brings one there after the other unless both move alike.
 static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
-    if ((r->home[x] || r->home[y]) && !same_index(r, x, y)) return false;
-    for (uint32_t up = r->s.parent[x]; up; up = r->s.parent[up]) {
+    if ((r->facts.home[x] || r->facts.home[y]) && !same_index(r, x, y)) return false;
+    for (uint32_t up = r->facts.s.parent[x]; up; up = r->facts.s.parent[up]) {
         if (r->p->insts.data[up].op != VY_OP_IF) continue;
-        uint32_t middle = r->s.partner[up], end = r->s.partner[middle];
+        uint32_t middle = r->facts.s.partner[up], end = r->facts.s.partner[middle];
         if (y > up && y < end) return (x < middle) != (y < middle);
     }
     return false;
@@ -56,7 +56,8 @@ static bool apart(const reverse *r, uint32_t x, uint32_t y)
 static uint32_t end_of(const reverse *r, uint32_t id)
 {
     uint32_t end = id;
-    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) end = r->s.partner[loop];
+    for (uint32_t loop = r->facts.home[id]; loop; loop = r->facts.home[loop])
+        end = r->facts.s.partner[loop];
     return end;
 }
 
@@ -68,20 +69,20 @@ static bool is_simple(const reverse *r, uint32_t buffer)
     enum { MOST = 8 };
     uint32_t stores[MOST], n = 0, adds = 0; // the first addition
     bool atomics = false;
-    if (r->buffers[buffer].read) return false;
-    for (uint32_t id = r->buffers[buffer].first_write; id && id <= r->buffers[buffer].last_write;
-         id++) {
+    if (r->facts.buffers[buffer].read) return false;
+    for (uint32_t id = r->facts.buffers[buffer].first_write;
+         id && id <= r->facts.buffers[buffer].last_write; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (i->aux != buffer || vy_op_infos[i->op].effect != VY_WRITE) continue;
         if (i->op == VY_OP_ATOMIC_ADD || vy_is_extremum((vy_op)i->op)) {
             atomics = true;
             continue;
         }
-        if (r->adds[id]) {
+        if (r->facts.adds[id]) {
             adds = adds ? adds : id;
             continue;
         }
-        if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(r, id)) return false;
+        if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(&r->facts, id)) return false;
         for (uint32_t k = 0; k < n; k++)
             if (!exclusive(r, stores[k], id) && !apart(r, stores[k], id)) return false;
         stores[n++] = id;
@@ -89,62 +90,6 @@ static bool is_simple(const reverse *r, uint32_t buffer)
     for (uint32_t k = 0; k < n && adds; k++)
         if (end_of(r, stores[k]) > adds) return false;
     return !(atomics && n);
-}
-
-// The innermost loop or checkpoint around both places; what stands inside another has a higher id.
-static uint32_t common_scope(const reverse *r, uint32_t a, uint32_t b)
-{
-    while (a != b)
-        if (a > b)
-            a = r->scope[a];
-        else
-            b = r->scope[b];
-    return a;
-}
-
-// An array that is used before it is cleared, or outside the loop that clears it (`local a: f32[3]
-// undefined;`), counts as cleared at the beginning, or around both, too.
-static void meet_access(const reverse *r, reverse_buffer *info, uint32_t scope)
-{
-    uint32_t home = info->clears ? common_scope(r, info->home, scope) : 0;
-    info->clears += !info->clears || home != info->home;
-    info->home = home;
-}
-
-static void scan_buffers(reverse *r)
-{
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        if (!vy_op_is_memory((vy_op)i->op)) continue;
-        reverse_buffer *info = &r->buffers[i->aux];
-        if (i->op == VY_OP_ZERO) // unrolling has made several out of one
-            info->home = info->clears++ ? common_scope(r, info->home, r->scope[id]) : r->scope[id];
-        else if (r->p->buffers.data[i->aux].cls == VY_LOCAL)
-            meet_access(r, info, r->scope[id]);
-        if (i->op == VY_OP_LOAD) {
-            info->loaded = true;
-            info->read |= !r->adds[id];
-            info->sites += vy_is_active(r, id);
-        } else {
-            if (!info->first_write) info->first_write = id;
-            info->last_write = id;
-        }
-        const vy_buf *buf = &r->p->buffers.data[i->aux];
-        bool active = (info->activity & ACTIVE) == ACTIVE && vy_type_is_float(buf->type);
-        if (!active || !vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;
-        info->extremum = true;
-        info->events |= i->nargs > buf->rank + 1;
-    }
-    // Loads that certainly see the initial contents.
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) r->buffers[i].early = true;
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        if (i->op != VY_OP_LOAD) continue;
-        uint32_t last = id;
-        for (uint32_t l = r->home[id]; l; l = r->home[l]) last = r->s.partner[l];
-        reverse_buffer *info = &r->buffers[i->aux];
-        if (info->first_write && info->first_write < last) info->early = false;
-    }
 }
 
 // ----------------------------------------------------------------------------------- declarations
@@ -168,7 +113,7 @@ static void declare_primal_inputs(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
-        reverse_buffer *info = &r->buffers[i];
+        built_buffer *info = &r->build.buffers[i];
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
         bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
         info->twin = info->copy = vy_reverse_declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
@@ -179,7 +124,7 @@ static void declare_primal_inputs(reverse *r)
 
 static bool is_active_buffer(const reverse *r, uint32_t i)
 {
-    return (r->buffers[i].activity & ACTIVE) == ACTIVE && !r->counting &&
+    return (r->facts.buffers[i].activity & ACTIVE) == ACTIVE && !r->counting &&
            vy_type_is_float(r->p->buffers.data[i].type);
 }
 
@@ -189,8 +134,9 @@ static void declare_cotangents(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
-        reverse_buffer *info = &r->buffers[i];
-        if (!info->of || !r->options->seed_buffer) continue;
+        const buffer_facts *facts = &r->facts.buffers[i];
+        built_buffer *info = &r->build.buffers[i];
+        if (!facts->of || !r->options->seed_buffer) continue;
         if (r->counting && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i))) continue;
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
         info->adjoint =
@@ -204,7 +150,7 @@ static void declare_outputs(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
-        reverse_buffer *info = &r->buffers[i];
+        built_buffer *info = &r->build.buffers[i];
         if (buf->cls != VY_OUT || !r->options->with_value) continue;
         info->copy = vy_reverse_declare(r, buf->name, VY_OUT, i);
         role_of_buffer(r, info->copy, VY_IS_VALUE, i);
@@ -217,12 +163,13 @@ static void declare_gradients(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
-        reverse_buffer *info = &r->buffers[i];
-        if (!info->wrt) continue;
+        const buffer_facts *facts = &r->facts.buffers[i];
+        built_buffer *info = &r->build.buffers[i];
+        if (!facts->wrt) continue;
         const char *seed = info->adjoint ? vy_derived_name(r, "ct", buf->name) : NULL;
         uint32_t grad = vy_reverse_declare(r, vy_derived_name(r, "grad", buf->name), VY_OUT, i);
         role_of_buffer(r, grad, VY_IS_GRADIENT, i);
-        bool cotangent = buf->cls == VY_INOUT && info->of;
+        bool cotangent = buf->cls == VY_INOUT && facts->of;
         if (cotangent)
             vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
         info->adjoint = grad;
@@ -231,25 +178,27 @@ static void declare_gradients(reverse *r)
     vy_dim one = vy_dim_const(r->b, 1);
     for (uint32_t i = 0; i < r->p->leaves.count; i++) {
         const vy_leaf *l = &r->p->leaves.data[i];
-        if (!r->leaf_grad[i]) continue;
+        if (!r->facts.leaf_wrt[i]) continue;
         const char *name = vy_derived_name(r, "grad", r->p->scalars.data[l->index].name);
-        r->leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
-        give_role(r, r->leaf_grad[i], VY_IS_GRADIENT, r->p->scalars.data[l->index].name, NULL);
+        r->build.leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
+        give_role(r, r->build.leaf_grad[i], VY_IS_GRADIENT, r->p->scalars.data[l->index].name,
+                  NULL);
     }
 }
 
 static void declare_adjoint_of_output(reverse *r, uint32_t i)
 {
-    reverse_buffer *info = &r->buffers[i];
+    const buffer_facts *facts = &r->facts.buffers[i];
+    built_buffer *info = &r->build.buffers[i];
     const vy_buf *buf = &r->p->buffers.data[i];
     bool seed = info->adjoint != 0;
     if (is_simple(r, i)) {
-        info->kind = !info->of ? ADJ_ZERO : seed ? ADJ_SEED : ADJ_ONES;
+        info->kind = !facts->of ? ADJ_ZERO : seed ? ADJ_SEED : ADJ_ONES;
         return;
     }
     const char *from =
         seed ? vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
-    vy_init init = !info->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
+    vy_init init = !facts->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
     info->adjoint =
         vy_reverse_declare_workspace(r, vy_derived_name(r, "adj", buf->name), i, init, from);
     if (info->adjoint && init != VY_INIT_COPY) // a copy is of the caller's type
@@ -261,31 +210,33 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
 // Beside an adjoint in memory, what masks its elements: 1 where they have a cotangent, else 0.
 static void declare_shadow(reverse *r, uint32_t i)
 {
-    reverse_buffer *info = &r->buffers[i];
+    const buffer_facts *facts = &r->facts.buffers[i];
+    built_buffer *info = &r->build.buffers[i];
     const vy_buf *buf = &r->p->buffers.data[i];
-    if (!info->shadowed || info->kind != ADJ_MEMORY) return;
+    if (!facts->shadowed || info->kind != ADJ_MEMORY) return;
     char own[VY_FREE_NAME];
     const char *name = vy_reverse_free_name(r, vy_derived_name(r, "seen", buf->name), 0, own);
-    info->shadow = info->spilled ? vy_spill_declare(r, name, VY_U32, i)
-                   : buf->cls >= VY_SHARED
-                       ? vy_reverse_declare(r, name, buf->cls, i)
-                       : vy_reverse_declare_workspace(r, name, i,
-                                                      info->of ? VY_INIT_ONES : VY_INIT_NONE, NULL);
+    info->shadow =
+        r->plan.spilled[i] ? vy_spill_declare(r, name, VY_U32, i)
+        : buf->cls >= VY_SHARED
+            ? vy_reverse_declare(r, name, buf->cls, i)
+            : vy_reverse_declare_workspace(r, name, i, facts->of ? VY_INIT_ONES : VY_INIT_NONE,
+                                           NULL);
     if (info->shadow) vy_builder_program(r->b)->buffers.data[info->shadow].type = VY_U32;
 }
 
 static void declare_arrays(reverse *r, uint32_t i)
 {
     const vy_buf *buf = &r->p->buffers.data[i];
-    reverse_buffer *info = &r->buffers[i];
+    built_buffer *info = &r->build.buffers[i];
     info->copy = info->twin = vy_reverse_declare(r, buf->name, buf->cls, i);
     info->stores = true;
     if (is_active_buffer(r, i)) {
         char own[VY_FREE_NAME];
         const char *name = vy_reverse_free_name(r, vy_derived_name(r, "adj", buf->name), 0, own);
         const vy_type type = vy_adjoint_type(buf->type);
-        info->adjoint = info->spilled ? vy_spill_declare(r, name, type, i)
-                                      : vy_reverse_declare(r, name, buf->cls, i);
+        info->adjoint = r->plan.spilled[i] ? vy_spill_declare(r, name, type, i)
+                                           : vy_reverse_declare(r, name, buf->cls, i);
         if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
         info->kind = ADJ_MEMORY;
         declare_shadow(r, i);
@@ -301,27 +252,28 @@ static void declare_workspaces(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count && !r->failed; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
-        reverse_buffer *info = &r->buffers[i];
+        const buffer_facts *facts = &r->facts.buffers[i];
+        built_buffer *info = &r->build.buffers[i];
         if (buf->cls == VY_SHARED || buf->cls == VY_LOCAL) {
             declare_arrays(r, i);
             continue;
         }
-        if (buf->cls == VY_OUT && !info->copy && info->loaded && info->last_write) {
+        if (buf->cls == VY_OUT && !info->copy && facts->loaded && facts->last_write) {
             // An output of open length that nothing else shows is bound by the caller in any case.
-            bool open = vy_reverse_is_open(r, i) && !r->dims[buf->dims[0].id].id;
+            bool open = vy_reverse_is_open(r, i) && !r->build.dims[buf->dims[0].id].id;
             info->copy = open ? vy_reverse_declare(r, buf->name, VY_OUT, i)
                               : vy_reverse_declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
             info->stores = true;
             info->twin = info->copy;
         }
-        if (buf->cls == VY_INOUT && info->last_write && info->loaded && !info->early &&
+        if (buf->cls == VY_INOUT && facts->last_write && facts->loaded && !facts->early &&
             !info->stores) {
             char name[300];
             snprintf(name, sizeof name, "%.280s_now", buf->name);
             info->copy = vy_reverse_declare_workspace(r, name, i, VY_INIT_COPY, buf->name);
             info->stores = true;
         }
-        if (buf->cls != VY_IN && is_active_buffer(r, i) && !info->wrt)
+        if (buf->cls != VY_IN && is_active_buffer(r, i) && !facts->wrt)
             declare_adjoint_of_output(r, i);
         if (buf->cls != VY_IN) declare_shadow(r, i);
         vy_extremum_declare(r, i);
@@ -335,16 +287,16 @@ static void declare_for_lengths(reverse *r)
 {
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
-        if (l->kind != VY_LEAF_LEN || r->buffers[l->index].twin) continue;
+        if (l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
         // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
         bool own = r->counting && !vy_reverse_is_open(r, l->index);
         const char *name = vy_buffer_name(r, l->index);
-        r->buffers[l->index].twin =
+        r->build.buffers[l->index].twin =
             own ? vy_reverse_declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
                 : vy_reverse_declare(r, name, VY_OUT, l->index);
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        reverse_buffer *info = &r->buffers[i];
+        built_buffer *info = &r->build.buffers[i];
         if (info->kind != ADJ_ONES || info->twin) continue;
         // The range test of a constant cotangent needs a shape; a workspace of one is removed again
         // when every index is proved.
@@ -357,12 +309,11 @@ static void declare_for_lengths(reverse *r)
 
 bool vy_reverse_params(reverse *r)
 {
-    scan_buffers(r);
     for (uint32_t i = 0; i < r->p->scalars.count; i++)
         vy_param_scalar(r->b, r->p->scalars.data[i].name, r->p->scalars.data[i].type);
     if (!vy_reverse_copy_dims(r)) return false;
     for (uint32_t i = 0; i < r->p->overs.count; i++)
-        vy_over(r->b, r->p->overs.data[i].name, r->dims[r->p->overs.data[i].extent.id]);
+        vy_over(r->b, r->p->overs.data[i].name, r->build.dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);
     declare_cotangents(r);
     if (!r->counting) {

@@ -21,13 +21,14 @@ static uint32_t zero(reverse *r, vy_type type) { return vy_zero(r->b, type).id; 
 static uint32_t poison(reverse *r, uint32_t id)
 {
     return vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)r->p->insts.data[id].type, id,
-                         r->replaying);
+                         r->build.replaying);
 }
 
 static void keep_debug(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    if (i->name) vy_name(r->b, (vy_value){r->map[id]}, vy_string(&r->p->module->names, i->name));
+    if (i->name)
+        vy_name(r->b, (vy_value){r->build.map[id]}, vy_string(&r->p->module->names, i->name));
 }
 
 // Maps `n` operands of `id` from `first` on; NULL when memory is out.
@@ -52,19 +53,19 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
 static bool performs_write(const reverse *r, uint32_t id)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
-    const reverse_buffer *info = &r->buffers[buffer];
+    const built_buffer *info = &r->build.buffers[buffer];
     if (!info->copy || !info->stores) return false;
-    if (!r->replaying) return true;
+    if (!r->build.replaying) return true;
     if (r->p->buffers.data[buffer].cls == VY_SHARED) return vy_restage_store(r, id) != 0;
-    return vy_is_remade(r, buffer, r->replaying);
+    return vy_is_remade(r, buffer, r->build.replaying);
 }
 
 // The buffer of the result that stands for the one that `id` accesses.
 static uint32_t place_of(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    if (!r->replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
-        return r->buffers[i->aux].copy;
+    if (!r->build.replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
+        return r->build.buffers[i->aux].copy;
     return i->op == VY_OP_LOAD ? vy_restage_load(r, id) : vy_restage_store(r, id);
 }
 
@@ -72,7 +73,7 @@ static uint32_t place_of(reverse *r, uint32_t id)
 static void set_result(reverse *r, uint32_t id, uint32_t value)
 {
     uint32_t kept = vy_tape_load(r, id);
-    r->map[id] = kept ? kept : value;
+    r->build.map[id] = kept ? kept : value;
     keep_debug(r, id);
     vy_tape_record(r, id);
 }
@@ -80,22 +81,23 @@ static void set_result(reverse *r, uint32_t id, uint32_t value)
 static void replay_memory(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    const reverse_buffer *info = &r->buffers[i->aux];
+    const buffer_facts *facts = &r->facts.buffers[i->aux];
+    const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t small[SMALL];
-    if (i->op == VY_OP_LOAD && r->replaying && !vy_can_repeat(r, id, r->replaying)) {
-        r->map[id] = poison(r, id);
+    if (i->op == VY_OP_LOAD && r->build.replaying && !vy_can_repeat(r, id, r->build.replaying)) {
+        r->build.map[id] = poison(r, id);
         return;
     }
-    if (info->extremum && i->op != VY_OP_LOAD) {
+    if (facts->extremum && i->op != VY_OP_LOAD) {
         vy_extremum_replay(r, id, performs_write(r, id));
         return;
     }
     if (i->op != VY_OP_LOAD && !performs_write(r, id)) {
-        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         return;
     }
     if (!info->copy) { // an `out` buffer that nobody stores to: zero
-        r->map[id] = zero(r, (vy_type)i->type);
+        r->build.map[id] = zero(r, (vy_type)i->type);
         return;
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
@@ -108,7 +110,7 @@ static void replay_memory(reverse *r, uint32_t id)
         *value = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){old, *value});
         vy_emit(r->b, VY_OP_STORE, VY_VOID, place, i->nargs, args);
     } else {
-        r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
+        r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
     }
     RELEASE(args, small);
 }
@@ -118,19 +120,20 @@ static void replay_plain(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     uint32_t small[SMALL];
-    bool barrier = op == VY_OP_BARRIER && r->replaying && vy_restages(r, r->replaying, 0);
-    if (vy_op_infos[op].effect == VY_CONV && r->replaying && !barrier &&
-        !vy_can_repeat(r, id, r->replaying)) {
-        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+    bool barrier =
+        op == VY_OP_BARRIER && r->build.replaying && vy_restages(r, r->build.replaying, 0);
+    if (vy_op_infos[op].effect == VY_CONV && r->build.replaying && !barrier &&
+        !vy_can_repeat(r, id, r->build.replaying)) {
+        if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         return;
     }
     if (vy_is_equal_pair(r->p, id)) { // the other operand gives its derivative
-        r->map[id] = vy_primal(r, vy_arg(r->p, id, 0));
+        r->build.map[id] = vy_primal(r, vy_arg(r->p, id, 0));
         return;
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
     if (!args) return;
-    r->map[id] = vy_emit(r->b, op, (vy_type)i->type, i->aux, i->nargs, args);
+    r->build.map[id] = vy_emit(r->b, op, (vy_type)i->type, i->aux, i->nargs, args);
     RELEASE(args, small);
 }
 
@@ -151,8 +154,8 @@ static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in
         const vy_inst *i = &r->p->insts.data[id];
         bool loop = i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
         bool replayed = loop || i->op == VY_OP_CHECKPOINT;
-        uint32_t *slot = loop ? &r->count[id] : &r->map[id];
-        bool wanted = loop ? r->count[id] != 0 : (i->type != VY_VOID && r->needed[id]);
+        uint32_t *slot = loop ? &r->build.count[id] : &r->build.map[id];
+        bool wanted = loop ? r->build.count[id] != 0 : (i->type != VY_VOID && r->facts.needed[id]);
         if (wanted && *slot && !VY_IS_LEAF(*slot)) {
             hand_out h = {slot, *slot, vy_id_type(vy_builder_program(r->b), *slot), in_else};
             if (!vy_vec_push(list, h)) {
@@ -160,14 +163,14 @@ static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in
                 r->failed = true;
             }
         }
-        if (replayed) id = r->s.partner[id]; // bodies are replayed when they are reversed
+        if (replayed) id = r->facts.s.partner[id]; // bodies are replayed when they are reversed
     }
 }
 
 static void replay_if(reverse *r, uint32_t opener)
 {
     const vy_program *p = r->p;
-    uint32_t middle = r->s.partner[opener], end = r->s.partner[middle];
+    uint32_t middle = r->facts.s.partner[opener], end = r->facts.s.partner[middle];
     uint32_t own = p->insts.data[end].nargs;
     hand_out_vec list = {0};
     vy_id_vec ids = {0};
@@ -205,8 +208,9 @@ static void replay_if(reverse *r, uint32_t opener)
 // Has the loop a reverse?  Something inside has an adjoint, or a value it hands on.
 static bool is_reversed(const reverse *r, uint32_t opener, uint32_t carried)
 {
-    bool any = r->busy[opener];
-    for (uint32_t k = 0; k < carried; k++) any |= vy_is_active(r, r->s.partner[opener] + 1 + k);
+    bool any = r->facts.busy[opener];
+    for (uint32_t k = 0; k < carried; k++)
+        any |= vy_is_active(&r->facts, r->facts.s.partner[opener] + 1 + k);
     return any;
 }
 
@@ -215,7 +219,7 @@ static void replay_loop(reverse *r, uint32_t opener)
     const vy_program *p = r->p;
     const vy_inst *o = &p->insts.data[opener];
     bool is_while = o->op == VY_OP_WHILE, leaves = vy_exits(p, opener);
-    uint32_t end = r->s.partner[opener], n = vy_slot_count(p, &r->s, opener);
+    uint32_t end = r->facts.s.partner[opener], n = vy_slot_count(p, &r->facts.s, opener);
     bool counts = (is_while || leaves) && is_reversed(r, opener, n);
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, (n + 1) * 2)) {
@@ -231,26 +235,26 @@ static void replay_loop(reverse *r, uint32_t opener)
     if (is_while)
         vy_begin_while(r->b, 0, total, in, out);
     else
-        r->map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
-                                       bounds[0], bounds[1], bounds[2], total, in, out);
+        r->build.map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
+                                             bounds[0], bounds[1], bounds[2], total, in, out);
     keep_debug(r, opener);
-    for (uint32_t k = 0; k < n; k++) r->map[opener + 1 + k] = out[k];
+    for (uint32_t k = 0; k < n; k++) r->build.map[opener + 1 + k] = out[k];
     for (uint32_t k = 0; k < n; k++) keep_debug(r, opener + 1 + k);
     uint32_t counter = counts ? out[n] : 0;
-    uint32_t outer_untested = r->untested;
-    r->untested = is_while ? opener : 0;
+    uint32_t outer_untested = r->build.untested;
+    r->build.untested = is_while ? opener : 0;
     for (uint32_t k = 0; k < n; k++) vy_tape_record(r, opener + 1 + k);
     replay_block(r, opener + 1 + n, end);
-    r->untested = outer_untested;
-    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_slot_next(p, &r->s, opener, k));
+    r->build.untested = outer_untested;
+    for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_slot_next(p, &r->facts.s, opener, k));
     if (counts)
         in[n] = vy_emit(r->b, VY_OP_ADD, VY_U32, 0, 2,
                         (uint32_t[]){counter, vy_int(r->b, VY_U32, 1).id});
-    vy_end_loop(r->b, leaves ? vy_primal(r, vy_keep(p, &r->s, opener)) : 0, total, in, out);
+    vy_end_loop(r->b, leaves ? vy_primal(r, vy_keep(p, &r->facts.s, opener)) : 0, total, in, out);
     for (uint32_t k = 0; k < n; k++) set_result(r, end + 1 + k, out[k]);
     if (counts) {
         uint32_t kept = vy_tape_load(r, end);
-        r->count[opener] = r->map[end] = kept ? kept : out[n];
+        r->build.count[opener] = r->build.map[end] = kept ? kept : out[n];
         vy_tape_record(r, end);
     }
     vy_vec_free(&ids);
@@ -258,10 +262,10 @@ static void replay_loop(reverse *r, uint32_t opener)
 
 static void replay_test(reverse *r, uint32_t id)
 {
-    uint32_t opener = r->s.partner[id];
-    if (opener == r->replaying) return; // the reversed loop knows how often it runs
+    uint32_t opener = r->facts.s.partner[id];
+    if (opener == r->build.replaying) return; // the reversed loop knows how often it runs
     vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
-    r->untested = 0;
+    r->build.untested = 0;
     for (uint32_t k = opener + 1; k < id; k++) vy_tape_record(r, k);
 }
 
@@ -275,10 +279,10 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
             replay_if(r, id);
-            id = r->s.partner[r->s.partner[id]];
+            id = r->facts.s.partner[r->facts.s.partner[id]];
         } else if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
             replay_loop(r, id);
-            id = r->s.partner[id];
+            id = r->facts.s.partner[id];
         } else if (op == VY_OP_TEST) {
             replay_test(r, id);
         } else if (op == VY_OP_ENDCHECKPOINT) {
@@ -286,7 +290,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
             for (uint32_t k = 0; k < i->nargs; k++)
                 set_result(r, id + 1 + k, vy_primal(r, vy_arg(r->p, id, k)));
         } else if (i->type != VY_VOID && (kept = vy_tape_load(r, id))) {
-            r->map[id] = kept;
+            r->build.map[id] = kept;
             keep_debug(r, id);
             continue;
         } else if (vy_op_is_memory(op)) {
@@ -294,7 +298,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         } else {
             replay_plain(r, id);
         }
-        if (vy_op_infos[op].effect == VY_CTRL || i->type == VY_VOID || !r->map[id]) continue;
+        if (vy_op_infos[op].effect == VY_CTRL || i->type == VY_VOID || !r->build.map[id]) continue;
         keep_debug(r, id);
         vy_tape_record(r, id);
     }
@@ -305,19 +309,20 @@ static void probe_block(reverse *r, uint32_t first, uint32_t last)
 {
     for (uint32_t id = first; id < last; id++) {
         const vy_inst *i = &r->p->insts.data[id];
-        if (i->type != VY_VOID) r->map[id] = poison(r, id);
+        if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         if (i->op != VY_OP_LOOP && i->op != VY_OP_WHILE) continue;
-        r->count[id] = vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->s.partner[id], r->replaying);
+        r->build.count[id] =
+            vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->facts.s.partner[id], r->build.replaying);
     }
 }
 
 void vy_replay(reverse *r, uint32_t first, uint32_t last)
 {
-    if (r->probing && r->replaying) {
+    if (r->probing && r->build.replaying) {
         probe_block(r, first, last);
         return;
     }
     // What it stores again others may have loaded since the last barrier.
-    if (r->replaying && vy_restages(r, r->replaying, 0)) vy_barrier(r->b);
+    if (r->build.replaying && vy_restages(r, r->build.replaying, 0)) vy_barrier(r->b);
     replay_block(r, first, last);
 }

@@ -56,8 +56,8 @@ static bool choose_scalar(reverse *r, const char *name)
         for (uint32_t k = 0; k < r->p->leaves.count; k++) {
             const vy_leaf *l = &r->p->leaves.data[k];
             if (l->kind != VY_LEAF_SCALAR || l->index != i) continue;
-            r->leaf_activity[k] |= VARIED;
-            r->leaf_grad[k] = 1; // declared later
+            r->facts.leaf_activity[k] |= VARIED;
+            r->facts.leaf_wrt[k] = 1;
         }
         return true;
     }
@@ -71,18 +71,18 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
         // The defaults are those of the program as written: simplifying may have removed a write, and
         // rewriting added an array.
         if (i >= source->buffers.count) break;
-        r->buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
-        r->buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});
+        r->facts.buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
+        r->facts.buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});
     }
     for (uint32_t k = 0; o->of && k < o->of_count && !r->failed; k++)
-        r->buffers[find_parameter(r, o->of[k], true)].of = true;
+        r->facts.buffers[find_parameter(r, o->of[k], true)].of = true;
     for (uint32_t k = 0; o->wrt && k < o->wrt_count && !r->failed; k++)
         if (!choose_scalar(r, o->wrt[k]))
-            r->buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
+            r->facts.buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
     bool any_of = false;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        if (r->buffers[i].of) r->buffers[i].activity |= USEFUL, any_of = true;
-        if (r->buffers[i].wrt) r->buffers[i].activity |= VARIED;
+        if (r->facts.buffers[i].of) r->facts.buffers[i].activity |= USEFUL, any_of = true;
+        if (r->facts.buffers[i].wrt) r->facts.buffers[i].activity |= VARIED;
     }
     if (!any_of && !r->failed)
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",

@@ -24,8 +24,9 @@ static void reverse_select(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     uint32_t c = vy_primal(r, vy_arg(r->p, id, 0)), x = vy_arg(r->p, id, 1);
     uint32_t y = vy_arg(r->p, id, 2), not_c = negated(r, c);
-    if (vy_is_active(r, x)) vy_contribute(r, x, zero_unless(r, c, g), both(r, mask, c));
-    if (vy_is_active(r, y)) vy_contribute(r, y, zero_unless(r, not_c, g), both(r, mask, not_c));
+    if (vy_is_active(&r->facts, x)) vy_contribute(r, x, zero_unless(r, c, g), both(r, mask, c));
+    if (vy_is_active(&r->facts, y))
+        vy_contribute(r, y, zero_unless(r, not_c, g), both(r, mask, not_c));
 }
 
 // Half v of the primal as f32; what is not to be had here (masks.c), no rule asks for.
@@ -40,14 +41,14 @@ static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     bool wide = is_wide(r, g, id); // then what it is multiplied with is f32, too
-    rule row = {.b = r->b, .type = (vy_type)i->type, .y = r->map[id], .g = g, .aux = i->aux};
+    rule row = {.b = r->b, .type = (vy_type)i->type, .y = r->build.map[id], .g = g, .aux = i->aux};
     uint32_t *operands[3] = {&row.a, &row.b_, &row.c};
     if (wide) row.type = VY_F32, row.y = widened(r, row.y);
     for (uint32_t k = 0; k < i->nargs; k++) {
         *operands[k] = vy_primal(r, vy_arg(r->p, id, k));
         if (wide && vy_id_type(r->p, vy_arg(r->p, id, k)) == VY_F16)
             *operands[k] = widened(r, *operands[k]);
-        if (vy_is_active(r, vy_arg(r->p, id, k))) row.want |= 1u << k;
+        if (vy_is_active(&r->facts, vy_arg(r->p, id, k))) row.want |= 1u << k;
     }
     rule_kind kind = vy_rule_kind_of(op);
     vy_rule_apply(op, &row);
@@ -77,14 +78,14 @@ static void reverse_inst(reverse *r, uint32_t id)
         vy_reverse_memory(r, id);
         return;
     }
-    if (op == VY_OP_BARRIER && r->phased) vy_barrier(r->b);
-    if (i->type == VY_VOID || !vy_is_active(r, id)) return;
+    if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);
+    if (i->type == VY_VOID || !vy_is_active(&r->facts, id)) return;
     rule_kind kind = vy_rule_kind_of(op);
     if (op == VY_OP_BITCAST) {
         refuse_bitcast(r, id);
         return;
     }
-    uint32_t g = r->adjoint[id], mask = r->maskable[id] ? r->mask[id] : 0;
+    uint32_t g = r->build.adjoint[id], mask = r->facts.maskable[id] ? r->build.mask[id] : 0;
     if (!g) return;
     if (op == VY_OP_SELECT)
         reverse_select(r, id, g, mask);
@@ -105,7 +106,7 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         const vy_inst *i = &r->p->insts.data[id];
         vy_at(r->b, i->line, i->column);
         if (vy_op_closes((vy_op)i->op)) {
-            uint32_t opener = r->s.partner[id];
+            uint32_t opener = r->facts.s.partner[id];
             vy_at(r->b, r->p->insts.data[opener].line, r->p->insts.data[opener].column);
             if (i->op == VY_OP_ENDIF)
                 vy_reverse_if(r, opener);

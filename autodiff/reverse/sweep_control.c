@@ -17,8 +17,8 @@ VY_VEC_TYPE(touched_vec, touched);
 static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
 {
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].value) = i + 1;
-    for (uint32_t i = log_start; i < r->log.count && !r->failed; i++) {
-        uint32_t id = r->log.data[i].value, *slot = list_slot(r, id);
+    for (uint32_t i = log_start; i < r->build.log.count && !r->failed; i++) {
+        uint32_t id = r->build.log.data[i].value, *slot = list_slot(r, id);
         if (!*slot) {
             if (!vy_vec_push(list, (touched){.value = id}))
                 oom(r);
@@ -30,10 +30,10 @@ static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
         list->data[*slot - 1].mask[arm] = mask_of(r, id);
     }
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].value) = 0;
-    while (r->log.count > log_start) {
-        reverse_undo u = r->log.data[--r->log.count];
+    while (r->build.log.count > log_start) {
+        reverse_undo u = r->build.log.data[--r->build.log.count];
         *adjoint_slot(r, u.value) = u.adjoint;
-        if (!VY_IS_LEAF(u.value)) r->mask[u.value] = u.mask;
+        if (!VY_IS_LEAF(u.value)) r->build.mask[u.value] = u.mask;
     }
 }
 
@@ -47,18 +47,18 @@ static void widen(reverse *r, uint32_t id)
 
 static void widen_before(reverse *r, uint32_t opener, uint32_t end)
 {
-    if (!r->has_halves) return; // nested conditions would all look at what is inside
+    if (!r->facts.has_halves) return; // nested conditions would all look at what is inside
     for (uint32_t id = opener + 1; id <= end; id++)
         for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(r->p, id, k);
-            if ((VY_IS_LEAF(a) || a < opener) && vy_is_active(r, a)) widen(r, a);
+            if ((VY_IS_LEAF(a) || a < opener) && vy_is_active(&r->facts, a)) widen(r, a);
         }
 }
 
 static void widen_arm(reverse *r, uint32_t log_start)
 {
-    for (uint32_t i = log_start, n = r->log.count; i < n && !r->failed; i++)
-        widen(r, r->log.data[i].value);
+    for (uint32_t i = log_start, n = r->build.log.count; i < n && !r->failed; i++)
+        widen(r, r->build.log.data[i].value);
 }
 
 static uint32_t wide_zero(reverse *r, uint32_t id)
@@ -71,9 +71,9 @@ static void reverse_arm(reverse *r, uint32_t marker, uint32_t first, uint32_t la
     uint32_t n = r->p->insts.data[end].nargs;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t result = end + 1 + k;
-        if (!r->adjoint[result]) continue;
-        vy_contribute(r, vy_arg(r->p, marker, k), r->adjoint[result],
-                      r->maskable[result] ? r->mask[result] : 0);
+        if (!r->build.adjoint[result]) continue;
+        vy_contribute(r, vy_arg(r->p, marker, k), r->build.adjoint[result],
+                      r->facts.maskable[result] ? r->build.mask[result] : 0);
     }
     vy_reverse_range(r, first, last);
 }
@@ -108,12 +108,13 @@ static void merge_arms(reverse *r, touched_vec *list)
 
 void vy_reverse_if(reverse *r, uint32_t opener)
 {
-    uint32_t middle = r->s.partner[opener], end = r->s.partner[middle], outer = r->arm;
-    if (!r->busy[opener] && !any_result_adjoint(r, end, r->p->insts.data[end].nargs)) return;
+    uint32_t middle = r->facts.s.partner[opener], end = r->facts.s.partner[middle],
+             outer = r->build.arm;
+    if (!r->facts.busy[opener] && !any_result_adjoint(r, end, r->p->insts.data[end].nargs)) return;
     touched_vec list = {0};
     widen_before(r, opener, end);
-    uint32_t log_start = r->log.count;
-    r->arm = opener;
+    uint32_t log_start = r->build.log.count;
+    r->build.arm = opener;
     vy_begin_if(r->b, vy_primal(r, vy_arg(r->p, opener, 0)));
     reverse_arm(r, middle, opener + 1, middle, end);
     widen_arm(r, log_start);
@@ -122,7 +123,7 @@ void vy_reverse_if(reverse *r, uint32_t opener)
     reverse_arm(r, end, middle + 1, end, end);
     widen_arm(r, log_start);
     take_arm(r, log_start, 1, &list);
-    r->arm = outer;
+    r->build.arm = outer;
     if (!r->failed) merge_arms(r, &list);
     vy_vec_free(&list);
 }
@@ -130,23 +131,24 @@ void vy_reverse_if(reverse *r, uint32_t opener)
 void vy_clear_local_adjoints(reverse *r, uint32_t home)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->p->buffers.data[i].cls == VY_LOCAL && r->buffers[i].kind == ADJ_MEMORY &&
-            r->buffers[i].home == home)
+        if (r->p->buffers.data[i].cls == VY_LOCAL && r->build.buffers[i].kind == ADJ_MEMORY &&
+            r->facts.buffers[i].home == home)
             vy_clear_adjoint(r, i);
 }
 
 // checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
 void vy_reverse_checkpoint(reverse *r, uint32_t opener)
 {
-    uint32_t end = r->s.partner[opener], n = r->p->insts.data[end].nargs, outer = r->replaying;
-    if (!r->busy[opener] && !any_result_adjoint(r, end, n)) return;
-    r->replaying = opener;
+    uint32_t end = r->facts.s.partner[opener], n = r->p->insts.data[end].nargs,
+             outer = r->build.replaying;
+    if (!r->facts.busy[opener] && !any_result_adjoint(r, end, n)) return;
+    r->build.replaying = opener;
     vy_replay(r, opener + 1, end);
     vy_clear_local_adjoints(r, opener);
     for (uint32_t k = 0; k < n; k++)
-        if (r->adjoint[end + 1 + k])
-            vy_contribute(r, vy_arg(r->p, end, k), r->adjoint[end + 1 + k],
-                          r->maskable[end + 1 + k] ? r->mask[end + 1 + k] : 0);
+        if (r->build.adjoint[end + 1 + k])
+            vy_contribute(r, vy_arg(r->p, end, k), r->build.adjoint[end + 1 + k],
+                          r->facts.maskable[end + 1 + k] ? r->build.mask[end + 1 + k] : 0);
     vy_reverse_range(r, opener + 1, end);
-    r->replaying = outer;
+    r->build.replaying = outer;
 }

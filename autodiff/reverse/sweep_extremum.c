@@ -65,17 +65,18 @@ static void hand_on(reverse *r, uint32_t buffer, bool made)
 
 void vy_extremum_declare(reverse *r, uint32_t buffer)
 {
-    reverse_buffer *info = &r->buffers[buffer];
+    const buffer_facts *facts = &r->facts.buffers[buffer];
+    built_buffer *info = &r->build.buffers[buffer];
     const vy_buf *b = &r->p->buffers.data[buffer];
     vy_init init = b->cls == VY_INOUT ? VY_INIT_COPY : VY_INIT_NONE;
     bool numbers = r->finding != VY_FIND_FINAL;
-    if (!info->extremum || (r->counting && !r->finding)) return;
+    if (!facts->extremum || (r->counting && !r->finding)) return;
     if (r->finding)
         info->final =
             vy_reverse_workspace(r, "final", buffer, init, init == VY_INIT_COPY ? b->name : NULL);
     if (numbers) info->winner = declare_numbers(r, "winner", buffer, &info->winner_name);
     if (info->winner) guard_numbers(r, info->winner);
-    if (numbers && info->events && r->finding != VY_FIND_WINNER)
+    if (numbers && facts->events && r->finding != VY_FIND_WINNER)
         info->last = declare_numbers(r, "last", buffer, &info->last_name);
     hand_on(r, info->final, r->finding == VY_FIND_FINAL);
     hand_on(r, info->winner, r->finding == VY_FIND_WINNER);
@@ -113,17 +114,18 @@ static vy_value equals_final(reverse *r, uint32_t final, const uint32_t *args, u
 void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    const reverse_buffer *info = &r->buffers[i->aux];
+    const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id);
     uint32_t target = r->finding == VY_FIND_FINAL ? info->final : info->copy;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
     if (r->finding == VY_FIND_FINAL || (performs && !r->finding)) {
-        r->map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, target, rank + 1, args);
+        r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, target, rank + 1, args);
         return;
     }
     // Its old value cannot be had: if somebody asks, grad.c says so.
     if (i->type != VY_VOID)
-        r->map[id] = vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)i->type, id, r->replaying);
+        r->build.map[id] =
+            vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)i->type, id, r->build.replaying);
     if (!r->finding) return;
     vy_value ties = equals_final(r, info->final, args, rank);
     if (r->finding == VY_FIND_WINNER) {
@@ -145,11 +147,11 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
 void vy_extremum_reverse(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    const reverse_buffer *info = &r->buffers[i->aux];
+    const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id), value = vy_arg(r->p, id, rank), g;
     bool clears = info->kind == ADJ_MEMORY;
     if (info->kind == ADJ_ZERO || info->kind == ADJ_NONE) return;
-    if (!clears && !vy_is_active(r, value)) return;
+    if (!clears && !vy_is_active(&r->facts, value)) return;
     vy_type type = clears ? vy_builder_program(r->b)->buffers.data[info->adjoint].type
                           : r->p->buffers.data[i->aux].type;
     for (uint32_t k = 0; k < rank; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));

@@ -15,15 +15,15 @@
 typedef struct loop_facts {
     uint32_t opener, end;
     uint32_t carried; // how many values it carries
-    bool counted_run; // while, or leaves early: runs r->count times
+    bool counted_run; // while, or leaves early: runs r->build.count times
 } loop_facts;
 
 static loop_facts facts_of(const reverse *r, uint32_t opener)
 {
     bool counted = r->p->insts.data[opener].op == VY_OP_LOOP && !vy_exits(r->p, opener);
     return (loop_facts){.opener = opener,
-                        .end = r->s.partner[opener],
-                        .carried = vy_slot_count(r->p, &r->s, opener),
+                        .end = r->facts.s.partner[opener],
+                        .carried = vy_slot_count(r->p, &r->facts.s, opener),
                         .counted_run = !counted};
 }
 
@@ -34,7 +34,7 @@ static uint32_t init_of(const reverse *r, const loop_facts *f, uint32_t k)
 
 static uint32_t handed_on(const reverse *r, const loop_facts *f, uint32_t k)
 {
-    return vy_slot_next(r->p, &r->s, f->opener, k);
+    return vy_slot_next(r->p, &r->facts.s, f->opener, k);
 }
 
 // Adjoints that the reverse loop carries: of carried values (k < carried) and of captured ones.
@@ -71,8 +71,8 @@ static bool carries_mask(const reverse *r, const loop_facts *f, uint32_t k)
 // Whether the value of a CARRY or RESULT counts, as far as the reverse has come.
 static uint32_t counts(reverse *r, uint32_t id)
 {
-    if (!vy_is_active(r, id) || !r->adjoint[id]) return vy_bool(r->b, false).id;
-    return r->maskable[id] ? or_false(r, r->mask[id]) : vy_bool(r->b, true).id;
+    if (!vy_is_active(&r->facts, id) || !r->build.adjoint[id]) return vy_bool(r->b, false).id;
+    return r->facts.maskable[id] ? or_false(r, r->build.mask[id]) : vy_bool(r->b, true).id;
 }
 
 static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
@@ -81,13 +81,13 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         uint32_t carry = vy_carry(f->opener, k), result = f->end + 1 + k;
         // A value set anew in each iteration is not carried by the primal, but its result is what the
         // last iteration, or the initial value, gave.
-        if (!vy_is_active(r, carry) && !vy_is_active(r, result)) continue;
+        if (!vy_is_active(&r->facts, carry) && !vy_is_active(&r->facts, result)) continue;
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
         if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
     }
     for (uint32_t k = 0; k < f->carried && !r->probing; k++) {
         uint32_t carry = vy_carry(f->opener, k);
-        if (r->kept[carry] || vy_induction_step(r, f->opener, k) ||
+        if (r->plan.kept[carry] || vy_induction_step(r, f->opener, k) ||
             !vy_is_invertible(r, f->opener, k))
             continue;
         loop_adjoint a = {.id = carry, .inverted = true};
@@ -97,7 +97,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         const vy_inst *i = &r->p->insts.data[id];
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t a = vy_arg(r->p, id, k);
-            if ((VY_IS_LEAF(a) || a < f->opener) && vy_is_active(r, a)) add_captured(r, a, list);
+            if ((VY_IS_LEAF(a) || a < f->opener) && vy_is_active(&r->facts, a))
+                add_captured(r, a, list);
         }
     }
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].id) = 0;
@@ -126,7 +127,7 @@ static uint32_t iteration(reverse *r, const loop_facts *f, vy_type type, uint32_
 {
     if (f->counted_run) return vy_cast(r->b, type, (vy_value){counter}).id;
     span s = span_of(r, f);
-    vy_value k = vy_cast(r->b, s.type, (vy_value){r->map[f->opener]});
+    vy_value k = vy_cast(r->b, s.type, (vy_value){r->build.map[f->opener]});
     vy_value number = vy_div(r->b, vy_sub(r->b, k, s.from), s.step);
     if (r->p->insts.data[f->opener].flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);
     return vy_cast(r->b, type, number).id;
@@ -155,7 +156,7 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
 {
     uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(r, f->opener, k);
     vy_type type = vy_id_type(r->p, carry);
-    if (r->kept[carry] || r->probing) return 0;
+    if (r->plan.kept[carry] || r->probing) return 0;
     if (!c && vy_can_rerun(r, f->opener, k))
         return vy_rerun(r, f->opener, k, iteration(r, f, VY_U32, counter), variable_in);
     if (!c) return 0;
@@ -171,17 +172,18 @@ static void set_carried(reverse *r, const loop_facts *f, uint32_t counter,
                         const loop_adjoint_vec *list, const uint32_t *carries)
 {
     uint32_t first = f->opener + 1;
-    for (uint32_t k = 0; k < f->carried; k++) r->map[first + k] = closed_form(r, f, k, counter);
+    for (uint32_t k = 0; k < f->carried; k++)
+        r->build.map[first + k] = closed_form(r, f, k, counter);
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
-        if (a->inverted) r->map[a->id] = vy_invert(r, f->opener, a->id - first, carries[i]);
+        if (a->inverted) r->build.map[a->id] = vy_invert(r, f->opener, a->id - first, carries[i]);
     }
     for (uint32_t k = 0; k < f->carried; k++) {
         uint32_t carry = first + k;
-        if (r->map[carry]) continue;
-        r->map[carry] = vy_tape_load(r, carry);
-        if (!r->map[carry])
-            r->map[carry] =
+        if (r->build.map[carry]) continue;
+        r->build.map[carry] = vy_tape_load(r, carry);
+        if (!r->build.map[carry])
+            r->build.map[carry] =
                 vy_leaf_other(r->b, VY_LEAF_POISON, vy_id_type(r->p, carry), carry, f->opener);
     }
 }
@@ -193,8 +195,8 @@ static uint32_t open_reverse(reverse *r, const loop_facts *f, uint32_t n, uint32
     const vy_inst *o = &r->p->insts.data[f->opener];
     if (f->counted_run) {
         uint32_t zero = vy_zero(r->b, VY_U32).id, one = vy_int(r->b, VY_U32, 1).id;
-        return vy_begin_loop(r->b, VY_U32, VY_FLAG_REVERSE, zero, r->count[f->opener], one, n, in,
-                             carries);
+        return vy_begin_loop(r->b, VY_U32, VY_FLAG_REVERSE, zero, r->build.count[f->opener], one, n,
+                             in, carries);
     }
     uint32_t bounds[3];
     for (uint32_t k = 0; k < 3; k++) bounds[k] = vy_primal(r, vy_arg(r->p, f->opener, k));
@@ -206,12 +208,13 @@ static uint32_t open_reverse(reverse *r, const loop_facts *f, uint32_t n, uint32
 static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
                          const loop_adjoint_vec *list, const uint32_t *carries)
 {
-    uint32_t outer = r->replaying;
-    r->replaying = f->opener;
-    r->map[f->opener] = f->counted_run ? variable_of(r, f, variable) : variable;
+    uint32_t outer = r->build.replaying;
+    r->build.replaying = f->opener;
+    r->build.map[f->opener] = f->counted_run ? variable_of(r, f, variable) : variable;
     const vy_inst *o = &r->p->insts.data[f->opener];
     if (o->name)
-        vy_name(r->b, (vy_value){r->map[f->opener]}, vy_string(&r->p->module->names, o->name));
+        vy_name(r->b, (vy_value){r->build.map[f->opener]},
+                vy_string(&r->p->module->names, o->name));
     set_carried(r, f, variable, list, carries);
     vy_replay(r, f->opener + 1 + f->carried, f->end);
     vy_clear_local_adjoints(r, f->opener);
@@ -219,9 +222,9 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         const loop_adjoint *a = &list->data[i];
         if (a->inverted) continue;
         if (!a->captured)
-            r->adjoint[a->id] = r->mask[a->id] = 0;
+            r->build.adjoint[a->id] = r->build.mask[a->id] = 0;
         else if (a->is_mask)
-            r->mask[a->id] = carries[i];
+            r->build.mask[a->id] = carries[i];
         else
             *adjoint_slot(r, a->id) = is_widened(r, a) ? 0 : carries[i];
     }
@@ -233,13 +236,13 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         vy_contribute(r, handed_on(r, f, k), carries[i], masked ? carries[i + 1] : 0);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
-    r->replaying = outer;
+    r->build.replaying = outer;
 }
 
 // What a turn leaves of adjoint or mask a, which came in as `carry`.
 static uint32_t next_of(reverse *r, const loop_adjoint *a, uint32_t carry)
 {
-    if (a->is_mask) return a->captured ? or_false(r, r->mask[a->id]) : counts(r, a->id);
+    if (a->is_mask) return a->captured ? or_false(r, r->build.mask[a->id]) : counts(r, a->id);
     uint32_t own = *adjoint_slot(r, a->id);
     if (!is_widened(r, a)) return or_zero(r, own, a->id);
     if (!a->captured) return cast_to(r, VY_F32, or_zero(r, own, a->id));
@@ -252,7 +255,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->inverted) {
-            nexts[i] = r->map[a->id];
+            nexts[i] = r->build.map[a->id];
             continue;
         }
         nexts[i] = next_of(r, a, carries[i]);
@@ -262,7 +265,7 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
         const loop_adjoint *a = &list->data[i];
         if (!a->captured) continue;
         if (a->is_mask)
-            r->mask[a->id] = a->before;
+            r->build.mask[a->id] = a->before;
         else
             *adjoint_slot(r, a->id) = a->before;
     }
@@ -283,11 +286,11 @@ static void close_reverse(reverse *r, const loop_facts *f, const loop_adjoint_ve
 void vy_reverse_loop(reverse *r, uint32_t opener)
 {
     loop_facts f = facts_of(r, opener);
-    if (!r->busy[opener] && !any_result_adjoint(r, f.end, f.carried)) return;
+    if (!r->facts.busy[opener] && !any_result_adjoint(r, f.end, f.carried)) return;
     loop_adjoint_vec list = {0};
     vy_id_vec ids = {0};
     collect(r, &f, &list);
-    uint32_t n = list.count, outer_arm = r->arm;
+    uint32_t n = list.count, outer_arm = r->build.arm;
     if (r->failed || !vy_vec_reserve(&ids, n * 3 + 1)) {
         if (!r->failed) oom(r);
         vy_vec_free(&list);
@@ -302,15 +305,15 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         else if (a->is_mask)
             in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
         else
-            in[i] = or_zero(r, a->captured ? a->before : r->adjoint[result], a->id);
+            in[i] = or_zero(r, a->captured ? a->before : r->build.adjoint[result], a->id);
         if (is_widened(r, a)) in[i] = cast_to(r, VY_F32, in[i]);
     }
     uint32_t variable = open_reverse(r, &f, n, in, carries);
     for (uint32_t i = 0; i < n; i++)
         if (!list.data[i].is_mask) vy_name_adjoint(r, carries[i], list.data[i].id);
-    r->arm = 0;
+    r->build.arm = 0;
     if (!vy_builder_failed(r->b)) reverse_body(r, &f, variable, &list, carries);
-    r->arm = outer_arm;
+    r->build.arm = outer_arm;
     if (!r->failed && !vy_builder_failed(r->b)) close_reverse(r, &f, &list, carries, in, results);
     vy_vec_free(&ids);
     vy_vec_free(&list);

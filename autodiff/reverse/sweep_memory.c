@@ -92,7 +92,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
 static bool is_half_sum(const reverse *r, uint32_t id)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[id].aux];
-    return b->type == VY_F16 && b->cls <= VY_INOUT && r->home[id];
+    return b->type == VY_F16 && b->cls <= VY_INOUT && r->facts.home[id];
 }
 
 // Every loop around the access and every domain variable is an axis of the index of its own: no
@@ -100,9 +100,9 @@ static bool is_half_sum(const reverse *r, uint32_t id)
 static bool touches_once(const reverse *r, uint32_t id)
 {
     const vy_program *p = r->p;
-    if (r->buffers[p->insts.data[id].aux].exclusive && !r->home[id]) return true;
+    if (r->facts.buffers[p->insts.data[id].aux].exclusive && !r->facts.home[id]) return true;
     uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
-    for (uint32_t loop = r->home[id]; loop; loop = r->home[loop]) {
+    for (uint32_t loop = r->facts.home[id]; loop; loop = r->facts.home[loop]) {
         bool found = false;
         for (uint32_t k = 0; k < rank; k++) found |= vy_arg(p, id, k) == loop;
         if (!found) return false;
@@ -123,17 +123,18 @@ static bool touches_once(const reverse *r, uint32_t id)
 static void reverse_load(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    const reverse_buffer *info = &r->buffers[i->aux];
-    uint32_t index[VY_MAX_RANK], g = r->adjoint[id];
-    if (!vy_is_active(r, id) || !g || info->kind != ADJ_MEMORY || r->adds[id]) return;
+    const buffer_facts *facts = &r->facts.buffers[i->aux];
+    const built_buffer *info = &r->build.buffers[i->aux];
+    uint32_t index[VY_MAX_RANK], g = r->build.adjoint[id];
+    if (!vy_is_active(&r->facts, id) || !g || info->kind != ADJ_MEMORY || r->facts.adds[id]) return;
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
-    bool once = cls == VY_IN && info->sites == 1 && touches_once(r, id);
-    bool alone = info->exclusive || r->own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
+    bool once = cls == VY_IN && facts->sites == 1 && touches_once(r, id);
+    bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
     accumulate(r, info->adjoint, index, g, alone && !half, once);
-    if (half && info->exclusive && !once) vy_emit_flags(r->b, 0, VY_FLAG_OWNED);
+    if (half && facts->exclusive && !once) vy_emit_flags(r->b, 0, VY_FLAG_OWNED);
     if (!info->shadow) return;
-    uint32_t mask = r->maskable[id] ? r->mask[id] : vy_bool(r->b, true).id;
+    uint32_t mask = r->facts.maskable[id] ? r->build.mask[id] : vy_bool(r->b, true).id;
     vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
 }
 
@@ -141,7 +142,7 @@ static void reverse_load(reverse *r, uint32_t id)
 static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
 {
     const vy_inst *i = &r->p->insts.data[id];
-    const reverse_buffer *info = &r->buffers[i->aux];
+    const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
     vy_type type = r->p->buffers.data[i->aux].type;
     if (info->kind == ADJ_ZERO) return 0;
@@ -163,7 +164,7 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
 
 void vy_clear_adjoint(reverse *r, uint32_t buffer)
 {
-    const reverse_buffer *info = &r->buffers[buffer];
+    const built_buffer *info = &r->build.buffers[buffer];
     vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
     if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
 }
@@ -171,9 +172,10 @@ void vy_clear_adjoint(reverse *r, uint32_t buffer)
 // When the store or addition `id` counts: its element exists, and was seen.  0: always, or nobody asks.
 static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
 {
-    const reverse_buffer *info = &r->buffers[r->p->insts.data[id].aux];
+    const built_buffer *info = &r->build.buffers[r->p->insts.data[id].aux];
     uint32_t index[VY_MAX_RANK];
-    if (!r->maskable[id] || VY_IS_LEAF(value) || !r->maskable[value] || info->kind == ADJ_ZERO)
+    if (!r->facts.maskable[id] || VY_IS_LEAF(value) || !r->facts.maskable[value] ||
+        info->kind == ADJ_ZERO)
         return 0;
     map_index(r, id, index);
     if (info->shadow) return vy_shadow_read(r, r->p->insts.data[id].aux, index);
@@ -193,15 +195,16 @@ void vy_reverse_memory(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if ((r->buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
+    if ((r->facts.buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
     if (op == VY_OP_ZERO) {
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
         // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
-        bool again = r->buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
-        if (again && r->buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
+        bool again =
+            r->facts.buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
+        if (again && r->build.buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
         return;
     }
-    const reverse_buffer *info = &r->buffers[i->aux];
+    const buffer_facts *info = &r->facts.buffers[i->aux];
     uint32_t rank = r->p->buffers.data[i->aux].rank;
     uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
     if (op == VY_OP_LOAD) {
@@ -209,11 +212,11 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_STORE) {
         // A value that does not depend on the inputs still overwrites.
         uint32_t counts = reaches(r, id, value); // before the element is cleared
-        vy_contribute(r, value, element_adjoint(r, id, !r->adds[id]), counts);
-    } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(r, id)) {
-        if (vy_is_active(r, value))
+        vy_contribute(r, value, element_adjoint(r, id, !r->facts.adds[id]), counts);
+    } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(&r->facts, id)) {
+        if (vy_is_active(&r->facts, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
-    } else if (vy_is_extremum(op) && !vy_is_active(r, id)) {
+    } else if (vy_is_extremum(op) && !vy_is_active(&r->facts, id)) {
         if (info->extremum) vy_extremum_reverse(r, id); // on shared arrays the winner stores, too
     } else if (op == VY_OP_ATOMIC_ADD || vy_is_extremum(op)) {
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,

@@ -132,7 +132,7 @@ static bool is_alike(const reverse *r, uint32_t id, uint32_t user, uint32_t dept
     if (reads_lane) return is_alike(r, vy_arg(p, id, 1), user, depth - 1);
     if (vy_op_is_subgroup(op)) return true;
     // A loop around an operation among lanes runs alike.
-    if (op == VY_OP_LOOP) return vy_encloses(r, id, user);
+    if (op == VY_OP_LOOP) return vy_encloses(&r->facts, id, user);
     bool reads = op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_IN;
     if (vy_op_infos[op].effect != VY_PURE && !reads) return false;
     for (uint32_t k = 0; k < i->nargs; k++)
@@ -240,7 +240,7 @@ void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     uint32_t x = vy_arg(r->p, id, 0), edge = mask;
-    if (!vy_is_active(r, x)) return;
+    if (!vy_is_active(&r->facts, x)) return;
     uint32_t passed = passed_back(r, id, g);
     if (mask || vy_subgroup_chooses(op))
         edge = passed_back(r, id, mask ? mask : vy_bool(r->b, true).id);

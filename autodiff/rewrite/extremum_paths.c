@@ -33,7 +33,7 @@ static void mark_all(paths *x, const uint32_t *ids, uint32_t n)
 static void follow(paths *x, uint32_t id)
 {
     const vy_program *p = x->r->p;
-    const vy_structure *s = &x->r->s;
+    const vy_structure *s = &x->r->facts.s;
     vy_op op = (vy_op)p->insts.data[id].op;
     uint32_t ids[4];
     if (s->parent[id]) mark(x, s->parent[id]);
@@ -67,11 +67,11 @@ static void mark_candidates(paths *x)
     const vy_program *p = x->r->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!vy_is_extremum((vy_op)i->op) || !x->r->buffers[i->aux].extremum) continue;
+        if (!vy_is_extremum((vy_op)i->op) || !x->r->facts.buffers[i->aux].extremum) continue;
         uint32_t rank = p->buffers.data[i->aux].rank;
         for (uint32_t k = 0; k < i->nargs; k++)
             if (k != rank) mark(x, vy_arg(p, id, k)); // not the candidate
-        if (x->r->s.parent[id]) mark(x, x->r->s.parent[id]);
+        if (x->r->facts.s.parent[id]) mark(x, x->r->facts.s.parent[id]);
     }
 }
 
@@ -79,7 +79,7 @@ bool vy_extremum_loose(const reverse *r, bool *loose)
 {
     vy_arena arena = {0};
     paths x = {.r = r, .marks = vy_arena_alloc(&arena, r->p->insts.count)};
-    bool ok = x.marks && vy_dataflow_make(&x.flow, r->p, &r->s, &arena);
+    bool ok = x.marks && vy_dataflow_make(&x.flow, r->p, &r->facts.s, &arena);
     *loose = false;
     if (ok) mark_candidates(&x);
     for (uint32_t id; ok && (id = vy_dataflow_pop(&x.flow));) follow(&x, id);

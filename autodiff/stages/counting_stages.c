@@ -118,7 +118,7 @@ static void find_inner(assembly *a, vy_program *p)
         vy_buf *b = &p->buffers.data[i];
         const vy_dim_node *d = &p->dims.data[b->dims[0].id];
         a->inner[i] =
-            strcmp(b->name, a->r->base_name) == 0 ||
+            strcmp(b->name, a->r->plan.base_name) == 0 ||
             (b->workspace && d->op == VY_DIM_SCALAR && d->value >= a->r->p->scalars.count);
         if (a->inner[i]) b->workspace = false;
     }
@@ -184,8 +184,8 @@ static void declare_tapes(assembly *a, vy_buffer total)
 {
     vy_dim dims[VY_MAX_RANK];
     for (uint32_t s = a->r->p->scalars.count; s < a->p->scalars.count; s++)
-        for (uint32_t k = 0; k < a->r->counters.count; k++) {
-            const vy_counter *c = &a->r->counters.data[k];
+        for (uint32_t k = 0; k < a->r->plan.counters.count; k++) {
+            const vy_counter *c = &a->r->plan.counters.data[k];
             if (!c->row || strcmp(c->rows_name, a->p->scalars.data[s].name) != 0) continue;
             vy_dim at = vy_dim_const(a->b, c->row - 1);
             a->rows[s] = vy_pipeline_value(a->q, total, &at);
@@ -212,12 +212,12 @@ static bool assemble(assembly *a, const vy_program *count, const vy_program *off
 {
     char text[32];
     declare_parameters(a);
-    uint32_t base = vy_program_find_buffer(a->p, a->r->base_name).id;
+    uint32_t base = vy_program_find_buffer(a->p, a->r->plan.base_name).id;
     vy_dim shape[2];
     dims_of(a, base, shape);
     vy_buffer counts = vy_pipeline_buffer(a->q, other_name(a, "count", text), VY_U32, 2, shape);
     dispatch(a, count, counts, args, scalars);
-    a->buffers[base] = vy_pipeline_buffer(a->q, a->r->base_name, VY_U32, 2, shape);
+    a->buffers[base] = vy_pipeline_buffer(a->q, a->r->plan.base_name, VY_U32, 2, shape);
     vy_buffer total = vy_pipeline_buffer(a->q, other_name(a, "total", text), VY_U32, 1, shape);
     vy_pipe_arg three[3] = {{.buffer = counts}, {.buffer = a->buffers[base]}, {.buffer = total}};
     vy_pipeline_dispatch(a->q, offsets, 3, three, 0, NULL, NULL);
@@ -277,7 +277,7 @@ bool vy_reverse_result(reverse *r, vy_program *p)
 {
     if (!vy_reverse_finish(r, p)) return false;
     vy_finding asks = vy_extremum_asks(r, p); // building others forgets it
-    if (!r->counters_used || !vy_program_find_buffer(p, r->base_name).id) {
+    if (!r->plan.counters_used || !vy_program_find_buffer(p, r->plan.base_name).id) {
         p->exact = r->p->exact; // nothing else counts for it
         return vy_extremum_stages(r, p, asks);
     }

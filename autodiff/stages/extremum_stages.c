@@ -58,7 +58,7 @@ static vy_program *find(reverse *r, vy_finding what, const char *suffix, const c
 static bool reads(const reverse *r, const vy_program *p, bool last)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const char *name = last ? r->buffers[i].last_name : r->buffers[i].winner_name;
+        const char *name = last ? r->build.buffers[i].last_name : r->build.buffers[i].winner_name;
         if (name && vy_program_find_buffer(p, name).id) return true;
     }
     return false;

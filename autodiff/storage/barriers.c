@@ -101,10 +101,10 @@ static bool number_memories(const reverse *r, barriers *b, uint8_t *own)
     uint32_t next = 0;
     if (!find_owned(b, own)) return false;
     for (uint32_t id = 1; id < r->p->insts.count && !r->counting; id++)
-        if (r->tape[id]) own[r->tape[id]] = 1;
+        if (r->build.tape[id]) own[r->build.tape[id]] = 1;
     for (uint32_t i = 1; i < r->p->buffers.count && !r->counting; i++)
-        if (r->buffers[i].exclusive && r->p->buffers.data[i].cls == VY_IN)
-            own[r->buffers[i].adjoint] = 1;
+        if (r->facts.buffers[i].exclusive && r->p->buffers.data[i].cls == VY_IN)
+            own[r->build.buffers[i].adjoint] = 1;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         bool shared = p->buffers.data[i].cls == VY_SHARED;
         if (shared || (!vy_memory_private(p, i) && !own[i]))
@@ -140,7 +140,7 @@ bool vy_reverse_barriers(const reverse *r, vy_program *p)
 {
     barriers b = {.p = p};
     bool any = false;
-    if (!r->phased) return true;
+    if (!r->facts.phased) return true;
     uint8_t *own = vy_arena_alloc(&b.arena, p->buffers.count);
     bool ok = own && prepare(&b) && number_memories(r, &b, own);
     if (!ok) vy_fail_oom(p->module);

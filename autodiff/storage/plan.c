@@ -80,11 +80,11 @@ static int32_t limited(int64_t cost) { return cost > MOST_COST ? MOST_COST : (in
 static int32_t cost_of_region(const reverse *r, uint32_t opener)
 {
     int64_t cost = 1;
-    for (uint32_t id = opener + 1; id < r->s.partner[opener]; id++) {
+    for (uint32_t id = opener + 1; id < r->facts.s.partner[opener]; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
         if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
             cost += cost_of_region(r, id);
-            id = r->s.partner[id];
+            id = r->facts.s.partner[id];
         } else {
             cost += cost_of_operation(op);
         }
@@ -130,7 +130,7 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    int32_t keep = g->r->together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    int32_t keep = g->r->facts.together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
@@ -145,7 +145,7 @@ static uint32_t bytes_of(const reverse *r, uint32_t id)
 static void add_nested(planner *g, uint32_t opener)
 {
     const vy_program *p = g->r->p;
-    uint32_t end = g->r->s.partner[opener], all = vy_cut_node(&g->cut);
+    uint32_t end = g->r->facts.s.partner[opener], all = vy_cut_node(&g->cut);
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, all, scaled(g, cost_of_region(g->r, opener)));
     for (uint32_t id = opener; id <= end && !g->cut.oom; id++) {
@@ -163,8 +163,8 @@ static void add_nested(planner *g, uint32_t opener)
 static void add_result(planner *g, uint32_t id)
 {
     const reverse *r = g->r;
-    uint32_t sources[3], n = vy_slot_sources(r->p, &r->s, id, sources);
-    uint32_t end = vy_arg(r->p, id, 0), opener = r->s.partner[end];
+    uint32_t sources[3], n = vy_slot_sources(r->p, &r->facts.s, id, sources);
+    uint32_t end = vy_arg(r->p, id, 0), opener = r->facts.s.partner[end];
     add_value(g, id, 0, bytes_of(r, id));
     if (g->cut.oom) return;
     if (r->p->insts.data[opener].op != VY_OP_IF) {
@@ -199,13 +199,13 @@ static void add_store(planner *g, uint32_t id, uint32_t array)
 static void add_body(planner *g)
 {
     const vy_program *p = g->r->p;
-    for (uint32_t id = g->region + 1; id < g->r->s.partner[g->region] && !g->cut.oom; id++) {
+    for (uint32_t id = g->region + 1; id < g->r->facts.s.partner[g->region] && !g->cut.oom; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         uint32_t array = array_node(g, id);
         if (array && op != VY_OP_LOAD) add_store(g, id, array);
         if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
             add_nested(g, id);
-            id = g->r->s.partner[id];
+            id = g->r->facts.s.partner[id];
         } else if (op == VY_OP_RESULT) {
             add_result(g, id);
         } else if (p->insts.data[id].type != VY_VOID) {
@@ -235,12 +235,12 @@ static void ask_outside(planner *g, uint32_t id)
 static void read_plan(planner *g)
 {
     const reverse *r = g->r;
-    uint32_t end = r->s.partner[g->region];
+    uint32_t end = r->facts.s.partner[g->region];
     for (uint32_t id = g->region + 1; id < end; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
         if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
             // Its node is its count's: recomputed for any of its results.
-            uint32_t close = r->s.partner[id];
+            uint32_t close = r->facts.s.partner[id];
             bool again = recomputed(g, close);
             for (uint32_t k = 1; close + k < end && r->p->insts.data[close + k].op == VY_OP_RESULT;
                  k++)
@@ -260,7 +260,7 @@ static void read_plan(planner *g)
     }
     for (uint32_t id = g->region + 1; id < end; id++) {
         uint32_t in = g->node[id];
-        if (in && !r->together[id] && vy_cut_at_source(&g->cut, in) &&
+        if (in && !r->facts.together[id] && vy_cut_at_source(&g->cut, in) &&
             !vy_cut_at_source(&g->cut, in + 1))
             g->kept[id] = g->keeper + 1;
     }
@@ -272,21 +272,21 @@ static bool plan_region(planner *g, uint32_t region)
     g->region = region;
     g->little = r->options->frugal || r->options->checkpoint ||
                 r->p->insts.data[region].op == VY_OP_CHECKPOINT || (g->live && !g->live[region]);
-    g->keeper = r->scope[region];
+    g->keeper = r->facts.scope[region];
     while (g->keeper && r->p->insts.data[g->keeper].op != VY_OP_CHECKPOINT)
-        g->keeper = r->scope[g->keeper];
+        g->keeper = r->facts.scope[g->keeper];
     vy_cut_clear(&g->cut);
     for (uint32_t i = 0; i < g->memory.count; i++) g->memory.data[i] = 0;
     add_body(g);
     if (g->cut.first.count <= MOST_NODES && vy_cut_run(&g->cut)) read_plan(g);
-    for (uint32_t id = region + 1; id < r->s.partner[region]; id++) g->node[id] = 0;
+    for (uint32_t id = region + 1; id < r->facts.s.partner[region]; id++) g->node[id] = 0;
     return !g->cut.oom;
 }
 
 static bool too_much(const reverse *r)
 {
     uint64_t work = 0;
-    for (uint32_t id = 1; id < r->p->insts.count; id++) work += r->s.depth[id] + 1;
+    for (uint32_t id = 1; id < r->p->insts.count; id++) work += r->facts.s.depth[id] + 1;
     return work > MOST_WORK;
 }
 
@@ -304,11 +304,12 @@ static bool find_live(planner *g, vy_arena *arena)
 
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
 {
-    planner g = {.r = r, .node = r->slot, .kept = kept};
+    planner g = {.r = r, .kept = kept};
     vy_arena arena = {0};
     if (too_much(r)) return true;
     g.need = vy_arena_alloc(&arena, r->p->insts.count);
-    bool ok = g.need && find_live(&g, &arena);
+    g.node = vy_arena_alloc(&arena, r->p->insts.count * sizeof *g.node);
+    bool ok = g.need && g.node && find_live(&g, &arena);
     if (ok) memcpy(g.need, asked, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {

@@ -8,8 +8,8 @@
 // Whose copy records what the replay of `root` cannot have: the CHECKPOINT around it, or 0.
 static uint32_t recorder(const reverse *r, uint32_t root)
 {
-    uint32_t up = r->scope[root];
-    while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->scope[up];
+    uint32_t up = r->facts.scope[root];
+    while (up && r->p->insts.data[up].op != VY_OP_CHECKPOINT) up = r->facts.scope[up];
     return up;
 }
 
@@ -46,17 +46,17 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
                     vy_op_infos[made->op].text);
                 return false;
             }
-            if (r->together[l->index]) {
+            if (r->facts.together[l->index]) {
                 refuse_together(r, l->index);
                 return false;
             }
             // The copy that records it is the next one out that may have the value.
             uint32_t keeper = recorder(r, l->axis);
-            if (r->kept[l->index] && r->kept[l->index] <= keeper + 1) {
+            if (r->plan.kept[l->index] && r->plan.kept[l->index] <= keeper + 1) {
                 stuck = l->index;
                 continue;
             }
-            r->kept[l->index] = keeper + 1;
+            r->plan.kept[l->index] = keeper + 1;
             found = true;
         }
     }

@@ -40,14 +40,15 @@ static bool simple(const reverse *r, uint32_t id)
 // What an `if` hands on is a choice here: arms only compute.  Operands: condition, either value.
 static bool is_choice(const reverse *r, uint32_t id, uint32_t args[3])
 {
-    uint32_t opener = vy_choice(r->p, &r->s, id, &args[1], &args[2]);
+    uint32_t opener = vy_choice(r->p, &r->facts.s, id, &args[1], &args[2]);
     args[0] = opener ? vy_arg(r->p, opener, 0) : 0;
     return opener != 0;
 }
 
 static uint32_t next_of(const reverse *r, uint32_t carry)
 {
-    return vy_slot_next(r->p, &r->s, vy_opener(r->p, &r->s, carry), r->p->insts.data[carry].aux);
+    return vy_slot_next(r->p, &r->facts.s, vy_opener(r->p, &r->facts.s, carry),
+                        r->p->insts.data[carry].aux);
 }
 
 // A value that a step uses; operands come before users.
@@ -79,7 +80,7 @@ static bool collect(const reverse *r, uint32_t opener, uint32_t k, run *all)
 bool vy_can_rerun(const reverse *r, uint32_t opener, uint32_t k)
 {
     run all;
-    return r->together[opener + 1 + k] && collect(r, opener, k, &all);
+    return r->facts.together[opener + 1 + k] && collect(r, opener, k, &all);
 }
 
 static uint32_t emit_step(reverse *r, uint32_t id)
@@ -90,7 +91,7 @@ static uint32_t emit_step(reverse *r, uint32_t id)
     uint32_t n = chooses ? 3 : i->nargs;
     for (uint32_t k = 0; k < n; k++)
         args[k] = vy_primal(r, chooses ? choice[k] : vy_arg(r->p, id, k));
-    uint32_t aux = i->op == VY_OP_LOAD ? r->buffers[i->aux].copy : i->aux;
+    uint32_t aux = i->op == VY_OP_LOAD ? r->build.buffers[i->aux].copy : i->aux;
     return vy_emit(r->b, chooses ? VY_OP_SELECT : (vy_op)i->op, (vy_type)i->type, chooses ? 0 : aux,
                    n, args);
 }
@@ -99,20 +100,20 @@ uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
                   uint32_t (*variable)(reverse *r, uint32_t opener, uint32_t number))
 {
     run all;
-    uint32_t in[MOST], out[MOST], outer = r->map[opener];
+    uint32_t in[MOST], out[MOST], outer = r->build.map[opener];
     if (!collect(r, opener, k, &all)) return 0;
     for (uint32_t c = 0; c < all.carried; c++)
         in[c] = vy_primal(r, vy_carry_init(r, opener, all.carries[c] - opener - 1));
     uint32_t zero = vy_zero(r->b, VY_U32).id, one = vy_int(r->b, VY_U32, 1).id;
     uint32_t number = vy_begin_loop(r->b, VY_U32, 0, zero, times, one, all.carried, in, out);
-    r->map[opener] = variable(r, opener, number);
-    for (uint32_t c = 0; c < all.carried; c++) r->map[all.carries[c]] = out[c];
+    r->build.map[opener] = variable(r, opener, number);
+    for (uint32_t c = 0; c < all.carried; c++) r->build.map[all.carries[c]] = out[c];
     for (uint32_t n = 0; n < all.count && !vy_builder_failed(r->b); n++)
-        r->map[all.steps[n]] = emit_step(r, all.steps[n]);
+        r->build.map[all.steps[n]] = emit_step(r, all.steps[n]);
     for (uint32_t c = 0; c < all.carried; c++) in[c] = vy_primal(r, next_of(r, all.carries[c]));
     vy_end_loop(r->b, 0, all.carried, in, out);
-    for (uint32_t c = 0; c < all.carried; c++) r->map[all.carries[c]] = 0;
-    r->map[opener] = outer;
+    for (uint32_t c = 0; c < all.carried; c++) r->build.map[all.carries[c]] = 0;
+    r->build.map[opener] = outer;
     return out[0];
 }
 

@@ -6,11 +6,11 @@
 
 bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 {
-    uint32_t home = r->buffers[buffer].home;
+    uint32_t home = r->facts.buffers[buffer].home;
     vy_buffer_class cls = r->p->buffers.data[buffer].cls;
     if (cls == VY_SHARED) return vy_restages(r, root, buffer);
     if (cls != VY_LOCAL || !home) return false;
-    return home == root || vy_encloses(r, root, home);
+    return home == root || vy_encloses(&r->facts, root, home);
 }
 
 // A load may be repeated while the body of `root` is reversed if no write to the buffer can have
@@ -19,14 +19,16 @@ bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
-    const reverse_buffer *info = &r->buffers[buffer];
+    const buffer_facts *facts = &r->facts.buffers[buffer];
+    const built_buffer *info = &r->build.buffers[buffer];
     vy_buffer_class cls = r->p->buffers.data[buffer].cls;
     if (cls == VY_SHARED) return vy_restage_finds(r, id, root);
     if (!info->stores) return true; // still as before the program
     if (vy_is_remade(r, buffer, root)) return true;
     uint32_t outermost = 0;
-    for (uint32_t loop = r->home[id]; loop > info->home; loop = r->home[loop]) outermost = loop;
-    return info->last_write < (outermost ? outermost : id);
+    for (uint32_t loop = r->facts.home[id]; loop > facts->home; loop = r->facts.home[loop])
+        outermost = loop;
+    return facts->last_write < (outermost ? outermost : id);
 }
 
 // Padding lanes read 0 from a tape, so what a replay makes of it in them is another value than the first
@@ -35,7 +37,7 @@ bool vy_subgroup_repeats(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     bool reads = vy_subgroup_chooses(op) && op != VY_OP_SG_EXCLUSIVE_ADD;
-    return !reads || vy_is_active(r, id) || !vy_has_padding(r->p);
+    return !reads || vy_is_active(&r->facts, id) || !vy_has_padding(r->p);
 }
 
 bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root)

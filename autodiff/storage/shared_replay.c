@@ -55,11 +55,11 @@ void vy_find_phased(reverse *r)
         barrier |= r->p->insts.data[id].op == VY_OP_BARRIER;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         vy_buffer_class cls = r->p->buffers.data[i].cls;
-        bool active = (r->buffers[i].activity & ACTIVE) == ACTIVE;
+        bool active = (r->facts.buffers[i].activity & ACTIVE) == ACTIVE;
         meet |= cls == VY_SHARED || (active && (cls == VY_OUT || cls == VY_INOUT));
-        r->phased |= cls == VY_SHARED && active; // its adjoint is cleared by all
+        r->facts.phased |= cls == VY_SHARED && active; // its adjoint is cleared by all
     }
-    r->phased |= barrier && meet;
+    r->facts.phased |= barrier && meet;
 }
 
 // ------------------------------------------------------------------------------ the same, each time
@@ -98,7 +98,7 @@ static bool same(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t d
     const vy_inst *a = &s->p->insts.data[x], *b = &s->p->insts.data[y];
     if (depth == MOST_DEPTH || a->op != b->op || a->type != b->type) return false;
     if (a->op == VY_OP_LOOP) return same_variable(s, m, x, y, depth);
-    if (x == y && !s->r->home[x]) return true; // computed once in each invocation
+    if (x == y && !s->r->facts.home[x]) return true; // computed once in each invocation
     bool pure = vy_op_infos[a->op].effect == VY_PURE ||
                 (a->op == VY_OP_LOAD && s->p->buffers.data[a->aux].cls == VY_IN);
     return pure && a->aux == b->aux && a->nargs == b->nargs &&
@@ -107,14 +107,14 @@ static bool same(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t d
 
 static bool in_then(const stager *s, uint32_t opener, uint32_t id)
 {
-    return id < s->r->s.partner[opener];
+    return id < s->r->facts.s.partner[opener];
 }
 
 // Does an `if` around the write `w` of which no other is known have the same condition?
 static bool same_condition(const stager *s, pairing *m, uint32_t opener, uint32_t store, uint32_t w)
 {
     const vy_program *p = s->p;
-    for (uint32_t up = s->r->s.parent[w]; up; up = s->r->s.parent[up]) {
+    for (uint32_t up = s->r->facts.s.parent[w]; up; up = s->r->facts.s.parent[up]) {
         if (p->insts.data[up].op != VY_OP_IF) continue;
         if (in_then(s, opener, store) != in_then(s, up, w)) continue;
         pairing before = *m;
@@ -137,8 +137,8 @@ static bool loops_run(const stager *s, pairing *m, uint32_t w)
 {
     for (uint32_t k = 0; k < m->count; k++) {
         if (m->theirs[k] || certainly_runs(s, m->mine[k])) continue;
-        uint32_t up = s->r->s.parent[w];
-        for (; up; up = s->r->s.parent[up]) {
+        uint32_t up = s->r->facts.s.parent[w];
+        for (; up; up = s->r->facts.s.parent[up]) {
             if (s->p->insts.data[up].op != VY_OP_LOOP) continue;
             pairing before = *m;
             if (same_variable(s, m, m->mine[k], up, 0)) break;
@@ -155,7 +155,7 @@ static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w
 {
     const vy_program *p = s->p;
     pairing m = {0};
-    for (uint32_t up = s->r->s.parent[store]; up != common; up = s->r->s.parent[up]) {
+    for (uint32_t up = s->r->facts.s.parent[store]; up != common; up = s->r->facts.s.parent[up]) {
         const vy_inst *o = &p->insts.data[up];
         if (o->op == VY_OP_IF || o->op == VY_OP_CHECKPOINT) continue;
         if (o->op != VY_OP_LOOP || vy_exits(p, up) || m.count == MOST_LOOPS) return false;
@@ -165,7 +165,7 @@ static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w
     if (p->insts.data[w].op == VY_OP_ZERO) return false;
     uint32_t rank = p->buffers.data[p->insts.data[store].aux].rank;
     if (!same_args(s, &m, store, w, rank, 0)) return false;
-    for (uint32_t up = s->r->s.parent[store]; up != common; up = s->r->s.parent[up])
+    for (uint32_t up = s->r->facts.s.parent[store]; up != common; up = s->r->facts.s.parent[up])
         if (p->insts.data[up].op == VY_OP_IF && !same_condition(s, &m, up, store, w)) return false;
     return loops_run(s, &m, w);
 }
@@ -174,19 +174,19 @@ static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w
 // The innermost construct around both, where they stand in one arm of it; UINT32_MAX if arms part them.
 static uint32_t common_parent(const stager *s, uint32_t x, uint32_t y)
 {
-    uint32_t a = s->r->s.parent[x], b = s->r->s.parent[y];
+    uint32_t a = s->r->facts.s.parent[x], b = s->r->facts.s.parent[y];
     while (a != b)
         if (a > b)
-            a = s->r->s.parent[a];
+            a = s->r->facts.s.parent[a];
         else
-            b = s->r->s.parent[b];
+            b = s->r->facts.s.parent[b];
     if (!a || s->p->insts.data[a].op != VY_OP_IF) return a;
     return in_then(s, a, x) == in_then(s, a, y) ? a : UINT32_MAX;
 }
 
 static bool all_come(const stager *s, uint32_t opener)
 {
-    for (; opener; opener = s->r->s.parent[opener])
+    for (; opener; opener = s->r->facts.s.parent[opener])
         if (s->differs[opener]) return false;
     return true;
 }
@@ -217,16 +217,22 @@ static uint32_t find_stage(const stager *s, uint32_t load)
     if (n > MOST_WRITES) return 0;
     for (uint32_t k = 0; k < n; k++) // replays perform no atomics
         if (vy_op_is_atomic((vy_op)s->p->insts.data[writes[k]].op)) return 0;
-    for (uint32_t up = s->r->scope[load]; up; up = s->r->scope[up])
+    for (uint32_t up = s->r->facts.scope[load]; up; up = s->r->facts.scope[up])
         if (is_stage(s, load, up, writes, n)) return up;
     return 0;
 }
 
 // ---------------------------------------------------------------------------------------- the table
+// The array of the result that replays store to at that stage.
+static uint32_t twin_of(const reverse *r, const reverse_stage *s)
+{
+    return r->build.stage_twin[s - r->plan.stages.data];
+}
+
 static reverse_stage *stage_at(const reverse *r, uint32_t buffer, uint32_t root)
 {
-    for (uint32_t k = r->staged_at[root]; k; k = r->stages.data[k - 1].next)
-        if (r->stages.data[k - 1].buffer == buffer) return &r->stages.data[k - 1];
+    for (uint32_t k = r->plan.staged_at[root]; k; k = r->plan.stages.data[k - 1].next)
+        if (r->plan.stages.data[k - 1].buffer == buffer) return &r->plan.stages.data[k - 1];
     return NULL;
 }
 
@@ -234,11 +240,11 @@ static reverse_stage *stage_at(const reverse *r, uint32_t buffer, uint32_t root)
 static bool enter(reverse *r, uint32_t load)
 {
     uint32_t buffer = r->p->insts.data[load].aux;
-    for (uint32_t root = r->stage[load]; root; root = r->scope[root]) {
+    for (uint32_t root = r->plan.stage[load]; root; root = r->facts.scope[root]) {
         if (stage_at(r, buffer, root)) continue;
-        reverse_stage s = {.buffer = buffer, .root = root, .next = r->staged_at[root]};
-        if (!vy_vec_push(&r->stages, s)) return false;
-        r->staged_at[root] = r->stages.count;
+        reverse_stage s = {.buffer = buffer, .root = root, .next = r->plan.staged_at[root]};
+        if (!vy_vec_push(&r->plan.stages, s)) return false;
+        r->plan.staged_at[root] = r->plan.stages.count;
     }
     return true;
 }
@@ -253,13 +259,13 @@ static bool has_shared(const vy_program *p)
 bool vy_restage(reverse *r)
 {
     if (!has_shared(r->p)) return true;
-    stager s = {.r = r, .p = r->p, .writes = &r->writes};
-    bool ok = vy_writes_make(&r->writes, r->p, VY_COUNT_WRITES, &r->arena);
-    ok = ok && (s.differs = vy_differences(r->p, &r->s, NULL, &r->arena)) != NULL;
+    stager s = {.r = r, .p = r->p, .writes = &r->plan.writes};
+    bool ok = vy_writes_make(&r->plan.writes, r->p, VY_COUNT_WRITES, &r->plan.arena);
+    ok = ok && (s.differs = vy_differences(r->p, &r->facts.s, NULL, &r->plan.arena)) != NULL;
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (i->op != VY_OP_LOAD || r->p->buffers.data[i->aux].cls != VY_SHARED) continue;
-        r->stage[id] = find_stage(&s, id);
+        r->plan.stage[id] = find_stage(&s, id);
         ok = enter(r, id);
     }
     if (ok) return true;
@@ -272,22 +278,22 @@ bool vy_restage(reverse *r)
 // Is the array written in `around` (0: the program) at `from` or later?
 static bool written_later(const reverse *r, uint32_t buffer, uint32_t from, uint32_t around)
 {
-    uint32_t m = vy_memory_of(r->p, buffer), n = vy_first_after(&r->writes, m, from);
-    uint32_t end = around ? r->s.partner[around] : UINT32_MAX;
-    return n < r->writes.start[m + 1] && r->writes.at[n] < end;
+    uint32_t m = vy_memory_of(r->p, buffer), n = vy_first_after(&r->plan.writes, m, from);
+    uint32_t end = around ? r->facts.s.partner[around] : UINT32_MAX;
+    return n < r->plan.writes.start[m + 1] && r->plan.writes.at[n] < end;
 }
 
 // Does a replay of `root` find what the load saw?  In the twin *in, or (NULL) as the forward sweep left it.
 static bool finds(const reverse *r, uint32_t load, uint32_t root, reverse_stage **in)
 {
-    uint32_t buffer = r->p->insts.data[load].aux, stage = r->stage[load];
+    uint32_t buffer = r->p->insts.data[load].aux, stage = r->plan.stage[load];
     *in = stage ? stage_at(r, buffer, stage) : NULL;
-    if (stage && (stage == root || vy_encloses(r, root, stage))) {
+    if (stage && (stage == root || vy_encloses(&r->facts, root, stage))) {
         *in = stage_at(r, buffer, root);
         return true;
     }
     uint32_t outermost = root;
-    while (r->scope[outermost] != stage) outermost = r->scope[outermost];
+    while (r->facts.scope[outermost] != stage) outermost = r->facts.scope[outermost];
     return !written_later(r, buffer, outermost, stage);
 }
 
@@ -300,43 +306,44 @@ bool vy_restage_finds(const reverse *r, uint32_t load, uint32_t root)
 uint32_t vy_restage_load(reverse *r, uint32_t load)
 {
     reverse_stage *in;
-    if (!finds(r, load, r->replaying, &in)) return 0;
-    return in ? in->twin : r->buffers[r->p->insts.data[load].aux].copy;
+    if (!finds(r, load, r->build.replaying, &in)) return 0;
+    return in ? twin_of(r, in) : r->build.buffers[r->p->insts.data[load].aux].copy;
 }
 
 uint32_t vy_restage_store(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
-    const reverse_stage *s = stage_at(r, r->p->insts.data[id].aux, r->replaying);
-    return s && !s->quiet && (op == VY_OP_STORE || op == VY_OP_ZERO) ? s->twin : 0;
+    const reverse_stage *s = stage_at(r, r->p->insts.data[id].aux, r->build.replaying);
+    return s && !s->quiet && (op == VY_OP_STORE || op == VY_OP_ZERO) ? twin_of(r, s) : 0;
 }
 
 bool vy_restages(const reverse *r, uint32_t root, uint32_t buffer)
 {
-    for (uint32_t k = r->staged_at[root]; k; k = r->stages.data[k - 1].next)
-        if (!r->stages.data[k - 1].quiet && (!buffer || r->stages.data[k - 1].buffer == buffer))
+    for (uint32_t k = r->plan.staged_at[root]; k; k = r->plan.stages.data[k - 1].next)
+        if (!r->plan.stages.data[k - 1].quiet &&
+            (!buffer || r->plan.stages.data[k - 1].buffer == buffer))
             return true;
     return false;
 }
 
 void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t like))
 {
-    for (uint32_t k = 0; k < r->stages.count && !r->failed; k++)
-        r->stages.data[k].twin = declare(r, r->stages.data[k].buffer);
+    for (uint32_t k = 0; k < r->plan.stages.count && !r->failed; k++)
+        r->build.stage_twin[k] = declare(r, r->plan.stages.data[k].buffer);
 }
 
 // --------------------------------------------------------------------------------------- the result
 bool vy_restage_settle(reverse *r, const vy_program *p)
 {
     bool changed = false;
-    for (uint32_t k = 0; k < r->stages.count; k++) r->stages.data[k].loaded = false;
+    for (uint32_t k = 0; k < r->plan.stages.count; k++) r->plan.stages.data[k].loaded = false;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (p->insts.data[id].op == VY_OP_LOAD &&
             p->buffers.data[p->insts.data[id].aux].cls == VY_SHARED)
-            for (uint32_t k = 0; k < r->stages.count; k++)
-                r->stages.data[k].loaded |= r->stages.data[k].twin == p->insts.data[id].aux;
-    for (uint32_t k = 0; k < r->stages.count; k++) {
-        reverse_stage *s = &r->stages.data[k];
+            for (uint32_t k = 0; k < r->plan.stages.count; k++)
+                r->plan.stages.data[k].loaded |= r->build.stage_twin[k] == p->insts.data[id].aux;
+    for (uint32_t k = 0; k < r->plan.stages.count; k++) {
+        reverse_stage *s = &r->plan.stages.data[k];
         bool quiet = !s->loaded && !s->settled;
         changed |= quiet != s->quiet;
         s->settled |= s->quiet && s->loaded; // never again
@@ -347,12 +354,12 @@ bool vy_restage_settle(reverse *r, const vy_program *p)
 
 void vy_restage_merge(const reverse *r, vy_program *p)
 {
-    for (uint32_t id = 1; id < p->insts.count && r->stages.count; id++) {
+    for (uint32_t id = 1; id < p->insts.count && r->plan.stages.count; id++) {
         vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || p->buffers.data[i->aux].cls != VY_SHARED) continue;
-        for (uint32_t k = 0; k < r->stages.count; k++)
-            if (r->stages.data[k].twin == i->aux) {
-                i->aux = r->buffers[r->stages.data[k].buffer].copy;
+        for (uint32_t k = 0; k < r->plan.stages.count; k++)
+            if (r->build.stage_twin[k] == i->aux) {
+                i->aux = r->build.buffers[r->plan.stages.data[k].buffer].copy;
                 break;
             }
     }

@@ -51,8 +51,9 @@ static uint32_t choose(const reverse *r)
     uint64_t most = 0;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *b = &r->p->buffers.data[i];
-        const reverse_buffer *info = &r->buffers[i];
-        if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || info->spilled || info->clears)
+        const buffer_facts *facts = &r->facts.buffers[i];
+        const built_buffer *info = &r->build.buffers[i];
+        if (b->cls != VY_SHARED || info->kind != ADJ_MEMORY || r->plan.spilled[i] || facts->clears)
             continue;
         uint64_t bytes = adjoint_bytes(r, i);
         if (bytes > most) best = i, most = bytes;
@@ -73,10 +74,10 @@ bool vy_spill(reverse *r, const vy_program *p)
         uint32_t i = choose(r);
         if (!i) break;
         uint64_t least = adjoint_bytes(r, i);
-        if (r->buffers[i].shadow)
-            least += vy_array_bytes(p, &p->buffers.data[r->buffers[i].shadow]);
+        if (r->build.buffers[i].shadow)
+            least += vy_array_bytes(p, &p->buffers.data[r->build.buffers[i].shadow]);
         bytes -= least < bytes ? least : bytes;
-        r->buffers[i].spilled = any = true;
+        r->plan.spilled[i] = any = true;
     }
     return any;
 }
@@ -121,7 +122,7 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
         return 0;
     }
     vy_group_dims(r->b, r->p->workgroup, dims);
-    for (uint32_t k = 0; k < b->rank; k++) dims[VY_GROUP_RANK + k] = r->dims[b->dims[k].id];
+    for (uint32_t k = 0; k < b->rank; k++) dims[VY_GROUP_RANK + k] = r->build.dims[b->dims[k].id];
     uint32_t made = vy_param_buffer(r->b, name, VY_INOUT, type, b->rank + VY_GROUP_RANK, dims).id;
     vy_buffer_workspace(r->b, (vy_buffer){made});
     return made;
@@ -129,7 +130,7 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
 
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index)
 {
-    if (!r->buffers[buffer].spilled) return 0;
+    if (!r->plan.spilled[buffer]) return 0;
     vy_group_index(r->b, index);
     return VY_GROUP_RANK;
 }

@@ -25,17 +25,17 @@
 #include <string.h>
 
 // The CHECKPOINT whose replay records `id`, or 0.
-static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->kept[id] - 1; }
+static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->plan.kept[id] - 1; }
 
 // ----------------------------------------------------------------------------------------- counters
 // The counter of the innermost loop around `id`, inside what records it, that has no bound; or NULL.
 static vy_counter *counter_of(const reverse *r, uint32_t id)
 {
-    for (uint32_t l = r->home[id]; l > keeper_of(r, id); l = r->home[l]) {
-        uint32_t k = r->counter[l];
+    for (uint32_t l = r->facts.home[id]; l > keeper_of(r, id); l = r->facts.home[l]) {
+        uint32_t k = r->plan.counter[l];
         if (!k) continue;
-        for (; r->counters.data[k - 1].context != keeper_of(r, id); k++) continue;
-        return &r->counters.data[k - 1]; // each loop has one for every context around it
+        for (; r->plan.counters.data[k - 1].context != keeper_of(r, id); k++) continue;
+        return &r->plan.counters.data[k - 1]; // each loop has one for every context around it
     }
     return NULL;
 }
@@ -65,7 +65,7 @@ vy_dim vy_tape_invocations(reverse *r)
     if (!r->p->overs.count) return all_groups(r);
     vy_dim n = vy_dim_const(r->b, 1);
     for (uint32_t k = 0; k < r->p->overs.count; k++) {
-        vy_dim e = natural(r, r->dims[r->p->overs.data[k].extent.id]);
+        vy_dim e = natural(r, r->build.dims[r->p->overs.data[k].extent.id]);
         n = k ? vy_dim_binary(r->b, VY_DIM_MUL, n, e) : e;
     }
     return n;
@@ -125,32 +125,32 @@ static void declare_counters(reverse *r)
 {
     uint32_t used = 0;
     char text[VY_FREE_NAME];
-    for (uint32_t k = 0; k < r->counters.count; k++) r->counters.data[k].row = 0;
+    for (uint32_t k = 0; k < r->plan.counters.count; k++) r->plan.counters.data[k].row = 0;
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        vy_counter *c = r->kept[id] ? counter_of(r, id) : NULL;
+        vy_counter *c = r->plan.kept[id] ? counter_of(r, id) : NULL;
         if (c && !c->row) c->row = ++used;
     }
-    r->counters_used = used;
+    r->plan.counters_used = used;
     if (!used) return;
     vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
     vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
-    r->base =
+    r->build.base =
         vy_param_buffer(r->b, vy_reverse_free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
-    if (!r->base) return;
-    r->base_name = vy_builder_program(r->b)->buffers.data[r->base].name;
-    vy_buffer_workspace(r->b, (vy_buffer){r->base});
+    if (!r->build.base) return;
+    r->plan.base_name = vy_builder_program(r->b)->buffers.data[r->build.base].name;
+    vy_buffer_workspace(r->b, (vy_buffer){r->build.base});
     vy_value i = vy_tape_invocation(r), lanes = vy_int(r->b, VY_U32, VY_TAPE_LANES);
     vy_value block = vy_div(r->b, i, lanes);
-    r->lane = vy_rem(r->b, i, lanes).id;
-    for (uint32_t k = 0; k < r->counters.count; k++) {
-        vy_counter *c = &r->counters.data[k];
+    r->build.lane = vy_rem(r->b, i, lanes).id;
+    for (uint32_t k = 0; k < r->plan.counters.count; k++) {
+        vy_counter *c = &r->plan.counters.data[k];
         if (!c->row) continue;
         vy_value n = vy_param_scalar(r->b, vy_reverse_free_name(r, "rows", c->row, text), VY_U32);
         c->rows = vy_dim_value(r->b, n);
         if (!c->rows.id) return;
         const vy_program *p = vy_builder_program(r->b);
         c->rows_name = p->scalars.data[p->scalars.count - 1].name;
-        c->base = vy_load(r->b, (vy_buffer){r->base},
+        c->base = vy_load(r->b, (vy_buffer){r->build.base},
                           (vy_value[]){vy_int(r->b, VY_U32, c->row - 1), block})
                       .id;
     }
@@ -175,11 +175,11 @@ VY_VEC_TYPE(tape_group_vec, tape_group);
 static bool tape_loops(reverse *r, uint32_t id, tape_group *g)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
-    vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->dims, .hints = r->hints};
+    vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->build.dims, .hints = r->plan.hints};
     g->counter = counter_of(r, id);
     const uint32_t around = g->counter ? g->counter->loop : keeper_of(r, id);
     const uint32_t fixed = g->counter ? 3 : 1 + domain_rank(r);
-    for (uint32_t l = r->home[id]; l > around; l = r->home[l]) {
+    for (uint32_t l = r->facts.home[id]; l > around; l = r->facts.home[l]) {
         if (n + fixed >= VY_MAX_RANK) return false;
         loops[n++] = l;
     }
@@ -199,7 +199,7 @@ static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
     if (counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
     if (counted) dims[rank++] = vy_dim_const(r->b, VY_TAPE_LANES);
     for (uint32_t k = 0; k < r->p->overs.count && !counted; k++)
-        dims[rank++] = r->dims[r->p->overs.data[k].extent.id];
+        dims[rank++] = r->build.dims[r->p->overs.data[k].extent.id];
     if (!r->p->overs.count && !counted) dims[rank++] = all_groups(r);
     return rank;
 }
@@ -218,14 +218,14 @@ static vy_type kept_type(const reverse *r, uint32_t id)
 
 static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
 {
-    return r->kept[x] == r->kept[y] && r->home[x] == r->home[y] &&
+    return r->plan.kept[x] == r->plan.kept[y] && r->facts.home[x] == r->facts.home[y] &&
            kept_type(r, x) == kept_type(r, y);
 }
 
 // The end of the values that may share a tape with `first`: those of its loop.
 static uint32_t end_of_group(const reverse *r, uint32_t first)
 {
-    return r->home[first] ? r->s.partner[r->home[first]] : r->p->insts.count;
+    return r->facts.home[first] ? r->facts.s.partner[r->facts.home[first]] : r->p->insts.count;
 }
 
 // Equal by their form; some that are equal are not seen to be.
@@ -266,8 +266,8 @@ static bool place(reverse *r, uint32_t first, tape_group_vec *groups)
     }
     for (uint32_t id = first; id < end_of_group(r, first); id++) {
         if (!same_tape(r, first, id)) continue;
-        r->tape[id] = at + 1;
-        r->tape_slot[id] = ++groups->data[at].count;
+        r->build.tape[id] = at + 1;
+        r->build.tape_slot[id] = ++groups->data[at].count;
     }
     return true;
 }
@@ -288,19 +288,18 @@ static void declare(reverse *r, tape_group *g)
 bool vy_tape_declare(reverse *r)
 {
     tape_group_vec groups = {0};
-    memset(r->tape, 0, r->p->insts.count * sizeof *r->tape);
     if (r->probing) return true;
     declare_counters(r);
-    if (!r->p->overs.count) r->number = vy_tape_invocation(r).id;
+    if (!r->p->overs.count) r->build.number = vy_tape_invocation(r).id;
     bool ok = true;
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
-        if (r->kept[id] && !r->tape[id]) ok = place(r, id, &groups);
+        if (r->plan.kept[id] && !r->build.tape[id]) ok = place(r, id, &groups);
     for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
-        if (!r->tape[id]) continue;
-        const tape_group *g = &groups.data[r->tape[id] - 1];
-        r->tape[id] = g->buffer;
-        if (g->count == 1) r->tape_slot[id] = 0;
+        if (!r->build.tape[id]) continue;
+        const tape_group *g = &groups.data[r->build.tape[id] - 1];
+        r->build.tape[id] = g->buffer;
+        if (g->count == 1) r->build.tape_slot[id] = 0;
     }
     vy_vec_free(&groups);
     return ok && !vy_builder_failed(r->b);
@@ -312,7 +311,7 @@ static uint32_t iteration_of(reverse *r, uint32_t loop)
 {
     vy_type type = (vy_type)r->p->insts.data[loop].type;
     vy_type u = vy_type_size(type) == 8 ? VY_U64 : VY_U32;
-    vy_value k = vy_cast(r->b, u, (vy_value){r->map[loop]});
+    vy_value k = vy_cast(r->b, u, (vy_value){r->build.map[loop]});
     vy_value from = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 0))});
     vy_value step = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 2))});
     return vy_div(r->b, vy_sub(r->b, k, from), step).id;
@@ -324,39 +323,41 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     const vy_counter *c = counter_of(r, id);
     const uint32_t around = c ? c->loop : keeper_of(r, id);
     uint32_t loops[VY_MAX_RANK], n = 0, rank = 0;
-    uint32_t slot = r->tape_slot[id] ? vy_int(r->b, VY_U32, r->tape_slot[id] - 1).id : 0;
-    for (uint32_t l = r->home[id]; l > around; l = r->home[l]) loops[n++] = l;
-    if (c) index[rank++] = vy_add(r->b, (vy_value){c->base}, (vy_value){r->map[c->at]}).id;
+    uint32_t slot =
+        r->build.tape_slot[id] ? vy_int(r->b, VY_U32, r->build.tape_slot[id] - 1).id : 0;
+    for (uint32_t l = r->facts.home[id]; l > around; l = r->facts.home[l]) loops[n++] = l;
+    if (c) index[rank++] = vy_add(r->b, (vy_value){c->base}, (vy_value){r->build.map[c->at]}).id;
     if (slot && !c) index[rank++] = slot;
     while (n-- > 0) index[rank++] = iteration_of(r, loops[n]);
     if (slot && c) index[rank++] = slot;
-    if (c) index[rank++] = r->lane;
+    if (c) index[rank++] = r->build.lane;
     for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
         index[rank++] = vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0);
-    if (!r->p->overs.count && !c) index[rank++] = r->number;
+    if (!r->p->overs.count && !c) index[rank++] = r->build.number;
     return rank;
 }
 
 void vy_tape_record(reverse *r, uint32_t id)
 {
-    if (!r->kept[id] || keeper_of(r, id) != r->replaying || r->counting || r->probing) return;
+    if (!r->plan.kept[id] || keeper_of(r, id) != r->build.replaying || r->counting || r->probing)
+        return;
     // The condition that ends a loop belongs to no iteration: its values wait for the TEST.
-    if (r->untested && r->home[id] == r->untested) return;
-    uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->map[id];
+    if (r->build.untested && r->facts.home[id] == r->build.untested) return;
+    uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->build.map[id];
     if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
-    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->tape[id], rank + 1, args);
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->build.tape[id], rank + 1, args);
 }
 
 uint32_t vy_tape_load(reverse *r, uint32_t id)
 {
-    uint32_t root = r->replaying;
-    if (!r->kept[id] || !root || !vy_encloses(r, keeper_of(r, id), root)) return 0;
+    uint32_t root = r->build.replaying;
+    if (!r->plan.kept[id] || !root || !vy_encloses(&r->facts, keeper_of(r, id), root)) return 0;
     // A loop that runs again asks its condition once more than there are iterations.
-    if (r->untested && r->home[id] == r->untested) return 0;
+    if (r->build.untested && r->facts.home[id] == r->build.untested) return 0;
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
-    uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->tape[id], rank, args);
+    uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->build.tape[id], rank, args);
     return type == VY_BOOL ? vy_cast(r->b, VY_BOOL, (vy_value){value}).id : value;
 }
 
@@ -373,11 +374,12 @@ bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used)
     values = first + buffers + 1;
     memset(first, 0, (buffers + 1) * sizeof *first);
     for (uint32_t id = 1; id < n; id++)
-        if (r->kept[id]) first[r->tape[id] + 1]++;
+        if (r->plan.kept[id]) first[r->build.tape[id] + 1]++;
     for (uint32_t b = 0; b < buffers; b++) first[b + 1] += first[b];
     for (uint32_t id = 1; id < n; id++)
-        if (r->kept[id])
-            values[first[r->tape[id]] + (r->tape_slot[id] ? r->tape_slot[id] - 1 : 0)] = id;
+        if (r->plan.kept[id])
+            values[first[r->build.tape[id]] +
+                   (r->build.tape_slot[id] ? r->build.tape_slot[id] - 1 : 0)] = id;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t count = i->op == VY_OP_LOAD ? first[i->aux + 1] - first[i->aux] : 0, slot = 0;

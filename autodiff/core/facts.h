@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// facts.h: what is known about a program that is to be differentiated, before anything is built.
+//
+// Tables by instruction, leaf and buffer, which the analyses of autodiff/facts/ fill; constant from then on.  They need a
+// program and what is asked of it (which buffers are `of` and `wrt`), and no differentiation in progress.
+#ifndef VYRE_GRAD_FACTS_CORE_H
+#define VYRE_GRAD_FACTS_CORE_H
+
+#include "ir/facts/memory.h"
+
+enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
+
+typedef struct buffer_facts {
+    uint8_t activity; // VARIED, USEFUL
+    bool of, wrt;
+    uint32_t last_write; // last instruction of the primal that writes it, or 0
+    uint32_t first_write;
+    bool loaded;     // by an instruction whose value may matter
+    bool read;       // … that no store hands back, see store_adds.c
+    bool early;      // every load comes before every write
+    uint32_t sites;  // loads that have an adjoint
+    uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
+    uint32_t clears; // local arrays: instructions that clear it
+    bool exclusive;  // every element that is loaded is one invocation's, see race_free_owner.c
+    bool shadowed;   // its elements have masks, see shadow.c
+    uint32_t cover; // not shadowed, as long as this load's value counts always (full_reads.c); or 0
+    bool extremum,
+        events; // only one of atomic_min and atomic_max changes it, see extremum.c; they are numbered
+} buffer_facts;
+
+typedef struct grad_facts {
+    const vy_program *p;
+    vy_structure s;
+    // ---- by instruction id
+    uint8_t *activity; // VARIED, USEFUL
+    uint32_t *home;    // innermost LOOP or WHILE around it
+    uint32_t *scope;   // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
+    uint8_t *needed;   // the reverse sweep may ask for the value outside its own arm
+    uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
+                       // lie out of range
+    uint8_t *busy;     // openers: something inside has an adjoint
+    uint8_t *adds;     // by load and store: the store adds to the load's element, see store_adds.c
+    uint8_t *own;      // by load: nobody else touches the element in its phase, see phase_owner.c
+    uint8_t *together; // decides about barriers: may not be kept, see uniform_control.c
+    // ---- by leaf
+    uint8_t *leaf_activity;
+    uint8_t *leaf_wrt; // a scalar whose derivative is asked for
+    // ---- by buffer id
+    buffer_facts *buffers;
+    // ---- of the program
+    bool phased;     // the reverse has the primal's barriers
+    bool has_halves; // some values are f16
+} grad_facts;
+
+// Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; free it all the same.
+bool vy_grad_facts_make(grad_facts *f, const vy_program *p);
+void vy_grad_facts_free(grad_facts *f);
+
+bool vy_is_written(const vy_program *p, uint32_t buffer);
+bool vy_subgroup_chooses(vy_op op); // is operand 0 used in some lanes only?
+bool vy_stores_once(const grad_facts *f,
+                    uint32_t id); // every loop around the store moves its index
+static inline bool vy_is_extremum(vy_op op)
+{
+    return op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX;
+}
+static inline bool vy_is_active(const grad_facts *f, uint32_t id)
+{
+    uint8_t a = VY_IS_LEAF(id) ? f->leaf_activity[VY_LEAF_INDEX(id)] : f->activity[id];
+    return (a & ACTIVE) == ACTIVE && vy_type_is_float(vy_id_type(f->p, id));
+}
+// Does `outer` (0: everything) enclose instruction `id`?
+static inline bool vy_encloses(const grad_facts *f, uint32_t outer, uint32_t id)
+{
+    return !outer || (outer < id && id < f->s.partner[outer]);
+}
+// Does the reverse of instruction `id` add to the adjoint of a buffer that other invocations see?
+static inline bool vy_adds_outside(const grad_facts *f, uint32_t id)
+{
+    const vy_inst *i = &f->p->insts.data[id];
+    return i->op == VY_OP_LOAD && (f->activity[id] & ACTIVE) == ACTIVE &&
+           vy_type_is_float((vy_type)i->type) && f->p->buffers.data[i->aux].cls <= VY_INOUT;
+}
+// A straight_through of online_softmax.c, whose operands are equal: the first alone is computed, here and where the
+// result is differentiated again.  One that a user wrote stays in the result.
+#define VY_EQUAL_PAIR 1 // its aux
+static inline bool vy_is_equal_pair(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_STRAIGHT_THROUGH && i->aux == VY_EQUAL_PAIR;
+}
+
+#endif

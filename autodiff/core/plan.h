@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// plan.h: the storage plan: what is kept for the reverse sweep, and where.  Builds may change it (a build shows what is
+// missing, or stored for nobody), and the next one begins with what it has become.
+#ifndef VYRE_GRAD_PLAN_H
+#define VYRE_GRAD_PLAN_H
+
+#include "autodiff/core/counter.h"
+#include "autodiff/core/facts.h"
+
+// A shared array that replays of `root` store to again, see shared_replay.c.
+typedef struct reverse_stage {
+    uint32_t buffer, root;
+    uint32_t next; // of the same root; + 1
+    bool quiet;    // nobody loads: replays do without
+    bool loaded, settled;
+} reverse_stage;
+VY_VEC_TYPE(reverse_stage_vec, reverse_stage);
+
+typedef struct storage_plan {
+    uint32_t *kept;      // by instruction id: keep it on a tape; 1 + the CHECKPOINT whose replay
+                         // records it, or 1: the forward sweep does; 0: not kept
+    bool *spilled;       // by buffer: its adjoint is in a workspace, see spill.c
+    uint32_t *stage;     // by load of a shared array: see shared_replay.c
+    uint32_t *staged_at; // by loop or checkpoint: + 1, the first of its stages
+    reverse_stage_vec stages;
+    vy_writes writes;        // of shared arrays, where there are any
+    vy_arena arena;          // of `writes`
+    const uint32_t *hints;   // by instruction: upper bound, see trip_bound.h; or NULL
+    vy_counter_vec counters; // loops that only the data bound
+    uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
+    uint32_t counters_used;
+    const char
+        *base_name; // of the buffer [counters in use, blocks] where the rows of a block begin
+} storage_plan;
+
+// Makes the tables, zeroed; `counters` and `hints` are there before.  False: memory; free it all the same.
+bool vy_storage_make(storage_plan *s, const vy_program *p);
+void vy_storage_free(storage_plan *s);
+
+#endif

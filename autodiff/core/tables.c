@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// tables.c: the tables of facts, plan and build, made and freed.  Each list names all tables of its struct.
+#include "autodiff/core/build.h"
+
+#include <string.h>
+
+// `count` + 1 zeroed elements, or NULL.
+static void *zeroed(size_t count, size_t size)
+{
+    void *p = vy_realloc(NULL, (count + 1) * size);
+    return p ? memset(p, 0, (count + 1) * size) : NULL;
+}
+
+#define MAKE(name, size) ok &= (t->name = zeroed(size, sizeof *t->name)) != NULL;
+#define FREE(name, size) vy_free(t->name);
+
+// ------------------------------------------------------------------------------------------- facts
+// clang-format off
+#define FACTS(T)                                                                                   \
+    T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(adds, n)        \
+    T(own, n) T(together, n) T(leaf_activity, leaves) T(leaf_wrt, leaves) T(buffers, p->buffers.count)
+#define PLAN(T)                                                                                    \
+    T(kept, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
+#define BUILD(T)                                                                                   \
+    T(map, n) T(count, n) T(adjoint, n) T(mask, n) T(tape, n) T(tape_slot, n) T(slot, n)           \
+    T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
+    T(buffers, p->buffers.count) T(dims, p->dims.count) T(stage_twin, plan->stages.count)
+// clang-format on
+
+// What stands around each instruction.
+static void find_scopes(grad_facts *t)
+{
+    const vy_program *p = t->p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        uint32_t up = t->s.parent[id];
+        vy_op op = up ? (vy_op)p->insts.data[up].op : VY_OP_IF;
+        bool loop = op == VY_OP_LOOP || op == VY_OP_WHILE;
+        t->home[id] = loop ? up : up ? t->home[up] : 0;
+        t->scope[id] = loop || op == VY_OP_CHECKPOINT ? up : up ? t->scope[up] : 0;
+    }
+}
+
+bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
+{
+    size_t n = p->insts.count, leaves = p->leaves.count;
+    bool ok = true;
+    t->p = p;
+    FACTS(MAKE)
+    if (!ok || !vy_structure_make(p, &t->s)) return false;
+    t->has_halves = vy_program_computes(p, VY_F16);
+    find_scopes(t);
+    return true;
+}
+
+void vy_grad_facts_free(grad_facts *t)
+{
+    FACTS(FREE)
+    vy_structure_free(&t->s);
+    *t = (grad_facts){0};
+}
+
+// -------------------------------------------------------------------------------------------- plan
+bool vy_storage_make(storage_plan *t, const vy_program *p)
+{
+    size_t n = p->insts.count;
+    bool ok = true;
+    PLAN(MAKE)
+    for (uint32_t k = t->counters.count; ok && k-- > 0;)
+        t->counter[t->counters.data[k].loop] = k + 1;
+    return ok;
+}
+
+void vy_storage_free(storage_plan *t)
+{
+    PLAN(FREE)
+    vy_vec_free(&t->stages);
+    vy_arena_free(&t->arena);
+    vy_vec_free(&t->counters);
+    *t = (storage_plan){0};
+}
+
+// ------------------------------------------------------------------------------------------- build
+bool vy_build_make(build_state *t, const vy_program *p, const storage_plan *plan)
+{
+    size_t n = p->insts.count, leaves = p->leaves.count;
+    bool ok = true;
+    vy_build_free(t);
+    BUILD(MAKE)
+    return ok;
+}
+
+void vy_build_free(build_state *t)
+{
+    BUILD(FREE)
+    vy_vec_free(&t->log);
+    *t = (build_state){0};
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// buffer_uses.c: where each buffer is written and loaded, and where local arrays are cleared.
+#include "autodiff/facts/facts.h"
+
+// The innermost loop or checkpoint around both places; what stands inside another has a higher id.
+static uint32_t common_scope(const grad_facts *f, uint32_t a, uint32_t b)
+{
+    while (a != b)
+        if (a > b)
+            a = f->scope[a];
+        else
+            b = f->scope[b];
+    return a;
+}
+
+// An array that is used before it is cleared, or outside the loop that clears it (`local a: f32[3]
+// undefined;`), counts as cleared at the beginning, or around both, too.
+static void meet_access(const grad_facts *f, buffer_facts *info, uint32_t scope)
+{
+    uint32_t home = info->clears ? common_scope(f, info->home, scope) : 0;
+    info->clears += !info->clears || home != info->home;
+    info->home = home;
+}
+
+void vy_buffer_uses(grad_facts *f)
+{
+    for (uint32_t id = 1; id < f->p->insts.count; id++) {
+        const vy_inst *i = &f->p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op)) continue;
+        buffer_facts *info = &f->buffers[i->aux];
+        if (i->op == VY_OP_ZERO) // unrolling has made several out of one
+            info->home = info->clears++ ? common_scope(f, info->home, f->scope[id]) : f->scope[id];
+        else if (f->p->buffers.data[i->aux].cls == VY_LOCAL)
+            meet_access(f, info, f->scope[id]);
+        if (i->op == VY_OP_LOAD) {
+            info->loaded = true;
+            info->read |= !f->adds[id];
+            info->sites += vy_is_active(f, id);
+        } else {
+            if (!info->first_write) info->first_write = id;
+            info->last_write = id;
+        }
+        const vy_buf *buf = &f->p->buffers.data[i->aux];
+        bool active = (info->activity & ACTIVE) == ACTIVE && vy_type_is_float(buf->type);
+        if (!active || !vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;
+        info->extremum = true;
+        info->events |= i->nargs > buf->rank + 1;
+    }
+    // Loads that certainly see the initial contents.
+    for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].early = true;
+    for (uint32_t id = 1; id < f->p->insts.count; id++) {
+        const vy_inst *i = &f->p->insts.data[id];
+        if (i->op != VY_OP_LOAD) continue;
+        uint32_t last = id;
+        for (uint32_t l = f->home[id]; l; l = f->home[l]) last = f->s.partner[l];
+        buffer_facts *info = &f->buffers[i->aux];
+        if (info->first_write && info->first_write < last) info->early = false;
+    }
+}
