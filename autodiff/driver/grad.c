@@ -133,21 +133,46 @@ static vy_program *build_as_planned(reverse *r)
     return p;
 }
 
+// False: there was no memory, and the differentiation has failed.
+static bool has_memory(reverse *r, bool ok)
+{
+    if (ok) return true;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return false;
+}
+
+static bool refuse_order(reverse *r)
+{
+    uint32_t atomic;
+    if (!has_memory(r, vy_order(&r->facts, &atomic))) return false;
+    if (atomic)
+        vy_reverse_fail(
+            r, VY_E_NOT_DIFFERENTIABLE, atomic,
+            "compute the index or condition without the old value",
+            "the reverse needs the old value of %s, which depends on the order of invocations",
+            vy_op_infos[r->p->insts.data[atomic].op].text);
+    return !r->failed;
+}
+
+// What follows from activity.
+static bool find_facts(reverse *r)
+{
+    grad_facts *f = &r->facts;
+    if (!has_memory(r, vy_additions(f) && vy_masks(f)) || !refuse_order(r)) return false;
+    vy_buffer_uses(f);
+    return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));
+}
+
 static vy_program *attempt(reverse *r, const vy_program *source)
 {
     if (!vy_reverse_tables(r)) return NULL;
     vy_reverse_choose(r, source);
-    if (r->failed || !vy_activity(r)) return NULL;
-    vy_find_phased(r);
+    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
+    vy_find_phased(&r->facts);
     refuse_unsupported(r);
     if (r->p->module->order == 0) refuse_redundant(r);
-    if (r->failed) return NULL;
-    if (!vy_additions(r)) return NULL;
-    vy_masks(r);
-    if (r->failed || !vy_order(r) || !vy_restage(r) || !vy_together(r) || !vy_own(r) ||
-        !vy_exclusive(r))
-        return NULL;
-    vy_buffer_uses(&r->facts);
+    if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
@@ -183,7 +208,7 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
     uint8_t *active = NULL;
     if (vy_reverse_tables(r)) {
         vy_reverse_choose(r, source);
-        if (!r->failed) vy_activity(r);
+        if (!r->failed) has_memory(r, vy_activity(&r->facts));
         active = r->failed ? NULL : vy_reverse_zeroed(r, primal->insts.count, 1);
     }
     for (uint32_t id = 1; active && id < primal->insts.count; id++) {

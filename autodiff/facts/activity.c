@@ -9,19 +9,18 @@
 //
 // Integers never have adjoints, but they carry VARIED from a `bitcast` of a varied float on, so that a
 // float made from them can be refused where the obvious way would silently give zero.
-#include "autodiff/core/reverse.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
 
 typedef struct activity {
-    reverse *r;
+    grad_facts *facts;
     vy_dataflow flow;
 } activity;
 
-static uint8_t get(const reverse *r, uint32_t id)
+static uint8_t get(const grad_facts *f, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? r->facts.leaf_activity[VY_LEAF_INDEX(id)] : r->facts.activity[id];
+    return VY_IS_LEAF(id) ? f->leaf_activity[VY_LEAF_INDEX(id)] : f->activity[id];
 }
 
 // Adds a flag; true if that is news.
@@ -34,21 +33,21 @@ static bool mark(uint8_t *flags, uint8_t flag)
 
 static void vary(activity *a, uint32_t id)
 {
-    if (mark(&a->r->facts.activity[id], VARIED)) vy_dataflow_push_users(&a->flow, id);
+    if (mark(&a->facts->activity[id], VARIED)) vy_dataflow_push_users(&a->flow, id);
 }
 
 static void use(activity *a, uint32_t id)
 {
-    reverse *r = a->r;
+    grad_facts *f = a->facts;
     if (VY_IS_LEAF(id))
-        r->facts.leaf_activity[VY_LEAF_INDEX(id)] |= USEFUL;
-    else if (mark(&r->facts.activity[id], USEFUL))
+        f->leaf_activity[VY_LEAF_INDEX(id)] |= USEFUL;
+    else if (mark(&f->activity[id], USEFUL))
         vy_dataflow_push(&a->flow, id);
 }
 
 static void mark_buffer(activity *a, uint32_t buffer, uint8_t flag)
 {
-    if (mark(&a->r->facts.buffers[buffer].activity, flag))
+    if (mark(&a->facts->buffers[buffer].activity, flag))
         vy_dataflow_push_accesses(&a->flow, buffer);
 }
 
@@ -71,93 +70,102 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
     return kind == RULE_LINEAR || kind == RULE_PARTIAL || kind == RULE_PICK;
 }
 
-static uint32_t value_operands(const reverse *r, uint32_t id, uint32_t *first)
+static uint32_t value_operands(const grad_facts *f, uint32_t id, uint32_t *first)
 {
-    const vy_inst *i = &r->p->insts.data[id];
+    const vy_inst *i = &f->p->insts.data[id];
     *first =
-        vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO ? r->p->buffers.data[i->aux].rank : 0;
+        vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO ? f->p->buffers.data[i->aux].rank : 0;
     return i->nargs;
 }
 
 // Does anything that CARRY or RESULT `id` takes over, or a value that access `id` stores, vary?
-static bool takes_varied(const reverse *r, uint32_t id)
+static bool takes_varied(const grad_facts *f, uint32_t id)
 {
-    uint32_t from, n = value_operands(r, id, &from), s[3];
-    bool slot = vy_is_slot((vy_op)r->p->insts.data[id].op), varied = false;
-    if (slot) from = 0, n = vy_slot_sources(r->p, &r->facts.s, id, s);
+    uint32_t from, n = value_operands(f, id, &from), s[3];
+    bool slot = vy_is_slot((vy_op)f->p->insts.data[id].op), varied = false;
+    if (slot) from = 0, n = vy_slot_sources(f->p, &f->s, id, s);
     for (uint32_t k = from; k < n; k++)
-        varied |= get(r, slot ? s[k] : vy_arg(r->p, id, k)) & VARIED;
+        varied |= get(f, slot ? s[k] : vy_arg(f->p, id, k)) & VARIED;
     return varied;
 }
 
 static void vary_access(activity *a, uint32_t id)
 {
-    const vy_inst *i = &a->r->p->insts.data[id];
+    const vy_inst *i = &a->facts->p->insts.data[id];
     if (i->op == VY_OP_ZERO) return;
-    if (i->op != VY_OP_LOAD && takes_varied(a->r, id)) mark_buffer(a, i->aux, VARIED);
-    if (i->type != VY_VOID && a->r->facts.buffers[i->aux].activity & VARIED) vary(a, id);
+    if (i->op != VY_OP_LOAD && takes_varied(a->facts, id)) mark_buffer(a, i->aux, VARIED);
+    if (i->type != VY_VOID && a->facts->buffers[i->aux].activity & VARIED) vary(a, id);
 }
 
 static void visit_varied(activity *a, uint32_t id)
 {
-    const reverse *r = a->r;
-    const vy_inst *i = &r->p->insts.data[id];
+    const grad_facts *f = a->facts;
+    const vy_inst *i = &f->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     bool varied = false;
     if (vy_op_is_memory(op)) {
         vary_access(a, id);
     } else if (vy_is_slot(op)) {
-        if (takes_varied(r, id)) vary(a, id);
+        if (takes_varied(f, id)) vary(a, id);
     } else if (i->type != VY_VOID && op != VY_OP_LOOP) {
         for (uint32_t k = 0; k < i->nargs; k++)
-            varied |= (get(r, vy_arg(r->p, id, k)) & VARIED) && vy_derivative_passes(r->p, id, k);
+            varied |= (get(f, vy_arg(f->p, id, k)) & VARIED) && vy_derivative_passes(f->p, id, k);
         if (varied) vary(a, id);
     }
 }
 
 static void use_access(activity *a, uint32_t id)
 {
-    const reverse *r = a->r;
-    const vy_inst *i = &r->p->insts.data[id];
-    uint32_t from, n = value_operands(r, id, &from);
+    const grad_facts *f = a->facts;
+    const vy_inst *i = &f->p->insts.data[id];
+    uint32_t from, n = value_operands(f, id, &from);
     if (i->op == VY_OP_ZERO) return;
     // the old value of an atomic is what was in the buffer
-    if (r->facts.activity[id] & USEFUL) mark_buffer(a, i->aux, USEFUL);
-    if (i->op == VY_OP_LOAD || !(r->facts.buffers[i->aux].activity & USEFUL)) return;
-    for (uint32_t k = from; k < n; k++) use(a, vy_arg(r->p, id, k));
+    if (f->activity[id] & USEFUL) mark_buffer(a, i->aux, USEFUL);
+    if (i->op == VY_OP_LOAD || !(f->buffers[i->aux].activity & USEFUL)) return;
+    for (uint32_t k = from; k < n; k++) use(a, vy_arg(f->p, id, k));
 }
 
 static void visit_useful(activity *a, uint32_t id)
 {
-    const reverse *r = a->r;
-    const vy_inst *i = &r->p->insts.data[id];
+    const grad_facts *f = a->facts;
+    const vy_inst *i = &f->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     uint32_t s[3];
     if (vy_op_is_memory(op)) {
         use_access(a, id);
-    } else if (!(r->facts.activity[id] & USEFUL) || op == VY_OP_LOOP) {
+    } else if (!(f->activity[id] & USEFUL) || op == VY_OP_LOOP) {
         return;
     } else if (vy_is_slot(op)) {
-        for (uint32_t k = vy_slot_sources(r->p, &r->facts.s, id, s); k-- > 0;) use(a, s[k]);
+        for (uint32_t k = vy_slot_sources(f->p, &f->s, id, s); k-- > 0;) use(a, s[k]);
     } else {
         for (uint32_t k = 0; k < i->nargs; k++)
-            if (vy_derivative_passes(r->p, id, k)) use(a, vy_arg(r->p, id, k));
+            if (vy_derivative_passes(f->p, id, k)) use(a, vy_arg(f->p, id, k));
     }
 }
 
-bool vy_activity(reverse *r)
+// What is asked for.
+static void seed(grad_facts *f)
+{
+    for (uint32_t i = 1; i < f->p->buffers.count; i++) {
+        if (f->buffers[i].of) f->buffers[i].activity |= USEFUL;
+        if (f->buffers[i].wrt) f->buffers[i].activity |= VARIED;
+    }
+    for (uint32_t k = 0; k < f->p->leaves.count; k++)
+        if (f->leaf_wrt[k]) f->leaf_activity[k] |= VARIED;
+}
+
+bool vy_activity(grad_facts *f)
 {
     vy_arena arena = {0};
-    activity a = {.r = r};
-    bool ok = vy_dataflow_make(&a.flow, r->p, &r->facts.s, &arena);
+    activity a = {.facts = f};
+    bool ok = vy_dataflow_make(&a.flow, f->p, &f->s, &arena);
     if (ok) {
+        seed(f);
         vy_dataflow_push_all(&a.flow);
         for (uint32_t id; (id = vy_dataflow_pop(&a.flow));) visit_varied(&a, id);
         vy_dataflow_push_all(&a.flow);
         for (uint32_t id; (id = vy_dataflow_pop(&a.flow));) visit_useful(&a, id);
-    } else {
-        vy_fail_oom(r->out);
-        r->failed = true;
     }
     vy_arena_free(&arena);
     return ok;

@@ -57,3 +57,17 @@ void vy_buffer_uses(grad_facts *f)
         if (info->first_write && info->first_write < last) info->early = false;
     }
 }
+
+void vy_find_phased(grad_facts *f)
+{
+    bool barrier = false, meet = false;
+    for (uint32_t id = 1; id < f->p->insts.count; id++)
+        barrier |= f->p->insts.data[id].op == VY_OP_BARRIER;
+    for (uint32_t i = 1; i < f->p->buffers.count; i++) {
+        vy_buffer_class cls = f->p->buffers.data[i].cls;
+        bool active = (f->buffers[i].activity & ACTIVE) == ACTIVE;
+        meet |= cls == VY_SHARED || (active && (cls == VY_OUT || cls == VY_INOUT));
+        f->phased |= cls == VY_SHARED && active; // its adjoint is cleared by all
+    }
+    f->phased |= barrier && meet;
+}

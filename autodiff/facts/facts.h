@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: MIT
 // facts.h: facts of the primal.
+//
+// Each analysis fills tables of grad_facts, which vy_grad_facts_make has made, from the program and from what the ones
+// before it have filled: activity first, then vy_find_phased, vy_additions, vy_masks; the others in any order.
 #ifndef VYRE_GRAD_FACTS_H
 #define VYRE_GRAD_FACTS_H
 
-#include "autodiff/core/reverse.h"
+#include "autodiff/core/facts.h"
 
 // ---- activity.c
 // Operand k of pure operation `id` passes a derivative to the result.
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
-bool vy_activity(reverse *r); // fills activity, leaf_activity, buffers[].activity; false: memory
+// From what is asked for, buffers[].of and .wrt and leaf_wrt: fills activity, leaf_activity, buffers[].activity.
+// False: memory.
+bool vy_activity(grad_facts *f);
 // ---- masks.c
-void vy_masks(reverse *r); // fills maskable, needed, busy
+// Fills maskable, needed, busy, buffers[].shadowed and .cover.  False: memory.
+bool vy_masks(grad_facts *f);
 // ---- buffer_uses.c
 void vy_buffer_uses(grad_facts *f); // fills the accesses of buffers[]; needs activity, adds
+// Does the reverse have the primal's barriers?  Fills phased; needs buffers[].activity.
+void vy_find_phased(grad_facts *f);
 // ---- order_dependence.c
-bool vy_order(reverse *r); // refuses what the old values of atomics decide; needs busy
+// The atomic whose old value the reverse would need, or 0; needs busy.  False: memory.
+bool vy_order(const grad_facts *f, uint32_t *atomic);
 // ---- race_free_owner.c
-bool vy_exclusive(reverse *r); // fills buffers[].exclusive; false: memory
+bool vy_exclusive(grad_facts *f); // fills buffers[].exclusive; false: memory
 // ---- injective.c
 // By buffer: do the index maps prove that no two invocations touch one element, in the accesses that sites[] names by
 // instruction?  thorough: also where each domain variable has an axis to itself, which ir/pass/sums/mark_owned.c finds in the result,
@@ -24,28 +33,22 @@ bool vy_exclusive(reverse *r); // fills buffers[].exclusive; false: memory
 bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
                   uint8_t *injective);
 // ---- store_adds.c
-bool vy_additions(reverse *r); // fills adds; false after an error
+bool vy_additions(grad_facts *f); // fills adds; false: memory
 // ---- phase_owner.c
-bool vy_own(reverse *r); // fills own; false after an error
+bool vy_own(grad_facts *f); // fills own; false: memory
 // ---- uniform_control.c
-bool vy_together(reverse *r); // fills together; false after an error
+bool vy_together(grad_facts *f); // fills together; false: memory
 // After the check of a derived program failed: was it for that?  Says it of the primal then.
-void vy_together_explain(reverse *r);
+void vy_together_explain(vy_module *out);
 // ---- forward_live.c
 // Marks the instructions that the forward run computes for their values, and the buffers it loads from;
 // both tables begin as zeros.  False: memory.
-bool vy_valued(const reverse *r, vy_arena *arena, uint8_t *live, uint8_t *arrays);
+bool vy_valued(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays);
 // ---- shadow.c
-bool vy_shadow_choose(reverse *r); // fills buffers[].shadowed; false: memory
-bool vy_shadow_prune(reverse *r);  // clears it where masks decide nothing; false: memory
-// `buffer` and `condition` are of the primal and of the result, `index` is of the result.
-uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
-void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
-// alone: no other invocation touches the element.
-void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
-                    bool alone);
+bool vy_shadow_choose(grad_facts *f); // fills buffers[].shadowed; false: memory
+bool vy_shadow_prune(grad_facts *f);  // clears it where masks decide nothing; false: memory
 // ---- full_reads.c
 // The load that reads every element of a local array after its `n` writes are done, or 0.
-uint32_t vy_covering_load(const reverse *r, uint32_t buffer, const uint32_t *writes, uint32_t n);
+uint32_t vy_covering_load(const grad_facts *f, uint32_t buffer, const uint32_t *writes, uint32_t n);
 
 #endif

@@ -4,12 +4,11 @@
 // The second operand of online_softmax.c's straight_through gives a derivative only.  What is computed for it alone runs in
 // reverse, and forward only as far as the reverse asks; so keeping one of its values on a tape costs the
 // computation that it was to save.  The plan asks here.
-#include "autodiff/core/reverse.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
 
 typedef struct valued {
-    const reverse *r;
+    const grad_facts *facts;
     vy_dataflow flow;
     uint8_t *live;   // by instruction
     uint8_t *arrays; // by buffer: something loads from it
@@ -33,10 +32,10 @@ static void mark_array(valued *v, uint32_t buffer)
 // Operands of an instruction that runs.
 static void mark_operands(valued *v, uint32_t id)
 {
-    const vy_program *p = v->r->p;
+    const vy_program *p = v->facts->p;
     const vy_inst *i = &p->insts.data[id];
     uint32_t n = vy_is_equal_pair(p, id) ? 1 : i->nargs;
-    if (vy_is_marker((vy_op)i->op)) n = vy_control_args(p, &v->r->facts.s, id);
+    if (vy_is_marker((vy_op)i->op)) n = vy_control_args(p, &v->facts->s, id);
     for (uint32_t k = 0; k < n; k++) mark(v, vy_arg(p, id, k));
     if (i->op == VY_OP_LOAD) mark_array(v, i->aux);
 }
@@ -44,22 +43,23 @@ static void mark_operands(valued *v, uint32_t id)
 // The markers that an opening one that runs is followed by.
 static void mark_markers(valued *v, uint32_t opener)
 {
-    mark(v, v->r->facts.s.partner[opener]);
-    if (v->r->facts.s.test[opener]) mark(v, v->r->facts.s.test[opener]);
+    mark(v, v->facts->s.partner[opener]);
+    if (v->facts->s.test[opener]) mark(v, v->facts->s.test[opener]);
 }
 
 static void mark_slot(valued *v, uint32_t id)
 {
-    uint32_t sources[3], n = vy_slot_sources(v->r->p, &v->r->facts.s, id, sources);
+    uint32_t sources[3], n = vy_slot_sources(v->facts->p, &v->facts->s, id, sources);
     for (uint32_t k = 0; k < n; k++) mark(v, sources[k]);
-    if (v->r->p->insts.data[id].op == VY_OP_RESULT) mark(v, vy_opener(v->r->p, &v->r->facts.s, id));
+    if (v->facts->p->insts.data[id].op == VY_OP_RESULT)
+        mark(v, vy_opener(v->facts->p, &v->facts->s, id));
 }
 
 static void visit(valued *v, uint32_t id)
 {
-    const vy_inst *i = &v->r->p->insts.data[id];
+    const vy_inst *i = &v->facts->p->insts.data[id];
     vy_effect effect = vy_op_infos[i->op].effect;
-    bool local = effect == VY_WRITE && v->r->p->buffers.data[i->aux].cls == VY_LOCAL;
+    bool local = effect == VY_WRITE && v->facts->p->buffers.data[i->aux].cls == VY_LOCAL;
     if (effect == VY_CONV || (effect == VY_WRITE && (!local || v->arrays[i->aux]))) mark(v, id);
     if (!v->live[id]) return;
     if (vy_is_slot((vy_op)i->op))
@@ -67,13 +67,13 @@ static void visit(valued *v, uint32_t id)
     else
         mark_operands(v, id);
     if (vy_op_opens((vy_op)i->op)) mark_markers(v, id);
-    if (v->r->facts.s.parent[id]) mark(v, v->r->facts.s.parent[id]);
+    if (v->facts->s.parent[id]) mark(v, v->facts->s.parent[id]);
 }
 
-bool vy_valued(const reverse *r, vy_arena *arena, uint8_t *live, uint8_t *arrays)
+bool vy_valued(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays)
 {
-    valued v = {.r = r, .live = live, .arrays = arrays};
-    if (!vy_dataflow_make(&v.flow, r->p, &r->facts.s, arena)) return false;
+    valued v = {.facts = f, .live = live, .arrays = arrays};
+    if (!vy_dataflow_make(&v.flow, f->p, &f->s, arena)) return false;
     vy_dataflow_push_all(&v.flow);
     for (uint32_t id; (id = vy_dataflow_pop(&v.flow));) visit(&v, id);
     return true;

@@ -3,29 +3,29 @@
 #include "autodiff/facts/induction.h"
 #include "ir/core/flow.h"
 
-uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k)
+uint32_t vy_carry_init(const grad_facts *f, uint32_t opener, uint32_t k)
 {
-    return vy_slot_init(r->p, opener, k);
+    return vy_slot_init(f->p, opener, k);
 }
 
-uint32_t vy_induction_step(const reverse *r, uint32_t opener, uint32_t k)
+uint32_t vy_induction_step(const grad_facts *f, uint32_t opener, uint32_t k)
 {
-    uint32_t carry = vy_carry(opener, k), next = vy_slot_next(r->p, &r->facts.s, opener, k);
-    vy_type type = vy_id_type(r->p, carry);
+    uint32_t carry = vy_carry(opener, k), next = vy_slot_next(f->p, &f->s, opener, k);
+    vy_type type = vy_id_type(f->p, carry);
     if (next == carry) return carry;
-    if (VY_IS_LEAF(next) || r->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
+    if (VY_IS_LEAF(next) || f->p->insts.data[next].op != VY_OP_ADD || type < VY_I32 ||
         type > VY_U64)
         return 0;
-    uint32_t x = vy_arg(r->p, next, 0), y = vy_arg(r->p, next, 1);
+    uint32_t x = vy_arg(f->p, next, 0), y = vy_arg(f->p, next, 1);
     uint32_t c = x == carry ? y : y == carry ? x : 0;
     return c && (VY_IS_LEAF(c) || c < opener) ? c : 0;
 }
 
 static bool is_outer(uint32_t id, uint32_t opener) { return VY_IS_LEAF(id) || id < opener; }
 
-uint32_t vy_undone_operand(const reverse *r, uint32_t id, uint32_t opener)
+uint32_t vy_undone_operand(const grad_facts *f, uint32_t id, uint32_t opener)
 {
-    const vy_program *p = r->p;
+    const vy_program *p = f->p;
     const vy_inst *i = &p->insts.data[id];
     if (i->nargs == 1) {
         bool fits = i->op == VY_OP_NEG || i->op == VY_OP_NOT;
@@ -58,23 +58,23 @@ uint32_t vy_undone_operand(const reverse *r, uint32_t id, uint32_t opener)
     return k && (k->u & 1) ? inner : 0;
 }
 
-uint32_t vy_undo_chain(const reverse *r, uint32_t opener, uint32_t k, uint32_t steps[VY_UNDO_STEPS])
+uint32_t vy_undo_chain(const grad_facts *f, uint32_t opener, uint32_t k,
+                       uint32_t steps[VY_UNDO_STEPS])
 {
-    uint32_t carry = vy_carry(opener, k), id = vy_slot_next(r->p, &r->facts.s, opener, k), n = 0;
-    vy_type type = vy_id_type(r->p, carry);
+    uint32_t carry = vy_carry(opener, k), id = vy_slot_next(f->p, &f->s, opener, k), n = 0;
+    vy_type type = vy_id_type(f->p, carry);
     if (type < VY_I32 || type > VY_U64) return 0;
     while (id != carry) {
-        if (is_outer(id, opener + 1) || r->facts.s.parent[id] != opener || n == VY_UNDO_STEPS)
-            return 0;
+        if (is_outer(id, opener + 1) || f->s.parent[id] != opener || n == VY_UNDO_STEPS) return 0;
         steps[n++] = id;
-        id = vy_undone_operand(r, id, opener);
+        id = vy_undone_operand(f, id, opener);
         if (!id) return 0;
     }
     return n;
 }
 
-bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k)
+bool vy_is_invertible(const grad_facts *f, uint32_t opener, uint32_t k)
 {
     uint32_t steps[VY_UNDO_STEPS];
-    return vy_undo_chain(r, opener, k, steps) > 0;
+    return vy_undo_chain(f, opener, k, steps) > 0;
 }

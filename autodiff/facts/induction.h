@@ -3,19 +3,19 @@
 #ifndef VYRE_INDUCTION_H
 #define VYRE_INDUCTION_H
 
-#include "autodiff/core/reverse.h"
+#include "autodiff/core/facts.h"
 
 // The initial value of carry k of a loop.
-uint32_t vy_carry_init(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_carry_init(const grad_facts *f, uint32_t opener, uint32_t k);
 // The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
-uint32_t vy_induction_step(const reverse *r, uint32_t opener, uint32_t k);
+uint32_t vy_induction_step(const grad_facts *f, uint32_t opener, uint32_t k);
 // The operand of step `id` that leads back to the carried value; 0: the step cannot be undone.
-uint32_t vy_undone_operand(const reverse *r, uint32_t id, uint32_t opener);
+uint32_t vy_undone_operand(const grad_facts *f, uint32_t id, uint32_t opener);
 // The steps from the next value of carry k back to the carried one; 0: there is no way, or nothing happens.
 enum { VY_UNDO_STEPS = 24 };
-uint32_t vy_undo_chain(const reverse *r, uint32_t opener, uint32_t k,
+uint32_t vy_undo_chain(const grad_facts *f, uint32_t opener, uint32_t k,
                        uint32_t steps[VY_UNDO_STEPS]);
 // Can the step of carry k be undone?
-bool vy_is_invertible(const reverse *r, uint32_t opener, uint32_t k);
+bool vy_is_invertible(const grad_facts *f, uint32_t opener, uint32_t k);
 
 #endif

@@ -26,7 +26,7 @@
 #include "autodiff/facts/induction.h"
 
 typedef struct masks {
-    reverse *r;
+    grad_facts *facts;
     uint32_t *uses;  // by value: uses that count always
     uint32_t *stack; // values whose last such use has gone
     uint32_t count;
@@ -34,7 +34,7 @@ typedef struct masks {
 
 static void change_use(masks *m, uint32_t id, int by)
 {
-    if (VY_IS_LEAF(id) || !vy_is_active(&m->r->facts, id)) return;
+    if (VY_IS_LEAF(id) || !vy_is_active(m->facts, id)) return;
     m->uses[id] += (uint32_t)by;
     if (by < 0 && m->uses[id] == 0) m->stack[m->count++] = id;
 }
@@ -42,15 +42,15 @@ static void change_use(masks *m, uint32_t id, int by)
 // An operand that stands before the construct counts only if that arm or an iteration runs.
 static void change_near(masks *m, uint32_t user, uint32_t id, int by)
 {
-    if (!VY_IS_LEAF(id) && m->r->facts.s.parent[user] == m->r->facts.s.parent[id])
+    if (!VY_IS_LEAF(id) && m->facts->s.parent[user] == m->facts->s.parent[id])
         change_use(m, id, by);
 }
 
 // What RESULT `id` of an `if` or checkpoint takes over.
 static void change_yields(masks *m, uint32_t id, int by)
 {
-    const vy_program *p = m->r->p;
-    const vy_structure *s = &m->r->facts.s;
+    const vy_program *p = m->facts->p;
+    const vy_structure *s = &m->facts->s;
     uint32_t opener = vy_opener(p, s, id), k = p->insts.data[id].aux;
     uint32_t y = vy_slot_yield(p, s, opener, k);
     if (p->insts.data[opener].op == VY_OP_CHECKPOINT) { // runs always
@@ -66,51 +66,50 @@ static void change_yields(masks *m, uint32_t id, int by)
 // Carried value k of a loop: its initial and next values are used by the CARRY and by the RESULT.
 static void change_carried(masks *m, uint32_t opener, uint32_t k, int by)
 {
-    uint32_t next = vy_slot_next(m->r->p, &m->r->facts.s, opener, k);
-    change_near(m, opener, vy_slot_init(m->r->p, opener, k), by);
+    uint32_t next = vy_slot_next(m->facts->p, &m->facts->s, opener, k);
+    change_near(m, opener, vy_slot_init(m->facts->p, opener, k), by);
     if (!VY_IS_LEAF(next) && next > opener) change_use(m, next, by);
 }
 
 static void change_slot(masks *m, uint32_t id, int by)
 {
-    const vy_program *p = m->r->p;
-    uint32_t opener = vy_opener(p, &m->r->facts.s, id), k = p->insts.data[id].aux;
+    const vy_program *p = m->facts->p;
+    uint32_t opener = vy_opener(p, &m->facts->s, id), k = p->insts.data[id].aux;
     if (!vy_is_loop((vy_op)p->insts.data[opener].op)) {
         change_yields(m, id, by);
         return;
     }
     // Both have to count always; the use is entered by the CARRY and taken away by the first to go.
-    uint32_t carry = vy_carry(opener, k), result = vy_result(p, &m->r->facts.s, opener, k);
+    uint32_t carry = vy_carry(opener, k), result = vy_result(p, &m->facts->s, opener, k);
     uint32_t other = id == carry ? result : carry;
-    if (!vy_is_active(&m->r->facts, other) || m->r->facts.maskable[other] ||
-        (by > 0 && id != carry))
+    if (!vy_is_active(m->facts, other) || m->facts->maskable[other] || (by > 0 && id != carry))
         return;
     change_carried(m, opener, k, by);
 }
 
 // Is operand k used only where something holds?
-static bool is_chosen(const reverse *r, uint32_t id, uint32_t k)
+static bool is_chosen(const grad_facts *f, uint32_t id, uint32_t k)
 {
-    vy_op op = (vy_op)r->p->insts.data[id].op;
+    vy_op op = (vy_op)f->p->insts.data[id].op;
     if (op == VY_OP_STRAIGHT_THROUGH) return k == 0; // never
     return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_subgroup_chooses(op) ||
-           vy_rule_drops(r->p, id, k);
+           vy_rule_drops(f->p, id, k);
 }
 
 // Enters (by = 1) or takes away (by = −1) the uses that `id` makes if it counts always.
 static void change_uses(masks *m, uint32_t id, int by)
 {
-    const vy_inst *i = &m->r->p->insts.data[id];
+    const vy_inst *i = &m->facts->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (vy_is_slot(op)) {
-        if (vy_is_active(&m->r->facts, id)) change_slot(m, id, by);
+        if (vy_is_active(m->facts, id)) change_slot(m, id, by);
     } else if (vy_op_is_memory(op)) {
-        bool active = (m->r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE;
-        if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->r->facts.maskable[id])
-            change_near(m, id, vy_arg(m->r->p, id, m->r->p->buffers.data[i->aux].rank), by);
-    } else if (!vy_is_marker(op) && vy_is_active(&m->r->facts, id)) {
+        bool active = (m->facts->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        if (op != VY_OP_LOAD && op != VY_OP_ZERO && active && !m->facts->maskable[id])
+            change_near(m, id, vy_arg(m->facts->p, id, m->facts->p->buffers.data[i->aux].rank), by);
+    } else if (!vy_is_marker(op) && vy_is_active(m->facts, id)) {
         for (uint32_t k = 0; k < i->nargs; k++)
-            if (!is_chosen(m->r, id, k)) change_near(m, id, vy_arg(m->r->p, id, k), by);
+            if (!is_chosen(m->facts, id, k)) change_near(m, id, vy_arg(m->facts->p, id, k), by);
     }
 }
 
@@ -118,15 +117,15 @@ static void change_uses(masks *m, uint32_t id, int by)
 // `maskable` of the store says so.
 static bool find_loose_stores(masks *m, vy_arena *arena)
 {
-    const vy_program *p = m->r->p;
+    const vy_program *p = m->facts->p;
     uint8_t *proved = vy_arena_alloc(arena, p->insts.count);
-    if (!proved || !vy_prove_ranges(p, &m->r->facts.s, arena, proved)) return false;
+    if (!proved || !vy_prove_ranges(p, &m->facts->s, arena, proved)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_op_infos[op].effect == VY_WRITE && op != VY_OP_ZERO)
-            m->r->facts.maskable[id] = !proved[id] ||
-                                       m->r->facts.buffers[p->insts.data[id].aux].shadowed ||
-                                       vy_is_extremum(op); // one candidate wins
+            m->facts->maskable[id] = !proved[id] ||
+                                     m->facts->buffers[p->insts.data[id].aux].shadowed ||
+                                     vy_is_extremum(op); // one candidate wins
     }
     return true;
 }
@@ -134,78 +133,75 @@ static bool find_loose_stores(masks *m, vy_arena *arena)
 // The load that covers an array does not count always: elements have masks after all.
 static void uncover(masks *m, uint32_t load)
 {
-    const vy_program *p = m->r->p;
+    const vy_program *p = m->facts->p;
     uint32_t buffer = p->insts.data[load].aux;
-    if (m->r->facts.buffers[buffer].cover != load) return;
-    m->r->facts.buffers[buffer].cover = 0;
-    m->r->facts.buffers[buffer].shadowed = true;
+    if (m->facts->buffers[buffer].cover != load) return;
+    m->facts->buffers[buffer].cover = 0;
+    m->facts->buffers[buffer].shadowed = true;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         bool write = vy_op_infos[i->op].effect == VY_WRITE && i->op != VY_OP_ZERO;
-        if (!write || i->aux != buffer || m->r->facts.maskable[id]) continue;
+        if (!write || i->aux != buffer || m->facts->maskable[id]) continue;
         change_uses(m, id, -1);
-        m->r->facts.maskable[id] = 1;
+        m->facts->maskable[id] = 1;
     }
 }
 
-static bool find_maskable(reverse *r)
+static bool find_maskable(grad_facts *f)
 {
     vy_arena arena = {0};
-    uint32_t n = r->p->insts.count;
-    masks m = {.r = r};
+    uint32_t n = f->p->insts.count;
+    masks m = {.facts = f};
     m.uses = vy_arena_alloc(&arena, n * sizeof *m.uses);
     m.stack = vy_arena_alloc(&arena, n * sizeof *m.stack);
-    bool ok = m.uses && m.stack && vy_shadow_choose(r) && find_loose_stores(&m, &arena);
+    bool ok = m.uses && m.stack && vy_shadow_choose(f) && find_loose_stores(&m, &arena);
     for (uint32_t id = 1; ok && id < n; id++) change_uses(&m, id, 1);
     for (uint32_t id = 1; ok && id < n; id++)
-        if (vy_is_active(&r->facts, id) && !m.uses[id]) m.stack[m.count++] = id;
+        if (vy_is_active(f, id) && !m.uses[id]) m.stack[m.count++] = id;
     while (ok && m.count) {
         uint32_t id = m.stack[--m.count];
         change_uses(&m, id, -1);
-        r->facts.maskable[id] = 1;
-        if (r->p->insts.data[id].op == VY_OP_LOAD) uncover(&m, id);
+        f->maskable[id] = 1;
+        if (f->p->insts.data[id].op == VY_OP_LOAD) uncover(&m, id);
     }
     vy_arena_free(&arena);
-    return ok && vy_shadow_prune(r);
+    return ok && vy_shadow_prune(f);
 }
 
-static void need(reverse *r, uint32_t id)
+static void need(grad_facts *f, uint32_t id)
 {
-    if (!VY_IS_LEAF(id)) r->facts.needed[id] = 1;
+    if (!VY_IS_LEAF(id)) f->needed[id] = 1;
 }
 
-static void scan_needs(reverse *r, uint32_t id)
+static void scan_needs(grad_facts *f, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
+    const vy_inst *i = &f->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool memory = vy_op_is_memory(op) && (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE;
-    bool uses_values = memory || vy_op_opens(op) ||
-                       (vy_is_active(&r->facts, id) && vy_rule_kind_of(op) != RULE_LINEAR);
-    if (uses_values) need(r, id);
+    bool memory = vy_op_is_memory(op) && (f->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+    bool uses_values =
+        memory || vy_op_opens(op) || (vy_is_active(f, id) && vy_rule_kind_of(op) != RULE_LINEAR);
+    if (uses_values) need(f, id);
     // A carried integer that is made backwards starts from what the loop left.
-    if (op == VY_OP_CARRY && vy_is_invertible(r, vy_arg(r->p, id, 0), i->aux))
-        need(r, vy_result(r->p, &r->facts.s, vy_arg(r->p, id, 0), i->aux));
+    if (op == VY_OP_CARRY && vy_is_invertible(f, vy_arg(f->p, id, 0), i->aux))
+        need(f, vy_result(f->p, &f->s, vy_arg(f->p, id, 0), i->aux));
     for (uint32_t k = 0; k < i->nargs; k++) {
-        uint32_t a = vy_arg(r->p, id, k);
+        uint32_t a = vy_arg(f->p, id, k);
         // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.
-        if (uses_values || (!VY_IS_LEAF(a) && r->facts.scope[a] != r->facts.scope[id])) need(r, a);
+        if (uses_values || (!VY_IS_LEAF(a) && f->scope[a] != f->scope[id])) need(f, a);
     }
 }
 
-void vy_masks(reverse *r)
+bool vy_masks(grad_facts *f)
 {
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        scan_needs(r, id);
+    for (uint32_t id = 1; id < f->p->insts.count; id++) {
+        const vy_inst *i = &f->p->insts.data[id];
+        scan_needs(f, id);
         bool memory =
-            vy_op_is_memory((vy_op)i->op) && (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE;
-        bool barrier = r->facts.phased && i->op == VY_OP_BARRIER;
-        if (!vy_is_active(&r->facts, id) && !memory && !barrier) continue;
-        for (uint32_t up = r->facts.s.parent[id]; up && !r->facts.busy[up];
-             up = r->facts.s.parent[up])
-            r->facts.busy[up] = 1;
+            vy_op_is_memory((vy_op)i->op) && (f->buffers[i->aux].activity & ACTIVE) == ACTIVE;
+        bool barrier = f->phased && i->op == VY_OP_BARRIER;
+        if (!vy_is_active(f, id) && !memory && !barrier) continue;
+        for (uint32_t up = f->s.parent[id]; up && !f->busy[up]; up = f->s.parent[up])
+            f->busy[up] = 1;
     }
-    if (find_maskable(r)) return;
-    vy_fail_oom(r->out);
-    r->failed = true;
+    return find_maskable(f);
 }

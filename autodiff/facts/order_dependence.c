@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// order_dependence.c: refuses derivatives that depend on the order of invocations.
+// order_dependence.c: finds derivatives that depend on the order of invocations, which are refused.
 //
 //   let k = atomic_add(count[0], 1);  y[k] = x[i];
 //
@@ -9,13 +9,12 @@
 // are followed through the primal, whatever is built of it: through operations, memory, and what a
 // condition or bound decides.  None may be an operand of a product with an active value, an index of
 // active memory, or decide whether something active happens.
-#include "autodiff/core/reverse.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 
 typedef struct order {
-    reverse *r;
+    const grad_facts *facts;
     uint32_t *from;    // by instruction: the atomic whose old value this depends on, or 0
     uint32_t *control; // by opening marker: likewise for what decides whether its inside runs
     uint32_t *buffer;  // by buffer: likewise for what it holds
@@ -27,7 +26,7 @@ static uint32_t of(const order *o, uint32_t id) { return VY_IS_LEAF(id) ? 0 : o-
 static uint32_t of_args(const order *o, uint32_t id, uint32_t first, uint32_t last)
 {
     for (uint32_t k = first; k < last; k++) {
-        uint32_t found = of(o, vy_arg(o->r->p, id, k));
+        uint32_t found = of(o, vy_arg(o->facts->p, id, k));
         if (found) return found;
     }
     return 0;
@@ -43,15 +42,15 @@ static void note(order *o, uint32_t *slot, uint32_t atomic)
 // What decides about `id`: the constructs around it.
 static uint32_t around(const order *o, uint32_t id)
 {
-    for (uint32_t up = o->r->facts.s.parent[id]; up; up = o->r->facts.s.parent[up])
+    for (uint32_t up = o->facts->s.parent[id]; up; up = o->facts->s.parent[up])
         if (o->control[up]) return o->control[up];
     return 0;
 }
 
 static void follow_marker(order *o, uint32_t id)
 {
-    const vy_program *p = o->r->p;
-    const vy_structure *s = &o->r->facts.s;
+    const vy_program *p = o->facts->p;
+    const vy_structure *s = &o->facts->s;
     vy_op op = (vy_op)p->insts.data[id].op;
     uint32_t opener = vy_opener(p, s, id), sources[3];
     note(o, &o->control[opener], of_args(o, id, 0, vy_control_args(p, s, id)));
@@ -64,7 +63,7 @@ static void follow_marker(order *o, uint32_t id)
 
 static void follow(order *o, uint32_t id)
 {
-    const vy_inst *i = &o->r->p->insts.data[id];
+    const vy_inst *i = &o->facts->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (vy_is_marker(op)) {
         follow_marker(o, id);
@@ -83,21 +82,20 @@ static void follow(order *o, uint32_t id)
 // The atomic whose old value the reverse of `id` would ask for, or 0.
 static uint32_t needed_by(const order *o, uint32_t id)
 {
-    const reverse *r = o->r;
-    const vy_inst *i = &r->p->insts.data[id];
+    const grad_facts *f = o->facts;
+    const vy_inst *i = &f->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if (vy_op_opens(op)) return r->facts.busy[id] ? o->control[id] : 0;
-    if (op == VY_OP_RESULT && vy_is_active(&r->facts, id))
-        return o->control[vy_opener(r->p, &r->facts.s, id)];
+    if (vy_op_opens(op)) return f->busy[id] ? o->control[id] : 0;
+    if (op == VY_OP_RESULT && vy_is_active(f, id)) return o->control[vy_opener(f->p, &f->s, id)];
     if (vy_is_marker(op)) return 0;
     if (vy_op_is_memory(op)) {
-        bool active = (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE &&
-                      (op != VY_OP_LOAD || vy_is_active(&r->facts, id));
-        uint32_t rank = op == VY_OP_ZERO ? 0 : r->p->buffers.data[i->aux].rank;
+        bool active = (f->buffers[i->aux].activity & ACTIVE) == ACTIVE &&
+                      (op != VY_OP_LOAD || vy_is_active(f, id));
+        uint32_t rank = op == VY_OP_ZERO ? 0 : f->p->buffers.data[i->aux].rank;
         return active ? of_args(o, id, 0, rank) : 0;
     }
     bool plain = op == VY_OP_CAST || vy_rule_kind_of(op) == RULE_LINEAR;
-    return vy_is_active(&r->facts, id) && !plain ? of_args(o, id, 0, i->nargs) : 0;
+    return vy_is_active(f, id) && !plain ? of_args(o, id, 0, i->nargs) : 0;
 }
 
 static bool has_old_values(const vy_program *p)
@@ -107,36 +105,22 @@ static bool has_old_values(const vy_program *p)
     return false;
 }
 
-static void refuse(reverse *r, uint32_t atomic)
+bool vy_order(const grad_facts *f, uint32_t *atomic)
 {
-    vy_reverse_fail(
-        r, VY_E_NOT_DIFFERENTIABLE, atomic, "compute the index or condition without the old value",
-        "the reverse needs the old value of %s, which depends on the order of invocations",
-        vy_op_infos[r->p->insts.data[atomic].op].text);
-}
-
-bool vy_order(reverse *r)
-{
-    uint32_t n = r->p->insts.count;
-    if (!has_old_values(r->p)) return true;
+    uint32_t n = f->p->insts.count;
+    *atomic = 0;
+    if (!has_old_values(f->p)) return true;
     vy_arena arena = {0};
-    order o = {.r = r, .changed = true};
+    order o = {.facts = f, .changed = true};
     o.from = vy_arena_alloc(&arena, n * sizeof *o.from);
     o.control = vy_arena_alloc(&arena, n * sizeof *o.control);
-    o.buffer = vy_arena_alloc(&arena, r->p->buffers.count * sizeof *o.buffer);
+    o.buffer = vy_arena_alloc(&arena, f->p->buffers.count * sizeof *o.buffer);
     bool ok = o.from && o.control && o.buffer;
-    if (!ok) {
-        vy_fail_oom(r->out);
-        r->failed = true;
-    }
     while (ok && o.changed) {
         o.changed = false;
         for (uint32_t id = 1; id < n; id++) follow(&o, id);
     }
-    for (uint32_t id = 1; ok && id < n && !r->failed; id++) {
-        uint32_t atomic = needed_by(&o, id);
-        if (atomic) refuse(r, atomic);
-    }
+    for (uint32_t id = 1; ok && id < n && !*atomic; id++) *atomic = needed_by(&o, id);
     vy_arena_free(&arena);
-    return !r->failed;
+    return ok;
 }

@@ -18,7 +18,6 @@
 // For 2 the index is taken apart into multiples of the invocation's numbers plus what is the same in all of them
 // throughout the phase.
 #include "autodiff/facts/phases.h"
-#include "autodiff/core/reverse.h"
 #include "autodiff/facts/facts.h"
 #include "ir/check/uniform.h"
 
@@ -29,7 +28,7 @@ enum {
 };
 
 typedef struct owners {
-    reverse *r;
+    grad_facts *facts;
     const vy_program *p;
     const uint32_t *differs;
     uint32_t *barriers; // by instruction: how many barriers stand before it
@@ -49,7 +48,7 @@ static bool count_barriers(owners *o, vy_arena *arena)
 // The construct around `load` that stands in the same region as `store`, or the load itself; 0: none.
 static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
 {
-    const vy_structure *s = &o->r->facts.s;
+    const vy_structure *s = &o->facts->s;
     uint32_t region = s->parent[store], up = load;
     while (up && s->parent[up] != region) up = s->parent[up];
     if (!up || !region || o->p->insts.data[region].op != VY_OP_IF) return up;
@@ -65,10 +64,9 @@ static bool stores_too(const owners *o, uint32_t load, uint32_t store)
         if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
     uint32_t up = beside(o, load, store);
     if (!up) return false;
-    uint32_t region = o->r->facts.s.parent[store];
+    uint32_t region = o->facts->s.parent[store];
     if (region && p->insts.data[region].op == VY_OP_WHILE) return false; // its TEST may be between
-    uint32_t last =
-        vy_op_opens((vy_op)p->insts.data[up].op) ? vy_closer(p, &o->r->facts.s, up) : up;
+    uint32_t last = vy_op_opens((vy_op)p->insts.data[up].op) ? vy_closer(p, &o->facts->s, up) : up;
     return o->barriers[up < store ? up : store] == o->barriers[last > store ? last : store];
 }
 
@@ -167,9 +165,8 @@ static bool tells_apart(const owners *o, form f, uint8_t *told)
 // Every turn of the loop has a barrier: no two are of one phase.
 static bool parts_turns(const owners *o, uint32_t loop)
 {
-    for (uint32_t id = loop + 1; id < o->r->facts.s.partner[loop]; id++)
-        if (o->p->insts.data[id].op == VY_OP_BARRIER && o->r->facts.s.parent[id] == loop)
-            return true;
+    for (uint32_t id = loop + 1; id < o->facts->s.partner[loop]; id++)
+        if (o->p->insts.data[id].op == VY_OP_BARRIER && o->facts->s.parent[id] == loop) return true;
     return false;
 }
 
@@ -178,7 +175,7 @@ static bool is_injective(const owners *o, uint32_t load)
     const vy_program *p = o->p;
     uint32_t before = load;
     uint8_t told = 0, all = 0;
-    for (uint32_t loop = o->r->facts.home[load]; loop; loop = o->r->facts.home[loop])
+    for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
         if (!parts_turns(o, loop)) before = loop;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[load].aux].rank; k++) {
@@ -196,10 +193,10 @@ static bool is_single(const owners *o, uint32_t load)
     uint32_t before = load;
     uint8_t all = 0;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
-    for (uint32_t loop = o->r->facts.home[load]; loop; loop = o->r->facts.home[loop])
+    for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
         if (!parts_turns(o, loop)) before = loop;
-    for (uint32_t up = o->r->facts.s.parent[load]; up; up = o->r->facts.s.parent[up]) {
-        if (p->insts.data[up].op != VY_OP_IF || load > o->r->facts.s.partner[up]) continue;
+    for (uint32_t up = o->facts->s.parent[load]; up; up = o->facts->s.parent[up]) {
+        if (p->insts.data[up].op != VY_OP_IF || load > o->facts->s.partner[up]) continue;
         uint32_t equal = vy_arg(p, up, 0);
         if (VY_IS_LEAF(equal) || p->insts.data[equal].op != VY_OP_EQ) continue;
         form x, y;
@@ -226,22 +223,22 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
     uint64_t others = 0; // loads that are not proved by a store
     bool shared = o->p->buffers.data[o->p->insts.data[loads[0]].aux].cls == VY_SHARED;
     for (uint32_t k = 0; k < n; k++) {
-        o->r->facts.own[loads[k]] = proved_by_store(o, loads[k], stores, store_count);
-        if (!o->r->facts.own[loads[k]]) others |= UINT64_C(1) << k;
+        o->facts->own[loads[k]] = proved_by_store(o, loads[k], stores, store_count);
+        if (!o->facts->own[loads[k]]) others |= UINT64_C(1) << k;
     }
     if (!shared || !others || o->phases.work > MOST_WORK) return;
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]].loads = UINT64_C(1) << k;
     vy_phases_find(&o->phases);
     vy_phases_fill(&o->phases);
     for (uint32_t k = 0; k < n; k++) {
-        if (o->r->facts.own[loads[k]]) continue;
+        if (o->facts->own[loads[k]]) continue;
         uint64_t met = o->phases.phase[loads[k]].loads & others;
         uint64_t self = UINT64_C(1) << k;
         bool alone = is_injective(o, loads[k]);
         for (uint32_t j = 0; j < n && alone; j++)
             if (met >> j & 1) alone = same_index(o->p, loads[k], loads[j]);
         if (!alone) alone = (met | self) == self && is_single(o, loads[k]);
-        o->r->facts.own[loads[k]] = alone;
+        o->facts->own[loads[k]] = alone;
     }
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_touch){0};
 }
@@ -253,25 +250,25 @@ static bool collect(owners *o, uint32_t buffer, vy_id_vec *loads, vy_id_vec *sto
     for (uint32_t id = 1; ok && id < o->p->insts.count; id++) {
         const vy_inst *i = &o->p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer) continue;
-        if (i->op == VY_OP_LOAD && vy_is_active(&o->r->facts, id)) ok = vy_vec_push(loads, id);
+        if (i->op == VY_OP_LOAD && vy_is_active(o->facts, id)) ok = vy_vec_push(loads, id);
         if (i->op == VY_OP_STORE) ok = ok && vy_vec_push(stores, id);
     }
     return ok;
 }
 
-bool vy_own(reverse *r)
+bool vy_own(grad_facts *f)
 {
     vy_arena arena = {0};
     vy_id_vec loads = {0}, stores = {0};
-    owners o = {.r = r, .p = r->p};
-    if (!r->facts.phased) return true;
-    o.differs = vy_differences(r->p, &r->facts.s, NULL, &arena);
-    bool ok = o.differs && count_barriers(&o, &arena) &&
-              vy_phases_make(&o.phases, r->p, &r->facts.s, &arena);
-    for (uint32_t i = 1; ok && i < r->p->buffers.count; i++) {
-        const vy_buf *b = &r->p->buffers.data[i];
+    owners o = {.facts = f, .p = f->p};
+    if (!f->phased) return true;
+    o.differs = vy_differences(f->p, &f->s, NULL, &arena);
+    bool ok =
+        o.differs && count_barriers(&o, &arena) && vy_phases_make(&o.phases, f->p, &f->s, &arena);
+    for (uint32_t i = 1; ok && i < f->p->buffers.count; i++) {
+        const vy_buf *b = &f->p->buffers.data[i];
         bool meets = b->cls == VY_SHARED || b->cls == VY_OUT || b->cls == VY_INOUT;
-        if (!meets || b->view_of || (r->facts.buffers[i].activity & ACTIVE) != ACTIVE) continue;
+        if (!meets || b->view_of || (f->buffers[i].activity & ACTIVE) != ACTIVE) continue;
         ok = collect(&o, i, &loads, &stores);
         if (ok && loads.count && loads.count <= MOST_LOADS && stores.count <= MOST_LOADS)
             prove(&o, loads.data, loads.count, stores.data, stores.count);
@@ -279,8 +276,5 @@ bool vy_own(reverse *r)
     vy_vec_free(&loads);
     vy_vec_free(&stores);
     vy_arena_free(&arena);
-    if (ok) return true;
-    vy_fail_oom(r->out);
-    r->failed = true;
-    return false;
+    return ok;
 }

@@ -15,7 +15,6 @@
 // - the buffers of the stores have no views: two parameters of one memory are not compared here.
 //
 // Both proofs exclude other invocations only.  One that comes to an element twice reads, adds and writes.
-#include "autodiff/core/reverse.h"
 
 #include "autodiff/facts/facts.h"
 #include "ir/facts/range.h"
@@ -35,7 +34,7 @@ typedef struct owners {
 } owners;
 
 typedef struct proof {
-    const reverse *r;
+    const grad_facts *facts;
     const uint32_t *same;  // classes of equal dimensions
     const uint8_t *inside; // by instruction: its indices are in range
     uint32_t *
@@ -50,10 +49,10 @@ static uint32_t slot(const vy_program *p, uint32_t id)
 }
 
 // Is `store` executed by whoever executes `load`, in the same turns of the loops around it?
-static bool implies(const proof *f, uint32_t load, uint32_t store)
+static bool implies(const proof *q, uint32_t load, uint32_t store)
 {
-    const vy_program *p = f->r->p;
-    const vy_structure *s = &f->r->facts.s;
+    const vy_program *p = q->facts->p;
+    const vy_structure *s = &q->facts->s;
     uint32_t region = s->parent[store];
     if (!region) return true;
     if (load < region || load > vy_closer(p, s, region)) return false;
@@ -74,49 +73,49 @@ static bool same_index(const vy_program *p, uint32_t load, uint32_t store)
     return true;
 }
 
-static bool same_shape(const proof *f, uint32_t x, uint32_t y)
+static bool same_shape(const proof *q, uint32_t x, uint32_t y)
 {
-    const vy_buf *a = &f->r->p->buffers.data[x], *b = &f->r->p->buffers.data[y];
+    const vy_buf *a = &q->facts->p->buffers.data[x], *b = &q->facts->p->buffers.data[y];
     if (x == y) return true;
     for (uint32_t k = 0; k < a->rank; k++)
-        if (f->same[a->dims[k].id] != f->same[b->dims[k].id]) return false;
+        if (q->same[a->dims[k].id] != q->same[b->dims[k].id]) return false;
     return true;
 }
 
-static bool proves(const proof *f, uint32_t load, uint32_t store)
+static bool proves(const proof *q, uint32_t load, uint32_t store)
 {
-    const vy_program *p = f->r->p;
+    const vy_program *p = q->facts->p;
     uint32_t x = p->insts.data[load].aux, y = p->insts.data[store].aux;
-    return same_index(p, load, store) && implies(f, load, store) &&
-           (f->inside[store] || same_shape(f, x, y));
+    return same_index(p, load, store) && implies(q, load, store) &&
+           (q->inside[store] || same_shape(q, x, y));
 }
 
 // The buffers that prove this load, among those that have proved the earlier ones of its buffer.
-static void meet(proof *f, uint32_t load)
+static void meet(proof *q, uint32_t load)
 {
-    const vy_program *p = f->r->p;
-    owners *all = &f->found[p->insts.data[load].aux], now = {.begun = true};
-    uint32_t store = f->first[slot(p, vy_arg(p, load, 0))];
-    for (uint32_t n = 0; store && n < MOST_STORES; n++, store = f->next[store]) {
+    const vy_program *p = q->facts->p;
+    owners *all = &q->found[p->insts.data[load].aux], now = {.begun = true};
+    uint32_t store = q->first[slot(p, vy_arg(p, load, 0))];
+    for (uint32_t n = 0; store && n < MOST_STORES; n++, store = q->next[store]) {
         uint32_t y = p->insts.data[store].aux, k = 0;
         bool wanted = !all->begun, known = false;
         for (k = 0; k < all->count; k++) wanted |= all->buffer[k] == y;
         for (k = 0; k < now.count; k++) known |= now.buffer[k] == y;
-        if (wanted && !known && now.count < MOST_OWNERS && proves(f, load, store))
+        if (wanted && !known && now.count < MOST_OWNERS && proves(q, load, store))
             now.buffer[now.count++] = y;
     }
     *all = now;
 }
 
 // Lists the plain stores by their first index.
-static void list_stores(proof *f)
+static void list_stores(proof *q)
 {
-    const vy_program *p = f->r->p;
+    const vy_program *p = q->facts->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (i->op != VY_OP_STORE || p->buffers.data[i->aux].cls > VY_INOUT) continue;
-        uint32_t *first = &f->first[slot(p, vy_arg(p, id, 0))];
-        f->next[id] = *first;
+        uint32_t *first = &q->first[slot(p, vy_arg(p, id, 0))];
+        q->next[id] = *first;
         *first = id;
     }
 }
@@ -130,49 +129,42 @@ static bool no_phases(const vy_program *p)
     return true;
 }
 
-static bool prove_by_stores(reverse *r)
+static bool prove_by_stores(grad_facts *f)
 {
-    const vy_program *p = r->p;
+    const vy_program *p = f->p;
     if (!no_phases(p)) return true;
     vy_arena arena = {0};
     uint32_t n = p->insts.count;
     uint8_t *inside = vy_arena_alloc(&arena, n);
-    proof f = {.r = r,
+    proof q = {.facts = f,
                .same = vy_dim_classes(p, &arena),
                .inside = inside,
-               .first = vy_arena_alloc(&arena, ((size_t)n + p->leaves.count) * sizeof *f.first),
-               .next = vy_arena_alloc(&arena, n * sizeof *f.next),
-               .found = vy_arena_alloc(&arena, p->buffers.count * sizeof *f.found)};
-    bool ok = f.same && inside && f.first && f.next && f.found &&
-              vy_prove_ranges(p, &r->facts.s, &arena, inside);
-    if (ok) list_stores(&f);
+               .first = vy_arena_alloc(&arena, ((size_t)n + p->leaves.count) * sizeof *q.first),
+               .next = vy_arena_alloc(&arena, n * sizeof *q.next),
+               .found = vy_arena_alloc(&arena, p->buffers.count * sizeof *q.found)};
+    bool ok = q.same && inside && q.first && q.next && q.found &&
+              vy_prove_ranges(p, &f->s, &arena, inside);
+    if (ok) list_stores(&q);
     for (uint32_t id = 1; ok && id < n; id++)
-        if (vy_adds_outside(&r->facts, id)) meet(&f, id);
+        if (vy_adds_outside(f, id)) meet(&q, id);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++)
-        r->facts.buffers[i].exclusive = f.found[i].count > 0;
+        f->buffers[i].exclusive = q.found[i].count > 0;
     vy_arena_free(&arena);
     return ok;
 }
 
-static bool prove_by_maps(reverse *r)
+static bool prove_by_maps(grad_facts *f)
 {
-    const vy_program *p = r->p;
+    const vy_program *p = f->p;
     uint8_t *sites = vy_realloc(NULL, p->insts.count), *found = vy_realloc(NULL, p->buffers.count);
     bool ok = sites && found;
     for (uint32_t id = 0; ok && id < p->insts.count; id++)
-        sites[id] = id && vy_adds_outside(&r->facts, id) &&
-                    !r->facts.buffers[p->insts.data[id].aux].exclusive;
-    ok = ok && vy_injective(p, &r->facts.s, sites, false, found);
-    for (uint32_t i = 1; ok && i < p->buffers.count; i++) r->facts.buffers[i].exclusive |= found[i];
+        sites[id] = id && vy_adds_outside(f, id) && !f->buffers[p->insts.data[id].aux].exclusive;
+    ok = ok && vy_injective(p, &f->s, sites, false, found);
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++) f->buffers[i].exclusive |= found[i];
     vy_free(sites);
     vy_free(found);
     return ok;
 }
 
-bool vy_exclusive(reverse *r)
-{
-    if (prove_by_stores(r) && prove_by_maps(r)) return true;
-    vy_fail_oom(r->out);
-    r->failed = true;
-    return false;
-}
+bool vy_exclusive(grad_facts *f) { return prove_by_stores(f) && prove_by_maps(f); }

@@ -11,7 +11,6 @@
 // The load's only use must be the store's value, by additions and by subtractions from it whose results have no
 // other use; store and load must name one element by the same index values, stand in one region, and the
 // memory must not be touched, nor other invocations be waited for, between them.
-#include "autodiff/core/reverse.h"
 
 #include "ir/facts/memory.h"
 #include "autodiff/facts/facts.h"
@@ -34,25 +33,25 @@ static bool same_element(const vy_program *p, uint32_t load, uint32_t store)
     return true;
 }
 
-static bool untouched(const search *f, uint32_t load, uint32_t store)
+static bool untouched(const search *q, uint32_t load, uint32_t store)
 {
-    uint32_t memory = vy_memory_of(f->p, f->p->insts.data[store].aux);
-    uint32_t next = vy_first_after(f->touched, memory, load);
-    return f->touched->at[next] == store && !vy_barrier_between(f->touched, load, store);
+    uint32_t memory = vy_memory_of(q->p, q->p->insts.data[store].aux);
+    uint32_t next = vy_first_after(q->touched, memory, load);
+    return q->touched->at[next] == store && !vy_barrier_between(q->touched, load, store);
 }
 
 // The load to which `store` adds, or 0.
-static uint32_t find(const search *f, uint32_t store)
+static uint32_t find(const search *q, uint32_t store)
 {
-    const vy_program *p = f->p;
+    const vy_program *p = q->p;
     const vy_buf *b = &p->buffers.data[p->insts.data[store].aux];
     uint32_t stack[MOST_TERMS] = {vy_arg(p, store, b->rank)}, n = 1;
     if (!vy_type_is_float(b->type) || vy_type_loaded(b->type) != b->type) return 0;
     while (n) {
         uint32_t id = stack[--n];
-        if (VY_IS_LEAF(id) || f->uses[id] != 1 || f->s->parent[id] != f->s->parent[store]) continue;
+        if (VY_IS_LEAF(id) || q->uses[id] != 1 || q->s->parent[id] != q->s->parent[store]) continue;
         const vy_inst *i = &p->insts.data[id];
-        if (same_element(p, id, store) && untouched(f, id, store)) return id;
+        if (same_element(p, id, store) && untouched(q, id, store)) return id;
         if ((i->op != VY_OP_ADD && i->op != VY_OP_SUB) || n + 2 > MOST_TERMS) continue;
         if (i->op == VY_OP_ADD) stack[n++] = vy_arg(p, id, 1);
         stack[n++] = vy_arg(p, id, 0);
@@ -60,26 +59,23 @@ static uint32_t find(const search *f, uint32_t store)
     return 0;
 }
 
-bool vy_additions(reverse *r)
+bool vy_additions(grad_facts *f)
 {
-    const vy_program *p = r->p;
+    const vy_program *p = f->p;
     vy_arena arena = {0};
     vy_writes touched;
     uint32_t *uses = vy_arena_alloc(&arena, p->insts.count * sizeof *uses);
     bool ok = uses && vy_writes_make(&touched, p, VY_COUNT_READS | VY_COUNT_WRITES, &arena);
-    search f = {.p = p, .s = &r->facts.s, .touched = &touched, .uses = uses};
+    search q = {.p = p, .s = &f->s, .touched = &touched, .uses = uses};
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t v = vy_arg(p, id, k);
             if (!VY_IS_LEAF(v)) uses[v]++;
         }
     for (uint32_t id = 1; ok && id < p->insts.count; id++) {
-        uint32_t load = p->insts.data[id].op == VY_OP_STORE ? find(&f, id) : 0;
-        if (load) r->facts.adds[id] = r->facts.adds[load] = 1;
+        uint32_t load = p->insts.data[id].op == VY_OP_STORE ? find(&q, id) : 0;
+        if (load) f->adds[id] = f->adds[load] = 1;
     }
     vy_arena_free(&arena);
-    if (ok) return true;
-    vy_fail_oom(r->out);
-    r->failed = true;
-    return false;
+    return ok;
 }

@@ -11,7 +11,6 @@
 //
 // A carried value is computed again by its whole loop.  Only inside an iteration that is reversed by itself
 // would it have to be kept; so those are marked of the loops around the construct, not of others.
-#include "autodiff/core/reverse.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 
@@ -20,7 +19,7 @@
 enum { MOST_WORK = 1 << 26 }; // beyond, what is kept after all is refused by the checker
 
 typedef struct slicer {
-    reverse *r;
+    grad_facts *facts;
     uint32_t *seen; // by instruction: the construct for which it was visited
     vy_id_vec stack;
     uint64_t work;
@@ -37,34 +36,34 @@ static void visit(slicer *s, uint32_t construct, uint32_t id)
 // Of a loop, whose value is its variable, the bounds: what it carries is another matter.
 static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 {
-    const vy_inst *i = &s->r->p->insts.data[id];
+    const vy_inst *i = &s->facts->p->insts.data[id];
     uint32_t n = i->op == VY_OP_LOOP ? 3 : i->nargs;
-    for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->r->p, id, k));
+    for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->facts->p, id, k));
 }
 
 // What decides how often a loop runs, or which arm.
 static void visit_control(slicer *s, uint32_t construct, uint32_t opener)
 {
-    uint32_t deciders[4], n = vy_deciders(s->r->p, &s->r->facts.s, opener, deciders);
+    uint32_t deciders[4], n = vy_deciders(s->facts->p, &s->facts->s, opener, deciders);
     for (uint32_t k = 0; k < n; k++) visit(s, construct, deciders[k]);
 }
 
 static void visit_slot(slicer *s, uint32_t construct, uint32_t id)
 {
-    uint32_t sources[3], n = vy_slot_sources(s->r->p, &s->r->facts.s, id, sources);
-    visit_control(s, construct, vy_opener(s->r->p, &s->r->facts.s, id));
+    uint32_t sources[3], n = vy_slot_sources(s->facts->p, &s->facts->s, id, sources);
+    visit_control(s, construct, vy_opener(s->facts->p, &s->facts->s, id));
     for (uint32_t k = 0; k < n; k++) visit(s, construct, sources[k]);
 }
 
 static void drain(slicer *s, uint32_t construct)
 {
-    const vy_program *p = s->r->p;
+    const vy_program *p = s->facts->p;
     while (s->stack.count && !s->failed) {
         uint32_t id = s->stack.data[--s->stack.count];
         vy_op op = (vy_op)p->insts.data[id].op;
         bool carry = op == VY_OP_CARRY;
-        bool around = carry && vy_encloses(&s->r->facts, vy_arg(p, id, 0), construct);
-        if (!carry || around) s->r->facts.together[id] = 1;
+        bool around = carry && vy_encloses(s->facts, vy_arg(p, id, 0), construct);
+        if (!carry || around) s->facts->together[id] = 1;
         s->work++;
         if (carry || op == VY_OP_RESULT)
             visit_slot(s, construct, id);
@@ -74,46 +73,42 @@ static void drain(slicer *s, uint32_t construct)
 }
 
 // Constructs that have a barrier or its like inside.
-static void mark_convergent(const reverse *r, uint8_t *convergent)
+static void mark_convergent(const grad_facts *f, uint8_t *convergent)
 {
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        if (vy_op_infos[r->p->insts.data[id].op].effect != VY_CONV && !vy_clears_shared(r->p, id))
+    for (uint32_t id = 1; id < f->p->insts.count; id++) {
+        if (vy_op_infos[f->p->insts.data[id].op].effect != VY_CONV && !vy_clears_shared(f->p, id))
             continue;
-        for (uint32_t up = r->facts.s.parent[id]; up && !convergent[up]; up = r->facts.s.parent[up])
+        for (uint32_t up = f->s.parent[id]; up && !convergent[up]; up = f->s.parent[up])
             convergent[up] = 1;
     }
 }
 
-bool vy_together(reverse *r)
+bool vy_together(grad_facts *f)
 {
     vy_arena arena = {0};
-    uint32_t n = r->p->insts.count;
-    slicer s = {.r = r, .seen = vy_arena_alloc(&arena, n * sizeof *s.seen)};
+    uint32_t n = f->p->insts.count;
+    slicer s = {.facts = f, .seen = vy_arena_alloc(&arena, n * sizeof *s.seen)};
     uint8_t *convergent = vy_arena_alloc(&arena, n);
     s.failed = !s.seen || !convergent;
-    if (!s.failed) mark_convergent(r, convergent);
+    if (!s.failed) mark_convergent(f, convergent);
     for (uint32_t id = 1; id < n && !s.failed && s.work < MOST_WORK; id++) {
-        if (!convergent[id] || !vy_op_opens((vy_op)r->p->insts.data[id].op)) continue;
-        if (r->p->insts.data[id].op != VY_OP_IF)
-            r->facts.together[r->facts.s.partner[id]] = 1; // its count
+        if (!convergent[id] || !vy_op_opens((vy_op)f->p->insts.data[id].op)) continue;
+        if (f->p->insts.data[id].op != VY_OP_IF) f->together[f->s.partner[id]] = 1; // its count
         visit_control(&s, id, id);
         drain(&s, id);
     }
     vy_vec_free(&s.stack);
     vy_arena_free(&arena);
-    if (!s.failed) return true;
-    vy_fail_oom(r->out);
-    r->failed = true;
-    return false;
+    return !s.failed;
 }
 
-void vy_together_explain(reverse *r)
+void vy_together_explain(vy_module *out)
 {
-    vy_diag *d = &r->out->diag;
+    vy_diag *d = &out->diag;
     if (!vy_diag_is(d, VY_E_NONUNIFORM)) return;
     uint32_t line = d->line, column = d->column;
     *d = (vy_diag){0};
-    vy_fail(r->out, VY_E_GRAD_UNSUPPORTED, line, column,
+    vy_fail(out, VY_E_GRAD_UNSUPPORTED, line, column,
             "compute the condition or bound from parameters and loop variables",
             "the way to this operation among invocations depends on a value that the reverse has "
             "only from memory, where it cannot be seen to be the same in the whole workgroup");

@@ -169,7 +169,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
     ok = ok && vy_drop_unused(p, r->counting);
     if (ok && !r->counting) ok = vy_drop_scalars(p, r->p->scalars.count);
     if (!ok || !vy_check_program(p)) {
-        vy_together_explain(r);
+        vy_together_explain(r->out);
         vy_program_free(p);
         return false;
     }

@@ -56,7 +56,6 @@ static bool choose_scalar(reverse *r, const char *name)
         for (uint32_t k = 0; k < r->p->leaves.count; k++) {
             const vy_leaf *l = &r->p->leaves.data[k];
             if (l->kind != VY_LEAF_SCALAR || l->index != i) continue;
-            r->facts.leaf_activity[k] |= VARIED;
             r->facts.leaf_wrt[k] = 1;
         }
         return true;
@@ -81,8 +80,7 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
             r->facts.buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
     bool any_of = false;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        if (r->facts.buffers[i].of) r->facts.buffers[i].activity |= USEFUL, any_of = true;
-        if (r->facts.buffers[i].wrt) r->facts.buffers[i].activity |= VARIED;
+        any_of |= r->facts.buffers[i].of;
     }
     if (!any_of && !r->failed)
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",

@@ -87,8 +87,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
     }
     for (uint32_t k = 0; k < f->carried && !r->probing; k++) {
         uint32_t carry = vy_carry(f->opener, k);
-        if (r->plan.kept[carry] || vy_induction_step(r, f->opener, k) ||
-            !vy_is_invertible(r, f->opener, k))
+        if (r->plan.kept[carry] || vy_induction_step(&r->facts, f->opener, k) ||
+            !vy_is_invertible(&r->facts, f->opener, k))
             continue;
         loop_adjoint a = {.id = carry, .inverted = true};
         if (!vy_vec_push(list, a)) oom(r);
@@ -154,7 +154,7 @@ static uint32_t variable_in(reverse *r, uint32_t opener, uint32_t number)
 // number: it never changes, or is an integer induction s' = s + c.  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
-    uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(r, f->opener, k);
+    uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(&r->facts, f->opener, k);
     vy_type type = vy_id_type(r->p, carry);
     if (r->plan.kept[carry] || r->probing) return 0;
     if (!c && vy_can_rerun(r, f->opener, k))

@@ -66,6 +66,13 @@ void vy_reverse_memory(reverse *r, uint32_t id);
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
 void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
 
+// ---- shadow_elements.c
+// `buffer` and `condition` are of the primal and of the result, `index` is of the result.
+uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
+void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index);
+// alone: no other invocation touches the element.
+void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
+                    bool alone);
 // ---- sweep_extremum.c
 void vy_extremum_declare(reverse *r, uint32_t buffer); // what the program being built needs for it
 void vy_extremum_replay(reverse *r, uint32_t id, bool performs);

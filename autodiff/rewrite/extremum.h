@@ -3,7 +3,7 @@
 #ifndef VYRE_EXTREMUM_H
 #define VYRE_EXTREMUM_H
 
-#include "autodiff/core/reverse.h"
+#include "autodiff/core/facts.h"
 
 // ---- extremum.c
 bool vy_has_extremum(const vy_program *p); // of floats
@@ -17,6 +17,6 @@ bool vy_extremum_shared(vy_program *p, const uint8_t *active);
 
 // ---- extremum_paths.c
 // Do computed floats decide whether, where and how often the atomics are reached?  False: memory.
-bool vy_extremum_loose(const reverse *r, bool *loose);
+bool vy_extremum_loose(const grad_facts *f, bool *loose);
 
 #endif

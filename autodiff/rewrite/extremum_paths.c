@@ -11,7 +11,7 @@
 #include "ir/core/dataflow.h"
 
 typedef struct paths {
-    const reverse *r;
+    const grad_facts *facts;
     vy_dataflow flow;
     uint8_t *marks; // by instruction: it decides about a candidate
 } paths;
@@ -32,8 +32,8 @@ static void mark_all(paths *x, const uint32_t *ids, uint32_t n)
 // the construct, a construct to what decides about it.
 static void follow(paths *x, uint32_t id)
 {
-    const vy_program *p = x->r->p;
-    const vy_structure *s = &x->r->facts.s;
+    const vy_program *p = x->facts->p;
+    const vy_structure *s = &x->facts->s;
     vy_op op = (vy_op)p->insts.data[id].op;
     uint32_t ids[4];
     if (s->parent[id]) mark(x, s->parent[id]);
@@ -48,11 +48,11 @@ static void follow(paths *x, uint32_t id)
 }
 
 // May the value differ between programs that compute it?
-static bool is_loose(const reverse *r, uint32_t id)
+static bool is_loose(const grad_facts *f, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
+    const vy_inst *i = &f->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    if (op == VY_OP_LOAD) return vy_is_written(r->p, i->aux);
+    if (op == VY_OP_LOAD) return vy_is_written(f->p, i->aux);
     if (vy_op_is_memory(op) || vy_op_is_subgroup(op)) return true;
     if (vy_op_infos[op].effect != VY_PURE || !vy_type_is_float((vy_type)i->type)) return false;
     bool chooses = op == VY_OP_SELECT || op == VY_OP_MIN || op == VY_OP_MAX || op == VY_OP_CLAMP;
@@ -64,27 +64,27 @@ static bool is_loose(const reverse *r, uint32_t id)
 
 static void mark_candidates(paths *x)
 {
-    const vy_program *p = x->r->p;
+    const vy_program *p = x->facts->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!vy_is_extremum((vy_op)i->op) || !x->r->facts.buffers[i->aux].extremum) continue;
+        if (!vy_is_extremum((vy_op)i->op) || !x->facts->buffers[i->aux].extremum) continue;
         uint32_t rank = p->buffers.data[i->aux].rank;
         for (uint32_t k = 0; k < i->nargs; k++)
             if (k != rank) mark(x, vy_arg(p, id, k)); // not the candidate
-        if (x->r->facts.s.parent[id]) mark(x, x->r->facts.s.parent[id]);
+        if (x->facts->s.parent[id]) mark(x, x->facts->s.parent[id]);
     }
 }
 
-bool vy_extremum_loose(const reverse *r, bool *loose)
+bool vy_extremum_loose(const grad_facts *f, bool *loose)
 {
     vy_arena arena = {0};
-    paths x = {.r = r, .marks = vy_arena_alloc(&arena, r->p->insts.count)};
-    bool ok = x.marks && vy_dataflow_make(&x.flow, r->p, &r->facts.s, &arena);
+    paths x = {.facts = f, .marks = vy_arena_alloc(&arena, f->p->insts.count)};
+    bool ok = x.marks && vy_dataflow_make(&x.flow, f->p, &f->s, &arena);
     *loose = false;
     if (ok) mark_candidates(&x);
     for (uint32_t id; ok && (id = vy_dataflow_pop(&x.flow));) follow(&x, id);
-    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
-        *loose |= x.marks[id] && is_loose(r, id);
+    for (uint32_t id = 1; ok && id < f->p->insts.count; id++)
+        *loose |= x.marks[id] && is_loose(f, id);
     vy_arena_free(&arena);
     return ok;
 }

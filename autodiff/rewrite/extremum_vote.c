@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // extremum_vote.c: writes the votes of extremum_shared.c, which says what they are.
+#include "ir/build/edit.h"
 #include "autodiff/rewrite/extremum_vote.h"
 
 #include <math.h>

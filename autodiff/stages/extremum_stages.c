@@ -80,7 +80,7 @@ bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks)
     ok = ok && (stages[n] = find(r, VY_FIND_WINNER, "winner", base)) && ++n;
     ok = ok && (!last || ((stages[n] = find(r, VY_FIND_LAST, "last", base)) && ++n));
     ok = ok && (stages[n] = vy_program_clone(p, r->out)) && ++n;
-    if (ok && !vy_extremum_loose(r, &loose)) {
+    if (ok && !vy_extremum_loose(&r->facts, &loose)) {
         vy_fail_oom(r->out);
         ok = false;
     }

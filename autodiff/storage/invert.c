@@ -41,7 +41,7 @@ static vy_value undo(reverse *r, uint32_t id, uint32_t opener, vy_value v)
     if (i->op == VY_OP_NOT) return vy_not(r->b, v);
     uint32_t x = vy_arg(p, id, 0);
     if (i->op == VY_OP_CAST) return vy_cast(r->b, vy_id_type(p, x), v);
-    uint32_t inner = vy_undone_operand(r, id, opener), y = vy_arg(p, id, 1);
+    uint32_t inner = vy_undone_operand(&r->facts, id, opener), y = vy_arg(p, id, 1);
     uint32_t other = inner == x ? y : x;
     if (!VY_IS_LEAF(other) && other >= opener) return undo_shift(r, id, inner, v);
     vy_value c = {vy_primal(r, other)};
@@ -54,7 +54,7 @@ static vy_value undo(reverse *r, uint32_t id, uint32_t opener, vy_value v)
 
 uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next)
 {
-    uint32_t steps[VY_UNDO_STEPS], n = vy_undo_chain(r, opener, k, steps);
+    uint32_t steps[VY_UNDO_STEPS], n = vy_undo_chain(&r->facts, opener, k, steps);
     vy_value v = {next};
     for (uint32_t i = 0; i < n && !vy_builder_failed(r->b); i++) v = undo(r, steps[i], opener, v);
     return v.id;

@@ -180,9 +180,10 @@ static void add_operation(planner *g, uint32_t id)
     const vy_program *p = g->r->p;
     const vy_inst *i = &p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool never = op == VY_OP_CARRY ? !vy_has_closed_form(g->r, g->region, id - g->region - 1) &&
-                                         !vy_is_invertible(g->r, g->region, id - g->region - 1)
-                                   : !vy_can_repeat(g->r, id, g->region);
+    bool never = op == VY_OP_CARRY
+                     ? !vy_has_closed_form(g->r, g->region, id - g->region - 1) &&
+                           !vy_is_invertible(&g->r->facts, g->region, id - g->region - 1)
+                     : !vy_can_repeat(g->r, id, g->region);
     add_value(g, id, never ? VY_CUT_NEVER : scaled(g, cost_of_operation(op)), bytes_of(g->r, id));
     for (uint32_t k = 0; k < operands(p, id) && !g->cut.oom && op != VY_OP_CARRY; k++)
         depends(g, g->node[id], vy_arg(p, id, k));
@@ -254,7 +255,7 @@ static void read_plan(planner *g)
             if (op == VY_OP_CARRY) { // from the initial value, or from the last one
                 uint32_t k = id - g->region - 1;
                 bool closed = vy_has_closed_form(r, g->region, k);
-                ask(g, closed ? vy_carry_init(r, g->region, k) : end + 1 + k);
+                ask(g, closed ? vy_carry_init(&r->facts, g->region, k) : end + 1 + k);
             }
         }
     }
@@ -299,7 +300,7 @@ static bool find_live(planner *g, vy_arena *arena)
     if (!any) return true;
     uint8_t *arrays = vy_arena_alloc(arena, p->buffers.count);
     g->live = vy_arena_alloc(arena, p->insts.count);
-    return arrays && g->live && vy_valued(g->r, arena, g->live, arrays);
+    return arrays && g->live && vy_valued(&g->r->facts, arena, g->live, arrays);
 }
 
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)

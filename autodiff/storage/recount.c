@@ -103,7 +103,7 @@ uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
     uint32_t in[MOST], out[MOST], outer = r->build.map[opener];
     if (!collect(r, opener, k, &all)) return 0;
     for (uint32_t c = 0; c < all.carried; c++)
-        in[c] = vy_primal(r, vy_carry_init(r, opener, all.carries[c] - opener - 1));
+        in[c] = vy_primal(r, vy_carry_init(&r->facts, opener, all.carries[c] - opener - 1));
     uint32_t zero = vy_zero(r->b, VY_U32).id, one = vy_int(r->b, VY_U32, 1).id;
     uint32_t number = vy_begin_loop(r->b, VY_U32, 0, zero, times, one, all.carried, in, out);
     r->build.map[opener] = variable(r, opener, number);
@@ -119,5 +119,5 @@ uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
 
 bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
 {
-    return vy_induction_step(r, opener, k) != 0 || vy_can_rerun(r, opener, k);
+    return vy_induction_step(&r->facts, opener, k) != 0 || vy_can_rerun(r, opener, k);
 }

@@ -48,20 +48,6 @@ typedef struct stager {
 
 // Does the reverse need the barriers?  Where invocations meet in memory that has an adjoint, or that replays
 // store to again.
-void vy_find_phased(reverse *r)
-{
-    bool barrier = false, meet = false;
-    for (uint32_t id = 1; id < r->p->insts.count; id++)
-        barrier |= r->p->insts.data[id].op == VY_OP_BARRIER;
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        vy_buffer_class cls = r->p->buffers.data[i].cls;
-        bool active = (r->facts.buffers[i].activity & ACTIVE) == ACTIVE;
-        meet |= cls == VY_SHARED || (active && (cls == VY_OUT || cls == VY_INOUT));
-        r->facts.phased |= cls == VY_SHARED && active; // its adjoint is cleared by all
-    }
-    r->facts.phased |= barrier && meet;
-}
-
 // ------------------------------------------------------------------------------ the same, each time
 // Loops around the store at hand, and those around the earlier write that stand for them.
 typedef struct pairing {

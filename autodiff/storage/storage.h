@@ -16,8 +16,7 @@ bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
 // May a replay execute a subgroup operation again, and get the same?
 bool vy_subgroup_repeats(const reverse *r, uint32_t id);
 // ---- shared_replay.c
-void vy_find_phased(reverse *r); // fills phased
-bool vy_restage(reverse *r);     // finds the stages of loads; false after an error
+bool vy_restage(reverse *r); // finds the stages of loads; false after an error
 // Can a replay of `root` load what `load` (of a shared array) saw?
 bool vy_restage_finds(const reverse *r, uint32_t load, uint32_t root);
 // In the replay at hand: the array of the result to load from, or to write to; 0: not to be had, not done.

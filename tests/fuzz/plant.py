@@ -43,7 +43,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
     ("autodiff/reverse/contribute.c", None, "add(r, id, have, g)", "g"),
     ("autodiff/reverse/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
-    ("autodiff/facts/masks.c", None, "!VY_IS_LEAF(id) && m->r->facts.s.parent[user] == m->r->facts.s.parent[id]",
+    ("autodiff/facts/masks.c", None, "!VY_IS_LEAF(id) && m->facts->s.parent[user] == m->facts->s.parent[id]",
      "!VY_IS_LEAF(id)"),
     ("autodiff/facts/masks.c", None, "return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK ||",
      "return op == VY_OP_SELECT; return"),
@@ -91,7 +91,7 @@ SEVERAL = (
     ("ir/pass/sums/mark_owned.c", None, "if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;", ""),
     ("ir/pass/sums/mark_owned.c", None, "l->kind == VY_LEAF_OVER && l->index == variable", "l->kind == VY_LEAF_OVER"),
     ("autodiff/facts/race_free_owner.c", None, "if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;", ""),
-    ("autodiff/facts/race_free_owner.c", None, "same_index(p, load, store) && implies(f, load, store) &&",
+    ("autodiff/facts/race_free_owner.c", None, "same_index(p, load, store) && implies(q, load, store) &&",
      "same_index(p, load, store) &&"),
     ("ir/pass/sums/mark_single_access.c", None, "b->init != VY_INIT_NONE ||", ""),
     ("autodiff/gather/gather_make.c", None, "&& same_arm(g, x->id, y->id)", ""),
