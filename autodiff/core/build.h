@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: MIT
-// build.h: the state of one build: of one program of the result, from its parameters to its last instruction.  The next
-// build begins with none of it.
+// build.h: the state of one build: of one program of the result, from its parameters to its last
+// instruction.  The next build begins with none of it.
 #ifndef VYRE_GRAD_BUILD_H
 #define VYRE_GRAD_BUILD_H
 
 #include "autodiff/core/plan.h"
+
+// What the program being built is for.
+typedef enum build_purpose {
+    BUILD_REVERSE, // forward and reverse sweep
+    BUILD_PROBE,   // the same where replays have nothing: what is asked of them shows as poison
+    // ---- the forward sweep alone, for what the reverse program must know before
+    BUILD_COUNT,       // how often loops run (counting_stages.c)
+    BUILD_FIND_FINAL,  // what atomic_min and atomic_max leave (extremum_stages.c)
+    BUILD_FIND_WINNER, // which invocation it is from
+    BUILD_FIND_LAST,   // which of its events
+} build_purpose;
+
+// Without a reverse sweep?
+static inline bool vy_is_ahead(build_purpose p) { return p >= BUILD_COUNT; }
+// With something else in place of atomic_min and atomic_max?
+static inline bool vy_is_finding(build_purpose p) { return p >= BUILD_FIND_FINAL; }
 
 // Where the adjoint of a buffer lives.
 typedef enum adjoint_kind {
@@ -34,6 +50,7 @@ typedef struct reverse_undo {
 VY_VEC_TYPE(reverse_undo_vec, reverse_undo);
 
 typedef struct build_state {
+    build_purpose purpose;
     // ---- by instruction id of the primal: values of the result
     uint32_t *map;       // value
     uint32_t *count;     // loops that leave early: how many iterations ran
@@ -61,8 +78,10 @@ typedef struct build_state {
     uint32_t number; // value: the invocation's number, of a program without a domain
 } build_state;
 
-// Frees what is left of the build before and makes the tables of the next one, zeroed.  False: memory; free it all the same.
-bool vy_build_make(build_state *b, const vy_program *p, const storage_plan *plan);
+// Frees what is left of the build before, and makes the tables of the next one, zeroed.  False:
+// memory; free it all the same.
+bool vy_build_make(build_state *b, build_purpose purpose, const vy_program *p,
+                   const storage_plan *plan);
 void vy_build_free(build_state *b);
 
 #endif

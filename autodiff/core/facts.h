@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // facts.h: what is known about a program that is to be differentiated, before anything is built.
 //
-// Tables by instruction, leaf and buffer, which the analyses of autodiff/facts/ fill; constant from then on.  They need a
-// program and what is asked of it (which buffers are `of` and `wrt`), and no differentiation in progress.
+// Tables by instruction, leaf and buffer, which the analyses of autodiff/facts/ fill; constant from
+// then on.  The analyses need a program and what is asked of it (which buffers are `of` and `wrt`,
+// which scalars leaf_wrt), and no differentiation in progress.
 #ifndef VYRE_GRAD_FACTS_CORE_H
 #define VYRE_GRAD_FACTS_CORE_H
 
@@ -24,8 +25,8 @@ typedef struct buffer_facts {
     bool exclusive;  // every element that is loaded is one invocation's, see race_free_owner.c
     bool shadowed;   // its elements have masks, see shadow.c
     uint32_t cover; // not shadowed, as long as this load's value counts always (full_reads.c); or 0
-    bool extremum,
-        events; // only one of atomic_min and atomic_max changes it, see extremum.c; they are numbered
+    bool extremum;  // only one of atomic_min and atomic_max changes it, see extremum.c
+    bool events;    // … and the changes of an invocation are numbered
 } buffer_facts;
 
 typedef struct grad_facts {
@@ -52,7 +53,8 @@ typedef struct grad_facts {
     bool has_halves; // some values are f16
 } grad_facts;
 
-// Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; free it all the same.
+// Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; free
+// it all the same.
 bool vy_grad_facts_make(grad_facts *f, const vy_program *p);
 void vy_grad_facts_free(grad_facts *f);
 
@@ -81,8 +83,8 @@ static inline bool vy_adds_outside(const grad_facts *f, uint32_t id)
     return i->op == VY_OP_LOAD && (f->activity[id] & ACTIVE) == ACTIVE &&
            vy_type_is_float((vy_type)i->type) && f->p->buffers.data[i->aux].cls <= VY_INOUT;
 }
-// A straight_through of online_softmax.c, whose operands are equal: the first alone is computed, here and where the
-// result is differentiated again.  One that a user wrote stays in the result.
+// A straight_through of online_softmax.c, whose operands are equal: the first alone is computed,
+// here and where the result is differentiated again.  One that a user wrote stays in the result.
 #define VY_EQUAL_PAIR 1 // its aux
 static inline bool vy_is_equal_pair(const vy_program *p, uint32_t id)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plan.h: the storage plan: what is kept for the reverse sweep, and where.  Builds may change it (a build shows what is
-// missing, or stored for nobody), and the next one begins with what it has become.
+// plan.h: the storage plan: what is kept for the reverse sweep, and what is known about lengths.
+// A build shows what is missing, or stored for nobody; the next one begins with the changed plan.
 #ifndef VYRE_GRAD_PLAN_H
 #define VYRE_GRAD_PLAN_H
 
@@ -29,11 +29,12 @@ typedef struct storage_plan {
     vy_counter_vec counters; // loops that only the data bound
     uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
     uint32_t counters_used;
-    const char
-        *base_name; // of the buffer [counters in use, blocks] where the rows of a block begin
+    // name of the buffer [counters in use, blocks] where the rows of a block begin
+    const char *base_name;
 } storage_plan;
 
-// Makes the tables, zeroed; `counters` and `hints` are there before.  False: memory; free it all the same.
+// Makes the tables, zeroed; `counters` and `hints` are there before.  False: memory; free it all
+// the same.
 bool vy_storage_make(storage_plan *s, const vy_program *p);
 void vy_storage_free(storage_plan *s);
 

@@ -2,20 +2,17 @@
 // reverse.h: one differentiation, shared by the files of autodiff/.
 //
 //   facts   of the primal: constant once the analyses are done (facts.h)
-//   plan    what is kept for the reverse sweep: what one build shows is missing, the next one has (plan.h)
+//   plan    what is kept for the reverse sweep: changes from one build to the next (plan.h)
 //   build   of one program of the result: reset by the next build (build.h)
 //
-// A program of the result is built front to back by one builder: first a *forward sweep*, a copy of the primal,
-// then the *reverse sweep* over the same instructions backwards.  See docs/autodiff.md.
+// A program of the result is built front to back by one builder: first a *forward sweep*, a copy of
+// the primal, then the *reverse sweep* over the same instructions backwards.  See docs/autodiff.md.
 #ifndef VYRE_REVERSE_H
 #define VYRE_REVERSE_H
 
 #include "autodiff/core/build.h"
 #include "autodiff/grad.h"
 #include "ir/build/edit.h"
-
-// What the forward sweep being built does in place of atomic_min and atomic_max, see sweep_extremum.c.
-typedef enum vy_finding { VY_FIND_NOTHING, VY_FIND_FINAL, VY_FIND_WINNER, VY_FIND_LAST } vy_finding;
 
 typedef struct reverse {
     const vy_program *p; // the primal
@@ -25,10 +22,6 @@ typedef struct reverse {
     grad_facts facts;
     storage_plan plan;
     build_state build;
-    bool probing; // replays have nothing: what is asked of them shows as poison
-    bool
-        counting; // what is built is the program that counts (counting_stages.c), or one that finds
-    vy_finding finding;
     bool failed;
 } reverse;
 

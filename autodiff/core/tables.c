@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tables.c: the tables of facts, plan and build, made and freed.  Each list names all tables of its struct.
+// tables.c: the tables of facts, plan and build, made and freed.  Each list names all tables of its
+// struct.
 #include "autodiff/core/build.h"
 
 #include <string.h>
@@ -14,11 +15,11 @@ static void *zeroed(size_t count, size_t size)
 #define MAKE(name, size) ok &= (t->name = zeroed(size, sizeof *t->name)) != NULL;
 #define FREE(name, size) vy_free(t->name);
 
-// ------------------------------------------------------------------------------------------- facts
 // clang-format off
 #define FACTS(T)                                                                                   \
     T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(adds, n)        \
-    T(own, n) T(together, n) T(leaf_activity, leaves) T(leaf_wrt, leaves) T(buffers, p->buffers.count)
+    T(own, n) T(together, n) T(leaf_activity, leaves) T(leaf_wrt, leaves)                          \
+    T(buffers, p->buffers.count)
 #define PLAN(T)                                                                                    \
     T(kept, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
 #define BUILD(T)                                                                                   \
@@ -27,6 +28,7 @@ static void *zeroed(size_t count, size_t size)
     T(buffers, p->buffers.count) T(dims, p->dims.count) T(stage_twin, plan->stages.count)
 // clang-format on
 
+// ------------------------------------------------------------------------------------------- facts
 // What stands around each instruction.
 static void find_scopes(grad_facts *t)
 {
@@ -80,11 +82,13 @@ void vy_storage_free(storage_plan *t)
 }
 
 // ------------------------------------------------------------------------------------------- build
-bool vy_build_make(build_state *t, const vy_program *p, const storage_plan *plan)
+bool vy_build_make(build_state *t, build_purpose purpose, const vy_program *p,
+                   const storage_plan *plan)
 {
     size_t n = p->insts.count, leaves = p->leaves.count;
     bool ok = true;
     vy_build_free(t);
+    t->purpose = purpose;
     BUILD(MAKE)
     return ok;
 }

@@ -77,7 +77,7 @@ static bool is_final(reverse *r, vy_program *p)
 static vy_program *build_with_tapes(reverse *r)
 {
     for (;;) {
-        vy_program *p = vy_reverse_build(r);
+        vy_program *p = vy_reverse_build(r, BUILD_REVERSE);
         if (!p || is_final(r, p)) return p;
         vy_program_free(p);
         if (r->failed) return NULL;
@@ -97,9 +97,7 @@ static bool has_replays(const reverse *r)
 // What the reverse asks of replays: a trial build in which they have nothing.
 static bool ask(reverse *r, uint8_t *asked)
 {
-    r->probing = true;
-    vy_program *p = vy_reverse_build(r);
-    r->probing = false;
+    vy_program *p = vy_reverse_build(r, BUILD_PROBE);
     if (!p) return false;
     for (uint32_t id = 1; id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // facts.h: facts of the primal.
 //
-// Each analysis fills tables of grad_facts, which vy_grad_facts_make has made, from the program and from what the ones
-// before it have filled: activity first, then vy_find_phased, vy_additions, vy_masks; the others in any order.
+// Each analysis fills tables of grad_facts, which vy_grad_facts_make has made, from the program and
+// from what the ones before it have filled: activity first, then vy_find_phased, vy_additions,
+// vy_masks; the others in any order.
 #ifndef VYRE_GRAD_FACTS_H
 #define VYRE_GRAD_FACTS_H
 
@@ -11,8 +12,8 @@
 // ---- activity.c
 // Operand k of pure operation `id` passes a derivative to the result.
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
-// From what is asked for, buffers[].of and .wrt and leaf_wrt: fills activity, leaf_activity, buffers[].activity.
-// False: memory.
+// From what is asked for (buffers[].of and .wrt, leaf_wrt): fills activity, leaf_activity,
+// buffers[].activity.  False: memory.
 bool vy_activity(grad_facts *f);
 // ---- masks.c
 // Fills maskable, needed, busy, buffers[].shadowed and .cover.  False: memory.

@@ -31,7 +31,7 @@ static void copy_workgroup(reverse *r, vy_program *p)
     p->has_workgroup = r->p->has_workgroup;
     p->fast_math = r->p->fast_math;
     // What counts and what then fills as many rows must decide alike; of those that fill, tape.c knows.
-    p->exact = r->p->exact || r->counting;
+    p->exact = r->p->exact || vy_is_ahead(r->build.purpose);
     p->line = r->p->line;
     // A derivative needs more registers than its primal, and 128 invocations per group are all that
     // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller
@@ -49,11 +49,11 @@ static void copy_workgroup(reverse *r, vy_program *p)
             p->workgroup[axis] /= 2;
 }
 
-static bool begin(reverse *r, const char *suffix)
+static bool begin(reverse *r, build_purpose purpose, const char *suffix)
 {
     char name[300];
     snprintf(name, sizeof name, "%.280s_%s", r->p->name, suffix);
-    if (!vy_build_make(&r->build, r->p, &r->plan)) {
+    if (!vy_build_make(&r->build, purpose, r->p, &r->plan)) {
         vy_fail_oom(r->out);
         r->failed = true;
         return false;
@@ -90,10 +90,9 @@ static void begin_reverse(reverse *r)
     if (r->facts.phased) vy_barrier(r->b);
 }
 
-vy_program *vy_reverse_build(reverse *r)
+vy_program *vy_reverse_build(reverse *r, build_purpose purpose)
 {
-    r->counting = false;
-    if (!begin(r, "grad")) return NULL;
+    if (!begin(r, purpose, "grad")) return NULL;
     if (vy_reverse_params(r) && vy_tape_declare(r)) {
         vy_replay(r, 1, r->p->insts.count);
         begin_reverse(r);
@@ -106,7 +105,8 @@ vy_program *vy_reverse_build(reverse *r)
 // Another order of the invocations would give other counts, or another winner in each program.
 static bool refuse_old_values(reverse *r, const vy_program *p)
 {
-    const char *what = r->finding ? "what a reduction by atomics finds" : "how often a loop runs";
+    const char *what = vy_is_finding(r->build.purpose) ? "what a reduction by atomics finds"
+                                                       : "how often a loop runs";
     for (uint32_t id = 1; id < p->insts.count; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
@@ -123,8 +123,7 @@ static bool refuse_old_values(reverse *r, const vy_program *p)
 
 vy_program *vy_reverse_count(reverse *r)
 {
-    r->counting = true;
-    if (!begin(r, "count")) return NULL;
+    if (!begin(r, BUILD_COUNT, "count")) return NULL;
     if (vy_reverse_params(r)) {
         vy_dim dims[2] = {vy_dim_const(r->b, r->plan.counters_used), vy_tape_blocks(r)};
         char name[VY_FREE_NAME];
@@ -146,10 +145,9 @@ vy_program *vy_reverse_count(reverse *r)
     return NULL;
 }
 
-vy_program *vy_reverse_find(reverse *r, const char *suffix)
+vy_program *vy_reverse_find(reverse *r, build_purpose purpose, const char *suffix)
 {
-    r->counting = true;
-    if (!begin(r, suffix)) return NULL;
+    if (!begin(r, purpose, suffix)) return NULL;
     if (vy_reverse_params(r)) vy_replay(r, 1, r->p->insts.count);
     vy_program *p = end(r);
     if (p && !vy_reverse_poison(r, p) && !r->failed && !refuse_old_values(r, p)) return p;
@@ -166,8 +164,8 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
     }
     vy_pass_context c = {0};
     bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
-    ok = ok && vy_drop_unused(p, r->counting);
-    if (ok && !r->counting) ok = vy_drop_scalars(p, r->p->scalars.count);
+    ok = ok && vy_drop_unused(p, vy_is_ahead(r->build.purpose));
+    if (ok && !vy_is_ahead(r->build.purpose)) vy_drop_scalars(p, r->p->scalars.count);
     if (!ok || !vy_check_program(p)) {
         vy_together_explain(r->out);
         vy_program_free(p);

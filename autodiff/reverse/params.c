@@ -115,7 +115,8 @@ static void declare_primal_inputs(reverse *r)
         const vy_buf *buf = &r->p->buffers.data[i];
         built_buffer *info = &r->build.buffers[i];
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
-        bool keeps = buf->cls == VY_INOUT && r->options->with_value && !r->counting;
+        bool keeps =
+            buf->cls == VY_INOUT && r->options->with_value && !vy_is_ahead(r->build.purpose);
         info->twin = info->copy = vy_reverse_declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
         role_of_buffer(r, info->copy, VY_IS_PRIMAL, i);
         info->stores = keeps;
@@ -124,7 +125,7 @@ static void declare_primal_inputs(reverse *r)
 
 static bool is_active_buffer(const reverse *r, uint32_t i)
 {
-    return (r->facts.buffers[i].activity & ACTIVE) == ACTIVE && !r->counting &&
+    return (r->facts.buffers[i].activity & ACTIVE) == ACTIVE && !vy_is_ahead(r->build.purpose) &&
            vy_type_is_float(r->p->buffers.data[i].type);
 }
 
@@ -137,7 +138,8 @@ static void declare_cotangents(reverse *r)
         const buffer_facts *facts = &r->facts.buffers[i];
         built_buffer *info = &r->build.buffers[i];
         if (!facts->of || !r->options->seed_buffer) continue;
-        if (r->counting && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i))) continue;
+        if (vy_is_ahead(r->build.purpose) && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i)))
+            continue;
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
         info->adjoint =
             vy_reverse_declare(r, name, VY_IN, i); // replaced where it is only the start
@@ -289,7 +291,7 @@ static void declare_for_lengths(reverse *r)
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
         // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
-        bool own = r->counting && !vy_reverse_is_open(r, l->index);
+        bool own = vy_is_ahead(r->build.purpose) && !vy_reverse_is_open(r, l->index);
         const char *name = vy_buffer_name(r, l->index);
         r->build.buffers[l->index].twin =
             own ? vy_reverse_declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
@@ -316,7 +318,7 @@ bool vy_reverse_params(reverse *r)
         vy_over(r->b, r->p->overs.data[i].name, r->build.dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);
     declare_cotangents(r);
-    if (!r->counting) {
+    if (!vy_is_ahead(r->build.purpose)) {
         declare_outputs(r);
         declare_gradients(r);
     }

@@ -318,7 +318,7 @@ static void probe_block(reverse *r, uint32_t first, uint32_t last)
 
 void vy_replay(reverse *r, uint32_t first, uint32_t last)
 {
-    if (r->probing && r->build.replaying) {
+    if (r->build.purpose == BUILD_PROBE && r->build.replaying) {
         probe_block(r, first, last);
         return;
     }

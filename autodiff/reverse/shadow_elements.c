@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shadow_elements.c: the shadow of one element, read, cleared and marked; shadow.c says what shadows are.
+// shadow_elements.c: the shadow of one element, read, cleared and marked; shadow.c says what
+// shadows are.
 #include "autodiff/reverse/sweeps.h"
 
 // (Declared by params.c: it is a parameter or array like the adjoint.)

@@ -58,7 +58,7 @@ static void hand_on(reverse *r, uint32_t buffer, bool made)
 {
     if (!buffer || vy_builder_failed(r->b)) return;
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[buffer];
-    if (r->finding) b->workspace = false;
+    if (vy_is_finding(r->build.purpose)) b->workspace = false;
     if (!made) b->cls = VY_IN;
     if (!made) b->init = VY_INIT_NONE, b->init_from = NULL;
 }
@@ -69,18 +69,18 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     built_buffer *info = &r->build.buffers[buffer];
     const vy_buf *b = &r->p->buffers.data[buffer];
     vy_init init = b->cls == VY_INOUT ? VY_INIT_COPY : VY_INIT_NONE;
-    bool numbers = r->finding != VY_FIND_FINAL;
-    if (!facts->extremum || (r->counting && !r->finding)) return;
-    if (r->finding)
+    bool numbers = r->build.purpose != BUILD_FIND_FINAL;
+    if (!facts->extremum || r->build.purpose == BUILD_COUNT) return;
+    if (vy_is_finding(r->build.purpose))
         info->final =
             vy_reverse_workspace(r, "final", buffer, init, init == VY_INIT_COPY ? b->name : NULL);
     if (numbers) info->winner = declare_numbers(r, "winner", buffer, &info->winner_name);
     if (info->winner) guard_numbers(r, info->winner);
-    if (numbers && facts->events && r->finding != VY_FIND_WINNER)
+    if (numbers && facts->events && r->build.purpose != BUILD_FIND_WINNER)
         info->last = declare_numbers(r, "last", buffer, &info->last_name);
-    hand_on(r, info->final, r->finding == VY_FIND_FINAL);
-    hand_on(r, info->winner, r->finding == VY_FIND_WINNER);
-    hand_on(r, info->last, r->finding == VY_FIND_LAST);
+    hand_on(r, info->final, r->build.purpose == BUILD_FIND_FINAL);
+    hand_on(r, info->winner, r->build.purpose == BUILD_FIND_WINNER);
+    hand_on(r, info->last, r->build.purpose == BUILD_FIND_LAST);
 }
 
 // ------------------------------------------------------------------------------------ forward sweeps
@@ -116,9 +116,9 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
     const vy_inst *i = &r->p->insts.data[id];
     const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id);
-    uint32_t target = r->finding == VY_FIND_FINAL ? info->final : info->copy;
+    uint32_t target = r->build.purpose == BUILD_FIND_FINAL ? info->final : info->copy;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
-    if (r->finding == VY_FIND_FINAL || (performs && !r->finding)) {
+    if (r->build.purpose == BUILD_FIND_FINAL || (performs && !vy_is_finding(r->build.purpose))) {
         r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, target, rank + 1, args);
         return;
     }
@@ -126,9 +126,9 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
     if (i->type != VY_VOID)
         r->build.map[id] =
             vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)i->type, id, r->build.replaying);
-    if (!r->finding) return;
+    if (!vy_is_finding(r->build.purpose)) return;
     vy_value ties = equals_final(r, info->final, args, rank);
-    if (r->finding == VY_FIND_WINNER) {
+    if (r->build.purpose == BUILD_FIND_WINNER) {
         vy_begin_if(r->b, ties.id);
         args[rank] = me(r).id;
         vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, info->winner, rank + 1, args);

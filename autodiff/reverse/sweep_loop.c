@@ -85,7 +85,7 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
         if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
     }
-    for (uint32_t k = 0; k < f->carried && !r->probing; k++) {
+    for (uint32_t k = 0; k < f->carried && r->build.purpose != BUILD_PROBE; k++) {
         uint32_t carry = vy_carry(f->opener, k);
         if (r->plan.kept[carry] || vy_induction_step(&r->facts, f->opener, k) ||
             !vy_is_invertible(&r->facts, f->opener, k))
@@ -156,7 +156,7 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
 {
     uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(&r->facts, f->opener, k);
     vy_type type = vy_id_type(r->p, carry);
-    if (r->plan.kept[carry] || r->probing) return 0;
+    if (r->plan.kept[carry] || r->build.purpose == BUILD_PROBE) return 0;
     if (!c && vy_can_rerun(r, f->opener, k))
         return vy_rerun(r, f->opener, k, iteration(r, f, VY_U32, counter), variable_in);
     if (!c) return 0;

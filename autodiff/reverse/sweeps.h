@@ -7,7 +7,7 @@
 
 // ---- build.c
 // Each returns a program, simplified, or NULL; the module does not list it yet.
-vy_program *vy_reverse_build(reverse *r); // forward and reverse sweep
+vy_program *vy_reverse_build(reverse *r, build_purpose purpose); // BUILD_REVERSE or BUILD_PROBE
 vy_program *vy_reverse_count(reverse *r); // the longest lengths of tapes, by block of invocations
 // Drops what nobody uses, checks, and adds the program to the result; frees it after an error.
 bool vy_reverse_finish(reverse *r, vy_program *p);
@@ -78,8 +78,8 @@ void vy_extremum_declare(reverse *r, uint32_t buffer); // what the program being
 void vy_extremum_replay(reverse *r, uint32_t id, bool performs);
 void vy_extremum_reverse(reverse *r, uint32_t id);
 // ---- build.c
-// The forward sweep with what r->finding says in place of the atomics; or NULL.
-vy_program *vy_reverse_find(reverse *r, const char *suffix);
+// The forward sweep with what BUILD_FIND_… says in place of the atomics; or NULL.
+vy_program *vy_reverse_find(reverse *r, build_purpose purpose, const char *suffix);
 // ---- sweep_subgroup.c
 // The reverse of an operation with an adjoint.
 void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask);

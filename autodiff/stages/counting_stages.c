@@ -276,7 +276,7 @@ static bool make_pipeline(reverse *r, vy_program *p)
 bool vy_reverse_result(reverse *r, vy_program *p)
 {
     if (!vy_reverse_finish(r, p)) return false;
-    vy_finding asks = vy_extremum_asks(r, p); // building others forgets it
+    build_purpose asks = vy_extremum_asks(r, p); // building others forgets it
     if (!r->plan.counters_used || !vy_program_find_buffer(p, r->plan.base_name).id) {
         p->exact = r->p->exact; // nothing else counts for it
         return vy_extremum_stages(r, p, asks);

@@ -38,11 +38,9 @@ static bool rename_own(reverse *r, vy_program *p, const char *suffix)
     return true;
 }
 
-static vy_program *find(reverse *r, vy_finding what, const char *suffix, const char *base)
+static vy_program *find(reverse *r, build_purpose purpose, const char *suffix, const char *base)
 {
-    r->finding = what;
-    vy_program *p = vy_reverse_find(r, suffix);
-    r->finding = VY_FIND_NOTHING;
+    vy_program *p = vy_reverse_find(r, purpose, suffix);
     if (!p) return NULL;
     if (!rename_own(r, p, suffix)) {
         vy_program_free(p);
@@ -64,21 +62,23 @@ static bool reads(const reverse *r, const vy_program *p, bool last)
     return false;
 }
 
-vy_finding vy_extremum_asks(const reverse *r, const vy_program *p)
+build_purpose vy_extremum_asks(const reverse *r, const vy_program *p)
 {
-    return reads(r, p, true) ? VY_FIND_LAST : reads(r, p, false) ? VY_FIND_WINNER : VY_FIND_NOTHING;
+    return reads(r, p, true)    ? BUILD_FIND_LAST
+           : reads(r, p, false) ? BUILD_FIND_WINNER
+                                : BUILD_REVERSE;
 }
 
-bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks)
+bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks)
 {
     vy_program *stages[4];
     uint32_t n = 0;
-    bool last = asks == VY_FIND_LAST, loose;
+    bool last = asks == BUILD_FIND_LAST, loose;
     const char *base = p->name;
-    if (asks == VY_FIND_NOTHING) return true;
-    bool ok = (stages[n] = find(r, VY_FIND_FINAL, "final", base)) && ++n;
-    ok = ok && (stages[n] = find(r, VY_FIND_WINNER, "winner", base)) && ++n;
-    ok = ok && (!last || ((stages[n] = find(r, VY_FIND_LAST, "last", base)) && ++n));
+    if (asks == BUILD_REVERSE) return true;
+    bool ok = (stages[n] = find(r, BUILD_FIND_FINAL, "final", base)) && ++n;
+    ok = ok && (stages[n] = find(r, BUILD_FIND_WINNER, "winner", base)) && ++n;
+    ok = ok && (!last || ((stages[n] = find(r, BUILD_FIND_LAST, "last", base)) && ++n));
     ok = ok && (stages[n] = vy_program_clone(p, r->out)) && ++n;
     if (ok && !vy_extremum_loose(&r->facts, &loose)) {
         vy_fail_oom(r->out);

@@ -10,10 +10,11 @@
 bool vy_reverse_result(reverse *r, vy_program *p);
 
 // ---- extremum_stages.c
-// What the reverse program just built asks for: nothing, winners, or which event of theirs it was.
-vy_finding vy_extremum_asks(const reverse *r, const vy_program *p);
+// The last program that the reverse program just built needs before it: the one that finds winners,
+// or which event of theirs it was; BUILD_REVERSE: none.
+build_purpose vy_extremum_asks(const reverse *r, const vy_program *p);
 // Puts in front of `p`, the reverse program, which the result lists, the programs that find that.  False:
 // the module's diag.
-bool vy_extremum_stages(reverse *r, vy_program *p, vy_finding asks);
+bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks);
 
 #endif

@@ -100,9 +100,9 @@ static bool number_memories(const reverse *r, barriers *b, uint8_t *own)
     const vy_program *p = b->p;
     uint32_t next = 0;
     if (!find_owned(b, own)) return false;
-    for (uint32_t id = 1; id < r->p->insts.count && !r->counting; id++)
+    for (uint32_t id = 1; id < r->p->insts.count && !vy_is_ahead(r->build.purpose); id++)
         if (r->build.tape[id]) own[r->build.tape[id]] = 1;
-    for (uint32_t i = 1; i < r->p->buffers.count && !r->counting; i++)
+    for (uint32_t i = 1; i < r->p->buffers.count && !vy_is_ahead(r->build.purpose); i++)
         if (r->facts.buffers[i].exclusive && r->p->buffers.data[i].cls == VY_IN)
             own[r->build.buffers[i].adjoint] = 1;
     for (uint32_t i = 1; i < p->buffers.count; i++) {

@@ -288,7 +288,7 @@ static void declare(reverse *r, tape_group *g)
 bool vy_tape_declare(reverse *r)
 {
     tape_group_vec groups = {0};
-    if (r->probing) return true;
+    if (r->build.purpose == BUILD_PROBE) return true;
     declare_counters(r);
     if (!r->p->overs.count) r->build.number = vy_tape_invocation(r).id;
     bool ok = true;
@@ -339,7 +339,8 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
 
 void vy_tape_record(reverse *r, uint32_t id)
 {
-    if (!r->plan.kept[id] || keeper_of(r, id) != r->build.replaying || r->counting || r->probing)
+    if (!r->plan.kept[id] || keeper_of(r, id) != r->build.replaying ||
+        r->build.purpose != BUILD_REVERSE)
         return;
     // The condition that ends a loop belongs to no iteration: its values wait for the TEST.
     if (r->build.untested && r->facts.home[id] == r->build.untested) return;
