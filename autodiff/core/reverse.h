@@ -28,7 +28,7 @@ typedef struct reverse {
 // ---- state.c
 // `count` + 1 zeroed elements; NULL: memory, and the differentiation has failed.
 void *vy_reverse_zeroed(reverse *r, size_t count, size_t size);
-bool vy_reverse_tables(reverse *r); // makes all tables; false: memory
+bool vy_reverse_tables(reverse *r); // of facts and plan (a build makes its own); false: memory
 void vy_reverse_free(reverse *r);
 // The leaf of the result that stands for one of the primal.
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);

@@ -140,6 +140,7 @@ static bool has_memory(reverse *r, bool ok)
     return false;
 }
 
+// What the old values of atomics decide: see order_dependence.c.  False after an error.
 static bool refuse_order(reverse *r)
 {
     uint32_t atomic;

@@ -47,7 +47,7 @@ uint32_t vy_spill_declare(reverse *r, const char *name, vy_type type, uint32_t l
 uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 // ---- plan.c
 // From the values that the reverse asks for (by instruction; an ENDLOOP: how often the loop ran), which
-// to keep: fills `kept` as reverse.kept.
+// to keep: fills `kept` as storage_plan.kept.
 bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
 // ---- tape.c
 // Which kept values does `p`, the program just built, read?  Marks by instruction.
