@@ -51,6 +51,10 @@ void vy_loop_test(vy_builder *b, uint32_t cond);
 // keep: 0 unless the loop leaves early (sets flag EXIT).  results[n] as above.
 void vy_end_loop(vy_builder *b, uint32_t keep, uint32_t n, const uint32_t *nexts,
                  uint32_t *results);
+// An IF with one arm and no yields: begins it unless the condition is known to hold (true: it was
+// begun), and ends it.
+bool vy_begin_if_unsure(vy_builder *b, uint32_t cond);
+void vy_end_plain_if(vy_builder *b);
 void vy_begin_checkpoint(vy_builder *b);
 void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32_t *results);
 

@@ -143,6 +143,21 @@ void vy_end_if(vy_builder *b, uint32_t n, const uint32_t *else_yields, uint32_t 
             marker(b, VY_OP_RESULT, vy_id_type(p, yields->data[k]), k, 1, &end);
 }
 
+bool vy_begin_if_unsure(vy_builder *b, uint32_t cond)
+{
+    if (vy_builder_failed(b)) return false;
+    const vy_scalar *k = vy_id_const(b->p, cond);
+    if (k && k->u) return false;
+    vy_begin_if(b, cond);
+    return true;
+}
+
+void vy_end_plain_if(vy_builder *b)
+{
+    vy_begin_else(b, 0, NULL);
+    vy_end_if(b, 0, NULL, NULL);
+}
+
 static void emit_carries(vy_builder *b, uint32_t opener, uint32_t n, const uint32_t *inits,
                          uint32_t *carries)
 {

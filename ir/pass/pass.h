@@ -4,6 +4,7 @@
 #define VYRE_PASS_H
 
 #include "ir/build/live.h"
+#include "ir/build/rewrite.h"
 
 bool vy_pass_dce(vy_program *p, vy_pass_context *c);
 bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redundant loads

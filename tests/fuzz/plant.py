@@ -215,7 +215,7 @@ TILES = ("tiles_filled.py", (
     ("spirv/facts/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
     ("spirv/describe/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
     ("spirv/describe/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
-    ("ir/pass/scalar/licm.c", None, "return b->cls == VY_SHARED && !takes_turn(l->p, loop);", "return false;"),
+    ("ir/pass/scalar/licm.c", None, "return b->cls == VY_SHARED && !takes_turn(l->w.p, loop);", "return false;"),
     ("ir/eval/eval_partial.c", None, "b->unclear |= is_unclear(c, vy_arg(c->p, id, k));", ";"),
 ))
 # Faults in how loops end on a device (Mesa 22.3: another driver may be right with them).
@@ -247,13 +247,13 @@ STORES = ("stores_meet.py", (
 ))
 # Faults in what passes know of memory that loops read and write in turn: past rounds.py's programs.
 ROUNDS = (
-    ("ir/pass/scalar/cse_regions.c", None, "if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];", ""),
+    ("ir/pass/scalar/cse_regions.c", None, "if (vy_is_loop((vy_op)x->w.p->insts.data[up].op)) at = x->w.s.partner[up];", ""),
     ("ir/pass/scalar/cse_regions.c", None, "return i->op != VY_OP_LOAD || !vy_written_between(", "return true || !vy_written_between("),
-    ("ir/pass/scalar/forward.c", None, "forget_between(f, id, f->s.partner[id]);", ""),
+    ("ir/pass/scalar/forward.c", None, "forget_between(f, id, f->w.s.partner[id]);", ""),
     ("ir/pass/scalar/forward.c", None, "f->now = *f->saved[depth]; // what", "; // what"),
-    ("ir/pass/scalar/dse.c", None, "if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;", ""),
-    ("ir/pass/scalar/dse.c", None, "forget_between(d, id, vy_closer(d->p, &d->s, id));", ""),
-    ("ir/pass/scalar/licm.c", None, "(!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&", "(true &&"),
+    ("ir/pass/scalar/dse.c", None, "if (d->w.p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;", ""),
+    ("ir/pass/scalar/dse.c", None, "forget_between(d, id, vy_closer(d->w.p, &d->w.s, id));", ""),
+    ("ir/pass/scalar/licm.c", None, "(!vy_written_between(&l->writes, i->aux, loop, l->w.s.partner[loop]) &&", "(true &&"),
     ("ir/pass/sums/promote_elements.c", None, "if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;", ""),
     ("ir/pass/scalar/fuse_ifs.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
 )
@@ -262,7 +262,7 @@ STRIDES = (
     ("autodiff/rewrite/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
     ("autodiff/rewrite/constant_trips.c", None, "if (!test || vy_exits(w->p, loop))", "if (!test)"),
     ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return turn + 1;", "if (!go.u) return turn + 2;"),
-    ("ir/pass/scalar/invariant_carries.c", None, "*held &= !drop(x, id);", "drop(x, id);"),
+    ("ir/pass/scalar/invariant_carries.c", None, "x->held &= !drop(x, id);", "drop(x, id);"),
     ("ir/pass/scalar/invariant_results.c", None, "|| vy_exits(p, loop))", ")"),
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )

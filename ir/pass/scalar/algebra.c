@@ -11,13 +11,8 @@
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c)
 {
     if (!p->fast_math || p->exact) return true;
-    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
-    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
-    if (!map) vy_fail_oom(p->module);
-    for (uint32_t id = 1; b && id < p->insts.count && !vy_builder_failed(b); id++)
-        vy_copy_inst(b, p, id, map);
-    bool ok = b && vy_pass_finish(b, p);
-    vy_free(map);
-    c->changed |= ok;
-    return ok;
+    vy_rewrite w;
+    bool ok = vy_rewrite_begin(&w, p);
+    if (ok) vy_rewrite_run(&w, NULL, NULL);
+    return vy_rewrite_end(&w, ok, &c->changed);
 }

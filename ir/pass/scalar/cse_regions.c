@@ -19,28 +19,28 @@
 #include <string.h>
 
 typedef struct share {
-    const vy_program *p;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes writes;
-    vy_arena arena;
     uint8_t *pure;   // by opener: no effect inside
-    uint32_t *map;   // old → new
     uint32_t *table; // by hash: opener that was copied, or 0
     uint32_t mask;
     bool changed;
 } share;
 
-static uint32_t end_of(const share *x, uint32_t opener) { return vy_closer(x->p, &x->s, opener); }
+static uint32_t end_of(const share *x, uint32_t opener)
+{
+    return vy_closer(x->w.p, &x->w.s, opener);
+}
 
 static void find_pure(share *x)
 {
-    const vy_program *p = x->p;
+    const vy_program *p = x->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         vy_effect effect = vy_op_infos[op].effect;
         if (op == VY_OP_IF || op == VY_OP_LOOP) x->pure[id] = 1;
         if (effect == VY_PURE || effect == VY_CTRL || op == VY_OP_LOAD) continue;
-        for (uint32_t up = x->s.parent[id]; up && x->pure[up] != 2; up = x->s.parent[up])
+        for (uint32_t up = x->w.s.parent[id]; up && x->pure[up] != 2; up = x->w.s.parent[up])
             x->pure[up] = 2; // and so are those around it
     }
 }
@@ -49,17 +49,17 @@ static void find_pure(share *x)
 static uint32_t operand(const share *x, uint32_t opener, uint32_t a)
 {
     if (VY_IS_LEAF(a)) return a;
-    return a >= opener ? a - opener : x->map[a];
+    return a >= opener ? a - opener : x->w.map[a];
 }
 
 static uint32_t hash(const share *x, uint32_t opener)
 {
     uint64_t h = 0;
     for (uint32_t id = opener; id <= end_of(x, opener); id++) {
-        const vy_inst *i = &x->p->insts.data[id];
+        const vy_inst *i = &x->w.p->insts.data[id];
         h = (h ^ (h >> 31) ^ ((uint64_t)i->op << 32 | i->aux)) * 0x9E3779B97F4A7C15u;
         for (uint32_t k = 0; k < i->nargs; k++)
-            h = (h ^ (h >> 29) ^ operand(x, opener, vy_arg(x->p, id, k))) * 0xBF58476D1CE4E5B9u;
+            h = (h ^ (h >> 29) ^ operand(x, opener, vy_arg(x->w.p, id, k))) * 0xBF58476D1CE4E5B9u;
     }
     return (uint32_t)(h >> 32);
 }
@@ -69,14 +69,14 @@ static uint32_t hash(const share *x, uint32_t opener)
 static uint32_t until(const share *x, uint32_t first, uint32_t second)
 {
     uint32_t at = end_of(x, second);
-    for (uint32_t up = x->s.parent[second]; up != x->s.parent[first]; up = x->s.parent[up])
-        if (vy_is_loop((vy_op)x->p->insts.data[up].op)) at = x->s.partner[up];
+    for (uint32_t up = x->w.s.parent[second]; up != x->w.s.parent[first]; up = x->w.s.parent[up])
+        if (vy_is_loop((vy_op)x->w.p->insts.data[up].op)) at = x->w.s.partner[up];
     return at;
 }
 
 static bool same_inst(const share *x, uint32_t a, uint32_t first, uint32_t second, uint32_t last)
 {
-    const vy_program *p = x->p;
+    const vy_program *p = x->w.p;
     const vy_inst *i = &p->insts.data[first + a], *j = &p->insts.data[second + a];
     const uint8_t means = VY_FLAG_EXIT | VY_FLAG_REVERSE;
     if (i->op != j->op || i->type != j->type || i->aux != j->aux || i->nargs != j->nargs)
@@ -94,12 +94,13 @@ static bool same_inst(const share *x, uint32_t a, uint32_t first, uint32_t secon
 // Has everything that `second` stands in been open since `first`?
 static bool visible(const share *x, uint32_t first, uint32_t second)
 {
-    uint32_t region = x->s.parent[first], up = second;
-    while (up && x->s.parent[up] != region) up = x->s.parent[up];
+    uint32_t region = x->w.s.parent[first], up = second;
+    while (up && x->w.s.parent[up] != region) up = x->w.s.parent[up];
     if (!up) return false;
-    const vy_program *p = x->p;
+    const vy_program *p = x->w.p;
     if (!region) return true;
-    uint32_t middle = x->s.partner[region]; // an IF's ELSE, a WHILE's end: the arm must be the same
+    uint32_t middle =
+        x->w.s.partner[region]; // an IF's ELSE, a WHILE's end: the arm must be the same
     vy_op op = (vy_op)p->insts.data[region].op;
     return op != VY_OP_IF || (first < middle) == (up < middle);
 }
@@ -114,71 +115,44 @@ static bool equal(const share *x, uint32_t first, uint32_t second)
     return true;
 }
 
-static uint32_t result_count(const share *x, uint32_t opener)
-{
-    return vy_slot_count(x->p, &x->s, opener);
-}
-
 // Makes the results of `second` those of `first`; the last instruction that is thereby done.
-static uint32_t reuse(share *x, vy_builder *b, uint32_t first, uint32_t second)
+static uint32_t reuse(share *x, uint32_t first, uint32_t second)
 {
-    uint32_t from = end_of(x, first), to = end_of(x, second), n = result_count(x, second);
-    for (uint32_t k = 1; k <= n; k++) {
-        x->map[to + k] = x->map[from + k];
-        vy_pass_name(b, x->p, to + k, x->map[to + k]);
-    }
+    uint32_t from = end_of(x, first), to = end_of(x, second);
+    uint32_t n = vy_slot_count(x->w.p, &x->w.s, second);
+    vy_rewrite_slots(&x->w, to, n, x->w.map + from + 1);
     x->changed = true;
     return to + n;
 }
 
-static void rebuild(share *x, vy_builder *b)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    const vy_program *p = x->p;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        if (x->pure[id] == 1) {
-            uint32_t *slot = &x->table[hash(x, id) & x->mask];
-            if (*slot && equal(x, *slot, id)) {
-                id = reuse(x, b, *slot, id);
-                continue;
-            }
-            *slot = id;
-        }
-        vy_copy_inst(b, p, id, x->map);
-    }
+    share *x = pass;
+    if (x->pure[id] != 1) return 0;
+    uint32_t *slot = &x->table[hash(x, id) & x->mask];
+    if (*slot && equal(x, *slot, id)) return reuse(x, *slot, id);
+    *slot = id;
+    return 0;
 }
 
 static bool prepare(share *x)
 {
-    size_t n = x->p->insts.count, size = 16;
+    size_t n = x->w.p->insts.count, size = 16;
     while (size < n / 8) size *= 2;
     x->mask = (uint32_t)size - 1;
-    x->pure = vy_arena_alloc(&x->arena, n);
-    x->map = vy_arena_alloc(&x->arena, n * sizeof *x->map);
-    x->table = vy_arena_alloc(&x->arena, size * sizeof *x->table);
-    return x->pure && x->map && x->table && vy_structure_make(x->p, &x->s) &&
-           vy_writes_make(&x->writes, x->p, VY_COUNT_WRITES, &x->arena);
+    x->pure = vy_rewrite_bytes(&x->w);
+    x->table = vy_rewrite_table(&x->w, size * sizeof *x->table);
+    return !x->w.oom && vy_writes_make(&x->writes, x->w.p, VY_COUNT_WRITES, &x->w.arena);
 }
 
 bool vy_pass_share(vy_program *p, vy_pass_context *c)
 {
-    share x = {.p = p};
-    bool ok = prepare(&x);
-    if (!ok) vy_fail_oom(p->module);
-    vy_builder *b = NULL;
-    if (ok) {
-        uint32_t pure = 0;
-        find_pure(&x);
-        for (uint32_t id = 1; id < p->insts.count; id++) pure += x.pure[id] == 1;
-        if (pure > 1) ok = (b = vy_rebuild_begin(p)) != NULL;
-    }
-    if (b) rebuild(&x, b);
-    if (b && !x.changed && !vy_builder_failed(b)) {
-        vy_program_abandon(b);
-    } else if (b) {
-        c->changed = true;
-        ok = vy_pass_finish(b, p);
-    }
-    vy_structure_free(&x.s);
-    vy_arena_free(&x.arena);
-    return ok;
+    share x = {0};
+    bool ok = vy_rewrite_begin(&x.w, p) && prepare(&x);
+    uint32_t pure = 0;
+    if (ok) find_pure(&x);
+    for (uint32_t id = 1; ok && id < p->insts.count; id++) pure += x.pure[id] == 1;
+    if (pure > 1) vy_rewrite_run(&x.w, instead, &x);
+    if (!x.changed) vy_rewrite_drop(&x.w);
+    return vy_rewrite_end(&x.w, ok, &c->changed);
 }

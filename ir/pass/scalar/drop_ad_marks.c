@@ -14,25 +14,22 @@ static bool marks(const vy_inst *i)
     return i->op == VY_OP_STOP_GRAD || i->op == VY_OP_STRAIGHT_THROUGH;
 }
 
+static uint32_t instead(void *pass, uint32_t id)
+{
+    vy_rewrite *w = pass;
+    if (!marks(&w->p->insts.data[id])) return 0;
+    vy_rewrite_as(w, id, vy_new_arg(w, id, 0));
+    return id;
+}
+
 bool vy_pass_final(vy_program *p, vy_pass_context *c)
 {
+    vy_rewrite w;
     bool any = false;
     if (!c->options->final) return true;
     for (uint32_t id = 1; id < p->insts.count; id++) any |= marks(&p->insts.data[id]);
     if (!any) return true;
-    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
-    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
-    if (!map) vy_fail_oom(p->module);
-    for (uint32_t id = 1; b && id < p->insts.count && !vy_builder_failed(b); id++) {
-        if (marks(&p->insts.data[id])) {
-            map[id] = vy_map(map, vy_arg(p, id, 0));
-            vy_pass_name(b, p, id, map[id]);
-        } else {
-            vy_copy_inst(b, p, id, map);
-        }
-    }
-    bool ok = b && vy_pass_finish(b, p);
-    vy_free(map);
-    c->changed |= ok;
-    return ok;
+    bool ok = vy_rewrite_begin(&w, p);
+    if (ok) vy_rewrite_run(&w, instead, &w);
+    return vy_rewrite_end(&w, ok, &c->changed);
 }

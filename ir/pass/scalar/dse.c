@@ -20,10 +20,8 @@ typedef struct later {
 } later;
 
 typedef struct dse {
-    const vy_program *p;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes reads;
-    vy_arena arena;
     uint8_t *dead;   // by instruction
     uint8_t *unread; // by buffer: an array of ours that is never read
     later now;
@@ -33,7 +31,7 @@ typedef struct dse {
 
 static void find_unread(dse *d)
 {
-    const vy_program *p = d->p;
+    const vy_program *p = d->w.p;
     for (uint32_t b = 1; b < p->buffers.count; b++)
         d->unread[b] = p->buffers.data[b].cls >= VY_SHARED && !p->buffers.data[b].view_of;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -69,7 +67,7 @@ static void forget_read(dse *d, uint32_t reader)
 {
     uint32_t kept = 0;
     for (uint32_t n = 0; n < d->now.count; n++)
-        if (!may_read(d->p, reader, d->now.at[n])) d->now.at[kept++] = d->now.at[n];
+        if (!may_read(d->w.p, reader, d->now.at[n])) d->now.at[kept++] = d->now.at[n];
     d->now.count = kept;
 }
 
@@ -78,8 +76,8 @@ static void forget_between(dse *d, uint32_t from, uint32_t to)
 {
     uint32_t kept = 0;
     for (uint32_t n = 0; n < d->now.count; n++) {
-        uint32_t buffer = d->p->insts.data[d->now.at[n]].aux;
-        bool seen = from == to ? !vy_memory_private(d->p, buffer)
+        uint32_t buffer = d->w.p->insts.data[d->now.at[n]].aux;
+        bool seen = from == to ? !vy_memory_private(d->w.p, buffer)
                                : vy_written_between(&d->reads, buffer, from, to);
         if (!seen) d->now.at[kept++] = d->now.at[n];
     }
@@ -89,7 +87,7 @@ static void forget_between(dse *d, uint32_t from, uint32_t to)
 static void store(dse *d, uint32_t id)
 {
     for (uint32_t n = 0; n < d->now.count; n++) {
-        if (!same_element(d->p, id, d->now.at[n])) continue;
+        if (!same_element(d->w.p, id, d->now.at[n])) continue;
         kill(d, id);
         return;
     }
@@ -104,24 +102,24 @@ static void store(dse *d, uint32_t id)
 // loop's body comes its next iteration, of which nothing is known.
 static bool enter(dse *d, uint32_t id)
 {
-    later **slot = &d->saved[d->s.depth[id]];
-    if (!*slot) *slot = vy_arena_alloc(&d->arena, sizeof **slot);
+    later **slot = &d->saved[d->w.s.depth[id]];
+    if (!*slot) *slot = vy_arena_alloc(&d->w.arena, sizeof **slot);
     if (!*slot) return false;
     **slot = d->now;
-    if (d->p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;
+    if (d->w.p->insts.data[id].op == VY_OP_ENDLOOP) d->now.count = 0;
     return true;
 }
 
 static bool visit(dse *d, uint32_t id)
 {
-    const vy_inst *i = &d->p->insts.data[id];
+    const vy_inst *i = &d->w.p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (vy_op_closes(op)) return enter(d, id);
     if (vy_op_opens(op)) {
-        d->now = *d->saved[d->s.depth[id]];
-        forget_between(d, id, vy_closer(d->p, &d->s, id));
+        d->now = *d->saved[d->w.s.depth[id]];
+        forget_between(d, id, vy_closer(d->w.p, &d->w.s, id));
     } else if (op == VY_OP_ELSE) {
-        d->now = *d->saved[d->s.depth[id]];
+        d->now = *d->saved[d->w.s.depth[id]];
     } else if (op == VY_OP_TEST) {
         d->now.count = 0; // the body follows, or what stands behind the loop
     } else if (op == VY_OP_BARRIER) {
@@ -139,42 +137,23 @@ static bool visit(dse *d, uint32_t id)
 
 static bool find_dead(dse *d)
 {
-    const vy_program *p = d->p;
-    d->dead = vy_arena_alloc(&d->arena, p->insts.count);
-    d->unread = vy_arena_alloc(&d->arena, p->buffers.count);
-    d->saved = vy_arena_alloc(&d->arena, (VY_MAX_NESTING + 1) * sizeof *d->saved);
-    if (!d->dead || !d->unread || !d->saved || !vy_structure_make(p, &d->s) ||
-        !vy_writes_make(&d->reads, p, VY_COUNT_READS, &d->arena))
-        return false;
+    const vy_program *p = d->w.p;
+    d->dead = vy_rewrite_bytes(&d->w);
+    d->unread = vy_rewrite_table(&d->w, p->buffers.count);
+    d->saved = vy_rewrite_table(&d->w, (VY_MAX_NESTING + 1) * sizeof *d->saved);
+    if (d->w.oom || !vy_writes_make(&d->reads, p, VY_COUNT_READS, &d->w.arena)) return false;
     find_unread(d);
     for (uint32_t id = p->insts.count; id-- > 1;)
         if (!visit(d, id)) return false;
     return true;
 }
 
-static bool rebuild(dse *d, vy_program *p)
-{
-    uint32_t *map = vy_arena_alloc(&d->arena, p->insts.count * sizeof *map);
-    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
-    if (!b) {
-        vy_fail_oom(p->module);
-        return false;
-    }
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (!d->dead[id]) vy_copy_inst(b, p, id, map);
-    return vy_pass_finish(b, p);
-}
+static uint32_t instead(void *pass, uint32_t id) { return ((dse *)pass)->dead[id] ? id : 0; }
 
 bool vy_pass_dse(vy_program *p, vy_pass_context *c)
 {
-    dse d = {.p = p};
-    bool ok = find_dead(&d);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok && d.any) {
-        c->changed = true;
-        ok = rebuild(&d, p);
-    }
-    vy_structure_free(&d.s);
-    vy_arena_free(&d.arena);
-    return ok;
+    dse d = {0};
+    bool ok = vy_rewrite_begin(&d.w, p) && find_dead(&d);
+    if (ok && d.any) vy_rewrite_run(&d.w, instead, &d);
+    return vy_rewrite_end(&d.w, ok, &c->changed);
 }

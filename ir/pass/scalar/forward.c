@@ -32,13 +32,9 @@ typedef struct list {
 } list;
 
 typedef struct forward {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes writes;
-    vy_arena arena;
     uint8_t *proved;
-    uint32_t *map;
     list now;
     list **saved; // by depth: at the opening marker
     list **other; // by depth: at the end of the first arm
@@ -53,7 +49,7 @@ static bool same_index(uint32_t rank, const uint32_t *x, const uint32_t *y)
 
 static uint32_t rank_of(const forward *f, uint32_t buffer)
 {
-    return f->old->buffers.data[buffer].rank;
+    return f->w.p->buffers.data[buffer].rank;
 }
 
 static uint32_t find(const forward *f, uint32_t buffer, const uint32_t *index)
@@ -68,7 +64,7 @@ static uint32_t find(const forward *f, uint32_t buffer, const uint32_t *index)
 // Forgets what a write to this element may change; index NULL: any element.
 static void forget(forward *f, uint32_t buffer, const uint32_t *index)
 {
-    const vy_program *p = vy_builder_program(f->b);
+    const vy_program *p = vy_builder_program(f->w.b);
     uint32_t kept = 0, memory = vy_memory_of(p, buffer);
     for (uint32_t n = 0; n < f->now.count; n++) {
         known k = f->now.at[n];
@@ -84,7 +80,7 @@ static void forget_shared(forward *f)
 {
     uint32_t kept = 0;
     for (uint32_t n = 0; n < f->now.count; n++)
-        if (vy_memory_private(f->old, f->now.at[n].buffer)) f->now.at[kept++] = f->now.at[n];
+        if (vy_memory_private(f->w.p, f->now.at[n].buffer)) f->now.at[kept++] = f->now.at[n];
     f->now.count = kept;
 }
 
@@ -101,7 +97,7 @@ static void forget_between(forward *f, uint32_t from, uint32_t to)
 static void remember(forward *f, uint32_t buffer, const uint32_t *index, uint32_t value)
 {
     size_t size = rank_of(f, buffer) * sizeof *index;
-    uint32_t *copy = vy_arena_alloc(&f->arena, size);
+    uint32_t *copy = vy_arena_alloc(&f->w.arena, size);
     if (!copy || !value) return; // knowing less is always right
     memcpy(copy, index, size);
     if (f->now.count == MAX_KNOWN) {
@@ -124,7 +120,7 @@ static void intersect(list *l, const list *with)
 
 static bool save(forward *f, list **slot)
 {
-    if (!*slot) *slot = vy_arena_alloc(&f->arena, sizeof **slot);
+    if (!*slot) *slot = vy_arena_alloc(&f->w.arena, sizeof **slot);
     if (!*slot) return false;
     (*slot)->count = f->now.count;
     memcpy((*slot)->at, f->now.at, f->now.count * sizeof f->now.at[0]);
@@ -133,10 +129,10 @@ static bool save(forward *f, list **slot)
 
 static bool marker(forward *f, uint32_t id, vy_op op)
 {
-    uint32_t depth = f->s.depth[id];
+    uint32_t depth = f->w.s.depth[id];
     bool ok = true;
     if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
-        forget_between(f, id, f->s.partner[id]);
+        forget_between(f, id, f->w.s.partner[id]);
         ok = save(f, &f->saved[depth]);
     } else if (vy_op_opens(op)) {
         ok = save(f, &f->saved[depth]);
@@ -151,7 +147,6 @@ static bool marker(forward *f, uint32_t id, vy_op op)
     } else if (op == VY_OP_ENDCHECKPOINT) {
         intersect(&f->now, f->saved[depth]);
     }
-    vy_copy_inst(f->b, f->old, id, f->map);
     return ok;
 }
 
@@ -160,10 +155,10 @@ static bool marker(forward *f, uint32_t id, vy_op op)
 static bool may_be_written(const forward *f, uint32_t load)
 {
     enum { MAX_WRITES = 64 };
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     uint32_t buffer = p->insts.data[load].aux, last = load;
-    for (uint32_t up = f->s.parent[load]; up; up = f->s.parent[up])
-        if (vy_is_loop((vy_op)p->insts.data[up].op)) last = f->s.partner[up];
+    for (uint32_t up = f->w.s.parent[load]; up; up = f->w.s.parent[up])
+        if (vy_is_loop((vy_op)p->insts.data[up].op)) last = f->w.s.partner[up];
     if (!vy_written_between(&f->writes, buffer, 0, last)) return false;
     if (last != load || vy_barrier_between(&f->writes, 0, load)) return true;
     uint32_t m = vy_memory_of(p, buffer), first = f->writes.start[m];
@@ -181,71 +176,63 @@ static bool may_be_written(const forward *f, uint32_t load)
 // not read so, but additions to gradients do, and passes that move loads in front of loops may make it come to that.)
 static bool still_clear(const forward *f, uint32_t load)
 {
-    const vy_buf *buf = &f->old->buffers.data[f->old->insts.data[load].aux];
+    const vy_buf *buf = &f->w.p->buffers.data[f->w.p->insts.data[load].aux];
     if (buf->cls != VY_OUT || buf->init != VY_INIT_NONE || buf->workspace) return false;
     return !may_be_written(f, load);
 }
 
 static void access_memory(forward *f, uint32_t id, vy_op op)
 {
-    const vy_inst *i = &f->old->insts.data[id];
-    const vy_buf *buf = &f->old->buffers.data[i->aux];
+    const vy_inst *i = &f->w.p->insts.data[id];
+    const vy_buf *buf = &f->w.p->buffers.data[i->aux];
     uint32_t index[VY_MAX_RANK];
     for (uint32_t k = 0; k < buf->rank && op != VY_OP_ZERO; k++)
-        index[k] = vy_map(f->map, vy_arg(f->old, id, k));
+        index[k] = vy_new_arg(&f->w, id, k);
     if (op == VY_OP_LOAD) {
         uint32_t value = find(f, i->aux, index);
         if (value) {
             f->changed = true;
-            f->map[id] = value;
-            vy_pass_name(f->b, f->old, id, value);
+            vy_rewrite_as(&f->w, id, value);
             return;
         }
         if (still_clear(f, id)) {
             f->changed = true;
-            f->map[id] = vy_zero(f->b, (vy_type)i->type).id;
+            f->w.map[id] = vy_zero(f->w.b, (vy_type)i->type).id;
             return;
         }
-        vy_copy_inst(f->b, f->old, id, f->map);
-        remember(f, i->aux, index, f->map[id]);
+        vy_rewrite_copy(&f->w, id);
+        remember(f, i->aux, index, f->w.map[id]);
         return;
     }
-    vy_copy_inst(f->b, f->old, id, f->map);
-    if (vy_builder_failed(f->b)) return;
+    vy_rewrite_copy(&f->w, id);
+    if (vy_builder_failed(f->w.b)) return;
     forget(f, i->aux, op == VY_OP_ZERO ? NULL : index);
     bool truncates = vy_type_loaded(buf->type) != buf->type;
     if (op == VY_OP_STORE && f->proved[id] && !truncates)
-        remember(f, i->aux, index, vy_map(f->map, vy_arg(f->old, id, buf->rank)));
+        remember(f, i->aux, index, vy_new_arg(&f->w, id, buf->rank));
 }
 
-static bool rebuild(forward *f)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    const vy_program *p = f->old;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(f->b); id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        if (vy_op_is_memory(op)) {
-            access_memory(f, id, op);
-        } else if (vy_is_marker(op)) {
-            if (!marker(f, id, op)) return false;
-        } else {
-            vy_copy_inst(f->b, p, id, f->map);
-            if (op == VY_OP_BARRIER) forget_shared(f);
-        }
+    forward *f = pass;
+    vy_op op = (vy_op)f->w.p->insts.data[id].op;
+    if (vy_op_is_memory(op)) {
+        access_memory(f, id, op);
+        return id;
     }
-    return true;
+    if (vy_is_marker(op)) f->w.oom |= !marker(f, id, op);
+    if (op == VY_OP_BARRIER) forget_shared(f);
+    return 0;
 }
 
 static bool prepare(forward *f)
 {
-    const vy_program *p = f->old;
-    size_t n = p->insts.count;
-    f->proved = vy_arena_alloc(&f->arena, n);
-    f->map = vy_arena_alloc(&f->arena, n * sizeof *f->map);
-    f->saved = vy_arena_alloc(&f->arena, (VY_MAX_NESTING + 1) * sizeof *f->saved);
-    f->other = vy_arena_alloc(&f->arena, (VY_MAX_NESTING + 1) * sizeof *f->other);
-    return f->proved && f->map && f->saved && f->other && vy_structure_make(p, &f->s) &&
-           vy_writes_make(&f->writes, p, VY_COUNT_WRITES, &f->arena) &&
-           vy_prove_ranges(p, &f->s, &f->arena, f->proved);
+    const vy_program *p = f->w.p;
+    f->proved = vy_rewrite_bytes(&f->w);
+    f->saved = vy_rewrite_table(&f->w, (VY_MAX_NESTING + 1) * sizeof *f->saved);
+    f->other = vy_rewrite_table(&f->w, (VY_MAX_NESTING + 1) * sizeof *f->other);
+    return !f->w.oom && vy_writes_make(&f->writes, p, VY_COUNT_WRITES, &f->w.arena) &&
+           vy_prove_ranges(p, &f->w.s, &f->w.arena, f->proved);
 }
 
 static bool has_loads(const vy_program *p)
@@ -258,18 +245,9 @@ static bool has_loads(const vy_program *p)
 bool vy_pass_forward(vy_program *p, vy_pass_context *c)
 {
     if (!has_loads(p)) return true;
-    forward f = {.old = p};
-    bool ok = prepare(&f);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok) ok = (f.b = vy_rebuild_begin(p)) != NULL;
-    if (ok && !rebuild(&f)) vy_fail_oom(p->module);
-    if (ok && !f.changed && vy_module_ok(p->module)) {
-        vy_program_abandon(f.b);
-    } else if (ok) {
-        c->changed = true;
-        ok = vy_pass_finish(f.b, p); // false after an error
-    }
-    vy_structure_free(&f.s);
-    vy_arena_free(&f.arena);
-    return ok;
+    forward f = {0};
+    bool ok = vy_rewrite_begin(&f.w, p) && prepare(&f);
+    if (ok) vy_rewrite_run(&f.w, instead, &f);
+    if (!f.changed) vy_rewrite_drop(&f.w);
+    return vy_rewrite_end(&f.w, ok, &c->changed);
 }

@@ -26,25 +26,20 @@
 VY_VEC_TYPE(fuse_ids, uint32_t);
 
 typedef struct fuse {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes writes;
-    vy_arena arena;
-    uint32_t *map;
     uint32_t *head; // by IF: the first of those it is fused with
     uint32_t *next; // by IF: the one it is fused with, or 0
     bool *turned;   // by IF: its condition is the opposite of what `truth` gives
-    bool changed, oom;
 } fuse;
 
-static uint32_t middle_of(const fuse *f, uint32_t id) { return f->s.partner[id]; }
-static uint32_t end_of(const fuse *f, uint32_t id) { return f->s.partner[f->s.partner[id]]; }
+static uint32_t middle_of(const fuse *f, uint32_t id) { return f->w.s.partner[id]; }
+static uint32_t end_of(const fuse *f, uint32_t id) { return f->w.s.partner[f->w.s.partner[id]]; }
 
 // The value that decides about `cond`; *turned is flipped where it is the opposite.
 static uint32_t truth(const fuse *f, uint32_t cond, bool *turned)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     while (!VY_IS_LEAF(cond)) {
         const vy_inst *i = &p->insts.data[cond];
         uint32_t end = i->op == VY_OP_RESULT ? vy_arg(p, cond, 0) : 0;
@@ -52,7 +47,7 @@ static uint32_t truth(const fuse *f, uint32_t cond, bool *turned)
             *turned = !*turned;
             cond = vy_arg(p, cond, 0);
         } else if (end && p->insts.data[end].op == VY_OP_ENDIF) {
-            uint32_t opener = f->s.partner[end], yes = vy_arg(p, f->s.partner[opener], i->aux);
+            uint32_t opener = f->w.s.partner[end], yes = vy_arg(p, f->w.s.partner[opener], i->aux);
             const vy_scalar *x = vy_id_const(p, yes), *y = vy_id_const(p, vy_arg(p, end, i->aux));
             if (!x || !y || x->u == y->u) break;
             *turned ^= x->u == 0;
@@ -67,12 +62,12 @@ static uint32_t truth(const fuse *f, uint32_t cond, bool *turned)
 static uint32_t decides(const fuse *f, uint32_t id)
 {
     bool turned = false;
-    return truth(f, vy_arg(f->old, id, 0), &turned);
+    return truth(f, vy_arg(f->w.p, id, 0), &turned);
 }
 
 static uint32_t result_count(const fuse *f, uint32_t id)
 {
-    return f->old->insts.data[end_of(f, id)].nargs;
+    return f->w.p->insts.data[end_of(f, id)].nargs;
 }
 
 // Where the `if` and its results end.
@@ -84,7 +79,7 @@ static uint32_t after(const fuse *f, uint32_t id)
 // May instruction `k` behind `if` number `id` be computed before it, and before those it is fused with?
 static bool may_move(const fuse *f, uint32_t id, uint32_t k)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     vy_effect effect = vy_op_infos[p->insts.data[k].op].effect;
     if (effect != VY_PURE && p->insts.data[k].op != VY_OP_LOAD) return false;
     for (uint32_t n = 0; n < p->insts.data[k].nargs; n++) {
@@ -92,7 +87,7 @@ static bool may_move(const fuse *f, uint32_t id, uint32_t k)
         if (VY_IS_LEAF(a) || p->insts.data[a].op != VY_OP_RESULT) continue;
         uint32_t end = vy_arg(p, a, 0);
         if (p->insts.data[end].op != VY_OP_ENDIF) continue;
-        if (decides(f, f->s.partner[end]) == decides(f, id)) return false;
+        if (decides(f, f->w.s.partner[end]) == decides(f, id)) return false;
     }
     return effect == VY_PURE ||
            !vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k);
@@ -102,7 +97,7 @@ static bool may_move(const fuse *f, uint32_t id, uint32_t k)
 static uint32_t find_next(const fuse *f, uint32_t id)
 {
     enum { FAR = 16 };
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     uint32_t next = after(f, id);
     for (uint32_t n = 0; n < FAR && next < p->insts.count && may_move(f, id, next); n++) next++;
     if (next >= p->insts.count || p->insts.data[next].op != VY_OP_IF) return 0;
@@ -111,17 +106,17 @@ static uint32_t find_next(const fuse *f, uint32_t id)
 
 static uint32_t next_of(const fuse *f, uint32_t id) { return f->next[id]; }
 
-static void copy(fuse *f, uint32_t from, uint32_t to);
+static uint32_t instead(void *pass, uint32_t id);
 
 // Copies one arm of `id`, whose marker holds the yields; appends the mapped yields to `ids`, and makes
 // them stand for the results while the arm goes on.
 static void copy_arm(fuse *f, uint32_t id, uint32_t marker, uint32_t from, fuse_ids *ids)
 {
-    copy(f, from, marker);
-    for (uint32_t k = 0; k < result_count(f, id) && !vy_builder_failed(f->b); k++) {
-        uint32_t value = vy_map(f->map, vy_arg(f->old, marker, k));
-        f->map[end_of(f, id) + 1 + k] = value;
-        if (!vy_vec_push(ids, value)) f->oom = true;
+    vy_rewrite_range(&f->w, from, marker, instead, f);
+    for (uint32_t k = 0; k < result_count(f, id) && !vy_builder_failed(f->w.b); k++) {
+        uint32_t value = vy_new_arg(&f->w, marker, k);
+        f->w.map[end_of(f, id) + 1 + k] = value;
+        if (!vy_vec_push(ids, value)) f->w.oom = true;
     }
 }
 
@@ -136,53 +131,45 @@ static uint32_t fuse_chain(fuse *f, uint32_t first)
     fuse_ids thens = {0}, elses = {0}, results = {0};
     uint32_t last = first;
     for (uint32_t id = first; next_of(f, id); id = next_of(f, id))
-        for (uint32_t k = after(f, id); k < next_of(f, id) && !vy_builder_failed(f->b); k++)
-            vy_copy_inst(f->b, f->old, k, f->map);
-    vy_pass_at(f->b, f->old, first);
-    vy_begin_if(f->b, vy_map(f->map, vy_arg(f->old, first, 0)));
-    for (uint32_t id = first; id && !f->oom; id = next_of(f, id)) {
+        vy_rewrite_range(&f->w, after(f, id), next_of(f, id), NULL, NULL);
+    vy_rewrite_at(&f->w, first);
+    vy_begin_if(f->w.b, vy_new_arg(&f->w, first, 0));
+    for (uint32_t id = first; id && !f->w.oom; id = next_of(f, id)) {
         arm(f, id, f->turned[id] == f->turned[first], &thens);
         last = id;
     }
-    vy_begin_else(f->b, thens.count, thens.data);
-    for (uint32_t id = first; id && !f->oom; id = next_of(f, id))
+    vy_begin_else(f->w.b, thens.count, thens.data);
+    for (uint32_t id = first; id && !f->w.oom; id = next_of(f, id))
         arm(f, id, f->turned[id] != f->turned[first], &elses);
-    if (!vy_vec_reserve(&results, elses.count + 1)) f->oom = true;
-    if (!f->oom && !vy_builder_failed(f->b)) {
-        vy_end_if(f->b, elses.count, elses.data, results.data);
+    if (!vy_vec_reserve(&results, elses.count + 1)) f->w.oom = true;
+    if (!vy_rewrite_stopped(&f->w)) {
+        vy_end_if(f->w.b, elses.count, elses.data, results.data);
         uint32_t at = 0;
         for (uint32_t id = first; id; id = next_of(f, id)) {
-            for (uint32_t k = 0; k < result_count(f, id); k++, at++) {
-                f->map[end_of(f, id) + 1 + k] = results.data[at];
-                vy_pass_name(f->b, f->old, end_of(f, id) + 1 + k, results.data[at]);
-            }
+            vy_rewrite_slots(&f->w, end_of(f, id), result_count(f, id), results.data + at);
+            at += result_count(f, id);
         }
     }
-    f->changed |= last != first;
     vy_vec_free(&thens);
     vy_vec_free(&elses);
     vy_vec_free(&results);
     return after(f, last) - 1; // the last instruction copied
 }
 
-// Copies from ≤ id < to.  Recursion is as deep as `if`s nest.
-static void copy(fuse *f, uint32_t from, uint32_t to)
+// Recursion is as deep as `if`s nest.
+static uint32_t instead(void *pass, uint32_t id)
 {
-    for (uint32_t id = from; id < to && !f->oom && !vy_builder_failed(f->b); id++) {
-        if (f->old->insts.data[id].op == VY_OP_IF)
-            id = fuse_chain(f, id);
-        else
-            vy_copy_inst(f->b, f->old, id, f->map);
-    }
+    fuse *f = pass;
+    return f->w.p->insts.data[id].op == VY_OP_IF ? fuse_chain(f, id) : 0;
 }
 
 static bool find_chains(fuse *f)
 {
     bool any = false;
-    for (uint32_t id = 1; id < f->old->insts.count; id++) {
-        if (f->old->insts.data[id].op != VY_OP_IF) continue;
+    for (uint32_t id = 1; id < f->w.p->insts.count; id++) {
+        if (f->w.p->insts.data[id].op != VY_OP_IF) continue;
         if (!f->head[id]) f->head[id] = id;
-        truth(f, vy_arg(f->old, id, 0), &f->turned[id]);
+        truth(f, vy_arg(f->w.p, id, 0), &f->turned[id]);
         f->next[id] = find_next(f, id);
         if (!f->next[id]) continue;
         f->head[f->next[id]] = f->head[id];
@@ -193,33 +180,16 @@ static bool find_chains(fuse *f)
 
 static bool prepare(fuse *f)
 {
-    size_t n = f->old->insts.count;
-    f->map = vy_arena_alloc(&f->arena, n * sizeof *f->map);
-    f->head = vy_arena_alloc(&f->arena, n * sizeof *f->head);
-    f->next = vy_arena_alloc(&f->arena, n * sizeof *f->next);
-    f->turned = vy_arena_alloc(&f->arena, n * sizeof *f->turned);
-    return f->map && f->head && f->next && f->turned && vy_structure_make(f->old, &f->s) &&
-           vy_writes_make(&f->writes, f->old, VY_COUNT_WRITES, &f->arena);
+    f->head = vy_rewrite_ids(&f->w);
+    f->next = vy_rewrite_ids(&f->w);
+    f->turned = vy_rewrite_table(&f->w, f->w.p->insts.count * sizeof *f->turned);
+    return !f->w.oom && vy_writes_make(&f->writes, f->w.p, VY_COUNT_WRITES, &f->w.arena);
 }
 
 bool vy_pass_fuse(vy_program *p, vy_pass_context *c)
 {
-    fuse f = {.old = p};
-    bool ok = prepare(&f);
-    if (ok && find_chains(&f)) {
-        f.b = vy_rebuild_begin(p);
-        ok = f.b != NULL;
-        if (ok) copy(&f, 1, p->insts.count);
-        if (f.b && f.oom) {
-            vy_program_abandon(f.b);
-            ok = false;
-        } else if (f.b) {
-            ok = vy_pass_finish(f.b, p);
-        }
-        c->changed |= f.changed;
-    }
-    if (!ok) vy_fail_oom(p->module); // unless something else was said before
-    vy_structure_free(&f.s);
-    vy_arena_free(&f.arena);
-    return ok;
+    fuse f = {0};
+    bool ok = vy_rewrite_begin(&f.w, p) && prepare(&f);
+    if (ok && find_chains(&f)) vy_rewrite_run(&f.w, instead, &f);
+    return vy_rewrite_end(&f.w, ok, &c->changed);
 }

@@ -26,8 +26,6 @@
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
-#include <string.h>
-
 VY_VEC_TYPE(fuse_ids, uint32_t);
 
 // What a loop does to some memory.
@@ -39,23 +37,19 @@ typedef struct touch {
 } touch;
 
 typedef struct fuse_loops {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
-    vy_arena arena;
+    vy_rewrite w;
     touch *first, *second; // by memory: of the two loops that are looked at
     uint32_t *next;        // by LOOP: the one it is fused with, or 0
     uint8_t *taken;        // by LOOP: it is another one's next
     uint8_t *late;         // by instruction between two loops: stands behind them
-    uint32_t *map;
-    bool any, oom;
+    bool any;
 } fuse_loops;
 
-static uint32_t end_of(const fuse_loops *f, uint32_t loop) { return f->s.partner[loop]; }
+static uint32_t end_of(const fuse_loops *f, uint32_t loop) { return f->w.s.partner[loop]; }
 
 static uint32_t slots(const fuse_loops *f, uint32_t loop)
 {
-    return f->old->insts.data[end_of(f, loop)].nargs;
+    return f->w.p->insts.data[end_of(f, loop)].nargs;
 }
 
 // Where the loop and its results end.
@@ -76,7 +70,7 @@ static uint32_t counter_axes(const vy_program *p, uint32_t loop, uint32_t id)
 
 static void note(const fuse_loops *f, touch *table, uint32_t loop, uint32_t id)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     uint32_t buffer = p->insts.data[id].aux;
     touch *t = &table[vy_memory_of(p, buffer)];
     if (t->loop != loop) *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX};
@@ -88,7 +82,7 @@ static void note(const fuse_loops *f, touch *table, uint32_t loop, uint32_t id)
 // Notes what a loop touches.  False: it does something that has a place among other invocations.
 static bool note_all(const fuse_loops *f, touch *table, uint32_t loop)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     for (uint32_t id = loop + 1; id < end_of(f, loop); id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_op_infos[op].effect == VY_CONV || vy_clears_shared(p, id)) return false;
@@ -99,7 +93,7 @@ static bool note_all(const fuse_loops *f, touch *table, uint32_t loop)
 
 static bool written(const fuse_loops *f, const touch *table, uint32_t loop, uint32_t load)
 {
-    const touch *t = &table[vy_memory_of(f->old, f->old->insts.data[load].aux)];
+    const touch *t = &table[vy_memory_of(f->w.p, f->w.p->insts.data[load].aux)];
     return t->loop == loop && t->writes;
 }
 
@@ -108,8 +102,8 @@ static bool memory_allows(const fuse_loops *f, uint32_t loop, uint32_t next)
 {
     bool common = false;
     for (uint32_t id = next + 1; id < end_of(f, next); id++) {
-        if (!vy_op_is_memory((vy_op)f->old->insts.data[id].op)) continue;
-        uint32_t m = vy_memory_of(f->old, f->old->insts.data[id].aux);
+        if (!vy_op_is_memory((vy_op)f->w.p->insts.data[id].op)) continue;
+        uint32_t m = vy_memory_of(f->w.p, f->w.p->insts.data[id].aux);
         const touch *x = &f->first[m], *y = &f->second[m];
         if (x->loop != loop) continue;
         common = true;
@@ -122,7 +116,7 @@ static bool memory_allows(const fuse_loops *f, uint32_t loop, uint32_t next)
 // ---------------------------------------------------------------------------------------------- pairs
 static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     const vy_inst *i = &p->insts.data[x], *j = &p->insts.data[y];
     if (i->type != j->type || i->flags != j->flags || i->flags & VY_FLAG_EXIT) return false;
     for (uint32_t k = 0; k < 3; k++)
@@ -133,7 +127,7 @@ static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
 // Does `id` use a result of the loop, or what has to stand behind it?
 static bool uses(const fuse_loops *f, uint32_t loop, uint32_t id)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
         uint32_t a = vy_arg(p, id, k);
         if (VY_IS_LEAF(a) || a < end_of(f, loop)) continue;
@@ -144,13 +138,13 @@ static bool uses(const fuse_loops *f, uint32_t loop, uint32_t id)
 
 static bool is_loop(const fuse_loops *f, uint32_t id)
 {
-    return id < f->old->insts.count && f->old->insts.data[id].op == VY_OP_LOOP;
+    return id < f->w.p->insts.count && f->w.p->insts.data[id].op == VY_OP_LOOP;
 }
 
 // Finds out where what stands between two loops goes.  False: one of it cannot.
 static bool part(const fuse_loops *f, uint32_t loop, uint32_t next)
 {
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     for (uint32_t id = after(f, loop); id < next; id++) {
         f->late[id] = uses(f, loop, id);
         if (p->insts.data[id].op != VY_OP_LOAD) continue;
@@ -166,116 +160,93 @@ static bool part(const fuse_loops *f, uint32_t loop, uint32_t next)
 static uint32_t find_next(const fuse_loops *f, uint32_t loop)
 {
     enum { FAR = 64 };
-    const vy_program *p = f->old;
+    const vy_program *p = f->w.p;
     uint32_t next = after(f, loop);
     for (uint32_t n = 0; n < FAR && next < p->insts.count && !is_loop(f, next); n++, next++) {
         vy_effect effect = vy_op_infos[p->insts.data[next].op].effect;
         if (effect != VY_PURE && effect != VY_READ) return 0;
     }
-    if (!is_loop(f, next) || f->s.parent[next] != f->s.parent[loop]) return 0;
+    if (!is_loop(f, next) || f->w.s.parent[next] != f->w.s.parent[loop]) return 0;
     if (!same_range(f, loop, next) || !note_all(f, f->first, loop)) return 0;
     if (!note_all(f, f->second, next) || !memory_allows(f, loop, next)) return 0;
     return part(f, loop, next) ? next : 0;
 }
 
 // ------------------------------------------------------------------------------------------- the copy
-static void copy(fuse_loops *f, uint32_t from, uint32_t to);
+static uint32_t instead(void *pass, uint32_t id);
 
-// A value that stood between the loops: what proved it in range may be elsewhere now.
+// The values that stood between the loops.
 static void copy_between(fuse_loops *f, uint32_t loop, uint32_t next, bool late)
 {
-    for (uint32_t id = after(f, loop); id < next && !vy_builder_failed(f->b); id++) {
-        if (f->late[id] != late) continue;
-        uint32_t before = vy_builder_program(f->b)->insts.count;
-        vy_copy_inst(f->b, f->old, id, f->map);
-        uint32_t fresh = f->map[id];
-        if (!VY_IS_LEAF(fresh) && fresh >= before)
-            vy_builder_program(f->b)->insts.data[fresh].flags &= (uint8_t)~VY_FLAG_INRANGE;
-    }
+    for (uint32_t id = after(f, loop); id < next && !vy_rewrite_stopped(&f->w); id++)
+        if (f->late[id] == late) vy_rewrite_moved(&f->w, id, NULL, f->w.map);
 }
 
 // Appends operands of a marker.
 static void append(fuse_loops *f, uint32_t marker, uint32_t first, fuse_ids *ids)
 {
-    for (uint32_t k = first; k < f->old->insts.data[marker].nargs; k++)
-        if (!vy_vec_push(ids, vy_map(f->map, vy_arg(f->old, marker, k)))) f->oom = true;
-}
-
-// The values behind marker `id` are these from now on.
-static void become(fuse_loops *f, uint32_t id, uint32_t count, const uint32_t *values)
-{
-    for (uint32_t k = 0; k < count; k++) {
-        f->map[id + 1 + k] = values[k];
-        vy_pass_name(f->b, f->old, id + 1 + k, values[k]);
-    }
+    for (uint32_t k = first; k < f->w.p->insts.data[marker].nargs; k++)
+        if (!vy_vec_push(ids, vy_new_arg(&f->w, marker, k))) f->w.oom = true;
 }
 
 static void fuse_pair(fuse_loops *f, uint32_t loop, uint32_t next)
 {
-    const vy_program *p = f->old;
-    uint32_t n = slots(f, loop), m = slots(f, next);
+    vy_rewrite *w = &f->w;
+    const vy_inst *i = &w->p->insts.data[loop];
+    uint32_t n = slots(f, loop), m = slots(f, next), bounds[3];
     fuse_ids ids = {0}, made = {0};
     copy_between(f, loop, next, false);
     append(f, loop, 3, &ids);
     append(f, next, 3, &ids);
-    f->oom |= !vy_vec_reserve(&made, n + m + 1);
-    if (!f->oom && !vy_builder_failed(f->b)) {
-        vy_pass_at(f->b, p, loop);
-        uint32_t k =
-            vy_begin_loop(f->b, (vy_type)p->insts.data[loop].type, p->insts.data[loop].flags,
-                          vy_map(f->map, vy_arg(p, loop, 0)), vy_map(f->map, vy_arg(p, loop, 1)),
-                          vy_map(f->map, vy_arg(p, loop, 2)), n + m, ids.data, made.data);
-        f->map[loop] = f->map[next] = k;
-        vy_pass_name(f->b, p, loop, k);
-        become(f, loop, n, made.data);
-        become(f, next, m, made.data + n);
-        copy(f, loop + 1 + n, end_of(f, loop));
-        copy(f, next + 1 + m, end_of(f, next));
+    w->oom |= !vy_vec_reserve(&made, n + m + 1);
+    if (!vy_rewrite_stopped(w)) {
+        vy_rewrite_at(w, loop);
+        vy_new_args(w, loop, 3, bounds);
+        uint32_t k = vy_begin_loop(w->b, (vy_type)i->type, i->flags, bounds[0], bounds[1],
+                                   bounds[2], n + m, ids.data, made.data);
+        w->map[next] = k;
+        vy_rewrite_as(w, loop, k);
+        vy_rewrite_slots(w, loop, n, made.data);
+        vy_rewrite_slots(w, next, m, made.data + n);
+        vy_rewrite_range(w, loop + 1 + n, end_of(f, loop), instead, f);
+        vy_rewrite_range(w, next + 1 + m, end_of(f, next), instead, f);
         ids.count = 0;
         append(f, end_of(f, loop), 0, &ids);
         append(f, end_of(f, next), 0, &ids);
     }
-    if (!f->oom && !vy_builder_failed(f->b)) {
-        vy_end_loop(f->b, 0, n + m, ids.data, made.data);
-        become(f, end_of(f, loop), n, made.data);
-        become(f, end_of(f, next), m, made.data + n);
+    if (!vy_rewrite_stopped(w)) {
+        vy_end_loop(w->b, 0, n + m, ids.data, made.data);
+        vy_rewrite_slots(w, end_of(f, loop), n, made.data);
+        vy_rewrite_slots(w, end_of(f, next), m, made.data + n);
     }
     vy_vec_free(&ids);
     vy_vec_free(&made);
     copy_between(f, loop, next, true);
 }
 
-// Copies from ≤ id < to.  Recursion is as deep as loops nest.
-static void copy(fuse_loops *f, uint32_t from, uint32_t to)
+// Recursion is as deep as loops nest.
+static uint32_t instead(void *pass, uint32_t id)
 {
-    for (uint32_t id = from; id < to && !vy_builder_failed(f->b) && !f->oom; id++) {
-        uint32_t next = f->next[id];
-        if (next) {
-            fuse_pair(f, id, next);
-            id = after(f, next) - 1;
-        } else {
-            vy_copy_inst(f->b, f->old, id, f->map);
-        }
-    }
+    fuse_loops *f = pass;
+    uint32_t next = f->next[id];
+    if (!next) return 0;
+    fuse_pair(f, id, next);
+    return after(f, next) - 1;
 }
 
 static bool prepare(fuse_loops *f)
 {
-    const vy_program *p = f->old;
-    size_t n = p->insts.count, size = n * sizeof(uint32_t);
-    f->next = vy_arena_alloc(&f->arena, size);
-    f->map = vy_arena_alloc(&f->arena, size);
-    f->taken = vy_arena_alloc(&f->arena, n);
-    f->late = vy_arena_alloc(&f->arena, n);
-    f->first = vy_arena_alloc(&f->arena, p->buffers.count * sizeof *f->first);
-    f->second = vy_arena_alloc(&f->arena, p->buffers.count * sizeof *f->second);
-    return f->next && f->map && f->taken && f->late && f->first && f->second &&
-           vy_structure_make(p, &f->s);
+    f->next = vy_rewrite_ids(&f->w);
+    f->taken = vy_rewrite_bytes(&f->w);
+    f->late = vy_rewrite_bytes(&f->w);
+    f->first = vy_rewrite_table(&f->w, f->w.p->buffers.count * sizeof *f->first);
+    f->second = vy_rewrite_table(&f->w, f->w.p->buffers.count * sizeof *f->second);
+    return !f->w.oom;
 }
 
 static void find_pairs(fuse_loops *f)
 {
-    for (uint32_t id = 1; id < f->old->insts.count; id++) {
+    for (uint32_t id = 1; id < f->w.p->insts.count; id++) {
         if (!is_loop(f, id) || f->taken[id]) continue;
         uint32_t next = find_next(f, id);
         if (!next) continue;
@@ -285,30 +256,18 @@ static void find_pairs(fuse_loops *f)
     }
 }
 
-static bool rebuild(fuse_loops *f, vy_program *p)
-{
-    f->b = vy_rebuild_begin(p);
-    if (!f->b) return false;
-    copy(f, 1, p->insts.count);
-    if (!f->oom) return vy_pass_finish(f->b, p);
-    vy_program_abandon(f->b);
-    return false;
-}
-
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c)
 {
     enum { ROUNDS = 16 };
     bool ok = true, again = true;
     for (uint32_t round = 0; ok && again && round < ROUNDS; round++) {
-        fuse_loops f = {.old = p};
-        ok = prepare(&f);
+        fuse_loops f = {0};
+        again = false;
+        ok = vy_rewrite_begin(&f.w, p) && prepare(&f);
         if (ok) find_pairs(&f);
-        again = ok && f.any;
-        if (again) ok = rebuild(&f, p);
+        if (ok && f.any) vy_rewrite_run(&f.w, instead, &f);
+        ok = vy_rewrite_end(&f.w, ok, &again);
         c->changed |= again;
-        vy_structure_free(&f.s);
-        vy_arena_free(&f.arena);
     }
-    if (!ok) vy_fail_oom(p->module); // unless something else was said before
     return ok;
 }

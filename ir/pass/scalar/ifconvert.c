@@ -19,11 +19,8 @@
 enum { LIMIT = 6, TOO_MUCH = 1000 };
 
 typedef struct ifconvert {
-    const vy_program *p;
-    vy_structure s;
-    vy_arena arena;
+    vy_rewrite w;
     uint8_t *flat; // by IF: becomes selects
-    uint32_t *map;
     bool any;
 } ifconvert;
 
@@ -68,18 +65,18 @@ static uint32_t cost(vy_op op)
 
 static bool choose(ifconvert *c)
 {
-    const vy_program *p = c->p;
+    const vy_program *p = c->w.p;
     // By depth: cost of the construct open there.  Saturates far below overflow.
-    uint32_t *sum = vy_arena_alloc(&c->arena, (VY_MAX_NESTING + 2) * sizeof *sum);
+    uint32_t *sum = vy_arena_alloc(&c->w.arena, (VY_MAX_NESTING + 2) * sizeof *sum);
     if (!sum) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        uint32_t depth = c->s.depth[id], add = 0;
+        uint32_t depth = c->w.s.depth[id], add = 0;
         if (vy_op_opens(op))
             sum[depth + 1] = 0;
         else if (op == VY_OP_ENDIF) {
             add = sum[depth + 1] + p->insts.data[id].nargs;
-            uint32_t opener = c->s.partner[id];
+            uint32_t opener = c->w.s.partner[id];
             if (add <= LIMIT && p->insts.data[id].nargs)
                 c->flat[opener] = c->any = true;
             else
@@ -93,52 +90,37 @@ static bool choose(ifconvert *c)
     return true;
 }
 
-static void emit_selects(ifconvert *c, vy_builder *b, uint32_t end)
+static void emit_selects(ifconvert *c, uint32_t end)
 {
-    const vy_program *p = c->p;
-    uint32_t opener = c->s.partner[end], middle = c->s.partner[opener];
-    for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
-        uint32_t args[3] = {vy_map(c->map, vy_arg(p, opener, 0)),
-                            vy_map(c->map, vy_arg(p, middle, k)),
-                            vy_map(c->map, vy_arg(p, end, k))};
+    vy_rewrite *w = &c->w;
+    uint32_t opener = w->s.partner[end], middle = w->s.partner[opener];
+    for (uint32_t k = 0; k < w->p->insts.data[end].nargs; k++) {
+        uint32_t args[3] = {vy_new_arg(w, opener, 0), vy_new_arg(w, middle, k),
+                            vy_new_arg(w, end, k)};
         uint32_t result = end + 1 + k;
-        vy_pass_at(b, p, result);
-        c->map[result] = vy_emit(b, VY_OP_SELECT, vy_id_type(p, result), 0, 3, args);
-        vy_pass_name(b, p, result, c->map[result]);
+        vy_rewrite_at(w, result);
+        vy_rewrite_as(w, result, vy_emit(w->b, VY_OP_SELECT, vy_id_type(w->p, result), 0, 3, args));
     }
 }
 
-static bool rebuild(ifconvert *c, vy_program *p)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    vy_builder *b = vy_rebuild_begin(p);
-    if (!b) return false;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        uint32_t opener = op == VY_OP_IF       ? id
-                          : op == VY_OP_ELSE   ? c->s.partner[c->s.partner[id]]
-                          : op == VY_OP_ENDIF  ? c->s.partner[id]
-                          : op == VY_OP_RESULT ? c->s.partner[vy_arg(p, id, 0)]
-                                               : 0;
-        if (!c->flat[opener])
-            vy_copy_inst(b, p, id, c->map);
-        else if (op == VY_OP_ENDIF)
-            emit_selects(c, b, id);
-    }
-    return vy_pass_finish(b, p);
+    ifconvert *c = pass;
+    vy_op op = (vy_op)c->w.p->insts.data[id].op;
+    uint32_t opener = op == VY_OP_IF       ? id
+                      : op == VY_OP_ELSE   ? c->w.s.partner[c->w.s.partner[id]]
+                      : op == VY_OP_ENDIF  ? c->w.s.partner[id]
+                      : op == VY_OP_RESULT ? c->w.s.partner[vy_arg(c->w.p, id, 0)]
+                                           : 0;
+    if (!c->flat[opener]) return 0;
+    if (op == VY_OP_ENDIF) emit_selects(c, id);
+    return id;
 }
 
 bool vy_pass_ifconvert(vy_program *p, vy_pass_context *context)
 {
-    ifconvert c = {.p = p};
-    c.flat = vy_arena_alloc(&c.arena, p->insts.count);
-    c.map = vy_arena_alloc(&c.arena, p->insts.count * sizeof *c.map);
-    bool ok = c.flat && c.map && vy_structure_make(p, &c.s) && choose(&c);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok && c.any) {
-        context->changed = true;
-        ok = rebuild(&c, p);
-    }
-    vy_structure_free(&c.s);
-    vy_arena_free(&c.arena);
-    return ok;
+    ifconvert c = {0};
+    bool ok = vy_rewrite_begin(&c.w, p) && (c.flat = vy_rewrite_bytes(&c.w)) && choose(&c);
+    if (ok && c.any) vy_rewrite_run(&c.w, instead, &c);
+    return vy_rewrite_end(&c.w, ok, &context->changed);
 }

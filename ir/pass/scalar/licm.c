@@ -18,14 +18,11 @@
 #include "ir/pass/pass.h"
 
 typedef struct licm {
-    const vy_program *p;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes writes;
-    vy_arena arena;
     uint32_t *place;               // by instruction: innermost construct it will stand in
     uint32_t *before;              // by instruction: loop it moves in front of, or 0
     uint32_t *first, *last, *next; // by loop: list of what moves in front of it
-    uint32_t *map;
     bool any;
 } licm;
 
@@ -40,35 +37,35 @@ static bool takes_turn(const vy_program *p, uint32_t loop)
 // May the element be undefined where the loop takes no turn?
 static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
 {
-    const vy_buf *b = &l->p->buffers.data[l->p->insts.data[load].aux];
-    return b->cls == VY_SHARED && !takes_turn(l->p, loop);
+    const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];
+    return b->cls == VY_SHARED && !takes_turn(l->w.p, loop);
 }
 
 // Would it give the same in front of the loop?
 static bool invariant(const licm *l, uint32_t id, uint32_t loop)
 {
-    const vy_program *p = l->p;
+    const vy_program *p = l->w.p;
     const vy_inst *i = &p->insts.data[id];
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t v = vy_arg(p, id, k);
         if (!VY_IS_LEAF(v) && (v == loop || l->place[v] == loop)) return false;
     }
     return i->op != VY_OP_LOAD ||
-           (!vy_written_between(&l->writes, i->aux, loop, l->s.partner[loop]) &&
+           (!vy_written_between(&l->writes, i->aux, loop, l->w.s.partner[loop]) &&
             !may_be_unfilled(l, id, loop));
 }
 
 static void find(licm *l)
 {
-    const vy_program *p = l->p;
+    const vy_program *p = l->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        uint32_t place = l->s.parent[id];
+        uint32_t place = l->w.s.parent[id];
         l->place[id] = place;
         if (vy_op_infos[op].effect != VY_PURE && op != VY_OP_LOAD) continue;
         while (place && vy_is_loop((vy_op)p->insts.data[place].op) && invariant(l, id, place)) {
             l->before[id] = place;
-            place = l->s.parent[place];
+            place = l->w.s.parent[place];
         }
         l->place[id] = place;
         uint32_t loop = l->before[id];
@@ -82,48 +79,26 @@ static void find(licm *l)
     }
 }
 
-static void copy_moved(licm *l, vy_builder *b, uint32_t id)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    uint32_t before = vy_builder_program(b)->insts.count;
-    vy_copy_inst(b, l->p, id, l->map);
-    vy_program *fresh = vy_builder_program(b);
-    if (fresh->insts.count > before && !VY_IS_LEAF(l->map[id]) && l->map[id] >= before)
-        fresh->insts.data[l->map[id]].flags &= (uint8_t)~VY_FLAG_INRANGE;
-}
-
-static bool rebuild(licm *l, vy_program *p)
-{
-    vy_builder *b = vy_rebuild_begin(p);
-    if (!b) return false;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        if (l->before[id]) continue;
-        for (uint32_t m = l->first[id]; m; m = l->next[m]) copy_moved(l, b, m);
-        vy_copy_inst(b, p, id, l->map);
-    }
-    return vy_pass_finish(b, p);
+    licm *l = pass;
+    if (l->before[id]) return id;
+    for (uint32_t m = l->first[id]; m; m = l->next[m]) vy_rewrite_moved(&l->w, m, NULL, l->w.map);
+    return 0;
 }
 
 static bool prepare(licm *l)
 {
-    size_t size = l->p->insts.count * sizeof(uint32_t);
-    uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next, &l->map};
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        if (!(*tables[k] = vy_arena_alloc(&l->arena, size))) return false;
-    return vy_structure_make(l->p, &l->s) &&
-           vy_writes_make(&l->writes, l->p, VY_COUNT_WRITES, &l->arena);
+    uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) *tables[k] = vy_rewrite_ids(&l->w);
+    return !l->w.oom && vy_writes_make(&l->writes, l->w.p, VY_COUNT_WRITES, &l->w.arena);
 }
 
 bool vy_pass_licm(vy_program *p, vy_pass_context *c)
 {
-    licm l = {.p = p};
-    bool ok = prepare(&l);
-    if (!ok) vy_fail_oom(p->module);
+    licm l = {0};
+    bool ok = vy_rewrite_begin(&l.w, p) && prepare(&l);
     if (ok) find(&l);
-    if (ok && l.any) {
-        c->changed = true;
-        ok = rebuild(&l, p);
-    }
-    vy_structure_free(&l.s);
-    vy_arena_free(&l.arena);
-    return ok;
+    if (ok && l.any) vy_rewrite_run(&l.w, instead, &l);
+    return vy_rewrite_end(&l.w, ok, &c->changed);
 }

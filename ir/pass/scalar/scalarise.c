@@ -24,17 +24,13 @@
 enum { MAX_ELEMENTS = 64, MAX_VARS = 1024 };
 
 typedef struct scalarise {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
-    vy_arena arena;
+    vy_rewrite w;
     uint32_t *base; // by buffer: 1 + first variable, or 0
     uint32_t vars;
     uint32_t **assigned; // by opening marker: count, then variables assigned inside; or NULL
-    uint32_t *map;
-    uint32_t *now;     // by variable: its value, an id of the new program
-    uint32_t **before; // by opening marker of an IF: values of `assigned` before the first arm
-    uint32_t *ids;     // two stretches of `room`
+    uint32_t *now;       // by variable: its value, an id of the new program
+    uint32_t **before;   // by opening marker of an IF: values of `assigned` before the first arm
+    uint32_t *ids;       // two stretches of `room`
     uint32_t room;
 } scalarise;
 
@@ -49,7 +45,7 @@ static uint64_t elements(const vy_program *p, const vy_buf *b)
 // Variable of an access, or UINT32_MAX out of range.  False if an index is no constant.
 static bool element(const scalarise *z, uint32_t id, uint32_t *var)
 {
-    const vy_program *p = z->old;
+    const vy_program *p = z->w.p;
     const vy_buf *b = &p->buffers.data[p->insts.data[id].aux];
     uint64_t flat = 0;
     *var = 0;
@@ -67,8 +63,8 @@ static bool element(const scalarise *z, uint32_t id, uint32_t *var)
 
 static bool choose(scalarise *z)
 {
-    const vy_program *p = z->old;
-    z->base = vy_arena_alloc(&z->arena, p->buffers.count * sizeof *z->base);
+    const vy_program *p = z->w.p;
+    z->base = vy_arena_alloc(&z->w.arena, p->buffers.count * sizeof *z->base);
     if (!z->base) return false;
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         const vy_buf *buf = &p->buffers.data[b];
@@ -102,12 +98,12 @@ static bool choose(scalarise *z)
 // Puts the variables that instruction `id` assigns into the set.
 static void assigned_by(const scalarise *z, uint32_t id, uint8_t *set)
 {
-    const vy_inst *i = &z->old->insts.data[id];
+    const vy_inst *i = &z->w.p->insts.data[id];
     uint32_t var, base = vy_op_is_memory((vy_op)i->op) ? z->base[i->aux] : 0;
     if (!base) return;
     if (i->op == VY_OP_STORE && element(z, id, &var) && var != UINT32_MAX) set[var] = 1;
     if (i->op == VY_OP_ZERO)
-        memset(set + base - 1, 1, elements(z->old, &z->old->buffers.data[i->aux]));
+        memset(set + base - 1, 1, elements(z->w.p, &z->w.p->buffers.data[i->aux]));
 }
 
 static bool keep_list(scalarise *z, uint32_t opener, const uint8_t *set)
@@ -115,12 +111,12 @@ static bool keep_list(scalarise *z, uint32_t opener, const uint8_t *set)
     uint32_t n = 0;
     for (uint32_t v = 0; v < z->vars; v++) n += set[v];
     if (!n) return true;
-    uint32_t *list = vy_arena_alloc(&z->arena, (n + 1) * sizeof *list);
+    uint32_t *list = vy_arena_alloc(&z->w.arena, (n + 1) * sizeof *list);
     if (!list) return false;
     for (uint32_t v = 0; v < z->vars; v++)
         if (set[v]) list[++list[0]] = v;
     z->assigned[opener] = list;
-    uint32_t room = n + z->old->insts.data[vy_closer(z->old, &z->s, opener)].nargs;
+    uint32_t room = n + z->w.p->insts.data[vy_closer(z->w.p, &z->w.s, opener)].nargs;
     if (room > z->room) z->room = room;
     return true;
 }
@@ -128,20 +124,20 @@ static bool keep_list(scalarise *z, uint32_t opener, const uint8_t *set)
 // Which variables each construct assigns: one set per depth, joined to the outer one at the end.
 static bool find_assigned(scalarise *z)
 {
-    const vy_program *p = z->old;
+    const vy_program *p = z->w.p;
     uint32_t deepest = 0;
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (z->s.depth[id] > deepest) deepest = z->s.depth[id];
-    uint8_t *sets = vy_arena_alloc(&z->arena, ((size_t)deepest + 2) * z->vars);
-    z->assigned = vy_arena_alloc(&z->arena, p->insts.count * sizeof *z->assigned);
+        if (z->w.s.depth[id] > deepest) deepest = z->w.s.depth[id];
+    uint8_t *sets = vy_arena_alloc(&z->w.arena, ((size_t)deepest + 2) * z->vars);
+    z->assigned = vy_arena_alloc(&z->w.arena, p->insts.count * sizeof *z->assigned);
     if (!sets || !z->assigned) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        uint8_t *set = sets + (size_t)z->s.depth[id] * z->vars;
+        uint8_t *set = sets + (size_t)z->w.s.depth[id] * z->vars;
         assigned_by(z, id, set);
         if (vy_op_opens(op)) memset(set + z->vars, 0, z->vars);
         if (!vy_op_closes(op)) continue;
-        if (!keep_list(z, z->s.partner[id], set + z->vars)) return false;
+        if (!keep_list(z, z->w.s.partner[id], set + z->vars)) return false;
         for (uint32_t v = 0; v < z->vars; v++) set[v] |= set[z->vars + v];
     }
     return true;
@@ -152,8 +148,8 @@ static bool find_assigned(scalarise *z)
 static uint32_t gather(const scalarise *z, uint32_t id, uint32_t from, const uint32_t *list)
 {
     uint32_t n = 0;
-    for (uint32_t k = from; k < z->old->insts.data[id].nargs; k++)
-        z->ids[n++] = vy_map(z->map, vy_arg(z->old, id, k));
+    for (uint32_t k = from; k < z->w.p->insts.data[id].nargs; k++)
+        z->ids[n++] = vy_new_arg(&z->w, id, k);
     for (uint32_t v = 1; v <= list[0]; v++) z->ids[n++] = z->now[list[v]];
     return n;
 }
@@ -162,80 +158,65 @@ static uint32_t gather(const scalarise *z, uint32_t id, uint32_t from, const uin
 static void spread(scalarise *z, uint32_t base, uint32_t n, const uint32_t *list,
                    const uint32_t *values)
 {
-    for (uint32_t k = 0; k < n; k++) {
-        z->map[base + 1 + k] = values[k];
-        vy_pass_name(z->b, z->old, base + 1 + k, values[k]);
-    }
+    vy_rewrite_slots(&z->w, base, n, values);
     for (uint32_t v = 1; v <= list[0]; v++) z->now[list[v]] = values[n + v - 1];
 }
 
 static bool open_marker(scalarise *z, uint32_t id, const uint32_t *list)
 {
-    const vy_program *old = z->old;
+    const vy_program *old = z->w.p;
     const vy_inst *i = &old->insts.data[id];
-    uint32_t *out = z->ids + z->room, skip = vy_init_arg(old, id), n;
+    uint32_t *out = z->ids + z->room, skip = vy_init_arg(old, id), n, bounds[3];
     switch ((vy_op)i->op) {
     case VY_OP_IF:
-        z->before[id] = vy_arena_alloc(&z->arena, list[0] * sizeof(uint32_t));
+        z->before[id] = vy_arena_alloc(&z->w.arena, list[0] * sizeof(uint32_t));
         if (!z->before[id]) return false;
         for (uint32_t v = 1; v <= list[0]; v++) z->before[id][v - 1] = z->now[list[v]];
-        vy_begin_if(z->b, vy_map(z->map, vy_arg(old, id, 0)));
+        vy_begin_if(z->w.b, vy_new_arg(&z->w, id, 0));
         return true;
     case VY_OP_LOOP:
         n = gather(z, id, skip, list);
-        z->map[id] =
-            vy_begin_loop(z->b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE,
-                          vy_map(z->map, vy_arg(old, id, 0)), vy_map(z->map, vy_arg(old, id, 1)),
-                          vy_map(z->map, vy_arg(old, id, 2)), n, z->ids, out);
-        vy_pass_name(z->b, old, id, z->map[id]);
+        vy_new_args(&z->w, id, 3, bounds);
+        vy_rewrite_as(&z->w, id,
+                      vy_begin_loop(z->w.b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE, bounds[0],
+                                    bounds[1], bounds[2], n, z->ids, out));
         spread(z, id, i->nargs - skip, list, out);
         return true;
     case VY_OP_WHILE:
         n = gather(z, id, 0, list);
-        vy_begin_while(z->b, 0, n, z->ids, out);
+        vy_begin_while(z->w.b, 0, n, z->ids, out);
         spread(z, id, i->nargs, list, out);
         return true;
-    default: vy_begin_checkpoint(z->b); return true;
+    default: vy_begin_checkpoint(z->w.b); return true;
     }
 }
 
 static void close_marker(scalarise *z, uint32_t id, const uint32_t *list)
 {
-    const vy_program *old = z->old;
+    const vy_program *old = z->w.p;
     const vy_inst *i = &old->insts.data[id];
-    uint32_t *out = z->ids + z->room, opener = z->s.partner[id], keep = 0, from = 0;
+    uint32_t *out = z->ids + z->room, opener = z->w.s.partner[id], keep = 0, from = 0;
     if (i->op == VY_OP_ENDLOOP) {
         from = vy_next_arg(old, opener);
-        if (from) keep = vy_map(z->map, vy_arg(old, id, 0));
+        if (from) keep = vy_new_arg(&z->w, id, 0);
     }
     uint32_t n = gather(z, id, from, list);
     if (i->op == VY_OP_ENDIF)
-        vy_end_if(z->b, n, z->ids, out);
+        vy_end_if(z->w.b, n, z->ids, out);
     else if (i->op == VY_OP_ENDLOOP)
-        vy_end_loop(z->b, keep, n, z->ids, out);
+        vy_end_loop(z->w.b, keep, n, z->ids, out);
     else
-        vy_end_checkpoint(z->b, n, z->ids, out);
+        vy_end_checkpoint(z->w.b, n, z->ids, out);
     spread(z, id, i->nargs - from, list, out);
 }
 
-static bool marker(scalarise *z, uint32_t id, vy_op op)
+static bool marker(scalarise *z, uint32_t id, vy_op op, const uint32_t *list, uint32_t opener)
 {
-    const vy_structure *s = &z->s;
-    uint32_t opener = op == VY_OP_ELSE     ? s->partner[s->partner[id]]
-                      : vy_op_closes(op)   ? s->partner[id]
-                      : op == VY_OP_CARRY  ? vy_arg(z->old, id, 0)
-                      : op == VY_OP_RESULT ? s->partner[vy_arg(z->old, id, 0)]
-                                           : id;
-    const uint32_t *list = z->assigned[opener];
-    if (!list || op == VY_OP_TEST) {
-        vy_copy_inst(z->b, z->old, id, z->map);
-        return true;
-    }
-    vy_pass_at(z->b, z->old, id);
+    vy_rewrite_at(&z->w, id);
     if (vy_op_opens(op)) return open_marker(z, id, list);
     if (op == VY_OP_ELSE) {
         uint32_t n = gather(z, id, 0, list);
-        vy_begin_else(z->b, n, z->ids);
+        vy_begin_else(z->w.b, n, z->ids);
         for (uint32_t v = 1; v <= list[0]; v++) z->now[list[v]] = z->before[opener][v - 1];
     } else if (vy_op_closes(op)) {
         close_marker(z, id, list);
@@ -245,11 +226,11 @@ static bool marker(scalarise *z, uint32_t id, vy_op op)
 
 static void access_element(scalarise *z, uint32_t id, vy_op op)
 {
-    const vy_program *p = z->old;
+    const vy_program *p = z->w.p;
     const vy_inst *i = &p->insts.data[id];
     const vy_buf *buf = &p->buffers.data[i->aux];
     uint32_t var = UINT32_MAX;
-    uint32_t zero = vy_leaf_const(z->b, buf->type, (vy_scalar){.u = 0});
+    uint32_t zero = vy_leaf_const(z->w.b, buf->type, (vy_scalar){.u = 0});
     if (op == VY_OP_ZERO) {
         uint32_t n = (uint32_t)elements(p, buf);
         for (uint32_t v = 0; v < n; v++) z->now[z->base[i->aux] - 1 + v] = zero;
@@ -257,63 +238,60 @@ static void access_element(scalarise *z, uint32_t id, vy_op op)
     }
     element(z, id, &var);
     if (op == VY_OP_LOAD) {
-        z->map[id] = var == UINT32_MAX ? zero : z->now[var];
-        vy_pass_name(z->b, p, id, z->map[id]);
+        vy_rewrite_as(&z->w, id, var == UINT32_MAX ? zero : z->now[var]);
     } else if (var != UINT32_MAX) {
-        z->now[var] = vy_map(z->map, vy_arg(p, id, buf->rank));
+        z->now[var] = vy_new_arg(&z->w, id, buf->rank);
     }
 }
 
-static bool rebuild(scalarise *z)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    const vy_program *p = z->old;
+    scalarise *z = pass;
+    const vy_inst *i = &z->w.p->insts.data[id];
+    vy_op op = (vy_op)i->op;
+    if (vy_op_is_memory(op) && z->base[i->aux]) {
+        access_element(z, id, op);
+        return id;
+    }
+    if (!vy_is_marker(op) || op == VY_OP_TEST) return 0;
+    uint32_t opener = vy_opener(z->w.p, &z->w.s, id);
+    const uint32_t *list = z->assigned[opener];
+    if (!list) return 0;
+    z->w.oom |= !marker(z, id, op, list, opener);
+    return id;
+}
+
+// All elements are zero at first.
+static void begin_zero(scalarise *z)
+{
+    const vy_program *p = z->w.p;
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         if (!z->base[b]) continue;
-        uint32_t zero = vy_leaf_const(z->b, p->buffers.data[b].type, (vy_scalar){.u = 0});
+        uint32_t zero = vy_leaf_const(z->w.b, p->buffers.data[b].type, (vy_scalar){.u = 0});
         uint32_t n = (uint32_t)elements(p, &p->buffers.data[b]);
         for (uint32_t v = 0; v < n; v++) z->now[z->base[b] - 1 + v] = zero;
     }
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(z->b); id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        if (vy_op_is_memory(op) && z->base[p->insts.data[id].aux])
-            access_element(z, id, op);
-        else if (!vy_is_marker(op))
-            vy_copy_inst(z->b, p, id, z->map);
-        else if (!marker(z, id, op))
-            return false;
-    }
-    return true;
 }
 
 static bool prepare(scalarise *z)
 {
-    size_t n = z->old->insts.count;
-    if (!vy_structure_make(z->old, &z->s) || !find_assigned(z)) return false;
+    size_t n = z->w.p->insts.count;
+    if (!find_assigned(z)) return false;
     z->room++;
-    z->map = vy_arena_alloc(&z->arena, n * sizeof *z->map);
-    z->before = vy_arena_alloc(&z->arena, n * sizeof *z->before);
-    z->now = vy_arena_alloc(&z->arena, z->vars * sizeof *z->now);
-    z->ids = vy_arena_alloc(&z->arena, 2 * (size_t)z->room * sizeof *z->ids);
-    return z->map && z->before && z->now && z->ids;
+    z->before = vy_rewrite_table(&z->w, n * sizeof *z->before);
+    z->now = vy_rewrite_table(&z->w, z->vars * sizeof *z->now);
+    z->ids = vy_rewrite_table(&z->w, 2 * (size_t)z->room * sizeof *z->ids);
+    return !z->w.oom;
 }
 
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c)
 {
-    scalarise z = {.old = p};
-    bool ok = choose(&z);
-    if (ok && z.vars == 0) {
-        vy_arena_free(&z.arena);
-        return true;
+    scalarise z = {0};
+    bool ok = vy_rewrite_begin(&z.w, p) && choose(&z);
+    ok = ok && (z.vars == 0 || prepare(&z));
+    if (ok && z.vars && vy_rewrite_open(&z.w)) {
+        begin_zero(&z);
+        vy_rewrite_range(&z.w, 1, p->insts.count, instead, &z);
     }
-    ok = ok && prepare(&z);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok) ok = (z.b = vy_rebuild_begin(p)) != NULL;
-    if (ok && !rebuild(&z)) vy_fail_oom(p->module);
-    if (ok) {
-        c->changed = true;
-        ok = vy_pass_finish(z.b, p); // false after an error
-    }
-    vy_structure_free(&z.s);
-    vy_arena_free(&z.arena);
-    return ok;
+    return vy_rewrite_end(&z.w, ok, &c->changed);
 }

@@ -27,12 +27,8 @@
 #include "ir/core/flow.h"
 
 typedef struct unroll {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
-    vy_arena arena;
+    vy_rewrite w;
     uint64_t *trips; // by LOOP: iterations to write out, or 0
-    uint32_t *map;
     uint64_t max_trips, max_size;
     bool any;
 } unroll;
@@ -54,19 +50,19 @@ static uint64_t trip_count(const vy_program *p, uint32_t loop)
 
 static bool choose(unroll *u)
 {
-    const vy_program *p = u->old;
-    uint64_t *size = vy_arena_alloc(&u->arena, (VY_MAX_NESTING + 2) * sizeof *size);
+    const vy_program *p = u->w.p;
+    uint64_t *size = vy_arena_alloc(&u->w.arena, (VY_MAX_NESTING + 2) * sizeof *size);
     uint64_t total = 0, limit = (uint64_t)p->insts.count * WHOLE_LIMIT + 4096;
     if (!size) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        uint32_t depth = u->s.depth[id];
+        uint32_t depth = u->w.s.depth[id];
         if (vy_op_opens((vy_op)i->op))
             size[depth + 1] = 0;
         else if (!vy_is_marker((vy_op)i->op))
             size[depth]++;
         if (!vy_op_closes((vy_op)i->op)) continue;
-        uint32_t loop = u->s.partner[id];
+        uint32_t loop = u->w.s.partner[id];
         uint64_t body = size[depth + 1] + 1;
         bool counted = p->insts.data[loop].op == VY_OP_LOOP && !vy_next_arg(p, loop);
         uint64_t n = counted ? trip_count(p, loop) : 0;
@@ -82,49 +78,42 @@ static bool choose(unroll *u)
     return true;
 }
 
-static void copy(unroll *u, uint32_t from, uint32_t to);
+static uint32_t instead(void *pass, uint32_t id);
 
 static void write_out(unroll *u, uint32_t loop)
 {
-    const vy_program *p = u->old;
+    const vy_program *p = u->w.p;
     const vy_inst *i = &p->insts.data[loop];
     vy_type t = (vy_type)i->type;
-    uint32_t end = u->s.partner[loop], n = i->nargs - 3;
+    uint32_t end = u->w.s.partner[loop], n = i->nargs - 3;
     uint64_t from = vy_id_const(p, vy_arg(p, loop, 0))->u,
              step = vy_id_const(p, vy_arg(p, loop, 2))->u;
     uint32_t *values = vy_realloc(NULL, (n + 1) * sizeof *values);
     if (!values) {
-        vy_fail_oom(p->module);
+        u->w.oom = true;
         return;
     }
-    for (uint32_t k = 0; k < n; k++) values[k] = vy_map(u->map, vy_arg(p, loop, 3 + k));
-    for (uint64_t trip = 0; trip < u->trips[loop] && !vy_builder_failed(u->b); trip++) {
+    for (uint32_t k = 0; k < n; k++) values[k] = vy_new_arg(&u->w, loop, 3 + k);
+    for (uint64_t trip = 0; trip < u->trips[loop] && !vy_rewrite_stopped(&u->w); trip++) {
         uint64_t step_no = i->flags & VY_FLAG_REVERSE ? u->trips[loop] - 1 - trip : trip;
         vy_scalar k = vy_wrap(t, (vy_scalar){.u = from + step_no * step});
-        u->map[loop] = vy_leaf_const(u->b, t, k);
-        for (uint32_t c = 0; c < n; c++) u->map[loop + 1 + c] = values[c];
-        copy(u, loop + 1 + n, end);
-        if (vy_builder_failed(u->b)) break;
-        for (uint32_t c = 0; c < n; c++) values[c] = vy_map(u->map, vy_arg(p, end, c));
+        u->w.map[loop] = vy_leaf_const(u->w.b, t, k);
+        for (uint32_t c = 0; c < n; c++) u->w.map[loop + 1 + c] = values[c];
+        vy_rewrite_range(&u->w, loop + 1 + n, end, instead, u);
+        if (vy_rewrite_stopped(&u->w)) break;
+        for (uint32_t c = 0; c < n; c++) values[c] = vy_new_arg(&u->w, end, c);
     }
-    for (uint32_t c = 0; c < n; c++) {
-        u->map[end + 1 + c] = values[c];
-        vy_pass_name(u->b, p, end + 1 + c, values[c]);
-    }
+    if (!vy_rewrite_stopped(&u->w)) vy_rewrite_slots(&u->w, end, n, values);
     vy_free(values);
 }
 
-// Copies from ≤ id < to.  Recursion is as deep as the loops written out nest.
-static void copy(unroll *u, uint32_t from, uint32_t to)
+// Recursion is as deep as the loops written out nest.
+static uint32_t instead(void *pass, uint32_t id)
 {
-    for (uint32_t id = from; id < to && !vy_builder_failed(u->b); id++) {
-        if (!u->trips[id]) {
-            vy_copy_inst(u->b, u->old, id, u->map);
-            continue;
-        }
-        write_out(u, id);
-        id = u->s.partner[id] + u->old->insts.data[id].nargs - 3; // behind its RESULTs
-    }
+    unroll *u = pass;
+    if (!u->trips[id]) return 0;
+    write_out(u, id);
+    return u->w.s.partner[id] + u->w.p->insts.data[id].nargs - 3; // its last RESULT
 }
 
 // ------------------------------------------------------------------------------------- loops over rows
@@ -140,14 +129,14 @@ typedef struct row_choice {
 // The innermost loop around `id`; 0: none.
 static uint32_t loop_around(const unroll *u, uint32_t id)
 {
-    uint32_t up = u->s.parent[id];
-    while (up && !vy_is_loop((vy_op)u->old->insts.data[up].op)) up = u->s.parent[up];
+    uint32_t up = u->w.s.parent[id];
+    while (up && !vy_is_loop((vy_op)u->w.p->insts.data[up].op)) up = u->w.s.parent[up];
     return up;
 }
 
 static void find_candidates(const unroll *u, row_choice *c)
 {
-    const vy_program *p = u->old;
+    const vy_program *p = u->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (op == VY_OP_LOOP && !vy_next_arg(p, id)) c->trips[id] = trip_count(p, id);
@@ -167,7 +156,7 @@ static void find_candidates(const unroll *u, row_choice *c)
 // Arrays that something else indexes than constants and counters do not become values.
 static void find_arrays(const unroll *u, row_choice *c)
 {
-    const vy_program *p = u->old;
+    const vy_program *p = u->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !c->values[i->aux] || i->op == VY_OP_ZERO) continue;
@@ -184,12 +173,12 @@ static void find_arrays(const unroll *u, row_choice *c)
 // Does `id` load the same elements in every turn of the loop around `loop`?
 static bool loads_again(const unroll *u, uint32_t id, uint32_t loop)
 {
-    const vy_inst *i = &u->old->insts.data[id];
+    const vy_inst *i = &u->w.p->insts.data[id];
     uint32_t around = loop_around(u, loop);
-    if (i->op != VY_OP_LOAD || u->old->buffers.data[i->aux].cls == VY_LOCAL || !around)
+    if (i->op != VY_OP_LOAD || u->w.p->buffers.data[i->aux].cls == VY_LOCAL || !around)
         return false;
     for (uint32_t k = 0; k < i->nargs; k++) {
-        uint32_t index = vy_arg(u->old, id, k);
+        uint32_t index = vy_arg(u->w.p, id, k);
         if (index != loop && !VY_IS_LEAF(index) && index >= around) return false;
     }
     return true;
@@ -197,7 +186,7 @@ static bool loads_again(const unroll *u, uint32_t id, uint32_t loop)
 
 static void choose_counters(const unroll *u, row_choice *c, bool arrays)
 {
-    const vy_program *p = u->old;
+    const vy_program *p = u->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO) continue;
@@ -212,12 +201,12 @@ static void choose_counters(const unroll *u, row_choice *c, bool arrays)
 
 static bool choose_rows(unroll *u)
 {
-    const vy_program *p = u->old;
+    const vy_program *p = u->w.p;
     size_t n = p->insts.count, buffers = p->buffers.count;
-    row_choice c = {.trips = vy_arena_alloc(&u->arena, n * sizeof *c.trips),
-                    .values = vy_arena_alloc(&u->arena, buffers * sizeof *c.values),
-                    .nested = vy_arena_alloc(&u->arena, buffers * sizeof *c.nested),
-                    .chosen = vy_arena_alloc(&u->arena, n * sizeof *c.chosen)};
+    row_choice c = {.trips = vy_arena_alloc(&u->w.arena, n * sizeof *c.trips),
+                    .values = vy_arena_alloc(&u->w.arena, buffers * sizeof *c.values),
+                    .nested = vy_arena_alloc(&u->w.arena, buffers * sizeof *c.nested),
+                    .chosen = vy_arena_alloc(&u->w.arena, n * sizeof *c.chosen)};
     if (!c.trips || !c.values || !c.nested || !c.chosen) return false;
     find_candidates(u, &c);
     find_arrays(u, &c);
@@ -227,7 +216,7 @@ static bool choose_rows(unroll *u)
     choose_counters(u, &c, true);
     choose_counters(u, &c, false);
     for (uint32_t id = 1; id < n; id++)
-        if (c.chosen[id]) code += c.trips[id] * (u->s.partner[id] - id);
+        if (c.chosen[id]) code += c.trips[id] * (u->w.s.partner[id] - id);
     if (code > MAX_ROW_CODE) return true;
     for (uint32_t id = 1; id < n; id++)
         if (c.chosen[id]) u->trips[id] = c.trips[id], u->any = true;
@@ -237,33 +226,22 @@ static bool choose_rows(unroll *u)
 // ------------------------------------------------------------------------------------------ the passes
 static bool run(unroll *u, vy_program *p, vy_pass_context *c, bool (*choice)(unroll *u))
 {
-    u->trips = vy_arena_alloc(&u->arena, p->insts.count * sizeof *u->trips);
-    u->map = vy_arena_alloc(&u->arena, p->insts.count * sizeof *u->map);
-    bool ok = u->trips && u->map && vy_structure_make(p, &u->s) && choice(u);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok && u->any) {
-        c->changed = true;
-        ok = (u->b = vy_rebuild_begin(p)) != NULL;
-        if (ok) {
-            copy(u, 1, p->insts.count);
-            ok = vy_pass_finish(u->b, p); // false if memory ran out on the way
-        }
-    }
-    vy_structure_free(&u->s);
-    vy_arena_free(&u->arena);
-    return ok;
+    bool ok = vy_rewrite_begin(&u->w, p);
+    ok = ok && (u->trips = vy_rewrite_table(&u->w, p->insts.count * sizeof *u->trips)) && choice(u);
+    if (ok && u->any) vy_rewrite_run(&u->w, instead, u);
+    return vy_rewrite_end(&u->w, ok, &c->changed);
 }
 
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c)
 {
     int level = c->options ? c->options->level : 2;
-    unroll u = {.old = p, .max_trips = level >= 3 ? 32 : 8, .max_size = level >= 3 ? 1024 : 128};
+    unroll u = {.max_trips = level >= 3 ? 32 : 8, .max_size = level >= 3 ? 1024 : 128};
     return run(&u, p, c, choose);
 }
 
 bool vy_pass_registers(vy_program *p, vy_pass_context *c)
 {
     if (!c->options || (!c->options->registers && c->options->level < 3)) return true;
-    unroll u = {.old = p};
+    unroll u = {0};
     return run(&u, p, c, choose_rows);
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// rewrite.h: the frame of a pass that makes a new program out of an old one.
+//
+//   static uint32_t instead(void *pass, uint32_t id) { … }  // takes the place of an instruction
+//
+//   bool ok = vy_rewrite_begin(&x.w, p) && prepare(&x);     // tables of the pass: in x.w.arena
+//   if (ok && there_is_something_to_do(&x)) vy_rewrite_run(&x.w, instead, &x);
+//   return vy_rewrite_end(&x.w, ok, &c->changed);           // installs what was built; frees
+//
+// A pass decides on the old program, which stays as it is until the end.  What it does to single
+// instructions is in `instead`; everything else is copied.  After an error (memory, a limit of the
+// builder) the rest does nothing, and the old program stays.
+#ifndef VYRE_REWRITE_H
+#define VYRE_REWRITE_H
+
+#include "ir/build/edit.h"
+#include "ir/core/flow.h"
+
+typedef struct vy_rewrite {
+    vy_program *p; // the old program
+    vy_structure s;
+    vy_arena arena; // freed at the end
+    uint32_t *map;  // by old instruction: the new one, or the value that it has become
+    vy_builder *b;  // of the new program; NULL until vy_rewrite_open
+    bool oom;
+} vy_rewrite;
+
+// Takes the place of instruction `id`.  Returns the last old instruction that is done thereby, or
+// 0: it is to be copied.
+typedef uint32_t vy_instead(void *pass, uint32_t id);
+
+// --------------------------------------------------------------------------------------- the frame
+bool vy_rewrite_begin(vy_rewrite *w,
+                      vy_program *p); // false: memory; vy_rewrite_end is due all the same
+void *vy_rewrite_table(vy_rewrite *w, size_t size); // zeroed; NULL sets oom
+uint32_t *vy_rewrite_ids(vy_rewrite *w);            // a number by instruction
+uint8_t *vy_rewrite_bytes(vy_rewrite *w);           // a byte by instruction
+bool vy_rewrite_open(vy_rewrite *w);                // begins the new program; false: an error
+// Copies from ≤ id < to, except for what `instead` (NULL: nothing) does itself.
+void vy_rewrite_range(vy_rewrite *w, uint32_t from, uint32_t to, vy_instead *instead, void *pass);
+void vy_rewrite_run(vy_rewrite *w, vy_instead *instead, void *pass); // opens; the whole program
+void vy_rewrite_drop(vy_rewrite *w); // the new program is no better; an error stays one
+// Installs the new program, if one was begun, and sets *changed.  !ok: memory ran out.  False: the
+// module's diag.
+bool vy_rewrite_end(vy_rewrite *w, bool ok, bool *changed);
+
+static inline bool vy_rewrite_stopped(const vy_rewrite *w)
+{
+    return w->oom || vy_builder_failed(w->b);
+}
+
+// --------------------------------------------------------------------------------------- the steps
+static inline void vy_rewrite_copy(vy_rewrite *w, uint32_t id)
+{
+    vy_copy_inst(w->b, w->p, id, w->map);
+}
+// Copies a value to another place, where what proved an access in range may not hold.  args: its
+// operands in the new program; NULL: as mapped.
+void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t *map);
+// What is built next stands where `id` stood.
+static inline void vy_rewrite_at(vy_rewrite *w, uint32_t id) { vy_pass_at(w->b, w->p, id); }
+// Value `id` is `fresh` from now on, which takes over its name.
+static inline void vy_rewrite_as(vy_rewrite *w, uint32_t id, uint32_t fresh)
+{
+    w->map[id] = fresh;
+    vy_pass_name(w->b, w->p, id, fresh);
+}
+// The n slots behind `marker` are these values from now on.
+void vy_rewrite_slots(vy_rewrite *w, uint32_t marker, uint32_t n, const uint32_t *values);
+
+static inline uint32_t vy_new(const vy_rewrite *w, uint32_t id) { return vy_map(w->map, id); }
+// Operand k of an old instruction, and the first n, in the new program.
+static inline uint32_t vy_new_arg(const vy_rewrite *w, uint32_t id, uint32_t k)
+{
+    return vy_map(w->map, vy_arg(w->p, id, k));
+}
+static inline void vy_new_args(const vy_rewrite *w, uint32_t id, uint32_t n, uint32_t *out)
+{
+    for (uint32_t k = 0; k < n; k++) out[k] = vy_new_arg(w, id, k);
+}
+// Does the loop run at all: its first bound is less than the second.
+vy_value vy_new_runs(vy_rewrite *w, uint32_t loop);
+// The loop of which `id` is the last marker, be it ENDLOOP or a RESULT; 0: of none.  What stands
+// behind a loop comes after its RESULTs.
+uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id);
+
+#endif
