@@ -43,56 +43,52 @@ typedef struct nodes {
 } nodes;
 
 typedef struct sink {
-    const vy_program *p;
-    vy_builder *b;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes touched, written;
-    vy_arena arena;
     uint32_t *uses;   // by instruction
-    uint32_t *test;   // by WHILE: its TEST
     uint32_t *target; // by addition: the one that takes it over, or 0
     uint32_t *line;   // by addition: the one of its straight line that it takes over, or 0
     uint32_t *loop;   // the same of another loop
     uint32_t *kept;   // by addition: value of the one above in `line`
-    uint32_t *map, *again;
+    uint32_t *again;  // by instruction: what it is in the other loop
     bool any;
 } sink;
 
 static uint32_t term_of(const sink *k, uint32_t site)
 {
-    return vy_arg(k->p, site, k->p->insts.data[site].nargs - 1);
+    return vy_arg(k->w.p, site, k->w.p->insts.data[site].nargs - 1);
 }
 
 static bool adds(const sink *k, uint32_t id)
 {
-    return k->p->insts.data[id].op == VY_OP_ATOMIC_ADD && !k->uses[id];
+    return k->w.p->insts.data[id].op == VY_OP_ATOMIC_ADD && !k->uses[id];
 }
 
 // ---------------------------------------------------------------------------------------------- where
 // Does the second run as often as the first, if both are not left early?
 static bool in_line(const sink *k, uint32_t x, uint32_t y)
 {
-    uint32_t parent = k->s.parent[x];
-    if (k->s.parent[y] != parent) return false;
+    uint32_t parent = k->w.s.parent[x];
+    if (k->w.s.parent[y] != parent) return false;
     if (!parent) return true;
-    vy_op op = (vy_op)k->p->insts.data[parent].op;
-    uint32_t split = op == VY_OP_IF      ? k->s.partner[parent]
-                     : op == VY_OP_WHILE ? k->test[parent]
+    vy_op op = (vy_op)k->w.p->insts.data[parent].op;
+    uint32_t split = op == VY_OP_IF      ? k->w.s.partner[parent]
+                     : op == VY_OP_WHILE ? k->w.s.test[parent]
                                          : 0;
     return x > split || y < split;
 }
 
 static bool is_counted(const sink *k, uint32_t id)
 {
-    return id && k->p->insts.data[id].op == VY_OP_LOOP && !vy_exits(k->p, id);
+    return id && k->w.p->insts.data[id].op == VY_OP_LOOP && !vy_exits(k->w.p, id);
 }
 
 static bool same_range(const sink *k, uint32_t x, uint32_t y)
 {
     if (!is_counted(k, x) || !is_counted(k, y)) return false;
-    if (k->p->insts.data[x].type != k->p->insts.data[y].type) return false;
+    if (k->w.p->insts.data[x].type != k->w.p->insts.data[y].type) return false;
     for (uint32_t n = 0; n < 3; n++)
-        if (vy_arg(k->p, x, n) != vy_arg(k->p, y, n)) return false;
+        if (vy_arg(k->w.p, x, n) != vy_arg(k->w.p, y, n)) return false;
     return true;
 }
 
@@ -103,25 +99,27 @@ static bool alike(const sink *k, uint32_t first, uint32_t second, uint32_t x, ui
     if (VY_IS_LEAF(x) || x < first) return x == y;
     if (x == first || VY_IS_LEAF(y) || y <= second) return x == first && y == second;
     if (++*steps > MAX_STEPS) return false;
-    const vy_inst *i = &k->p->insts.data[x], *j = &k->p->insts.data[y];
+    const vy_inst *i = &k->w.p->insts.data[x], *j = &k->w.p->insts.data[y];
     vy_effect effect = vy_op_infos[i->op].effect;
     if (effect != VY_PURE && i->op != VY_OP_LOAD) return false;
     if (i->op != j->op || i->type != j->type || i->aux != j->aux || i->nargs != j->nargs)
         return false;
-    if (i->op == VY_OP_LOAD && vy_written_between(&k->written, i->aux, first, k->s.partner[second]))
+    if (i->op == VY_OP_LOAD &&
+        vy_written_between(&k->written, i->aux, first, k->w.s.partner[second]))
         return false;
     for (uint32_t n = 0; n < i->nargs; n++)
-        if (!alike(k, first, second, vy_arg(k->p, x, n), vy_arg(k->p, y, n), steps)) return false;
+        if (!alike(k, first, second, vy_arg(k->w.p, x, n), vy_arg(k->w.p, y, n), steps))
+            return false;
     return true;
 }
 
 static bool same_element(const sink *k, uint32_t a, uint32_t b)
 {
-    const vy_inst *i = &k->p->insts.data[a], *j = &k->p->insts.data[b];
-    uint32_t first = k->s.parent[a], second = k->s.parent[b], steps = 0;
+    const vy_inst *i = &k->w.p->insts.data[a], *j = &k->w.p->insts.data[b];
+    uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b], steps = 0;
     if (i->aux != j->aux) return false;
     for (uint32_t n = 0; n + 1 < i->nargs; n++) {
-        uint32_t x = vy_arg(k->p, a, n), y = vy_arg(k->p, b, n);
+        uint32_t x = vy_arg(k->w.p, a, n), y = vy_arg(k->w.p, b, n);
         if (first == second ? x != y : !alike(k, first, second, x, y, &steps)) return false;
     }
     return true;
@@ -142,16 +140,16 @@ static bool push_node(nodes *set, uint32_t id)
 
 static bool can_be_had(const sink *k, uint32_t first, uint32_t second, uint32_t id)
 {
-    const vy_inst *i = &k->p->insts.data[id];
-    if (k->s.parent[id] != first) return false;
+    const vy_inst *i = &k->w.p->insts.data[id];
+    if (k->w.s.parent[id] != first) return false;
     if (i->op != VY_OP_LOAD) return vy_op_infos[i->op].effect == VY_PURE;
-    return !vy_written_between(&k->written, i->aux, first, k->s.partner[second]);
+    return !vy_written_between(&k->written, i->aux, first, k->w.s.partner[second]);
 }
 
 // Finds what the term of `site` is made of in its loop.  False: too much, or not to be had in the second.
 static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
 {
-    uint32_t first = k->s.parent[site], term = term_of(k, site);
+    uint32_t first = k->w.s.parent[site], term = term_of(k, site);
     set->count = 0;
     if (!VY_IS_LEAF(term) && term > first) push_node(set, term);
     for (uint32_t done = site; set->count;) { // operands have smaller ids: from the largest down
@@ -160,8 +158,8 @@ static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
         if (!n) return true;
         done = set->at[n - 1];
         if (!can_be_had(k, first, second, done)) return false;
-        for (uint32_t a = 0; a < k->p->insts.data[done].nargs; a++) {
-            uint32_t x = vy_arg(k->p, done, a);
+        for (uint32_t a = 0; a < k->w.p->insts.data[done].nargs; a++) {
+            uint32_t x = vy_arg(k->w.p, done, a);
             if (!VY_IS_LEAF(x) && x > first && !push_node(set, x)) return false;
         }
     }
@@ -170,7 +168,7 @@ static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
 
 static uint32_t price(const sink *k, uint32_t id)
 {
-    const vy_inst *i = &k->p->insts.data[id];
+    const vy_inst *i = &k->w.p->insts.data[id];
     if (i->op == VY_OP_LOAD) return 1;
     if (i->op == VY_OP_DIV || i->op == VY_OP_REM) return MAX_AGAIN + 1;
     return vy_op_is_function((vy_op)i->op) ? MAX_AGAIN + 1 : 0;
@@ -179,11 +177,11 @@ static uint32_t price(const sink *k, uint32_t id)
 // Has the second loop got it before `site`?
 static bool is_there(const sink *k, uint32_t first, uint32_t site, uint32_t id)
 {
-    uint32_t second = k->s.parent[site], end = site;
+    uint32_t second = k->w.s.parent[site], end = site;
     if (end - second > MAX_BODY) end = second + MAX_BODY;
     for (uint32_t y = second + 1; y < end; y++) {
         uint32_t steps = 0;
-        if (k->s.parent[y] == second && alike(k, first, second, id, y, &steps)) return true;
+        if (k->w.s.parent[y] == second && alike(k, first, second, id, y, &steps)) return true;
     }
     return false;
 }
@@ -204,11 +202,11 @@ static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
         uint32_t id = set->at[n];
         if (moved[n] < k->uses[id]) {
             uint32_t cost = price(k, id);
-            if (cost && !is_there(k, k->s.parent[a], b, id)) total += cost;
+            if (cost && !is_there(k, k->w.s.parent[a], b, id)) total += cost;
             continue;
         }
-        for (uint32_t x = 0; x < k->p->insts.data[id].nargs; x++)
-            if (contains(set, vy_arg(k->p, id, x), &at)) moved[at]++;
+        for (uint32_t x = 0; x < k->w.p->insts.data[id].nargs; x++)
+            if (contains(set, vy_arg(k->w.p, id, x), &at)) moved[at]++;
     }
     return total <= MAX_AGAIN;
 }
@@ -217,7 +215,7 @@ static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
 // Is all that happens to the memory of `site` from `from` to `to`, exclusive, additions?
 static bool only_adds(const sink *k, uint32_t site, uint32_t from, uint32_t to)
 {
-    uint32_t memory = vy_memory_of(k->p, k->p->insts.data[site].aux), seen = 0;
+    uint32_t memory = vy_memory_of(k->w.p, k->w.p->insts.data[site].aux), seen = 0;
     if (vy_barrier_between(&k->touched, from, to)) return false;
     for (uint32_t n = vy_first_after(&k->touched, memory, from); n < k->touched.start[memory + 1];
          n++) {
@@ -230,20 +228,20 @@ static bool only_adds(const sink *k, uint32_t site, uint32_t from, uint32_t to)
 
 static bool suits(const sink *k, uint32_t a, uint32_t b)
 {
-    uint32_t first = k->s.parent[a], second = k->s.parent[b];
+    uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b];
     if (first == second)
         return in_line(k, a, b) && same_element(k, a, b) && !k->line[b] && only_adds(k, a, a, b);
     nodes set;
     if (k->line[a] || k->loop[a] || k->loop[b]) return false; // next round
     return same_range(k, first, second) && in_line(k, first, second) && same_element(k, a, b) &&
-           only_adds(k, a, first, k->s.partner[second]) && collect(k, a, second, &set) &&
+           only_adds(k, a, first, k->w.s.partner[second]) && collect(k, a, second, &set) &&
            is_cheap(k, a, b, &set);
 }
 
 static void choose(sink *k, uint32_t a)
 {
-    const vy_buf *buf = &k->p->buffers.data[k->p->insts.data[a].aux];
-    uint32_t memory = vy_memory_of(k->p, k->p->insts.data[a].aux), seen = 0;
+    const vy_buf *buf = &k->w.p->buffers.data[k->w.p->insts.data[a].aux];
+    uint32_t memory = vy_memory_of(k->w.p, k->w.p->insts.data[a].aux), seen = 0;
     if (buf->cls == VY_LOCAL || vy_type_loaded(buf->type) != buf->type) return;
     for (uint32_t n = vy_first_after(&k->touched, memory, a); n < k->touched.start[memory + 1];
          n++) {
@@ -251,7 +249,7 @@ static void choose(sink *k, uint32_t a)
         if (++seen > MAX_ACCESSES || !adds(k, b)) return;
         if (!suits(k, a, b)) continue;
         k->target[a] = b;
-        *(k->s.parent[a] == k->s.parent[b] ? &k->line[b] : &k->loop[b]) = a;
+        *(k->w.s.parent[a] == k->w.s.parent[b] ? &k->line[b] : &k->loop[b]) = a;
         k->any = true;
         return;
     }
@@ -261,83 +259,68 @@ static void choose(sink *k, uint32_t a)
 static uint32_t again(const sink *k, uint32_t first, uint32_t second, uint32_t id)
 {
     if (VY_IS_LEAF(id)) return id;
-    if (id == first) return k->map[second];
-    return id < first ? k->map[id] : k->again[id];
+    if (id == first) return k->w.map[second];
+    return id < first ? k->w.map[id] : k->again[id];
 }
 
 // The term of `a`, computed where `b` stands.
 static uint32_t term_again(sink *k, uint32_t a, uint32_t b)
 {
-    uint32_t first = k->s.parent[a], second = k->s.parent[b], use[VY_MAX_RANK + 1];
+    uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b], use[VY_MAX_RANK + 1];
     nodes set;
     collect(k, a, second, &set); // as it did before
-    for (uint32_t n = 0; n < set.count && !vy_builder_failed(k->b); n++) {
-        const vy_inst *i = &k->p->insts.data[set.at[n]];
+    for (uint32_t n = 0; n < set.count && !vy_builder_failed(k->w.b); n++) {
+        const vy_inst *i = &k->w.p->insts.data[set.at[n]];
         for (uint32_t x = 0; x < i->nargs; x++)
-            use[x] = again(k, first, second, vy_arg(k->p, set.at[n], x));
-        uint32_t before = vy_builder_program(k->b)->insts.count;
-        vy_copy_with(k->b, k->p, set.at[n], use, k->again);
-        uint32_t fresh = k->again[set.at[n]];
-        if (!VY_IS_LEAF(fresh) && fresh >= before &&
-            !vy_builder_failed(k->b)) // what proved it may not hold here
-            vy_builder_program(k->b)->insts.data[fresh].flags &= (uint8_t)~VY_FLAG_INRANGE;
+            use[x] = again(k, first, second, vy_arg(k->w.p, set.at[n], x));
+        vy_rewrite_moved(&k->w, set.at[n], use, k->again);
     }
     return again(k, first, second, term_of(k, a));
 }
 
 static uint32_t total(sink *k, uint32_t id)
 {
-    vy_value sum = {vy_map(k->map, term_of(k, id))};
-    if (k->line[id]) sum = vy_add(k->b, (vy_value){k->kept[id]}, sum);
-    if (k->loop[id]) sum = vy_add(k->b, (vy_value){term_again(k, k->loop[id], id)}, sum);
+    vy_value sum = {vy_new(&k->w, term_of(k, id))};
+    if (k->line[id]) sum = vy_add(k->w.b, (vy_value){k->kept[id]}, sum);
+    if (k->loop[id]) sum = vy_add(k->w.b, (vy_value){term_again(k, k->loop[id], id)}, sum);
     return sum.id;
 }
 
 static void take_over(sink *k, uint32_t id)
 {
-    const vy_inst *i = &k->p->insts.data[id];
+    const vy_inst *i = &k->w.p->insts.data[id];
     uint32_t args[VY_MAX_RANK + 1];
-    for (uint32_t n = 0; n + 1 < i->nargs; n++) args[n] = vy_map(k->map, vy_arg(k->p, id, n));
-    vy_pass_at(k->b, k->p, id);
+    vy_new_args(&k->w, id, i->nargs - 1, args);
+    vy_rewrite_at(&k->w, id);
     args[i->nargs - 1] = total(k, id);
-    if (!vy_builder_failed(k->b)) vy_copy_with(k->b, k->p, id, args, k->map);
+    if (!vy_builder_failed(k->w.b)) vy_copy_with(k->w.b, k->w.p, id, args, k->w.map);
 }
 
-static bool rebuild(sink *k, vy_program *p)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    k->b = vy_rebuild_begin(p);
-    if (!k->b) return false;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(k->b); id++) {
-        uint32_t to = k->target[id];
-        if (to && k->line[to] == id) {
-            vy_pass_at(k->b, p, id);
-            k->kept[to] = total(k, id);
-        } else if (!to && (k->line[id] || k->loop[id])) {
-            take_over(k, id);
-        } else if (!to) {
-            vy_copy_inst(k->b, p, id, k->map);
-        }
+    sink *k = pass;
+    uint32_t to = k->target[id];
+    if (!to && !k->line[id] && !k->loop[id]) return 0;
+    if (to && k->line[to] == id) {
+        vy_rewrite_at(&k->w, id);
+        k->kept[to] = total(k, id);
+    } else if (!to) {
+        take_over(k, id);
     }
-    return vy_pass_finish(k->b, p);
+    return id;
 }
 
 static bool prepare(sink *k)
 {
-    const vy_program *p = k->p;
-    uint32_t **tables[] = {&k->uses, &k->test, &k->target, &k->line,
-                           &k->loop, &k->kept, &k->map,    &k->again};
-    for (size_t n = 0; n < sizeof tables / sizeof *tables; n++) {
-        *tables[n] = vy_arena_alloc(&k->arena, p->insts.count * sizeof **tables[n]);
-        if (!*tables[n]) return false;
-    }
-    if (!vy_structure_make(p, &k->s)) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        if (p->insts.data[id].op == VY_OP_TEST) k->test[k->s.partner[id]] = id;
+    const vy_program *p = k->w.p;
+    uint32_t **tables[] = {&k->uses, &k->target, &k->line, &k->loop, &k->kept, &k->again};
+    for (size_t n = 0; n < sizeof tables / sizeof *tables; n++) *tables[n] = vy_rewrite_ids(&k->w);
+    if (k->w.oom) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
         for (uint32_t n = 0; n < p->insts.data[id].nargs; n++)
             if (!VY_IS_LEAF(vy_arg(p, id, n))) k->uses[vy_arg(p, id, n)]++;
-    }
-    return vy_writes_make(&k->touched, p, VY_COUNT_WRITES | VY_COUNT_READS, &k->arena) &&
-           vy_writes_make(&k->written, p, VY_COUNT_WRITES, &k->arena);
+    return vy_writes_make(&k->touched, p, VY_COUNT_WRITES | VY_COUNT_READS, &k->w.arena) &&
+           vy_writes_make(&k->written, p, VY_COUNT_WRITES, &k->w.arena);
 }
 
 static bool has_two(const vy_program *p)
@@ -353,16 +336,14 @@ bool vy_pass_sink(vy_program *p, vy_pass_context *c)
     enum { ROUNDS = 8 };
     bool ok = true, more = has_two(p);
     for (uint32_t round = 0; ok && more && round < ROUNDS; round++) {
-        sink k = {.p = p};
-        ok = prepare(&k);
-        if (!ok) vy_fail_oom(p->module);
+        sink k = {0};
+        more = false;
+        ok = vy_rewrite_begin(&k.w, p) && prepare(&k);
         for (uint32_t id = 1; ok && id < p->insts.count; id++)
             if (adds(&k, id)) choose(&k, id);
-        more = ok && k.any;
-        if (more) ok = rebuild(&k, p);
+        if (ok && k.any) vy_rewrite_run(&k.w, instead, &k);
+        ok = vy_rewrite_end(&k.w, ok, &more);
         c->changed |= more;
-        vy_structure_free(&k.s);
-        vy_arena_free(&k.arena);
     }
     return ok;
 }

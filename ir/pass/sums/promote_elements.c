@@ -28,26 +28,23 @@ typedef struct entry {
 } entry;
 
 typedef struct promote {
-    const vy_program *p;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes touched; // reads and writes
-    vy_arena arena;
     uint8_t *proved;
     uint32_t *by;    // by access: 1 + entry
     uint32_t *first; // by LOOP: 1 + its first entry
     entry list[MAX_PROMOTED];
     uint32_t count;
-    uint32_t *map;
 } promote;
 
-static const uint32_t *index_of(const promote *q, uint32_t id) { return vy_args(q->p, id); }
+static const uint32_t *index_of(const promote *q, uint32_t id) { return vy_args(q->w.p, id); }
 
 // The buffer that an access names.
-static uint32_t buffer_of(const promote *q, uint32_t id) { return q->p->insts.data[id].aux; }
+static uint32_t buffer_of(const promote *q, uint32_t id) { return q->w.p->insts.data[id].aux; }
 
 static bool same_element(const promote *q, uint32_t x, uint32_t y)
 {
-    for (uint32_t k = 0; k < q->p->buffers.data[buffer_of(q, x)].rank; k++)
+    for (uint32_t k = 0; k < q->w.p->buffers.data[buffer_of(q, x)].rank; k++)
         if (index_of(q, x)[k] != index_of(q, y)[k]) return false;
     return buffer_of(q, x) == buffer_of(q, y);
 }
@@ -55,25 +52,26 @@ static bool same_element(const promote *q, uint32_t x, uint32_t y)
 // May `store`, directly in `loop`, be promoted as far as it alone is concerned?
 static bool qualifies(const promote *q, uint32_t store, uint32_t loop)
 {
-    const vy_buf *b = &q->p->buffers.data[buffer_of(q, store)];
-    if (q->p->insts.data[loop].op != VY_OP_LOOP || !q->proved[store] || q->by[store] ||
+    const vy_buf *b = &q->w.p->buffers.data[buffer_of(q, store)];
+    if (q->w.p->insts.data[loop].op != VY_OP_LOOP || !q->proved[store] || q->by[store] ||
         vy_type_loaded(b->type) != b->type)
         return false;
     for (uint32_t k = 0; k < b->rank; k++)
         if (!VY_IS_LEAF(index_of(q, store)[k]) && index_of(q, store)[k] >= loop) return false;
-    return b->cls == VY_LOCAL || !vy_barrier_between(&q->touched, loop, q->s.partner[loop]);
+    return b->cls == VY_LOCAL || !vy_barrier_between(&q->touched, loop, q->w.s.partner[loop]);
 }
 
 // Looks at all accesses to the memory inside the loop, and takes those of the same element.
 static bool take(promote *q, uint32_t store, uint32_t loop, bool really)
 {
-    uint32_t memory = vy_memory_of(q->p, buffer_of(q, store)), end = q->s.partner[loop], seen = 0;
-    uint32_t rank = q->p->buffers.data[buffer_of(q, store)].rank;
+    uint32_t memory = vy_memory_of(q->w.p, buffer_of(q, store)), end = q->w.s.partner[loop],
+             seen = 0;
+    uint32_t rank = q->w.p->buffers.data[buffer_of(q, store)].rank;
     for (uint32_t n = vy_first_after(&q->touched, memory, loop); n < q->touched.start[memory + 1];
          n++) {
         uint32_t id = q->touched.at[n];
         if (id >= end) return true;
-        vy_op op = (vy_op)q->p->insts.data[id].op;
+        vy_op op = (vy_op)q->w.p->insts.data[id].op;
         if (++seen > MAX_ACCESSES || (op != VY_OP_LOAD && op != VY_OP_STORE) ||
             buffer_of(q, id) != buffer_of(q, store))
             return false;
@@ -81,7 +79,7 @@ static bool take(promote *q, uint32_t store, uint32_t loop, bool really)
             if (q->by[id]) return false;
             if (really) q->by[id] = q->count;
             if (really && op == VY_OP_LOAD && id < store) q->list[q->count - 1].read_first = true;
-        } else if (vy_indices_meet(q->p, rank, index_of(q, id), index_of(q, store))) {
+        } else if (vy_indices_meet(q->w.p, rank, index_of(q, id), index_of(q, store))) {
             return false;
         }
     }
@@ -90,9 +88,9 @@ static bool take(promote *q, uint32_t store, uint32_t loop, bool really)
 
 static void choose(promote *q)
 {
-    for (uint32_t id = 1; id < q->p->insts.count && q->count < MAX_PROMOTED; id++) {
-        uint32_t loop = q->s.parent[id];
-        if (q->p->insts.data[id].op != VY_OP_STORE || !loop || !qualifies(q, id, loop)) continue;
+    for (uint32_t id = 1; id < q->w.p->insts.count && q->count < MAX_PROMOTED; id++) {
+        uint32_t loop = q->w.s.parent[id];
+        if (q->w.p->insts.data[id].op != VY_OP_STORE || !loop || !qualifies(q, id, loop)) continue;
         if (!take(q, id, loop, false)) continue;
         q->list[q->count++] = (entry){.loop = loop, .store = id, .next = q->first[loop]};
         q->first[loop] = q->count;
@@ -101,16 +99,16 @@ static void choose(promote *q)
 }
 
 // ------------------------------------------------------------------------------------- rebuilding
-// Operands of a load or store of entry e's element in memory (value 0: a load).
-static uint32_t emit_memory(promote *q, vy_builder *b, const entry *e, uint32_t value)
+// A load or store of entry e's element in memory (value 0: a load).
+static uint32_t emit_memory(promote *q, const entry *e, uint32_t value)
 {
-    uint32_t buffer = buffer_of(q, e->store), rank = q->p->buffers.data[buffer].rank;
+    uint32_t buffer = buffer_of(q, e->store), rank = q->w.p->buffers.data[buffer].rank;
     uint32_t args[VY_MAX_RANK + 1];
-    for (uint32_t k = 0; k < rank; k++) args[k] = vy_map(q->map, index_of(q, e->store)[k]);
+    vy_new_args(&q->w, e->store, rank, args);
     args[rank] = value;
-    vy_type t = q->p->buffers.data[buffer].type;
-    return value ? vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args)
-                 : vy_emit(b, VY_OP_LOAD, t, buffer, rank, args);
+    vy_type t = q->w.p->buffers.data[buffer].type;
+    return value ? vy_emit(q->w.b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args)
+                 : vy_emit(q->w.b, VY_OP_LOAD, t, buffer, rank, args);
 }
 
 static void emit_array(vy_builder *b, vy_buffer array, uint32_t value)
@@ -125,82 +123,66 @@ static uint32_t read_array(vy_builder *b, vy_buffer array)
     return vy_load(b, array, &zero).id;
 }
 
-static void in_front(promote *q, vy_builder *b, uint32_t loop)
+static void in_front(promote *q, uint32_t loop)
 {
-    vy_pass_at(b, q->p, loop);
+    vy_builder *b = q->w.b;
+    vy_rewrite_at(&q->w, loop);
     for (uint32_t n = q->first[loop]; n; n = q->list[n - 1].next) {
         entry *e = &q->list[n - 1];
-        const vy_buf *buf = &q->p->buffers.data[buffer_of(q, e->store)];
+        const vy_buf *buf = &q->w.p->buffers.data[buffer_of(q, e->store)];
         vy_dim one = vy_dim_const(b, 1);
         e->array = vy_local_array(b, buf->name, buf->type, 1, &one);
         // An `out` element that was never written may not be read, not even for nothing.
-        if (e->read_first) emit_array(b, e->array, emit_memory(q, b, e, 0));
+        if (e->read_first) emit_array(b, e->array, emit_memory(q, e, 0));
     }
 }
 
-static void behind(promote *q, vy_builder *b, uint32_t loop)
+static void behind(promote *q, uint32_t loop)
 {
-    uint32_t bounds[2] = {vy_map(q->map, vy_arg(q->p, loop, 0)),
-                          vy_map(q->map, vy_arg(q->p, loop, 1))};
-    vy_pass_at(b, q->p, loop);
-    uint32_t ran = vy_emit(b, VY_OP_LT, VY_BOOL, 0, 2, bounds);
-    if (vy_builder_failed(b)) return;
-    const vy_scalar *k = vy_id_const(vy_builder_program(b), ran);
-    bool surely = k && k->u;
-    if (!surely) vy_begin_if(b, ran);
-    for (uint32_t n = q->first[loop]; n; n = q->list[n - 1].next) {
+    vy_rewrite_at(&q->w, loop);
+    bool asks = vy_begin_if_unsure(q->w.b, vy_new_runs(&q->w, loop).id);
+    for (uint32_t n = q->first[loop]; n && !vy_rewrite_stopped(&q->w); n = q->list[n - 1].next) {
         const entry *e = &q->list[n - 1];
-        vy_pass_at(b, q->p, e->store);
-        emit_memory(q, b, e, read_array(b, e->array));
+        vy_rewrite_at(&q->w, e->store);
+        emit_memory(q, e, read_array(q->w.b, e->array));
     }
-    if (surely) return;
-    vy_begin_else(b, 0, NULL);
-    vy_end_if(b, 0, NULL, NULL);
+    if (asks) vy_end_plain_if(q->w.b);
 }
 
-static void copy_access(promote *q, vy_builder *b, uint32_t id)
+static void copy_access(promote *q, uint32_t id)
 {
+    vy_rewrite *w = &q->w;
     const entry *e = &q->list[q->by[id] - 1];
-    vy_pass_at(b, q->p, id);
-    if (q->p->insts.data[id].op == VY_OP_LOAD) {
-        q->map[id] = read_array(b, e->array);
-        vy_pass_name(b, q->p, id, q->map[id]);
+    vy_rewrite_at(w, id);
+    if (w->p->insts.data[id].op == VY_OP_LOAD) {
+        vy_rewrite_as(w, id, read_array(w->b, e->array));
     } else {
-        uint32_t rank = q->p->buffers.data[buffer_of(q, id)].rank;
-        emit_array(b, e->array, vy_map(q->map, vy_arg(q->p, id, rank)));
+        uint32_t rank = w->p->buffers.data[buffer_of(q, id)].rank;
+        emit_array(w->b, e->array, vy_new_arg(w, id, rank));
     }
 }
 
-static bool rebuild(promote *q, vy_program *p)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    vy_builder *b = vy_rebuild_begin(p);
-    if (!b) return false;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        if (q->first[id]) in_front(q, b, id);
-        if (q->by[id])
-            copy_access(q, b, id);
-        else
-            vy_copy_inst(b, p, id, q->map);
-        // A loop's RESULTs stand directly behind it; what is added comes after the last.
-        uint32_t end = op == VY_OP_ENDLOOP ? id : op == VY_OP_RESULT ? vy_arg(p, id, 0) : 0;
-        if (!end || p->insts.data[end].op != VY_OP_ENDLOOP) continue;
-        uint32_t loop = q->s.partner[end];
-        if (q->first[loop] && id == end + vy_slot_count(p, &q->s, loop)) behind(q, b, loop);
-    }
-    return vy_pass_finish(b, p);
+    promote *q = pass;
+    if (q->first[id]) in_front(q, id);
+    if (q->by[id])
+        copy_access(q, id);
+    else
+        vy_rewrite_copy(&q->w, id);
+    uint32_t loop = vy_rewrite_ended(&q->w, id);
+    if (loop && q->first[loop]) behind(q, loop);
+    return id;
 }
 
 static bool prepare(promote *q)
 {
-    size_t n = q->p->insts.count;
-    q->proved = vy_arena_alloc(&q->arena, n);
-    q->by = vy_arena_alloc(&q->arena, n * sizeof *q->by);
-    q->first = vy_arena_alloc(&q->arena, n * sizeof *q->first);
-    q->map = vy_arena_alloc(&q->arena, n * sizeof *q->map);
-    return q->proved && q->by && q->first && q->map && vy_structure_make(q->p, &q->s) &&
-           vy_writes_make(&q->touched, q->p, VY_COUNT_WRITES | VY_COUNT_READS, &q->arena) &&
-           vy_prove_ranges(q->p, &q->s, &q->arena, q->proved);
+    q->proved = vy_rewrite_bytes(&q->w);
+    q->by = vy_rewrite_ids(&q->w);
+    q->first = vy_rewrite_ids(&q->w);
+    return !q->w.oom &&
+           vy_writes_make(&q->touched, q->w.p, VY_COUNT_WRITES | VY_COUNT_READS, &q->w.arena) &&
+           vy_prove_ranges(q->w.p, &q->w.s, &q->w.arena, q->proved);
 }
 
 static bool has_loops(const vy_program *p)
@@ -213,15 +195,9 @@ static bool has_loops(const vy_program *p)
 bool vy_pass_promote(vy_program *p, vy_pass_context *c)
 {
     if (!has_loops(p)) return true;
-    promote q = {.p = p};
-    bool ok = prepare(&q);
-    if (!ok) vy_fail_oom(p->module);
+    promote q = {0};
+    bool ok = vy_rewrite_begin(&q.w, p) && prepare(&q);
     if (ok) choose(&q);
-    if (ok && q.count) {
-        c->changed = true;
-        ok = rebuild(&q, p);
-    }
-    vy_structure_free(&q.s);
-    vy_arena_free(&q.arena);
-    return ok;
+    if (ok && q.count) vy_rewrite_run(&q.w, instead, &q);
+    return vy_rewrite_end(&q.w, ok, &c->changed);
 }

@@ -36,17 +36,14 @@ typedef struct row {
 VY_VEC_TYPE(row_vec, row);
 
 typedef struct rows {
-    const vy_program *p;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes touched; // reads and writes
-    vy_arena arena;
-    uint8_t *used;   // by instruction: somebody wants its value
-    uint8_t *proved; // by access: in range
-    uint32_t *by;    // by access: 1 + its row
-    uint32_t *first; // by LOOP: 1 + its first row
+    uint8_t *used;     // by instruction: somebody wants its value
+    uint8_t *proved;   // by access: in range
+    uint32_t *by;      // by access: 1 + its row
+    uint32_t *first;   // by LOOP: 1 + its first row
     row_vec list;
     uint32_t elements; // of all rows so far
-    uint32_t *map;
 } rows;
 
 // ------------------------------------------------------------------------------------------- the row
@@ -54,10 +51,10 @@ typedef struct rows {
 static uint32_t turns(const rows *r, uint32_t loop)
 {
     int64_t from, to, step;
-    if (r->p->insts.data[loop].op != VY_OP_LOOP || vy_next_arg(r->p, loop)) return 0;
-    if (!vy_id_int(r->p, vy_arg(r->p, loop, 0), &from) ||
-        !vy_id_int(r->p, vy_arg(r->p, loop, 1), &to) ||
-        !vy_id_int(r->p, vy_arg(r->p, loop, 2), &step))
+    if (r->w.p->insts.data[loop].op != VY_OP_LOOP || vy_next_arg(r->w.p, loop)) return 0;
+    if (!vy_id_int(r->w.p, vy_arg(r->w.p, loop, 0), &from) ||
+        !vy_id_int(r->w.p, vy_arg(r->w.p, loop, 1), &to) ||
+        !vy_id_int(r->w.p, vy_arg(r->w.p, loop, 2), &step))
         return 0;
     return from == 0 && step == 1 && to > 1 && to <= MAX_ROW ? (uint32_t)to : 0;
 }
@@ -66,17 +63,17 @@ static bool outside(uint32_t id, uint32_t loop) { return VY_IS_LEAF(id) || id < 
 
 static uint32_t rank_of(const rows *r, uint32_t access)
 {
-    return r->p->buffers.data[r->p->insts.data[access].aux].rank;
+    return r->w.p->buffers.data[r->w.p->insts.data[access].aux].rank;
 }
 
 // Is access `id` to the row of w, as seen from inside w->loop?
 static bool in_row(const rows *r, const row *w, uint32_t id)
 {
-    if (r->p->insts.data[id].aux != r->p->insts.data[w->site].aux) return false;
+    if (r->w.p->insts.data[id].aux != r->w.p->insts.data[w->site].aux) return false;
     for (uint32_t k = 0; k < rank_of(r, id); k++) {
-        uint32_t index = vy_arg(r->p, id, k);
+        uint32_t index = vy_arg(r->w.p, id, k);
         if (k != w->axis) {
-            if (index != vy_arg(r->p, w->site, k)) return false;
+            if (index != vy_arg(r->w.p, w->site, k)) return false;
             continue;
         }
         if (VY_IS_LEAF(index) || index < w->loop) return false;
@@ -89,7 +86,7 @@ static bool in_row(const rows *r, const row *w, uint32_t id)
 static bool invariant(const rows *r, const row *w, uint32_t loop)
 {
     for (uint32_t k = 0; k < rank_of(r, w->site); k++)
-        if (k != w->axis && !outside(vy_arg(r->p, w->site, k), loop)) return false;
+        if (k != w->axis && !outside(vy_arg(r->w.p, w->site, k), loop)) return false;
     return true;
 }
 
@@ -98,11 +95,11 @@ static bool find_axis(const rows *r, row *w)
 {
     uint32_t found = 0;
     for (uint32_t k = 0; k < rank_of(r, w->site); k++) {
-        uint32_t index = vy_arg(r->p, w->site, k);
+        uint32_t index = vy_arg(r->w.p, w->site, k);
         if (VY_IS_LEAF(index) || !(w->count = turns(r, index))) continue;
         // The innermost loop of them, around which the site stands directly or under conditions.
-        uint32_t up = r->s.parent[w->site];
-        while (up && r->p->insts.data[up].op == VY_OP_IF) up = r->s.parent[up];
+        uint32_t up = r->w.s.parent[w->site];
+        while (up && r->w.p->insts.data[up].op == VY_OP_IF) up = r->w.s.parent[up];
         if (index != up) continue;
         w->inner = index;
         w->axis = k;
@@ -115,13 +112,13 @@ static bool find_axis(const rows *r, row *w)
 // ------------------------------------------------------------------------------------------ additions
 static bool only_adds(const rows *r, uint32_t memory, uint32_t loop)
 {
-    uint32_t end = r->s.partner[loop], seen = 0;
+    uint32_t end = r->w.s.partner[loop], seen = 0;
     if (vy_barrier_between(&r->touched, loop, end)) return false;
     for (uint32_t n = vy_first_after(&r->touched, memory, loop); n < r->touched.start[memory + 1];
          n++) {
         uint32_t id = r->touched.at[n];
         if (id >= end) break;
-        if (++seen > MAX_ACCESSES || r->p->insts.data[id].op != VY_OP_ATOMIC_ADD || r->used[id])
+        if (++seen > MAX_ACCESSES || r->w.p->insts.data[id].op != VY_OP_ATOMIC_ADD || r->used[id])
             return false;
     }
     return true;
@@ -130,10 +127,10 @@ static bool only_adds(const rows *r, uint32_t memory, uint32_t loop)
 // The outermost loop that the additions at w->site can leave.
 static bool additions(const rows *r, row *w)
 {
-    uint32_t memory = vy_memory_of(r->p, r->p->insts.data[w->site].aux);
-    bool certain = r->s.parent[w->site] == w->inner;
-    for (uint32_t c = r->s.parent[w->inner]; c; c = r->s.parent[c]) {
-        vy_op op = (vy_op)r->p->insts.data[c].op;
+    uint32_t memory = vy_memory_of(r->w.p, r->w.p->insts.data[w->site].aux);
+    bool certain = r->w.s.parent[w->site] == w->inner;
+    for (uint32_t c = r->w.s.parent[w->inner]; c; c = r->w.s.parent[c]) {
+        vy_op op = (vy_op)r->w.p->insts.data[c].op;
         if (op == VY_OP_LOOP) {
             if (!invariant(r, w, c) || !only_adds(r, memory, c)) break;
             w->loop = c;
@@ -150,22 +147,22 @@ static bool additions(const rows *r, row *w)
 // Looks at all accesses to the memory inside the outer loop, and takes those of the row.
 static bool take(rows *r, const row *w, uint32_t number)
 {
-    uint32_t memory = vy_memory_of(r->p, r->p->insts.data[w->site].aux), seen = 0;
-    uint32_t end = r->s.partner[w->loop];
+    uint32_t memory = vy_memory_of(r->w.p, r->w.p->insts.data[w->site].aux), seen = 0;
+    uint32_t end = r->w.s.partner[w->loop];
     const vy_writes *t = &r->touched;
     bool read = false;
     for (uint32_t n = vy_first_after(t, memory, w->loop); n < t->start[memory + 1]; n++) {
         uint32_t id = t->at[n];
         if (id >= end) break;
-        vy_op op = (vy_op)r->p->insts.data[id].op;
+        vy_op op = (vy_op)r->w.p->insts.data[id].op;
         if (++seen > MAX_ACCESSES || (op != VY_OP_LOAD && op != VY_OP_STORE) || r->by[id] ||
-            r->p->insts.data[id].aux != r->p->insts.data[w->site].aux)
+            r->w.p->insts.data[id].aux != r->w.p->insts.data[w->site].aux)
             return false;
         if (in_row(r, w, id)) {
-            read |= op == VY_OP_LOAD && id < w->site && r->s.parent[id] == w->inner;
+            read |= op == VY_OP_LOAD && id < w->site && r->w.s.parent[id] == w->inner;
             if (number) r->by[id] = number;
-        } else if (vy_indices_meet(r->p, rank_of(r, id), vy_args(r->p, id),
-                                   vy_args(r->p, w->site))) {
+        } else if (vy_indices_meet(r->w.p, rank_of(r, id), vy_args(r->w.p, id),
+                                   vy_args(r->w.p, w->site))) {
             return false;
         }
     }
@@ -174,10 +171,10 @@ static bool take(rows *r, const row *w, uint32_t number)
 
 static bool stores(rows *r, row *w)
 {
-    w->loop = r->s.parent[w->inner];
-    if (!w->loop || r->p->insts.data[w->loop].op != VY_OP_LOOP) return false;
-    return r->s.parent[w->site] == w->inner && r->proved[w->site] && invariant(r, w, w->loop) &&
-           !vy_barrier_between(&r->touched, w->loop, r->s.partner[w->loop]) && take(r, w, 0);
+    w->loop = r->w.s.parent[w->inner];
+    if (!w->loop || r->w.p->insts.data[w->loop].op != VY_OP_LOOP) return false;
+    return r->w.s.parent[w->site] == w->inner && r->proved[w->site] && invariant(r, w, w->loop) &&
+           !vy_barrier_between(&r->touched, w->loop, r->w.s.partner[w->loop]) && take(r, w, 0);
 }
 
 // -------------------------------------------------------------------------------------------- choice
@@ -193,11 +190,11 @@ static uint32_t known(const rows *r, const row *w)
 
 static bool choose(rows *r)
 {
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        if ((i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) || r->by[id] || !r->s.parent[id])
+    for (uint32_t id = 1; id < r->w.p->insts.count; id++) {
+        const vy_inst *i = &r->w.p->insts.data[id];
+        if ((i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) || r->by[id] || !r->w.s.parent[id])
             continue;
-        const vy_buf *b = &r->p->buffers.data[i->aux];
+        const vy_buf *b = &r->w.p->buffers.data[i->aux];
         row w = {.site = id};
         if (b->cls > VY_INOUT || vy_type_loaded(b->type) != b->type || !find_axis(r, &w)) continue;
         bool adds = i->op == VY_OP_ATOMIC_ADD;
@@ -225,151 +222,131 @@ static bool choose(rows *r)
 // Operands of an access to element c of the row.
 static void element(const rows *r, const row *w, uint32_t c, uint32_t *args)
 {
-    for (uint32_t k = 0; k < rank_of(r, w->site); k++)
-        args[k] = k == w->axis ? c : vy_map(r->map, vy_arg(r->p, w->site, k));
+    vy_new_args(&r->w, w->site, rank_of(r, w->site), args);
+    args[w->axis] = c;
 }
 
-static uint32_t begin_row(rows *r, vy_builder *b, const row *w)
+static uint32_t begin_row(rows *r, const row *w)
 {
-    vy_type t = (vy_type)r->p->insts.data[w->inner].type;
+    vy_type t = (vy_type)r->w.p->insts.data[w->inner].type;
     uint32_t bounds[3];
-    for (uint32_t k = 0; k < 3; k++) bounds[k] = vy_map(r->map, vy_arg(r->p, w->inner, k));
-    uint32_t c = vy_begin_loop(b, t, 0, bounds[0], bounds[1], bounds[2], 0, NULL, NULL);
-    vy_pass_name(b, r->p, w->inner, c);
+    vy_new_args(&r->w, w->inner, 3, bounds);
+    uint32_t c = vy_begin_loop(r->w.b, t, 0, bounds[0], bounds[1], bounds[2], 0, NULL, NULL);
+    vy_pass_name(r->w.b, r->w.p, w->inner, c);
     return c;
 }
 
 // Opens `if from < to` unless that is known; true: it was opened.
-static bool begin_if_runs(rows *r, vy_builder *b, uint32_t loop)
+static bool begin_if_runs(rows *r, uint32_t loop)
 {
-    uint32_t bounds[2] = {vy_map(r->map, vy_arg(r->p, loop, 0)),
-                          vy_map(r->map, vy_arg(r->p, loop, 1))};
-    uint32_t runs = vy_emit(b, VY_OP_LT, VY_BOOL, 0, 2, bounds);
-    if (vy_builder_failed(b)) return false;
-    const vy_scalar *k = vy_id_const(vy_builder_program(b), runs);
-    if (k && k->u) return false;
-    vy_begin_if(b, runs);
-    return true;
-}
-
-static void end_if(vy_builder *b)
-{
-    vy_begin_else(b, 0, NULL);
-    vy_end_if(b, 0, NULL, NULL);
+    return vy_begin_if_unsure(r->w.b, vy_new_runs(&r->w, loop).id);
 }
 
 // Is the row zero when the loop begins?  A result is, until somebody writes to it.
 static bool begins_zero(const rows *r, const row *w)
 {
-    uint32_t buffer = r->p->insts.data[w->site].aux, memory = vy_memory_of(r->p, buffer);
-    const vy_buf *b = &r->p->buffers.data[buffer];
-    for (uint32_t up = r->s.parent[w->loop]; up; up = r->s.parent[up])
-        if (vy_is_loop((vy_op)r->p->insts.data[up].op)) return false;
+    uint32_t buffer = r->w.p->insts.data[w->site].aux, memory = vy_memory_of(r->w.p, buffer);
+    const vy_buf *b = &r->w.p->buffers.data[buffer];
+    for (uint32_t up = r->w.s.parent[w->loop]; up; up = r->w.s.parent[up])
+        if (vy_is_loop((vy_op)r->w.p->insts.data[up].op)) return false;
     return memory == buffer && b->cls == VY_OUT && b->init == VY_INIT_NONE && !b->workspace &&
            r->touched.at[r->touched.start[memory]] > w->loop &&
            !vy_barrier_between(&r->touched, 0, w->loop);
 }
 
-static void in_front(rows *r, vy_builder *b, uint32_t loop)
+static void in_front(rows *r, uint32_t loop)
 {
+    vy_builder *b = r->w.b;
     for (uint32_t n = r->first[loop]; n; n = r->list.data[n - 1].next) {
         row *w = &r->list.data[n - 1];
-        const vy_inst *site = &r->p->insts.data[w->site];
-        const vy_buf *buf = &r->p->buffers.data[site->aux];
+        const vy_inst *site = &r->w.p->insts.data[w->site];
+        const vy_buf *buf = &r->w.p->buffers.data[site->aux];
         vy_dim dim = vy_dim_const(b, w->count);
         uint32_t args[VY_MAX_RANK + 1];
-        vy_pass_at(b, r->p, loop);
+        vy_rewrite_at(&r->w, loop);
         w->array = vy_local_array(b, buf->name, buf->type, 1, &dim);
         if (vy_builder_failed(b)) return;
         if (site->op != VY_OP_STORE || begins_zero(r, w)) continue;
-        bool asks = begin_if_runs(r, b, loop);
-        uint32_t c = begin_row(r, b, w);
+        bool asks = begin_if_runs(r, loop);
+        uint32_t c = begin_row(r, w);
         element(r, w, c, args);
         uint32_t v = vy_emit(b, VY_OP_LOAD, buf->type, site->aux, rank_of(r, w->site), args);
         vy_emit(b, VY_OP_STORE, VY_VOID, w->array.id, 2, (uint32_t[]){c, v});
         vy_end_loop(b, 0, 0, NULL, NULL);
-        if (asks) end_if(b);
+        if (asks) vy_end_plain_if(b);
     }
 }
 
-static void behind_one(rows *r, vy_builder *b, const row *w)
+static void behind_one(rows *r, const row *w)
 {
-    const vy_inst *site = &r->p->insts.data[w->site];
+    vy_builder *b = r->w.b;
+    const vy_inst *site = &r->w.p->insts.data[w->site];
     bool store = site->op == VY_OP_STORE, sparse = !store && w->sparse;
-    vy_type type = r->p->buffers.data[site->aux].type;
+    vy_type type = r->w.p->buffers.data[site->aux].type;
     uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, w->site);
-    vy_pass_at(b, r->p, w->site);
-    bool asks = !sparse && begin_if_runs(r, b, w->loop);
-    uint32_t c = begin_row(r, b, w);
+    vy_rewrite_at(&r->w, w->site);
+    bool asks = !sparse && begin_if_runs(r, w->loop);
+    uint32_t c = begin_row(r, w);
     uint32_t v = vy_emit(b, VY_OP_LOAD, type, w->array.id, 1, &c);
     if (sparse) vy_begin_if(b, vy_ne(b, (vy_value){v}, vy_zero(b, type)).id);
     element(r, w, c, args);
     args[rank] = v;
     vy_emit(b, store ? VY_OP_STORE : VY_OP_ATOMIC_ADD, store ? VY_VOID : type, site->aux, rank + 1,
             args);
-    if (sparse) end_if(b);
+    if (sparse) vy_end_plain_if(b);
     vy_end_loop(b, 0, 0, NULL, NULL);
-    if (asks) end_if(b);
+    if (asks) vy_end_plain_if(b);
 }
 
-static void access_row(rows *r, vy_builder *b, uint32_t id)
+static void access_row(rows *r, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
+    vy_builder *b = r->w.b;
+    const vy_inst *i = &r->w.p->insts.data[id];
     const row *w = &r->list.data[r->by[id] - 1];
-    vy_type type = r->p->buffers.data[i->aux].type;
-    uint32_t c = vy_map(r->map, vy_arg(r->p, id, w->axis)), rank = rank_of(r, id);
-    vy_pass_at(b, r->p, id);
+    vy_type type = r->w.p->buffers.data[i->aux].type;
+    uint32_t c = vy_new_arg(&r->w, id, w->axis), rank = rank_of(r, id);
+    vy_rewrite_at(&r->w, id);
     if (i->op == VY_OP_LOAD) {
-        r->map[id] = vy_emit(b, VY_OP_LOAD, type, w->array.id, 1, &c);
-        vy_pass_name(b, r->p, id, r->map[id]);
+        vy_rewrite_as(&r->w, id, vy_emit(b, VY_OP_LOAD, type, w->array.id, 1, &c));
         return;
     }
-    vy_value v = {vy_map(r->map, vy_arg(r->p, id, rank))};
+    vy_value v = {vy_new_arg(&r->w, id, rank)};
     if (i->op == VY_OP_ATOMIC_ADD)
         v = vy_add(b, (vy_value){vy_emit(b, VY_OP_LOAD, type, w->array.id, 1, &c)}, v);
     vy_emit(b, VY_OP_STORE, VY_VOID, w->array.id, 2, (uint32_t[]){c, v.id});
 }
 
-static bool rebuild(rows *r, vy_program *p)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    vy_builder *b = vy_rebuild_begin(p);
-    if (!b) return false;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        if (r->first[id]) in_front(r, b, id);
-        if (r->by[id])
-            access_row(r, b, id);
-        else
-            vy_copy_inst(b, p, id, r->map);
-        // A loop's RESULTs stand directly behind it; what is added comes after the last.
-        uint32_t end = op == VY_OP_ENDLOOP ? id : op == VY_OP_RESULT ? vy_arg(p, id, 0) : 0;
-        if (!end || p->insts.data[end].op != VY_OP_ENDLOOP) continue;
-        uint32_t loop = r->s.partner[end];
-        if (id != end + vy_slot_count(p, &r->s, loop)) continue;
-        for (uint32_t n = r->first[loop]; n && !vy_builder_failed(b); n = r->list.data[n - 1].next)
-            behind_one(r, b, &r->list.data[n - 1]);
-    }
-    return vy_pass_finish(b, p);
+    rows *r = pass;
+    if (r->first[id]) in_front(r, id);
+    if (r->by[id])
+        access_row(r, id);
+    else
+        vy_rewrite_copy(&r->w, id);
+    uint32_t loop = vy_rewrite_ended(&r->w, id);
+    for (uint32_t n = loop ? r->first[loop] : 0; n && !vy_rewrite_stopped(&r->w);
+         n = r->list.data[n - 1].next)
+        behind_one(r, &r->list.data[n - 1]);
+    return id;
 }
 
 // --------------------------------------------------------------------------------------------- the pass
 static bool prepare(rows *r)
 {
-    size_t n = r->p->insts.count;
-    r->used = vy_arena_alloc(&r->arena, n);
-    r->proved = vy_arena_alloc(&r->arena, n);
-    r->by = vy_arena_alloc(&r->arena, n * sizeof *r->by);
-    r->first = vy_arena_alloc(&r->arena, n * sizeof *r->first);
-    r->map = vy_arena_alloc(&r->arena, n * sizeof *r->map);
-    if (!r->used || !r->proved || !r->by || !r->first || !r->map) return false;
-    for (uint32_t id = 1; id < n; id++)
-        for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
-            uint32_t v = vy_arg(r->p, id, k);
+    const vy_program *p = r->w.p;
+    r->used = vy_rewrite_bytes(&r->w);
+    r->proved = vy_rewrite_bytes(&r->w);
+    r->by = vy_rewrite_ids(&r->w);
+    r->first = vy_rewrite_ids(&r->w);
+    if (r->w.oom) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            uint32_t v = vy_arg(p, id, k);
             if (!VY_IS_LEAF(v)) r->used[v] = 1;
         }
-    return vy_structure_make(r->p, &r->s) &&
-           vy_writes_make(&r->touched, r->p, VY_COUNT_WRITES | VY_COUNT_READS, &r->arena) &&
-           vy_prove_ranges(r->p, &r->s, &r->arena, r->proved);
+    return vy_writes_make(&r->touched, p, VY_COUNT_WRITES | VY_COUNT_READS, &r->w.arena) &&
+           vy_prove_ranges(p, &r->w.s, &r->w.arena, r->proved);
 }
 
 // Is there a loop in a loop at all?
@@ -386,15 +363,9 @@ static bool has_nests(const vy_program *p)
 bool vy_pass_rows(vy_program *p, vy_pass_context *c)
 {
     if (!has_nests(p)) return true;
-    rows r = {.p = p};
-    bool ok = prepare(&r) && choose(&r);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok && r.list.count) {
-        c->changed = true;
-        ok = rebuild(&r, p);
-    }
+    rows r = {0};
+    bool ok = vy_rewrite_begin(&r.w, p) && prepare(&r) && choose(&r);
+    if (ok && r.list.count) vy_rewrite_run(&r.w, instead, &r);
     vy_vec_free(&r.list);
-    vy_structure_free(&r.s);
-    vy_arena_free(&r.arena);
-    return ok;
+    return vy_rewrite_end(&r.w, ok, &c->changed);
 }

@@ -31,22 +31,19 @@ typedef struct sum {
 VY_VEC_TYPE(sum_vec, sum);
 
 typedef struct accumulate {
-    const vy_program *p;
-    vy_structure s;
+    vy_rewrite w;
     vy_writes touched; // reads and writes
-    vy_arena arena;
-    uint8_t *used;   // by atomic: somebody wants the old value
-    uint32_t *by;    // by site: 1 + its sum
-    uint32_t *first; // by LOOP: 1 + its first sum
+    uint8_t *used;     // by atomic: somebody wants the old value
+    uint32_t *by;      // by site: 1 + its sum
+    uint32_t *first;   // by LOOP: 1 + its first sum
     sum_vec sums;
-    uint32_t *map;
 } accumulate;
 
 static void find_used(accumulate *a)
 {
-    for (uint32_t id = 1; id < a->p->insts.count; id++)
-        for (uint32_t k = 0; k < a->p->insts.data[id].nargs; k++) {
-            uint32_t v = vy_arg(a->p, id, k);
+    for (uint32_t id = 1; id < a->w.p->insts.count; id++)
+        for (uint32_t k = 0; k < a->w.p->insts.data[id].nargs; k++) {
+            uint32_t v = vy_arg(a->w.p, id, k);
             if (!VY_IS_LEAF(v)) a->used[v] = 1;
         }
 }
@@ -54,13 +51,13 @@ static void find_used(accumulate *a)
 // Does the loop nothing to the memory but add?
 static bool only_adds(const accumulate *a, uint32_t memory, uint32_t loop)
 {
-    uint32_t end = a->s.partner[loop], seen = 0;
+    uint32_t end = a->w.s.partner[loop], seen = 0;
     if (vy_barrier_between(&a->touched, loop, end)) return false;
     for (uint32_t n = vy_first_after(&a->touched, memory, loop); n < a->touched.start[memory + 1];
          n++) {
         uint32_t id = a->touched.at[n];
         if (id >= end) break;
-        if (++seen > MAX_ACCESSES || a->p->insts.data[id].op != VY_OP_ATOMIC_ADD || a->used[id])
+        if (++seen > MAX_ACCESSES || a->w.p->insts.data[id].op != VY_OP_ATOMIC_ADD || a->used[id])
             return false;
     }
     return true;
@@ -68,8 +65,8 @@ static bool only_adds(const accumulate *a, uint32_t memory, uint32_t loop)
 
 static bool invariant(const accumulate *a, uint32_t site, uint32_t loop)
 {
-    for (uint32_t k = 0; k + 1 < a->p->insts.data[site].nargs; k++) {
-        uint32_t index = vy_arg(a->p, site, k);
+    for (uint32_t k = 0; k + 1 < a->w.p->insts.data[site].nargs; k++) {
+        uint32_t index = vy_arg(a->w.p, site, k);
         if (!VY_IS_LEAF(index) && index >= loop) return false;
     }
     return true;
@@ -78,10 +75,10 @@ static bool invariant(const accumulate *a, uint32_t site, uint32_t loop)
 // The outermost loop that `site` can leave, or 0.
 static uint32_t way_out(const accumulate *a, uint32_t site, bool *sparse)
 {
-    uint32_t out = 0, memory = vy_memory_of(a->p, a->p->insts.data[site].aux);
+    uint32_t out = 0, memory = vy_memory_of(a->w.p, a->w.p->insts.data[site].aux);
     bool certain = true; // the site is reached in each iteration of the construct at hand
-    for (uint32_t c = a->s.parent[site]; c; c = a->s.parent[c]) {
-        vy_op op = (vy_op)a->p->insts.data[c].op;
+    for (uint32_t c = a->w.s.parent[site]; c; c = a->w.s.parent[c]) {
+        vy_op op = (vy_op)a->w.p->insts.data[c].op;
         if (op == VY_OP_LOOP) {
             if (!invariant(a, site, c) || !only_adds(a, memory, c)) break;
             out = c;
@@ -96,10 +93,10 @@ static uint32_t way_out(const accumulate *a, uint32_t site, bool *sparse)
 
 static bool same_element(const accumulate *a, uint32_t x, uint32_t y)
 {
-    const vy_inst *i = &a->p->insts.data[x], *j = &a->p->insts.data[y];
+    const vy_inst *i = &a->w.p->insts.data[x], *j = &a->w.p->insts.data[y];
     if (i->aux != j->aux) return false;
     for (uint32_t k = 0; k + 1 < i->nargs; k++)
-        if (vy_arg(a->p, x, k) != vy_arg(a->p, y, k)) return false;
+        if (vy_arg(a->w.p, x, k) != vy_arg(a->w.p, y, k)) return false;
     return true;
 }
 
@@ -120,10 +117,10 @@ static bool join(accumulate *a, uint32_t site, uint32_t loop, bool sparse)
 
 static bool choose(accumulate *a)
 {
-    for (uint32_t id = 1; id < a->p->insts.count; id++) {
-        const vy_inst *i = &a->p->insts.data[id];
-        if (i->op != VY_OP_ATOMIC_ADD || a->used[id] || !a->s.parent[id]) continue;
-        const vy_buf *b = &a->p->buffers.data[i->aux];
+    for (uint32_t id = 1; id < a->w.p->insts.count; id++) {
+        const vy_inst *i = &a->w.p->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || a->used[id] || !a->w.s.parent[id]) continue;
+        const vy_buf *b = &a->w.p->buffers.data[i->aux];
         bool sparse = false;
         if (b->cls == VY_LOCAL || vy_type_loaded(b->type) != b->type) continue;
         uint32_t loop = way_out(a, id, &sparse);
@@ -135,12 +132,13 @@ static bool choose(accumulate *a)
 // ------------------------------------------------------------------------------------- rebuilding
 static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
 
-static void in_front(accumulate *a, vy_builder *b, uint32_t loop)
+static void in_front(accumulate *a, uint32_t loop)
 {
-    vy_pass_at(b, a->p, loop);
+    vy_builder *b = a->w.b;
+    vy_rewrite_at(&a->w, loop);
     for (uint32_t n = a->first[loop]; n; n = a->sums.data[n - 1].next) {
         sum *s = &a->sums.data[n - 1];
-        const vy_buf *buf = &a->p->buffers.data[a->p->insts.data[s->site].aux];
+        const vy_buf *buf = &a->w.p->buffers.data[a->w.p->insts.data[s->site].aux];
         vy_dim one = vy_dim_const(b, 1);
         vy_value zero = vy_int(b, VY_U32, 0);
         const vy_type t = type_of_sum(buf->type);
@@ -149,68 +147,56 @@ static void in_front(accumulate *a, vy_builder *b, uint32_t loop)
     }
 }
 
-static void at_site(accumulate *a, vy_builder *b, uint32_t id)
+static void at_site(accumulate *a, uint32_t id)
 {
+    vy_builder *b = a->w.b;
     const sum *s = &a->sums.data[a->by[id] - 1];
     vy_value zero = vy_int(b, VY_U32, 0);
-    vy_value term = {vy_map(a->map, vy_arg(a->p, id, a->p->insts.data[id].nargs - 1))};
-    vy_pass_at(b, a->p, id);
+    vy_value term = {vy_new_arg(&a->w, id, a->w.p->insts.data[id].nargs - 1)};
+    vy_rewrite_at(&a->w, id);
     vy_value have = vy_load(b, s->array, &zero);
     vy_store(b, s->array, &zero, vy_add(b, have, vy_cast(b, vy_value_type(b, have), term)));
 }
 
-static void add_total(accumulate *a, vy_builder *b, const sum *s)
+static void add_total(accumulate *a, const sum *s)
 {
-    const vy_inst *i = &a->p->insts.data[s->site];
-    uint32_t args[VY_MAX_RANK + 1], loop = s->loop;
-    vy_value zero = vy_int(b, VY_U32, 0), from = {vy_map(a->map, vy_arg(a->p, loop, 0))};
-    vy_value to = {vy_map(a->map, vy_arg(a->p, loop, 1))};
-    vy_pass_at(b, a->p, s->site);
+    vy_builder *b = a->w.b;
+    const vy_inst *i = &a->w.p->insts.data[s->site];
+    uint32_t args[VY_MAX_RANK + 1];
+    vy_value zero = vy_int(b, VY_U32, 0);
+    vy_rewrite_at(&a->w, s->site);
     vy_value total = vy_cast(b, (vy_type)i->type, vy_load(b, s->array, &zero));
-    vy_value some = s->sparse ? vy_ne(b, total, vy_zero(b, (vy_type)i->type)) : vy_lt(b, from, to);
-    if (vy_builder_failed(b)) return;
-    const vy_scalar *k = vy_id_const(vy_builder_program(b), some.id);
-    bool surely = k && k->u;
-    for (uint32_t n = 0; n + 1 < i->nargs; n++) args[n] = vy_map(a->map, vy_arg(a->p, s->site, n));
+    vy_value some =
+        s->sparse ? vy_ne(b, total, vy_zero(b, (vy_type)i->type)) : vy_new_runs(&a->w, s->loop);
+    vy_new_args(&a->w, s->site, i->nargs - 1, args);
     args[i->nargs - 1] = total.id;
-    if (!surely) vy_begin_if(b, some.id);
+    bool asks = vy_begin_if_unsure(b, some.id);
     vy_emit(b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
-    if (surely) return;
-    vy_begin_else(b, 0, NULL);
-    vy_end_if(b, 0, NULL, NULL);
+    if (asks) vy_end_plain_if(b);
 }
 
-static bool rebuild(accumulate *a, vy_program *p)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    vy_builder *b = vy_rebuild_begin(p);
-    if (!b) return false;
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        if (a->first[id]) in_front(a, b, id);
-        if (a->by[id])
-            at_site(a, b, id);
-        else
-            vy_copy_inst(b, p, id, a->map);
-        // A loop's RESULTs stand directly behind it; what is added comes after the last.
-        uint32_t end = op == VY_OP_ENDLOOP ? id : op == VY_OP_RESULT ? vy_arg(p, id, 0) : 0;
-        if (!end || p->insts.data[end].op != VY_OP_ENDLOOP) continue;
-        uint32_t loop = a->s.partner[end];
-        if (id != end + vy_slot_count(p, &a->s, loop)) continue;
-        for (uint32_t n = a->first[loop]; n; n = a->sums.data[n - 1].next)
-            add_total(a, b, &a->sums.data[n - 1]);
-    }
-    return vy_pass_finish(b, p);
+    accumulate *a = pass;
+    if (a->first[id]) in_front(a, id);
+    if (a->by[id])
+        at_site(a, id);
+    else
+        vy_rewrite_copy(&a->w, id);
+    uint32_t loop = vy_rewrite_ended(&a->w, id);
+    for (uint32_t n = loop ? a->first[loop] : 0; n && !vy_rewrite_stopped(&a->w);
+         n = a->sums.data[n - 1].next)
+        add_total(a, &a->sums.data[n - 1]);
+    return id;
 }
 
 static bool prepare(accumulate *a)
 {
-    size_t n = a->p->insts.count;
-    a->used = vy_arena_alloc(&a->arena, n);
-    a->by = vy_arena_alloc(&a->arena, n * sizeof *a->by);
-    a->first = vy_arena_alloc(&a->arena, n * sizeof *a->first);
-    a->map = vy_arena_alloc(&a->arena, n * sizeof *a->map);
-    return a->used && a->by && a->first && a->map && vy_structure_make(a->p, &a->s) &&
-           vy_writes_make(&a->touched, a->p, VY_COUNT_WRITES | VY_COUNT_READS, &a->arena);
+    a->used = vy_rewrite_bytes(&a->w);
+    a->by = vy_rewrite_ids(&a->w);
+    a->first = vy_rewrite_ids(&a->w);
+    return !a->w.oom &&
+           vy_writes_make(&a->touched, a->w.p, VY_COUNT_WRITES | VY_COUNT_READS, &a->w.arena);
 }
 
 static bool has_additions(const vy_program *p)
@@ -226,19 +212,13 @@ static bool has_additions(const vy_program *p)
 bool vy_pass_accumulate(vy_program *p, vy_pass_context *c)
 {
     if (!has_additions(p)) return true;
-    accumulate a = {.p = p};
-    bool ok = prepare(&a);
+    accumulate a = {0};
+    bool ok = vy_rewrite_begin(&a.w, p) && prepare(&a);
     if (ok) {
         find_used(&a);
         ok = choose(&a);
     }
-    if (!ok) vy_fail_oom(p->module);
-    if (ok && a.sums.count) {
-        c->changed = true;
-        ok = rebuild(&a, p);
-    }
+    if (ok && a.sums.count) vy_rewrite_run(&a.w, instead, &a);
     vy_vec_free(&a.sums);
-    vy_structure_free(&a.s);
-    vy_arena_free(&a.arena);
-    return ok;
+    return vy_rewrite_end(&a.w, ok, &c->changed);
 }

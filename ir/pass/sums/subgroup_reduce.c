@@ -55,28 +55,24 @@ typedef struct pending {
 } pending;
 
 typedef struct reduce {
-    const vy_program *p;
+    vy_rewrite w;
     const vy_opt_options *options;
-    vy_structure s;
-    vy_arena arena;
     const uint32_t *differs;
     uint8_t *sums;   // by memory: there are only additions whose old values are unused
     uint32_t *out;   // by site: outermost IF that differs, the site itself if none, 0: not taken
     uint32_t *first; // by IF: 1 + its first lift
     uint32_t *last;
     lift_vec lifts;
-    uint32_t *map, *term; // term: by site, its value in the program being built
-    vy_builder *b;
+    uint32_t *term; // by site: its value in the program being built
     vy_value leader;
     pending waiting[MAX_PENDING];
     uint32_t waits, count;
     vy_id_vec yields, results;
-    bool oom;
 } reduce;
 
 static bool differs(const reduce *r, uint32_t id)
 {
-    return VY_IS_LEAF(id) ? vy_leaf_differs(r->p, id) : r->differs[id] != 0;
+    return VY_IS_LEAF(id) ? vy_leaf_differs(r->w.p, id) : r->differs[id] != 0;
 }
 
 // --------------------------------------------------------------------------------------- choosing
@@ -113,9 +109,9 @@ bool vy_subgroup_adds(const vy_opt_options *o, vy_type t)
 // `==` on a domain variable or a built-in: one invocation, or the leader of an earlier run of this pass.
 static bool picks_one(const reduce *r, uint32_t condition)
 {
-    if (VY_IS_LEAF(condition) || r->p->insts.data[condition].op != VY_OP_EQ) return false;
+    if (VY_IS_LEAF(condition) || r->w.p->insts.data[condition].op != VY_OP_EQ) return false;
     for (uint32_t k = 0; k < 2; k++) {
-        uint32_t v = vy_arg(r->p, condition, k);
+        uint32_t v = vy_arg(r->w.p, condition, k);
         if (VY_IS_LEAF(v) && differs(r, v)) return true;
     }
     return false;
@@ -126,7 +122,7 @@ static bool picks_one(const reduce *r, uint32_t condition)
 static uint32_t way_out(const reduce *r, uint32_t site)
 {
     uint32_t out = site, at = 0, steps = 0;
-    for (uint32_t c = r->s.parent[site]; c; c = r->s.parent[c]) {
+    for (uint32_t c = r->w.s.parent[site]; c; c = r->w.s.parent[c]) {
         steps++;
         if (!r->differs[c]) continue;
         out = c;
@@ -134,17 +130,17 @@ static uint32_t way_out(const reduce *r, uint32_t site)
     }
     if (at > MAX_LIFT) return 0;
     for (uint32_t c = site; c != out;) {
-        c = r->s.parent[c];
-        if (r->p->insts.data[c].op != VY_OP_IF || picks_one(r, vy_arg(r->p, c, 0))) return 0;
+        c = r->w.s.parent[c];
+        if (r->w.p->insts.data[c].op != VY_OP_IF || picks_one(r, vy_arg(r->w.p, c, 0))) return 0;
     }
     return out;
 }
 
 static bool suits(const reduce *r, uint32_t site, uint32_t out)
 {
-    const vy_inst *i = &r->p->insts.data[site];
+    const vy_inst *i = &r->w.p->insts.data[site];
     for (uint32_t k = 0; k + 1 < i->nargs; k++) {
-        uint32_t index = vy_arg(r->p, site, k);
+        uint32_t index = vy_arg(r->w.p, site, k);
         if (differs(r, index) || (!VY_IS_LEAF(index) && index > out)) return false;
     }
     return true;
@@ -153,8 +149,8 @@ static bool suits(const reduce *r, uint32_t site, uint32_t out)
 static bool hand_out(reduce *r, uint32_t site)
 {
     for (uint32_t c = site; c != r->out[site];) {
-        uint32_t parent = r->s.parent[c];
-        lift l = {.site = site, .in_else = site > r->s.partner[parent]};
+        uint32_t parent = r->w.s.parent[c];
+        lift l = {.site = site, .in_else = site > r->w.s.partner[parent]};
         if (!vy_vec_push(&r->lifts, l)) return false;
         if (r->last[parent])
             r->lifts.data[r->last[parent] - 1].next = r->lifts.count;
@@ -168,10 +164,10 @@ static bool hand_out(reduce *r, uint32_t site)
 
 static bool choose(reduce *r)
 {
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        if (i->op != VY_OP_ATOMIC_ADD || !r->sums[vy_memory_of(r->p, i->aux)]) continue;
-        if (!vy_subgroup_adds(r->options, r->p->buffers.data[i->aux].type)) continue;
+    for (uint32_t id = 1; id < r->w.p->insts.count; id++) {
+        const vy_inst *i = &r->w.p->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !r->sums[vy_memory_of(r->w.p, i->aux)]) continue;
+        if (!vy_subgroup_adds(r->options, r->w.p->buffers.data[i->aux].type)) continue;
         uint32_t out = way_out(r, id);
         if (!out || !suits(r, id, out)) continue;
         r->out[id] = out;
@@ -201,46 +197,43 @@ bool vy_padding_ends(const vy_program *p, const vy_structure *s, const uint32_t 
 // ------------------------------------------------------------------------------------- rebuilding
 static void find_leader(reduce *r)
 {
-    vy_value lane = vy_builtin_value(r->b, VY_LANE, 0), first = vy_zero(r->b, VY_U32);
-    if (r->p->overs.count) first = vy_subgroup(r->b, "min", lane);
-    r->leader = vy_eq(r->b, lane, first);
-    vy_name(r->b, r->leader, "leader");
+    vy_value lane = vy_builtin_value(r->w.b, VY_LANE, 0), first = vy_zero(r->w.b, VY_U32);
+    if (r->w.p->overs.count) first = vy_subgroup(r->w.b, "min", lane);
+    r->leader = vy_eq(r->w.b, lane, first);
+    vy_name(r->w.b, r->leader, "leader");
 }
 
 static void add_one(reduce *r, const pending *w)
 {
-    const vy_inst *i = &r->p->insts.data[w->site];
+    const vy_inst *i = &r->w.p->insts.data[w->site];
     uint32_t args[VY_MAX_RANK + 1];
-    for (uint32_t k = 0; k + 1 < i->nargs; k++) args[k] = vy_map(r->map, vy_arg(r->p, w->site, k));
+    vy_new_args(&r->w, w->site, i->nargs - 1, args);
     args[i->nargs - 1] = w->sum;
-    vy_pass_at(r->b, r->p, w->site);
+    vy_rewrite_at(&r->w, w->site);
     if (w->sparse) {
         vy_value sum = {w->sum};
-        vy_begin_if(r->b, vy_ne(r->b, sum, vy_zero(r->b, (vy_type)i->type)).id);
+        vy_begin_if(r->w.b, vy_ne(r->w.b, sum, vy_zero(r->w.b, (vy_type)i->type)).id);
     }
-    uint32_t id = vy_emit(r->b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
-    vy_emit_flags(r->b, id, i->flags); // a lane of the subgroup was there, with this very index
-    if (!w->sparse) return;
-    vy_begin_else(r->b, 0, NULL);
-    vy_end_if(r->b, 0, NULL, NULL);
+    uint32_t id = vy_emit(r->w.b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
+    vy_emit_flags(r->w.b, id, i->flags); // a lane of the subgroup was there, with this very index
+    if (w->sparse) vy_end_plain_if(r->w.b);
 }
 
 static void flush(reduce *r)
 {
     if (!r->waits) return;
-    vy_pass_at(r->b, r->p, r->waiting[0].site);
-    vy_begin_if(r->b, r->leader.id);
+    vy_rewrite_at(&r->w, r->waiting[0].site);
+    vy_begin_if(r->w.b, r->leader.id);
     for (uint32_t k = 0; k < r->waits; k++) add_one(r, &r->waiting[k]);
-    vy_begin_else(r->b, 0, NULL);
-    vy_end_if(r->b, 0, NULL, NULL);
+    vy_end_plain_if(r->w.b);
     r->waits = 0;
 }
 
 static void add_up(reduce *r, uint32_t site)
 {
     if (r->waits == MAX_PENDING) flush(r);
-    vy_pass_at(r->b, r->p, site);
-    vy_value sum = vy_subgroup(r->b, "add", (vy_value){r->term[site]});
+    vy_rewrite_at(&r->w, site);
+    vy_value sum = vy_subgroup(r->w.b, "add", (vy_value){r->term[site]});
     r->waiting[r->waits++] = (pending){site, sum.id, r->out[site] != site};
 }
 
@@ -248,11 +241,11 @@ static void add_up(reduce *r, uint32_t site)
 static bool gather(reduce *r, uint32_t opener, uint32_t marker, bool in_else)
 {
     r->yields.count = 0;
-    for (uint32_t k = 0; k < r->p->insts.data[marker].nargs; k++)
-        if (!vy_vec_push(&r->yields, vy_map(r->map, vy_arg(r->p, marker, k)))) return false;
+    for (uint32_t k = 0; k < r->w.p->insts.data[marker].nargs; k++)
+        if (!vy_vec_push(&r->yields, vy_new_arg(&r->w, marker, k))) return false;
     for (uint32_t n = r->first[opener]; n; n = r->lifts.data[n - 1].next) {
         const lift *l = &r->lifts.data[n - 1];
-        uint32_t zero = vy_zero(r->b, (vy_type)r->p->insts.data[l->site].type).id;
+        uint32_t zero = vy_zero(r->w.b, (vy_type)r->w.p->insts.data[l->site].type).id;
         if (!vy_vec_push(&r->yields, l->in_else == in_else ? r->term[l->site] : zero)) return false;
     }
     r->results.count = 0;
@@ -262,14 +255,11 @@ static bool gather(reduce *r, uint32_t opener, uint32_t marker, bool in_else)
 // Closes an IF that hands out terms.  Returns the last RESULT, which is done too.
 static uint32_t close_if(reduce *r, uint32_t opener, uint32_t end)
 {
-    uint32_t own = r->p->insts.data[end].nargs, at = own;
-    vy_pass_at(r->b, r->p, end);
-    vy_end_if(r->b, r->yields.count, r->yields.data, r->results.data);
-    if (vy_builder_failed(r->b)) return end + own;
-    for (uint32_t k = 0; k < own; k++) {
-        r->map[end + 1 + k] = r->results.data[k];
-        vy_pass_name(r->b, r->p, end + 1 + k, r->results.data[k]);
-    }
+    uint32_t own = r->w.p->insts.data[end].nargs, at = own;
+    vy_rewrite_at(&r->w, end);
+    vy_end_if(r->w.b, r->yields.count, r->yields.data, r->results.data);
+    if (vy_builder_failed(r->w.b)) return end + own;
+    vy_rewrite_slots(&r->w, end, own, r->results.data);
     for (uint32_t n = r->first[opener]; n; n = r->lifts.data[n - 1].next) {
         uint32_t site = r->lifts.data[n - 1].site;
         r->term[site] = r->results.data[at++];
@@ -278,53 +268,40 @@ static uint32_t close_if(reduce *r, uint32_t opener, uint32_t end)
     return end + own;
 }
 
-// Copies instruction `id`, or what takes its place; returns the last one that is done.
-static uint32_t copy(reduce *r, uint32_t id)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    const vy_program *p = r->p;
+    reduce *r = pass;
+    const vy_program *p = r->w.p;
     vy_op op = (vy_op)p->insts.data[id].op;
-    if (op != VY_OP_CARRY && op != VY_OP_RESULT && vy_is_marker(op)) flush(r);
+    if (!vy_is_slot(op) && vy_is_marker(op)) flush(r);
     if (r->out[id]) {
-        r->term[id] = vy_map(r->map, vy_arg(p, id, p->insts.data[id].nargs - 1));
+        r->term[id] = vy_new_arg(&r->w, id, p->insts.data[id].nargs - 1);
         if (r->out[id] == id) add_up(r, id);
         return id;
     }
-    uint32_t opener = op == VY_OP_ENDIF  ? r->s.partner[id]
-                      : op == VY_OP_ELSE ? r->s.partner[r->s.partner[id]]
-                                         : 0;
-    if (!opener || !r->first[opener]) {
-        vy_copy_inst(r->b, p, id, r->map);
-        return id;
-    }
-    r->oom |= !gather(r, opener, id, op == VY_OP_ENDIF);
-    if (r->oom) return id;
+    uint32_t opener = op == VY_OP_ENDIF || op == VY_OP_ELSE ? vy_opener(p, &r->w.s, id) : 0;
+    if (!opener || !r->first[opener]) return 0;
+    r->w.oom |= !gather(r, opener, id, op == VY_OP_ENDIF);
+    if (r->w.oom) return id;
     if (op == VY_OP_ENDIF) return close_if(r, opener, id);
-    vy_begin_else(r->b, r->yields.count, r->yields.data);
+    vy_begin_else(r->w.b, r->yields.count, r->yields.data);
     return id;
 }
 
-static bool rebuild(reduce *r, vy_program *p)
+static void rebuild(reduce *r)
 {
-    if (!(r->b = vy_rebuild_begin(p))) return false;
+    if (!vy_rewrite_open(&r->w)) return;
     find_leader(r);
-    for (uint32_t id = 1; id < p->insts.count && !r->oom && !vy_builder_failed(r->b); id++)
-        id = copy(r, id);
-    flush(r);
-    if (!r->oom) return vy_pass_finish(r->b, p);
-    vy_fail_oom(p->module);
-    vy_program_abandon(r->b);
-    return false;
+    vy_rewrite_range(&r->w, 1, r->w.p->insts.count, instead, r);
+    if (!vy_rewrite_stopped(&r->w)) flush(r);
 }
 
 static bool prepare(reduce *r)
 {
-    size_t size = r->p->insts.count * sizeof(uint32_t);
-    r->sums = vy_arena_alloc(&r->arena, r->p->buffers.count);
-    uint32_t **tables[] = {&r->out, &r->first, &r->last, &r->map, &r->term};
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        if (!(*tables[k] = vy_arena_alloc(&r->arena, size))) return false;
-    if (!r->sums || !vy_structure_make(r->p, &r->s)) return false;
-    r->differs = vy_differences(r->p, &r->s, NULL, &r->arena);
+    r->sums = vy_rewrite_table(&r->w, r->w.p->buffers.count);
+    uint32_t **tables[] = {&r->out, &r->first, &r->last, &r->term};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) *tables[k] = vy_rewrite_ids(&r->w);
+    r->differs = r->w.oom ? NULL : vy_differences(r->w.p, &r->w.s, NULL, &r->w.arena);
     return r->differs != NULL;
 }
 
@@ -340,20 +317,15 @@ bool vy_may_add_up(const vy_program *p, const vy_opt_options *o)
 bool vy_pass_reduce(vy_program *p, vy_pass_context *c)
 {
     if (!vy_may_add_up(p, c->options)) return true;
-    reduce r = {.p = p, .options = c->options};
-    bool ok = prepare(&r);
+    reduce r = {.options = c->options};
+    bool ok = vy_rewrite_begin(&r.w, p) && prepare(&r);
     if (ok) {
         vy_find_sums(p, r.sums);
         ok = choose(&r);
     }
-    bool any = ok && r.count && vy_padding_ends(p, &r.s, r.differs, &r.arena, &r.oom);
-    if (!ok || r.oom) vy_fail_oom(p->module);
-    ok = ok && !r.oom && (!any || rebuild(&r, p));
-    c->changed |= any;
+    if (ok && r.count && vy_padding_ends(p, &r.w.s, r.differs, &r.w.arena, &r.w.oom)) rebuild(&r);
     vy_vec_free(&r.lifts);
     vy_vec_free(&r.yields);
     vy_vec_free(&r.results);
-    vy_structure_free(&r.s);
-    vy_arena_free(&r.arena);
-    return ok;
+    return vy_rewrite_end(&r.w, ok, &c->changed);
 }

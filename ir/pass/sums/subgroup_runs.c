@@ -45,27 +45,23 @@ enum { MAX_AXES = 3 };
 enum { SAME, ROWS, SELDOM, INTEGERS, FLOATS, APART, SCATTERED };
 
 typedef struct combine {
-    const vy_program *p;
+    vy_rewrite w;
     const vy_opt_options *options;
-    vy_structure s;
-    vy_arena arena;
     const uint32_t *differs;
     uint8_t *sums;   // by memory
     uint8_t *kind;   // by instruction: see above
     uint8_t *chosen; // by instruction
     uint8_t *inside; // by opening marker: not all invocations of a workgroup get there
-    uint32_t *map;
     uint32_t count;
-    vy_builder *b;
     vy_value full; // all lanes of the subgroup are there
 } combine;
 
 // ------------------------------------------------------------------------------------------- choosing
 static uint8_t leaf_kind(const combine *c, uint32_t id)
 {
-    const vy_leaf *l = &c->p->leaves.data[VY_LEAF_INDEX(id)];
-    if (!vy_leaf_differs(c->p, id)) return SAME;
-    if (l->kind == VY_LEAF_OVER) return l->index + 1 == c->p->overs.count ? APART : ROWS;
+    const vy_leaf *l = &c->w.p->leaves.data[VY_LEAF_INDEX(id)];
+    if (!vy_leaf_differs(c->w.p, id)) return SAME;
+    if (l->kind == VY_LEAF_OVER) return l->index + 1 == c->w.p->overs.count ? APART : ROWS;
     bool own_axis = l->index == VY_GID || l->index == VY_LID;
     return own_axis && l->axis > 0 ? ROWS : APART;
 }
@@ -80,14 +76,14 @@ static uint8_t scaled(uint8_t kind) { return kind == APART ? SELDOM : kind; }
 
 static uint8_t value_kind(const combine *c, uint32_t id)
 {
-    const vy_inst *i = &c->p->insts.data[id];
+    const vy_inst *i = &c->w.p->insts.data[id];
     const bool real = vy_type_is_float((vy_type)i->type);
     uint8_t most = SAME, differing = 0;
     if (!c->differs[id]) return SAME;
     if (i->op == VY_OP_LOAD) return real ? FLOATS : INTEGERS;
     if (vy_op_infos[i->op].effect != VY_PURE) return SCATTERED;
     for (uint32_t k = 0; k < i->nargs; k++) {
-        uint8_t kind = kind_of(c, vy_arg(c->p, id, k));
+        uint8_t kind = kind_of(c, vy_arg(c->w.p, id, k));
         if (kind > most) most = kind;
         differing += kind != SAME;
     }
@@ -112,18 +108,18 @@ static uint8_t value_kind(const combine *c, uint32_t id)
 
 static bool suits(const combine *c, uint32_t id)
 {
-    const vy_inst *i = &c->p->insts.data[id];
-    const vy_type type = c->p->buffers.data[i->aux].type;
+    const vy_inst *i = &c->w.p->insts.data[id];
+    const vy_type type = c->w.p->buffers.data[i->aux].type;
     uint32_t axes = 0;
     uint8_t most = SAME;
     bool seldom = false;
     if (!vy_type_is_float(type) || !vy_subgroup_adds(c->options, type)) return false;
-    if (!c->sums[vy_memory_of(c->p, i->aux)]) return false;
+    if (!c->sums[vy_memory_of(c->w.p, i->aux)]) return false;
     if (i->flags & (VY_FLAG_OWNED | VY_FLAG_ONCE)) return false;
-    if (c->s.parent[id] && c->inside[c->s.parent[id]]) return false;
+    if (c->w.s.parent[id] && c->inside[c->w.s.parent[id]]) return false;
     for (uint32_t k = 0; k + 1 < i->nargs; k++) {
-        uint32_t index = vy_arg(c->p, id, k);
-        vy_type t = vy_id_type(c->p, index);
+        uint32_t index = vy_arg(c->w.p, id, k);
+        vy_type t = vy_id_type(c->w.p, index);
         uint8_t kind = kind_of(c, index);
         if (kind == SAME) continue;
         if (t != VY_U32 && t != VY_I32) return false;
@@ -136,10 +132,10 @@ static bool suits(const combine *c, uint32_t id)
 
 static void choose(combine *c)
 {
-    const vy_program *p = c->p;
+    const vy_program *p = c->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        uint32_t parent = c->s.parent[id];
+        uint32_t parent = c->w.s.parent[id];
         c->kind[id] = value_kind(c, id);
         if (vy_op_opens((vy_op)i->op))
             c->inside[id] = c->differs[id] != 0 || (parent && c->inside[parent]);
@@ -150,25 +146,25 @@ static void choose(combine *c)
 }
 
 // ----------------------------------------------------------------------------------------- rebuilding
-static vy_value number(combine *c, int64_t n) { return vy_int(c->b, VY_U32, n); }
+static vy_value number(combine *c, int64_t n) { return vy_int(c->w.b, VY_U32, n); }
 
 static vy_value is_full(combine *c)
 {
-    vy_value all = vy_builtin_value(c->b, VY_SUBGROUP_SIZE, 0);
-    vy_value full = vy_eq(c->b, vy_subgroup(c->b, "add", number(c, 1)), all);
-    vy_name(c->b, full, "full");
+    vy_value all = vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
+    vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", number(c, 1)), all);
+    vy_name(c->w.b, full, "full");
     return full;
 }
 
 // Is the index of the lane before the same?
 static vy_value joins(combine *c, uint32_t site, vy_value lane)
 {
-    vy_builder *b = c->b;
+    vy_builder *b = c->w.b;
     vy_value before = vy_sub(b, lane, vy_min(b, lane, number(c, 1)));
     vy_value same = vy_and(b, c->full, vy_lt(b, number(c, 0), lane));
-    for (uint32_t k = 0; k + 1 < c->p->insts.data[site].nargs; k++) {
-        if (kind_of(c, vy_arg(c->p, site, k)) == SAME) continue;
-        vy_value own = {vy_map(c->map, vy_arg(c->p, site, k))};
+    for (uint32_t k = 0; k + 1 < c->w.p->insts.data[site].nargs; k++) {
+        if (kind_of(c, vy_arg(c->w.p, site, k)) == SAME) continue;
+        vy_value own = {vy_new_arg(&c->w, site, k)};
         same = vy_and(b, same, vy_eq(b, own, vy_subgroup_lane(b, "shuffle", own, before)));
     }
     return same;
@@ -177,7 +173,7 @@ static vy_value joins(combine *c, uint32_t site, vy_value lane)
 // The sum of the lanes of this one's run, up to it.
 static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joined)
 {
-    vy_builder *b = c->b;
+    vy_builder *b = c->w.b;
     vy_value all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0), zero = number(c, 0);
     vy_value steps = vy_call(b, "popcount", 1, (vy_value[]){vy_sub(b, all, number(c, 1))});
     const uint32_t start[2] = {term.id, joined.id};
@@ -196,11 +192,11 @@ static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joine
 
 static void add_up(combine *c, uint32_t site)
 {
-    vy_builder *b = c->b;
-    const vy_inst *i = &c->p->insts.data[site];
+    vy_builder *b = c->w.b;
+    const vy_inst *i = &c->w.p->insts.data[site];
     uint32_t args[VY_MAX_RANK + 1];
-    for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_map(c->map, vy_arg(c->p, site, k));
-    vy_pass_at(b, c->p, site);
+    vy_new_args(&c->w, site, i->nargs, args);
+    vy_rewrite_at(&c->w, site);
     vy_value lane = vy_builtin_value(b, VY_LANE, 0), all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0);
     vy_value joined = vy_cast(b, VY_U32, joins(c, site, lane));
     args[i->nargs - 1] = run_sum(c, lane, (vy_value){args[i->nargs - 1]}, joined).id;
@@ -211,51 +207,40 @@ static void add_up(combine *c, uint32_t site)
     vy_begin_if(b, vy_not(b, joined_by).id);
     uint32_t id = vy_emit(b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
     vy_emit_flags(b, id, i->flags); // the lane was there anyway, with this very index
-    vy_begin_else(b, 0, NULL);
-    vy_end_if(b, 0, NULL, NULL);
+    vy_end_plain_if(b);
 }
 
-static bool rebuild(combine *c, vy_program *p)
+static uint32_t instead(void *pass, uint32_t id)
 {
-    if (!(c->b = vy_rebuild_begin(p))) return false;
-    c->full = is_full(c);
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(c->b); id++) {
-        if (c->chosen[id])
-            add_up(c, id);
-        else
-            vy_copy_inst(c->b, p, id, c->map);
-    }
-    return vy_pass_finish(c->b, p);
+    combine *c = pass;
+    if (!c->chosen[id]) return 0;
+    add_up(c, id);
+    return id;
 }
 
 static bool prepare(combine *c)
 {
-    const size_t n = c->p->insts.count;
-    uint8_t **tables[] = {&c->kind, &c->chosen, &c->inside};
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        if (!(*tables[k] = vy_arena_alloc(&c->arena, n))) return false;
-    c->sums = vy_arena_alloc(&c->arena, c->p->buffers.count);
-    c->map = vy_arena_alloc(&c->arena, n * sizeof *c->map);
-    if (!c->sums || !c->map || !vy_structure_make(c->p, &c->s)) return false;
-    c->differs = vy_differences(c->p, &c->s, NULL, &c->arena);
+    c->kind = vy_rewrite_bytes(&c->w);
+    c->chosen = vy_rewrite_bytes(&c->w);
+    c->inside = vy_rewrite_bytes(&c->w);
+    c->sums = vy_rewrite_table(&c->w, c->w.p->buffers.count);
+    c->differs = c->w.oom ? NULL : vy_differences(c->w.p, &c->w.s, NULL, &c->w.arena);
     return c->differs != NULL;
 }
 
 bool vy_pass_combine(vy_program *p, vy_pass_context *context)
 {
     if (!vy_may_add_up(p, context->options) || !context->options->subgroup_shuffle) return true;
-    combine c = {.p = p, .options = context->options};
-    bool ok = prepare(&c), any = false, oom = false;
+    combine c = {.options = context->options};
+    bool ok = vy_rewrite_begin(&c.w, p) && prepare(&c), any = false;
     if (ok) {
         vy_find_sums(p, c.sums);
         choose(&c);
-        any = c.count && vy_padding_ends(p, &c.s, c.differs, &c.arena, &oom);
-        ok = !oom;
+        any = c.count && vy_padding_ends(p, &c.w.s, c.differs, &c.w.arena, &c.w.oom);
     }
-    if (!ok) vy_fail_oom(p->module);
-    ok = ok && (!any || rebuild(&c, p));
-    context->changed |= any;
-    vy_structure_free(&c.s);
-    vy_arena_free(&c.arena);
-    return ok;
+    if (any && vy_rewrite_open(&c.w)) {
+        c.full = is_full(&c);
+        vy_rewrite_range(&c.w, 1, p->insts.count, instead, &c);
+    }
+    return vy_rewrite_end(&c.w, ok, &context->changed);
 }
