@@ -17,33 +17,30 @@
 enum { LARGEST_BODY = 96 };
 
 typedef struct chunk {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
+    vy_rewrite w;
     uint32_t factor;
-    uint32_t *map;
 } chunk;
 
 static bool suits(const chunk *c, uint32_t loop)
 {
-    const vy_program *p = c->old;
+    const vy_program *p = c->w.p;
     if (vy_exits(p, loop)) return false;
-    if (c->s.partner[loop] - loop > LARGEST_BODY) return false;
-    for (uint32_t id = loop + 1; id < c->s.partner[loop]; id++) {
+    if (c->w.s.partner[loop] - loop > LARGEST_BODY) return false;
+    for (uint32_t id = loop + 1; id < c->w.s.partner[loop]; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_is_loop(op) || vy_op_infos[op].effect == VY_CONV) return false;
     }
     return true;
 }
 
-static vy_value mapped(const chunk *c, uint32_t id) { return (vy_value){vy_map(c->map, id)}; }
+static vy_value mapped(const chunk *c, uint32_t id) { return (vy_value){vy_new(&c->w, id)}; }
 
 // Iterations of the loop, as an unsigned value of its width; 0 if it is empty.
 static vy_value count_iterations(chunk *c, uint32_t loop, vy_type u)
 {
-    vy_builder *b = c->b;
-    vy_value from = mapped(c, vy_arg(c->old, loop, 0)), to = mapped(c, vy_arg(c->old, loop, 1));
-    vy_value step = vy_cast(b, u, mapped(c, vy_arg(c->old, loop, 2))), one = vy_int(b, u, 1);
+    vy_builder *b = c->w.b;
+    vy_value from = mapped(c, vy_arg(c->w.p, loop, 0)), to = mapped(c, vy_arg(c->w.p, loop, 1));
+    vy_value step = vy_cast(b, u, mapped(c, vy_arg(c->w.p, loop, 2))), one = vy_int(b, u, 1);
     vy_value span = vy_sub(b, vy_cast(b, u, to), vy_cast(b, u, from));
     vy_value n = vy_add(b, vy_div(b, vy_sub(b, span, one), step), one);
     return vy_select(b, vy_lt(b, from, to), n, vy_zero(b, u));
@@ -52,23 +49,21 @@ static vy_value count_iterations(chunk *c, uint32_t loop, vy_type u)
 // The body once, for iteration number t of n.
 static void iteration(chunk *c, uint32_t loop, vy_type u, vy_value t, vy_value n)
 {
-    const vy_program *p = c->old;
+    const vy_program *p = c->w.p;
     const vy_inst *i = &p->insts.data[loop];
-    uint32_t end = c->s.partner[loop], slots = i->nargs - 3;
-    vy_builder *b = c->b;
+    uint32_t end = c->w.s.partner[loop], slots = i->nargs - 3;
+    vy_builder *b = c->w.b;
     if (i->flags & VY_FLAG_REVERSE) t = vy_sub(b, vy_sub(b, n, vy_int(b, u, 1)), t);
     vy_value step = vy_cast(b, u, mapped(c, vy_arg(p, loop, 2)));
     vy_value from = vy_cast(b, u, mapped(c, vy_arg(p, loop, 0)));
     vy_value k = vy_cast(b, (vy_type)i->type, vy_add(b, from, vy_mul(b, t, step)));
-    c->map[loop] = k.id;
-    vy_pass_name(b, p, loop, k.id);
-    for (uint32_t id = loop + 1 + slots; id < end && !vy_builder_failed(b); id++)
-        vy_copy_inst(b, p, id, c->map);
+    vy_rewrite_as(&c->w, loop, k.id);
+    vy_rewrite_range(&c->w, loop + 1 + slots, end, NULL, NULL);
 }
 
 static bool provably_empty(const chunk *c, vy_value from, vy_value to)
 {
-    const vy_program *p = vy_builder_program(c->b);
+    const vy_program *p = vy_builder_program(c->w.b);
     const vy_scalar *low = vy_id_const(p, from.id), *high = vy_id_const(p, to.id);
     return low && high && low->u >= high->u;
 }
@@ -77,70 +72,62 @@ static bool provably_empty(const chunk *c, vy_value from, vy_value to)
 static void emit_loop(chunk *c, uint32_t loop, vy_type u, vy_value from, vy_value to, vy_value n,
                       uint32_t factor, uint32_t *values)
 {
-    const vy_program *p = c->old;
-    uint32_t slots = p->insts.data[loop].nargs - 3, end = c->s.partner[loop];
+    const vy_program *p = c->w.p;
+    uint32_t slots = p->insts.data[loop].nargs - 3, end = c->w.s.partner[loop];
     if (provably_empty(c, from, to)) return;
     uint32_t *carries = vy_realloc(NULL, (slots * 2 + 1) * sizeof *carries);
     if (!carries) {
-        vy_fail_oom(p->module);
+        c->w.oom = true;
         return;
     }
-    uint32_t *nexts = carries + slots, one = vy_int(c->b, u, 1).id;
-    vy_value t = {vy_begin_loop(c->b, u, 0, from.id, to.id, one, slots, values, carries)};
-    for (uint32_t s = 0; s < slots; s++) c->map[loop + 1 + s] = carries[s];
-    vy_value first = vy_mul(c->b, t, vy_int(c->b, u, factor));
-    for (uint32_t turn = 0; turn < factor && !vy_builder_failed(c->b); turn++) {
-        iteration(c, loop, u, vy_add(c->b, first, vy_int(c->b, u, turn)), n);
-        for (uint32_t s = 0; s < slots; s++) nexts[s] = vy_map(c->map, vy_arg(p, end, s));
-        for (uint32_t s = 0; s < slots; s++) c->map[loop + 1 + s] = nexts[s];
+    uint32_t *nexts = carries + slots, one = vy_int(c->w.b, u, 1).id;
+    vy_value t = {vy_begin_loop(c->w.b, u, 0, from.id, to.id, one, slots, values, carries)};
+    for (uint32_t s = 0; s < slots; s++) c->w.map[loop + 1 + s] = carries[s];
+    vy_value first = vy_mul(c->w.b, t, vy_int(c->w.b, u, factor));
+    for (uint32_t turn = 0; turn < factor && !vy_rewrite_stopped(&c->w); turn++) {
+        iteration(c, loop, u, vy_add(c->w.b, first, vy_int(c->w.b, u, turn)), n);
+        for (uint32_t s = 0; s < slots; s++) nexts[s] = vy_new_arg(&c->w, end, s);
+        for (uint32_t s = 0; s < slots; s++) c->w.map[loop + 1 + s] = nexts[s];
     }
-    vy_end_loop(c->b, 0, slots, nexts, values);
+    vy_end_loop(c->w.b, 0, slots, nexts, values);
     vy_free(carries);
 }
 
 static void split(chunk *c, uint32_t loop)
 {
-    const vy_program *p = c->old;
+    const vy_program *p = c->w.p;
     const vy_inst *i = &p->insts.data[loop];
-    uint32_t slots = i->nargs - 3, end = c->s.partner[loop];
+    uint32_t slots = i->nargs - 3, end = c->w.s.partner[loop];
     vy_type u = vy_type_size((vy_type)i->type) == 8 ? VY_U64 : VY_U32;
     uint32_t *values = vy_realloc(NULL, (slots + 1) * sizeof *values);
     if (!values) {
-        vy_fail_oom(p->module);
+        c->w.oom = true;
         return;
     }
-    vy_pass_at(c->b, p, loop);
-    for (uint32_t s = 0; s < slots; s++) values[s] = vy_map(c->map, vy_arg(p, loop, 3 + s));
-    vy_value n = count_iterations(c, loop, u), factor = vy_int(c->b, u, c->factor);
-    vy_value turns = vy_div(c->b, n, factor);
-    emit_loop(c, loop, u, vy_zero(c->b, u), turns, n, c->factor, values);
-    emit_loop(c, loop, u, vy_mul(c->b, turns, factor), n, n, 1, values);
-    for (uint32_t s = 0; s < slots; s++) {
-        c->map[end + 1 + s] = values[s];
-        vy_pass_name(c->b, p, end + 1 + s, values[s]);
-    }
+    vy_rewrite_at(&c->w, loop);
+    for (uint32_t s = 0; s < slots; s++) values[s] = vy_new_arg(&c->w, loop, 3 + s);
+    vy_value n = count_iterations(c, loop, u), factor = vy_int(c->w.b, u, c->factor);
+    vy_value turns = vy_div(c->w.b, n, factor);
+    emit_loop(c, loop, u, vy_zero(c->w.b, u), turns, n, c->factor, values);
+    emit_loop(c, loop, u, vy_mul(c->w.b, turns, factor), n, n, 1, values);
+    if (!vy_rewrite_stopped(&c->w)) vy_rewrite_slots(&c->w, end, slots, values);
     vy_free(values);
+}
+
+static uint32_t instead(void *pass, uint32_t id)
+{
+    chunk *c = pass;
+    const vy_inst *i = &c->w.p->insts.data[id];
+    if (i->op != VY_OP_LOOP || !suits(c, id)) return 0;
+    split(c, id);
+    return c->w.s.partner[id] + i->nargs - 3; // its last RESULT
 }
 
 bool vy_pass_chunk(vy_program *p, vy_pass_context *context)
 {
-    chunk c = {.old = p, .factor = context->options ? context->options->chunk : 0};
     if (!vy_is_chunked(p, context->options)) return true;
-    c.map = vy_realloc(NULL, p->insts.count * sizeof *c.map);
-    bool ok = c.map && vy_structure_make(p, &c.s);
-    if (!ok) vy_fail_oom(p->module);
-    ok = ok && (c.b = vy_rebuild_begin(p)) != NULL;
-    for (uint32_t id = 1; ok && id < p->insts.count && !vy_builder_failed(c.b); id++) {
-        if (p->insts.data[id].op != VY_OP_LOOP || !suits(&c, id)) {
-            vy_copy_inst(c.b, p, id, c.map);
-            continue;
-        }
-        split(&c, id);
-        context->changed = true;
-        id = c.s.partner[id] + p->insts.data[id].nargs - 3; // behind its RESULTs
-    }
-    ok = ok && vy_pass_finish(c.b, p);
-    vy_structure_free(&c.s);
-    vy_free(c.map);
-    return ok;
+    chunk c = {.factor = context->options->chunk};
+    bool ok = vy_rewrite_begin(&c.w, p);
+    if (ok) vy_rewrite_run(&c.w, instead, &c);
+    return vy_rewrite_end(&c.w, ok, &context->changed);
 }

@@ -27,19 +27,15 @@
 #include "ir/facts/domain_dependence.h"
 
 typedef struct jam {
-    const vy_program *old;
-    vy_builder *b;
-    vy_structure s;
+    vy_rewrite w; // its map is that of copy 0
     vy_along along;
-    vy_arena arena;
     uint32_t axis, factor;
     uint8_t bit;
     const uint32_t *classes; // of dimensions
-    uint32_t *map;           // [copy * instructions + id]
+    uint32_t **maps;         // by copy: as that of the frame
     uint32_t *at;            // by copy: its place along the axis
     uint32_t *inside;        // by copy: is that in the domain?  0: always
     vy_id_vec waiting, args, out;
-    bool oom;
 } jam;
 
 // ---------------------------------------------------------------------------------------- extents
@@ -77,23 +73,23 @@ bool vy_axis_has_extent(const vy_program *p, uint32_t axis, const uint32_t *clas
 // Where an invocation runs it is 1 at least, so an i32 keeps its value.
 static vy_value extent(jam *j)
 {
-    const vy_dim_node *d = &j->old->dims.data[j->old->overs.data[j->axis].extent.id];
-    const uint32_t n = vy_axis_constant(j->old, j->axis);
+    const vy_dim_node *d = &j->w.p->dims.data[j->w.p->overs.data[j->axis].extent.id];
+    const uint32_t n = vy_axis_constant(j->w.p, j->axis);
     uint32_t k;
-    if (n) return vy_int(j->b, VY_U32, n);
-    if (!is_scalar(j->old, d)) {
-        const uint32_t buffer = vy_axis_buffer(j->old, j->axis, j->classes, &k);
-        return (vy_value){vy_extent_leaf(j->b, buffer, k)};
+    if (n) return vy_int(j->w.b, VY_U32, n);
+    if (!is_scalar(j->w.p, d)) {
+        const uint32_t buffer = vy_axis_buffer(j->w.p, j->axis, j->classes, &k);
+        return (vy_value){vy_extent_leaf(j->w.b, buffer, k)};
     }
     const uint32_t s = (uint32_t)d->value;
-    const vy_type t = j->old->scalars.data[s].type;
-    return vy_cast(j->b, VY_U32, (vy_value){vy_leaf_other(j->b, VY_LEAF_SCALAR, t, s, 0)});
+    const vy_type t = j->w.p->scalars.data[s].type;
+    return vy_cast(j->w.b, VY_U32, (vy_value){vy_leaf_other(j->w.b, VY_LEAF_SCALAR, t, s, 0)});
 }
 
 // ----------------------------------------------------------------------------------------- places
 static void shrink_domain(jam *j)
 {
-    vy_builder *b = j->b;
+    vy_builder *b = j->w.b;
     vy_dim n = vy_builder_program(b)->overs.data[j->axis].extent;
     vy_dim up = vy_dim_binary(b, VY_DIM_ADD, n, vy_dim_const(b, j->factor - 1));
     vy_dim m = vy_dim_binary(b, VY_DIM_DIV, up, vy_dim_const(b, j->factor));
@@ -102,9 +98,9 @@ static void shrink_domain(jam *j)
 
 static void find_places(jam *j)
 {
-    vy_builder *b = j->b;
-    const uint32_t f = j->factor, whole = vy_axis_constant(j->old, j->axis);
-    const bool last = j->axis + 1 == j->old->overs.count;
+    vy_builder *b = j->w.b;
+    const uint32_t f = j->factor, whole = vy_axis_constant(j->w.p, j->axis);
+    const bool last = j->axis + 1 == j->w.p->overs.count;
     vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, j->axis, 0)};
     vy_value n = extent(j), one = vy_int(b, VY_U32, 1);
     vy_value top = vy_sub(b, n, one), many = vy_int(b, VY_U32, f);
@@ -121,7 +117,7 @@ static void find_places(jam *j)
             at = vy_min(b, at, top);
         }
         j->at[q] = at.id;
-        if (!VY_IS_LEAF(at.id)) vy_name(b, at, j->old->overs.data[j->axis].name);
+        if (!VY_IS_LEAF(at.id)) vy_name(b, at, j->w.p->overs.data[j->axis].name);
     }
     shrink_domain(j);
 }
@@ -132,10 +128,7 @@ static bool differs(const jam *j, uint32_t id)
     return ((VY_IS_LEAF(id) ? vy_along_leaf(&j->along, id) : j->along.of[id]) & j->bit) != 0;
 }
 
-static uint32_t *map_of(const jam *j, uint32_t q)
-{
-    return j->map + (size_t)q * j->old->insts.count;
-}
+static uint32_t *map_of(const jam *j, uint32_t q) { return j->maps[q]; }
 
 static uint32_t get(const jam *j, uint32_t q, uint32_t id)
 {
@@ -143,33 +136,31 @@ static uint32_t get(const jam *j, uint32_t q, uint32_t id)
     return map_of(j, differs(j, id) ? q : 0)[id];
 }
 
-static void push(jam *j, vy_id_vec *v, uint32_t id) { j->oom |= !vy_vec_push(v, id); }
+static void push(jam *j, vy_id_vec *v, uint32_t id) { j->w.oom |= !vy_vec_push(v, id); }
 
-static bool stopped(const jam *j) { return j->oom || vy_builder_failed(j->b); }
+static bool stopped(const jam *j) { return vy_rewrite_stopped(&j->w); }
 
 static void copy(jam *j, uint32_t q, uint32_t id)
 {
     j->args.count = 0;
-    for (uint32_t k = 0; k < j->old->insts.data[id].nargs; k++)
-        push(j, &j->args, get(j, q, vy_arg(j->old, id, k)));
-    if (!stopped(j)) vy_copy_with(j->b, j->old, id, j->args.data, map_of(j, q));
+    for (uint32_t k = 0; k < j->w.p->insts.data[id].nargs; k++)
+        push(j, &j->args, get(j, q, vy_arg(j->w.p, id, k)));
+    if (!stopped(j)) vy_copy_with(j->w.b, j->w.p, id, j->args.data, map_of(j, q));
 }
 
 static bool writes(const jam *j, uint32_t id)
 {
-    return vy_op_infos[j->old->insts.data[id].op].effect == VY_WRITE;
+    return vy_op_infos[j->w.p->insts.data[id].op].effect == VY_WRITE;
 }
 
 static void begin_inside(jam *j, uint32_t q)
 {
-    if (j->inside[q]) vy_begin_if(j->b, j->inside[q]);
+    if (j->inside[q]) vy_begin_if(j->w.b, j->inside[q]);
 }
 
 static void end_inside(jam *j, uint32_t q)
 {
-    if (!j->inside[q]) return;
-    vy_begin_else(j->b, 0, NULL);
-    vy_end_if(j->b, 0, NULL, NULL);
+    if (j->inside[q]) vy_end_plain_if(j->w.b);
 }
 
 static void flush(jam *j)
@@ -196,8 +187,8 @@ static void stretch(jam *j, uint32_t from, uint32_t to)
 // An `if` that the copies do not go through alike, from its IF to its last RESULT.
 static uint32_t each_its_own(jam *j, uint32_t opener)
 {
-    const uint32_t end = j->s.partner[j->s.partner[opener]];
-    const uint32_t last = end + j->old->insts.data[end].nargs;
+    const uint32_t end = j->w.s.partner[j->w.s.partner[opener]];
+    const uint32_t last = end + j->w.p->insts.data[end].nargs;
     for (uint32_t q = 0; q < j->factor; q++)
         for (uint32_t id = opener; id <= last && !stopped(j); id++) {
             const bool guard = writes(j, id);
@@ -214,13 +205,13 @@ static uint32_t each_its_own(jam *j, uint32_t opener)
 static void hand_on(jam *j, uint32_t marker, uint32_t from, uint32_t first)
 {
     j->args.count = 0;
-    for (uint32_t k = from; k < j->old->insts.data[marker].nargs; k++) {
-        uint32_t v = vy_arg(j->old, marker, k), slot = first + k - from;
+    for (uint32_t k = from; k < j->w.p->insts.data[marker].nargs; k++) {
+        uint32_t v = vy_arg(j->w.p, marker, k), slot = first + k - from;
         for (uint32_t q = 0; q < (differs(j, slot) ? j->factor : 1); q++)
             push(j, &j->args, get(j, q, v));
     }
     j->out.count = 0;
-    j->oom |= !vy_vec_reserve(&j->out, j->args.count + 1);
+    j->w.oom |= !vy_vec_reserve(&j->out, j->args.count + 1);
 }
 
 // Slots first … first + n - 1 get what is in `out`.
@@ -230,24 +221,24 @@ static void receive(jam *j, uint32_t first, uint32_t n)
     for (uint32_t k = 0; k < n && !stopped(j); k++)
         for (uint32_t q = 0; q < (differs(j, first + k) ? j->factor : 1); q++) {
             map_of(j, q)[first + k] = j->out.data[from];
-            vy_pass_name(j->b, j->old, first + k, j->out.data[from++]);
+            vy_pass_name(j->w.b, j->w.p, first + k, j->out.data[from++]);
         }
 }
 
 static uint32_t open_loop(jam *j, uint32_t id)
 {
-    const vy_inst *i = &j->old->insts.data[id];
-    const uint32_t inits = vy_init_arg(j->old, id), n = i->nargs - inits;
+    const vy_inst *i = &j->w.p->insts.data[id];
+    const uint32_t inits = vy_init_arg(j->w.p, id), n = i->nargs - inits;
     hand_on(j, id, inits, id + 1);
     if (stopped(j)) return id;
     if (i->op == VY_OP_WHILE) {
-        vy_begin_while(j->b, i->flags, j->args.count, j->args.data, j->out.data);
+        vy_begin_while(j->w.b, i->flags, j->args.count, j->args.data, j->out.data);
     } else {
         uint32_t bound[3];
-        for (uint32_t k = 0; k < 3; k++) bound[k] = get(j, 0, vy_arg(j->old, id, k));
-        map_of(j, 0)[id] = vy_begin_loop(j->b, (vy_type)i->type, i->flags, bound[0], bound[1],
-                                         bound[2], j->args.count, j->args.data, j->out.data);
-        if (!stopped(j)) vy_pass_name(j->b, j->old, id, map_of(j, 0)[id]);
+        for (uint32_t k = 0; k < 3; k++) bound[k] = get(j, 0, vy_arg(j->w.p, id, k));
+        uint32_t k = vy_begin_loop(j->w.b, (vy_type)i->type, i->flags, bound[0], bound[1], bound[2],
+                                   j->args.count, j->args.data, j->out.data);
+        if (!stopped(j)) vy_rewrite_as(&j->w, id, k);
     }
     receive(j, id + 1, n);
     return id + n;
@@ -255,16 +246,16 @@ static uint32_t open_loop(jam *j, uint32_t id)
 
 static uint32_t close(jam *j, uint32_t id)
 {
-    const vy_inst *i = &j->old->insts.data[id];
-    const uint32_t opener = j->s.partner[id];
-    const uint32_t from = i->op == VY_OP_ENDLOOP ? vy_next_arg(j->old, opener) : 0;
+    const vy_inst *i = &j->w.p->insts.data[id];
+    const uint32_t opener = j->w.s.partner[id];
+    const uint32_t from = i->op == VY_OP_ENDLOOP ? vy_next_arg(j->w.p, opener) : 0;
     hand_on(j, id, from, id + 1);
     if (stopped(j)) return id;
     if (i->op == VY_OP_ENDIF)
-        vy_end_if(j->b, j->args.count, j->args.data, j->out.data);
+        vy_end_if(j->w.b, j->args.count, j->args.data, j->out.data);
     else
-        vy_end_loop(j->b, from ? get(j, 0, vy_arg(j->old, id, 0)) : 0, j->args.count, j->args.data,
-                    j->out.data);
+        vy_end_loop(j->w.b, from ? get(j, 0, vy_arg(j->w.p, id, 0)) : 0, j->args.count,
+                    j->args.data, j->out.data);
     receive(j, id + 1, i->nargs - from);
     return id + i->nargs - from;
 }
@@ -273,17 +264,17 @@ static uint32_t close(jam *j, uint32_t id)
 static uint32_t construct(jam *j, uint32_t id)
 {
     flush(j);
-    vy_pass_at(j->b, j->old, id);
-    switch ((vy_op)j->old->insts.data[id].op) {
+    vy_rewrite_at(&j->w, id);
+    switch ((vy_op)j->w.p->insts.data[id].op) {
     case VY_OP_IF:
         if (differs(j, id)) return each_its_own(j, id);
-        vy_begin_if(j->b, get(j, 0, vy_arg(j->old, id, 0)));
+        vy_begin_if(j->w.b, get(j, 0, vy_arg(j->w.p, id, 0)));
         return id;
     case VY_OP_ELSE:
-        hand_on(j, id, 0, j->s.partner[id] + 1);
-        if (!stopped(j)) vy_begin_else(j->b, j->args.count, j->args.data);
+        hand_on(j, id, 0, j->w.s.partner[id] + 1);
+        if (!stopped(j)) vy_begin_else(j->w.b, j->args.count, j->args.data);
         return id;
-    case VY_OP_TEST: vy_loop_test(j->b, get(j, 0, vy_arg(j->old, id, 0))); return id;
+    case VY_OP_TEST: vy_loop_test(j->w.b, get(j, 0, vy_arg(j->w.p, id, 0))); return id;
     case VY_OP_LOOP:
     case VY_OP_WHILE: return open_loop(j, id);
     default: return close(j, id);
@@ -292,11 +283,11 @@ static uint32_t construct(jam *j, uint32_t id)
 
 static void rewrite(jam *j)
 {
-    const uint32_t n = j->old->insts.count;
+    const uint32_t n = j->w.p->insts.count;
     find_places(j);
     for (uint32_t id = 1; id < n && !stopped(j);) {
         uint32_t to = id;
-        while (to < n && !vy_is_marker((vy_op)j->old->insts.data[to].op)) to++;
+        while (to < n && !vy_is_marker((vy_op)j->w.p->insts.data[to].op)) to++;
         stretch(j, id, to);
         if (to == n || stopped(j)) break;
         id = construct(j, to) + 1;
@@ -322,33 +313,29 @@ static void drop_axis(vy_program *p, uint32_t axis)
 
 static bool prepare(jam *j)
 {
-    const size_t n = j->old->insts.count;
     bool settled;
-    j->map = vy_arena_alloc(&j->arena, n * j->factor * sizeof *j->map);
-    j->at = vy_arena_alloc(&j->arena, j->factor * sizeof *j->at);
-    j->inside = vy_arena_alloc(&j->arena, j->factor * sizeof *j->inside);
-    j->classes = vy_dim_classes(j->old, &j->arena);
-    return j->map && j->at && j->inside && j->classes && vy_structure_make(j->old, &j->s) &&
-           vy_along_make(&j->along, j->old, &j->s, &j->arena, &settled) && settled;
+    j->maps = vy_rewrite_table(&j->w, j->factor * sizeof *j->maps);
+    j->at = vy_rewrite_table(&j->w, j->factor * sizeof *j->at);
+    j->inside = vy_rewrite_table(&j->w, j->factor * sizeof *j->inside);
+    j->classes = vy_dim_classes(j->w.p, &j->w.arena);
+    if (j->w.oom || !j->classes) return false;
+    for (uint32_t q = 0; q < j->factor; q++) j->maps[q] = q ? vy_rewrite_ids(&j->w) : j->w.map;
+    return !j->w.oom && vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena, &settled) && settled;
 }
 
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
 {
-    jam j = {.old = p, .axis = axis, .factor = factor};
+    jam j = {.axis = axis, .factor = factor};
     const bool gone = vy_axis_constant(p, axis) == factor && p->overs.count > 1;
-    bool ok = prepare(&j);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok && (ok = (j.b = vy_rebuild_begin(p)) != NULL)) {
+    bool ok = vy_rewrite_begin(&j.w, p) && prepare(&j), changed = false;
+    if (ok && vy_rewrite_open(&j.w)) {
         j.bit = (uint8_t)(1u << (axis - j.along.first));
         rewrite(&j);
-        if (j.oom) vy_fail_oom(p->module);
-        ok = vy_pass_finish(j.b, p);
     }
-    if (ok && gone) drop_axis(p, axis);
     vy_vec_free(&j.waiting);
     vy_vec_free(&j.args);
     vy_vec_free(&j.out);
-    vy_structure_free(&j.s);
-    vy_arena_free(&j.arena);
+    ok = vy_rewrite_end(&j.w, ok, &changed);
+    if (ok && gone) drop_axis(p, axis);
     return ok;
 }
