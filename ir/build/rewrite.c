@@ -96,3 +96,44 @@ uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id)
     uint32_t loop = w->s.partner[end];
     return id == end + vy_slot_count(w->p, &w->s, loop) ? loop : 0;
 }
+
+bool vy_wide_make(vy_rewrite *w, vy_wide_loop *l, uint32_t loop, uint32_t more)
+{
+    uint32_t own = vy_slot_count(w->p, &w->s, loop);
+    *l = (vy_wide_loop){.loop = loop, .own = own, .total = own + more};
+    l->in = vy_rewrite_table(w, 2 * ((size_t)l->total + 1) * sizeof *l->in);
+    if (!l->in) return false;
+    l->out = l->in + l->total + 1;
+    for (uint32_t k = 0; k < own; k++) l->in[k] = vy_new(w, vy_slot_init(w->p, loop, k));
+    return true;
+}
+
+void vy_wide_begin(vy_rewrite *w, vy_wide_loop *l)
+{
+    const vy_inst *i = &w->p->insts.data[l->loop];
+    uint32_t bounds[3];
+    vy_rewrite_at(w, l->loop);
+    if (i->op == VY_OP_WHILE) {
+        vy_begin_while(w->b, i->flags, l->total, l->in, l->out);
+    } else {
+        vy_new_args(w, l->loop, 3, bounds);
+        vy_rewrite_as(w, l->loop,
+                      vy_begin_loop(w->b, (vy_type)i->type, i->flags, bounds[0], bounds[1],
+                                    bounds[2], l->total, l->in, l->out));
+    }
+    vy_rewrite_slots(w, l->loop, l->own, l->out);
+}
+
+void vy_wide_next(vy_rewrite *w, vy_wide_loop *l)
+{
+    for (uint32_t k = 0; k < l->own && !vy_rewrite_stopped(w); k++)
+        l->in[k] = vy_new(w, vy_slot_next(w->p, &w->s, l->loop, k));
+}
+
+void vy_wide_end(vy_rewrite *w, vy_wide_loop *l)
+{
+    uint32_t keep = vy_keep(w->p, &w->s, l->loop);
+    if (vy_rewrite_stopped(w)) return;
+    vy_end_loop(w->b, keep ? vy_new(w, keep) : 0, l->total, l->in, l->out);
+    vy_rewrite_slots(w, w->s.partner[l->loop], l->own, l->out);
+}

@@ -84,4 +84,23 @@ vy_value vy_new_runs(vy_rewrite *w, uint32_t loop);
 // behind a loop comes after its RESULTs.
 uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id);
 
+// --------------------------------------------------------------------------------------- the loops
+// A loop of the old program made again, with more carried values behind its own:
+//
+//   if (!vy_wide_make(w, &l, loop, n)) return;  // fill in[own + k]: what the new ones begin with
+//   vy_wide_begin(w, &l);                       // out[own + k]: the new ones in the body
+//   vy_rewrite_range(w, vy_carry(loop, l.own), w->s.partner[loop], …);
+//   vy_wide_next(w, &l);                        // fill in[own + k]: their next values
+//   vy_wide_end(w, &l);                         // out[own + k]: the new ones behind the loop
+//
+// in[k < own] may be changed too.  Counter, carried values and results of the old loop are mapped.
+typedef struct vy_wide_loop {
+    uint32_t loop, own, total;
+    uint32_t *in, *out;
+} vy_wide_loop;
+bool vy_wide_make(vy_rewrite *w, vy_wide_loop *l, uint32_t loop, uint32_t more); // false: memory
+void vy_wide_begin(vy_rewrite *w, vy_wide_loop *l);
+void vy_wide_next(vy_rewrite *w, vy_wide_loop *l);
+void vy_wide_end(vy_rewrite *w, vy_wide_loop *l);
+
 #endif

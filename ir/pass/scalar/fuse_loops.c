@@ -26,8 +26,6 @@
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
-VY_VEC_TYPE(fuse_ids, uint32_t);
-
 // What a loop does to some memory.
 typedef struct touch {
     uint32_t loop;   // that this was noted for, or 0
@@ -182,45 +180,24 @@ static void copy_between(fuse_loops *f, uint32_t loop, uint32_t next, bool late)
         if (f->late[id] == late) vy_rewrite_moved(&f->w, id, NULL, f->w.map);
 }
 
-// Appends operands of a marker.
-static void append(fuse_loops *f, uint32_t marker, uint32_t first, fuse_ids *ids)
-{
-    for (uint32_t k = first; k < f->w.p->insts.data[marker].nargs; k++)
-        if (!vy_vec_push(ids, vy_new_arg(&f->w, marker, k))) f->w.oom = true;
-}
-
 static void fuse_pair(fuse_loops *f, uint32_t loop, uint32_t next)
 {
     vy_rewrite *w = &f->w;
-    const vy_inst *i = &w->p->insts.data[loop];
-    uint32_t n = slots(f, loop), m = slots(f, next), bounds[3];
-    fuse_ids ids = {0}, made = {0};
+    uint32_t n = slots(f, loop), m = slots(f, next);
+    vy_wide_loop l;
     copy_between(f, loop, next, false);
-    append(f, loop, 3, &ids);
-    append(f, next, 3, &ids);
-    w->oom |= !vy_vec_reserve(&made, n + m + 1);
-    if (!vy_rewrite_stopped(w)) {
-        vy_rewrite_at(w, loop);
-        vy_new_args(w, loop, 3, bounds);
-        uint32_t k = vy_begin_loop(w->b, (vy_type)i->type, i->flags, bounds[0], bounds[1],
-                                   bounds[2], n + m, ids.data, made.data);
-        w->map[next] = k;
-        vy_rewrite_as(w, loop, k);
-        vy_rewrite_slots(w, loop, n, made.data);
-        vy_rewrite_slots(w, next, m, made.data + n);
-        vy_rewrite_range(w, loop + 1 + n, end_of(f, loop), instead, f);
-        vy_rewrite_range(w, next + 1 + m, end_of(f, next), instead, f);
-        ids.count = 0;
-        append(f, end_of(f, loop), 0, &ids);
-        append(f, end_of(f, next), 0, &ids);
-    }
-    if (!vy_rewrite_stopped(w)) {
-        vy_end_loop(w->b, 0, n + m, ids.data, made.data);
-        vy_rewrite_slots(w, end_of(f, loop), n, made.data);
-        vy_rewrite_slots(w, end_of(f, next), m, made.data + n);
-    }
-    vy_vec_free(&ids);
-    vy_vec_free(&made);
+    if (!vy_wide_make(w, &l, loop, m)) return;
+    for (uint32_t k = 0; k < m; k++) l.in[n + k] = vy_new(w, vy_slot_init(w->p, next, k));
+    vy_wide_begin(w, &l);
+    w->map[next] = w->map[loop];
+    vy_rewrite_slots(w, next, m, l.out + n);
+    vy_rewrite_range(w, loop + 1 + n, end_of(f, loop), instead, f);
+    vy_rewrite_range(w, next + 1 + m, end_of(f, next), instead, f);
+    vy_wide_next(w, &l);
+    for (uint32_t k = 0; k < m && !vy_rewrite_stopped(w); k++)
+        l.in[n + k] = vy_new(w, vy_slot_next(w->p, &w->s, next, k));
+    vy_wide_end(w, &l);
+    vy_rewrite_slots(w, end_of(f, next), m, l.out + n);
     copy_between(f, loop, next, true);
 }
 
