@@ -38,13 +38,9 @@ double gather_weight(const gather *g, uint32_t id)
 double gather_trips(const gather *g, uint32_t loop)
 {
     enum { TYPICAL = 64 };
-    int64_t from, to, step;
-    if (g->r->insts.data[loop].op != VY_OP_LOOP) return TYPICAL;
-    if (!vy_id_int(g->r, vy_arg(g->r, loop, 0), &from) ||
-        !vy_id_int(g->r, vy_arg(g->r, loop, 1), &to) ||
-        !vy_id_int(g->r, vy_arg(g->r, loop, 2), &step) || step < 1)
-        return TYPICAL;
-    return to > from ? (double)((to - from + step - 1) / step) : 1;
+    uint64_t n;
+    if (!vy_constant_trips(g->r, loop, &n)) return TYPICAL;
+    return n ? (double)n : 1;
 }
 
 // ----------------------------------------------------------------------------------------------- marks

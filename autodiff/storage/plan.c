@@ -65,12 +65,13 @@ static int32_t trips(const reverse *r, uint32_t opener)
     const vy_program *p = r->p;
     if (p->insts.data[opener].op == VY_OP_CHECKPOINT) return 1;
     if (p->insts.data[opener].op == VY_OP_WHILE) return UNKNOWN_TRIPS;
-    const vy_scalar *from = vy_id_const(p, vy_arg(p, opener, 0));
+    const vy_scalar zero = {0}, *from = vy_id_const(p, vy_arg(p, opener, 0));
     const vy_scalar *to = vy_id_const(p, vy_arg(p, opener, 1));
     const vy_scalar *step = vy_id_const(p, vy_arg(p, opener, 2));
-    if ((!from && !is_place(p, vy_arg(p, opener, 0))) || !to || !step || step->i <= 0)
+    uint64_t n;
+    if (is_place(p, vy_arg(p, opener, 0))) from = &zero;
+    if (!from || !to || !step || !vy_trips(vy_id_type(p, opener), *from, *to, *step, &n))
         return UNKNOWN_TRIPS;
-    int64_t n = (to->i - (from ? from->i : 0) + step->i - 1) / step->i;
     return n < 1 ? 1 : n > MOST_COST ? MOST_COST : (int32_t)n;
 }
 

@@ -111,18 +111,10 @@ static bool same_condition(const stager *s, pairing *m, uint32_t opener, uint32_
 }
 
 // A loop that no index names must run as often as one around the write, or certainly once.
-static bool certainly_runs(const stager *s, uint32_t loop)
-{
-    const vy_scalar *from = vy_id_const(s->p, vy_arg(s->p, loop, 0));
-    const vy_scalar *to = vy_id_const(s->p, vy_arg(s->p, loop, 1));
-    bool wide = vy_type_is_signed((vy_type)s->p->insts.data[loop].type);
-    return from && to && (wide ? from->i < to->i : from->u < to->u);
-}
-
 static bool loops_run(const stager *s, pairing *m, uint32_t w)
 {
     for (uint32_t k = 0; k < m->count; k++) {
-        if (m->theirs[k] || certainly_runs(s, m->mine[k])) continue;
+        if (m->theirs[k] || vy_loop_surely_runs(s->p, m->mine[k])) continue;
         uint32_t up = s->r->facts.s.parent[w];
         for (; up; up = s->r->facts.s.parent[up]) {
             if (s->p->insts.data[up].op != VY_OP_LOOP) continue;

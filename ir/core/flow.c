@@ -64,6 +64,32 @@ bool vy_loop_never(vy_type t, const vy_scalar *from, const vy_scalar *to)
     return vy_type_is_signed(t) ? to->i <= from->i : to->u <= from->u;
 }
 
+bool vy_loop_surely_runs(const vy_program *p, uint32_t loop)
+{
+    if (p->insts.data[loop].op != VY_OP_LOOP) return false;
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
+    const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
+    return from && to && !vy_loop_never(vy_id_type(p, loop), from, to);
+}
+
+bool vy_trips(vy_type t, vy_scalar from, vy_scalar to, vy_scalar step, uint64_t *n)
+{
+    *n = 0;
+    if (vy_type_is_signed(t) ? step.i <= 0 : step.u == 0) return false;
+    // The difference fits 64 bits without a sign, which constants of every type are extended to.
+    if (!vy_loop_never(t, &from, &to)) *n = (to.u - from.u - 1) / step.u + 1;
+    return true;
+}
+
+bool vy_constant_trips(const vy_program *p, uint32_t loop, uint64_t *n)
+{
+    if (p->insts.data[loop].op != VY_OP_LOOP) return false;
+    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
+    const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    return from && to && step && vy_trips(vy_id_type(p, loop), *from, *to, *step, n);
+}
+
 bool vy_id_int(const vy_program *p, uint32_t id, int64_t *out)
 {
     const vy_scalar *k = vy_id_const(p, id);

@@ -4,6 +4,7 @@
 // An opener keeps the list it found in its frame and makes shorter ones in the two lists of its
 // depth; closing it puts the outer list back.  Lists are never changed while an inner construct is
 // open, so each can be compacted in place.
+#include "ir/core/flow.h"
 #include "ir/eval/eval.h"
 
 static uint32_t *list_of(const vy_machine *m, uint32_t depth, uint32_t which)
@@ -82,17 +83,6 @@ static void run_checkpoint(vy_machine *m, const vy_xinst *x)
 static void run_endcheckpoint(vy_machine *m, const vy_xinst *x) { move(m, x); }
 
 // ------------------------------------------------------------------------------------------- loops
-// How often a lane runs the loop.  Differences are taken in unsigned 64 bits, where they are right
-// for every type.
-static bool trip_count(const vy_xinst *x, vy_scalar from, vy_scalar to, vy_scalar step, uint64_t *n)
-{
-    const bool is_signed = vy_type_is_signed((vy_type)x->type);
-    *n = 0;
-    if (is_signed ? step.i <= 0 : step.u == 0) return false;
-    if (is_signed ? from.i < to.i : from.u < to.u) *n = (to.u - from.u - 1) / step.u + 1;
-    return true;
-}
-
 static void bad_step(vy_machine *m, const vy_xinst *x, vy_scalar step)
 {
     const vy_inst *i = &m->p->insts.data[x->inst];
@@ -119,7 +109,7 @@ static void run_loop(vy_machine *m, const vy_xinst *x)
     for (uint32_t k = 0; k < m->nact; k++) {
         const uint32_t l = m->act[k];
         // The step of a padding lane may come from a load, which gives it 0.
-        if (!trip_count(x, from[l], to[l], step[l], &left[l].u) && !m->padding[l]) {
+        if (!vy_trips((vy_type)x->type, from[l], to[l], step[l], &left[l].u) && !m->padding[l]) {
             bad_step(m, x, step[l]);
             return;
         }

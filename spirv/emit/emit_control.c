@@ -35,6 +35,8 @@
 // Phis of a header name values that do not exist yet, so their words are patched at the end of the loop.
 #include "spirv/emit/emit.h"
 
+#include "ir/core/flow.h"
+
 #include <string.h>
 
 #define PHI_WORDS 7 // op, type, id, initial, its block, next, its block
@@ -252,14 +254,6 @@ static void loop_merge(vy_fn *f, const vy_frame *frame)
     vy_unnest(f, 1, 0); // the `if` of an exit holds nothing
 }
 
-static bool surely_runs(vy_fn *f, uint32_t i)
-{
-    const vy_scalar *from = vy_id_const(f->p, vy_arg(f->p, i, 0));
-    const vy_scalar *to = vy_id_const(f->p, vy_arg(f->p, i, 1));
-    if (!from || !to || !is_simple(f, i)) return false;
-    return vy_type_is_signed((vy_type)inst(f, i)->type) ? from->i < to->i : from->u < to->u;
-}
-
 // Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is indexed by the counter,
 // and writes so many turns out in front of the loop (nir_opt_loop_unroll, "partial unroll").  In Mesa 22.3 turns
 // of a loop that is tested at its end get other values then; tested first it is right.
@@ -313,7 +307,7 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     frame.limit = c.limit;
     frame.first_end = before;
     frame.test_first = !leave_together(f, i) || is_guessed(f, i);
-    if (frame.test_first || surely_runs(f, i)) {
+    if (frame.test_first || (is_simple(f, i) && vy_loop_surely_runs(f->p, i))) {
         vy_branch(f, frame.header);
     } else {
         frame.skip = vy_spv_id(m);

@@ -75,13 +75,8 @@ static void of_local(ways *w, uint32_t id)
 // Turns of a loop that a driver may unroll; 0: it does not.
 static uint64_t turns_of(const ways *w, uint32_t loop)
 {
-    const vy_inst *i = &w->p->insts.data[loop];
-    if (i->op != VY_OP_LOOP || vy_exits(w->p, loop)) return 0;
-    const vy_scalar *from = vy_id_const(w->p, vy_arg(w->p, loop, 0)),
-                    *to = vy_id_const(w->p, vy_arg(w->p, loop, 1)),
-                    *step = vy_id_const(w->p, vy_arg(w->p, loop, 2));
-    if (!from || !to || !step || step->i <= 0 || to->i <= from->i) return 0;
-    const uint64_t n = (to->u - from->u - 1) / step->u + 1;
+    uint64_t n;
+    if (vy_exits(w->p, loop) || !vy_constant_trips(w->p, loop, &n)) return 0;
     return n <= MOST_TURNS ? n : 0;
 }
 

@@ -26,19 +26,11 @@ typedef struct licm {
     bool any;
 } licm;
 
-static bool takes_turn(const vy_program *p, uint32_t loop)
-{
-    if (p->insts.data[loop].op != VY_OP_LOOP) return false;
-    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0)),
-                    *to = vy_id_const(p, vy_arg(p, loop, 1));
-    return from && to && !vy_loop_never((vy_type)p->insts.data[loop].type, from, to);
-}
-
 // May the element be undefined where the loop takes no turn?
 static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
 {
     const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];
-    return b->cls == VY_SHARED && !takes_turn(l->w.p, loop);
+    return b->cls == VY_SHARED && !vy_loop_surely_runs(l->w.p, loop);
 }
 
 // Would it give the same in front of the loop?

@@ -38,14 +38,8 @@ enum { WHOLE_LIMIT = 8 }; // the program may grow by this factor
 // Number of iterations if the bounds are constant, else 0.
 static uint64_t trip_count(const vy_program *p, uint32_t loop)
 {
-    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
-    const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
-    vy_type t = vy_id_type(p, loop);
-    if (!from || !to || !step || vy_loop_never(t, from, to)) return 0;
-    if (vy_type_is_signed(t) ? step->i <= 0 : step->u == 0) return 0;
-    // The difference fits 64 bits without a sign, and so does the last value.
-    return (to->u - from->u - 1) / step->u + 1;
+    uint64_t n;
+    return vy_constant_trips(p, loop, &n) ? n : 0;
 }
 
 static bool choose(unroll *u)
