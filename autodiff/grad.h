@@ -54,7 +54,7 @@ typedef struct vy_grad_options {
 // with *diag filled.  The module is the caller's to free.
 VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
-// The default choice of outputs and inputs, as LANGUAGE section 4 has it.
+// The default choice of outputs and inputs, as docs/language.md 9.1 has it.
 VY_API bool vy_grad_default_of(const vy_program *p, vy_buffer b);
 VY_API bool vy_grad_default_wrt(const vy_program *p, vy_buffer b);
 

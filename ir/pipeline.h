@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// pipeline.h: a pipeline is a fixed sequence of program dispatches over named buffers (LANGUAGE 1.6).
+// pipeline.h: a pipeline is a fixed sequence of program dispatches over named buffers
+// (docs/language.md 6).
 //
 // Its parameters are kept as a program without code, the *signature*: everything that works on the
 // parameters of a program (reflection, shape inference, binding of data) works on a pipeline.  The

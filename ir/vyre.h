@@ -383,7 +383,7 @@ VY_API vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y);
 VY_API vy_value vy_cast(vy_builder *b, vy_type to, vy_value x);
 VY_API vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x); // 32- or 64-bit types
 VY_API vy_value vy_stop_grad(vy_builder *b, vy_value x);
-// Functions by name: abs sign sqrt rsqrt cbrt exp … (LANGUAGE 1.4), and those defined by others:
+// Functions by name: abs sign sqrt rsqrt cbrt exp … (docs/language.md 7.1), and those defined by others:
 // recip relu fract log10 mod step clamp mix smoothstep digamma.  Unknown names and wrong arities are
 // errors of the module.
 VY_API vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_value *args);

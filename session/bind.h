@@ -127,7 +127,7 @@ VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_
 // shapes are known (E0811).  What a pipeline needs is found out while it runs: the engine refuses then.
 VYS_API bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d);
 // The parameter of the source that a parameter of a derivative belongs to: x for grad_x and ct_x; NULL: to none.  A
-// program that was parsed tells by names alone (docs/language.md, "Names of derivatives").
+// program that was parsed tells by names alone (docs/language.md 9.1).
 VYS_API const char *vys_source_name(const vy_buffer_info *info);
 // The buffer of `b` whose shape a parameter of a derivative has: x for grad_x, ct_x, grad2_grad_x; NULL.
 VYS_API const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info);

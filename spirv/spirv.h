@@ -37,8 +37,8 @@ VY_API bool vy_feature_from_name(const char *name, size_t size, vy_features *bit
 // need, not validated.
 typedef struct vy_spirv_options {
     vy_target target;
-    // Floats (LANGUAGE 1.5).  Default: f32 functions within 1e-5 with IEEE results at 0, inf, nan and outside
-    // their domains, contraction allowed; float controls where `enabled`.
+    // Floats (docs/language.md 8.5).  Default: f32 functions within 1e-5 with IEEE results at 0, inf, nan
+    // and outside their domains, contraction allowed; float controls where `enabled`.
     bool precise; // no contraction, our own bounded functions, rounding to nearest where `enabled`
     bool fast_math; // the device's own functions, no float controls; reassociation is vy_optimize's
     bool unchecked; // drops range guards: an out-of-range access is undefined behaviour

@@ -84,7 +84,7 @@ void check_advice(const checking *k, text *fix);
 
 // defaults.c: cotangents for the device, from the options of the gradient with all of them as buffers
 bool check_varied_ct(checking *k, vy_diag *d);
-// defaults.c: data for whatever has none (docs/language.md): sizes 5, 4, 3, …; floats normal, integers
+// defaults.c: data for whatever has none (docs/language.md 13.1): sizes 5, 4, 3, …; floats normal, integers
 // cycle:3.  Appends to `in` before it is bound.
 choices default_choices(void);
 bool default_data(specs *in, const binding *b, const choices *what, vy_diag *d);

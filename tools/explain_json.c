@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// explain_json.c: `explain --json`; the fields are listed in docs/language.md.
+// explain_json.c: `explain --json`; the fields are listed in docs/language.md 11.
 #include "tools/explain.h"
 
 static bool put_bool(cJSON *o, const char *key, bool value)

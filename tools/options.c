@@ -29,7 +29,7 @@ typedef struct option {
 } option;
 
 #define ALL (VERB_BIT(COUNT) - 1)
-#define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options of LANGUAGE.md, section 4
+#define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options: docs/language.md 10.4
 #define DATA (VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH))
 #define SIZES (DATA | VERB_BIT(EXPLAIN)) // what gives shapes
 #define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES) | VERB_BIT(INSPECT))

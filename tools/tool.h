@@ -16,7 +16,8 @@
 #define TOOL_VERSION "0.1.0"
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-enum { STATUS_FINE, STATUS_WRONG, STATUS_SYSTEM, STATUS_CHECK }; // exit statuses (LANGUAGE 4)
+// exit statuses (docs/language.md 10.7)
+enum { STATUS_FINE, STATUS_WRONG, STATUS_SYSTEM, STATUS_CHECK };
 
 typedef enum tool_code {
 #define X(id, code, blame, fix) TOOL_##id,

@@ -5,8 +5,8 @@
 //   out[p[i]] = x[p[i]] * w;         grad_x[p[i]] += grad_out[p[i]] * w;     // a plain addition, no atomic
 //
 // No analysis of p[i] could tell that two invocations never meet there, but the program says so: if they
-// did, both would store one element of `out`, and a program with a race is wrong (LANGUAGE 1.5).  So
-// a load of x is exclusive if wherever it is executed the same invocation also stores, plainly and with
+// did, both would store one element of `out`, and a program with a race is wrong (docs/language.md 8.3).
+// So a load of x is exclusive if wherever it is executed the same invocation also stores, plainly and with
 // the very same index values, into one buffer that all the loads of x have in common.  What else this
 // needs, and what goes wrong without it:
 // - no barrier in the program: invocations may store one element in turn, in different phases;

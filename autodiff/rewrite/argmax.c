@@ -10,8 +10,8 @@
 //                                               let r = any ? e(at) : a;
 //
 // where r stands for v from there on.  Its reverse is that of one e instead of one in each iteration,
-// nothing is kept but `at`, and what e gathers from is added to once.  By the left fold of LANGUAGE
-// section 2 the last of equals wins, as comparing in order does.  e must be made from the iteration's
+// nothing is kept but `at`, and what e gathers from is added to once.  By the left fold of
+// docs/language.md 9.2 the last of equals wins, as comparing in order does.  e must be made from the iteration's
 // number and from what the loop does not change.
 #include "autodiff/rewrite/argmax.h"
 #include "ir/build/edit.h"

@@ -9,8 +9,8 @@
 //                                                    if inside { y[i] = u }
 //
 // Lanes outside the domain take part in subgroup operations: their loads give zero, their stores do
-// nothing, in reductions they are the identity (LANGUAGE 1.2).  A shuffle may read what they computed, so
-// a derivative may have to pass through them: the butterfly `s += subgroup_shuffle_xor(s, 1 << k)` goes
+// nothing, in reductions they are the identity (docs/language.md 3.3).  A shuffle may read
+// what they computed, so a derivative may have to pass through them: the butterfly `s += subgroup_shuffle_xor(s, 1 << k)` goes
 // through padding lanes in the last subgroup of N = 5.  But a padding lane can keep nothing on a tape, add
 // nothing to a gradient, and counts for nothing in the sums that reverse mode makes of its own.  With the
 // rules for padding lanes in the code and none of these lanes left, reverse mode needs to know nothing of

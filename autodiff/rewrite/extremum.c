@@ -4,7 +4,7 @@
 //   for k in 0..K { atomic_max(best[c[k]], e(k)); }
 //
 // The element is in the end one of the candidates, or what it was before.  The derivative of it is that one's,
-// among equals the last's (LANGUAGE section 2): of the highest invocation, and in this invocation of the last
+// among equals the last's (docs/language.md 9.2): of the highest invocation, and in this invocation of the last
 // that it came to.  Which one that is, three programs find out before the reverse (extremum_stages.c):
 //
 //   f_final     runs the primal up to the atomics, on a copy:              final_best = best in the end

@@ -6,7 +6,7 @@
 //                           y = subgroup_shuffle(x, won)
 //
 // The derivative of a maximum is that of one lane's value: among equals the highest, by the left fold of
-// LANGUAGE section 2.  Found here, before anything is replayed, the reverse needs no comparison with a
+// docs/language.md 9.2.  Found here, before anything is replayed, the reverse needs no comparison with a
 // value from a tape, which another rounding could let fail; it needs `won` only.  A NaN that comes out is
 // the last one that went in, so NaN counts as equal to NaN.
 //

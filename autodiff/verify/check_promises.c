@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// check_promises.c: what a gradient program promises besides its values (LANGUAGE, section 2): the
+// check_promises.c: what a gradient program promises besides its values (docs/language.md 9.2): the
 // primal is unchanged, gradients are overwritten, inputs are left alone; and it has no data race.
 #include "autodiff/verify/check_internal.h"
 

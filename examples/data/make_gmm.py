@@ -53,7 +53,7 @@ def lse(v):
 
 
 def solve(d, m, gamma):
-    """Objective and gradient of BENCHMARKS.md's gmm by hand.
+    """Objective and gradient of examples/gmm.vyre by hand.
 
     With w = softmax_k(beta_i), v = x_i − mu_k, y = Q_k v:
       ∂beta/∂y = −y, ∂beta/∂mu = Qᵀ y, ∂beta/∂q_j = 1 − y_j exp(q_j) v_j, ∂beta/∂l_jc = −y_j v_c.

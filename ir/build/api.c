@@ -166,7 +166,7 @@ vy_value vy_polygamma(vy_builder *b, uint32_t n, vy_value x)
     return rule_op(b, VY_OP_POLYGAMMA, n, 1, &x);
 }
 
-// ---- functions defined by others (LANGUAGE 1.4)
+// ---- functions defined by others (docs/language.md 7.4)
 static vy_value derived_recip(vy_builder *b, const vy_value *v)
 {
     return vy_div(b, vy_float(b, vy_value_type(b, v[0]), 1), v[0]);

@@ -122,7 +122,7 @@ X(LGAMMA, "lgamma", CALL(1), F, PURE, FOLD(vy_lgamma(a), NA, NA),       D1(MUL(G
 X(POLYGAMMA, "polygamma", SPECIAL(1), F, PURE, BYHAND,                  D1(MUL(G, POLYGAMMA(AUX + 1, A))),    MATH(NA, BOUNDED)) \
 X(SIGMOID, "sigmoid", CALL(1), F, PURE, FOLD(vy_ref_sigmoid(a), NA, NA), D1(MUL(G, MUL(Y, SUB(K(1), Y)))),    MATH(NA, PLAIN)) \
 X(SOFTPLUS, "softplus", CALL(1), F, PURE, FOLD(vy_ref_softplus(a), NA, NA), D1(MUL(G, SIGMOID(A))),           MATH(NA, PLAIN)) \
-/* ∂x = y x^(y−1), 0 for y = 0; ∂y = x^y log x, 0 for x < 0 and for x = 0, y > 0 (LANGUAGE 2) */                       \
+/* ∂x = y x^(y−1), 0 for y = 0; ∂y = x^y log x, 0 for x < 0 and for x = 0, y > 0 (docs/language.md 9.2) */             \
 X(POW,   "pow",   CALL(2), F, PURE, FOLD(pow(a, b), NA, NA),                                                          \
   D2(SELECT(EQ(B, K(0)), K(0), MUL(MUL(G, B), POW(A, SUB(B, K(1))))),                                                 \
      SELECT(OR(LT(A, K(0)), AND(EQ(A, K(0)), LT(K(0), B))), K(0), MUL(MUL(G, Y), LOG(A)))),                   MATH(Pow, PLAIN))    \

@@ -5,7 +5,7 @@
 // It is the reference that gradients are compared with, so it shares nothing with what makes them: not the
 // column of derivatives in ops.h, no pass, no rewriting.  The rules are written once more, by hand, in
 // dual_rules.c, and applied while the program runs as it stands (eval_dual.c).  Unlike a finite difference it
-// is exact to rounding, and right at kinks too, where it keeps the conventions of docs/language.md.
+// is exact to rounding, and right at kinks too, where it keeps the conventions of docs/language.md 9.2.
 //
 // "Does not depend" is not "depends with slope 0": sqrt(stop_grad(x)) at 0 has no slope, x·0 has slope 0, and
 // inf times the one is nothing, times the other NaN.  A tangent of the first kind is VY_DUAL_NONE.

@@ -7,7 +7,7 @@
 // as it moves values (eval_flow.c).
 //
 // Order.  Additions take tangents in the order in which values are added.  Of candidates that tie in an
-// atomic_min or atomic_max, the highest invocation's counts, whatever the order (docs/language.md): the
+// atomic_min or atomic_max, the highest invocation's counts, whatever the order (docs/language.md 9.2): the
 // number of the invocation that gave an element is kept for that.
 #include "ir/eval/eval.h"
 

@@ -26,8 +26,8 @@
 // take part in reductions as the identity, so it is `subgroup_min(lane)`.
 //
 // A program with subgroup operations runs its padding lanes, whose domain variables are those of the
-// nearest invocation inside and whose loads give 0 (LANGUAGE 1.2).  A loop that such a 0 decides might
-// never end there; so unless the program has padding lanes anyway, no loop may depend on what is
+// nearest invocation inside and whose loads give 0 (docs/language.md 3.3).  A loop that such a 0 decides
+// might never end there; so unless the program has padding lanes anyway, no loop may depend on what is
 // loaded at an index that differs, or on built-ins other than the domain's.
 //
 // Runs only if options->subgroup_add: written SPIR-V uses no optional feature unasked.  Needs valid
