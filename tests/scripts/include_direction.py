@@ -5,6 +5,7 @@
 Rooms are folders, from left to right in ROOMS below; docs/design.md walks through them.  A file may include what its own
 room or a room to the left of it has.  The same holds for what it calls, which the symbols of the object files tell.
 Files that call each other in a circle are the recursive parts of front ends, sweeps and emitter: CIRCLES names them.
+Each room has a README.md of a few lines, which names files that exist.
 
 Includes are written from the top: "folder/file.h".  vkrt/ uses spirv/kernel.h and spirv/plan.h only; session/ and tools/
 are ordinary users of the libraries, so what they include from outside must be an installed header, and so must what
@@ -44,6 +45,7 @@ CIRCLES = {
     "emitter: code calls functions of the library, which are code": {
         "spirv/emit/emit.c", "spirv/emit/emit_math.c", "spirv/emit/emit_ops.c", "spirv/emit/library.c"},
 }
+README_LINES = 18  # at most
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -175,8 +177,26 @@ def directions(uses, wrong):
             wrong.append("a circle of files that CIRCLES does not name: " + " ".join(one))
 
 
+def readmes(wrong):
+    for order in ROOMS:
+        for folder in (r for r in order if not r.endswith(".h")):
+            name = folder + "/README.md"
+            try:
+                with open(os.path.join(ROOT, name), encoding="utf-8") as f:
+                    text = f.read()
+            except OSError:
+                wrong.append("%s is missing: what the room is, what it may include, where to start" % name)
+                continue
+            if not text.startswith("# %s: " % folder) or text.count("\n") > README_LINES:
+                wrong.append("%s: it begins with `# %s: …` and has at most %d lines" % (name, folder, README_LINES))
+            for file in re.findall(r"`([\w/.]+\.[a-z]+|[\w/]+/)`", text):
+                if not any(os.path.exists(os.path.join(ROOT, at, file)) for at in (folder, "")):
+                    wrong.append("%s names %s, which does not exist" % (name, file))
+
+
 def main():
     wrong = []
+    readmes(wrong)
     with open(os.path.join(BUILD, "meson-info", "intro-install_plan.json"), encoding="utf-8") as f:
         installed = {os.path.relpath(p, ROOT) for p in json.load(f).get("headers", {})}
     includes(installed, wrong)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# ONCE
+"""What docs/*.md, README.md and CONTRIBUTING.md say is there is there.
+
+Every file they name exists, and every section of docs/ that a comment cites.  The tables of docs/ have every
+pass, verb and operation: whoever adds one and forgets its line reads it here."""
+import fnmatch
+import glob
+import os
+import re
+import subprocess
+import sys
+
+SRC, VYRE = os.environ["SRC"], os.environ["VYRE_GRAD"]
+TOPS = ("ir", "autodiff", "spirv", "vkrt", "session", "tools", "tests", "examples", "shaders", "docs")
+FILE = re.compile(r"`([\w./*-]+\.(?:c|h|inc|py|sh|md|vyre|txt))`")
+FOLDER = re.compile(r"`((?:%s)/[\w/]*)`" % "|".join(TOPS))
+CITED = re.compile(r"docs/(\w+\.md)[,:]?(?: section)? (\d+(?:\.\d+)*)")
+wrong = []
+
+
+def read(name):
+    with open(os.path.join(SRC, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def tree():
+    """All files below TOPS, and those of the root."""
+    yield from (f for f in os.listdir(SRC) if os.path.isfile(os.path.join(SRC, f)))
+    for top in TOPS:
+        for at, folders, files in os.walk(os.path.join(SRC, top)):
+            folders[:] = [f for f in folders if not f.startswith((".", "__pycache__"))]
+            yield from (os.path.relpath(os.path.join(at, f), SRC) for f in files)
+
+
+def section(text, heading):
+    """From a heading to the next of the same depth or above."""
+    depth = len(heading) - len(heading.lstrip("#"))
+    start = text.index(heading)
+    end = re.compile(r"^#{1,%d} " % depth, re.MULTILINE).search(text, start + len(heading))
+    return text[start:end.start() if end else len(text)]
+
+
+def named(files):
+    """Files and folders that documents name.  A bare name is one of a file anywhere; with a folder, of its path's end."""
+    for doc in ["README.md", "CONTRIBUTING.md"] + sorted(f for f in files if fnmatch.fnmatch(f, "docs/*.md")):
+        text = re.sub(r"^```.*?^```", "", read(doc), flags=re.MULTILINE | re.DOTALL)
+        for name in sorted(n for n in set(FILE.findall(text)) if "NAME" not in n):
+            if not any(fnmatch.fnmatchcase("/" + f, "*/" + name) for f in files) and name not in EXAMPLES.get(doc, ()):
+                wrong.append("%s names %s, which does not exist" % (doc, name))
+        for name in sorted(set(FOLDER.findall(text))):
+            if not os.path.exists(os.path.join(SRC, name)) and not any(f.startswith(name) for f in files):
+                wrong.append("%s names %s, which does not exist" % (doc, name))
+
+
+# What a reader of CONTRIBUTING.md would make.
+EXAMPLES = {"CONTRIBUTING.md": ("ir/pass/scalar/repeated_barriers.c", "tests/text/opt/repeated_barriers.vyre",
+                                "tools/list.c", "tests/text/cmd/list.vyre")}
+
+
+def cited(files):
+    numbers = {}
+    for path in glob.glob(os.path.join(SRC, "docs", "*.md")):
+        numbers[os.path.basename(path)] = set(re.findall(r"^#+ (\d+(?:\.\d+)*) ", read(path), re.MULTILINE))
+    for name in sorted(files):
+        if name.endswith((".c", ".h", ".vyre", ".py", ".sh", ".md")):
+            for doc, number in CITED.findall(read(name)):
+                if number not in numbers.get(doc, ()):
+                    wrong.append("%s cites docs/%s %s, which does not exist" % (name, doc, number))
+
+
+def listed(what, names, text, where):
+    for name in names:
+        if not re.search(r"(?<![\w])%s(?![\w])" % re.escape(name), text):
+            wrong.append("%s does not have the %s `%s`" % (where, what, name))
+    if len(names) < 9:
+        wrong.append("%d times %s: is the test looking in the right place?" % (len(names), what))
+
+
+def tables():
+    language, design = read("docs/language.md"), read("docs/design.md")
+    passes = re.findall(r'^    \{"(\w+)",', read("ir/pass/passes.c"), re.MULTILINE)
+    listed("pass", passes, section(design, "## 4 Passes"), "docs/design.md, section 4,")
+    shown = subprocess.run([VYRE, "--help"], capture_output=True, text=True, check=True).stdout.split("\n\n")[2]
+    verbs = re.findall(r"^  (\w+) ", shown, re.MULTILINE)
+    listed("verb", verbs, section(language, "### 10.1 Verbs"), "docs/language.md, section 10.1,")
+    rows = re.findall(r'^X\(\w+, +"(\w+)", *(?:CALL|SPECIAL)\(\d\), *F, *PURE.*?\b(MATH|EXT|EMIT)\(?', read("ir/core/ops.h"),
+                      re.MULTILINE | re.DOTALL)
+    listed("operation", [name for name, _ in rows], section(language, "## 7 Expressions"), "docs/language.md, section 7,")
+    own = [name for name, column in rows if column == "MATH"]
+    listed("function", own, read("tests/math/bounds.txt"), "tests/math/bounds.txt")
+
+
+files = set(tree())
+named(files)
+cited(files)
+tables()
+print("\n".join(wrong))
+sys.exit(bool(wrong))
