@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// check.h: is a derivative right?  Compares it with finite differences, and tries what else it promises.
+// check.h: is a derivative right?  Compares it with finite differences, and tries what else it
+// promises.
 //
-// Everything here runs in the reference interpreter, floats in double.  The derivative is handed in, not
-// made here, so whatever claims to be one can be checked:
+// Everything here runs in the reference interpreter, floats in double.  The derivative is handed
+// in, not made here, so whatever claims to be one can be checked:
 //
 //   vy_module *g = vy_grad(m, &(vy_grad_options){0}, &d);
 //   vy_check_request q = {.primal = {vy_module_program(m, 0)}, .gradient = vy_check_result_of(g),
@@ -23,7 +24,8 @@ extern "C" {
 // What a row of the result is about.  `buffer` is the gradient buffer unless said otherwise.
 typedef enum vy_check_test {
     VY_CHECK_DIFFERENCES, // elements of a gradient against central differences
-    VY_CHECK_DIRECTION, // ⟨gradient, v⟩ against the dual numbers' slope along random v, cotangents random
+    // ⟨gradient, v⟩ against the dual numbers' slope along random v, cotangents random.
+    VY_CHECK_DIRECTION,
     VY_CHECK_PRIMAL, // buffer: an output; written beside the gradient it is the forward program's
     VY_CHECK_POISON, // what gradient buffers held before does not matter
     VY_CHECK_TWICE,  // a second run, workgroups in another order, gives the same
@@ -32,7 +34,8 @@ typedef enum vy_check_test {
     VY_CHECK_DEVICE, // these two are for callers that run a gradient elsewhere too: its values,
     VY_CHECK_DEVICE_TWICE, // and a second run; see vy_check_compare
     VY_CHECK_TANGENTS, // elements of a gradient against dual numbers (ir/eval/dual.h), at kinks too
-    VY_CHECK_PROGRAM, // the primal itself: no data race, nothing read that was not written; no buffer
+    // The primal itself: no data race, nothing read that was not written; no buffer.
+    VY_CHECK_PROGRAM,
     VY_CHECK_DEVICE_FORWARD, // for callers too: buffer: an output of the primal elsewhere
     VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row where all are
     VY_CHECK_TESTS
@@ -83,9 +86,11 @@ typedef struct vy_check_result {
     uint32_t count, capacity;
     vy_check_nonfinite forward, gradient; // of the outputs; of the gradients
     uint64_t runs;                        // of the interpreter
-    // What is wrong with the primal, as a diagnostic of its source; then nothing else was looked at.
+    // What is wrong with the primal, as a diagnostic of its source; then nothing else was looked
+    // at.
     vy_diag program;
-    // An access of the primal that is out of range.  It has a meaning (0, nothing), seldom the one wanted.
+    // An access of the primal that is out of range.  It has a meaning (0, nothing), seldom the one
+    // wanted.
     vy_diag out_of_range;
     uint64_t out_of_range_count;
 } vy_check_result;
@@ -123,19 +128,22 @@ typedef struct vy_check_request {
     uint64_t budget;    // 0, or instructions × invocations of all probes, where samples are ours
     bool allow_out_of_range; // accesses of the primal out of range are meant: a RANGE row passes
     bool
-        no_range; // they are not looked at: `primal` is a derivative, and reads for lanes that pad a workgroup
+        // They are not looked at: `primal` is a derivative, and reads for lanes that pad a
+        // workgroup.
+        no_range;
 } vy_check_request;
 
-// Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per gradient
-// buffer, then those of the other tests; or, if the primal is wrong, PROGRAM alone.  NULL with *diag filled: memory, or a program that cannot be run on
-// that data.  Cost: about 5·samples runs of the primal per gradient buffer, each with time for its
-// outputs; samples are spread evenly over a buffer and are the same every time.
+// Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per
+// gradient buffer, then those of the other tests; or, if the primal is wrong, PROGRAM alone.  NULL
+// with *diag filled: memory, or a program that cannot be run on that data.  Cost: about 5·samples
+// runs of the primal per gradient buffer, each with time for its outputs; samples are spread evenly
+// over a buffer and are the same every time.
 VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag);
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 
-// Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be the
-// same (all NaNs are); else elements that are expected to be no finite number are not compared.  `buffer` must
-// outlive the result.  NULL: memory is out.
+// Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be
+// the same (all NaNs are); else elements that are expected to be no finite number are not compared.
+// `buffer` must outlive the result.  NULL: memory is out.
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,
                                       const void *expected, double tolerance);
@@ -143,9 +151,10 @@ VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, co
 VY_API vy_check_row *vy_check_compare_to(vy_check_result *r, vy_check_test test, const char *buffer,
                                          vy_type type, uint64_t count, const void *got,
                                          const void *expected, double tolerance, double floor);
-// A floor for elements of that array: the largest size among them, or `size` if that is more, at most 1.
+// A floor for elements of that array: the largest size among them, or `size` if that is more, at
+// most 1.
 VY_API double vy_check_floor_of(vy_type type, uint64_t count, const void *data, double size);
-// Whether some sum of floats in it depends on the order in which invocations come by, so that two runs
+// Whether some sum of floats in it depends on the order of invocations, so that two runs
 // may differ in their last bits.
 VY_API bool vy_check_order_matters(vy_check_subject s);
 // Appends a row that was not run, with the reason.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// explain.h: what reverse mode made of a program, as plain data: how each gradient is added up, what is
-// stored, what is computed again, what it all costs.
+// explain.h: what reverse mode made of a program, as plain data: how each gradient is added up,
+// what is stored, what is computed again, what it all costs.
 #ifndef VYRE_EXPLAIN_H
 #define VYRE_EXPLAIN_H
 
@@ -60,7 +60,8 @@ VY_API const char *vy_kept_why_name(vy_kept_why k);
 // How a value that a loop carries is had in the reverse.
 typedef enum vy_had_how {
     VY_HAD_NOT, // not stored: nothing asks for it, or it is computed again
-    VY_HAD_CLOSED, // an integer that grows by the same amount each turn: initial value + turn · amount
+    // An integer that grows by the same amount each turn: initial value + turn · amount.
+    VY_HAD_CLOSED,
     VY_HAD_TAPE,
 } vy_had_how;
 VY_API const char *vy_had_how_name(vy_had_how h);
@@ -165,16 +166,16 @@ typedef struct vy_explanation {
     uint32_t workspace_count;
     vy_amount tape_each, tape_all; // bytes of all tapes; `each` of those sized by the domain
     vy_amount work_all;            // bytes of all workspaces
-    // Of one run; `memory` is NULL.  Of a result in several steps: the steps that run the program's own
-    // code; the sums over blocks between them are not counted.
+    // Of one run; `memory` is NULL.  Of a result in several steps: the steps that run the program's
+    // own code; the sums over blocks between them are not counted.
     vy_cost forward, gradient;
     void *memory;
 } vy_explanation;
 
-// Differentiates a program, optimises forward program and result, and says what came out.  `optimize`
-// NULL: level 2.  `sizes` (NULL: none known) are those of the forward program.  The module is not
-// changed.  Errors as vy_grad; NULL then, with *diag filled.  The caller frees the explanation, which
-// refers to nothing else.
+// Differentiates a program, optimises forward program and result, and says what came out.
+// `optimize` NULL: level 2.  `sizes` (NULL: none known) are those of the forward program.  The
+// module is not changed.  Errors as vy_grad; NULL then, with *diag filled.  The caller frees the
+// explanation, which refers to nothing else.
 VY_API vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
                                   const vy_opt_options *optimize, const vy_sizes *sizes,
                                   vy_diag *diag);

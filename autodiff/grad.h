@@ -11,8 +11,10 @@ extern "C" {
 
 // How a gradient is added up where several invocations reach one element.
 typedef enum vy_accumulate {
-    VY_ACCUMULATE_AUTO, // by programs over its elements, which sum what reaches them, where that pays
-    VY_ACCUMULATE_ATOMIC, // by atomic additions: the result is one program wherever it can be, and has no
+    // By programs over its elements, which sum what reaches them, where that pays.
+    VY_ACCUMULATE_AUTO,
+    // By atomic additions: the result is one program wherever it can be, and has no.
+    VY_ACCUMULATE_ATOMIC,
     // compiler-made buffers but tapes and sums of halves (see `again`), so it can be
     // differentiated again
     VY_ACCUMULATE_GATHER, // by programs over its elements wherever there can be one
@@ -31,43 +33,47 @@ typedef struct vy_grad_options {
     bool
         lean_sums; // deterministic: accumulators only, where terms of all invocations take too much
     bool frugal;   // keep only what cannot be computed again, however long that takes
-    // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1: long
-    // loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the same again
-    // inside and across the segments (fourth roots, eighth roots); implies frugal.  Any number is fine;
-    // cutting stops where nothing is left to cut.
+    // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1:
+    // long loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the
+    // same again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any
+    // number is fine; cutting stops where nothing is left to cut.
     uint32_t checkpoint;
     vy_accumulate accumulate;
     bool
-        again; // it is differentiated again: sums of halves in memory stay halves, and the result one program
+        // It is differentiated again: sums of halves in memory stay halves, and the result one
+        // program.
+        again;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one
-// program, NAME_grad, with (in this order) the primal's `in` and `inout` buffers, the cotangents, the
-// forward outputs if asked for, the gradients `grad_w` (`out`, same type and shape as w; f32[1] and
-// the like for a scalar w), compiler-made workspaces, and the primal's scalars.  Where the length of a
-// tape depends on data there are three programs, and NAME_grad is a pipeline (ir/pipeline.h) with
-// these parameters that dispatches them.  vy_compile_result (spirv.h) takes either; the interpreter has
-// vy_eval and vy_eval_pipeline.
+// program, NAME_grad, with (in this order) the primal's `in` and `inout` buffers, the cotangents,
+// the forward outputs if asked for, the gradients `grad_w` (`out`, same type and shape as w; f32[1]
+// and the like for a scalar w), compiler-made workspaces, and the primal's scalars.  Where the
+// length of a tape depends on data there are three programs, and NAME_grad is a pipeline
+// (ir/pipeline.h) with these parameters that dispatches them.  vy_compile_result (spirv.h) takes
+// either; the interpreter has vy_eval and vy_eval_pipeline.
 //
 // Errors (vy_diag): E0501 an output or input that does not exist; E0502 something that has no
-// derivative; E0503 a construct that reverse mode cannot handle; each with place and fix.  NULL then,
-// with *diag filled.  The module is the caller's to free.
+// derivative; E0503 a construct that reverse mode cannot handle; each with place and fix.  NULL
+// then, with *diag filled.  The module is the caller's to free.
 VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
 // The default choice of outputs and inputs, as docs/language.md 9.1 has it.
 VY_API bool vy_grad_default_of(const vy_program *p, vy_buffer b);
 VY_API bool vy_grad_default_wrt(const vy_program *p, vy_buffer b);
 
-// Where the derivative of a float buffer ends although its value goes on to the outputs: through integers,
-// comparisons, indices, floor and the like alone.  Its gradient is then zero by rule, which is seldom meant.
+// Where the derivative of a float buffer ends although its value goes on to the outputs: through
+// integers, comparisons, indices, floor and the like alone.  Its gradient is then zero by rule,
+// which is seldom meant.
 typedef struct vy_grad_end {
     uint32_t line, column; // of the first such place in the program's text; 0: made without one
     const char *what;      // the operation there, as the language writes it
 } vy_grad_end;
-// True with *end filled if that is so; false also where the gradient is zero because nothing reaches an output.
+// True with *end filled if that is so; false also where the gradient is zero because nothing
+// reaches an output.
 VY_API bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *end);
-// For all buffers in one go, by id (vy_program_buffer_count + 1 of them): its value reaches an output
-// differentiably, so vy_grad_ends has nothing to say of it.  False: memory.
+// For all buffers in one go, by id (vy_program_buffer_count + 1 of them): its value reaches an
+// output differentiably, so vy_grad_ends has nothing to say of it.  False: memory.
 VY_API bool vy_grad_reaches(const vy_program *p, bool *reaches);
 
 #ifdef __cplusplus

@@ -30,8 +30,8 @@ typedef struct gpu_buffer {
     void *mapped;
 } gpu_buffer;
 
-// False after a message on stderr; gpu_close frees what there is in any case.  `kernel` is an entry of
-// the manifest.  VYRE_VALIDATION=1 turns the validation layers on.
+// False after a message on stderr; gpu_close frees what there is in any case.  `kernel` is an entry
+// of the manifest.  VYRE_VALIDATION=1 turns the validation layers on.
 bool gpu_open(gpu *g, const cJSON *kernel);
 void gpu_close(gpu *g);
 bool gpu_make_buffer(gpu *g, gpu_buffer *b, uint64_t bytes); // zeros

@@ -188,7 +188,8 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     return true;
 }
 
-// May two bindings reach one element, though one of them writes?  Slices of one buffer may touch, not overlap.
+// May two bindings reach one element, though one of them writes?  Slices of one buffer may touch,
+// not overlap.
 static bool apart(const launch *l)
 {
     for (uint32_t i = 0; i < l->binding_count; i++)

@@ -101,8 +101,8 @@ static int64_t apply(reader *r, char op, int64_t a, int64_t b)
     return over ? fail(r, "an overflow") : v;
 }
 
-// min(a, b), max(a, b); isqrt(a), rounded down, 0 below 0; ceil(a/b), a*b*…/c with brackets around all that is no product: what is
-// rounded up is the last division.
+// min(a, b), max(a, b); isqrt(a), rounded down, 0 below 0; ceil(a/b), a*b*…/c with brackets around
+// all that is no product: what is rounded up is the last division.
 static int64_t call(reader *r, const char *function)
 {
     int64_t a, b;

@@ -18,8 +18,8 @@ const char *string(const cJSON *o, const char *key);
 uint32_t number(const cJSON *o, const char *key);
 const cJSON *list(const cJSON *o, const char *key);
 
-// A scalar of the program, `len(x)` (how many elements are bound to x), the counter of a repeat, or a
-// value read back.
+// A scalar of the program, `len(x)` (how many elements are bound to x), the counter of a repeat, or
+// a value read back.
 typedef struct symbol {
     char name[80];
     int64_t integer; // what expressions see
@@ -36,8 +36,9 @@ symbol *symbols_find(symbols *s, const char *name);
 // Adds or replaces; false: too many, or the name is too long or NULL.
 bool symbols_set(symbols *s, const char *name, int64_t integer, double real);
 
-// + − * / % min(a, b) max(a, b) isqrt(a) ceil(a/b) ( ) over integers and symbols, in signed 64 bits; / and %
-// truncate, as in C.  NULL, or what is wrong (also where `expression` is NULL): an unknown name, an overflow, a division by zero.
+// + − * / % min(a, b) max(a, b) isqrt(a) ceil(a/b) ( ) over integers and symbols, in signed 64
+// bits; / and % truncate, as in C.  NULL, or what is wrong (also where `expression` is NULL): an
+// unknown name, an overflow, a division by zero.
 const char *evaluate(const char *expression, symbols *s, int64_t *value);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// vulkan_only.c: runs what `vyre-grad … -o DIR` wrote with Vulkan alone: no Vyre library, no runtime.
+// vulkan_only.c: runs what `vyre-grad … -o DIR` wrote with Vulkan alone: no Vyre library, no
+// runtime.
 //
 //   vulkan_only X.spv X.json NAME=VALUE[,VALUE…] …
 //
 // Everything it needs stands in the manifest: bindings, buffer sizes, the layout of the parameters,
-// group counts, the steps in order.  Every scalar and every `in` buffer is given on the command line.
-// For brevity all memory is visible to the host, and each dispatch is waited for.
+// group counts, the steps in order.  Every scalar and every `in` buffer is given on the command
+// line.  For brevity all memory is visible to the host, and each dispatch is waited for.
 // VYRE_VALIDATION=1 turns the validation layers on; any message makes the exit status 1.
 #include "app.h"
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ----------------------------------------------------------------------------------------- manifest
+// ---------------------------------------------------------------------------------------- manifest
 bool value_of(symbols *s, const char *expression, int64_t least, int64_t *value)
 {
     if (!expression) return wrong("the manifest has no expression where one is needed");
@@ -39,7 +40,8 @@ static char *read_file(const char *path, size_t *size)
     return data;
 }
 
-// Is this the module that the manifest was written with?  A run that was stopped may leave one of each.
+// Is this the module that the manifest was written with?  A run that was stopped may leave one of
+// each.
 static bool belongs(const app *a)
 {
     const cJSON *module = list(a->manifest, "module");
@@ -67,7 +69,7 @@ static bool load(app *a, const char *spv, const char *json)
            wrong("%s describes no kernel", json);
 }
 
-// ------------------------------------------------------------------------------- data from arguments
+// ----------------------------------------------------------------------------- data from arguments
 uint32_t size_of(const char *type)
 {
     return !strcmp(type, "f64") || !strcmp(type, "i64") || !strcmp(type, "u64") ? 8 : 4;
@@ -167,7 +169,7 @@ buffer *find_buffer(app *a, const char *name)
     return NULL;
 }
 
-// ------------------------------------------------------------------------------------------ buffers
+// ----------------------------------------------------------------------------------------- buffers
 // Those of the caller; workspaces come when a step needs them.
 static bool make_buffers(app *a, char **arguments)
 {
@@ -184,7 +186,7 @@ static bool make_buffers(app *a, char **arguments)
     return true;
 }
 
-// -------------------------------------------------------------------------------------------- steps
+// ------------------------------------------------------------------------------------------- steps
 // A fill or copy of all elements, or of those that the step names.
 static bool part_of(app *a, const cJSON *step, const char *key, const buffer *b, uint64_t count,
                     uint64_t *first)

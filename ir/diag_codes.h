@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // diag_codes.h: every diagnostic of the library.  X(id, code, blame, standard fix)
 //
-// E00xx general · E01xx lexing and parsing · E02xx types and names · E03xx checker · E04xx binary form
-// E05xx differentiation · E06xx emission · E07xx interpreter
-// tests/text/diag holds one failing program for each; docs/diagnostics.md explains them.
+// E00xx general · E01xx lexing and parsing · E02xx types and names · E03xx checker · E04xx binary
+// form E05xx differentiation · E06xx emission · E07xx interpreter tests/text/diag holds one failing
+// program for each; docs/diagnostics.md explains them.
 // clang-format off
 /* E00xx general */
 X(MEMORY,            "E0001", SYSTEM,  "close other programs or use a smaller input")
@@ -40,7 +40,7 @@ X(NO_EFFECT,         "E0218", PROGRAM, "use the value or leave the statement out
 X(GROUP_SIZE,        "E0219", PROGRAM, "a workgroup has one to three sizes of 1 or more")
 /* E03xx checker */
 X(INTERNAL,          "E0301", PROGRAM, "this is a fault of what made the program: report it together with the program")
-X(NONUNIFORM,        "E0302", PROGRAM, "move it to where all invocations of a workgroup come by, and compute the condition from wid, scalars or constants")
+X(NONUNIFORM,        "E0302", PROGRAM, "move it into control flow that is uniform across the workgroup, and compute the condition from wid, scalars or constants")
 X(STORE_IN,          "E0303", PROGRAM, "declare the parameter `inout`, or write to another one")
 X(READ_OUT,          "E0304", PROGRAM, "store to the buffer first, or declare it `inout`; sums of several invocations take atomic_add")
 X(DUPLICATE_NAME,    "E0305", PROGRAM, "give one of them another name")

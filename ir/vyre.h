@@ -5,12 +5,11 @@
 // A *module* holds *programs*, each one compute kernel: parameters (buffers and scalars), an
 // invocation domain `over(i: M, j: N)`, and a body in structured SSA form.
 //
-// Errors.  Nothing here prints, exits or aborts on bad input.  The first error of a module sticks in
-// its vy_diag (vy_module_diag); later calls on that module do nothing and return a null handle, so a
-// caller may build a whole program and look once.
-// Memory.  A module owns everything made in it; vy_module_free frees it.  Strings handed in are
-// copied.
-// Threads.  Different modules may be used by different threads; one module by one thread at a time.
+// Errors.  Nothing here prints, exits or aborts on bad input.  The first error of a module sticks
+// in its vy_diag (vy_module_diag); later calls on that module do nothing and return a null handle,
+// so a caller may build a whole program and look once.  Memory.  A module owns everything made in
+// it; vy_module_free frees it.  Strings handed in are copied.  Threads.  Different modules may be
+// used by different threads; one module by one thread at a time.
 #ifndef VYRE_H
 #define VYRE_H
 
@@ -29,8 +28,8 @@ extern "C" {
 #endif
 
 // ---------------------------------------------------------------------------------------- types
-// Storage-only types (i8 u8 i16 u16) are element types of buffers: a load widens them to i32 or u32,
-// a store truncates.
+// Storage-only types (i8 u8 i16 u16) are element types of buffers: a load widens them to i32 or
+// u32, a store truncates.
 typedef enum vy_type {
     VY_VOID,
     VY_BOOL,
@@ -56,8 +55,8 @@ VY_API bool vy_type_is_integer(vy_type type); // storage-only types included
 VY_API bool vy_type_is_signed(vy_type type);  // signed integer
 VY_API vy_type vy_type_loaded(vy_type type);  // i8 → i32 …; others: themselves
 
-// A scalar of any type: floats in `f` (rounded to their type), signed integers sign-extended in `i`,
-// unsigned and bool zero-extended in `u`.
+// A scalar of any type: floats in `f` (rounded to their type), signed integers sign-extended in
+// `i`, unsigned and bool zero-extended in `u`.
 typedef union vy_scalar {
     double f;
     int64_t i;
@@ -103,7 +102,8 @@ typedef struct vy_diag {
     char fix[300]; // what to do about it; may be empty
 } vy_diag;
 
-// Every diagnostic of the library by name: VY_E_MEMORY is E0001.  docs/diagnostics.md explains them.
+// Every diagnostic of the library by name: VY_E_MEMORY is E0001.  docs/diagnostics.md explains
+// them.
 typedef enum vy_code {
 #define X(id, code, blame, fix) VY_E_##id,
 #include "ir/diag_codes.h"
@@ -117,9 +117,9 @@ VY_API bool vy_diag_is(const vy_diag *d, vy_code code);
 VY_API size_t vy_diag_format(const vy_diag *d, const char *file, const char *source,
                              size_t source_size, bool color, char *out, size_t size);
 
-// How many allocations of the library have failed in this thread so far.  Analyses and alternatives take "no" for an
-// answer, and lack of memory must not become one: what the library returns is no result if this has changed since it
-// was called, and it says so (E0001).
+// How many allocations of the library have failed in this thread so far.  Analyses and alternatives
+// take "no" for an answer, and lack of memory must not become one: what the library returns is no
+// result if this has changed since it was called, and it says so (E0001).
 VY_API uint64_t vy_memory_failures(void);
 
 // --------------------------------------------------------------------------------------- modules
@@ -134,9 +134,9 @@ VY_API bool vy_module_ok(const vy_module *m); // no error so far
 // vy_module_ok.  A module that came back fine has been checked (vy_module_check).
 VY_API vy_module *vy_parse(const char *text, size_t size, const char *file);
 
-// The same with values for constants of the text, in place of those that stand there: `value` is a number
-// as the text would have it, `true` or `false`.  A name that is no constant of the text, a value that does
-// not fit its type, or a name given twice is an error of the module.
+// The same with values for constants of the text, in place of those that stand there: `value` is a
+// number as the text would have it, `true` or `false`.  A name that is no constant of the text, a
+// value that does not fit its type, or a name given twice is an error of the module.
 typedef struct vy_define {
     const char *name, *value;
 } vy_define;
@@ -185,8 +185,8 @@ typedef enum vy_buffer_class {
 // @init(NAME)).
 typedef enum vy_init { VY_INIT_NONE, VY_INIT_ONES, VY_INIT_COPY } vy_init;
 
-// What a parameter of a derivative is (autodiff/grad.h) to the program that was differentiated.  A text does
-// not say it: a program that was parsed has parameters only.
+// What a parameter of a derivative is (autodiff/grad.h) to the program that was differentiated.  A
+// text does not say it: a program that was parsed has parameters only.
 typedef enum vy_derivative_kind {
     VY_IS_PARAMETER, // no derivative's
     VY_IS_PRIMAL,    // the same parameter of the source, with the same contents
@@ -200,7 +200,9 @@ typedef struct vy_derivative_role {
     vy_derivative_kind kind;
     const char *of; // the parameter of the source; NULL: of none
     const char *
-        root; // for derivatives of derivatives: the parameter of the first source that it has the shape of
+        // For derivatives of derivatives: the parameter of the first source that it has the shape
+        // of.
+        root;
 } vy_derivative_role;
 
 typedef struct vy_buffer_info {
@@ -234,8 +236,8 @@ VY_API bool vy_program_has_constant(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_buffer_count(const vy_program *p); // parameters, shared and local arrays
 // Valid until the program changes.  Buffers are numbered from 1, as handles are.
 VY_API vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b);
-// The parameter or shared array of that name; id 0: none.  (Local arrays may be called as others are: those that passes
-// make have the name of what they stand for.)
+// The parameter or shared array of that name; id 0: none.  (Local arrays may be called as others
+// are: those that passes make have the name of what they stand for.)
 VY_API vy_buffer vy_program_find_buffer(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_scalar_count(const vy_program *p);
 VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
@@ -246,10 +248,10 @@ VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
 VY_API bool vy_program_computes(const vy_program *p, vy_type type);
 VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
-// Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its integer
-// scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what num_groups stands
-// for (-1: not known; NULL: none is).
-// OPEN: it needs one that is not known.  BAD: overflow, division by zero.
+// Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its
+// integer scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what
+// num_groups stands for (-1: not known; NULL: none is).  OPEN: it needs one that is not known.
+// BAD: overflow, division by zero.
 typedef enum vy_dim_state { VY_DIM_IS_KNOWN, VY_DIM_IS_OPEN, VY_DIM_IS_BAD } vy_dim_state;
 VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the largest id
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
@@ -257,9 +259,9 @@ VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, c
                                   vy_dim_state *states);
 // Is a row of its workgroup a multiple of `lanes`?
 VY_API bool vy_program_row_fills(const vy_program *p, uint32_t lanes);
-// Turns that the loops of one invocation take together, at most, given the values of scalars (by index)
-// and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory is out); such
-// a loop counts as one turn.
+// Turns that the loops of one invocation take together, at most, given the values of scalars (by
+// index) and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory
+// is out); such a loop counts as one turn.
 VY_API uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
                                       const int64_t *dim_values, bool *complete);
 // Index of the scalar parameter that the dimension is as a whole, or -1.
@@ -295,7 +297,8 @@ VY_API void vy_name(vy_builder *b, vy_value v, const char *name);
 // Dimensions: constants, scalar parameters, + − * / % min max isqrt of those, and `?`.
 VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
 VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
-// What dimensions are made of.  What has no operands stands before VY_DIM_ADD, and is made by the functions above.
+// What dimensions are made of.  What has no operands stands before VY_DIM_ADD, and is made by the
+// functions above.
 typedef enum vy_dim_op {
     VY_DIM_CONST,   // value
     VY_DIM_SCALAR,  // value = scalar parameter index
@@ -313,8 +316,8 @@ typedef enum vy_dim_op {
 } vy_dim_op;
 // op: VY_DIM_ADD or one behind it; of VY_DIM_SQRT y is x again.
 VY_API vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y);
-// num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain and of a pipeline: the workgroups
-// that the caller runs it in.
+// num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain and of a pipeline: the
+// workgroups that the caller runs it in.
 VY_API vy_dim vy_dim_groups(vy_builder *b, uint32_t axis);
 VY_API vy_dim vy_dim_unknown(vy_builder *b); // `?`: rank 1 only
 
@@ -328,10 +331,11 @@ VY_API void vy_buffer_workspace(vy_builder *b, vy_buffer buf);
 // What an `out` or workspace buffer starts with (from: for VY_INIT_COPY, else NULL).
 VY_API void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from);
 VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
-// Floats of this program are computed as written, in every float mode (text: `@exact program`): nothing
-// is contracted or reassociated, f32 functions are the library's and not the device's, and the builder
-// computes only what every device rounds alike.  So two programs that share a computation get the same
-// bits.  To be called before the first instruction; not for pipelines (E0003).
+// Floats of this program are computed as written, in every float mode (text: `@exact program`):
+// nothing is contracted or reassociated, f32 functions are the library's and not the device's, and
+// the builder computes only what every device rounds alike.  So two programs that share a
+// computation get the same bits.  To be called before the first instruction; not for pipelines
+// (E0003).
 VY_API void vy_exact(vy_builder *b);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
@@ -383,9 +387,9 @@ VY_API vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y);
 VY_API vy_value vy_cast(vy_builder *b, vy_type to, vy_value x);
 VY_API vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x); // 32- or 64-bit types
 VY_API vy_value vy_stop_grad(vy_builder *b, vy_value x);
-// Functions by name: abs sign sqrt rsqrt cbrt exp … (docs/language.md 7.1), and those defined by others:
-// recip relu fract log10 mod step clamp mix smoothstep digamma.  Unknown names and wrong arities are
-// errors of the module.
+// Functions by name: abs sign sqrt rsqrt cbrt exp … (docs/language.md 7.1), and those defined by
+// others: recip relu fract log10 mod step clamp mix smoothstep digamma.  Unknown names and wrong
+// arities are errors of the module.
 VY_API vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_value *args);
 VY_API vy_value vy_polygamma(vy_builder *b, uint32_t n, vy_value x);
 
@@ -425,8 +429,8 @@ VY_API void vy_break(vy_builder *b);
 VY_API void vy_continue(vy_builder *b);
 VY_API void vy_return(vy_builder *b);
 
-// The candidate of which `word` is most likely a misspelling (one edit in three letters, the first in
-// the alphabet among equally near ones), or NULL.
+// The candidate of which `word` is most likely a misspelling (one edit in three letters, the first
+// in the alphabet among equally near ones), or NULL.
 VY_API const char *vy_nearest_name(const char *word, uint32_t count, const char *const *candidates);
 
 // ------------------------------------------------------------------------------------ interpreter
@@ -450,8 +454,8 @@ typedef struct vy_eval_options {
     bool report_races;
     bool report_out_of_range;
     bool report_uninitialised; // shared arrays and `out` buffers read before written
-    // 0: workgroups, and the invocations of each, in order; else in a pseudo-random order (the invocations
-    // of a program with subgroup operations stay in order).
+    // 0: workgroups, and the invocations of each, in order; else in a pseudo-random order (the
+    // invocations of a program with subgroup operations stay in order).
     uint64_t shuffle_seed;
     uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
     // Bytes that compiler-made buffers and a pipeline's intermediates may take together (in their
@@ -479,7 +483,8 @@ typedef struct vy_opt_options {
     bool fast_math; // rules that give up exactness
     bool unchecked; // drop range guards
     uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
-    // … Do the loops of `p` take so few turns, in every launch, that it needs none?  NULL: nobody knows.
+    // … Do the loops of `p` take so few turns, in every launch, that it needs none?  NULL: nobody
+    // knows.
     bool (*few_turns)(void *user, const vy_program *p);
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
@@ -490,8 +495,8 @@ typedef struct vy_opt_options {
         coarsen; // most elements of its domain that one invocation makes, where that saves loads
                  // (ir/pass/device/coarsen.c); 0: 1
     uint64_t invocations; // … as long as a domain keeps so many
-    // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not known, and
-    // thought to be far.  NULL: nothing is known.
+    // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not
+    // known, and thought to be far.  NULL: nothing is known.
     int64_t (*extent)(void *user, const vy_program *p, uint32_t axis);
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too

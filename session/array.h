@@ -11,8 +11,8 @@ extern "C" {
 
 #define VYS_MAX_RANK 32
 
-// Row-major elements.  `type` is what is stored: where the interpreter computes in f64, that is f64 for
-// every float.
+// Row-major elements.  `type` is what is stored: where the interpreter computes in f64, that is f64
+// for every float.
 typedef struct vys_array {
     vy_type type;
     uint32_t rank;

@@ -52,7 +52,7 @@ void vys_binding_free(vys_binding *b)
     *b = (vys_binding){0};
 }
 
-// ------------------------------------------------------------------------------------------ by name
+// ----------------------------------------------------------------------------------------- by name
 vys_bound *vys_binding_find(const vys_binding *b, const char *name)
 {
     for (uint32_t i = 0; i < b->buffer_count; i++)
@@ -125,7 +125,7 @@ bool vys_binding_given(const vys_binding *b, vy_diag *d)
     return true;
 }
 
-// ----------------------------------------------------------------------------------------- workgroups
+// -------------------------------------------------------------------------------------- workgroups
 bool vys_binding_takes_groups(const vys_binding *b)
 {
     return b->what.pipeline ? vy_pipeline_takes_groups(b->what.pipeline)
@@ -156,7 +156,7 @@ bool vys_binding_has_groups(const vys_binding *b, uint32_t groups[3])
     return b->groups[0] >= 0;
 }
 
-// --------------------------------------------------------------------------------------------- tapes
+// ------------------------------------------------------------------------------------------- tapes
 // What a workspace takes, as far as shapes are known; UINT64_MAX: more than can be counted.
 static uint64_t workspace_bytes(const vys_binding *b, const vy_buffer_info *info)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // bind.h: the data of one run: every scalar and buffer of a program with its value and shape.
 //
-// Whoever has data says for each buffer what is known of its shape (`state`) and what its contents are
-// made from (`given`), gives scalars, and calls vys_binding_fill: it infers scalars from shapes and
-// shapes from scalars, tells what contradicts what, allocates, and lets `fill` write the contents.
+// Whoever has data says for each buffer what is known of its shape (`state`) and what its contents
+// are made from (`given`), gives scalars, and calls vys_binding_fill: it infers scalars from shapes
+// and shapes from scalars, tells what contradicts what, allocates, and lets `fill` write the
+// contents.
 #ifndef VYRE_SESSION_BIND_H
 #define VYRE_SESSION_BIND_H
 
@@ -55,8 +56,8 @@ typedef struct vys_binding {
     uint32_t buffer_count;
     vys_bound_scalar *scalars;
     uint32_t scalar_count;
-    // Writes the contents of an allocated buffer from its `given`, which says the number of elements or
-    // takes any; false with *d.
+    // Writes the contents of an allocated buffer from its `given`, which says the number of
+    // elements or takes any; false with *d.
     bool (*fill)(vys_bound *b, vy_diag *d);
     int64_t *values; // of the scalars
     bool *known;
@@ -73,8 +74,8 @@ typedef struct vys_sizes {
 VYS_API bool vys_sizes_of(vys_sizes *z, const vys_binding *b, vy_diag *d);
 VYS_API void vys_sizes_free(vys_sizes *z);
 
-// Lists the parameters.  f64: floats are kept in double.  `words` NULL: a library's.  vys_binding_free
-// in every case.
+// Lists the parameters.  f64: floats are kept in double.  `words` NULL: a library's.
+// vys_binding_free in every case.
 VYS_API bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_words *words,
                                 vy_diag *d);
 VYS_API void vys_binding_free(vys_binding *b);
@@ -92,15 +93,15 @@ VYS_API vys_bound *vys_binding_buffer(const vys_binding *b, const char *how, con
 VYS_API vys_bound_scalar *vys_binding_scalar(const vys_binding *b, const char *how,
                                              const char *name, vy_diag *d);
 
-// How many workgroups run, for a program without `over`, a pipeline that names num_groups, and only for
-// them.  NULL: not given.
+// How many workgroups run, for a program without `over`, a pipeline that names num_groups, and only
+// for them.  NULL: not given.
 VYS_API bool vys_binding_groups(vys_binding *b, const uint32_t groups[3], vy_diag *d);
 // Whether it takes them.
 VYS_API bool vys_binding_takes_groups(const vys_binding *b);
 // What it took; false: nothing, and `groups` is left alone.
 VYS_API bool vys_binding_has_groups(const vys_binding *b, uint32_t groups[3]);
-// Gives a value to each scalar that nothing decides, and chosen_length elements to `?` buffers of which
-// nothing says how long they are.  A scalar for which flat data waits is left alone.
+// Gives a value to each scalar that nothing decides, and chosen_length elements to `?` buffers of
+// which nothing says how long they are.  A scalar for which flat data waits is left alone.
 enum { VYS_CHOSEN_LENGTH = 5 };
 typedef vy_scalar (*vys_choose)(void *user, const vys_binding *b, uint32_t scalar);
 VYS_API bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d);
@@ -116,20 +117,22 @@ VYS_API bool vys_binding_infer(vys_binding *b, vy_diag *d);
 // The same, leaving open what nothing decides.
 VYS_API bool vys_binding_infer_some(vys_binding *b, vy_diag *d);
 
-// Fills the binding of a derived program: scalars and buffers of the same name start as in `forward`,
-// cotangents from what `seed` says is their `given` (NULL: ones).
+// Fills the binding of a derived program: scalars and buffers of the same name start as in
+// `forward`, cotangents from what `seed` says is their `given` (NULL: ones).
 typedef void *(*vys_seed)(void *user, const vy_buffer_info *cotangent);
 // Its first half: scalars, groups and shapes.
 VYS_API void vys_binding_follow(vys_binding *b, const vys_binding *forward);
 VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed,
                                 void *user, vy_diag *d);
-// Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB), once
-// shapes are known (E0811).  What a pipeline needs is found out while it runs: the engine refuses then.
+// Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB),
+// once shapes are known (E0811).  What a pipeline needs is found out while it runs: the engine
+// refuses then.
 VYS_API bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d);
-// The parameter of the source that a parameter of a derivative belongs to: x for grad_x and ct_x; NULL: to none.  A
-// program that was parsed tells by names alone (docs/language.md 9.1).
+// The parameter of the source that a parameter of a derivative belongs to: x for grad_x and ct_x;
+// NULL: to none.  A program that was parsed tells by names alone (docs/language.md 9.1).
 VYS_API const char *vys_source_name(const vy_buffer_info *info);
-// The buffer of `b` whose shape a parameter of a derivative has: x for grad_x, ct_x, grad2_grad_x; NULL.
+// The buffer of `b` whose shape a parameter of a derivative has: x for grad_x, ct_x, grad2_grad_x;
+// NULL.
 VYS_API const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ void vys_work_free(vys_work *w)
     w->derived = w->ordered = NULL;
 }
 
-// -------------------------------------------------------------------------------------- derivatives
+// ------------------------------------------------------------------------------------- derivatives
 // Gradients among the outputs of a derivative; false: memory.
 static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
 {
@@ -95,8 +95,8 @@ static bool has_wide_integers(const vy_module *m)
     return false;
 }
 
-// Programs over the elements may divide in 64 bits where the program itself does not; a device that has no such
-// integers adds by atomics then.
+// Programs over the elements may divide in 64 bits where the program itself does not; a device that
+// has no such integers adds by atomics then.
 static vy_module *derive_for(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
                              bool seeded, vy_diag *d)
 {
@@ -164,7 +164,7 @@ bool vys_order_sums(vys_work *w, vys_entry *what, vy_diag *d)
     return vys_entry_find(w->ordered, name, w->settings.words, what, d);
 }
 
-// ---------------------------------------------------------------------------------------- optimiser
+// --------------------------------------------------------------------------------------- optimiser
 bool vys_optimize(vys_work *w, vy_module *m, bool final, vys_binding *data, vy_diag *d)
 {
     const vys_facts facts = w->settings.interpreter ? (vys_facts){0} : vys_facts_of(w->device);

@@ -26,29 +26,32 @@ VYS_API const char *vys_entry_name(vys_entry r);
 VYS_API vy_compiled *vys_entry_compile(vys_entry r, const vy_spirv_options *o, vy_diag *d);
 // Of all programs that take part, each once.
 VYS_API uint32_t vys_entry_instructions(vys_entry r);
-// The entry of that name; NULL: the only program, else the last pipeline.  False with E0803, which lists
-// what there is.  `words` may be NULL.
+// The entry of that name; NULL: the only program, else the last pipeline.  False with E0803, which
+// lists what there is.  `words` may be NULL.
 VYS_API bool vys_entry_find(const vy_module *m, const char *name, const vys_words *words,
                             vys_entry *out, vy_diag *d);
 // Whether a float buffer parameter is an output where nobody names them.
 VYS_API bool vys_entry_default_of(vys_entry r, vy_buffer b);
-// Whether a buffer parameter is a result of the forward run: those, and `out` and `inout` ones of integers.
+// Whether a buffer parameter is a result of the forward run: those, and `out` and `inout` ones of
+// integers.
 VYS_API bool vys_entry_is_output(vys_entry r, vy_buffer b);
-// What is known of a launch: scalars (by index), lengths of buffers with one dimension (by vy_buffer.id), what
-// num_groups is, and the dimensions of the parameters' program as vy_program_dim_values gives them.
+// What is known of a launch: scalars (by index), lengths of buffers with one dimension (by
+// vy_buffer.id), what num_groups is, and the dimensions of the parameters' program as
+// vy_program_dim_values gives them.
 typedef struct vys_launch {
     const int64_t *scalars, *lengths, *groups, *dims;
     const bool *known; // of the scalars
     const vy_dim_state *states;
 } vys_launch;
-// Turns that the loops of one invocation take together, at most, in the program that takes the most of
-// them (*worst); loops that depend on data count as one, and *complete is then false.
+// Turns that the loops of one invocation take together, at most, in the program that takes the most
+// of them (*worst); loops that depend on data count as one, and *complete is then false.
 VYS_API uint64_t vys_entry_turns(vys_entry r, const vys_launch *v, const vy_program **worst,
                                  bool *complete);
 // The same of one program, in all launches of it that r makes.
 VYS_API uint64_t vys_entry_program_turns(vys_entry r, const vy_program *p, const vys_launch *v,
                                          bool *complete);
-// How far the domain of `p` extends along an axis, at least, in all launches of it; -1: that is not known.
+// How far the domain of `p` extends along an axis, at least, in all launches of it; -1: that is not
+// known.
 VYS_API int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis,
                                  const vys_launch *v);
 

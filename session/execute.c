@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // execute.c: vys_run and vys_read.
 //
-// The first run, and one whose sizes ask for other code, goes the whole way: shapes, a fresh copy of the
-// program or a fresh derivative (which keeps less while it does not fit), the optimiser with the sizes
-// at hand, the compiler, the device.  Later runs upload what was set since, and run.
+// The first run, and one whose sizes ask for other code, goes the whole way: shapes, a fresh copy
+// of the program or a fresh derivative (which keeps less while it does not fit), the optimiser with
+// the sizes at hand, the compiler, the device.  Later runs upload what was set since, and run.
 #include "session/task.h"
 
 #include "session/internal.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// --------------------------------------------------------------------------------------------- data
+// -------------------------------------------------------------------------------------------- data
 static bool fill(vys_bound *b, vy_diag *d)
 {
     const vys_given *g = b->given;
@@ -104,7 +104,7 @@ static bool keep_state(vys_task *t, vy_diag *d)
     return true;
 }
 
-// --------------------------------------------------------------------------------------------- code
+// -------------------------------------------------------------------------------------------- code
 static void forget_code(vys_task *t)
 {
     vys_runner_free(&t->runner);
@@ -112,8 +112,8 @@ static void forget_code(vys_task *t)
     t->compiled_dims = NULL;
 }
 
-// What was compiled is right for all sizes but where loops then take more turns than the device counts
-// (vkrt says so), and fast for sizes like those it was made for.
+// What was compiled is right for all sizes but where loops then take more turns than the device
+// counts (vkrt says so), and fast for sizes like those it was made for.
 static bool still_suits(const vys_task *t)
 {
     const vys_binding *b = &t->forward;
@@ -176,7 +176,7 @@ static bool build_and_run(vys_task *t, vy_diag *d)
     return false;
 }
 
-// -------------------------------------------------------------------------------------- runs after it
+// ----------------------------------------------------------------------------------- runs after it
 // Other sizes, for the code there is.
 static bool rebind_and_run(vys_task *t, vy_diag *d)
 {
@@ -227,7 +227,7 @@ bool vys_run(vys_task *t, vy_diag *d)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- results
+// ----------------------------------------------------------------------------------------- results
 bool vys_read(vys_task *t, const char *name, vy_type type, void *data, uint64_t bytes, vy_diag *d)
 {
     if (d->severity == VY_ERROR) return false;

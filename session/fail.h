@@ -21,8 +21,8 @@ typedef enum vys_code {
 #undef X
 } vys_code;
 
-// Fills *d, unless it holds an error already (the first one sticks), and returns false.  `fix` NULL: the
-// code's own.
+// Fills *d, unless it holds an error already (the first one sticks), and returns false.  `fix`
+// NULL: the code's own.
 VYS_API bool vys_fail(vy_diag *d, vys_code code, const char *fix, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 VYS_API bool vys_fail_memory(vy_diag *d);

@@ -40,7 +40,7 @@ static vys_given *entry(vys_task *t, const char *name)
     return g;
 }
 
-// ------------------------------------------------------------------------------------------ buffers
+// ----------------------------------------------------------------------------------------- buffers
 // The program's own, else a cotangent; gradients are results.
 static const vys_bound *settable(const vys_task *t, const char *name, vy_diag *d)
 {
@@ -141,7 +141,7 @@ bool vys_set_flat(vys_task *t, const char *name, vy_type type, uint64_t count, c
     return take(t, name, type, what, 1, data, d);
 }
 
-// ------------------------------------------------------------------------------------------ scalars
+// ----------------------------------------------------------------------------------------- scalars
 static bool put(vys_task *t, const vys_bound_scalar *s, vy_scalar value)
 {
     const ptrdiff_t i = s - t->forward.scalars;

@@ -21,7 +21,7 @@ bool vys_vkrt_fail(const vkrt_error *e, const vys_words *words, vy_diag *d)
     }
 }
 
-// ------------------------------------------------------------------------------------------- device
+// ------------------------------------------------------------------------------------------ device
 static bool device_fail(const vys_runner *r, const vkrt_error *e, vy_diag *d)
 {
     return vys_vkrt_fail(e, r->data->words, d);
@@ -136,7 +136,7 @@ static bool run_device(vys_runner *r, double *ms, vy_diag *d)
     return true;
 }
 
-// --------------------------------------------------------------------------------------- interpreter
+// ------------------------------------------------------------------------------------- interpreter
 // What does not fit the limit is the same mistake on both engines.
 static void as_on_device(const vys_binding *b, vy_diag *d)
 {
@@ -184,7 +184,7 @@ static bool run_eval(vys_runner *r, const vys_work *w, double *ms, vy_diag *d)
     return ok;
 }
 
-// --------------------------------------------------------------------------------------------- both
+// -------------------------------------------------------------------------------------------- both
 bool vys_runner_prepare(vys_runner *r, const vys_work *w, vys_binding *b, vy_diag *d)
 {
     *r = (vys_runner){.what = b->what, .data = b};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// runner.h: one program or pipeline with its data, ready to be executed again and again by either engine.
+// runner.h: one program or pipeline with its data, ready to be executed again and again by either
+// engine.
 #ifndef VYRE_SESSION_RUNNER_H
 #define VYRE_SESSION_RUNNER_H
 
@@ -27,7 +28,8 @@ VYS_API bool vys_vkrt_fail(const vkrt_error *e, const vys_words *words, vy_diag 
 // Compiles for w->device, unless w->settings.interpreter.  vys_runner_free in every case, before
 // vys_binding_free.
 VYS_API bool vys_runner_prepare(vys_runner *r, const vys_work *w, vys_binding *b, vy_diag *d);
-// The same for a plan that exists already, whose buffers and scalars are the binding's; device only.
+// The same for a plan that exists already, whose buffers and scalars are the binding's; device
+// only.
 VYS_API bool vys_runner_prepare_steps(vys_runner *r, const vys_work *w, vys_binding *b,
                                       const vy_plan *steps, vy_diag *d);
 // Gives the engine the contents of the binding's buffers.

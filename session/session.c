@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ------------------------------------------------------------------------------------------ engines
+// ----------------------------------------------------------------------------------------- engines
 static bool zero(const uint64_t *reserved, size_t count, const char *what, vy_diag *d)
 {
     for (size_t i = 0; i < count; i++)
@@ -65,7 +65,7 @@ const char *vys_session_message(const vys_session *s, uint32_t index)
     return text || index > 0 ? text : "a message that there was no memory to keep";
 }
 
-// -------------------------------------------------------------------------------------------- tasks
+// ------------------------------------------------------------------------------------------- tasks
 // A copy of a module: vy_optimize works in place, and another size may need another result.
 static vy_module *copy_module(const vy_module *m, vy_diag *d)
 {

@@ -11,24 +11,24 @@
 //   vys_task_free(t);
 //   vys_close(s);
 //
-// Everything that makes a result right and fast on the device at hand is done inside: options of the
-// compiler from facts about the device and from the sizes of the run, and a derivative that keeps less
-// where what it keeps does not fit.  All-zero descriptors are safe defaults; `reserved` members are zero
-// and become options of later versions.
+// Everything that makes a result right and fast on the device at hand is done inside: options of
+// the compiler from facts about the device and from the sizes of the run, and a derivative that
+// keeps less where what it keeps does not fit.  All-zero descriptors are safe defaults; `reserved`
+// members are zero and become options of later versions.
 //
-// Errors.  A call that can fail returns false and describes the first error in *d (which may hold one
-// already: then the call does nothing and returns false, so one check at the end of a sequence is
-// enough).  Codes are those of the command and of the library (docs/diagnostics.md): E0806 for shapes
+// Errors.  A call that can fail returns false and describes the first error in *d (which may hold
+// one already: then the call does nothing and returns false, so one check at the end of a sequence
+// is enough).  Codes are those of the command and of the library (docs/diagnostics.md): E0806 for
+// shapes
 // that contradict one another, E0805 for what was not given, E05xx for what has no derivative, …  Nothing
 // prints, exits or aborts, except what isl, GMP and SPIRV-Tools do when memory is out.
-// Limits.  A driver that breaks what goes beyond a limit of its own (lavapipe: 65,535 turns of loops, 80 nested
-// conditions) is not given such a program: E0903.  Loops whose turns only the data
-// decide are counted while they run; beyond the limit the run fails (E0903) and no numbers are handed out.
-// Ownership.  What a call hands out by its `out` belongs to the caller; tasks are freed before their
-// session.  Text, modules and arrays handed in are copied before the call returns.  Strings returned
-// live as long as what was asked.
-// Threads.  A session with its tasks is used by one thread at a time; sessions are independent, also
-// two on one device.
+// Limits.  A driver that breaks what goes beyond a limit of its own (lavapipe: 65,535 turns of
+// loops, 80 nested conditions) is not given such a program: E0903.  Loops whose turns only the data
+// decide are counted while they run; beyond the limit the run fails (E0903) and no numbers are
+// handed out.  Ownership.  What a call hands out by its `out` belongs to the caller; tasks are
+// freed before their session.  Text, modules and arrays handed in are copied before the call
+// returns.  Strings returned live as long as what was asked.  Threads.  A session with its tasks is
+// used by one thread at a time; sessions are independent, also two on one device.
 #ifndef VYRE_SESSION_H
 #define VYRE_SESSION_H
 
@@ -57,12 +57,12 @@ VYS_API vkrt_device *vys_session_device(const vys_session *s); // NULL: the inte
 // What the validation layers said, if VYRE_VALIDATION is in the environment; NULL past the last.
 VYS_API const char *vys_session_message(const vys_session *s, uint32_t index);
 
-// A program or pipeline, or its derivative, with its data.  settings->program names it (NULL: the only
-// program of the module, else the last pipeline); settings->order says how many times it is
-// differentiated: 1 or 2; 0, it runs itself.  settings NULL: all zero.  Parameters are those of the program and,
-// of a derivative, the gradients grad_x (ct_x with settings->seed_buffer: cotangents, ones if they are
-// not set), as vy_grad names them.
-// Errors: those of vy_parse and vy_grad; E0803; E0801 settings outside of their bounds (target.h).
+// A program or pipeline, or its derivative, with its data.  settings->program names it (NULL: the
+// only program of the module, else the last pipeline); settings->order says how many times it is
+// differentiated: 1 or 2; 0, it runs itself.  settings NULL: all zero.  Parameters are those of the
+// program and, of a derivative, the gradients grad_x (ct_x with settings->seed_buffer: cotangents,
+// ones if they are not set), as vy_grad names them.  Errors: those of vy_parse and vy_grad; E0803;
+// E0801 settings outside of their bounds (target.h).
 VYS_API bool vys_task_parse(vys_session *s, const char *text, size_t size, const char *file,
                             const vys_settings *settings, vys_task **out, vy_diag *d);
 // The same from a module that was built or read.
@@ -70,27 +70,27 @@ VYS_API bool vys_task_build(vys_session *s, const vy_module *m, const vys_settin
                             vys_task **out, vy_diag *d);
 VYS_API void vys_task_free(vys_task *t); // NULL is fine
 
-// Gives a buffer: `rank` lengths, slowest axis first, and row-major elements of its own type, which are
-// copied.  shape NULL: `rank` is 1 and the shape follows from the declaration and vys_set_flat's count.
-// data NULL: zeros; of an `out` buffer only the shape can be given, where nothing else decides it.
-// Errors: E0801 no such buffer; E0806 another rank; E0807 another type.
+// Gives a buffer: `rank` lengths, slowest axis first, and row-major elements of its own type, which
+// are copied.  shape NULL: `rank` is 1 and the shape follows from the declaration and
+// vys_set_flat's count.  data NULL: zeros; of an `out` buffer only the shape can be given, where
+// nothing else decides it.  Errors: E0801 no such buffer; E0806 another rank; E0807 another type.
 VYS_API bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank,
                      const uint64_t *shape, const void *data, vy_diag *d);
 // The same for `count` elements whose shape follows from the declaration.
 VYS_API bool vys_set_flat(vys_task *t, const char *name, vy_type type, uint64_t count,
                           const void *data, vy_diag *d);
-// Gives a scalar that is no whole dimension of a buffer that is set (else it must agree).  Errors: E0801;
-// E0807 a value that the scalar's type does not have.
+// Gives a scalar that is no whole dimension of a buffer that is set (else it must agree).  Errors:
+// E0801; E0807 a value that the scalar's type does not have.
 VYS_API bool vys_set_int(vys_task *t, const char *name, int64_t value, vy_diag *d);
 VYS_API bool vys_set_float(vys_task *t, const char *name, double value, vy_diag *d);
 // How many workgroups a program without `over` runs in (a pipeline that names num_groups likewise).
 VYS_API bool vys_set_groups(vys_task *t, const uint32_t groups[3], vy_diag *d);
 
-// Runs on what is set now.  Every run starts from what was set: `out` buffers from zeros, `inout` ones from
-// what they were given, unless settings.keep_state.  What was compiled is used again while it suits the
-// sizes.  Errors: E0805 something is not given; E0806 shapes that contradict; E0811 more memory for what
-// the reverse keeps than settings.tape_limit, however little it keeps; E0903 what the device cannot do,
-// a limit that the program would break, no memory on it.
+// Runs on what is set now.  Every run starts from what was set: `out` buffers from zeros, `inout`
+// ones from what they were given, unless settings.keep_state.  What was compiled is used again
+// while it suits the sizes.  Errors: E0805 something is not given; E0806 shapes that contradict;
+// E0811 more memory for what the reverse keeps than settings.tape_limit, however little it keeps;
+// E0903 what the device cannot do, a limit that the program would break, no memory on it.
 VYS_API bool vys_run(vys_task *t, vy_diag *d);
 
 // Copies an `out` or `inout` buffer of the last run, whole, into data[bytes].  type: the buffer's.

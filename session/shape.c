@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // shape.c: scalars and shapes from one another.
 //
-// A scalar that is a whole dimension gets its value from a bound shape (docs/language.md 3.2).  Flat data
-// has only a count, which decides an axis when all others are known; so inference repeats until
-// nothing new is found, then every shape is computed from its declaration and compared.
+// A scalar that is a whole dimension gets its value from a bound shape (docs/language.md 3.2).
+// Flat data has only a count, which decides an axis when all others are known; so inference repeats
+// until nothing new is found, then every shape is computed from its declaration and compared.
 #include "session/bind.h"
 
 #include "session/internal.h"

@@ -17,7 +17,7 @@ vys_facts vys_facts_of(const vkrt_device *device)
                        .features = vkrt_device_features(device)};
 }
 
-// ------------------------------------------------------------------------------------------- checks
+// ------------------------------------------------------------------------------------------ checks
 bool vys_order_check(const char *name, uint64_t order, vy_diag *d)
 {
     return order == 1 || order == 2 || vys_fail(d, VYS_USAGE, "", "%s is 1 or 2", name);
@@ -48,7 +48,7 @@ bool vys_settings_check(const vys_settings *s, vy_diag *d)
            vys_subgroup_size_check("subgroup_size", s->subgroup_size, d);
 }
 
-// ------------------------------------------------------------------------------------------ options
+// ----------------------------------------------------------------------------------------- options
 vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s)
 {
     return (vy_spirv_options){.target = s->target,
@@ -67,8 +67,8 @@ void vys_step(const vys_settings *s, const char *what)
     if (s->step) s->step(s->user, what);
 }
 
-// Several iterations in a turn cost twice the time where loops are short, so not where the data stays
-// below half the limit.
+// Several iterations in a turn cost twice the time where loops are short, so not where the data
+// stays below half the limit.
 static bool few_turns(void *user, const vy_program *p)
 {
     const vys_asked *asked = user;
@@ -103,8 +103,8 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
     return n < 0 ? 1 : n;
 }
 
-// Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is what
-// fits registers.  GPUs hide latency by invocations, so they keep more of them.
+// Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is
+// what fits registers.  GPUs hide latency by invocations, so they keep more of them.
 static void choose_coarsening(const vys_asked *asked, vy_opt_options *opt)
 {
     const vys_facts *f = asked->facts;

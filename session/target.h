@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-// What the compiler must know of the device that will run its result.  All zero: nothing is known, or the
-// interpreter.  Fill it by hand for an engine without vkrt.
+// What the compiler must know of the device that will run its result.  All zero: nothing is known,
+// or the interpreter.  Fill it by hand for an engine without vkrt.
 typedef struct vys_facts {
     bool known; // there is a device
     bool cpu;   // whose invocations are lanes of a processor
@@ -72,7 +72,8 @@ typedef struct vys_settings {
     uint32_t subgroup_size; // … 0: 32; else a power of two, at most 128
     uint64_t shuffle_seed;  // … 0: in order
     uint64_t timeout_ns;    // on a device: vkrt_plan_desc.timeout_ns
-    // --- talk.  `step`: what takes its time now ("compiling"); NULL: nothing any more.  `tell`: details,
+    // --- talk.  `step`: what takes its time now ("compiling"); NULL: nothing any more.  `tell`:
+    // details,
     // one line without its end.  Either may be NULL.
     void (*step)(void *user, const char *what);
     void (*tell)(void *user, const char *line);
@@ -96,7 +97,8 @@ typedef struct vys_asked {
     const vys_settings *settings;
     const vys_binding *data; // what the result will be run with; NULL: anything
 } vys_asked;
-// Options for vy_optimize.  final: nobody differentiates the result.  *asked must live as long as they do.
+// Options for vy_optimize.  final: nobody differentiates the result.  *asked must live as long as
+// they do.
 VYS_API vy_opt_options vys_opt_options(const vys_asked *asked, bool final);
 
 #ifdef __cplusplus

@@ -140,17 +140,17 @@ typedef struct vy_kernel {
     uint32_t shared_bytes;  // shared arrays of one workgroup; a device has at least 16,384
     vy_features features;   // needed; a device without one cannot run the kernel
     uint32_t subgroup_size; // the only one it was compiled for; 0: any
-    // What conditions and loops do at most, for devices that break, without a word, what goes beyond.
-    // `if`s inside one another, or loops if they are more, range guards and functions called included, and the
-    // line of the source where they are (0: unknown).
+    // What conditions and loops do at most, for devices that break, without a word, what goes
+    // beyond.  `if`s inside one another, or loops if they are more, range guards and functions
+    // called included, and the line of the source where they are (0: unknown).
     uint32_t nesting, nesting_line;
     const vy_expr
         *turns; // turns that all loops of one invocation take together: the last of turn_count
     uint32_t turn_count; // expressions over `symbols`; 0: there are no loops
     bool turns_open;     // some loops' turns depend on data, and count as one turn there
-    // The kernel was compiled with vy_spirv_options.watch_loops: its last binding, a workspace of one u32, which is 1,
-    // becomes 2 and the number of the kernel where the driver ended a loop.  It is filled and checked by the plan
-    // (VY_CHECK_LOOPS), once for all dispatches.
+    // The kernel was compiled with vy_spirv_options.watch_loops: its last binding, a workspace of
+    // one u32, which is 1, becomes 2 and the number of the kernel where the driver ended a loop.
+    // It is filled and checked by the plan (VY_CHECK_LOOPS), once for all dispatches.
     bool watched;
     uint32_t watch_binding; // in set 0
     const vy_kernel_binding *bindings;
@@ -160,8 +160,8 @@ typedef struct vy_kernel {
     uint32_t param_bytes;   // size of the block, a multiple of 4; at most 128 when pushed
     uint32_t param_set;     // VY_NO_BINDING: push constants; else set and binding of the buffer
     uint32_t param_binding; // that holds the block
-    // Every axis whose workgroup numbers the code reads has a VY_PARAM_GROUP_BASE: a dispatch may be cut
-    // into several anywhere.  Else only along the axes that have one.
+    // Every axis whose workgroup numbers the code reads has a VY_PARAM_GROUP_BASE: a dispatch may
+    // be cut into several anywhere.  Else only along the axes that have one.
     bool splits;
     const vy_symbol *symbols;
     uint32_t symbol_count;
@@ -172,8 +172,8 @@ typedef struct vy_kernel {
     // product of all the others.  Rank 0: the caller chooses the group counts.
     uint32_t domain_rank;
     const uint32_t *domain;
-    // Sizes for which a shared array would be read where nobody fills it (whole.c): the launch is right if
-    // 0 ≤ need < limit of each.
+    // Sizes for which a shared array would be read where nobody fills it (whole.c): the launch is
+    // right if 0 ≤ need < limit of each.
     uint32_t need_count;
     const struct vy_kernel_need *needs;
 } vy_kernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plan.h: what it takes to execute a whole result (a program, or the pipeline that a derivative is),
-// as plain data.  vkrt executes it; the JSON manifest and the C header serialise it.
+// plan.h: what it takes to execute a whole result (a program, or the pipeline that a derivative
+// is), as plain data.  vkrt executes it; the JSON manifest and the C header serialise it.
 #ifndef VYRE_PLAN_H
 #define VYRE_PLAN_H
 
@@ -68,7 +68,8 @@ typedef struct vy_plan_step {
 // Immutable; owned by whoever made it (vy_compiled_free).
 //
 // A WORKSPACE buffer's shape may depend on symbols that change while the plan runs, repeat counters
-// and values read back.  It has a new shape, and no contents, from the step that changes the symbol.
+// and values read back.  It has a new shape, and no contents, from the step that changes the
+// symbol.
 typedef struct vy_plan {
     const char *name;
     const vy_kernel *kernels;
@@ -83,7 +84,8 @@ typedef struct vy_plan {
     uint32_t step_count;
 } vy_plan;
 
-// The largest integer whose square is at most `a`; 0 for negative ones.  Newton's method from above.
+// The largest integer whose square is at most `a`; 0 for negative ones.  Newton's method from
+// above.
 static inline int64_t vy_expr_isqrt(int64_t a)
 {
     int64_t x = a > 0 ? a : 0, next = x / 2 + x % 2;

@@ -33,12 +33,12 @@ VY_API const char *vy_target_name(vy_target target);
 VY_API const char *vy_feature_name(uint32_t index); // NULL past the end
 VY_API bool vy_feature_from_name(const char *name, size_t size, vy_features *bit);
 
-// How to compile.  All zero: for Vulkan 1.1, default float mode, range guards kept, names kept, no optional feature beyond what the program's own types and subgroup operations
-// need, not validated.
+// How to compile.  All zero: for Vulkan 1.1, default float mode, range guards kept, names kept, no
+// optional feature beyond what the program's own types and subgroup operations need, not validated.
 typedef struct vy_spirv_options {
     vy_target target;
-    // Floats (docs/language.md 8.5).  Default: f32 functions within 1e-5 with IEEE results at 0, inf, nan
-    // and outside their domains, contraction allowed; float controls where `enabled`.
+    // Floats (docs/language.md 8.5).  Default: f32 functions within 1e-5 with IEEE results at 0,
+    // inf, nan and outside their domains, contraction allowed; float controls where `enabled`.
     bool precise; // no contraction, our own bounded functions, rounding to nearest where `enabled`
     bool fast_math; // the device's own functions, no float controls; reassociation is vy_optimize's
     bool unchecked; // drops range guards: an out-of-range access is undefined behaviour
@@ -50,14 +50,15 @@ typedef struct vy_spirv_options {
     vy_features enabled;
     // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
     uint32_t subgroup_size;
-    // For a device that ends loops after so many turns (vkrt.h, loop_turn_limit): kernels find out, and plans fail
-    // then instead of handing out numbers.  A kernel that cannot come there is not changed.
+    // For a device that ends loops after so many turns (vkrt.h, loop_turn_limit): kernels find out,
+    // and plans fail then instead of handing out numbers.  A kernel that cannot come there is not
+    // changed.
     bool watch_loops;
-    // … and the caller has made sure that the turns of all LOOPs and WHILEs together stay below: kernels then watch only
-    // what is counted nowhere, loops of atomics and functions.
+    // … and the caller has made sure that the turns of all LOOPs and WHILEs together stay below:
+    // kernels then watch only what is counted nowhere, loops of atomics and functions.
     bool turns_known;
-    // Of such a device: rows of a workgroup are run so many lanes at a time, also where a row has fewer.  The
-    // lanes that are none stay out of everything then.  0: nothing is known.
+    // Of such a device: rows of a workgroup are run so many lanes at a time, also where a row has
+    // fewer.  The lanes that are none stay out of everything then.  0: nothing is known.
     uint32_t lanes;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
@@ -80,13 +81,13 @@ VY_API vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *opti
 // kernel's `features` is what the whole module needs, because a device must accept all of it.
 VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
                                       const vy_spirv_options *options, vy_diag *diag);
-// Compiles the programs that a pipeline dispatches (kernels, in order of their first dispatch) to one
-// module, with one entry point each, named after its program, or `main` where there is only one; and
-// the pipeline to a plan.  The pipeline must come from a checked module.
+// Compiles the programs that a pipeline dispatches (kernels, in order of their first dispatch) to
+// one module, with one entry point each, named after its program, or `main` where there is only
+// one; and the pipeline to a plan.  The pipeline must come from a checked module.
 VY_API vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
                                         vy_diag *diag);
-// Compiles what a derivative's module stands for: its last pipeline, or its only program.  plans[0] of
-// the result is the whole run.
+// Compiles what a derivative's module stands for: its last pipeline, or its only program.  plans[0]
+// of the result is the whole run.
 VY_API vy_compiled *vy_compile_result(const vy_module *m, const vy_spirv_options *options,
                                       vy_diag *diag);
 VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
@@ -127,17 +128,17 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
 // Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,
-// `len(x)` (the elements bound to x), `num_groups.x`, `.y`, `.z` (the workgroups that the caller chooses)
-// and the "symbol" of repeats and readbacks, evaluated in signed 64 bits where they are reached.  In a
-// kernel, num_groups is that of its dispatch.  A repeat runs the next `count` steps `times` times; its symbol is 0, 1,
-// ….  A readback waits for what came before and sets its symbol to that element.  A check ends the run
-// with "error" unless value = equals, or 0 ≤ value < below.  Offsets and elements count in elements of
-// the buffer.  Every `out` binding with "clear" is filled with zero, in its part of the buffer, before
-// its dispatch.  A workspace whose shape names the symbol of a repeat or readback has that shape, and
-// no contents, from where the symbol is set; `out` buffers are zero at the start.
-// A field of kind "offset" is, in elements, how far behind the beginning of the descriptor of binding
-// "value" the first element lies: descriptors begin at multiples of minStorageBufferOffsetAlignment,
-// slices anywhere.
+// `len(x)` (the elements bound to x), `num_groups.x`, `.y`, `.z` (the workgroups that the caller
+// chooses) and the "symbol" of repeats and readbacks, evaluated in signed 64 bits where they are
+// reached.  In a kernel, num_groups is that of its dispatch.  A repeat runs the next `count` steps
+// `times` times; its symbol is 0, 1, ….  A readback waits for what came before and sets its symbol
+// to that element.  A check ends the run with "error" unless value = equals, or 0 ≤ value < below.
+// Offsets and elements count in elements of the buffer.  Every `out` binding with "clear" is filled
+// with zero, in its part of the buffer, before its dispatch.  A workspace whose shape names the
+// symbol of a repeat or readback has that shape, and no contents, from where the symbol is set;
+// `out` buffers are zero at the start.  A field of kind "offset" is, in elements, how far behind
+// the beginning of the descriptor of binding "value" the first element lies: descriptors begin at
+// multiples of minStorageBufferOffsetAlignment, slices anywhere.
 VY_API char *vy_manifest(const vy_plan *plan, size_t *size);
 
 // A C99 header without dependencies: the words as an array, bindings as enumerators, the parameter

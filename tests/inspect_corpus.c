@@ -3,10 +3,12 @@
 //
 //   inspect_corpus DRIVER[,DRIVER…] FILE…      (drivers as `inspect --driver` takes them)
 //
-// Programs are optimised as for a GPU with the optional features that AMD's have; each kernel is looked at
-// once, however many files hold it.  Prints one line per driver and kernel, fields between tabs:
+// Programs are optimised as for a GPU with the optional features that AMD's have; each kernel is
+// looked at once, however many files hold it.  Prints one line per driver and kernel, fields
+// between tabs:
 //   DRIVER  FILE  PROGRAM  forward|gradient  KERNEL  ok|error TEXT  NAME=VALUE …
-// and at the end `# N programs, N gradients refused, N kernels, N different`.  Run by tests/scripts/radv.py.
+// and at the end `# N programs, N gradients refused, N kernels, N different`.  Run by
+// tests/scripts/radv.py.
 #include "session/work.h"
 #include "tools/probe.h"
 

@@ -4,8 +4,8 @@
 //
 //   session_run < requests
 //
-// A request is a line `NAME BYTES` and so many bytes: options of `vyre-grad run`, one a line, an empty
-// line, and the text of the program.
+// A request is a line `NAME BYTES` and so many bytes: options of `vyre-grad run`, one a line, an
+// empty line, and the text of the program.
 //
 //   p1 98
 //   --grad
@@ -16,13 +16,14 @@
 //
 // It takes --in --set --groups --of --wrt --ct --grad --order --seed --deterministic --accumulate
 // --checkpoint --tape-limit --precise --fast-math -O --coarsen --engine eval|vulkan --eval-type
-// --subgroup-size --shuffle; the engine is vulkan, as in the command.  The program runs, with --grad its
-// gradient too, and both twice: results that differ between two runs are reported as an error, unless
-// `--runs 1` says to run once (sums by atomics of floats depend on the order of invocations).
+// --subgroup-size --shuffle; the engine is vulkan, as in the command.  The program runs, with
+// --grad its gradient too, and both twice: results that differ between two runs are reported as an
+// error, unless `--runs 1` says to run once (sums by atomics of floats depend on the order of
+// invocations).
 //
-// An answer is one line: {"outputs": {"y": {"type": "f32", "shape": [4], "data": [1, 4, 9, 16]}, …}} with the
-// float outputs (all outputs, where there is none of float) and the gradients, or {"error": {"code":
-// "E0806", "text": "…", "fix": "…"}}.
+// An answer is one line: {"outputs": {"y": {"type": "f32", "shape": [4], "data": [1, 4, 9, 16]},
+// …}} with the float outputs (all outputs, where there is none of float) and the gradients, or
+// {"error": {"code": "E0806", "text": "…", "fix": "…"}}.
 #include "tools/bind.h"
 
 #include "session/session.h"

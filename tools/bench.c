@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // bench.c: `vyre-grad bench`: forward and derivative, timed side by side in one process.
 //
-// They take turns, so that a machine that slows down slows all; medians are compared.  With --against a
-// gradient written by hand is a third.  A pipeline is timed alone, as it has no derivative yet.
+// They take turns, so that a machine that slows down slows all; medians are compared.  With
+// --against a gradient written by hand is a third.  A pipeline is timed alone, as it has no
+// derivative yet.
 #include "tools/bench.h"
 
 #include "tools/number.h"
@@ -135,7 +136,8 @@ static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, 
     return ok;
 }
 
-// May it be timed without a derivative?  A pipeline and a derived program have none yet, and nobody asked for it.
+// May it be timed without a derivative?  A pipeline and a derived program have none yet, and nobody
+// asked for it.
 static bool stands_alone(const command *c, const vy_diag *d)
 {
     const options *o = &c->o;

@@ -15,13 +15,15 @@ typedef struct lane { // what takes turns with the others; without times: not th
     bool upload; // has `inout` buffers, which every run must find as they were
     double *ms;
     double *
-        cpu; // CPU time of this process meanwhile, in ms: what a device made of software really takes
+        // CPU time of this process meanwhile, in ms: what a device made of software really takes.
+        cpu;
     double median, least, most, cpu_median;
     uint64_t bytes; // of bound buffers: `in` read, `out` written, `inout` both; or as a plan states
     vy_amount flops; // float operations of one run, counted statically (ir/cost.h), or as stated
 } lane;
 
-// How far the gradient by hand is from ours: |ours − theirs| over |ours| + the root mean square of ours.
+// How far the gradient by hand is from ours: |ours − theirs| over |ours| + the root mean square of
+// ours.
 typedef struct difference {
     char buffer[80];
     uint64_t index; // of the worst element
@@ -46,8 +48,8 @@ typedef struct benchmark {
 double lane_rate(const lane *l);      // GB/s; negative: not known
 double lane_flop_rate(const lane *l); // GFLOP/s; negative: the operations depend on data
 
-// bench_against.c: loads the plan and binds it to the data of the other two, whose forward results are
-// read; then tells whether what it computed is what ours did (E0813).
+// bench_against.c: loads the plan and binds it to the data of the other two, whose forward results
+// are read; then tells whether what it computed is what ours did (E0813).
 bool against_bind(benchmark *b, command *c, vy_diag *d);
 bool against_compare(benchmark *b, vy_diag *d);
 // peak.c: measures the device, which is open.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// bench_against.c: a gradient by hand on the data of ours, and whether both computed the same: a yardstick
-// that computes something else measures nothing.
+// bench_against.c: a gradient by hand on the data of ours, and whether both computed the same: a
+// yardstick that computes something else measures nothing.
 #include "tools/bench.h"
 
 #include <math.h>
@@ -87,8 +87,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The size of a row: the median of its elements that are neither zero nor infinite.  One large element must not
-// hide the others, as it would with a mean or a maximum.
+// The size of a row: the median of its elements that are neither zero nor infinite.  One large
+// element must not hide the others, as it would with a mean or a maximum.
 static double size_of(const array *a, uint64_t first, uint64_t count, double *room)
 {
     uint64_t n = 0;
@@ -107,8 +107,8 @@ static double relative(double ours, double theirs, double size)
     return isnan(error) ? INFINITY : error;
 }
 
-// Element by element, by the larger of the two or the size of the row (along the last axis) that they are in.
-// NaN on both sides is no difference, but shows nothing either.
+// Element by element, by the larger of the two or the size of the row (along the last axis) that
+// they are in.  NaN on both sides is no difference, but shows nothing either.
 static bool compare(const array *ours, const array *theirs, const char *name, benchmark *b,
                     vy_diag *d)
 {

@@ -5,7 +5,8 @@
 //
 // Rows are programs of a given number of operations; columns the stages, each the median over runs;
 // the printed table is Markdown (tools/benchmark puts it together with others).  Not validated: the
-// validator is not ours.  `grad` needs the primal alone, `optimise` and `emit` work on the gradient.
+// validator is not ours.  `grad` needs the primal alone, `optimise` and `emit` work on the
+// gradient.
 #include "autodiff/grad.h"
 #include "ir/vyre.h"
 #include "spirv/spirv.h"
@@ -36,7 +37,7 @@ static void put(source *s, const char *format, ...)
     va_end(args);
 }
 
-// ----------------------------------------------------------------------------------------- programs
+// ---------------------------------------------------------------------------------------- programs
 static void ten_lines(source *s, uint32_t n)
 {
     (void)n;
@@ -90,7 +91,8 @@ static void loops(source *s, uint32_t n)
     put(s, "    y[i] = total;\n}\n");
 }
 
-// n/2 taps of one buffer: an access map, its inverse and a walk for each; beyond 512 they are added atomically
+// n/2 taps of one buffer: an access map, its inverse and a walk for each; beyond 512 they are added
+// atomically
 static void taps(source *s, uint32_t n)
 {
     put(s, "program taps(x: in f32[N], y: out f32[N], N: u32) over(i: N)\n{\n    y[i] = 0.0");

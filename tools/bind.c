@@ -74,7 +74,7 @@ bool binding_set(binding *b, const names *assignments, vy_diag *d)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- buffers
+// ----------------------------------------------------------------------------------------- buffers
 // What a SPEC says about the shape of its buffer.
 static bool take_shape(bound_buffer *buf, vy_diag *d)
 {
@@ -150,7 +150,7 @@ bool binding_create(binding *b, vys_entry what, bool f64, vy_diag *d)
     return ok;
 }
 
-// ----------------------------------------------------------------------------------------- cotangents
+// -------------------------------------------------------------------------------------- cotangents
 spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent)
 {
     const char *of = vys_source_name(cotangent);

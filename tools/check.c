@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // check.c: `vyre-grad check`.
 //
-// The tests are the library's (autodiff/check.h); here are the data they run on, the derivatives they
-// compare, and the device.
+// The tests are the library's (autodiff/check.h); here are the data they run on, the derivatives
+// they compare, and the device.
 #include "tools/check.h"
 
 #include "autodiff/grad.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Instructions × invocations of any run on data that `check` chose; of all probes of the second round.
+// Instructions × invocations of any run on data that `check` chose; of all probes of the second
+// round.
 #define MOST_STEPS (UINT64_C(1) << 33)
 #define MORE_BUDGET (UINT64_C(1) << 27)
 
@@ -36,12 +37,13 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
     return ok;
 }
 
-// The gradient as it is asked for, and with values and random cotangents.  Of second order the source is
-// no longer what was differentiated, so only as asked for.
+// The gradient as it is asked for, and with values and random cotangents.  Of second order the
+// source is no longer what was differentiated, so only as asked for.
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
     const bool twice = c->o.order > 1, deterministic = c->o.deterministic;
-    // Accumulators hold floats of the declared type; differences need double.  The device runs those.
+    // Accumulators hold floats of the declared type; differences need double.  The device runs
+    // those.
     c->o.deterministic = false;
     bool ok = check_derive(k, c, false, false, c->o.order, &k->gradient, d);
     if (twice) ok = ok && check_derive(k, c, false, false, 1, &k->first, d);
@@ -62,7 +64,7 @@ static bool optimize_all(checking *k, command *c, vy_diag *d)
     return true;
 }
 
-// --------------------------------------------------------------------------------------------- data
+// -------------------------------------------------------------------------------------------- data
 static bool bind_derived(checking *k, command *c, vy_diag *d)
 {
     binding *b = &k->start;
@@ -91,7 +93,7 @@ static bool check_ct(const checking *k, vy_diag *d)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------- execution
+// --------------------------------------------------------------------------------------- execution
 static vy_check_subject subject(vys_entry r) { return (vy_check_subject){r.program, r.pipeline}; }
 
 static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *d)
@@ -108,8 +110,8 @@ static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *
     return ok || fail_memory(d);
 }
 
-// A derivative may read for lanes that pad its last workgroup.  At higher orders the program it was derived from is the
-// one to be asked for accesses out of range.  *no: they are not looked at.
+// A derivative may read for lanes that pad its last workgroup.  At higher orders the program it was
+// derived from is the one to be asked for accesses out of range.  *no: they are not looked at.
 static bool leaves_out_range(const checking *k, const command *c, bool *no, vy_diag *d)
 {
     liking how = FINE;
@@ -158,7 +160,8 @@ static bool run_check(checking *k, command *c, vy_diag *d)
     return k->result != NULL;
 }
 
-// As vy_grad chooses them: optimising may fold away the store that makes an `inout` buffer an output.
+// As vy_grad chooses them: optimising may fold away the store that makes an `inout` buffer an
+// output.
 static bool default_outputs(checking *k, vy_diag *d)
 {
     const vy_program *p = k->source.program;

@@ -20,7 +20,8 @@ typedef struct chosen_counts { // how many scalars had a value chosen
     uint32_t sizes, others;
 } chosen_counts;
 
-// One derivative with its module, made for `check` alone: engines want it optimised in their own way.
+// One derivative with its module, made for `check` alone: engines want it optimised in their own
+// way.
 typedef struct derivative {
     vy_module *module;
     vys_entry what;
@@ -68,9 +69,11 @@ static inline bool check_passed(const checking *k)
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
                   vy_diag *d);
 
-// check_device.c: rows that compare the gradient on the device with the interpreter's, or say why not
+// check_device.c: rows that compare the gradient on the device with the interpreter's, or say why
+// not
 bool check_device(checking *k, command *c, vy_diag *d);
-// The interpreter's subgroups become as large as the device's, unless the user said how large they are.
+// The interpreter's subgroups become as large as the device's, unless the user said how large they
+// are.
 void check_lanes(command *c);
 
 // check_print.c
@@ -82,25 +85,27 @@ void check_sizes_text(const checking *k, text *out);
 // What else the user could give where choices are at fault: appended to a fix.
 void check_advice(const checking *k, text *fix);
 
-// defaults.c: cotangents for the device, from the options of the gradient with all of them as buffers
+// defaults.c: cotangents for the device, from the options of the gradient with all of them as
+// buffers
 bool check_varied_ct(checking *k, vy_diag *d);
-// defaults.c: data for whatever has none (docs/language.md 13.1): sizes 5, 4, 3, …; floats normal, integers
-// cycle:3.  Appends to `in` before it is bound.
+// defaults.c: data for whatever has none (docs/language.md 13.1): sizes 5, 4, 3, …; floats normal,
+// integers cycle:3.  Appends to `in` before it is bound.
 choices default_choices(void);
 bool default_data(specs *in, const binding *b, const choices *what, vy_diag *d);
 // counts: may be NULL
 bool default_scalars(binding *b, const choices *what, chosen_counts *counts, vy_diag *d);
 void spec_text(const spec *s, text *out); // "normal:0:1:1"
 
-// check_choose.c: fills k->start with what the user gave and with choices that suit the program: data with which it does
-// not race, and sizes with which it does not leave a buffer, if there are such among those tried.
+// check_choose.c: fills k->start with what the user gave and with choices that suit the program:
+// data with which it does not race, and sizes with which it does not leave a buffer, if there are
+// such among those tried.
 bool check_choose(checking *k, const command *c, vy_diag *d);
 // Starts again with k->what.
 bool check_start(checking *k, const command *c, vy_diag *d);
 bool check_chose(const checking *k,
                  bool integers); // data; integers: such that decide places or counts
-// Shapes alone with k->what, before which k was started once; false: they contradict what was given, or the
-// data would take long to make.  vys_binding_free in every case.
+// Shapes alone with k->what, before which k was started once; false: they contradict what was
+// given, or the data would take long to make.  vys_binding_free in every case.
 bool check_settle(checking *k, const command *c, binding *b);
 bool check_sizes(const checking *k); // whether scalars that are sizes, or lengths, were chosen
 // Buffers for the interpreter; the caller frees the list.
@@ -111,8 +116,9 @@ typedef enum liking { FINE, OUT_OF_RANGE, WRONG, NO_RUN } liking;
 bool check_try(const checking *k, const command *c, uint64_t steps, liking *how, vy_diag *why,
                vy_diag *d);
 
-// check_more.c: choices of `k` grown so that there are several workgroups, some partly filled: into more->what, and
-// starts `more`.  *found: there are such; else k->no_more says why not, if that is worth a line.
+// check_more.c: choices of `k` grown so that there are several workgroups, some partly filled: into
+// more->what, and starts `more`.  *found: there are such; else k->no_more says why not, if that is
+// worth a line.
 bool check_grow(checking *k, checking *more, const command *c, bool *found, vy_diag *d);
 
 #endif

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // check_choose.c: sizes and data that suit the program that is checked.
 //
-// The default choices suit most.  A program that races on them, or leaves its buffers, may do so because they
-// are not what it is for: integers that repeat are no places to store to, a filter is smaller than its image,
-// an extent is fixed.  So others are tried, and the first that suit are taken.  What none suits is the user's to
-// give, or his mistake: then the defaults stand, and the check tells what happens with them.  So they do where there is
-// a data race, or a read of what nobody wrote, with all data at the default sizes: sizes that hide it are named, not
-// taken.  And where there is none, the next sizes are looked at, too, among which the even ones are odd.
+// The default choices suit most.  A program that races on them, or leaves its buffers, may do so
+// because they are not what it is for: integers that repeat are no places to store to, a filter is
+// smaller than its image, an extent is fixed.  So others are tried, and the first that suit are
+// taken.  What none suits is the user's to give, or his mistake: then the defaults stand, and the
+// check tells what happens with them.  So they do where there is a data race, or a read of what
+// nobody wrote, with all data at the default sizes: sizes that hide it are named, not taken.  And
+// where there is none, the next sizes are looked at, too, among which the even ones are odd.
 #include "tools/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Instructions × invocations of the program on the default choices, and on any other; elements of its buffers.
+// Instructions × invocations of the program on the default choices, and on any other; elements of
+// its buffers.
 enum { CHOSEN_STEPS = 1 << 27, TRIED_STEPS = 1 << 20, TRIED_ELEMENTS = 1 << 20 };
 
 bool check_chose(const checking *k, bool integers)
@@ -91,7 +93,7 @@ bool check_try(const checking *k, const command *c, uint64_t steps, liking *how,
     return ok;
 }
 
-// --------------------------------------------------------------------------------------- other choices
+// ----------------------------------------------------------------------------------- other choices
 // The n-th constant extent of a buffer that no default size reaches; 0: there are no more.
 static int64_t fixed_extent(const binding *b, uint32_t n)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // check_device.c: the gradient, and the program itself, on the device against the interpreter.
 //
-// Both compute in the program's own types, in different orders and with different functions.  How far
-// that may lead is bounded by the type (the bounds of the default mode, which Vulkan lets be coarse),
-// and where the sum itself is ill-conditioned by what rounding did in the interpreter: the distance
-// between its own types and double.
+// Both compute in the program's own types, in different orders and with different functions.  How
+// far that may lead is bounded by the type (the bounds of the default mode, which Vulkan lets be
+// coarse), and where the sum itself is ill-conditioned by what rounding did in the interpreter: the
+// distance between its own types and double.
 #include "tools/check.h"
 
 #include <math.h>
@@ -19,10 +19,11 @@ static double device_tolerance(const command *c, vy_type type)
     return (type == VY_F16 ? 2e-2 : 1e-3) / (c->o.precise ? 10 : 1);
 }
 
-// How much coarser than the interpreter's rounding the device's may be, which the program then amplifies alike.
-// --precise gives the interpreter's bits but for the order of sums; the default contracts, and has shorter functions of
-// our own; --fast-math takes the device's, which Vulkan bounds absolutely.  Measured on five turns of sin(a·b) in
-// text/grad/shared/tiles (pingpong), where the interpreter's own f32 is 2.2e-4 from double: 0, 3.8e-4, 2.5e-3.
+// How much coarser than the interpreter's rounding the device's may be, which the program then
+// amplifies alike.  --precise gives the interpreter's bits but for the order of sums; the default
+// contracts, and has shorter functions of our own; --fast-math takes the device's, which Vulkan
+// bounds absolutely.  Measured on five turns of sin(a·b) in text/grad/shared/tiles (pingpong),
+// where the interpreter's own f32 is 2.2e-4 from double: 0, 3.8e-4, 2.5e-3.
 static double amplified(const command *c) { return c->o.fast_math ? 64 : 8; }
 
 static bool is_gradient(const checking *k, const vy_buffer_info *b)
@@ -36,7 +37,8 @@ static vys_entry gradient_on(const checking *k)
     return k->seeded.module ? k->seeded.what : k->gradient.what;
 }
 
-// The program's data once more, for `what`, which is the source; f64: the same numbers, kept in double.
+// The program's data once more, for `what`, which is the source; f64: the same numbers, kept in
+// double.
 static bool start_again(checking *k, const command *c, vys_entry what, bool f64, binding *b,
                         vy_diag *d)
 {
@@ -139,7 +141,7 @@ static bool compare(checking *k, const command *c, const binding *own, const bin
     return true;
 }
 
-// ------------------------------------------------------------------------------------ forward outputs
+// --------------------------------------------------------------------------------- forward outputs
 static bool compare_outputs(checking *k, const command *c, const binding *own, const binding *wide,
                             const binding *device, vy_diag *d)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// check_more.c: sizes of a second round, in which every program has several workgroups, some partly filled.
+// check_more.c: sizes of a second round, in which every program has several workgroups, some partly
+// filled.
 //
-// The first round's sizes are small: they fill no workgroup, so what depends on wid, num_groups or on where a
-// workgroup ends was never looked at.  Sizes are grown one after the other until each axis of each domain is
-// longer than its workgroup and no multiple of it; where the program cannot be run with that, or leaves its buffers,
-// all in proportion, all alike, and multiples.
+// The first round's sizes are small: they fill no workgroup, so what depends on wid, num_groups or
+// on where a workgroup ends was never looked at.  Sizes are grown one after the other until each
+// axis of each domain is longer than its workgroup and no multiple of it; where the program cannot
+// be run with that, or leaves its buffers, all in proportion, all alike, and multiples.
 #include "tools/check.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { MORE_STEPS = 1 << 22, LARGEST = 2048, BEYOND = 2, UNMOVED = 8 };
 
 typedef enum growth { APART, PROPORTIONAL, ALIKE, MULTIPLES, GROWTHS } growth;
 
-// ------------------------------------------------------------------------------------------- launches
+// ---------------------------------------------------------------------------------------- launches
 // Invocations along x, y, z of what the program's domain is with k->what; -1: not known.
 static void launch(checking *k, const command *c, const vy_program *p, int64_t size[3])
 {
@@ -106,7 +107,8 @@ static void grow_programs(checking *k, const command *c, growth g)
     }
 }
 
-// Has any program several workgroups, the last of an axis not filled?  every: have all, along all axes?
+// Has any program several workgroups, the last of an axis not filled?  every: have all, along all
+// axes?
 static bool spread(checking *k, const command *c, bool every)
 {
     bool any = false;
@@ -126,7 +128,7 @@ static bool spread(checking *k, const command *c, bool every)
     return every || any;
 }
 
-// ----------------------------------------------------------------------------------------------- choices
+// ----------------------------------------------------------------------------------------- choices
 static void grow(const checking *k, checking *more, const command *c, growth g)
 {
     const choices small = k->what;

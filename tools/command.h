@@ -45,19 +45,19 @@ bool load_again(command *c, vy_module **out, vy_diag *d); // parses what was rea
 bool take_settings(command *c, vy_diag *d);
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag *d);
-// Differentiates into c->work.derived as the options say (--order too).  `seeds`: names whose cotangent
-// is a buffer: then all cotangents of that order are.
+// Differentiates into c->work.derived as the options say (--order too).  `seeds`: names whose
+// cotangent is a buffer: then all cotangents of that order are.
 bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d);
-// With --deterministic: *what becomes the same in c->work.ordered, where no sum depends on the order of
-// invocations.  The module to optimise and run is then forward_module.
+// With --deterministic: *what becomes the same in c->work.ordered, where no sum depends on the
+// order of invocations.  The module to optimise and run is then forward_module.
 bool order_sums(command *c, vys_entry *what, vy_diag *d);
 static inline vy_module *forward_module(const command *c)
 {
     return c->work.ordered ? c->work.ordered : c->module;
 }
 bool derive_with_less(command *c, vy_diag *d); // vys_derive_with_less
-// Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result will
-// be run with; NULL: anything.
+// Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result
+// will be run with; NULL: anything.
 bool optimize(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
 // The same where the module runs here and is not differentiated: see `final` in vy_opt_options.
 bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
@@ -69,7 +69,8 @@ void note(const command *c, const char *format, ...)        // stderr, unless --
 void verbose(const command *c, const char *format, ...) // stderr, with --verbose
     __attribute__((format(printf, 2, 3)));
 
-// progress.c: between these a line on stderr counts seconds, from the second on, if it is a terminal.
+// progress.c: between these a line on stderr counts seconds, from the second on, if it is a
+// terminal.
 void progress_begin(const command *c, const char *what);
 void progress_end(void);
 

@@ -41,8 +41,8 @@ void spec_free(spec *s);
 bool spec_has_count(const spec *s);
 // Elements of a list or file for a buffer of this type.  Loads the file the first time.
 bool spec_count(spec *s, vy_type type, uint64_t *count, vy_diag *d);
-// Fills an allocated array whose count is the SPEC's own.  `declared`: the type in the program, which
-// raw files have whatever the array is kept as.
+// Fills an allocated array whose count is the SPEC's own.  `declared`: the type in the program,
+// which raw files have whatever the array is kept as.
 bool spec_fill(spec *s, vy_type declared, array *a, vy_diag *d);
 
 uint64_t splitmix64(uint64_t x); // the output of the generator whose state is x

@@ -3,8 +3,8 @@
 //
 // Sizes differ from one another, so that a transposed index shows.  Float buffers are one after the
 // other normal:0:1:1, normal:0:1:1000001, …: with one seed for all, `a - b` would be zero and every
-// `max(a, b)` a tie.  Integers count 0, 1, 2, 0, …: in range of every size chosen here, with duplicates.
-// Where that does not suit a program, check_choose.c asks for other choices.
+// `max(a, b)` a tie.  Integers count 0, 1, 2, 0, …: in range of every size chosen here, with
+// duplicates.  Where that does not suit a program, check_choose.c asks for other choices.
 #include "tools/check.h"
 
 #include "tools/number.h"

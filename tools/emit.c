@@ -158,7 +158,8 @@ static bool write_product(product *p, form otherwise, vy_diag *d)
     return !steps || write_steps(p, path, d);
 }
 
-// Of what becomes SPIR-V alone.  Text and binary files, also among all forms (0), may be differentiated.
+// Of what becomes SPIR-V alone.  Text and binary files, also among all forms (0), may be
+// differentiated.
 static const vy_module *if_final(const vy_module *m, unsigned wanted)
 {
     return !wanted || wanted == FORM_TEXT || wanted == FORM_BINARY ? NULL : m;

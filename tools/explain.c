@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// -------------------------------------------------------------------------------------------- words
+// ------------------------------------------------------------------------------------------- words
 // A formula as one writes it by hand: 5 + 12·K·D².
 static void put_formula(const char *s, text *out)
 {
@@ -86,7 +86,7 @@ double explain_ratio(const vy_explanation *e)
     return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
 }
 
-// ----------------------------------------------------------------------------------------- gradients
+// --------------------------------------------------------------------------------------- gradients
 // The form in which a workgroup makes an element.
 static void put_tree(const vy_explain_gradient *g, text *out)
 {
@@ -200,7 +200,7 @@ static void put_adjoints(const vy_explanation *e, text *out)
     }
 }
 
-// ------------------------------------------------------------------------------------------ accesses
+// ---------------------------------------------------------------------------------------- accesses
 static void put_accesses(const vy_explanation *e, text *out)
 {
     size_t width = 0;
@@ -222,7 +222,7 @@ static void put_accesses(const vy_explanation *e, text *out)
     if (e->accesses_left_out) text_printf(out, "  … and %u more\n", e->accesses_left_out);
 }
 
-// --------------------------------------------------------------------------------------------- loops
+// ------------------------------------------------------------------------------------------- loops
 static void put_place(const char *name, uint32_t line, text *out)
 {
     text_printf(out, "%s%sline %u", name, *name ? ", " : "", line);
@@ -290,7 +290,7 @@ static void put_loops(const vy_explanation *e, text *out)
     }
 }
 
-// ------------------------------------------------------------------------------------------- storage
+// ----------------------------------------------------------------------------------------- storage
 static void put_values(const vy_explanation *e, text *out)
 {
     static const char *const why[] = {
@@ -346,7 +346,7 @@ static void put_storage(const vy_explanation *e, text *out)
     put_amount(&e->work_all, " bytes\n", out);
 }
 
-// ---------------------------------------------------------------------------------------- operations
+// -------------------------------------------------------------------------------------- operations
 static bool is_zero(const vy_amount *a) { return strcmp(a->text, "0") == 0; }
 
 static void put_number(const vy_amount *a, text *out)
@@ -460,7 +460,7 @@ void explain_text(const vy_explanation *e, text *out)
     put_operations(e, out);
 }
 
-// ------------------------------------------------------------------------------------------ the verb
+// ---------------------------------------------------------------------------------------- the verb
 static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, specs *in,
                     vy_diag *d)
 {

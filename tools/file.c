@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // file.c: see file.h.
 //
-// Nothing is fsync'd: a rename after a crash of the machine may show the old file or the new one, and
-// both are whole on every journalling file system; waiting for the disk would cost more than all
-// the rest of a compilation.
+// Nothing is fsync'd: a rename after a crash of the machine may show the old file or the new one,
+// and both are whole on every journalling file system; waiting for the disk would cost more than
+// all the rest of a compilation.
 #include "tools/file.h"
 
 #include <errno.h>
@@ -111,8 +111,8 @@ static char *follow(const char *path)
     return full;
 }
 
-// What a name really stands for: a link's target, so that the link stays; also where that is not there yet, as
-// editors do.  NULL: memory, or links without an end (errno says which).
+// What a name really stands for: a link's target, so that the link stays; also where that is not
+// there yet, as editors do.  NULL: memory, or links without an end (errno says which).
 static char *real_target(const char *path)
 {
     enum { MOST_LINKS = 40 }; // as the kernel follows

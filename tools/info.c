@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // info.c: `vyre-grad info`: what one needs to know to call a program.
 //
-// The manifest is the one description of a compiled program; this verb shows it, for people as text.
+// The manifest is the one description of a compiled program; this verb shows it, for people as
+// text.
 #include "tools/gpu.h"
 #include "tools/json_out.h"
 #include "tools/runner.h"

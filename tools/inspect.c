@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // inspect.c: `vyre-grad inspect`: what a driver's compiler makes of each kernel.
 //
-// Of a program: of the SPIR-V that `compile` (with --grad: `grad`) would write with the same options.
+// Of a program: of the SPIR-V that `compile` (with --grad: `grad`) would write with the same
+// options.
 #include "tools/probe.h"
 
 #include "tools/gpu.h"
@@ -29,7 +30,7 @@ static bool jobs_add(jobs *j, probe_job job, vy_diag *d)
     return true;
 }
 
-// ------------------------------------------------------------------------------------ what to look at
+// --------------------------------------------------------------------------------- what to look at
 // Kernels that are one module have the same words; each entry point is looked at once.
 static bool add_kernels(jobs *j, const vy_plan *plan, vy_diag *d)
 {
@@ -82,8 +83,8 @@ static bool add_entries(jobs *j, const uint32_t *words, size_t count, const comm
                             c->o.program ? c->o.program : "");
 }
 
-// The manifest beside a .spv, if there is one, says which features a kernel needs besides those that
-// capabilities name.
+// The manifest beside a .spv, if there is one, says which features a kernel needs besides those
+// that capabilities name.
 static bool add_needs(jobs *j, const char *path, vy_diag *d)
 {
     text name = {0}, data = {0};
@@ -135,7 +136,7 @@ static bool find_jobs(command *c, jobs *j, vy_compiled **compiled, vy_diag *d)
                 c->o.file, invalid.text);
 }
 
-// ----------------------------------------------------------------------------------------- printing
+// ---------------------------------------------------------------------------------------- printing
 static void figure_text(const vkrt_figure *f, size_t width, bool verbose, text *out)
 {
     text_printf(out, "  %-*s  ", (int)width, f->name);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Bytes of the UTF-8 character at `s`; 0: it is none (too long a form, a surrogate, beyond U+10FFFF, cut off).
+// Bytes of the UTF-8 character at `s`; 0: it is none (too long a form, a surrogate, beyond
+// U+10FFFF, cut off).
 static size_t character(const unsigned char *s)
 {
     if (s[0] < 0x80) return 1;
@@ -21,8 +22,8 @@ static size_t character(const unsigned char *s)
     return n;
 }
 
-// JSON is UTF-8, names of files are any bytes, and texts are cut anywhere: what is no character reads `\xff`.  All of
-// that stands in strings.
+// JSON is UTF-8, names of files are any bytes, and texts are cut anywhere: what is no character
+// reads `\xff`.  All of that stands in strings.
 static void add_characters(text *out, const char *printed)
 {
     for (const unsigned char *s = (const unsigned char *)printed; *s;) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// npy.c: NumPy's .npy format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// npy.c: NumPy's .npy format,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 //
-// "\x93NUMPY", version (two bytes), length of the header (2 bytes in version 1, else 4), the header, a
-// Python dictionary literal {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, the data.
-// Of Python only what such a header may hold is read; all else is refused.
+// "\x93NUMPY", version (two bytes), length of the header (2 bytes in version 1, else 4), the
+// header, a Python dictionary literal {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), },
+// the data.  Of Python only what such a header may hold is read; all else is refused.
 #include "tools/data.h"
 
 #include <stdlib.h>

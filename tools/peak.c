@@ -2,8 +2,8 @@
 // peak.c: what the device can do at most, measured: bytes per second of a copy much larger than its
 // caches, and multiply-adds per second of independent chains that touch no memory.
 //
-// Data sheets say more than any program gets, and nothing about a device made of software; times of real
-// programs are compared with these instead.
+// Data sheets say more than any program gets, and nothing about a device made of software; times of
+// real programs are compared with these instead.
 #include "tools/bench.h"
 
 #include <string.h>

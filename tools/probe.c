@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// probe.c: see probe.h.  The child writes plain structs into a pipe: a head, then per job an outcome
-// with its executables and figures.  Where the pipe ends early, the job at hand is what the driver died
-// of, and another child goes on behind it.
+// probe.c: see probe.h.  The child writes plain structs into a pipe: a head, then per job an
+// outcome with its executables and figures.  Where the pipe ends early, the job at hand is what the
+// driver died of, and another child goes on behind it.
 #define _GNU_SOURCE // pipe2
 #include "tools/probe.h"
 
@@ -49,9 +49,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// A driver's library that is in memory already is not looked for on the system: LD_LIBRARY_PATH would
-// have had to be set before this process began.  Names are sorted, so that libdrm.so comes before the
-// libdrm_….so that need it; what is not to be loaded yet is tried again.
+// A driver's library that is in memory already is not looked for on the system: LD_LIBRARY_PATH
+// would have had to be set before this process began.  Names are sorted, so that libdrm.so comes
+// before the libdrm_….so that need it; what is not to be loaded yet is tried again.
 static void load_libraries(const char *folder)
 {
     char *paths[256];

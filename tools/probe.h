@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // probe.h: asks a driver, in a child process, what it makes of kernels.
 //
-// Drivers end the process on what a chip lacks, and choosing one takes environment variables that must
-// be there before Vulkan is opened: both stay inside the child.
+// Drivers end the process on what a chip lacks, and choosing one takes environment variables that
+// must be there before Vulkan is opened: both stay inside the child.
 #ifndef VYRE_TOOL_PROBE_H
 #define VYRE_TOOL_PROBE_H
 
@@ -18,8 +18,8 @@ typedef struct driver_choice {
     char *chip;      // for RADV without hardware: RADV_FORCE_FAMILY
 } driver_choice;
 
-// What --driver says: a driver's name, PATH of its .json, an AMD chip, or RADV'S NAME:CHIP.  NULL: none.
-// False with *d: there is no such driver.  driver_free in every case.
+// What --driver says: a driver's name, PATH of its .json, an AMD chip, or RADV'S NAME:CHIP.  NULL:
+// none.  False with *d: there is no such driver.  driver_free in every case.
 bool driver_find(const char *wanted, driver_choice *out, vy_diag *d);
 void driver_free(driver_choice *choice);
 
@@ -43,9 +43,8 @@ typedef struct probe {
 } probe;
 
 // Inspects every job; a job on which the driver dies has an error (DRIVER) and the others go on.
-// `device`: as vkrt_device_desc says.  `seconds`: most that one kernel may take; then it is ended; 0: no
-// limit.
-// False with *d: the device cannot be opened, memory.  probe_free in every case.
+// `device`: as vkrt_device_desc says.  `seconds`: most that one kernel may take; then it is ended;
+// 0: no limit.  False with *d: the device cannot be opened, memory.  probe_free in every case.
 bool probe_run(probe *p, const driver_choice *choice, const char *device, const probe_job *jobs,
                uint32_t count, uint64_t seconds, vy_diag *d);
 void probe_free(probe *p);

@@ -20,7 +20,8 @@ static bool is_ours(const vy_diag *d)
     return false;
 }
 
-// Diagnostics of the command line and of data begin with the command's name, all others with the program's file.
+// Diagnostics of the command line and of data begin with the command's name, all others with the
+// program's file.
 static const char *place_of(const command *c, const vy_diag *d)
 {
     if (d->line == 0 && (!d->code || is_ours(d))) return TOOL_NAME;

@@ -22,7 +22,7 @@ typedef struct session {
     double compile_ms, device_ms;
 } session;
 
-// ------------------------------------------------------------------------------------------ requests
+// ---------------------------------------------------------------------------------------- requests
 static bool bad_output(vys_entry what, const char *name, vy_diag *d)
 {
     const vy_program *p = what.program;
@@ -45,8 +45,8 @@ static bool bad_output(vys_entry what, const char *name, vy_diag *d)
     return false;
 }
 
-// Forward outputs to print: --of, else what the forward program results in (beside a gradient: float outputs),
-// else whatever it may write.
+// Forward outputs to print: --of, else what the forward program results in (beside a gradient:
+// float outputs), else whatever it may write.
 static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag *d)
 {
     const vy_program *p = what.program;
@@ -117,7 +117,7 @@ static bool check_options(const command *c, vy_diag *d)
     return true;
 }
 
-// ----------------------------------------------------------------------------------------- execution
+// --------------------------------------------------------------------------------------- execution
 static bool derive_for(session *s, command *c, vys_entry what, vy_diag *d)
 {
     names seeds = {0};
@@ -210,7 +210,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
            (!c->work.derived || run_backward(s, c, what, d));
 }
 
-// ------------------------------------------------------------------------------------------- results
+// ----------------------------------------------------------------------------------------- results
 // Result `index`, or false after the last: the forward outputs, then the gradients.
 static bool result_at(const session *s, uint32_t index, result *out)
 {

@@ -14,8 +14,8 @@ typedef vys_runner runner;
 bool spirv_options(command *c, vy_spirv_options *o, vy_diag *d);
 bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d);
 bool runner_prepare_steps(runner *r, command *c, binding *b, const vy_plan *steps, vy_diag *d);
-// With --report it also tells what the interpreter saw, and fails after a race or a read of what was
-// never written.
+// With --report it also tells what the interpreter saw, and fails after a race or a read of what
+// was never written.
 bool runner_run(runner *r, command *c, double *ms, vy_diag *d);
 
 #endif

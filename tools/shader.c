@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // shader.c: see shader.h.
 //
-// One pass: decorations stand before types, types before what uses them.  The module has passed spirv-val,
-// so ids are defined.  Lengths are checked all the same: nothing here may depend on another library's care.
+// One pass: decorations stand before types, types before what uses them.  The module has passed
+// spirv-val, so ids are defined.  Lengths are checked all the same: nothing here may depend on
+// another library's care.
 #include "tools/shader.h"
 
 #include <spirv/unified1/spirv.h>
@@ -17,7 +18,8 @@ typedef struct entity {
     uint32_t set, binding;
     uint32_t read_only; // members that are NonWritable
     bool
-        buffer_block; // of a type: variables of storage class Uniform are storage buffers (before SPIR-V 1.3)
+        // Of a type: variables of storage class Uniform are storage buffers (before SPIR-V 1.3).
+        buffer_block;
 } entity;
 
 typedef struct module {
@@ -156,7 +158,7 @@ static bool add_variable(shader *s, const module *m, size_t at)
     }
 }
 
-// ------------------------------------------------------------------------------------ the whole module
+// -------------------------------------------------------------------------------- the whole module
 static const struct {
     SpvCapability capability;
     vy_features feature;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shader.h: what somebody else's SPIR-V compute module says about itself: enough to launch it, and to see
-// whether it is what a plan says it is.
+// shader.h: what somebody else's SPIR-V compute module says about itself: enough to launch it, and
+// to see whether it is what a plan says it is.
 #ifndef VYRE_TOOL_SHADER_H
 #define VYRE_TOOL_SHADER_H
 
@@ -29,9 +29,10 @@ typedef struct shader {
     uint32_t field_count;
 } shader;
 
-// Reads the validated module `words`; its entry point must be `main`.  False with *d (code E0812, which
-// names `path`) for what vkrt cannot launch: another entry point, resources that are no storage buffers,
-// a workgroup size that is no constant, capabilities without a feature of ours.  shader_free in every case.
+// Reads the validated module `words`; its entry point must be `main`.  False with *d (code E0812,
+// which names `path`) for what vkrt cannot launch: another entry point, resources that are no
+// storage buffers, a workgroup size that is no constant, capabilities without a feature of ours.
+// shader_free in every case.
 bool shader_read(shader *s, const uint32_t *words, size_t count, const char *path, vy_diag *d);
 void shader_free(shader *s);
 

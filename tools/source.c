@@ -97,7 +97,7 @@ bool load_module(command *c, vy_diag *d)
     return vy_module_ok(c->module) || take_diag(c->module, d);
 }
 
-// ----------------------------------------------------------------------------------------- settings
+// ---------------------------------------------------------------------------------------- settings
 static void dump(void *user, const char *pass, const char *printed)
 {
     (void)user;

@@ -35,7 +35,7 @@ static bool at_dispatch(const yardstick *y, const char *name, vy_diag *d)
     return at_place(d, s ? s->line : 0, s ? s->column : 0);
 }
 
-// ------------------------------------------------------------------------- does the shader fit the plan?
+// ------------------------------------------------------------------- does the shader fit the plan?
 static const vy_kernel_binding *find_binding(const vy_kernel *k, const shader_binding *b)
 {
     for (uint32_t i = 0; i < k->binding_count; i++)
@@ -101,9 +101,9 @@ static bool fit(const vy_program *p, vy_kernel *k, const shader *s, vy_diag *d)
     return fit_bindings(p, k, s, d) && fit_push_constants(k, s, d);
 }
 
-// --------------------------------------------------------------------------------------- one kernel
-// What a kernel of ours gets besides its scalars (extents, where a split dispatch begins) comes behind
-// them; a shader by hand gets none of it.
+// -------------------------------------------------------------------------------------- one kernel
+// What a kernel of ours gets besides its scalars (extents, where a split dispatch begins) comes
+// behind them; a shader by hand gets none of it.
 static void keep_scalars(vy_kernel *k)
 {
     k->splits = false; // a shader by hand does not know where its part of a dispatch begins
@@ -174,8 +174,8 @@ static bool take_shader(yardstick *y, uint32_t i, const char *plan, text *path, 
     return ok;
 }
 
-// An intermediate is zero where its declaration stands; somebody who counts time does without, and takes
-// it as `out` where it must be.  The steps of a repeat are counted anew.
+// An intermediate is zero where its declaration stands; somebody who counts time does without, and
+// takes it as `out` where it must be.  The steps of a repeat are counted anew.
 static bool clears(const vy_plan *p, const vy_plan_step *s)
 {
     return s->kind == VY_STEP_FILL && s->pattern == 0 && !s->part &&
@@ -227,7 +227,7 @@ static bool take_shaders(yardstick *y, const char *plan, vy_diag *d)
     return take_steps(y, d);
 }
 
-// -------------------------------------------------------------------------------------- the plan file
+// ----------------------------------------------------------------------------------- the plan file
 static bool read_plan(yardstick *y, const text *source, const char *path, vy_diag *d)
 {
     y->module = vy_parse(source->data ? source->data : "", source->size, path);

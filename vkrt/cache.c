@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // cache.c: compiled kernels on disk.
 //
-// One file per kernel, device and driver holds what the driver keeps of that kernel (the data of a Vulkan
-// pipeline cache).  Drivers trust it, so the file carries a checksum; a file that fails it, is no regular file of
-// ours, cannot be read or cannot be written is no error: the cache only ever saves time.  Files appear by a
-// rename, so that processes may share a folder.  Using a file sets its time; what was used longest ago goes first
-// when the folder has grown too large (trim.c).
+// One file per kernel, device and driver holds what the driver keeps of that kernel (the data of a
+// Vulkan pipeline cache).  Drivers trust it, so the file carries a checksum; a file that fails it,
+// is no regular file of ours, cannot be read or cannot be written is no error: the cache only ever
+// saves time.  Files appear by a rename, so that processes may share a folder.  Using a file sets
+// its time; what was used longest ago goes first when the folder has grown too large (trim.c).
 #define _GNU_SOURCE // O_NOFOLLOW, futimens
 #include "vkrt/internal.h"
 
@@ -120,8 +120,8 @@ static char *file_path(const vkrt_device *device, vkrt_hash kernel)
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// The whole file, or NULL.  What waits there may be a pipe, a device or a link that somebody put in its place:
-// opening must neither wait nor follow, and only a regular file is read.
+// The whole file, or NULL.  What waits there may be a pipe, a device or a link that somebody put in
+// its place: opening must neither wait nor follow, and only a regular file is read.
 static unsigned char *read_file(const char *path, size_t *size)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
@@ -168,7 +168,8 @@ VkPipelineCache vkrt_cache_begin(vkrt_device *device, vkrt_hash kernel, bool *fo
         info.initialDataSize = size - sizeof(file_header);
         info.pInitialData = info.initialDataSize ? data + sizeof(file_header) : NULL;
     }
-    // Without folder there is nothing to load or save; without memory the kernel is compiled without a cache.
+    // Without folder there is nothing to load or save; without memory the kernel is compiled
+    // without a cache.
     if (path && device->vk.vkCreatePipelineCache(device->handle, &info, NULL, &handle))
         handle = VK_NULL_HANDLE;
     free(data);

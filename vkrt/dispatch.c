@@ -88,8 +88,8 @@ static vkrt_status choose_groups(vkrt_dispatch *d, vkrt_error *error)
     return VKRT_OK;
 }
 
-// A dispatch in parts tells its kernel where each starts; one that reads its number without asking cannot
-// be cut.
+// A dispatch in parts tells its kernel where each starts; one that reads its number without asking
+// cannot be cut.
 static vkrt_status check_groups(const vkrt_dispatch *d, uint64_t *total, vkrt_error *error)
 {
     *total = 1;

@@ -18,7 +18,8 @@ static void copy_edge(const filling *f, VkBuffer source, uint64_t source_at, uin
                       uint64_t bytes)
 {
     if (bytes == 0) return;
-    // Elements do not straddle words more than they divide them: the pattern's phase is the address's.
+    // Element size divides 4 or is a multiple of it, so the pattern's offset follows from the
+    // address.
     VkBufferCopy edge = {source_at + offset % 4, offset, bytes};
     f->plan->device->vk.vkCmdCopyBuffer(f->segment->commands, source, f->b->memory.handle, 1,
                                         &edge);
@@ -91,7 +92,7 @@ void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_
     fill(&(filling){plan, segment, b, 0}, offset, bytes, NULL); // needs nothing that could fail
 }
 
-// -------------------------------------------------------------------------------------------- steps
+// ------------------------------------------------------------------------------------------- steps
 // Bytes [*offset, *offset + *bytes) of a buffer: `count` elements from `offset` on.
 static vkrt_status find_part(const vkrt_plan *plan, uint32_t buffer, uint32_t offset,
                              uint32_t count, uint64_t *at, uint64_t *bytes, vkrt_error *error)

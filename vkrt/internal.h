@@ -176,11 +176,13 @@ typedef struct vkrt_disk_cache {
 vkrt_hash vkrt_hash_bytes(vkrt_hash seed, const void *data, size_t size);
 void vkrt_cache_open(vkrt_device *device, const char *dir);
 void vkrt_cache_close(vkrt_device *device); // trims the folder if something was written
-// What the driver kept of one kernel, to compile it with; *found: there was something.  VK_NULL_HANDLE: no cache.
+// What the driver kept of one kernel, to compile it with; *found: there was something.
+// VK_NULL_HANDLE: no cache.
 VkPipelineCache vkrt_cache_begin(vkrt_device *device, vkrt_hash kernel, bool *found);
 // After compiling: writes what the driver keeps now, if asked to, and destroys the handle.
 void vkrt_cache_end(vkrt_device *device, VkPipelineCache handle, vkrt_hash kernel, bool keep);
-// Removes what was used longest ago until the folder is within VYRE_CACHE_MIB (256) and 4,096 files.
+// Removes what was used longest ago until the folder is within VYRE_CACHE_MIB (256) and 4,096
+// files.
 void vkrt_cache_trim(const char *dir);
 
 // --- pipeline.c ----------------------------------------------------------------------------------
@@ -253,8 +255,8 @@ vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult re
 void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
                        VkPipelineStageFlags before, VkPipelineStageFlags after);
 uint64_t vkrt_now_ns(void);
-// Gives up a device that does not finish: from now on calls fail, and destroying it, its plans and its
-// instance frees host memory only.
+// Gives up a device that does not finish: from now on calls fail, and destroying it, its plans and
+// its instance frees host memory only.
 void vkrt_device_abandon(vkrt_device *device);
 
 // --- scalar.c ------------------------------------------------------------------------------------

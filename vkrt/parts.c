@@ -2,8 +2,8 @@
 // parts.c: how much of a dispatch goes into one submission, so that no submission takes long.
 //
 // Drivers end what computes for seconds (watchdogs), and a display stands still meanwhile.  Nothing
-// tells beforehand how long a kernel takes, so each is measured: of one that is not known yet, a few
-// workgroups run alone; from then on submissions are filled up to the time wanted, with whole
+// tells beforehand how long a kernel takes, so each is measured: of one that is not known yet, a
+// few workgroups run alone; from then on submissions are filled up to the time wanted, with whole
 // dispatches where they fit and else with boxes of workgroups.  What is measured last counts.
 #include "vkrt/plan_internal.h"
 
@@ -12,8 +12,8 @@
 
 // --- What is known of a kernel -------------------------------------------------------------------
 
-// The largest integer that the kernel is given: loops may grow with it, so that what was measured at
-// a much smaller one says nothing.
+// The largest integer that the kernel is given: loops may grow with it, so that what was measured
+// at a much smaller one says nothing.
 static int64_t scale_of(const vkrt_dispatch *d)
 {
     int64_t most = 1;
@@ -107,8 +107,8 @@ void vkrt_part_measured(vkrt_plan *plan, const vkrt_segment *s, uint64_t ns)
 
 // --- Where ---------------------------------------------------------------------------------------
 
-// Workgroups are counted box by box, boxes being what the device takes in one dispatch; within a box by
-// x, then y, then z.
+// Workgroups are counted box by box, boxes being what the device takes in one dispatch; within a
+// box by x, then y, then z.
 void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t from, uint64_t want,
                    uint32_t base[3], uint32_t count[3])
 {

@@ -92,7 +92,9 @@ struct vkrt_plan {
     void *owned; // memory behind a plan made from one kernel
     vkrt_plan_desc desc;
     uint32_t
-        watch; // buffer in which kernels say that loops were ended, where that is checked; else VY_NO_EXPR
+        // Buffer in which kernels say that loops were ended, where that is checked; else
+        // VY_NO_EXPR.
+        watch;
     vkrt_pipeline **pipelines; // per kernel; NULL: no step uses it
     vkrt_cache *caches;
     uint64_t *compile_ns;
@@ -197,21 +199,21 @@ bool vkrt_parts_overlap(const vkrt_dispatch *d);
 // --- parts.c -------------------------------------------------------------------------------------
 // Whether the dispatch can be cut along an axis.
 bool vkrt_splits(const vkrt_dispatch *d, uint32_t axis);
-// How many of the `left` workgroups the segment takes; 0: none, it must end before them.  *alone: it must
-// end behind them.
+// How many of the `left` workgroups the segment takes; 0: none, it must end before them.  *alone:
+// it must end behind them.
 uint64_t vkrt_part_take(const vkrt_dispatch *d, uint64_t left, bool *alone);
 void vkrt_part_plan(const vkrt_dispatch *d, uint64_t taken); // notes that it did
 void vkrt_part_measured(vkrt_plan *plan, const vkrt_segment *s,
                         uint64_t ns); // how long the segment took
-// The largest box of at most `want` workgroups that begins behind the first `from` of the dispatch, and
-// that the device takes at once.
+// The largest box of at most `want` workgroups that begins behind the first `from` of the dispatch,
+// and that the device takes at once.
 void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t from, uint64_t want,
                    uint32_t base[3], uint32_t count[3]);
 
 // --- dispatch.c, descriptor.c --------------------------------------------------------------------
 vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error); // nobody gave group counts
-// As much of the dispatch at the cursor as the segment takes.  *ends: the segment ends here; the cursor
-// stays at the step, with `part` moved on, until all of it is recorded.
+// As much of the dispatch at the cursor as the segment takes.  *ends: the segment ends here; the
+// cursor stays at the step, with `part` moved on, until all of it is recorded.
 vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step, bool *ends,
                                  vkrt_error *error);
 // The sets that bind plan->infos (with the newest parameter chunk last), in plan->step_sets[step].

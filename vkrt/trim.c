@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// trim.c: keeps the folder of compiled kernels (cache.c) within a size: what was used longest ago goes first.
+// trim.c: keeps the folder of compiled kernels (cache.c) within a size: what was used longest ago
+// goes first.
 //
-// Any number of processes may do so at a time, and others read and write meanwhile: names are removed, never
-// contents, so that whoever has opened a file reads it to its end, and a file that is gone is compiled again.
-// Only names that cache.c makes, or made, are ever touched: the folder may be anybody's.
+// Any number of processes may do so at a time, and others read and write meanwhile: names are
+// removed, never contents, so that whoever has opened a file reads it to its end, and a file that
+// is gone is compiled again.  Only names that cache.c makes, or made, are ever touched: the folder
+// may be anybody's.
 #define _GNU_SOURCE // fstatat
 #include "vkrt/internal.h"
 

@@ -109,11 +109,12 @@ typedef struct vkrt_device_info {
     uint32_t max_spirv_version; // 0x00010600
     uint8_t cache_uuid[16];
     uint32_t subgroup_size;
-    // Turns that the loops of one invocation may take together before the driver leaves them without
-    // a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
+    // Turns that the loops of one invocation may take together before the driver leaves them
+    // without a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the
+    // remedy.
     uint32_t loop_turn_limit;
-    // Conditions inside one another, and loops, before the driver forgets lanes; 0: no such limit is known.
-    // lavapipe: 79.
+    // Conditions inside one another, and loops, before the driver forgets lanes; 0: no such limit
+    // is known.  lavapipe: 79.
     uint32_t nesting_limit;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
@@ -145,8 +146,9 @@ typedef struct vkrt_device_desc { // zero: defaults
     const char *device;           // see vkrt_instance_find_device
     vy_features without;          // features not to use although the device has them
     uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
-    // A submission should take no longer, so that watchdogs leave it alone: larger dispatches run in parts, by
-    // the time that was measured.  0: VYRE_PART_MS, else 100 ms, on CPUs any time; UINT64_MAX: any time.
+    // A submission should take no longer, so that watchdogs leave it alone: larger dispatches run
+    // in parts, by the time that was measured.  0: VYRE_PART_MS, else 100 ms, on CPUs any time;
+    // UINT64_MAX: any time.
     uint64_t part_ns;
     uint64_t
         part_groups;    // most workgroups of a dispatch in a part (for tests); 0: VYRE_PART_GROUPS,
@@ -154,8 +156,9 @@ typedef struct vkrt_device_desc { // zero: defaults
     bool force_staging; // treat device memory as invisible to the host (for tests)
     bool inspect; // open it for vkrt_device_inspect only: no memory, no queue is touched, no plan
                   // can be made.  Error: MISSING_FEATURE where the driver tells nothing
-    // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "": none.  It is kept
-    // within VYRE_CACHE_MIB mebibytes (256) and 4,096 files; what was used longest ago goes first.
+    // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "":
+    // none.  It is kept within VYRE_CACHE_MIB mebibytes (256) and 4,096 files; what was used
+    // longest ago goes first.
     const char *cache_dir;
 } vkrt_device_desc;
 
@@ -195,14 +198,15 @@ typedef enum vkrt_cache {
 } vkrt_cache;
 
 // VKRT_OK if the device can run the kernel; else BAD_KERNEL (malformed), MISSING_FEATURE (named) or
-// LIMIT, also one that a driver breaks without a word: nesting, another subgroup size than the kernel was compiled
-// for.  Turns of loops are checked with plans.
+// LIMIT, also one that a driver breaks without a word: nesting, another subgroup size than the
+// kernel was compiled for.  Turns of loops are checked with plans.
 VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *kernel,
                                        vkrt_error *error);
 
 // Checks and compiles a kernel, so that plans find it ready.  `cache` may be NULL.  The kernel is
-// not kept; what was compiled is, while plans use it, and as long as it is among the last 32 that none uses
-// any more.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
+// not kept; what was compiled is, while plans use it, and as long as it is among the last 32 that
+// none uses any more.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY,
+// OUT_OF_DEVICE_MEMORY.
 VKRT_API vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel,
                                          vkrt_cache *cache, vkrt_error *error);
 
@@ -227,13 +231,13 @@ typedef struct vkrt_inspection {
     vkrt_executable *executables;
 } vkrt_inspection;
 
-// Compiles entry point `entry` of a SPIR-V module (any compute shader: what it binds is read from it)
-// on a device opened with vkrt_device_desc.inspect, through VK_KHR_pipeline_executable_properties.
-// `needs`: features to require besides those that the module's capabilities name (vy_kernel.features);
-// 0 if unknown.  Free the result with vkrt_inspection_free.
-// Some drivers end the process on what a chip lacks (RADV: float additions on navi21's buffers): call
-// it in a child process where that matters.
-// Errors: BAD_ARGUMENT, BAD_KERNEL, MISSING_FEATURE, LIMIT, DRIVER, OUT_OF_MEMORY.
+// Compiles entry point `entry` of a SPIR-V module (any compute shader: what it binds is read from
+// it) on a device opened with vkrt_device_desc.inspect, through
+// VK_KHR_pipeline_executable_properties.  `needs`: features to require besides those that the
+// module's capabilities name (vy_kernel.features); 0 if unknown.  Free the result with
+// vkrt_inspection_free.  Some drivers end the process on what a chip lacks (RADV: float additions
+// on navi21's buffers): call it in a child process where that matters.  Errors: BAD_ARGUMENT,
+// BAD_KERNEL, MISSING_FEATURE, LIMIT, DRIVER, OUT_OF_MEMORY.
 VKRT_API vkrt_status vkrt_device_inspect(vkrt_device *device, const uint32_t *words,
                                          size_t word_count, const char *entry, vy_features needs,
                                          vkrt_inspection **out, vkrt_error *error);
@@ -247,16 +251,17 @@ typedef struct vkrt_plan_desc {   // zero: defaults
     // Most that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for ever.
     uint64_t timeout_ns;
     // The caller knows that the loops of no invocation take more turns together than the device's
-    // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: when it is created, if turns depend on
-    // data; in a run, if a bound computed from its sizes is beyond, though it may be larger than the truth.
-    // Neither holds for kernels that watch their loops (vy_spirv_options.watch_loops): a run whose loops were
-    // ended fails then (LIMIT), trusted or not.
+    // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: when it is created, if
+    // turns depend on data; in a run, if a bound computed from its sizes is beyond, though it may
+    // be larger than the truth.  Neither holds for kernels that watch their loops
+    // (vy_spirv_options.watch_loops): a run whose loops were ended fails then (LIMIT), trusted or
+    // not.
     bool trust_loops;
 } vkrt_plan_desc;
 
 // An executable copy of `plan` on `device`; compiles its kernels.  `plan` must stay alive and
-// unchanged until vkrt_plan_destroy.  `desc` may be NULL.  Errors: as vkrt_device_compile; LIMIT: loops
-// whose turns depend on data, where the device counts them (see trust_loops).
+// unchanged until vkrt_plan_destroy.  `desc` may be NULL.  Errors: as vkrt_device_compile; LIMIT:
+// loops whose turns depend on data, where the device counts them (see trust_loops).
 VKRT_API vkrt_status vkrt_plan_create(vkrt_device *device, const vy_plan *plan,
                                       const vkrt_plan_desc *desc, vkrt_plan **out,
                                       vkrt_error *error);
@@ -312,8 +317,9 @@ VKRT_API vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error);
 // Waits for the run, at most `timeout_ns` (UINT64_MAX: for ever; TIMEOUT leaves it running).  A
 // plan that reads values back continues inside this call.  Without a run: VKRT_OK.
 VKRT_API vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *error);
-// submit, then wait.  Error besides: TIMEOUT, naming the kernel, after desc.timeout_ns; the device is then
-// given up: its calls fail with DEVICE_LOST, and what it still uses is left to the end of the process.
+// submit, then wait.  Error besides: TIMEOUT, naming the kernel, after desc.timeout_ns; the device
+// is then given up: its calls fail with DEVICE_LOST, and what it still uses is left to the end of
+// the process.
 VKRT_API vkrt_status vkrt_plan_run(vkrt_plan *plan, vkrt_error *error);
 
 // Copies a whole buffer into data[bytes]; bytes must be its size.  Errors: BUSY, BAD_ARGUMENT,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // access.c: access.h.
 //
-// Flat indices.  x: f32[B * H * W], x[(b * H + h) * W + w]: a product of two numbers that are not constant is
-// not affine.  The extent names the factors, B H W, so the strides are H·W, W, 1; every term of the index is
-// a multiple of one of them:
+// Flat indices.  x: f32[B * H * W], x[(b * H + h) * W + w]: a product of two numbers that are not
+// constant is not affine.  The extent names the factors, B H W, so the strides are H·W, W, 1; every
+// term of the index is a multiple of one of them:
 //
 //   b · H·W  +  h · W  +  w        →  [b, h, w]      if 0 <= w < W, 0 <= h < H, 0 <= b < B wherever it is reached
 //
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// -------------------------------------------------------------------------------------- flat indices
+// ------------------------------------------------------------------------------------ flat indices
 enum { MAX_FACTORS = 8, MAX_TERMS = 32 };
 
 typedef struct factors {
@@ -194,7 +194,7 @@ static bool unflatten(vy_access *x)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ accesses
+// ---------------------------------------------------------------------------------------- accesses
 bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels)
 {
     *x = (vy_access){.id = id, .buffer = a->p->insts.data[id].aux};

@@ -4,8 +4,9 @@
 //   over(i: N)  for k in 0..K:  atomic_add(g[i + k], v)
 //   [N, K] -> { [i, k] -> [i + k] : 0 <= i < N and 0 <= k < K }
 //
-// An index such as `a[i * K + k]` of a one-dimensional buffer f32[M * K] is read as a[i, k] of f32[M, K] where
-// the bounds prove 0 <= k < K: axes of an access are those the index has, not those the buffer declares.
+// An index such as `a[i * K + k]` of a one-dimensional buffer f32[M * K] is read as a[i, k] of
+// f32[M, K] where the bounds prove 0 <= k < K: axes of an access are those the index has, not those
+// the buffer declares.
 #ifndef VYRE_ACCESS_H
 #define VYRE_ACCESS_H
 
@@ -26,13 +27,14 @@ typedef struct vy_access {
     uint32_t value[VY_MAX_AXES];    // the operand; flat: 0
 } vy_access;
 
-// `levels` as for vy_nest_make.  False: memory, or isl gave up; vy_access_free is right in every case.
+// `levels` as for vy_nest_make.  False: memory, or isl gave up; vy_access_free is right in every
+// case.
 bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels);
 void vy_access_free(vy_access *x);
 // Is every axis affine, and nothing about the place left out?
 bool vy_access_exact(const vy_access *x);
-// { nest → elements }, of the axes in `axes` (a bit mask; all: UINT32_MAX), whose other axes are dropped.
-// Only elements that exist.  NULL: an axis is not affine, or isl gave up.
+// { nest → elements }, of the axes in `axes` (a bit mask; all: UINT32_MAX), whose other axes are
+// dropped.  Only elements that exist.  NULL: an axis is not affine, or isl gave up.
 isl_map *vy_access_map(const vy_access *x, uint32_t axes);
 // The relation for readers, as isl prints it, in the arena; NULL: memory, or not affine.
 const char *vy_access_text(const vy_access *x, vy_arena *arena);

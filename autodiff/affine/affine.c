@@ -32,7 +32,8 @@ static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
 }
 
-// lo ≤ v ≤ hi, v a function of parameters alone; or none.  False: isl gave up, and what was known stays.
+// lo ≤ v ≤ hi, v a function of parameters alone; or none.  False: isl gave up, and what was known
+// stays.
 static bool know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 {
     if (!v) return false;
@@ -215,8 +216,8 @@ isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d)
 }
 
 // ------------------------------------------------------------------------------------- begin, end
-// Bounds of scalars as they follow from one extent: `most` is the greatest value of dimension d.  What is added
-// to a scalar is at least the least of its type.
+// Bounds of scalars as they follow from one extent: `most` is the greatest value of dimension d.
+// What is added to a scalar is at least the least of its type.
 static int64_t least(const vy_affine *a, uint32_t d)
 {
     const vy_dim_node *n = &a->p->dims.data[d];

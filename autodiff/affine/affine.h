@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// affine.h: integer expressions of a program as isl knows them: piecewise quasi-affine functions of the
-// domain variables and loop counters around a place, with scalars and lengths as parameters.
+// affine.h: integer expressions of a program as isl knows them: piecewise quasi-affine functions of
+// the domain variables and loop counters around a place, with scalars and lengths as parameters.
 //
 //   vy_affine a;
 //   if (vy_affine_begin(&a, p, &structure)) {
@@ -13,20 +13,20 @@
 //   }
 //   vy_affine_end(&a);
 //
-// isl's integers do not wrap and its division floors.  So nothing enters isl as it stands that may wrap
-// where the place is reached: a sum that may leave its type by one turn (`i - 1` of a u32, `i32(n)`) becomes
-// piecewise, wrapped as the machine wraps it; what may leave it further is refused.  Division and
-// remainder are by positive constants, of what is never negative there.
+// isl's integers do not wrap and its division floors.  So nothing enters isl as it stands that may
+// wrap where the place is reached: a sum that may leave its type by one turn (`i - 1` of a u32,
+// `i32(n)`) becomes piecewise, wrapped as the machine wraps it; what may leave it further is
+// refused.  Division and remainder are by positive constants, of what is never negative there.
 //
-// Taken for granted: extents of buffers and of the domain are below VY_AFFINE_EXTENT; a buffer of four-byte
-// elements cannot be longer in any binding.
+// Taken for granted: extents of buffers and of the domain are below VY_AFFINE_EXTENT; a buffer of
+// four-byte elements cannot be longer in any binding.
 //
-// Memory that isl does not get is remembered (isl_memory.h): then vy_affine_end says so, whatever the answers were,
-// and what asked ends in that error.
+// Memory that isl does not get is remembered (isl_memory.h): then vy_affine_end says so, whatever
+// the answers were, and what asked ends in that error.
 //
-// isl runs with ISL_ON_ERROR_CONTINUE and a limit on its operations: an object is NULL after an error, and
-// every function of isl takes that.  vy_affine_ok says whether what was computed since the last
-// vy_affine_reset can be believed.
+// isl runs with ISL_ON_ERROR_CONTINUE and a limit on its operations: an object is NULL after an
+// error, and every function of isl takes that.  vy_affine_ok says whether what was computed since
+// the last vy_affine_reset can be believed.
 #ifndef VYRE_AFFINE_H
 #define VYRE_AFFINE_H
 
@@ -50,7 +50,8 @@ typedef enum vy_affine_why {
     VY_AFFINE_DATA,    // it depends on data: memory, a float, a value that a loop carries
     VY_AFFINE_WRAP,    // it could wrap around
     VY_AFFINE_PRODUCT, // a product of two numbers that are no constants
-    VY_AFFINE_DIVISION, // a division or remainder not by a positive constant, or of what may be negative
+    // A division or remainder not by a positive constant, or of what may be negative.
+    VY_AFFINE_DIVISION,
     VY_AFFINE_OPERATION, // another operation
     VY_AFFINE_BUILTIN,   // the place in the dispatch (gid, lid, …)
     VY_AFFINE_LIMIT,     // isl's limit of operations was reached
@@ -59,8 +60,8 @@ typedef enum vy_affine_why {
 // "depends on data", …: completes "an index …".
 const char *vy_affine_why_text(vy_affine_why why);
 
-// A parameter of every set and map: a scalar of the program, or a dimension that is no affine function of
-// scalars (a product, a length left open).
+// A parameter of every set and map: a scalar of the program, or a dimension that is no affine
+// function of scalars (a product, a length left open).
 typedef struct vy_affine_param {
     isl_id *id;
     bool is_dim;
@@ -96,15 +97,17 @@ bool vy_affine_end(vy_affine *a);
 // Was everything since the last reset computed within the limits?
 bool vy_affine_ok(const vy_affine *a);
 void vy_affine_reset(vy_affine *a); // a new task may use as many operations again …
-// … but for the tasks of a round, which share them: once they are spent, isl need not be asked any more.
+// … but for the tasks of a round, which share them: once they are spent, isl need not be asked any
+// more.
 void vy_affine_begin_round(vy_affine *a);
 bool vy_affine_spent(const vy_affine *a);
-// Of operations, for spaces of so many dimensions; lower from what is heavier than all that was weighed since.
+// Of operations, for spaces of so many dimensions; lower from what is heavier than all that was
+// weighed since.
 void vy_affine_limit(vy_affine *a, uint32_t dims);
 void vy_affine_weigh(vy_affine *a, isl_set *set);                      // keeps it
 void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y); // about to be combined
-// The number that the parameter is, as u32 (a scalar that is no u32 is converted), in a program being built
-// that has the scalars, dimensions and buffers of a->p.
+// The number that the parameter is, as u32 (a scalar that is no u32 is converted), in a program
+// being built that has the scalars, dimensions and buffers of a->p.
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b);
 // A function with rough bounds, which decide most questions without isl.
 typedef struct vy_number {
@@ -121,15 +124,15 @@ static inline void vy_affine_drop(vy_number x, vy_number y)
     isl_pw_aff_free(x.pa);
     isl_pw_aff_free(y.pa);
 }
-// x op y in integers that do not wrap; ADD SUB MUL MIN MAX, and DIV REM by a positive constant of what is not
-// negative.  Takes both.
+// x op y in integers that do not wrap; ADD SUB MUL MIN MAX, and DIV REM by a positive constant of
+// what is not negative.  Takes both.
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y);
 // Dimension d of the program over `space`, a set space.  A dimension below zero counts as itself.
 isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d); // takes space
 
 // ------------------------------------------------------------------------------------------- nests
-// What surrounds an instruction: dimension k of its space is domain variable k, and behind those come
-// the counted loops around it, outermost first.
+// What surrounds an instruction: dimension k of its space is domain variable k, and behind those
+// come the counted loops around it, outermost first.
 typedef struct vy_nest {
     vy_affine *a;
     uint32_t place;     // instruction
@@ -140,7 +143,8 @@ typedef struct vy_nest {
     isl_space *space;
     isl_set *domain; // where the place is reached, or more: see `loose`
     // Openers around the place, outermost first, that the domain does not say everything about:
-    // an `if` on data, a loop that leaves early, a `while`, and whatever is inside a loop that is no dimension.
+    // an `if` on data, a loop that leaves early, a `while`, and whatever is inside a loop that is
+    // no dimension.
     uint32_t *loose;
     uint32_t loose_count;
     uint32_t
@@ -148,8 +152,8 @@ typedef struct vy_nest {
     vy_affine_why why; // `inner` is none because …
 } vy_nest;
 
-// At most `levels` loops become dimensions (UINT32_MAX: all that are affine, up to ten dimensions).  False: memory, or isl gave
-// up; vy_nest_free is right in every case.
+// At most `levels` loops become dimensions (UINT32_MAX: all that are affine, up to ten dimensions).
+// False: memory, or isl gave up; vy_nest_free is right in every case.
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels);
 void vy_nest_free(vy_nest *n);
 // Integer `id` over the nest's space, right wherever the domain says; NULL: *why says why not.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // affine_limit.c: how much isl may do, without a clock.
 //
-// isl counts its operations, pivots and allocations, and gives up at a limit.  What one takes grows with the set:
-// 0.3 µs for those of stencils and convolutions, 3 µs where conditions have many cases with remainders of sums in
-// each.  So the limit is the lower, the more dimensions, cases and divisions what is being looked at has.  Tasks of a
-// round count on from each other: one that is heavy gives up early, and leaves what is left to those that are not.
+// isl counts its operations, pivots and allocations, and gives up at a limit.  What one takes grows
+// with the set: 0.3 µs for those of stencils and convolutions, 3 µs where conditions have many
+// cases with remainders of sums in each.  So the limit is the lower, the more dimensions, cases and
+// divisions what is being looked at has.  Tasks of a round count on from each other: one that is
+// heavy gives up early, and leaves what is left to those that are not.
 #include "autodiff/affine/affine.h"
 
 #include <isl/aff.h>
@@ -46,7 +47,7 @@ static void weigh(vy_affine *a, uint64_t weight)
     set_limit(a);
 }
 
-// ---------------------------------------------------------------------------------------------- weights
+// ----------------------------------------------------------------------------------------- weights
 static isl_stat count_divisions(isl_basic_set *s, void *user)
 {
     uint32_t *most = user;
@@ -92,7 +93,7 @@ void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y)
     weigh(a, weight_of_value(x) * weight_of_value(y));
 }
 
-// ----------------------------------------------------------------------------------------------- rounds
+// ------------------------------------------------------------------------------------------ rounds
 void vy_affine_reset(vy_affine *a)
 {
     a->failed |= vy_isl_memory_failed(&a->memory);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// affine_value.c: expressions of a program as piecewise quasi-affine functions, and conditions as sets.
+// affine_value.c: expressions of a program as piecewise quasi-affine functions, and conditions as
+// sets.
 //
 //   i + 1            i < N, N < 2^30: rough bounds show that it fits, isl is not asked
 //   i - 1   (u32)    where `i > 0` is not known: { i - 1 : i >= 1; i + 4294967295 : i <= 0 }, as it wraps
 //   8 * i   (u32)    may exceed its type eight times: refused
 //
-// The wrapped piece costs nothing where it cannot be reached, and no correctness where it can: an index
-// that is four thousand million is out of range.
+// The wrapped piece costs nothing where it cannot be reached, and no correctness where it can: an
+// index that is four thousand million is out of range.
 #include "autodiff/affine/affine.h"
 #include "ir/core/flow.h"
 
@@ -32,7 +33,7 @@ static vy_number refuse(walk *w, vy_affine_why why)
     return none;
 }
 
-// ------------------------------------------------------------------------------------------ wrapping
+// ---------------------------------------------------------------------------------------- wrapping
 static bool type_range(vy_type t, vy_interval *r)
 {
     switch (t) {
@@ -118,7 +119,7 @@ static vy_number fit(walk *w, vy_number x, vy_type t)
     return out;
 }
 
-// ------------------------------------------------------------------------------------------- values
+// ------------------------------------------------------------------------------------------ values
 static vy_number value(walk *w, uint32_t id);
 static isl_set *condition(walk *w, uint32_t id, bool holds);
 
@@ -301,8 +302,8 @@ static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other
     return opener ? vy_arg(p, opener, 0) : 0;
 }
 
-// A u32 of the launch that may be no i32 here.  Converted it is a number of its own: what wraps would be in two
-// pieces.
+// A u32 parameter that may exceed INT32_MAX: its i32 cast gets a fresh isl parameter, as the
+// wrapped form would be piecewise.
 static bool turns(walk *w, uint32_t id, vy_number x)
 {
     const vy_leaf *l = VY_IS_LEAF(id) ? &w->n->a->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
@@ -377,7 +378,7 @@ isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why)
     return vy_affine_number(n, id, why).pa;
 }
 
-// --------------------------------------------------------------------------------------- conditions
+// -------------------------------------------------------------------------------------- conditions
 // Where both hold as told.  One may wrap where the other does not hold: it is looked at second.
 static isl_set *both(walk *w, uint32_t a, uint32_t b, bool holds)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// iteration_domain.c: what surrounds an instruction, as a set: how far domain variables and loop counters go, and the
-// conditions under which the place is reached.
+// iteration_domain.c: what surrounds an instruction, as a set: how far domain variables and loop
+// counters go, and the conditions under which the place is reached.
 //
 //   over(i: N) { for k in 0..i { if k > 0 { … } } }        { [i, k] : 0 <= i < N and 0 <= k < i and k > 0 }
 //
-// Where a condition is on data the set is the larger one, and the `if` is listed as loose.  So are, on request,
-// conditions that leave out points where two numbers are equal.
+// Data-dependent conditions are over-approximated, and the `if` is recorded as inexact.  So are, on
+// request, conditions that leave out points where two numbers are equal.
 #include "autodiff/affine/affine.h"
 #include "ir/core/flow.h"
 
@@ -28,7 +28,7 @@ static bool make_chain(vy_nest *n, chain *c)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------- dimensions
+// -------------------------------------------------------------------------------------- dimensions
 // A name that no dimension before k has.
 static void name_dimension(vy_nest *n, uint32_t k, const char *name)
 {
@@ -129,7 +129,7 @@ static bool add_loop(vy_nest *n, uint32_t k)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------- conditions
+// -------------------------------------------------------------------------------------- conditions
 // Of a condition on data, the part that is none.
 static bool add_parts(vy_nest *n, uint32_t cond, bool holds, int depth)
 {
@@ -169,8 +169,8 @@ static bool is_hole(const vy_nest *n, uint32_t cond, bool holds, int depth)
            is_hole(n, then, true, depth - 1);
 }
 
-// Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none; *done of
-// them are.
+// Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none;
+// *done of them are.
 static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
 {
     const vy_program *p = n->a->p;

@@ -224,7 +224,8 @@ static bool divide(vy_lattice *l, isl_ast_node *n, vy_signed from, vy_value *sta
     return true;
 }
 
-// Counts from max(from, 0) if that is enough; bounds of either sign are moved up by what makes them natural.
+// Counts from max(from, 0) if that is enough; bounds of either sign are moved up by what makes them
+// natural.
 static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
 {
     vy_builder *b = l->b;
@@ -380,9 +381,9 @@ static isl_id_list *iterators(const vy_lattice *l)
 
 // The tree of a schedule (kept); whole: no loop is split, whatever conditions that puts into it.
 //
-// isl's AST builder (0.25) takes a remainder or quotient of one parameter for that of another where the context
-// has its parameters in another order than the schedule: `T % 4` came out as `N % 4`.  All else that isl does
-// brings them into line by itself; here that is done before.
+// isl's AST builder (0.25) takes a remainder or quotient of one parameter for that of another where
+// the context has its parameters in another order than the schedule: `T % 4` came out as `N % 4`.
+// All else that isl does brings them into line by itself; here that is done before.
 static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *context, bool whole)
 {
     context = isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));

@@ -4,8 +4,8 @@
 //   { [i, j] : i = e and 0 <= j < N }       for j in 0..N { point(e, j) }
 //
 // The loops are those of isl's AST builder: exact bounds, guards where bounds are not enough, a
-// variable for what is determined.  Everything in them is computed in u32, as differences of numbers that are
-// not negative, so nothing wraps; what could is refused.
+// variable for what is determined.  Everything in them is computed in u32, as differences of
+// numbers that are not negative, so nothing wraps; what could is refused.
 #ifndef VYRE_LATTICE_H
 #define VYRE_LATTICE_H
 
@@ -13,8 +13,8 @@
 
 #include <isl/ast.h>
 
-// plus − minus + constant; plus and minus are u32 values, 0 for none, that do not wrap and neither does
-// plus + constant or minus − constant.
+// plus − minus + constant; plus and minus are u32 values, 0 for none, that do not wrap and neither
+// does plus + constant or minus − constant.
 typedef struct vy_signed {
     uint32_t plus, minus;
     int64_t constant;
@@ -56,26 +56,28 @@ typedef struct vy_lattice {
     vy_bound_id_vec
         ids; // the parameters that are no parameters of `a`: given by the caller; then iterators
     bool refused; // something could wrap, or isl's AST has a form that is not known here
-    // Emits what is done at one point; index: one value per dimension of the nest, of the type of the loop.
+    // Emits what is done at one point; index: one value per dimension of the nest, of the type of
+    // the loop.
     void (*point)(void *user, const vy_value *index);
     void *user;
     vy_lattice_memo *memo; // NULL, or what the sets of one program share
     vy_lanes lanes;
-    // May more points be walked?  Then `point` finds in `guard` whether its is one of the set; id 0: it is.
+    // May more points be walked?  Then `point` finds in `guard` whether its is one of the set; id
+    // 0: it is.
     bool wants_taps;
     vy_value guard;
     vy_taps taps;
     isl_set *context; // not owned
 } vy_lattice;
 
-// Emits loops over the points of `set` (taken), of the nest's space, with `context` (kept) known of the
-// parameters.  False: refused, or memory, or isl gave up; the builder's code is then of no use.
+// Emits loops over the points of `set` (taken), of the nest's space, with `context` (kept) known of
+// the parameters.  False: refused, or memory, or isl gave up; the builder's code is then of no use.
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context);
 void vy_lattice_free(vy_lattice *l);
 void vy_lattice_forget(vy_lattice_memo *m);
 
-// scan_lanes.c: gives the loop around `body`, from *from in steps of *step, its share of l->lanes, and leaves
-// there what loops inside it divide further.
+// scan_lanes.c: gives the loop around `body`, from *from in steps of *step, its share of l->lanes,
+// and leaves there what loops inside it divide further.
 void vy_lanes_take(vy_lattice *l, isl_ast_node *body, vy_value *from, int64_t *step);
 
 // scan_names.c: a parameter or iterator.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // scan_arithmetic.c: integers of either sign, computed in u32.
 //
-// The obvious way, i32 arithmetic, puts a conversion around every variable of the domain and fails for
-// lengths beyond 2^31.  Here a number is p − n + c with p, n ≥ 0, and an operation moves parts to the side on
-// which nothing wraps:
+// The obvious way, i32 arithmetic, puts a conversion around every variable of the domain and fails
+// for lengths beyond 2^31.  Here a number is p − n + c with p, n ≥ 0, and an operation moves parts
+// to the side on which nothing wraps:
 //
 //   e − 2 ≤ N            e ≤ N + 2
 //   max(0, e − 2)        max(e, 2) − 2
@@ -94,7 +94,7 @@ vy_signed vy_signed_scale(vy_builder *b, vy_signed x, int64_t by)
     return r;
 }
 
-// ------------------------------------------------------------------------------- to one side and back
+// ---------------------------------------------------------------------------- to one side and back
 // p + c where c ≥ 0, as one value.
 static vy_value with(vy_builder *b, uint32_t id, int64_t constant)
 {
@@ -157,7 +157,7 @@ vy_value vy_signed_natural(vy_builder *b, vy_signed x)
     return vy_signed_fits(x) ? vy_signed_modular(b, x) : (vy_value){0};
 }
 
-// -------------------------------------------------------------------------------------------- division
+// ---------------------------------------------------------------------------------------- division
 static int64_t most_of(vy_signed x) { return x.most_plus + (x.constant > 0 ? x.constant : 0); }
 
 vy_signed vy_signed_divide(vy_builder *b, vy_signed x, int64_t by)

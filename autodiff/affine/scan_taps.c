@@ -6,15 +6,16 @@
 //   for i_2 in max(2, P + i) − 2..min(M − 1, P + i) + 1 { u = P + i − i_2; … }       in the order of the set
 //   for u in 0..3 { i_2 = P + i − u; if 0 <= i_2 < M { … } }                         what is made here
 //
-// The turns are almost the same, but they are constant: all invocations take them together, what depends on taps alone
-// is the same for all of them (a filter's weights), loops can be unrolled, and neighbours can be made by one
-// invocation (ir/pass/device/coarsen.c, which leaves variables alone that decide how often a loop turns).
+// The turns are almost the same, but they are constant: all invocations take them together, what
+// depends on taps alone is the same for all of them (a filter's weights), loops can be unrolled,
+// and neighbours can be made by one invocation (ir/pass/device/coarsen.c, which leaves variables
+// alone that decide how often a loop turns).
 //
 // A tap is a dimension with few values; it is used where an equality determines one other, longer
-// dimension, with coefficient ±1: others (stride 2) would leave out most of the points.  The set that is walked
-// has these equalities, the constant bounds of the taps and what the set says of the dimensions left; it
-// is larger, and what the given set says beyond that is the guard.  Both are isl's: whatever is chosen here, the
-// walk and its guard together are the set.
+// dimension, with coefficient ±1: others (stride 2) would leave out most of the points.  The set
+// that is walked has these equalities, the constant bounds of the taps and what the set says of the
+// dimensions left; it is larger, and what the given set says beyond that is the guard.  Both are
+// isl's: whatever is chosen here, the walk and its guard together are the set.
 #include "autodiff/affine/scan.h"
 
 #include <isl/constraint.h>
@@ -166,12 +167,13 @@ isl_map *vy_taps_schedule(const vy_lattice *l, isl_set *set)
     return isl_map_intersect_domain(map, set);
 }
 
-// ------------------------------------------------------------------------------------------- the guard
+// --------------------------------------------------------------------------------------- the guard
 typedef struct guard {
     vy_lattice *l;
     const vy_signed *index;
     uint32_t
-        last; // of the dimensions in order: the constraints that have no later one; count: no dimension
+        // Of the dimensions in order: the constraints that have no later one; count: no dimension.
+        last;
     uint32_t met; // constraints seen
     vy_value all;
     bool refused;

@@ -5,8 +5,8 @@
 
 #include "ir/core/ir.h"
 
-// One loop whose trip count does not follow from the parameters, seen from one place that may record
-// it: a CHECKPOINT around it, or 0, the whole program.
+// One loop whose trip count does not follow from the parameters, seen from one place that may
+// record it: a CHECKPOINT around it, or 0, the whole program.
 typedef struct vy_counter {
     uint32_t loop, context; // instructions of the new program
     uint32_t at;            // CARRY of the loop: iterations of it since the context began, those of

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What isl asks of GMP between a failure and its next own allocation: numbers of one row of a tableau.
+// What isl asks of GMP between a failure and its next own allocation: numbers of one row of a
+// tableau.
 #define RESERVE ((size_t)1 << 20)
 
-// What a context takes when it is made, and more.  It is tried out beforehand: isl (0.25) reads the options of a
-// context that it has not given any yet when one of those allocations fails.
+// What a context takes when it is made, and more.  It is tried out beforehand: isl (0.25) reads the
+// options of a context that it has not given any yet when one of those allocations fails.
 #define CONTEXT_ROOM ((size_t)64 << 10)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -11,7 +11,7 @@
 typedef struct reverse_stage {
     uint32_t buffer, root;
     uint32_t next; // of the same root; + 1
-    bool quiet;    // nobody loads: replays do without
+    bool quiet;    // no replayed load reads it: its stores and barriers are omitted in replays
     bool loaded, settled;
 } reverse_stage;
 VY_VEC_TYPE(reverse_stage_vec, reverse_stage);

@@ -3,18 +3,22 @@
 //
 //   program f_grad(x, idx, grad_x: out f32[M], …)      f_sums(x, idx, sums_grad_x: i32[M, 37])
 //   { … atomic_add(grad_x[idx[i]], v); … }         →   { … integer atomics … }
-//                                                      f_total_grad_x(sums_grad_x, grad_x: out f32[M])
+//                                                      f_total_grad_x(sums_grad_x, grad_x: out
+//                                                      f32[M])
 //
-// Float addition is not associative, so a sum by atomics has the order of arrival in its last bits.  Here
-// every such element gets an exact accumulator (exact_sum.c), which has the same bits in any order, and a
-// second program rounds it once; or, where all invocations add to the same few elements, a term from each
-// (ordered_partials.c).  Additions that the optimiser proved to be one invocation's own (ir/pass/sums/mark_owned.c) become plain
-// ones first: their order is that of the program.
+// Float addition is not associative, so a sum by atomics has the order of arrival in its last bits.
+// Here every such element gets an exact accumulator (exact_sum.c), which has the same bits in any
+// order, and a second program rounds it once; or, where all invocations add to the same few
+// elements, a term from each (ordered_partials.c).  Additions that the optimiser proved to be one
+// invocation's own (ir/pass/sums/mark_owned.c) become plain ones first: their order is that of the
+// program.
 //
-// Where the program also loads or stores what it adds to, the buffer stays, and the element's value is
-// what the buffer holds plus the accumulator: a load adds the two, a store clears the accumulator.
+// Where the program also loads or stores what it adds to, the buffer stays, and the element's value
+// is what the buffer holds plus the accumulator: a load adds the two, a store clears the
+// accumulator.
 //
-// Runs on optimised programs: what a loop adds to one element is one term already (ir/pass/sums/promote_sums.c).
+// Runs on optimised programs: what a loop adds to one element is one term already
+// (ir/pass/sums/promote_sums.c).
 #include "ir/build/build.h"
 #include "autodiff/deterministic/exact_sum.h"
 #include "autodiff/grad.h"
@@ -194,8 +198,9 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
     return n;
 }
 
-// Does nobody but the whole program give a result its first contents?  What starts as ones or as a copy does so with
-// a program that has it, used there or not; and what none of the stages writes is cleared by one that takes it.
+// Does nobody but the whole program give a result its first contents?  What starts as ones or as a
+// copy does so with a program that has it, used there or not; and what none of the stages writes is
+// cleared by one that takes it.
 static bool starts_results(const vy_ordering *o, const vy_program *p)
 {
     for (uint32_t i = 1; i < o->p->buffers.count; i++) {
@@ -222,7 +227,7 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
     if (!(stages[0] = rewrite(o))) return false;
     uint32_t n = make_totals(o, stages);
     vy_pass_context c = {0};
-    if (vy_module_ok(o->m)) vy_pass_arrays(stages[0], &c);
+    if (vy_module_ok(o->m)) vy_pass_dead_arrays(stages[0], &c);
     bool ok = vy_module_ok(o->m) && (n == 1 || finish_first(o, whole, stages[0]));
     if (ok && n > 1) return vy_stages_replace(o->m, whole, stages, n);
     if (ok) { // all in memory of its own

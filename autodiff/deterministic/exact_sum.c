@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
 // exact_sum.c: sums of floats that are exact, so that their order does not matter.
 //
-// A float is m · 2^p with an integer m of 24 bits (f32).  A sum is kept as integers, one 32-bit word for
-// every eighth power of two:
+// A float is m · 2^p with an integer m of 24 bits (f32).  A sum is kept as integers, one 32-bit
+// word for every eighth power of two:
 //
 //   word k of a sum counts 2^(8k − 149), as a signed number       (f64: 2^(8k − 1074))
 //   m · 2^p  is added to word k = (p + 149) / 8, shifted by the rest: |m << 7| < 2^31, one atomic
 //
-// A word that leaves [−2^31, 2^31) has wrapped around, and the invocation that sees it carries 2^32, that
-// is ±1, to word k + 4.  Which additions wrap depends on their order; how many more wrap upwards than
-// downwards does not, since a word and the number of its wraps together are the exact sum.  Integer
-// addition does the rest: all words, and so the sum, are the same in any order, on any device, and the one
-// rounding happens when the sum is read.  The four words above the largest float's take the carries of
-// 2^32 additions of it.
+// A word that leaves [−2^31, 2^31) has wrapped around, and the invocation that sees it carries
+// 2^32, that is ±1, to word k + 4.  Which additions wrap depends on their order; how many more wrap
+// upwards than downwards does not, since a word and the number of its wraps together are the exact
+// sum.  Integer addition does the rest: all words, and so the sum, are the same in any order, on
+// any device, and the one rounding happens when the sum is read.  The four words above the largest
+// float's take the carries of 2^32 additions of it.
 //
-// inf and NaN set bits of a last word: they come out as IEEE has them, also where finite terms would
-// cancel or their sum overflows on the way.  A sum that is 0 is +0.  Subnormal terms count in full.
+// inf and NaN set bits of a last word: they come out as IEEE has them, also where finite terms
+// would cancel or their sum overflows on the way.  A sum that is 0 is +0.  Subnormal terms count in
+// full.
 //
-// The obvious other way, a fixed point chosen per element by a first run of the same program, takes three
-// words instead of 37, but twice the time, and both runs would have to compute the same bits.
+// The obvious other way, a fixed point chosen per element by a first run of the same program, takes
+// three words instead of 37, but twice the time, and both runs would have to compute the same bits.
 //
-// f64 splits into three parts of at most 24 bits, each added like an f32.  f16 uses the words of f32 that
-// its numbers can reach.
+// f64 splits into three parts of at most 24 bits, each added like an f32.  f16 uses the words of
+// f32 that its numbers can reach.
 #include "autodiff/deterministic/exact_sum.h"
 #include "ir/build/edit.h"
 #include "ir/text/text.h"
@@ -37,9 +38,9 @@ enum {
     CARRY_DIGITS = 4,
 };
 
-// term32: word, what to add to it, and the bits of inf and NaN.  advance: one digit of 8 bits out of a word
-// and the carry of the digits below.  round*: W holds the leading digit and those below it, `rest` whether
-// anything is further down, K is the leading digit's place.
+// term32: word, what to add to it, and the bits of inf and NaN.  advance: one digit of 8 bits out
+// of a word and the carry of the digits below.  round*: W holds the leading digit and those below
+// it, `rest` whether anything is further down, K is the leading digit's place.
 static const char source[] =
     "fn flags(special: bool, fraction: bool, minus: bool) -> i32 {\n"
     "    return select(special, select(fraction, 4, select(minus, 2, 1)), 0);\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// exact_sum.h: sums of floats that are exact, so that their order does not matter.  See exact_sum.c.
+// exact_sum.h: sums of floats that are exact, so that their order does not matter.  See
+// exact_sum.c.
 #ifndef VYRE_FIXED_H
 #define VYRE_FIXED_H
 
@@ -7,8 +8,8 @@
 
 // i32 words that one sum of floats of type t takes; 0 for other types.  They start as 0.
 uint32_t vy_fixed_words(vy_type t);
-// Adds v to the sum at sums[index…][…]: `sums` has i32 elements and, behind the axes of the index, one of
-// vy_fixed_words(type of v).  Any number of invocations may do so at once.
+// Adds v to the sum at sums[index…][…]: `sums` has i32 elements and, behind the axes of the index,
+// one of vy_fixed_words(type of v).  Any number of invocations may do so at once.
 void vy_fixed_add(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index, vy_value v);
 // The sum, rounded once to t, to nearest even: plain loads, so nobody may be adding.
 vy_value vy_fixed_total(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index,

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// ordered_partials.c: few elements to which all invocations add: each keeps its term, and programs add them up.
+// ordered_partials.c: few elements to which all invocations add: each keeps its term, and programs
+// add them up.
 //
 //   f_sums:  over(i: N)          … for k in 0..D { terms_g[k, i] = v; }
 //   f_parts_g:                   parts_g[k, b] = Σ terms_g[k, j]  over j = b, b + B, b + 2B …
 //   f_total_g:                   g[k] = Σ parts_g[k, b]           over b
 //
-// Parameters, biases, scalars: all invocations come to the same elements, so an accumulator would be
-// in everybody's way.  A term each costs a store and a load; nothing of the program runs twice.  The order
-// of additions depends on the size of the domain alone: an invocation adds what it has for an element in
-// program order, parts are every B-th term, so that neighbours read neighbouring ones, and B makes parts
-// of 256 terms, of √n where there are more than 65,536 of them.
+// Parameters, biases, scalars: all invocations come to the same elements, so an accumulator would
+// be in everybody's way.  A term each costs a store and a load; nothing of the program runs twice.
+// The order of additions depends on the size of the domain alone: an invocation adds what it has
+// for an element in program order, parts are every B-th term, so that neighbours read neighbouring
+// ones, and B makes parts of 256 terms, of √n where there are more than 65,536 of them.
 //
-// Suits a buffer if all places that add to it do so at indices that are the same in all invocations:
-// constants, scalars, and what depends on loops alone.  (Each invocation has its own terms for all
-// elements, so the others could have any index; that was slower than accumulators.)  Axes where no index
-// ever changes are left out.  That is as many terms as elements times invocations, too much for large
-// buffers; how large nobody knows before the sizes are, so callers with a limit ask for accumulators
-// instead when they hit it (`lean`).
+// Suits a buffer if all places that add to it do so at indices that are the same in all
+// invocations: constants, scalars, and what depends on loops alone.  (Each invocation has its own
+// terms for all elements, so the others could have any index; that was slower than accumulators.)
+// Axes where no index ever changes are left out.  That is as many terms as elements times
+// invocations, too much for large buffers; how large nobody knows before the sizes are, so callers
+// with a limit ask for accumulators instead when they hit it (`lean`).
 //
 // Sums of f16 are terms of f32, rounded once.
 #include "autodiff/deterministic/ordering.h"

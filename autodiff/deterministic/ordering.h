@@ -57,7 +57,8 @@ bool vy_is_owned(const vy_program *p, uint32_t id);    // … to an element of t
 bool vy_find_additions(vy_ordering *o);
 
 // totals.c
-// Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it is there.
+// Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it
+// is there.
 vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 // Ends it; NULL: the module's diag says why.
 vy_program *vy_total_end(vy_builder *b);
@@ -65,7 +66,8 @@ vy_program *vy_total_end(vy_builder *b);
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
 
 // deterministic.c
-// Replaces program p by what its additions become: in an order or, wide, those of half floats as f32.
+// Replaces program p by what its additions become: in an order or, wide, those of half floats as
+// f32.
 bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide);
 
 // wide.c
@@ -73,7 +75,8 @@ void vy_wide_choose(vy_ordering *o); // fills o->use
 // The sums of buffer `id` of o->p, called `name` in program b.
 vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                           const char *name);
-// Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it does not.
+// Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it
+// does not.
 bool vy_wide_cast(vy_ordering *o, uint32_t id);
 // flags: of the addition that it stands for.
 void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags);

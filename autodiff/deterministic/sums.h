@@ -5,10 +5,11 @@
 
 #include "autodiff/core/reverse.h"
 
-// deterministic.c: replaces all atomic additions of floats in the module, which is optimised before.
+// deterministic.c: replaces all atomic additions of floats in the module, which is optimised
+// before.
 bool vy_order_sums(vy_module *m, bool lean);
-// wide.c: makes the sums of half floats that derivatives are sums of f32 that are rounded once; the module is optimised
-// before if there are any.
+// wide.c: makes the sums of half floats that derivatives are sums of f32 that are rounded once; the
+// module is optimised before if there are any.
 typedef struct vy_wide_names {
     const char **names; // of the buffers of the result that hold adjoints
     uint32_t count;

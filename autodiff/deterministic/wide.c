@@ -6,15 +6,18 @@
 //                   →   f_sums(idx, x, sums_grad_w: f32[M])   { atomic_add(sums_grad_w[idx[i]], f32(x[i])); }
 //                       f_total_grad_w(sums_grad_w, grad_w)   { grad_w[i] = f16(sums_grad_w[i]); }
 //
-// A half has 11 bits: from 2,048 on a sum no longer sees a term of 1, so a bias over 3,000 rows comes out several per cent
-// off.  f32 takes twice the memory for the sums, and its atomics are the ones that devices have; those of halves are
-// loops of compare-and-swap.  The rewriting is that of sums with an order (deterministic.c); here it is for
-// buffers of half floats alone, and additions stay atomics.
+// A half has 11 bits: from 2,048 on a sum no longer sees a term of 1, so a bias over 3,000 rows
+// comes out several per cent off.  f32 takes twice the memory for the sums, and its atomics are the
+// ones that devices have; those of halves are loops of compare-and-swap.  The rewriting is that of
+// sums with an order (deterministic.c); here it is for buffers of half floats alone, and additions
+// stay atomics.
 //
-// An invocation that adds to elements of its own needs it, too, where it does so in a loop; but for elements that each
-// turn has for itself.  Where the sums have an order (deterministic.c), this is all that is done here.
+// An invocation that adds to elements of its own needs it, too, where it does so in a loop; but for
+// elements that each turn has for itself.  Where the sums have an order (deterministic.c), this is
+// all that is done here.
 //
-// Buffers of the program's own, and those that other atomics change or whose old values somebody wants, are left alone.
+// Buffers of the program's own, and those that other atomics change or whose old values somebody
+// wants, are left alone.
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/deterministic/sums.h"
@@ -49,7 +52,8 @@ static bool can_widen(const vy_ordering *o, uint32_t buffer)
     return b->cls <= VY_INOUT && !b->view_of && is_adjoint(o->wide, b->name);
 }
 
-// Of what one invocation has for itself: in a loop each turn adds, but for those that have elements of their own.
+// Of what one invocation has for itself: in a loop each turn adds, but for those that have elements
+// of their own.
 static void choose_added(vy_ordering *o)
 {
     const vy_program *p = o->p;

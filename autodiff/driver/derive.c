@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // derive.c: vy_grad: chooses the program, simplifies a copy of it, and differentiates that.
 //
-// **Short loops** are unrolled first: constant indices make values of arrays, and what an unrolled loop
-// carries needs no tape.  For a gather the loop is better as it is: the nine places of a 3×3 filter become nine
-// sums over preimages, each with its own guards, where the loop gives one sum with exact bounds,
+// **Short loops** are unrolled first: constant indices make values of arrays, and what an unrolled
+// loop carries needs no tape.  For a gather the loop is better as it is: the nine places of a 3×3
+// filter become nine sums over preimages, each with its own guards, where the loop gives one sum
+// with exact bounds,
 //
 //   for u in max(1, i) - 1..min(H, i + 2) { … }
 //
-// So where loops would be unrolled, the program is first differentiated with its loops kept, and that is the
-// result if all its sums over invocations became gathers and nothing has to be stored for it.
+// So where loops would be unrolled, the program is first differentiated with its loops kept, and
+// that is the result if all its sums over invocations became gathers and nothing has to be stored
+// for it.
 #include "autodiff/gather/gather.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/driver/observed.h"
@@ -52,8 +54,9 @@ static bool is_taken(const vy_program *p, const char *name, uint32_t n)
     return false;
 }
 
-// The order of the derivative: the next one, or the next under which no name of the program is needed for
-// anything else: where a parameter is called `grad_x` already, the gradient of x is `grad2_x`.
+// The order of the derivative: the next one, or the next under which no name of the program is
+// needed for anything else: where a parameter is called `grad_x` already, the gradient of x is
+// `grad2_x`.
 static uint32_t next_order(const vy_module *m, const vy_program *p)
 {
     uint32_t n = m->order + 1;
@@ -86,7 +89,7 @@ static bool simplify(vy_program *p, bool *unrolled)
 {
     vy_opt_options options = {.level = 2};
     vy_pass_context c = {.options = &options};
-    if (!vy_pass_own_atomics(p, &c) || !vy_pass_forward(p, &c) || !vy_pass_known(p, &c))
+    if (!vy_pass_own_atomics(p, &c) || !vy_pass_forward(p, &c) || !vy_pass_constant_trips(p, &c))
         return false;
     c.changed = false;
     if (*unrolled && !vy_pass_unroll(p, &c)) return false;
@@ -128,7 +131,7 @@ static vy_module *derive(derivation *d, const reverse_observer *observer, vy_dia
     return out;
 }
 
-// --------------------------------------------------------------------------------------- loops kept
+// -------------------------------------------------------------------------------------- loops kept
 static void no_note(void *user, const reverse *r, const vy_program *result)
 {
     (void)user, (void)r, (void)result;
@@ -165,7 +168,7 @@ static vy_module *derive_loops(derivation *d, const reverse_observer *observer)
     vy_vec_free(&notes.notes);
     vy_arena_free(&arena);
     if (!out || !observer) return out;
-    vy_module_free(out); // once more, for who wants to know
+    vy_module_free(out); // rerun with the caller's observer
     kept.unrolled = false;
     return derive(&kept, observer, &ignored);
 }
@@ -199,7 +202,8 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     d.unrolled = true;
     if (!out) out = derive(&d, observer, diag);
     if (vy_memory_failures() == before) return out;
-    // One way or another was given up, or an analysis, for want of memory: not what it would have been.
+    // One way or another was given up, or an analysis, for want of memory: not what it would have
+    // been.
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     return NULL;

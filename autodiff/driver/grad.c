@@ -3,10 +3,11 @@
 //
 //   1. what has a better derivative in another form is rewritten
 //   2. activity, masks
-//   3. build: parameters, forward sweep, reverse sweep; remove what nobody asks for
+//   3. build: parameters, forward sweep, reverse sweep; remove what is not needed
 //   4. if poison is left, put those values on tapes and build again (replay.c says why)
 //   5. drop parameters that the compiler made and nothing uses
-//   6. sums over invocations become programs of their own (gather.h), or get an order (deterministic.h)
+//   6. sums over invocations become programs of their own (gather.h), or get an order
+//   (deterministic.h)
 #include "autodiff/rewrite/extremum.h"
 #include "autodiff/gather/gather.h"
 #include "autodiff/rewrite/online_softmax.h"
@@ -27,7 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// -------------------------------------------------------------------------------------- one attempt
+// ------------------------------------------------------------------------------------- one attempt
 // What this form cannot do yet is refused before anything is built.
 static void refuse_unsupported(reverse *r)
 {
@@ -223,7 +224,8 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
     return ok;
 }
 
-// What has a better derivative in another form: see subgroup.h, online_softmax.h, argmax.h, extremum.h.
+// What has a better derivative in another form: see subgroup.h, online_softmax.h, argmax.h,
+// extremum.h.
 static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
 {
     if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;

@@ -15,8 +15,8 @@ typedef struct reverse_observer {
     struct vy_gather_notes *gathers; // or NULL
     bool narrow;                     // sums of half floats stay as they are
 } reverse_observer;
-// Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments as often
-// as asked for.
+// Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments
+// as often as asked for.
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
 // ---- derive.c

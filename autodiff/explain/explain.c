@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // explain.c: explain.h.  Differentiates with an observer (notes.c), optimises forward program and
-// result, counts both (ir/facts/count.c), and puts together what the two programs and the notes say.
+// result, counts both (ir/facts/count.c), and puts together what the two programs and the notes
+// say.
 #include "autodiff/explain/explain_build.h"
 
 #include "autodiff/driver/observed.h"
@@ -35,7 +36,7 @@ const char *vy_kept_why_name(vy_kept_why k)
 const char *vy_access_kind_name(vy_access_kind k) { return PICK(k, "load", "store", "atomic"); }
 const char *vy_had_how_name(vy_had_how h) { return PICK(h, "not stored", "closed form", "tape"); }
 
-// ----------------------------------------------------------------------------------- the two programs
+// -------------------------------------------------------------------------------- the two programs
 // The program alone, in a module of its own, optimised.  NULL: *diag.
 static vy_module *optimised_forward(const vy_program *p, const vy_opt_options *o, vy_diag *diag)
 {
@@ -57,8 +58,8 @@ static const vy_program *source_program(const vy_module *m, const vy_grad_option
     return o && o->program ? vy_module_find(m, o->program) : m->programs.data[0];
 }
 
-// Sizes of the forward program, for a program whose scalars and buffers are others: by name; a gradient
-// has the length of its buffer.
+// Sizes of the forward program, for a program whose scalars and buffers are others: by name; a
+// gradient has the length of its buffer.
 static bool map_sizes(explaining *x, const vy_program *r, const vy_sizes *from, vy_sizes *to)
 {
     const vy_program *f = x->forward;

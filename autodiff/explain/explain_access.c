@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // explain_access.c: which elements each access of the forward program touches, as isl relations.
 //
-// Accesses of one line that touch the same elements in the same way are told once.  isl takes part of a
-// millisecond for each, so of a large program only the first ones are looked at, and fewer where isl takes long;
-// the explanation says how many were left out.
+// Accesses of one line that touch the same elements in the same way are told once.  isl takes part
+// of a millisecond for each, so of a large program only the first ones are looked at, and fewer
+// where isl takes long; the explanation says how many were left out.
 #include "autodiff/affine/access.h"
 #include "autodiff/explain/explain_build.h"
 

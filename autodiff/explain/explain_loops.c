@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // explain_loops.c: what became of each loop of the source.
 //
-// A loop may be in a program several times: functions are inlined, a reversed loop replays the loops
-// inside it.  All copies keep the source's line and column, which is how they are told; a copy that
-// runs against the source's direction reverses it.
+// A loop may be in a program several times: functions are inlined, a reversed loop replays the
+// loops inside it.  All copies keep the source's line and column, which is how they are told; a
+// copy that runs against the source's direction reverses it.
 #include "autodiff/explain/explain_build.h"
 
 #include <stdlib.h>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // explain_result.c: gradients, adjoints and storage, as the optimised result shows them.
 //
-// What a gradient is added up with is what the result does, not what was planned: passes turn atomic
-// additions into plain ones (ir/pass/sums/mark_owned.c) and plain ones into stores (ir/pass/sums/promote_elements.c, ir/pass/scalar/forward.c).
+// What a gradient is added up with is what the result does, not what was planned: passes turn
+// atomic additions into plain ones (ir/pass/sums/mark_owned.c) and plain ones into stores
+// (ir/pass/sums/promote_elements.c, ir/pass/scalar/forward.c).
 #include "autodiff/explain/explain_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// ------------------------------------------------------------------------------------- what is what
+// ------------------------------------------------------------------------------------ what is what
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const explain_name *)a)->name, ((const explain_name *)b)->name);
@@ -158,7 +159,7 @@ void vy_explain_gradients(explaining *x)
     x->e->gradient_count = n->gradients.count;
 }
 
-// ----------------------------------------------------------------------------------------- adjoints
+// ---------------------------------------------------------------------------------------- adjoints
 // A parameter or an array, local ones too; 0: none.
 static uint32_t named(const vy_program *p, const char *name)
 {

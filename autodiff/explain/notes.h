@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // notes.h: what explain.c keeps of a differentiation, whose tables are gone when it is done.
 //
-// What can be seen in the result (how gradients are added up, bytes, turns) is taken from the result.
-// Only what cannot is noted: which value of the source a tape holds and why, where adjoints live.
-// Buffers of the result are noted by name: unused ones are dropped and numbers change.
+// What can be seen in the result (how gradients are added up, bytes, turns) is taken from the
+// result.  Only what cannot is noted: which value of the source a tape holds and why, where
+// adjoints live.  Buffers of the result are noted by name: unused ones are dropped and numbers
+// change.
 #ifndef VYRE_NOTES_H
 #define VYRE_NOTES_H
 

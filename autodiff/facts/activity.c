@@ -3,12 +3,12 @@
 //
 // A value is *varied* if it depends differentiably on an input, *useful* if an output depends
 // differentiably on it; active = both.  Dependence goes through memory: a buffer is varied once
-// something varied is stored in it.  Loops and memory make this a fixpoint; both flags only grow, so
-// a worklist (dataflow.h) finds it in linear time: VARIED forwards along the uses, USEFUL backwards
-// along the operands.
+// something varied is stored in it.  Loops and memory make this a fixpoint; both flags only grow,
+// so a worklist (dataflow.h) finds it in linear time: VARIED forwards along the uses, USEFUL
+// backwards along the operands.
 //
-// Integers never have adjoints, but they carry VARIED from a `bitcast` of a varied float on, so that a
-// float made from them can be refused where the obvious way would silently give zero.
+// Integers never have adjoints, but they carry VARIED from a `bitcast` of a varied float on, so
+// that a float made from them can be refused where the obvious way would silently give zero.
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"

@@ -13,8 +13,8 @@ typedef enum vy_degree_kind {
     VY_DEGREE_NONE,   // anything else
 } vy_degree_kind;
 
-// m is the maximum before an iteration, t the one after it, M the last.  A value that stays as it is has
-// the kind FACTOR and both numbers 0.
+// m is the maximum before an iteration, t the one after it, M the last.  A value that stays as it
+// is has the kind FACTOR and both numbers 0.
 typedef struct vy_degree {
     uint8_t kind;
     uint8_t base; // FACTOR: VY_OP_EXP or VY_OP_EXP2, says b
@@ -54,8 +54,8 @@ bool vy_degree_same(vy_degree x, vy_degree y);
 vy_degree vy_degree_join(vy_degree x, vy_degree y);
 // Fills at[], held[] for the body of the loop.  False: they do not settle, nothing is known.
 bool vy_degrees_body(vy_degrees *d);
-// With at[] and held[] set for what the loop hands on, in `old`: does nothing behind it that is stored or
-// decides something change with the maximum?
+// With at[] and held[] set for what the loop hands on, in `old`: does nothing behind it that is
+// stored or decides something change with the maximum?
 bool vy_degrees_cancel(vy_degrees *d);
 
 #endif

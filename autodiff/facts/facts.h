@@ -28,9 +28,10 @@ bool vy_order(const grad_facts *f, uint32_t *atomic);
 // ---- race_free_owner.c
 bool vy_exclusive(grad_facts *f); // fills buffers[].exclusive; false: memory
 // ---- injective.c
-// By buffer: do the index maps prove that no two invocations touch one element, in the accesses that sites[] names by
-// instruction?  thorough: also where each domain variable has an axis to itself, which ir/pass/sums/mark_owned.c finds in the result,
-// and where only a condition tells invocations apart.  False: memory.
+// By buffer: do the index maps prove that no two invocations touch one element, in the accesses
+// that sites[] names by instruction?  thorough: also where each domain variable has an axis to
+// itself, which ir/pass/sums/mark_owned.c finds in the result, and where only a condition tells
+// invocations apart.  False: memory.
 bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
                   uint8_t *injective);
 // ---- store_adds.c
@@ -42,8 +43,8 @@ bool vy_together(grad_facts *f); // fills together; false: memory
 // After the check of a derived program failed: was it for that?  Says it of the primal then.
 void vy_together_explain(vy_module *out);
 // ---- forward_live.c
-// Marks the instructions that the forward run computes for their values, and the buffers it loads from;
-// both tables begin as zeros.  False: memory.
+// Marks the instructions that the forward run computes for their values, and the buffers it loads
+// from; both tables begin as zeros.  False: memory.
 bool vy_valued(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays);
 // ---- shadow.c
 bool vy_shadow_choose(grad_facts *f); // fills buffers[].shadowed; false: memory

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// forward_live.c: which instructions the forward run needs for their values.
+// forward_live.c: forward liveness: which instructions the forward sweep needs for their values.
 //
-// The second operand of online_softmax.c's straight_through gives a derivative only.  What is computed for it alone runs in
-// reverse, and forward only as far as the reverse asks; so keeping one of its values on a tape costs the
-// computation that it was to save.  The plan asks here.
+// The second operand of online_softmax.c's straight_through gives a derivative only.  What is
+// computed for it alone runs in reverse, and forward only as far as the reverse asks; so keeping
+// one of its values on a tape costs the computation that it was to save.  The plan asks here.
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
 

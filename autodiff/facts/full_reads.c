@@ -4,9 +4,9 @@
 //   for j in … { for c in 0..64 { acc[c] += …; } }
 //   for c in 0..64 { y[i, c] = acc[c] / l; }
 //
-// An element of an array may be one that nobody asks for, so arrays have shadows (shadow.c).  Here every
-// element is asked for if the value of the one load in the second loop is, which masks.c knows: the array
-// needs no shadow as long as that value counts always.
+// An element of an array may be one that nobody asks for, so arrays have shadows (shadow.c).  Here
+// every element is asked for if the value of the one load in the second loop is, which masks.c
+// knows: the array needs no shadow as long as that value counts always.
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 
@@ -80,7 +80,8 @@ uint32_t vy_covering_load(const grad_facts *f, uint32_t buffer, const uint32_t *
             all = follows(f, writes[k], nest);
             for (uint32_t m = 0; m < n && all; m++)
                 all = m == k || !destroys(f, writes[m], writes[k], nest);
-            // One store of an element in several iterations before the nest: all but the last are lost.
+            // One store of an element in several iterations before the nest: all but the last are
+            // lost.
             all =
                 all && (inst(f, writes[k])->op == VY_OP_ATOMIC_ADD || vy_stores_once(f, writes[k]));
         }

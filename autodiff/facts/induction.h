@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// induction.h: integers that loops carry: what an iteration does to them, and whether it can be undone.
+// induction.h: integers that loops carry: what an iteration does to them, and whether it can be
+// undone.
 #ifndef VYRE_INDUCTION_H
 #define VYRE_INDUCTION_H
 
@@ -11,7 +12,8 @@ uint32_t vy_carry_init(const grad_facts *f, uint32_t opener, uint32_t k);
 uint32_t vy_induction_step(const grad_facts *f, uint32_t opener, uint32_t k);
 // The operand of step `id` that leads back to the carried value; 0: the step cannot be undone.
 uint32_t vy_undone_operand(const grad_facts *f, uint32_t id, uint32_t opener);
-// The steps from the next value of carry k back to the carried one; 0: there is no way, or nothing happens.
+// The steps from the next value of carry k back to the carried one; 0: there is no way, or nothing
+// happens.
 enum { VY_UNDO_STEPS = 24 };
 uint32_t vy_undo_chain(const grad_facts *f, uint32_t opener, uint32_t k,
                        uint32_t steps[VY_UNDO_STEPS]);

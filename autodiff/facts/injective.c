@@ -3,12 +3,13 @@
 //
 //   over(i: N)  x[2 * i] + x[2 * i + 1]      { [i] -> [2i]; [i] -> [2i + 1] } is injective
 //
-// Asked of all accesses of the buffer together: a map that is injective for each of two says nothing about
-// the two of them.  Loops are projected out.  An axis that is not affine in every access is left out, and
-// then the others have to tell the invocations apart.
+// Asked of all accesses of the buffer together: a map that is injective for each of two says
+// nothing about the two of them.  Loops are projected out.  An axis that is not affine in every
+// access is left out, and then the others have to tell the invocations apart.
 //
-// isl takes milliseconds, so it is not asked where the answer is plain: where each domain variable has an axis to itself
-// in all accesses (yes: ir/pass/sums/mark_owned.c finds it, too), and where one has no part in an index (no, but for conditions on it).
+// isl takes milliseconds, so it is not asked where the answer is plain: where each domain variable
+// has an axis to itself in all accesses (yes: ir/pass/sums/mark_owned.c finds it, too), and where
+// one has no part in an index (no, but for conditions on it).
 #include "autodiff/affine/access.h"
 #include "autodiff/facts/facts.h"
 

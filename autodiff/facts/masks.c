@@ -5,20 +5,20 @@
 // needed    values that the reverse sweep may ask for outside the arm they were made in, and which
 //           an `if` therefore hands out.  Generous: what turns out unused is removed afterwards.
 // maskable  every use of the value is conditional: an arm of a select, a candidate of min or max, an
-//           operand whose derivative is zero by convention somewhere (abs at 0), an operand inside an
-//           `if` or loop that the value stands before, a store that may come to nothing, or an operand
-//           of something itself maskable.  Then a zero adjoint may mean "not selected", and 0·inf must
-//           not turn into NaN: the value's contributions are select(mask, g·d, 0), where the mask is the
-//           OR of the conditions of its uses.  Comparing the adjoint with zero instead would break
-//           second derivatives.
+//           operand whose derivative is zero by convention somewhere (abs at 0), an operand inside
+//           an `if` or loop that the value stands before, a store that may come to nothing, or an
+//           operand of something itself maskable.  Then a zero adjoint may mean "not selected", and
+//           0·inf must not turn into NaN: the value's contributions are select(mask, g·d, 0), where
+//           the mask is the OR of the conditions of its uses.  Comparing the adjoint with zero
+//           instead would break second derivatives.
 //
 // A value that is not maskable counts always, that is, whenever it is computed.  For
 //
 //   s = 1;  for k in 0..n { s = s * q }       s and s * q count always if what the loop hands on does:
 //                                             the last turn by that, each other by the next one
 //
-// so counting is by assumption: all values count always until every use that made them do so is gone.
-// Each use is taken away once, hence linear.
+// so counting is by assumption: all values count always until every use that made them do so is
+// gone.  Each use is taken away once, hence linear.
 #include "ir/core/flow.h"
 #include "ir/facts/range.h"
 #include "autodiff/core/rules.h"
@@ -79,7 +79,8 @@ static void change_slot(masks *m, uint32_t id, int by)
         change_yields(m, id, by);
         return;
     }
-    // Both have to count always; the use is entered by the CARRY and taken away by the first to go.
+    // CARRY and RESULT must both be unconditionally used: the edge is added once, by the CARRY, and
+    // removed when either becomes maskable.
     uint32_t carry = vy_carry(opener, k), result = vy_result(p, &m->facts->s, opener, k);
     uint32_t other = id == carry ? result : carry;
     if (!vy_is_active(m->facts, other) || m->facts->maskable[other] || (by > 0 && id != carry))
@@ -186,7 +187,8 @@ static void scan_needs(grad_facts *f, uint32_t id)
         need(f, vy_result(f->p, &f->s, vy_arg(f->p, id, 0), i->aux));
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(f->p, id, k);
-        // The body of a loop or checkpoint is replayed by itself and asks for everything it captures.
+        // The body of a loop or checkpoint is replayed by itself and asks for everything it
+        // captures.
         if (uses_values || (!VY_IS_LEAF(a) && f->scope[a] != f->scope[id])) need(f, a);
     }
 }

@@ -3,12 +3,12 @@
 //
 //   let k = atomic_add(count[0], 1);  y[k] = x[i];
 //
-// The old value of an atomic is another one in each run.  Whether the reverse gets by without it shows
-// itself as poison only where the result does not perform the atomic; with the values asked for, or with
-// the buffer read elsewhere, it does, and there would be a derivative of some order.  So the old values
-// are followed through the primal, whatever is built of it: through operations, memory, and what a
-// condition or bound decides.  None may be an operand of a product with an active value, an index of
-// active memory, or decide whether something active happens.
+// The old value of an atomic is another one in each run.  Whether the reverse gets by without it
+// shows itself as poison only where the result does not perform the atomic; with the values asked
+// for, or with the buffer read elsewhere, it does, and there would be a derivative of some order.
+// So the old values are followed through the primal, whatever is built of it: through operations,
+// memory, and what a condition or bound decides.  None may be an operand of a product with an
+// active value, an index of active memory, or decide whether something active happens.
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"

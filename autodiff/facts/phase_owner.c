@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
-// phase_owner.c: loads between barriers whose element no other invocation touches before the next one, so that what
-// is added to its adjoint needs no atomics.
+// phase_owner.c: loads between barriers whose element no other invocation touches before the next
+// one, so that what is added to its adjoint needs no atomics.
 //
 //   if l < h { s[l] += s[l + h]; }          adj_s[l + h] += …;  adj_s[l] += …
 //   barrier();
 //
-// The reverse of a phase is made of the same accesses, so what holds of the element in the primal's phase holds
-// of its adjoint.  Two proofs:
+// The reverse of a phase is made of the same accesses, so what holds of the element in the primal's
+// phase holds of its adjoint.  Two proofs:
 //
-// 1. In the phase, whoever loads the element also stores to it, plainly and with the same index values.  If
+// 1. In the phase, whoever loads the element also stores to it, plainly and with the same index
+// values.  If
 //    another invocation touched it too, the primal would have a race.
-// 2. The array is shared, and all loads of it that may fall in the phase, but for those of 1, have one index,
-//    which differs between any two invocations of the workgroup: s[l + h], t[2 * l], t[lid.y, lid.x].  Nobody
-//    else loads the element then; one who wrote or updated it would race with the load.  Or the only such load is
-//    one that a single invocation comes to: `if lid.x == 0 { y[wid.x] = s[0]; }`.
+// 2. The array is shared, and all loads of it that may fall in the phase, but for those of 1, have
+// one index,
+//    which differs between any two invocations of the workgroup: s[l + h], t[2 * l], t[lid.y,
+//    lid.x].  Nobody else loads the element then; one who wrote or updated it would race with the
+//    load.  Or the only such load is one that a single invocation comes to: `if lid.x == 0 {
+//    y[wid.x] = s[0]; }`.
 //
-// For 2 the index is taken apart into multiples of the invocation's numbers plus what is the same in all of them
-// throughout the phase.
+// For 2 the index is taken apart into multiples of the invocation's numbers plus what is the same
+// in all of them throughout the phase.
 #include "autodiff/facts/phases.h"
 #include "autodiff/facts/facts.h"
 #include "ir/check/uniform.h"
@@ -45,7 +48,8 @@ static bool count_barriers(owners *o, vy_arena *arena)
     return o->barriers != NULL;
 }
 
-// The construct around `load` that stands in the same region as `store`, or the load itself; 0: none.
+// The construct around `load` that stands in the same region as `store`, or the load itself; 0:
+// none.
 static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
 {
     const vy_structure *s = &o->facts->s;
@@ -137,8 +141,8 @@ static bool form_of(const owners *o, uint32_t id, uint32_t before, uint32_t dept
     }
 }
 
-// Do different invocations get different sums?  Mixed radix: each multiple is greater than all that the smaller ones
-// make together; wraps around nothing.
+// Do different invocations get different sums?  Mixed radix: each multiple is greater than all that
+// the smaller ones make together; wraps around nothing.
 static bool tells_apart(const owners *o, form f, uint8_t *told)
 {
     const uint32_t *w = o->p->workgroup;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// phases.c: see phases.h.  Walks forward for what came before, backward for what comes after, until the
-// heads of loops hold what their ends bring round.
+// phases.c: see phases.h.  Walks forward for what came before, backward for what comes after, until
+// the heads of loops hold what their ends bring round.
 #include "autodiff/facts/phases.h"
 
 #include <string.h>

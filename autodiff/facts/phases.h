@@ -15,8 +15,8 @@ static inline vy_touch vy_touch_both(vy_touch x, vy_touch y)
     return (vy_touch){x.loads | y.loads, x.stores | y.stores, x.updates | y.updates};
 }
 
-// Of one program.  Callers fill `touch` (what an instruction touches) and `gone` (barriers that do not
-// count), which start empty.
+// Of one program.  Callers fill `touch` (what an instruction touches) and `gone` (barriers that do
+// not count), which start empty.
 typedef struct vy_phases {
     const vy_program *p;
     const vy_structure *s;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// race_free_owner.c: buffers whose loads are each one invocation's own affair, so that what is added to their
-// adjoints needs no atomics.  Proofs: their index maps (injective.c), or that the primal has no race:
+// race_free_owner.c: buffers each element of which is loaded by at most one invocation, so that
+// additions to their adjoints need no atomics.  Proofs: their index maps (injective.c), or that the
+// primal has no race:
 //
 //   out[p[i]] = x[p[i]] * w;         grad_x[p[i]] += grad_out[p[i]] * w;     // a plain addition, no atomic
 //
-// No analysis of p[i] could tell that two invocations never meet there, but the program says so: if they
-// did, both would store one element of `out`, and a program with a race is wrong (docs/language.md 8.3).
-// So a load of x is exclusive if wherever it is executed the same invocation also stores, plainly and with
-// the very same index values, into one buffer that all the loads of x have in common.  What else this
-// needs, and what goes wrong without it:
-// - no barrier in the program: invocations may store one element in turn, in different phases;
-// - the store is in range, or both buffers have the same shape: a store out of range does nothing, so
+// No analysis of p[i] could tell that two invocations never meet there, but the program says so: if
+// they did, both would store one element of `out`, and a program with a race is wrong
+// (docs/language.md 8.3).  So a load of x is exclusive if wherever it is executed the same
+// invocation also stores, plainly and with the very same index values, into one buffer that all the
+// loads of x have in common.  What else this needs, and what goes wrong without it: - no barrier in
+// the program: invocations may store one element in turn, in different phases; - the store is in
+// range, or both buffers have the same shape: a store out of range does nothing, so
 //   two of them are no race, and x may be longer;
 // - the buffers of the stores have no views: two parameters of one memory are not compared here.
 //
-// Both proofs exclude other invocations only.  One that comes to an element twice reads, adds and writes.
+// Both proofs exclude other invocations only.  One that comes to an element twice reads, adds and
+// writes.
 
 #include "autodiff/facts/facts.h"
 #include "ir/facts/range.h"
@@ -38,7 +40,8 @@ typedef struct proof {
     const uint32_t *same;  // classes of equal dimensions
     const uint8_t *inside; // by instruction: its indices are in range
     uint32_t *
-        first; // by instruction, and by leaf behind those: the last plain store whose first index it is
+        // By instruction, and by leaf behind those: the last plain store whose first index it is.
+        first;
     uint32_t *next; // by store: the one before it with that first index
     owners *found;  // by buffer
 } proof;

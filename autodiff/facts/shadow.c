@@ -4,16 +4,16 @@
 //   y[i] = sqrt(x[i]);  if x[i] <= 0 { y[i] = 0; }
 //
 // At x = −1 the root was overwritten and reached nothing, but its adjoint, read from the memory of
-// adjoints, is a plain 0, and 0 · √' is NaN.  Values have masks for this (masks.c); the mask of an element is
-// its *shadow*, a u32 beside its adjoint:
+// adjoints, is a plain 0, and 0 · √' is NaN.  Values have masks for this (masks.c); the mask of an
+// element is its *shadow*, a u32 beside its adjoint:
 //
 //   v = load B[i]      B̄[i] += v̄;             seen[i] |= mask of v
 //   store B[i] = v     v̄ += B̄[i], B̄[i] = 0;   mask of v |= seen[i], seen[i] = 0
 //
-// It starts as 1 where an element has a cotangent.  A shadow costs memory and time, so a buffer has one
-// only if
-//   - some element may be overwritten before anybody saw it, or, for arrays and for buffers that nobody
-//     asked for, may never be seen; one store per element of an output is always seen, and
+// It starts as 1 where an element has a cotangent.  A shadow costs memory and time, so a buffer has
+// one only if
+//   - some element may be overwritten before anybody saw it, or, for arrays and for buffers that
+//     nobody asked for, may never be seen; one store per element of an output is always seen, and
 //   - some product in front of such a store could make a NaN out of its adjoint.
 #include "ir/facts/memory.h"
 #include "autodiff/core/rules.h"

@@ -3,14 +3,15 @@
 //
 //   v = B[i] + e;  B[i] = v           ē += B̄[i]
 //
-// Reversed instruction by instruction this takes B̄[i] out at the store and puts it back at the load.  Then the
-// adjoint of a sum in memory would be written in every turn of a loop in which it does not change, and no
-// program over elements could read it (gather.h).  So the store does not clear, and the load does not add:
-// what they hand on is the same.
+// Reversed instruction by instruction this takes B̄[i] out at the store and puts it back at the
+// load.  Then the adjoint of a sum in memory would be written in every turn of a loop in which it
+// does not change, and no program over elements could read it (gather.h).  So the store does not
+// clear, and the load does not add: what they hand on is the same.
 //
-// The load's only use must be the store's value, by additions and by subtractions from it whose results have no
-// other use; store and load must name one element by the same index values, stand in one region, and the
-// memory must not be touched, nor other invocations be waited for, between them.
+// The load's only use must be the store's value, by additions and by subtractions from it whose
+// results have no other use; store and load must name one element by the same index values, stand
+// in one region, and the memory must not be touched, nor other invocations be waited for, between
+// them.
 
 #include "ir/facts/memory.h"
 #include "autodiff/facts/facts.h"

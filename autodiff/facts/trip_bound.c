@@ -44,8 +44,8 @@ static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
 
 static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth);
 
-// Is `id` a scalar that is the extent of a domain variable?  Then a running invocation shows that it
-// is 1 at least.
+// Is `id` a scalar that is the extent of a domain variable?  Then a running invocation shows that
+// it is 1 at least.
 static bool is_domain_extent(const vy_bounds *r, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) return false;
@@ -139,7 +139,7 @@ static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type,
 {
     int64_t sum;
     vy_dim bound = join(r, VY_DIM_ADD, upper_bound(r, x, depth), upper_bound(r, y, depth));
-    // One that would be less than the least is huge instead.  In 64 bits the dimension does not fit.
+    // Underflow below INT_MIN wraps to a huge value.  In 64 bits the dimension does not fit.
     if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
     bool down = __builtin_add_overflow(least(r->p, x, depth), least(r->p, y, depth), &sum) ||
                 !fits(type, sum);

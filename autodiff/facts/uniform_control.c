@@ -3,14 +3,15 @@
 //
 //   for t in 0..T { var h = W; while h > 0 { …; barrier(); h /= 2; } }
 //
-// All invocations of a workgroup must decide alike, and the checker has to see it: from parameters, workgroup
-// numbers and elements of `in` buffers.  A tape holds the same number for all of them, but nobody can see that,
-// and lanes outside the domain read zero there.  So what such conditions and bounds are computed from, and how
-// often such loops ran, is computed again where it is needed, or in closed form, and never kept.  What cannot
-// be had so is refused (grad.c).
+// All invocations of a workgroup must decide alike, and the checker has to see it: from parameters,
+// workgroup numbers and elements of `in` buffers.  A tape holds the same number for all of them,
+// but nobody can see that, and lanes outside the domain read zero there.  So what such conditions
+// and bounds are computed from, and how often such loops ran, is computed again where it is needed,
+// or in closed form, and never kept.  What cannot be had so is refused (grad.c).
 //
-// A carried value is computed again by its whole loop.  Only inside an iteration that is reversed by itself
-// would it have to be kept; so those are marked of the loops around the construct, not of others.
+// A carried value is computed again by its whole loop.  Only inside an iteration that is reversed
+// by itself would it have to be kept; so those are marked of the loops around the construct, not of
+// others.
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 

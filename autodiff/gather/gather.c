@@ -9,11 +9,13 @@
 //
 //   1. which buffers: results that the reverse program only adds to, and not all of them its own
 //   2. each place that adds: can it be had, and how (gather_site.c)
-//   3. programs: one for the places of a buffer whose elements are named by the same axes; buffers that are
+//   3. programs: one for the places of a buffer whose elements are named by the same axes; buffers
+//   that are
 //      added to at the same points share one
 //   4. the rest of the reverse program runs first: it fills what the gathers read
 //
-// A buffer some of whose places cannot be gathered is added to atomically first, and by its gather then.
+// A buffer some of whose places cannot be gathered is added to atomically first, and by its gather
+// then.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/stages/stages.h"
@@ -25,7 +27,7 @@
 
 enum { ROUNDS = 3 }; // of making programs: each takes back those that cannot be made
 
-// ---------------------------------------------------------------------------------------------- tables
+// ------------------------------------------------------------------------------------------ tables
 static bool is_plain(const vy_program *p)
 {
     if (!p->overs.count) return false;
@@ -55,7 +57,7 @@ static bool make_tables(gather *g)
     return true;
 }
 
-// -------------------------------------------------------------------------------------------- programs
+// ---------------------------------------------------------------------------------------- programs
 // Elements of one buffer, named by the same axes?
 static bool same_elements(const gather *g, const gather_site *x, const gather_site *y)
 {
@@ -63,8 +65,8 @@ static bool same_elements(const gather *g, const gather_site *x, const gather_si
            x->access.flat == y->access.flat && gather_same_extents(g, x, y);
 }
 
-// Moves the sites of program `from` to program `to` if each of them finds one there that is added at the same
-// points.
+// Moves the sites of program `from` to program `to` if each of them finds one there that is added
+// at the same points.
 static bool fuse(gather *g, uint32_t to, uint32_t from)
 {
     if (g->programs[to].adds != g->programs[from].adds) return false;
@@ -152,13 +154,14 @@ static bool make_programs(gather *g)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------------- stages
+// ------------------------------------------------------------------------------------------ stages
 static void free_stages(vy_program **stages, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
 }
 
-// Names the form for few elements, if there is one: as the other with `_few` behind it, or alone as the other.
+// Names the form for few elements, if there is one: as the other with `_few` behind it, or alone as
+// the other.
 static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
 {
     gather_program *q = &g->programs[k];
@@ -225,7 +228,8 @@ static bool trim(gather *g, vy_program **stages, uint32_t count, bool whole)
     return true;
 }
 
-// Puts `count` stages, `first` of which is the rest of the reverse program or a gather, in its place.
+// Puts `count` stages, `first` of which is the rest of the reverse program or a gather, in its
+// place.
 static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
 {
     vy_dim *turns = vy_arena_alloc(&g->arena, (count + 1) * sizeof *turns);
@@ -354,7 +358,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- the notes
+// --------------------------------------------------------------------------------------- the notes
 static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
 {
     for (uint32_t j = 0; j < notes->notes.count; j++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather.h: gradients that a program of their own adds up, element by element, instead of atomic additions.
+// gather.h: gradients that a program of their own adds up, element by element, instead of atomic
+// additions.
 #ifndef VYRE_GATHER_H
 #define VYRE_GATHER_H
 
@@ -25,12 +26,12 @@ typedef struct vy_gather_notes {
 typedef struct vy_gather_options {
     bool lean;   // no memory is taken that grows with the turns of loops
     bool always; // also where adding atomically would be faster
-    bool few;    // also where elements are few whatever the sizes
+    bool few;    // also for outputs of constant size
 } vy_gather_options;
 
-// Takes additions out of `whole`, a reverse program of module m, and gives them to programs over the
-// elements of the buffers they go to; `whole` becomes several stages then (stages.h).  notes: NULL, or
-// where to say what became of which buffer.  False: m's diag says why.
+// Takes additions out of `whole`, a reverse program of module m, and gives them to programs over
+// the elements of the buffers they go to; `whole` becomes several stages then (stages.h).  notes:
+// NULL, or where to say what became of which buffer.  False: m's diag says why.
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes);
 
 #endif

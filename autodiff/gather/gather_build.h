@@ -25,8 +25,8 @@
 #include "ir/build/edit.h"
 #include "autodiff/affine/scan.h"
 
-// A value that the reverse program stores because a gather cannot have it otherwise; or the contents of a
-// local array: it stands for that as the last instruction that writes to the array.
+// A value that the reverse program stores because a gather cannot have it otherwise; or the
+// contents of a local array: it stands for that as the last instruction that writes to the array.
 typedef struct gather_kept {
     uint32_t id;
     const char
@@ -112,11 +112,12 @@ void gather_classify(gather *g, gather_site *site); // its class, once there is 
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // ---- gather_holes.c
-// Lets the walk over the site's points go over those that an `i != j` leaves out, where that makes it one.
+// Lets the walk over the site's points go over those that an `i != j` leaves out, where that makes
+// it one.
 void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
-// What adding atomically would cost one invocation.  Where the index is the same in all of them a subgroup adds up
-// first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.
+// What adding atomically would cost one invocation.  Where the index is the same in all of them a
+// subgroup adds up first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.
 double gather_adding(const gather *g, const gather_site *site);
 // Takes back programs that cost more than what they save.  True: there were some.
 bool gather_leave_dear(gather *g);
@@ -124,13 +125,14 @@ bool gather_leave_dear(gather *g);
 // May `loop`, of which what is marked in asked[] is copied, take its turns in any order?
 bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // ---- gather_need.c
-// Marks what operand values of the site are made of, at the level of site->access.  False: something can be
-// neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31 | instruction.
+// Marks what operand values of the site are made of, at the level of site->access.  False:
+// something can be neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31
+// | instruction.
 bool gather_need(gather *g, gather_site *site);
 double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
 double gather_weight(const gather *g, uint32_t id);  // of one instruction
-// Operations for one point of the site but for those counted, by instruction, which it adds to; a value that
-// stands further out is computed again for every point.
+// Operations for one point of the site but for those counted, by instruction, which it adds to; a
+// value that stands further out is computed again for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
 // ---- gather_kept.c
 // Loops around `id`, outermost first, into loops[]; returns how many.
@@ -139,8 +141,8 @@ uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK])
 bool gather_is_open(const vy_program *p, uint32_t dim);
 // Marks `id` as kept; false: it cannot be.
 bool gather_keep(gather *g, uint32_t id);
-// The last write to the local array that `load` reads, if nothing is written after the loops around it began;
-// else 0.
+// The last write to the local array that `load` reads, if nothing is written after the loops around
+// it began; else 0.
 uint32_t gather_array_at(const gather *g, uint32_t load);
 // The local array that a kept value is; NULL: it is a number.
 const vy_buf *gather_array(const gather *g, uint32_t id);
@@ -174,16 +176,17 @@ bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count);
 // Index k of a load as it is there, too: in range.
 uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint32_t index);
 // ---- gather_name.c
-// No parameter or buffer of p has that name, nor the first `overs` domain variables; and text can hold it.
+// No parameter or buffer of p has that name, nor the first `overs` domain variables; and text can
+// hold it.
 bool gather_is_free(const vy_program *p, const char *name, uint32_t overs);
 bool gather_name_is_free(vy_builder *b, const char *name); // in the program being built
 // ---- gather_make.c
-// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few: NULL, or the program
-// in which a workgroup makes an element is wanted; receives the dimension of g->r that is 1 where elements are
-// few, else 0.
+// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few:
+// NULL, or the program in which a workgroup makes an element is wanted; receives the dimension of
+// g->r that is 1 where elements are few, else 0.
 vy_program *gather_make(gather *g, uint32_t k, vy_dim *few);
-// Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program and keeps all
-// of them.  False: m's diag.
+// Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program
+// and keeps all of them.  False: m's diag.
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
 // ---- gather_tree.c
 enum { GATHER_LANES = 64, GATHER_SUMS = 32 }; // of a workgroup; that it makes at most
@@ -192,11 +195,12 @@ vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.
 void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
 // ---- gather_forms.c
-// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].  Returns how many that
-// are; 0: refused, or memory.
+// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].
+// Returns how many that are; 0: refused, or memory.
 uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
 // ---- gather_rest.c
-// The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left to do in it.
+// The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left
+// to do in it.
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);
 
 #endif

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // gather_clone.c: copies what the values of additions are made of to a point of a gather.
 //
-// The instructions are copied in their order.  Loops that are taken apart are not: their counters are the
-// point's coordinates.  Nor are conditions that the point's set says already.  Constructs are copied with the
-// carried and yielded values that are asked for.
+// The instructions are copied in their order.  Loops that are taken apart are not: their counters
+// are the point's coordinates.  Nor are conditions that the point's set says already.  Constructs
+// are copied with the carried and yielded values that are asked for.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/core/reverse.h"
 
 #include <string.h>
 
-// -------------------------------------------------------------------------------------------- operands
+// ---------------------------------------------------------------------------------------- operands
 uint32_t gather_map(gather_clone *c, uint32_t id)
 {
     const uint32_t have = VY_IS_LEAF(id) ? gather_leaf(c, id) : c->map[id];
@@ -47,9 +47,9 @@ static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
     return vy_emit(c->b, VY_OP_LOAD, (vy_type)i->type, buffer, i->nargs + overs, args);
 }
 
-// ------------------------------------------------------------------------------------------- constructs
-// What surrounds the sites: taken apart, or said by the point's set (TAKEN, in the second arm of an `if` OTHER); an `if`
-// (GUARD); copied whole.
+// -------------------------------------------------------------------------------------- constructs
+// What surrounds the sites: taken apart, or said by the point's set (TAKEN, in the second arm of an
+// `if` OTHER); an `if` (GUARD); copied whole.
 enum { TAKEN = 1, OTHER, GUARD, WHOLE };
 
 static bool asked(const gather_clone *c, uint32_t id) { return c->asked[id]; }
@@ -59,8 +59,8 @@ typedef struct slots {
     uint32_t *k, *mapped, *made, n;
 } slots;
 
-// What slot k of a construct is made of has been asked for: not where its RESULT is read from what is kept, and no
-// other site computes it.
+// What slot k of a construct is made of has been asked for: not where its RESULT is read from what
+// is kept, and no other site computes it.
 static bool is_made(const gather_clone *c, uint32_t opener, uint32_t k)
 {
     const gather *g = c->g;
@@ -147,8 +147,8 @@ static void close(gather_clone *c, uint32_t id)
     }
 }
 
-// The results of a construct around one site, for another that stands behind it.  At their points, which are the same,
-// it is known which arm is taken: what that one yields.
+// The results of a construct around one site, for another that stands behind it.  At their points,
+// which are the same, it is known which arm is taken: what that one yields.
 static void hand_out(gather_clone *c, uint32_t end, uint8_t around)
 {
     gather *g = c->g;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // gather_cost.c: is a program that gathers worth what it saves?
 //
-// Operations of one invocation, by weights (gather_need.c) and guesses how often loops run.  A gather computes again
-// what the reverse program has anyway, and saves its atomic additions, and all of the reverse program if nothing
-// of it stays.  A first estimate adds up the walks.  Walks over the same points share what they compute once
-// their loops are one (ir/pass/scalar/fuse_loops.c): how much that is, nobody knows better than the passes, so a program that
-// looks dear, but not hopeless, and has the domain of the reverse program, is built, optimised and counted.
+// Operations of one invocation, by weights (gather_need.c) and guesses how often loops run.  A
+// gather computes again what the reverse program has anyway, and saves its atomic additions, and
+// all of the reverse program if nothing of it stays.  A first estimate adds up the walks.  Walks
+// over the same points share what they compute once their loops are one
+// (ir/pass/scalar/fuse_loops.c).  The passes know best how much that is, so a candidate up to 3×
+// over budget that has the domain of the reverse program is built, optimised and measured.
 #include "autodiff/gather/gather_build.h"
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
@@ -77,7 +78,8 @@ static void sum_costs(gather *g)
     }
 }
 
-// Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is left.
+// Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is
+// left.
 static bool nothing_stays(const gather *g)
 {
     uint32_t gathered = 0, writes = 0;
@@ -104,12 +106,12 @@ static double count(vy_program *p)
     return sum;
 }
 
-// The same of program k as it will be; negative: memory.  What cannot be made costs nothing: why is said when
-// all are made.
+// The same of program k as it will be; negative: memory.  What cannot be made costs nothing: why is
+// said when all are made.
 static double built_cost(gather *g, uint32_t k)
 {
     static bool (*const passes[])(vy_program *, vy_pass_context *) = {
-        vy_pass_licm,      vy_pass_fuse_loops, vy_pass_fuse,
+        vy_pass_licm,      vy_pass_fuse_loops, vy_pass_fuse_ifs,
         vy_pass_ifconvert, vy_pass_dce,        vy_pass_cleanup,
     };
     vy_program *p = gather_make(g, k, NULL);
@@ -122,7 +124,8 @@ static double built_cost(gather *g, uint32_t k)
     return sum;
 }
 
-// Has the program an invocation for each of the reverse program's?  Else the operations of one say nothing.
+// Has the program an invocation for each of the reverse program's?  Else the operations of one say
+// nothing.
 static bool same_domain(const gather *g, uint32_t program)
 {
     const vy_access *x = &g->sites[g->programs[program].first].access;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // gather_find.c: the additions that a gather may have, and which of them happen at the same points.
 //
-// One pass over the program finds them.  What comes after asks isl about each and compares each with each, so
-// their number is limited: 512 places are more than stencils and convolutions written out have, and isl is
-// through with them in about a second.  A buffer whose additions no longer fit is added to atomically.
+// One pass over the program finds them.  What comes after asks isl about each and compares each
+// with each, so their number is limited: 512 places are more than stencils and convolutions written
+// out have, and isl is through with them in about a second.  A buffer whose additions no longer fit
+// is added to atomically.
 #include "autodiff/gather/gather_build.h"
 
 #include <isl/map.h>
@@ -69,7 +70,8 @@ static bool see(finding *f)
     return true;
 }
 
-// Different invocations name different elements, whatever else they do: see ir/pass/sums/mark_owned.c.
+// Different invocations name different elements, whatever else they do: see
+// ir/pass/sums/mark_owned.c.
 static bool is_owned(const finding *f, uint32_t buffer)
 {
     uint32_t overs = f->g->r->overs.count;
@@ -125,7 +127,7 @@ bool gather_find(gather *g)
     return true;
 }
 
-// --------------------------------------------------------------------------------------------- classes
+// ----------------------------------------------------------------------------------------- classes
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y)
 {
     uint32_t a = 0, b = 0;
@@ -149,7 +151,8 @@ static bool comparable(const gather *g, const gather_site *x, const gather_site 
     return gather_same_extents(g, x, y);
 }
 
-// Most equal maps are written alike, and have the same hash.  Among a few, isl is asked about others too.
+// Most equal maps are written alike, and have the same hash.  Among a few, isl is asked about
+// others too.
 void gather_classify(gather *g, gather_site *site)
 {
     site->hash = isl_map_get_hash(site->map);

@@ -58,7 +58,7 @@ static bool has_tree(const gather *g, uint32_t k)
     return few;
 }
 
-// ------------------------------------------------------------------------------------------- both forms
+// -------------------------------------------------------------------------------------- both forms
 
 // The dimension 1 − d of the reverse program.
 static vy_dim one_less(gather *g, vy_dim d)

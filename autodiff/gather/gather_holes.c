@@ -6,11 +6,13 @@
 //   for i in 0..j { … }  for i in j + 1..N { … }        what isl makes of the points that reach g[j]
 //   for i in 0..N { if i != j { … } }                   what is made here
 //
-// One loop with a cheap condition has half the code, turns that all invocations take together, and can be
-// fused with the loop over the same bodies that computes what g[j] adds itself (ir/pass/scalar/fuse_loops.c).
+// One loop with a cheap condition has half the code, turns that all invocations take together, and
+// can be fused with the loop over the same bodies that computes what g[j] adds itself
+// (ir/pass/scalar/fuse_loops.c).
 //
-// The access is looked at again with such conditions left loose, as those on data are (iteration_domain.c): the set of points
-// grows, and the `if` is copied.  That is taken if the set has fewer pieces then.
+// The access is looked at again with such conditions left loose, as those on data are
+// (iteration_domain.c): the set of points grows, and the `if` is copied.  That is taken if the set
+// has fewer pieces then.
 #include "autodiff/gather/gather_build.h"
 
 static bool same_nest(const vy_nest *n, const vy_nest *m)

@@ -26,7 +26,8 @@ uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK])
     return n;
 }
 
-// Does a dimension need the length of a buffer declared `?`?  A parameter of a stage cannot have such a shape.
+// Does a dimension need the length of a buffer declared `?`?  A parameter of a stage cannot have
+// such a shape.
 bool gather_is_open(const vy_program *p, uint32_t dim)
 {
     const vy_dim_node *d = &p->dims.data[dim];

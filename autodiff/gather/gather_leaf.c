@@ -4,11 +4,12 @@
 //   over(i: N) { atomic_add(g[0], f32(lindex) · y); }             the invocation of point i has lindex = i % 64
 //   over(e: 1) for i in 0..N { sum += f32(i % 64) · y; }          a gather's own lindex is something else
 //
-// A gather runs in a domain of its own, so a name that each invocation understands for itself must be said in terms of
-// the point: domain variables are its coordinates; gid, lid, wid and lindex follow from these and the workgroup of the
-// reverse program, as the coordinates follow from gid (the last one is x, the one before y, all others share z).  Lane
-// and subgroup size are the device's: a value made of them is kept by the reverse program, or the addition stays
-// atomic.  The two switches have no default: a new kind of leaf does not compile until it is told here.
+// A gather runs in a domain of its own, so a name that each invocation understands for itself must
+// be said in terms of the point: domain variables are its coordinates; gid, lid, wid and lindex
+// follow from these and the workgroup of the reverse program, as the coordinates follow from gid
+// (the last one is x, the one before y, all others share z).  Lane and subgroup size are the
+// device's: a value made of them is kept by the reverse program, or the addition stays atomic.  The
+// two switches have no default: a new kind of leaf does not compile until it is told here.
 #include "autodiff/gather/gather_build.h"
 #include "ir/build/edit.h"
 

@@ -9,10 +9,10 @@
 //       ga[i, k] = v;
 //   }
 //
-// The points are those of the inverse of the access relation, as isl's AST builder walks them.  Additions of one
-// buffer follow one another; those that happen at the same points to elements of the same name (of other
-// buffers, too) share one walk.  A walk with loops sums for itself, so that it may be fused with another
-// (ir/pass/scalar/fuse_loops.c).
+// The points are those of the inverse of the access relation, as isl's AST builder walks them.
+// Additions of one buffer follow one another; those that happen at the same points to elements of
+// the same name (of other buffers, too) share one walk.  A walk with loops sums for itself, so that
+// it may be fused with another (ir/pass/scalar/fuse_loops.c).
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/reverse/sweeps.h"
@@ -40,7 +40,7 @@ typedef struct making {
     vy_value lane; // … which of them this is
 } making;
 
-// ------------------------------------------------------------------------------------------- the domain
+// -------------------------------------------------------------------------------------- the domain
 
 // The first of the nest's dimensions in an index that gives no other axis its name; -1: none.
 static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
@@ -99,7 +99,8 @@ static void set_workgroup(vy_program *p, const vy_program *old, uint32_t n)
     memcpy(p->workgroup, by_rank[n < 3 ? n : 3], sizeof p->workgroup);
 }
 
-// Domain variables: the axes of the element.  Leaves of the old ones that have no place any more go.
+// Domain variables: the axes of the element.  Leaves of the old ones that have no place any more
+// go.
 static void make_domain(making *w, const gather_site *site)
 {
     vy_program *p = vy_builder_program(w->b);
@@ -121,7 +122,7 @@ static void make_domain(making *w, const gather_site *site)
         set_workgroup(p, w->g->r, w->n);
 }
 
-// ----------------------------------------------------------------------------------------------- points
+// ------------------------------------------------------------------------------------------ points
 // The points of the nest whose element has the coordinates: they become parameters.
 static isl_set *preimage(const making *w, const gather_site *site)
 {
@@ -149,8 +150,8 @@ static isl_set *natural(const making *w)
     return set;
 }
 
-// Axis of the site's buffer that coordinate k of the element is: buffers that share a program have them in
-// different places.
+// Axis of the site's buffer that coordinate k of the element is: buffers that share a program have
+// them in different places.
 static uint32_t axis_of(const gather_site *site, uint32_t k)
 {
     uint32_t axis = 0;
@@ -260,7 +261,7 @@ static void point(void *user, const vy_value *index)
     gather_copy(&c);
 }
 
-// ----------------------------------------------------------------------------------------------- groups
+// ------------------------------------------------------------------------------------------ groups
 // Do x and y, which one construct holds, stand in the same arm of it?
 static bool same_arm(const gather *g, uint32_t x, uint32_t y)
 {
@@ -276,7 +277,8 @@ static bool together(const gather *g, const gather_site *x, const gather_site *y
     return !x->single || (g->s.parent[x->id] == g->s.parent[y->id] && same_arm(g, x->id, y->id));
 }
 
-// Sets the sums of the group to what is left of them for its own walk: nothing yet; puts what there was into had[].
+// Sets the sums of the group to what is left of them for its own walk: nothing yet; puts what there
+// was into had[].
 static void begin_part(making *w, vy_value *had)
 {
     for (uint32_t k = 0; k < w->count; k++) {
@@ -366,7 +368,7 @@ static bool make_walks(making *w)
     return ok;
 }
 
-// --------------------------------------------------------------------------------------- the elements
+// ------------------------------------------------------------------------------------ the elements
 static void element_index(making *w, const gather_site *site, vy_value *index)
 {
     const vy_access *x = &site->access;
@@ -391,8 +393,8 @@ static bool begins(const making *w, const vy_buf *buf)
 // Half floats are added up as f32 and rounded once.
 static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
 
-// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes it comes
-// in at the end.)
+// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes
+// it comes in at the end.)
 static void begin_sums(making *w)
 {
     gather *g = w->g;
@@ -469,8 +471,8 @@ static void take_as_inout(making *w)
     }
 }
 
-// What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier stages fill
-// what was scratch memory of the whole.
+// What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier
+// stages fill what was scratch memory of the whole.
 static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
@@ -563,7 +565,8 @@ static vy_program *finish(making *w, bool ok)
     return NULL;
 }
 
-// Dimensions of the program being built become dimensions of the reverse program, which it began as a copy of.
+// Dimensions of the program being built become dimensions of the reverse program, which it began as
+// a copy of.
 static void hand_back(making *w)
 {
     const vy_program *p = vy_builder_program(w->b);

@@ -3,11 +3,12 @@
 //
 //   over(i) for j { s = Σ_k q[i,k] · w[j,k];  atomic_add(g[j], s · adj) }
 //
-// A gather has domain variables and the counters of the loops around the addition.  From these it computes
-// the value again: arithmetic, loads of memory that has its final contents, whole inner loops.  What a loop
-// around the addition carries it cannot have, nor what was in memory that changed later: such values the
-// reverse program keeps (`kept_…`, one element per turn and invocation).  A local array that has its final
-// contents there (a row of adjoints) is kept whole, one element for each of its own and invocation.
+// A gather has domain variables and the counters of the loops around the addition.  From these it
+// computes the value again: arithmetic, loads of memory that has its final contents, whole inner
+// loops.  What a loop around the addition carries it cannot have, nor what was in memory that
+// changed later: such values the reverse program keeps (`kept_…`, one element per turn and
+// invocation).  A local array that has its final contents there (a row of adjoints) is kept whole,
+// one element for each of its own and invocation.
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/build/edit.h"
@@ -25,7 +26,7 @@ typedef struct needing {
     bool lacks; // a leaf that is not known at a point
 } needing;
 
-// ----------------------------------------------------------------------------------------------- costs
+// ------------------------------------------------------------------------------------------- costs
 double gather_weight(const gather *g, uint32_t id)
 {
     vy_op op = (vy_op)g->r->insts.data[id].op;
@@ -43,7 +44,7 @@ double gather_trips(const gather *g, uint32_t loop)
     return n ? (double)n : 1;
 }
 
-// ----------------------------------------------------------------------------------------------- marks
+// ------------------------------------------------------------------------------------------- marks
 static void ask(needing *n, uint32_t id)
 {
     if (VY_IS_LEAF(id)) {
@@ -118,8 +119,8 @@ static bool refuse(needing *n, const char *why)
     return false;
 }
 
-// What a loop carries is kept as a tape keeps it.  Anything else only if that is less than one number for
-// every point.
+// What a loop carries is kept as a tape keeps it.  Anything else only if that is less than one
+// number for every point.
 static bool keep(needing *n, uint32_t id)
 {
     uint32_t loops[VY_MAX_RANK], own = gather_loops(n->g, id, loops);
@@ -183,7 +184,8 @@ static bool is_local(const needing *n, uint32_t id)
     return local;
 }
 
-// Every operation has one of these effects (ir/core/ops.h); what is copied depends on its operands alone, or on memory.
+// Every operation has one of these effects (ir/core/ops.h); what is copied depends on its operands
+// alone, or on memory.
 static bool visit(needing *n, uint32_t id)
 {
     gather *g = n->g;
@@ -216,8 +218,8 @@ static void ask_around(needing *n)
     }
 }
 
-// Operations that a kept value costs a point: it is read from far away, and if there is one for every point also
-// written.
+// Operations that a kept value costs a point: it is read from far away, and if there is one for
+// every point also written.
 static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
 {
     enum { READ = 4, WRITTEN = 6 };

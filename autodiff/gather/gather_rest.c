@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_rest.c: the reverse program without the additions that are gathered, and with the values stored that
-// the gathers cannot have otherwise.  Dead-code removal leaves what still has a reader.
+// gather_rest.c: the reverse program without the additions that are gathered, and with the values
+// stored that the gathers cannot have otherwise.  Dead-code removal leaves what still has a reader.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/reverse/sweeps.h"
@@ -99,7 +99,8 @@ static vy_program *copy(gather *g, uint32_t *map)
 
 enum { USED = 1, WRITTEN = 2 };
 
-// What the stages do to each buffer of p, which has those of the reverse program in the same places, as they do.
+// What the stages do to each buffer of p, which has those of the reverse program in the same
+// places, as they do.
 static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *stages, uint32_t count)
 {
     uint8_t *use = vy_arena_alloc(&g->arena, p->buffers.count);
@@ -138,8 +139,8 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     *empty = true;
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         *empty &= vy_op_infos[p->insts.data[id].op].effect != VY_WRITE;
-    // What nobody writes begins as zero with the pipeline; as something else only with a stage that has it as
-    // a result.
+    // What nobody writes begins as zero with the pipeline; as something else only with a stage that
+    // has it as a result.
     bool begins = false;
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// gather_site.c: one atomic addition: can a program over the elements have it, and how deep does that program
-// take the loops around it apart?
+// gather_site.c: one atomic addition: can a program over the elements have it, and how deep does
+// that program take the loops around it apart?
 //
-//   over(i: N) for j in 0..N { s = Σ_d q[i,d] k[j,d];  for d in 0..D { atomic_add(gk[j,d], f(s) · q[i,d]); } }
+//   over(i: N) for j in 0..N { s = Σ_d q[i,d] k[j,d];  for d in 0..D { atomic_add(gk[j,d], f(s) ·
+//   q[i,d]); } }
 //
 //   all the way     over(j, d): Σ_i f(Σ_d …) q[i,d]         s is computed D times as often
 //   up to j         over(j): for i { s = …; for d { gk[j,d] += f(s) · q[i,d] } }
 //
-// All the way is right unless a value that stands further out is worth a loop.  A value outside all loops is
-// stored instead, one number per invocation.
+// All the way is right unless a value that stands further out is worth a loop.  A value outside all
+// loops is stored instead, one number per invocation.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 
@@ -16,7 +17,7 @@
 
 enum { CHEAP = 24, FEW = 256, MANY = 1024 };
 
-// ------------------------------------------------------------------------------------------- the level
+// --------------------------------------------------------------------------------------- the level
 static bool encloses(const gather *g, uint32_t opener, uint32_t id)
 {
     return opener < id && id < vy_closer(g->r, &g->s, opener);
@@ -42,8 +43,8 @@ static double loop_cost(const gather *g, uint32_t opener)
     return sum;
 }
 
-// The outermost loop that the value needs whole although it stands further out than the site: 0 if there is
-// none that matters.
+// The outermost loop that the value needs whole although it stands further out than the site: 0 if
+// there is none that matters.
 static uint32_t costly_loop(const gather *g, const gather_site *site)
 {
     const vy_nest *n = &site->access.nest;
@@ -122,7 +123,7 @@ static bool choose_level(gather *g, gather_site *site)
     return false;
 }
 
-// --------------------------------------------------------------------------------------- parallelism
+// ------------------------------------------------------------------------------------- parallelism
 static bool constant_extent(const vy_program *p, vy_dim d, double *product)
 {
     const vy_dim_node *n = &p->dims.data[d.id];
@@ -130,8 +131,8 @@ static bool constant_extent(const vy_program *p, vy_dim d, double *product)
     return n->op == VY_DIM_CONST;
 }
 
-// A handful of elements that thousands of points add to: a program over the elements would have nothing to do
-// in parallel.
+// A handful of elements that thousands of points add to: a program over the elements would have
+// nothing to do in parallel.
 static bool has_few(const gather *g, const gather_site *site)
 {
     const vy_access *x = &site->access;

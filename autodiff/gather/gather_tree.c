@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_tree.c: few elements to which many points add: a workgroup for each element instead of an invocation.
+// gather_tree.c: few elements to which many points add: a workgroup for each element instead of an
+// invocation.
 //
 //   program f_gather_b(…) over(o: O) {              program f_gather_b_few(…) workgroup(64) over(o: O, t: 64) {
 //       var v = 0.0;                                    shared part: f32[64];
@@ -9,22 +10,25 @@
 //       grad_b[o] = v;                                  } }
 //   }                                                   part[t] = v;   barrier();
 //                                                       if t < 8 { part[t] = part[t] + part[t + 8] + … }   barrier();
-//                                                       if t == 0 { grad_b[o] = part[0] + … + part[7]; }
+//                                                       if t == 0 { grad_b[o] = part[0] + … +
+//                                                       part[7]; }
 //                                                   }
 //
-// How many elements there are is known when the program runs.  So both are made, and the pipeline dispatches
-// one of them, with a repeat that takes one turn or none:
+// How many elements there are is known when the program runs.  So both are made, and the pipeline
+// dispatches one of them, with a repeat that takes one turn or none:
 //
 //   repeat once in 0..few { f_gather_b_few(…); }     few = min(1, max(0, min(256, points / 256) + 1 − elements))
 //   repeat once in 0..1 - few { f_gather_b(…); }
 //
-// Up to 256 elements are four workgroups or fewer of one invocation each: a large device is idle but for a few per cent.
-// An element has 256 points at least, four for each lane: two barriers cost more than fewer.  What it costs where there
-// are no more than two cores is in docs/performance.md.
+// Up to 256 elements are four workgroups or fewer of one invocation each: a large device is idle
+// but for a few per cent.  An element has 256 points at least, four for each lane: two barriers
+// cost more than fewer.  What it costs where there are no more than two cores is in
+// docs/performance.md.
 //
-// The program keeps its workgroup of 64, whatever the user's is: what a lane adds, and in which order lanes are added
-// up, depends on sizes alone.  No lane is padding: the lanes are the domain's last axis.  A tree of two levels
-// by eights has two barriers, one by halves seven; on lavapipe it is the barriers that cost (docs/performance.md).
+// The program keeps its workgroup of 64, whatever the user's is: what a lane adds, and in which
+// order lanes are added up, depends on sizes alone.  No lane is padding: the lanes are the domain's
+// last axis.  A tree of two levels by eights has two barriers, one by halves seven; on lavapipe it
+// is the barriers that cost (docs/performance.md).
 #include "autodiff/gather/gather_build.h"
 #include "autodiff/facts/trip_bound.h"
 
@@ -32,9 +36,9 @@
 
 enum { ROW = 8, FEW = 256, POINTS = 256 };
 
-// --------------------------------------------------------------------------------------------- how many
-// Puts factor d to a product *x of `count` factors; numbers are kept below 2^20, and what they are multiplied with
-// below 2^40, so that nothing overflows.
+// ---------------------------------------------------------------------------------------- how many
+// Puts factor d to a product *x of `count` factors; numbers are kept below 2^20, and what they are
+// multiplied with below 2^40, so that nothing overflows.
 static void times(vy_builder *b, vy_dim *x, vy_dim d, uint32_t *count)
 {
     enum { MOST = 20 };
@@ -80,7 +84,7 @@ vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b)
     return vy_dim_binary(b, VY_DIM_MIN, vy_dim_binary(b, VY_DIM_MAX, most, zero), one);
 }
 
-// ------------------------------------------------------------------------------------------- the sums
+// ---------------------------------------------------------------------------------------- the sums
 static vy_buffer part(vy_builder *b, vy_type t)
 {
     char text[32] = "part";

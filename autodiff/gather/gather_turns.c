@@ -3,15 +3,16 @@
 //
 //   for j in rev(0..N) { if j != i { adj -= f(i, j); } }      →      for j in 0..N { … }
 //
-// The reverse sweep takes turns backwards because the derivative of a loop needs what later turns did.  Where all that
-// a gather asks of the loop are sums, whose terms use nothing that turns hand on, it does not matter: a gradient's
-// sums are added up in the order in which that is done best, and then the walk over what others contribute, which
-// goes forwards, may be fused with this loop (ir/pass/scalar/fuse_loops.c).
+// The reverse sweep takes turns backwards because the derivative of a loop needs what later turns
+// did.  Where all that a gather asks of the loop are sums, whose terms use nothing that turns hand
+// on, it does not matter: a gradient's sums are added up in the order in which that is done best,
+// and then the walk over what others contribute, which goes forwards, may be fused with this loop
+// (ir/pass/scalar/fuse_loops.c).
 //
-// A chain is the carried value and what comes of it by adding something, in either arm of an `if` and in inner loops.
-// Every use of a chain must be in its chain, and its end must be what is handed on: then each turn adds
-// something that depends on no turn.  Nothing else in a copied loop has an order: it writes nothing, and the
-// memory that it reads has its final contents.
+// A chain is the carried value and what comes of it by adding something, in either arm of an `if`
+// and in inner loops.  Every use of a chain must be in its chain, and its end must be what is
+// handed on: then each turn adds something that depends on no turn.  Nothing else in a copied loop
+// has an order: it writes nothing, and the memory that it reads has its final contents.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 

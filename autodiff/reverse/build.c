@@ -30,12 +30,13 @@ static void copy_workgroup(reverse *r, vy_program *p)
     memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
     p->has_workgroup = r->p->has_workgroup;
     p->fast_math = r->p->fast_math;
-    // What counts and what then fills as many rows must decide alike; of those that fill, tape.c knows.
+    // The counting program and the reverse program must take the same branches: both are @exact
+    // (tape.c marks the latter).
     p->exact = r->p->exact || vy_is_ahead(r->build.purpose);
     p->line = r->p->line;
     // A derivative needs more registers than its primal, and 128 invocations per group are all that
-    // every device has.  A program that sees its workgroup keeps the size, and so does one whose caller
-    // counts in workgroups.
+    // every device has.  A program that sees its workgroup keeps the size, and so does one whose
+    // caller counts in workgroups.
     if (!r->p->overs.count) return;
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_SHARED) return;
@@ -76,8 +77,8 @@ static vy_program *end(reverse *r)
     return NULL;
 }
 
-// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to shared
-// arrays, from what other invocations still do in the forward sweep.
+// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to
+// shared arrays, from what other invocations still do in the forward sweep.
 static void begin_reverse(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {

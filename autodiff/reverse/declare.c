@@ -23,8 +23,7 @@ bool vy_reverse_copy_dims(reverse *r)
                                           (uint32_t)d->value, 0);
             r->build.dims[i] = vy_dim_value(r->b, (vy_value){leaf});
         } else if (r->build.dims[d->a].id && r->build.dims[d->b].id) {
-            r->build.dims[i] = vy_dim_binary(r->b, d->op, r->build.dims[d->a],
-                                             r->build.dims[d->b]);
+            r->build.dims[i] = vy_dim_binary(r->b, d->op, r->build.dims[d->a], r->build.dims[d->b]);
         }
     }
     return !vy_builder_failed(r->b);
@@ -64,7 +63,8 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
              .id) // an output that nothing else shows: bound, but not touched
         r->build.buffers[like].twin = vy_reverse_declare(r, buf->name, VY_OUT, like);
     if (r->failed || vy_builder_failed(r->b)) return 0;
-    vy_dim n = vy_dim_binary(r->b, VY_DIM_MAX, r->build.dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    vy_dim n =
+        vy_dim_binary(r->b, VY_DIM_MAX, r->build.dims[buf->dims[0].id], vy_dim_const(r->b, 0));
     return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
 }
 

@@ -27,8 +27,8 @@ static bool same_index(const reverse *r, uint32_t x, uint32_t y)
     return true;
 }
 
-// Two stores that cannot both happen to one element in one invocation: they stand in different arms of
-// one `if`, and no loop brings one there after the other unless both move alike.
+// Two stores that cannot both happen to one element in one invocation: they stand in different arms
+// of one `if`, and no loop brings one there after the other unless both move alike.
 static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
     if ((r->facts.home[x] || r->facts.home[y]) && !same_index(r, x, y)) return false;
@@ -61,9 +61,9 @@ static uint32_t end_of(const reverse *r, uint32_t id)
     return end;
 }
 
-// An `out` buffer whose elements are each stored at most once, then only added to, and never read: the
-// cotangent can be read directly, nothing needs to be cleared.  (Different invocations never store to
-// one element, or the program would have a race.)
+// An `out` buffer whose elements are each stored at most once, then only added to, and never read:
+// the cotangent can be read directly, nothing needs to be cleared.  (Different invocations never
+// store to one element, or the program would have a race.)
 static bool is_simple(const reverse *r, uint32_t buffer)
 {
     enum { MOST = 8 };
@@ -93,7 +93,8 @@ static bool is_simple(const reverse *r, uint32_t buffer)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Says what parameter `b` is to the one of the primal called `of`, whose own role in an earlier derivation is `was`.
+// Says what parameter `b` is to the one of the primal called `of`, whose own role in an earlier
+// derivation is `was`.
 static void give_role(reverse *r, uint32_t b, vy_derivative_kind kind, const char *of,
                       const vy_derivative_role *was)
 {
@@ -129,8 +130,8 @@ static bool is_active_buffer(const reverse *r, uint32_t i)
            vy_type_is_float(r->p->buffers.data[i].type);
 }
 
-// Cotangents that the caller gives.  The program that counts has those that say how long an output is: the
-// reverse takes it from them, and shows the output to nobody.
+// Cotangents that the caller gives.  The program that counts has those that say how long an output
+// is: the reverse takes it from them, and shows the output to nobody.
 static void declare_cotangents(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -290,7 +291,8 @@ static void declare_for_lengths(reverse *r)
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
-        // The reverse may have it from an adjoint, and then no buffer to give to the program that counts.
+        // The reverse may have it from an adjoint, and then no buffer to give to the program that
+        // counts.
         bool own = vy_is_ahead(r->build.purpose) && !vy_reverse_is_open(r, l->index);
         const char *name = vy_buffer_name(r, l->index);
         r->build.buffers[l->index].twin =

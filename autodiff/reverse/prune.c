@@ -13,8 +13,8 @@ static void use_operands(const vy_program *p, uint8_t *dims)
     }
 }
 
-// Open lengths (`?`) that shapes and the domain are made of; dims: scratch, one per dimension.  A length is that of a
-// buffer of rank 1, which needs no other.
+// Open lengths (`?`) that shapes and the domain are made of; dims: scratch, one per dimension.  A
+// length is that of a buffer of rank 1, which needs no other.
 static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
 {
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;

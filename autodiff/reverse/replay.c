@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // replay.c: copies of the primal into the result.
 //
-// The forward sweep copies the whole primal; reversing a loop copies its body once more per iteration.
-// Copies are naive: everything pure is copied, and what nobody asks for is removed afterwards.  What
-// cannot be had in a replay (a carried value of the loop, a load of memory that has since been
-// overwritten, the old value of an atomic) becomes a *poison* leaf.  If poison survives dead-code
-// removal the value is truly needed, and grad.c builds again with that value on a tape.  So the
-// to-be-recorded analysis is dead-code elimination itself.
+// The forward sweep copies the whole primal; reversing a loop copies its body once more per
+// iteration.  Copies are naive: everything pure is copied, and what is not needed is removed
+// afterwards.  What cannot be had in a replay (a carried value of the loop, a load of memory that
+// has since been overwritten, the old value of an atomic) becomes a *poison* leaf.  If poison
+// survives dead-code removal the value is truly needed, and grad.c builds again with that value on
+// a tape.  So the to-be-recorded analysis is dead-code elimination itself.
 //
-// An `if` hands out the values of its arms that the reverse sweep may need, as extra yields (zero in
+// An `if` yields the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
@@ -48,8 +48,8 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
 #define RELEASE(args, small)                                                                       \
     if ((args) != (small)) vy_free(args)
 
-// Writes are performed by the forward sweep on the result's own copy, and by replays on local arrays
-// declared inside the replayed body and on shared arrays that it makes anew.
+// Writes are performed by the forward sweep on the result's own copy, and by replays on local
+// arrays declared inside the replayed body and on shared arrays that it makes anew.
 static bool performs_write(const reverse *r, uint32_t id)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
@@ -138,7 +138,7 @@ static void replay_plain(reverse *r, uint32_t id)
 }
 
 // ---------------------------------------------------------------------------------------------- if
-// What an `if` hands out besides its own yields: pairs (place to put the id, value, type).
+// What an `if` yields besides its own values: pairs (place to put the id, value, type).
 typedef struct hand_out {
     uint32_t *slot;
     uint32_t value;

@@ -67,8 +67,8 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
 {
     const vy_grad_options *o = r->options;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        // The defaults are those of the program as written: simplifying may have removed a write, and
-        // rewriting added an array.
+        // The defaults are those of the program as written: simplifying may have removed a write,
+        // and rewriting added an array.
         if (i >= source->buffers.count) break;
         r->facts.buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
         r->facts.buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});

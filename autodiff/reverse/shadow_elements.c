@@ -29,7 +29,8 @@ void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index)
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->build.buffers[buffer].shadow, rank + 1, args);
 }
 
-// Invocations that read one element of a buffer all mark it: atomically, unless it is their own array.
+// Invocations that read one element of a buffer all mark it: atomically, unless it is their own
+// array.
 void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
                     bool alone)
 {

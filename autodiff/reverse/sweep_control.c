@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // sweep_control.c: the reverse of `if` and of checkpoints.
 //
-// The same condition, as it was in the primal run; each arm reversed.  What the arms contribute to the
-// adjoints of values from before the `if` is merged like assignments to variables.
+// The same condition, as it was in the primal run; each arm reversed.  What the arms contribute to
+// the adjoints of values from before the `if` is merged like assignments to variables.
 #include "autodiff/core/adjoint.h"
 #include "autodiff/reverse/sweeps.h"
 

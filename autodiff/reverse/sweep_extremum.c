@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// sweep_extremum.c: atomic_min and atomic_max in the programs of a derivative; extremum.c says which.
+// sweep_extremum.c: atomic_min and atomic_max in the programs of a derivative; extremum.c says
+// which.
 //
 //   atomic_max(B[i], v)
 //
@@ -8,10 +9,12 @@
 //   f_last     if v == final_B[i] && winner_B[i] == me { last_B[i] = event }
 //   reverse    if winner_B[i] == me && last_B[i] == event { v̄ += B̄[i];  B̄[i] = 0 }
 //
-// NaN counts as equal to NaN.  B̄ of what was there before is what no winner took.  Where B is no input, its
-// adjoint is only read.  Nobody but the winner touches last_B[i] and clears B̄[i], so there is no race.
+// NaN counts as equal to NaN.  B̄ of what was there before is what no winner took.  Where B is no
+// input, its adjoint is only read.  Nobody but the winner touches last_B[i] and clears B̄[i], so
+// there is no race.
 //
-// f_final and f_winner compute v apart and must come to the same bits: both are @exact (docs/autodiff.md).
+// f_final and f_winner compute v apart and must come to the same bits: both are @exact
+// (docs/autodiff.md).
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 
@@ -27,9 +30,9 @@ static bool has_event(const reverse *r, uint32_t id)
     return r->p->insts.data[id].nargs > rank_of(r, id) + 1;
 }
 
-// ------------------------------------------------------------------------------------- declarations
-// Numbers of invocations are u32, from 1.  A domain of several variables may have more invocations: then an
-// extent of `winner` comes out negative, and the run is refused.
+// ------------------------------------------------------------------------------------ declarations
+// Numbers of invocations are u32, from 1.  A domain of several variables may have more invocations:
+// then an extent of `winner` comes out negative, and the run is refused.
 static void guard_numbers(reverse *r, uint32_t winner)
 {
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[winner];
@@ -83,7 +86,7 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     hand_on(r, info->last, r->build.purpose == BUILD_FIND_LAST);
 }
 
-// ------------------------------------------------------------------------------------ forward sweeps
+// ---------------------------------------------------------------------------------- forward sweeps
 static vy_value me(reverse *r)
 {
     vy_value number = vy_tape_invocation(r);
@@ -143,7 +146,7 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
     vy_end_if(r->b, 0, NULL, NULL);
 }
 
-// --------------------------------------------------------------------------------------- the reverse
+// ------------------------------------------------------------------------------------- the reverse
 void vy_extremum_reverse(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // sweep_loop.c: the reverse of loops.
 //
-// A loop over the same iterations backwards, which replays the body and reverses it.  It carries the
-// adjoints of the carried values (for the next iteration back) and of the values that the body
+// A loop over the same iterations backwards, which replays the body and reverses it.  It carries
+// the adjoints of the carried values (for the next iteration back) and of the values that the body
 // captures.
 //
 //   for k in a..b { s' = f(s, x) }   reverses to   for k in rev(a..b) { s̄ = s̄' ∂f/∂s; x̄ += s̄' ∂f/∂x }
@@ -46,7 +46,8 @@ typedef struct loop_adjoint {
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
 
-// The adjoint of a half is carried as f32 (adjoint.h); a turn adds up its own part of a captured one as what it is.
+// The adjoint of a half is carried as f32 (adjoint.h); a turn adds up its own part of a captured
+// one as what it is.
 static bool is_widened(const reverse *r, const loop_adjoint *a)
 {
     return !a->is_mask && !a->inverted && vy_id_type(r->p, a->id) == VY_F16;
@@ -79,8 +80,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
         uint32_t carry = vy_carry(f->opener, k), result = f->end + 1 + k;
-        // A value set anew in each iteration is not carried by the primal, but its result is what the
-        // last iteration, or the initial value, gave.
+        // A value set anew in each iteration is not carried by the primal, but its result is what
+        // the last iteration, or the initial value, gave.
         if (!vy_is_active(&r->facts, carry) && !vy_is_active(&r->facts, result)) continue;
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
         if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
@@ -166,8 +167,8 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
 }
 
-// Carried values of the iteration being reversed: from the closed form, the tape (whose index may be one
-// of the former), or poison.
+// Carried values of the iteration being reversed: from the closed form, the tape (whose index may
+// be one of the former), or poison.
 static void set_carried(reverse *r, const loop_facts *f, uint32_t counter,
                         const loop_adjoint_vec *list, const uint32_t *carries)
 {

@@ -21,7 +21,8 @@ static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
     return before + rank;
 }
 
-// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps are counted.
+// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps
+// are counted.
 static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
 {
     if (a == b) return true;
@@ -31,7 +32,8 @@ static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
     return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
 }
 
-// Does the index itself say that it lies inside: the domain variable or loop counter of that extent?
+// Does the index itself say that it lies inside: the domain variable or loop counter of that
+// extent?
 static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
 {
     const vy_program *p = vy_builder_program(r->b);
@@ -88,7 +90,8 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
         vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
 }
 
-// Half floats in parameters, to which turns of a loop add: they are added up as f32 (wide.c), which sees atomics.
+// Half floats in parameters, to which turns of a loop add: they are added up as f32 (wide.c), which
+// sees atomics.
 static bool is_half_sum(const reverse *r, uint32_t id)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[id].aux];
@@ -169,7 +172,8 @@ void vy_clear_adjoint(reverse *r, uint32_t buffer)
     if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
 }
 
-// When the store or addition `id` counts: its element exists, and was seen.  0: always, or nobody asks.
+// When the store or addition `id` counts: its element exists, and was seen.  0: always, or nobody
+// asks.
 static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
 {
     const built_buffer *info = &r->build.buffers[r->p->insts.data[id].aux];
@@ -198,7 +202,8 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     if ((r->facts.buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
     if (op == VY_OP_ZERO) {
         // What was in the array before came to nothing.  Where there is one clear only (`clears`
-        // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning of the reverse, or of each iteration.
+        // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning
+        // of the reverse, or of each iteration.
         bool again =
             r->facts.buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
         if (again && r->build.buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);

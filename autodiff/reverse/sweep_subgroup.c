@@ -8,13 +8,15 @@
 //   y = subgroup_exclusive_add(x)  x̄ += Σ ȳ of the lanes above
 //   y = subgroup_shuffle(x, k)     x̄ += Σ ȳ of the lanes whose k is this lane
 //
-// The last one in general asks every lane in turn.  Where the lanes read from are this lane plus, minus or
-// xor what all lanes have alike, one lane at most reads this one, and which is known; where all read from
-// one lane, it gets their sum.  A lane that does not exist gives 0 when read, and reads nothing.
+// The last one in general asks every lane in turn.  Where the lanes read from are this lane plus,
+// minus or xor what all lanes have alike, one lane at most reads this one, and which is known;
+// where all read from one lane, it gets their sum.  A lane that does not exist gives 0 when read,
+// and reads nothing.
 //
-// An operation stands where the whole workgroup comes by, so its reverse does, and may be made of such
-// operations in turn.  What takes more than one is written in the language and put in place here, so it can
-// be differentiated again.  Padding lanes need no care, see subgroup.c.  Adjoints of halves come as f32 (adjoint.h).
+// An operation is reached by the whole workgroup, so its reverse is, and may be made of such
+// operations in turn.  What takes more than one is written in the language and put in place here,
+// so it can be differentiated again.  Padding lanes need no care, see subgroup.c.  Adjoints of
+// halves come as f32 (adjoint.h).
 
 #include "autodiff/core/adjoint.h"
 #include "autodiff/reverse/sweeps.h"
@@ -22,7 +24,8 @@
 
 #include <string.h>
 
-// A subgroup has a power of two of lanes: popcount(subgroup_size - 1) is how often it can be halved.
+// A subgroup has a power of two of lanes: popcount(subgroup_size - 1) is how often it can be
+// halved.
 #define SUMS(T)                                                                                      \
     "fn above(x: " T ") -> " T " {\n"                                                                \
     "    var s = x;\n"                                                                               \
@@ -113,7 +116,7 @@ static uint32_t only_if(reverse *r, uint32_t condition, uint32_t x)
     return vy_select(r->b, (vy_value){condition}, (vy_value){x}, vy_zero(r->b, type)).id;
 }
 
-// ----------------------------------------------------------------------------------- which lane reads
+// -------------------------------------------------------------------------------- which lane reads
 // Is the value of the primal certainly the same in all lanes of a subgroup that execute `user`?
 static bool is_alike(const reverse *r, uint32_t id, uint32_t user, uint32_t depth)
 {
@@ -199,7 +202,7 @@ static bool from_reader(reverse *r, uint32_t id, uint32_t x, uint32_t *out)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- the rules
+// --------------------------------------------------------------------------------------- the rules
 // What this lane gets of `x`, an adjoint or a mask, of the lanes that read from it.
 static uint32_t of_readers(reverse *r, uint32_t id, uint32_t x)
 {

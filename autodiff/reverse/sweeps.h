@@ -14,26 +14,30 @@ bool vy_reverse_finish(reverse *r, vy_program *p);
 // ---- request.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
 // ---- prune.c
-// Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that neither code nor a
-// shape nor the domain needs, and renumbers the rest.  False: memory (the module's diag).
+// Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that
+// neither code nor a shape nor the domain needs, and renumbers the rest.  False: memory (the
+// module's diag).
 bool vy_drop_unused(vy_program *p, bool all);
-// Of a program that runs after others: drops all parameters it does not use, and takes as `in` what it does not write
-// (its length, its contents): a dispatch clears what it takes as `out`, and with it what the others wrote.  False: memory.
+// Of a program that runs after others: drops all parameters it does not use, and takes as `in` what
+// it does not write (its length, its contents): a dispatch clears what it takes as `out`, and with
+// it what the others wrote.  False: memory.
 bool vy_drop_stage(vy_program *p);
 // From `first` on, those that are no extent of a buffer.  False: memory.
 bool vy_drop_scalars(vy_program *p, uint32_t first);
 // Those that neither code nor a shape nor the domain needs.  False: memory.
 bool vy_drop_unused_scalars(vy_program *p);
-// Marks the dimensions that buffers and the domain are made of; dims: zeroes, one per dimension.  (prune.c)
+// Marks the dimensions that buffers and the domain are made of; dims: zeroes, one per dimension.
+// (prune.c)
 void vy_dims_in_use(const vy_program *p, uint8_t *dims);
-// Workspace `buffer` of p becomes a parameter, which a pipeline hands from stage to stage.  One as long as a buffer of
-// open length is of open length itself then.  False: memory (the module's diag).  (prune.c)
+// Workspace `buffer` of p becomes a parameter, which a pipeline hands from stage to stage.  One as
+// long as a buffer of open length is of open length itself then.  False: memory (the module's
+// diag).  (prune.c)
 bool vy_share_workspace(vy_program *p, uint32_t buffer);
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
 // ---- declare.c
-// Dimensions of the primal in the result; those that depend on a length left open only once a buffer of
-// that length is declared.
+// Dimensions of the primal in the result; those that depend on a length left open only once a
+// buffer of that length is declared.
 bool vy_reverse_copy_dims(reverse *r);
 bool vy_reverse_is_open(const reverse *r, uint32_t buffer); // the primal's length is `?`
 // Declare a buffer, a workspace, of the shape of primal buffer `like`.

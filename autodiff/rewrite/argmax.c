@@ -9,10 +9,10 @@
 //                                               }
 //                                               let r = any ? e(at) : a;
 //
-// where r stands for v from there on.  Its reverse is that of one e instead of one in each iteration,
-// nothing is kept but `at`, and what e gathers from is added to once.  By the left fold of
-// docs/language.md 9.2 the last of equals wins, as comparing in order does.  e must be made from the iteration's
-// number and from what the loop does not change.
+// where r stands for v from there on.  Its reverse is that of one e instead of one in each
+// iteration, nothing is kept but `at`, and what e gathers from is added to once.  By the left fold
+// of docs/language.md 9.2 the last of equals wins, as comparing in order does.  e must be made from
+// the iteration's number and from what the loop does not change.
 #include "autodiff/rewrite/argmax.h"
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
@@ -38,7 +38,7 @@ typedef struct contest {
 } contest;
 VY_VEC_TYPE(contest_vec, contest);
 
-// -------------------------------------------------------------------------------------- recognition
+// ------------------------------------------------------------------------------------- recognition
 static bool written_in(const winner *w, uint32_t buffer, uint32_t opener)
 {
     for (uint32_t id = opener; id < w->s.partner[opener]; id++) {
@@ -60,8 +60,8 @@ static bool repeatable(const winner *w, uint32_t id, uint32_t loop)
     }
 }
 
-// Marks what the value `e` of the loop's body is made of; false: something else than the iteration's
-// number and constants of the loop.
+// Marks what the value `e` of the loop's body is made of; false: something else than the
+// iteration's number and constants of the loop.
 static bool mark_slice(winner *w, uint32_t loop, uint32_t e)
 {
     uint32_t first = loop + 1, last = w->s.partner[loop];
@@ -114,7 +114,7 @@ static void find_contests(winner *w, uint32_t loop, contest_vec *list)
     }
 }
 
-// ---------------------------------------------------------------------------------------- rewriting
+// --------------------------------------------------------------------------------------- rewriting
 static void copy_range(winner *w, uint32_t first, uint32_t last);
 
 static uint32_t mapped(const winner *w, uint32_t id, uint32_t k)
@@ -211,7 +211,7 @@ static void copy_range(winner *w, uint32_t first, uint32_t last)
     }
 }
 
-// -------------------------------------------------------------------------------------- entry points
+// ------------------------------------------------------------------------------------ entry points
 static bool begin(winner *w)
 {
     uint32_t n = w->p->insts.count;

@@ -3,13 +3,13 @@
 //
 //   var h = 8u; while h > 0 { …; barrier(); h /= 2; }      →      for n in 0..4 { …; h /= 2; }
 //
-// The strides of trees and scans look like that.  Left alone, only a run would say how many turns there are, and the
-// derivative would be three programs.  Counted and short, the loop is written out and its strides are
-// constants.
+// The strides of trees and scans look like that.  Left alone, only a run would say how many turns
+// there are, and the derivative would be three programs.  Counted and short, the loop is written
+// out and its strides are constants.
 //
-// What only constants and what the loop carries decide is followed turn by turn, integers only: what the
-// condition is computed from must be known in each turn.  What stands ahead of the condition is run once more
-// than the body, so it may only compute.
+// What only constants and what the loop carries decide is followed turn by turn, integers only:
+// what the condition is computed from must be known in each turn.  What stands ahead of the
+// condition is run once more than the body, so it may only compute.
 #include "autodiff/rewrite/rewrite.h"
 #include "ir/core/flow.h"
 
@@ -181,7 +181,7 @@ static bool find(known *w, uint32_t *most)
     return true;
 }
 
-bool vy_pass_known(vy_program *p, vy_pass_context *c)
+bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c)
 {
     known w = {.p = p};
     uint32_t most = 0; // values that a loop to be rewritten carries, + 1

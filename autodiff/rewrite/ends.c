@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // ends.c: where the derivative of an input ends although its value goes on.
 //
-// A float that reaches the outputs only through integers, comparisons, indices or floor has gradient
-// zero, which is right and hardly ever what was meant.  So it is said, with the first place at which a
-// derivative is lost.  Per value and buffer there are two flags, for the one input that is looked at:
+// A float that reaches the outputs only through integers, comparisons, indices or floor has
+// gradient zero, which is right and hardly ever what was meant.  So it is said, with the first
+// place at which a derivative is lost.  Per value and buffer there are two flags, for the one input
+// that is looked at:
 //
 //   SMOOTH  depends on it differentiably: what activity.c calls varied
 //   SEEN    depends on it in any way, also by index or condition
 //
 // Both spread through memory, arms and loops (dataflow.h).  If some output is SEEN and none is
-// SMOOTH, the gradient is zero by rule, and the first instruction that takes something SMOOTH and hands
-// on something that is only SEEN is the place.
+// SMOOTH, the gradient is zero by rule, and the first instruction that takes something SMOOTH and
+// hands on something that is only SEEN is the place.
 #include "autodiff/grad.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
@@ -70,7 +71,8 @@ static void add_buffer(ends *e, uint32_t buffer, uint8_t more)
     vy_dataflow_push_accesses(&e->flow, buffer);
 }
 
-// A construct is SEEN if what decides about it is: its condition, its bounds, the test that leaves it.
+// A construct is SEEN if what decides about it is: its condition, its bounds, the test that leaves
+// it.
 static void spread_control(ends *e, uint32_t opener)
 {
     uint32_t deciders[4], n = vy_deciders(e->p, &e->s, opener, deciders);
@@ -138,7 +140,8 @@ static void reach(ends *e, uint32_t id)
     vy_dataflow_push(&e->flow, id);
 }
 
-// Against the direction of spread(), for SMOOTH alone: what passes something on to `id` is reached too.
+// Against the direction of spread(), for SMOOTH alone: what passes something on to `id` is reached
+// too.
 static void reach_back(ends *e, uint32_t id)
 {
     const vy_inst *i = &e->p->insts.data[id];

@@ -10,17 +10,19 @@
 //
 // Lanes outside the domain take part in subgroup operations: their loads give zero, their stores do
 // nothing, in reductions they are the identity (docs/language.md 3.3).  A shuffle may read
-// what they computed, so a derivative may have to pass through them: the butterfly `s += subgroup_shuffle_xor(s, 1 << k)` goes
-// through padding lanes in the last subgroup of N = 5.  But a padding lane can keep nothing on a tape, add
-// nothing to a gradient, and counts for nothing in the sums that reverse mode makes of its own.  With the
-// rules for padding lanes in the code and none of these lanes left, reverse mode needs to know nothing of
-// them, and masks, tapes and sums are right by themselves.
+// what they computed, so a derivative may have to pass through them: the butterfly `s +=
+// subgroup_shuffle_xor(s, 1 << k)` goes through padding lanes in the last subgroup of N = 5.  But a
+// padding lane can keep nothing on a tape, add nothing to a gradient, and counts for nothing in the
+// sums that reverse mode makes of its own.  With the rules for padding lanes in the code and none
+// of these lanes left, reverse mode needs to know nothing of them, and masks, tapes and sums are
+// right by themselves.
 //
-// Domain variables of a padding lane are those of the nearest invocation inside: `map` has values as the
-// lane sees them.  Where a padding lane cannot tell (indices of memory, whatever stands under `inside`,
-// conditions that are the same in a whole workgroup), `raw` has them without, so that indices stay what
-// the optimiser understands.  Axes of the workgroup that the domain lacks become domain variables, of which
-// only 0 is inside.  Needs at most three domain variables: more fold into one axis.
+// Domain variables of a padding lane are those of the nearest invocation inside: `map` has values
+// as the lane sees them.  Where a padding lane cannot tell (indices of memory, whatever stands
+// under `inside`, conditions that are the same in a whole workgroup), `raw` has them without, so
+// that indices stay what the optimiser understands.  Axes of the workgroup that the domain lacks
+// become domain variables, of which only 0 is inside.  Needs at most three domain variables: more
+// fold into one axis.
 #include "autodiff/rewrite/explicit_padding.h"
 
 #include "ir/pass/pass.h"
@@ -130,7 +132,7 @@ static void begin_lanes(unpad *u)
     u->inside = inside.id;
 }
 
-// ------------------------------------------------------------------------------------- instructions
+// ------------------------------------------------------------------------------------ instructions
 static uint32_t *operands(unpad *u, uint32_t id, bool raw)
 {
     uint32_t n = u->p->insts.data[id].nargs;
@@ -233,7 +235,8 @@ static void copy_marker(unpad *u, uint32_t id)
     u->raw[id] = u->map[id];
 }
 
-// Stores to the lane's own arrays, which nobody sees of a padding lane; clears, which are the whole workgroup's.
+// Stores to the lane's own arrays, which nobody sees of a padding lane; clears, which are the whole
+// workgroup's.
 static void copy_once(unpad *u, uint32_t id)
 {
     uint32_t *args = operands(u, id, true);
@@ -262,7 +265,7 @@ static void copy(unpad *u, uint32_t id)
         copy_pure(u, id);
 }
 
-// -------------------------------------------------------------------------------------- entry point
+// ------------------------------------------------------------------------------------- entry point
 static bool begin(unpad *u)
 {
     uint32_t n = u->p->insts.count;
@@ -300,5 +303,5 @@ bool vy_unpad(vy_program *p, bool *done)
     vy_program_replace(p, fresh);
     vy_pass_context c = {0};
     *done = true;
-    return vy_pass_cleanup(p, &c) && vy_pass_fuse(p, &c) && vy_pass_dce(p, &c);
+    return vy_pass_cleanup(p, &c) && vy_pass_fuse_ifs(p, &c) && vy_pass_dce(p, &c);
 }

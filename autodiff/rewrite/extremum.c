@@ -3,20 +3,22 @@
 //
 //   for k in 0..K { atomic_max(best[c[k]], e(k)); }
 //
-// The element is in the end one of the candidates, or what it was before.  The derivative of it is that one's,
-// among equals the last's (docs/language.md 9.2): of the highest invocation, and in this invocation of the last
-// that it came to.  Which one that is, three programs find out before the reverse (extremum_stages.c):
+// The element is in the end one of the candidates, or what it was before.  The derivative of it is
+// that one's, among equals the last's (docs/language.md 9.2): of the highest invocation, and in
+// this invocation of the last that it came to.  Which one that is, three programs find out before
+// the reverse (extremum_stages.c):
 //
 //   f_final     runs the primal up to the atomics, on a copy:              final_best = best in the end
 //   f_winner    again; a candidate that equals the final value votes:      atomic_max(winner_best[i], invocation)
 //   f_last      again; one of the winning invocation says which it is:     last_best[i] = event
 //
-// and in the reverse the candidate for which both are right takes the adjoint.  Where no loop and no second
-// atomic lets an invocation come twice, f_last is not needed.  Otherwise the events of an invocation are
-// counted: here, in an array of one element, which becomes an ordinary carried integer of the program.
+// and in the reverse the candidate for which both are right takes the adjoint.  Where no loop and
+// no second atomic lets an invocation come twice, f_last is not needed.  Otherwise the events of an
+// invocation are counted: here, in an array of one element, which becomes an ordinary carried
+// integer of the program.
 //
-// Everything else that touches the memory in the same program is refused: there is no order between it and the
-// atomics of other invocations.
+// Everything else that touches the memory in the same program is refused: there is no order between
+// it and the atomics of other invocations.
 #include "autodiff/rewrite/extremum.h"
 
 #include "ir/pass/pass.h"
@@ -153,7 +155,7 @@ static vy_program *number_events(extremum *e)
     return vy_rebuild_end(e->b);
 }
 
-// -------------------------------------------------------------------------------------- entry point
+// ------------------------------------------------------------------------------------- entry point
 bool vy_extremum_prepare(vy_program *p, const uint8_t *active)
 {
     extremum e = {.p = p};

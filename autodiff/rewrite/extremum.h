@@ -7,12 +7,14 @@
 
 // ---- extremum.c
 bool vy_has_extremum(const vy_program *p); // of floats
-// Refuses what has no order; gives an atomic_min or atomic_max that its invocation may reach again, or another
-// one of the same memory, one more operand: the how manyth it is for that invocation, from 1.  active[]: by
-// instruction, of atomics whether their memory has adjoints.  False: the module's diag.
+// Refuses what has no order; gives an atomic_min or atomic_max that its invocation may reach again,
+// or another one of the same memory, one more operand: its ordinal among the invocation's
+// candidates, from 1.  active[]: by instruction, of atomics whether their memory has adjoints.
+// False: the module's diag.
 bool vy_extremum_prepare(vy_program *p, const uint8_t *active);
 // ---- extremum_shared.c
-// Those on shared arrays: the winner stores its candidate.  The same active[]; false: the module's diag.
+// Those on shared arrays: the winner stores its candidate.  The same active[]; false: the module's
+// diag.
 bool vy_extremum_shared(vy_program *p, const uint8_t *active);
 
 // ---- extremum_paths.c

@@ -3,10 +3,11 @@
 //
 //   if sin(x[i]) > 0.5 { atomic_max(best[0], x[i]); }
 //
-// f_final and f_winner are @exact, so they agree about the condition; the reverse has its own forward sweep, and
-// where the device's sine decides otherwise there, the winner would not come by, or its events would be
-// counted differently.  Then the reverse must be @exact too.  What is loaded, compared, chosen and rounded to
-// integers is the same everywhere; so conditions like x[i] > 0 need nothing.
+// f_final and f_winner are @exact, so they agree about the condition; the reverse has its own
+// forward sweep, and where the device's sine decides otherwise there, the winner would not reach
+// the store, or its events would be counted differently.  Then the reverse must be @exact too.
+// What is loaded, compared, chosen and rounded to integers is the same everywhere; so conditions
+// like x[i] > 0 need nothing.
 #include "autodiff/rewrite/extremum.h"
 #include "ir/core/dataflow.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// extremum_shared.c: atomic_min and atomic_max of floats on shared arrays before they are differentiated.
+// extremum_shared.c: atomic_min and atomic_max of floats on shared arrays before they are
+// differentiated.
 //
 //   atomic_max(t[c], e);        atomic_max(t[c], stop_grad(e));  shared winner_t;
 //   barrier();                  barrier();
@@ -8,26 +9,29 @@
 //                               if winner_t[c] == lindex + 1 { t[c] = straight_through(t[c], e); }
 //                               barrier();
 //
-// On a buffer finding the winner takes programs of their own (extremum.c).  A workgroup finds its own between
-// barriers, in the program: who has the final value votes, and of those the highest invocation's last
-// candidate stores it.  That changes no bit of the array, and it is a plain store: the derivative of the
-// element is the winner's by the rules that there are, and what was there before has it where nobody won.  The
-// atomic itself passes adjoints on as they are (sweep_memory.c).  Replays, tapes, masks and second
-// derivatives need to know nothing, and the reverse compares no floats: it asks who has won.
+// On a buffer finding the winner takes programs of their own (extremum.c).  A workgroup finds its
+// own between barriers, in the program: who has the final value votes, and of those the highest
+// invocation's last candidate stores it.  That changes no bit of the array, and it is a plain
+// store: the derivative of the element is the winner's by the rules that there are, and what was
+// there before has it where nobody won.  The atomic itself passes adjoints on as they are
+// (sweep_memory.c).  Replays, tapes, masks and second derivatives need to know nothing, and the
+// reverse compares no floats: it asks who has won.
 //
-// Barriers need uniform control flow, so all this stands in the innermost region that the whole workgroup
-// reaches, ahead of the barrier that ends the phase, or of the region's end.  Candidates from arms of `if`s
-// are handed out of them in local arrays, which become values.  Where a loop that invocations do not take
-// together comes to one element again and again,
+// Barriers need uniform control flow, so all this stands in the innermost region that the whole
+// workgroup reaches, ahead of the barrier that ends the phase, or of the region's end.  Candidates
+// from arms of `if`s are handed out of them in local arrays, which become values.  Where a loop
+// that invocations do not take together comes to one element again and again,
 //
 //   for j in lindex..n step 64 { atomic_max(t[c], e(j)); }
 //
-// an invocation's maximum, the last one among equals, is one candidate, behind the loop.  The candidates of
-// an invocation in one phase are numbered, so that its last one wins.  In a loop without barriers that is
-// taken together each turn is a phase: among equals of several turns the last turn's wins.
+// an invocation's maximum, the last one among equals, is one candidate, behind the loop.  The
+// candidates of an invocation in one phase are numbered, so that its last one wins.  In a loop
+// without barriers that is taken together each turn is a phase: among equals of several turns the
+// last turn's wins.
 //
-// Refused: elements that change in the first kind of loop; other atomics on the array in the phase; loads and
-// stores behind the atomic in it, by the one invocation that has the element, as the winner is not known yet.
+// Refused: elements that change in the first kind of loop; other atomics on the array in the phase;
+// loads and stores behind the atomic in it, by the one invocation that has the element, as the
+// winner is not known yet.
 #include "autodiff/rewrite/extremum_vote.h"
 #include "autodiff/facts/phases.h"
 
@@ -41,8 +45,9 @@ static bool is_site(const vy_voting *e, uint32_t id)
     return e->p->buffers.data[i->aux].cls == VY_SHARED;
 }
 
-// ------------------------------------------------------------------------------------------ finding
-// From the end: a barrier, or a construct with one, ends the phase; a marker that is no opener ends its region.
+// ----------------------------------------------------------------------------------------- finding
+// From the end: a barrier, or a construct with one, ends the phase; a marker that is no opener ends
+// its region.
 static void find_points(vy_voting *e)
 {
     const vy_program *p = e->p;
@@ -201,7 +206,7 @@ static bool find(vy_voting *e)
     return check(e);
 }
 
-// -------------------------------------------------------------------------------------- entry point
+// ------------------------------------------------------------------------------------- entry point
 bool vy_extremum_shared(vy_program *p, const uint8_t *active)
 {
     vy_voting e = {.p = p, .active = active};
@@ -216,5 +221,5 @@ bool vy_extremum_shared(vy_program *p, const uint8_t *active)
     vy_pass_context c = {.options = &options};
     if (!ok || !any || !vy_module_ok(p->module)) return ok && vy_module_ok(p->module);
     return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_cleanup(p, &c) &&
-           vy_pass_dce(p, &c) && vy_pass_arrays(p, &c);
+           vy_pass_dce(p, &c) && vy_pass_dead_arrays(p, &c);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// extremum_vote.h: candidates for extrema in shared memory, and how the program looks in which they vote.
-// See extremum_shared.c.
+// extremum_vote.h: candidates for extrema in shared memory, and how the program looks in which they
+// vote.  See extremum_shared.c.
 #ifndef VYRE_EXTREMUM_VOTE_H
 #define VYRE_EXTREMUM_VOTE_H
 

@@ -6,12 +6,13 @@
 //   p = exp(s − t)                   now 1
 //   l' = l · shrink + p              now 1 if l has old 1
 //
-// Putting M for m and t changes every value by a factor e^(old (m − M) + now (t − M)), or by that exponent
-// itself.  Sums need equal degrees, products add them, exp and log turn one kind into the other.  What the
-// loop hands to the next iteration with now = n is had there with old = n, since t is then called m.
-// Degrees only get less certain (UNSEEN, then one of them, then NONE), so going over the body until nothing
-// changes ends; carried values start as UNSEEN and take the degree of what is added to them first.
-// Comparisons of values that change are NONE: rounding may decide them otherwise.
+// Putting M for m and t changes every value by a factor e^(old (m − M) + now (t − M)), or by that
+// exponent itself.  Sums need equal degrees, products add them, exp and log turn one kind into the
+// other.  What the loop hands to the next iteration with now = n is had there with old = n, since t
+// is then called m.  Degrees only get less certain (UNSEEN, then one of them, then NONE), so going
+// over the body until nothing changes ends; carried values start as UNSEEN and take the degree of
+// what is added to them first.  Comparisons of values that change are NONE: rounding may decide
+// them otherwise.
 #include "autodiff/facts/degree.h"
 #include "ir/core/flow.h"
 
@@ -56,7 +57,7 @@ static vy_degree arg(const vy_degrees *d, uint32_t id, uint32_t k)
     return of(d, vy_arg(d->p, id, k));
 }
 
-// ---------------------------------------------------------------------------------------- operations
+// -------------------------------------------------------------------------------------- operations
 // y counts `sign` times.
 static vy_degree combine(vy_degree x, vy_degree y, int sign)
 {
@@ -171,7 +172,7 @@ static vy_degree operation(const vy_degrees *d, uint32_t id)
     }
 }
 
-// --------------------------------------------------------------------------------- control and memory
+// ------------------------------------------------------------------------------ control and memory
 // Is whether and how often the construct runs its inside what it was?
 static vy_degree control(const vy_degrees *d, uint32_t opener)
 {
@@ -191,7 +192,8 @@ static bool steady(const vy_degrees *d, uint32_t id)
     return true;
 }
 
-// Behind an `if` one of whose arms finds the new maximum: in the other t is m, so only old + now counts.
+// Behind an `if` one of whose arms finds the new maximum: in the other t is m, so only old + now
+// counts.
 static vy_degree meet(vy_degree with, vy_degree without)
 {
     int total = with.old + with.now;
@@ -314,7 +316,7 @@ bool vy_degrees_body(vy_degrees *d)
     return false;
 }
 
-// ------------------------------------------------------------------------------------ behind the loop
+// --------------------------------------------------------------------------------- behind the loop
 // Where the region that the loop stands in ends.
 static uint32_t region_end(const vy_degrees *d)
 {

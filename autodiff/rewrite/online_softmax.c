@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// online_softmax.c: a sum that is rescaled when a running maximum grows has the derivative of a plain sum.
+// online_softmax.c: a sum that is rescaled when a running maximum grows has the derivative of a
+// plain sum.
 //
 //   for j in … {                                for j in … { … as it was … }
 //       let t = max(m, s(j));                   let M = straight_through(m, 0);
@@ -10,28 +11,31 @@
 //       }                                           for c in … { a2[c] += exp(s(j) - M) * w(j, c); }
 //       m = t;                                  }
 //   }                                           l = straight_through(l, l2);
-//                                               for c in … { a[c] = straight_through(a[c], a2[c]); }
+//                                               for c in … { a[c] = straight_through(a[c], a2[c]);
+//                                               }
 //
-// This is online softmax, the inside of attention.  Its plain reverse asks for m, l and every a[c] in every
-// iteration, since each is multiplied by something that depends on the inputs: a tape of T numbers for each
-// number of a row.  A sum's reverse asks for nothing but M.  Values stay those of the loop as it was,
-// to the bit; the sum is never computed, since only its derivative is used.
+// This is online softmax, the inside of attention.  Its plain reverse asks for m, l and every a[c]
+// in every iteration, since each is multiplied by something that depends on the inputs: a tape of T
+// numbers for each number of a row.  A sum's reverse asks for nothing but M.  Values stay those of
+// the loop as it was, to the bit; the sum is never computed, since only its derivative is used.
 //
-// Why it is legal: degrees of homogeneity, homogeneity.c.  Each value of the body is shown to change by a known
-// power of e^(m − M) and e^(t − M) if M is put for m and for t, and what is handed on to change by the same
-// power of the maximum handed on.  So by induction l2 = l · e^(m − M) after every iteration, and after the
-// last, where m is M, they are equal.  At the start they are if l is 0, else l2 starts as
-// l · e^(m − M), or as l where M is still the first m, and infinite: e^(−inf + inf) is no number.  What cannot be shown
-// keeps the loop's own derivative.
+// Why it is legal: degrees of homogeneity, homogeneity.c.  Each value of the body is shown to
+// change by a known power of e^(m − M) and e^(t − M) if M is put for m and for t, and what is
+// handed on to change by the same power of the maximum handed on.  So by induction l2 = l · e^(m −
+// M) after every iteration, and after the last, where m is M, they are equal.  At the start they
+// are if l is 0, else l2 starts as l · e^(m − M), or as l where M is still the first m, and
+// infinite: e^(−inf + inf) is no number.  What cannot be shown keeps the loop's own derivative.
 //
-// M is a number like any other there, with a derivative: that of one s(j), by argmax.c.  But mostly it cancels,
-// as in a[c] / l or m + log(l): where nothing that is stored or decides something depends on which M it
-// is, M has no derivative, and its loop is not searched again.  (Not stop_grad(m): in the gradient, which
-// may be differentiated again, m stands for M and has its derivative, as l there has its own.)
+// M is a number like any other there, with a derivative: that of one s(j), by argmax.c.  But mostly
+// it cancels, as in a[c] / l or m + log(l): where nothing that is stored or decides something
+// depends on which M it is, M has no derivative, and its loop is not searched again.  (Not
+// stop_grad(m): in the gradient, which may be differentiated again, m stands for M and has its
+// derivative, as l there has its own.)
 //
-// For s = −inf, p is 0 with derivative 0.  Where the forward loop makes NaN (all of a row −inf, s NaN) the
-// gradient is NaN too, from the value that divides; a row that only begins with −inf is NaN in the
-// forward loop, and its gradient is the sum's derivative where that value does not enter.
+// For s = −inf, p is 0 with derivative 0.  Where the forward loop makes NaN (all of a row −inf, s
+// NaN) the gradient is NaN too, from the value that divides; a row that only begins with −inf is
+// NaN in the forward loop, and its gradient is the sum's derivative where that value does not
+// enter.
 #include "autodiff/rewrite/online_softmax.h"
 #include "autodiff/core/reverse.h"
 #include "ir/pass/pass.h"
@@ -65,9 +69,9 @@ static void name_as(rescale *w, uint32_t old, uint32_t id)
     if (name) vy_name(w->b, (vy_value){id}, vy_string(&w->p->module->names, name));
 }
 
-// ------------------------------------------------------------------------------------ copies of the loop
-// w of a[index] + w, where nothing else uses the old element or the sum; else 0.  `value` is of the new
-// program.
+// ------------------------------------------------------------------------------ copies of the loop
+// w of a[index] + w, where nothing else uses the old element or the sum; else 0.  `value` is of the
+// new program.
 static uint32_t addend(const rescale *w, uint32_t store, uint32_t value)
 {
     const vy_program *p = w->p, *now = vy_builder_program(w->b);
@@ -189,14 +193,15 @@ static void copy_loop(rescale *w, uint32_t M, uint32_t *out)
     vy_end_loop(w->b, keep ? vy_map(w->map, keep) : 0, n, in, out);
 }
 
-// ------------------------------------------------------------------------------------------ the results
+// ------------------------------------------------------------------------------------- the results
 static uint32_t straight(rescale *w, vy_type type, uint32_t value, uint32_t derivative)
 {
     return vy_emit(w->b, VY_OP_STRAIGHT_THROUGH, type, VY_EQUAL_PAIR, 2,
                    (uint32_t[]){value, derivative});
 }
 
-// Every element of the array gets the value of that of `value` and the derivative of that of `slope`.
+// Every element of the array gets the value of that of `value` and the derivative of that of
+// `slope`.
 static void hand_over(rescale *w, uint32_t array, uint32_t value, uint32_t slope)
 {
     const vy_buf *buf = &w->p->buffers.data[array];
@@ -211,7 +216,8 @@ static void hand_over(rescale *w, uint32_t array, uint32_t value, uint32_t slope
     for (uint32_t k = 0; k < buf->rank; k++) vy_end_loop(w->b, 0, 0, NULL, NULL);
 }
 
-// The loop as it was, but for the arrays that it sums in: theirs are other ones, without a derivative.
+// The loop as it was, but for the arrays that it sums in: theirs are other ones, without a
+// derivative.
 static void keep_loop(rescale *w)
 {
     uint32_t loop = w->r.d.loop, last = w->s.partner[loop] + vy_slot_count(w->p, &w->s, loop);
@@ -263,7 +269,7 @@ static void copy_range(rescale *w, uint32_t first, uint32_t last)
     }
 }
 
-// ----------------------------------------------------------------------------------------- entry points
+// ------------------------------------------------------------------------------------ entry points
 // Arrays from the arena begin as zeros.
 static bool begin(rescale *w)
 {

@@ -6,8 +6,8 @@
 #include "autodiff/facts/degree.h"
 #include "ir/core/ir.h"
 
-// Gives what such loops hand on the derivative of a plain sum, where active[] (by instruction) says that
-// it has one.  False: the module's diag.
+// Gives what such loops hand on the derivative of a plain sum, where active[] (by instruction) says
+// that it has one.  False: the module's diag.
 bool vy_rescale(vy_program *p, const uint8_t *active);
 // May there be such a loop?
 bool vy_has_rescaling(const vy_program *p);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// online_softmax_find.c: recognises loops whose sums are rescaled to a running maximum, and what memory they use.
+// online_softmax_find.c: recognises loops whose sums are rescaled to a running maximum, and what
+// memory they use.
 //
-// The maximum is a carried value whose next one is max(it, s) or min, perhaps in an arm of an `if` that
-// leaves it alone otherwise, perhaps under stop_grad.  What is summed is a carried value or a local array of
-// which each iteration updates the same elements, each once: an index is the variable of an inner loop, or
-// the same in all iterations, so no two updates meet.  Degrees (homogeneity.c) say whether it is legal.
+// The maximum is a carried value whose next one is max(it, s) or min, perhaps in an arm of an `if`
+// that leaves it alone otherwise, perhaps under stop_grad.  What is summed is a carried value or a
+// local array of which each iteration updates the same elements, each once: an index is the
+// variable of an inner loop, or the same in all iterations, so no two updates meet.  Degrees
+// (homogeneity.c) say whether it is legal.
 #include "autodiff/rewrite/online_softmax.h"
 #include "ir/core/flow.h"
 
@@ -14,7 +16,7 @@ static const vy_inst *inst(const vy_rescaled *r, uint32_t id) { return &r->d.p->
 static uint32_t closer(const vy_rescaled *r) { return r->d.s->partner[r->d.loop]; }
 static bool outside(const vy_rescaled *r, uint32_t id) { return VY_IS_LEAF(id) || id < r->d.loop; }
 
-// ---------------------------------------------------------------------------------------- the maximum
+// ------------------------------------------------------------------------------------- the maximum
 static bool is_extremum(const vy_rescaled *r, uint32_t id, uint32_t carry)
 {
     vy_op op = (vy_op)inst(r, id)->op;
@@ -52,7 +54,8 @@ static void clear_chain(vy_rescaled *r)
 }
 
 // ----------------------------------------------------------------------------------------- memory
-// The declaration or clearing of `buffer` before the loop, in the same region, with no access between.
+// The declaration or clearing of `buffer` before the loop, in the same region, with no access
+// between.
 static bool cleared_before(const vy_rescaled *r, uint32_t buffer)
 {
     uint32_t parent = r->d.s->parent[r->d.loop];
@@ -65,7 +68,8 @@ static bool cleared_before(const vy_rescaled *r, uint32_t buffer)
     return false;
 }
 
-// Does the store run once for each element that it can reach, in each iteration that has a new maximum?
+// Does the store run once for each element that it can reach, in each iteration that has a new
+// maximum?
 static bool updates_once(const vy_rescaled *r, uint32_t id)
 {
     const vy_program *p = r->d.p;
@@ -89,7 +93,8 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
     for (uint32_t k = 0; k < rank; k++) {
         uint32_t index = vy_arg(p, id, k);
         used += !outside(r, index);
-        // A variable of an inner loop, which encloses the store; of one on two axes there are fewer.
+        // A variable of an inner loop, which encloses the store; of one on two axes there are
+        // fewer.
         if (!outside(r, index) && inst(r, index)->op != VY_OP_LOOP) return false;
     }
     return ifs == r->ifs && used == loops;
@@ -172,7 +177,7 @@ static void choose_roles(vy_rescaled *r)
     }
 }
 
-// ------------------------------------------------------------------------------------- the decision
+// ------------------------------------------------------------------------------------ the decision
 static bool changes(vy_degree d) { return d.kind == VY_DEGREE_FACTOR && (d.old || d.now); }
 
 bool vy_rescaled_sum(const vy_rescaled *r, uint32_t k)

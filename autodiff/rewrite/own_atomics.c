@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// own_atomics.c: atomics whose old value is wanted, on elements that one invocation owns, as plain steps.
+// own_atomics.c: atomics whose old value is wanted, on elements that one invocation owns, as plain
+// steps.
 //
 //   let old = atomic_add(b[i], v);     →     let old = b[i]; b[i] = old + v;
 //
-// The old value of an atomic depends on the order of invocations, so it has no derivative.  Where no other
-// invocation touches the element there is no such order, and the atomic is a load, an operation and a store,
-// each of which has one.  The proof is that of the index maps (injective.c).  What happens out of range is the same:
-// the load gives zero, the store does nothing.
+// The old value of an atomic depends on the order of invocations, so it has no derivative.  Where
+// no other invocation touches the element there is no such order, and the atomic is a load, an
+// operation and a store, each of which has one.  The proof is that of the index maps (injective.c).
+// What happens out of range is the same: the load gives zero, the store does nothing.
 
 #include "autodiff/facts/facts.h"
 #include "autodiff/rewrite/rewrite.h"

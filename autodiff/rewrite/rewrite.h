@@ -6,9 +6,10 @@
 #include "ir/build/live.h"
 
 // ---- own_atomics.c
-// Atomics whose old value is wanted become load, operation and store where an invocation owns the element.
+// Atomics whose old value is wanted become load, operation and store where an invocation owns the
+// element.
 bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c);
 // ---- constant_trips.c
-bool vy_pass_known(vy_program *p, vy_pass_context *c); // counts what only constants decide
+bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c); // counts what only constants decide
 
 #endif

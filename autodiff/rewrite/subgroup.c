@@ -5,14 +5,14 @@
 //                       →   won = subgroup_max(x == m ? lane : 0)
 //                           y = subgroup_shuffle(x, won)
 //
-// The derivative of a maximum is that of one lane's value: among equals the highest, by the left fold of
-// docs/language.md 9.2.  Found here, before anything is replayed, the reverse needs no comparison with a
-// value from a tape, which another rounding could let fail; it needs `won` only.  A NaN that comes out is
-// the last one that went in, so NaN counts as equal to NaN.
+// The derivative of a maximum is that of one lane's value: among equals the highest, by the left
+// fold of docs/language.md 9.2.  Found here, before anything is replayed, the reverse needs no
+// comparison with a value from a tape, which another rounding could let fail; it needs `won` only.
+// A NaN that comes out is the last one that went in, so NaN counts as equal to NaN.
 //
-// Where operations move values between lanes, padding lanes are written out, see explicit_padding.c.  Sums, maxima
-// and minima leave them out, and what they hand to a padding lane goes nowhere: programs that have no
-// others stay as they are.
+// Where operations move values between lanes, padding lanes are written out, see
+// explicit_padding.c.  Sums, maxima and minima leave them out, and what they hand to a padding lane
+// goes nowhere: programs that have no others stay as they are.
 #include "autodiff/rewrite/subgroup.h"
 
 #include "autodiff/rewrite/explicit_padding.h"

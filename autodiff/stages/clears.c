@@ -4,9 +4,9 @@
 //   f_sums(x, w, grad_x, terms);           writes grad_x: out
 //   f_parts(grad_x, terms, parts);         takes it as `out`, too: the dispatch clears it before it runs
 //
-// A dispatch clears what it takes as `out`, whether its program writes there or not.  So a stage takes as `out` only
-// what it is the first to write; vy_drop_stage sees to that.  Should it ever fail, the result would be zeros without
-// a word; here it is an error.
+// A dispatch clears what it takes as `out`, whether its program writes there or not.  So a stage
+// takes as `out` only what it is the first to write; vy_drop_stage sees to that.  Should it ever
+// fail, the result would be zeros without a word; here it is an error.
 #include "autodiff/stages/stages.h"
 
 #include <string.h>

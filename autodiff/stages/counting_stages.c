@@ -11,8 +11,8 @@
 //       f_reverse(x, grad_x, base, tape4_s);
 //   }
 //
-// The caller sees the parameters of a derivative made of one program, and no limit: what is allocated is
-// what this run needs.
+// The caller sees the parameters of a derivative made of one program, and no limit: what is
+// allocated is what this run needs.
 
 #include "ir/pipeline.h"
 #include "autodiff/reverse/sweeps.h"
@@ -276,9 +276,9 @@ static bool make_pipeline(reverse *r, vy_program *p)
 bool vy_reverse_result(reverse *r, vy_program *p)
 {
     if (!vy_reverse_finish(r, p)) return false;
-    build_purpose asks = vy_extremum_asks(r, p); // building others forgets it
+    build_purpose asks = vy_extremum_asks(r, p); // read before the next build resets it
     if (!r->plan.counters_used || !vy_program_find_buffer(p, r->plan.base_name).id) {
-        p->exact = r->p->exact; // nothing else counts for it
+        p->exact = r->p->exact; // no counting program needs bit-equal branches
         return vy_extremum_stages(r, p, asks);
     }
     r->out->programs.count--; // it comes last

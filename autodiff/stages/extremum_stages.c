@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// extremum_stages.c: the programs that find the winners of atomic_min and atomic_max, before the reverse.
+// extremum_stages.c: the programs that find the winners of atomic_min and atomic_max, before the
+// reverse.
 //
 //   pipeline f_grad(x: in f32[N], grad_x: out f32[N], N: u32) {
 //       buffer final_best: f32[1];
@@ -9,7 +10,8 @@
 //       f_reverse(x, winner_best, grad_x);
 //   }
 //
-// Each is a slice of the primal, the same forward sweep with something else in place of the atomics.
+// Each is a slice of the primal, the same forward sweep with something else in place of the
+// atomics.
 #include "autodiff/rewrite/extremum.h"
 
 #include "autodiff/stages/stages.h"

@@ -7,8 +7,9 @@
 //                                            f_gather_x(adj, grad_x);
 //                                        }
 //
-// The stages know nothing of pipelines: parameters of one name are one buffer.  Shapes of what they share
-// are written in scalars of the replaced program, which the dispatch of it says how to compute.
+// The stages know nothing of pipelines: parameters of one name are one buffer.  Shapes of what they
+// share are written in scalars of the replaced program, which the dispatch of it says how to
+// compute.
 #include "autodiff/stages/stages_build.h"
 #include "ir/build/pipe_build.h"
 #include "autodiff/reverse/sweeps.h"
@@ -199,7 +200,7 @@ static start *starts_of(vy_module *m, vy_program *const *stages, uint32_t count)
     return list;
 }
 
-// ---------------------------------------------------------------------------------------- pipelines
+// --------------------------------------------------------------------------------------- pipelines
 // Declares the parameters of `p` for pipeline c->q; fills args with the buffers that p binds.
 static void copy_parameters(cut *c, const vy_program *p, vy_dim *dims, vy_pipe_arg *args)
 {
@@ -293,7 +294,7 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
     }
     vy_free(c.start);
     vy_free(c.groups);
-    for (uint32_t k = 0; k < count; k++) // of whom the pipelines say it now
+    for (uint32_t k = 0; k < count; k++) // initial contents are now declared in the pipelines
         for (uint32_t i = 1; ok && i < stages[k]->buffers.count; i++)
             if (stages[k]->buffers.data[i].init == VY_INIT_NONE)
                 stages[k]->buffers.data[i].init_from = NULL;

@@ -6,33 +6,34 @@
 #include "ir/core/ir.h"
 
 // Replaces `whole`, a program of module `m`, by `count` programs that run in its place: in every
-// pipeline that dispatches it or, where there is no pipeline, as a new one that has the name and the
-// parameters of `whole`.  The stages are finished programs owned by m that m does not list yet; their
-// names must be free (vy_stage_name).  Buffers and scalars are matched by name:
+// pipeline that dispatches it or, where there is no pipeline, as a new one that has the name and
+// the parameters of `whole`.  The stages are finished programs owned by m that m does not list yet;
+// their names must be free (vy_stage_name).  Buffers and scalars are matched by name:
 //
 //   scalar of a stage            the scalar of `whole` with that name
 //   buffer that `whole` binds    the same (it may be `out` in the first stage and `inout` in the next: a
 //                                dispatch clears what it takes as `out`)
 //   @workspace of one stage      stays that
 //   anything else                an intermediate of the pipeline, made before the first stage that has it,
-//                                with the shape and initial contents that this stage declares (zeros);
-//                                so stages hand values to each other by declaring workspaces of one name
+//                                with the shape and initial contents that this stage declares
+//                                (zeros); so stages hand values to each other by declaring
+//                                workspaces of one name
 //
-// A stage without a domain runs in the groups of `whole`, which then has none either.  In a stage that has a domain
-// where `whole` has none, num_groups is what it is in `whole`: it becomes a scalar (stages_groups.c).
-// False: m's diag says why; the result is then of no use, but may be freed.  All programs belong to m in
-// every case, `whole` is freed.
+// A stage without a domain runs in the groups of `whole`, which then has none either.  In a stage
+// that has a domain where `whole` has none, num_groups is what it is in `whole`: it becomes a
+// scalar (stages_groups.c).  False: m's diag says why; the result is then of no use, but may be
+// freed.  All programs belong to m in every case, `whole` is freed.
 bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count);
-// The same where sizes decide which stages run: turns[k], a dimension of `whole`, is how often stage k does, id 0:
-// once.
+// The same where sizes decide which stages run: turns[k], a dimension of `whole`, is how often
+// stage k does, id 0: once.
 bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
                             const vy_dim *turns, uint32_t count);
 
 // Does no stage clear what an earlier one writes?  Else m's diag says which.  (clears.c)
 bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns, uint32_t count);
 
-// NAME_suffix, or with a number behind it where the module has that name, in m's arena; NULL: memory
-// (m's diag).  NAME is `base` up to its last `_grad`, `_reverse` or the like, if it has one.
+// NAME_suffix, or with a number behind it where the module has that name, in m's arena; NULL:
+// memory (m's diag).  NAME is `base` up to its last `_grad`, `_reverse` or the like, if it has one.
 const char *vy_stage_name(vy_module *m, const char *base, const char *suffix);
 
 #endif

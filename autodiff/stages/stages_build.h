@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// stages_build.h: what the parts of stages.h share: stages.c; stages_shape.c, how long things are; stages_groups.c,
-// num_groups.
+// stages_build.h: what the parts of stages.h share: stages.c; stages_shape.c, how long things are;
+// stages_groups.c, num_groups.
 #ifndef VYRE_STAGES_BUILD_H
 #define VYRE_STAGES_BUILD_H
 
@@ -34,11 +34,13 @@ void *cut_table(vy_module *m, size_t count, size_t size); // zeroed; NULL: m's d
 int cut_scalar(const vy_program *p, const char *name);    // -1: none
 // Dimension d of a stage, in the pipeline; dims: those there are, by dimension of the stage.
 vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d);
-// The same of all of buffer i of stage p, an intermediate that was declared as `own` says; fills `shape`.
+// The same of all of buffer i of stage p, an intermediate that was declared as `own` says; fills
+// `shape`.
 void cut_shape(cut *c, const vy_program *p, uint32_t i, const start *own, vy_dim *dims,
                vy_dim *shape);
 
-// Makes scalars of num_groups in stages that have a domain where `whole` has none; fills c->groups.  False: memory.
+// Makes scalars of num_groups in stages that have a domain where `whole` has none; fills c->groups.
+// False: memory.
 bool cut_take_groups(cut *c);
 // Which axis of num_groups a scalar of a stage is; -1: none.
 int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar);

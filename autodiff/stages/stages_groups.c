@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// stages_groups.c: num_groups in a stage that has a domain, where the program it stands in for has none.
+// stages_groups.c: num_groups in a stage that has a domain, where the program it stands in for has
+// none.
 //
 //   program f(y: out f32[2, num_groups.x]) …        whoever runs f says how many workgroups do
 //   program f_total_y(y: out f32[2, groups_x], groups_x: u32) over(e: 2 * groups_x)
 //
-// A domain decides the number of its own workgroups, so the caller's comes in as a scalar: in the lengths of
-// buffers, in the domain, and where the code asks for a length.
+// A domain decides the number of its own workgroups, so the caller's comes in as a scalar: in the
+// lengths of buffers, in the domain, and where the code asks for a length.
 #include "autodiff/stages/stages_build.h"
 
 #include "autodiff/reverse/sweeps.h"

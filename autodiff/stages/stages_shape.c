@@ -48,8 +48,8 @@ static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
     return (vy_dim){0};
 }
 
-// The nodes that dimension d is made of, which refer to earlier ones.  Others may stand there that mean nothing
-// here: lengths of buffers that this stage does not have.
+// The nodes that dimension d is made of, which refer to earlier ones.  Others may stand there that
+// mean nothing here: lengths of buffers that this stage does not have.
 static uint8_t *nodes_of(const cut *c, const vy_program *stage, vy_dim d)
 {
     uint8_t *needed = cut_table(c->m, d.id + 1, 1);
@@ -84,7 +84,8 @@ vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
     return dims[d.id];
 }
 
-// Of open length, as stages share it (vy_share_workspace): the whole says how long it is, or what it begins as a copy of.
+// Of open length, as stages share it (vy_share_workspace): the whole says how long it is, or what
+// it begins as a copy of.
 static vy_dim open_length(cut *c, const char *name, const start *own)
 {
     const vy_program *p = c->whole;

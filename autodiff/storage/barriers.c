@@ -5,11 +5,13 @@
 //   (stores nobody needs: gone)    code is gone, some stand between accesses that may come in any order
 //   barrier();               →  one
 //
-// A barrier is needed if some memory is touched both since the barrier before it, on any way there, and up to
-// the next one, on any way from it, unless both only load, or both only update atomically.  Taking one out
-// makes the stretches around it one, so they are tried one after the other, each on what is left.
+// A barrier is needed if some memory is touched both since the barrier before it, on any way there,
+// and up to the next one, on any way from it, unless both only load, or both only update
+// atomically.  Taking one out makes the stretches around it one, so they are tried one after the
+// other, each on what is left.
 //
-// Memory in which each invocation has elements of its own (tapes), `in` buffers and local arrays need none.
+// Memory in which each invocation has elements of its own (tapes), `in` buffers and local arrays
+// need none.
 #include "autodiff/facts/phases.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
@@ -73,8 +75,8 @@ static uint32_t axes_of(const vy_program *p, uint32_t id, uint32_t v)
     return axes;
 }
 
-// Has each invocation elements of its own: is, for each domain variable, some axis that variable in all
-// accesses?  (As in ir/pass/sums/mark_owned.c.)
+// Has each invocation elements of its own: is, for each domain variable, some axis that variable in
+// all accesses?  (As in ir/pass/sums/mark_owned.c.)
 static bool find_owned(const barriers *b, uint8_t *own)
 {
     const vy_program *p = b->p;

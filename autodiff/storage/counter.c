@@ -3,11 +3,11 @@
 //
 //   while c { BODY }      becomes, as if written      var n = 0u;  while c { let at = n; BODY; n += 1; }
 //
-// with n declared at the top of the program, or of the checkpoint that records: a nest of loops counts
-// on.  `at` says where on a tape the iteration goes, the final n how long the tape must be.  They are
-// ordinary variables of the primal, so the reverse sweep has them as it has any other: from the closed
-// form n₀ + k inside the loop, from a tape of the loop around it.  Those that nothing asks for are
-// removed with the rest of the dead code.
+// with n declared at the top of the program, or of the checkpoint that records: a nest of loops
+// counts on.  `at` says where on a tape the iteration goes, the final n how long the tape must be.
+// They are ordinary variables of the primal, so the reverse sweep has them as it has any other:
+// from the closed form n₀ + k inside the loop, from a tape of the loop around it.  Those that
+// nothing asks for are removed with the rest of the dead code.
 #include "autodiff/core/counter.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/storage/storage.h"
@@ -84,8 +84,8 @@ static void add_counters(rewriter *w)
     }
 }
 
-// What is more than an expression of carried values and of memory that stays: its values could go on a
-// tape for an iteration that never is.
+// What is more than an expression of carried values and of memory that stays: its values could go
+// on a tape for an iteration that never is.
 static void find_busy_conditions(rewriter *w, const uint8_t *written)
 {
     for (uint32_t id = 1; id < w->p->insts.count; id++) {
@@ -102,7 +102,7 @@ static void find_busy_conditions(rewriter *w, const uint8_t *written)
     }
 }
 
-// ----------------------------------------------------------------------------------------- rewriting
+// --------------------------------------------------------------------------------------- rewriting
 static void copy_range(rewriter *w, uint32_t first, uint32_t last);
 
 static uint32_t mapped(const rewriter *w, uint32_t id, uint32_t k)
@@ -205,8 +205,8 @@ static void copy_checkpoint(rewriter *w, uint32_t opener)
     vy_vec_free(&x.ids);
 }
 
-// The body of a `while` whose condition is busy, as an `if` on the condition; the loop itself only ends
-// when it was false.  Returns the keep of the ENDLOOP; in[] receives the next values.
+// The body of a `while` whose condition is busy, as an `if` on the condition; the loop itself only
+// ends when it was false.  Returns the keep of the ENDLOOP; in[] receives the next values.
 static uint32_t copy_as_if(rewriter *w, uint32_t opener, uint32_t test, passing *x)
 {
     uint32_t end = w->s.partner[opener], n = x->total + 1;
@@ -317,7 +317,7 @@ static void copy_range(rewriter *w, uint32_t first, uint32_t last)
     }
 }
 
-// -------------------------------------------------------------------------------------- entry point
+// ------------------------------------------------------------------------------------- entry point
 static bool move_hints(rewriter *w)
 {
     uint32_t n = vy_builder_program(w->b)->insts.count;

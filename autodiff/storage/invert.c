@@ -3,13 +3,14 @@
 //
 //   state = state * 1664525u + 1013904223u;      state ^= state << 13;  state ^= state >> 17;
 //
-// The reverse loop starts from the last state and applies the inverse: subtraction for addition, the
-// inverse modulo 2ⁿ for an odd factor.  x ^ (x << k) is (1 + S)x over the field of two elements, with S
-// nilpotent: its inverse is (1 + S)(1 + S²)(1 + S⁴)…
+// The reverse loop starts from the last state and applies the inverse: subtraction for addition,
+// the inverse modulo 2ⁿ for an odd factor.  x ^ (x << k) is (1 + S)x over the field of two
+// elements, with S nilpotent: its inverse is (1 + S)(1 + S²)(1 + S⁴)…
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
 
-// Modulo 2⁶⁴, and so modulo 2³²: each step doubles the bits that are right, of which x itself has three.
+// Modulo 2⁶⁴, and so modulo 2³²: each step doubles the bits that are right, of which x itself has
+// three.
 static uint64_t inverse_of(uint64_t odd)
 {
     uint64_t x = odd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// min_cut.c: minimum cut by maximum flow: Dinic, "Algorithm for solution of a problem of maximum flow in
-// networks with power estimation" (1970).  Paths are kept on a list, not on the C stack.
+// min_cut.c: minimum cut by maximum flow: Dinic, "Algorithm for solution of a problem of maximum
+// flow in networks with power estimation" (1970).  Paths are kept on a list, not on the C stack.
 #include "autodiff/storage/min_cut.h"
 
 uint32_t vy_cut_node(vy_cut *c)

@@ -2,9 +2,9 @@
 // plan.c: the storage plan: of the values that a reversed loop needs, which are kept and which are
 // computed again?
 //
-// First a trial build in which a replay has nothing: every value of the body is poison.  What is left of
-// it after dead-code removal is exactly what the reverse sweep asks for.  Then, innermost loops first,
-// a minimum cut through the body's dependences decides:
+// First a trial build in which a replay has nothing: every value of the body is poison.  What is
+// left of it after dead-code removal is exactly what the reverse sweep asks for.  Then, innermost
+// loops first, a minimum cut through the body's dependences decides:
 //
 //   source → v_in     cost of computing v again (never, for what a replay cannot have)
 //   v_in → v_out      cost of keeping v: bytes to write and to read back
@@ -42,7 +42,7 @@ typedef struct planner {
     uint8_t *live; // by instruction: the forward run needs it (forward_live.c); NULL: everything
 } planner;
 
-// --------------------------------------------------------------------------------------------- costs
+// ------------------------------------------------------------------------------------------- costs
 static int32_t cost_of_operation(vy_op op)
 {
     const vy_op_info *info = &vy_op_infos[op];
@@ -53,7 +53,8 @@ static int32_t cost_of_operation(vy_op op)
     return vy_op_is_function(op) ? 10 : 1;
 }
 
-// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256 step 64`.
+// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256
+// step 64`.
 static bool is_place(const vy_program *p, uint32_t id)
 {
     const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
@@ -94,7 +95,7 @@ static int32_t cost_of_region(const reverse *r, uint32_t opener)
     return limited(cost * trips(r, opener));
 }
 
-// ---------------------------------------------------------------------------------------- the graph
+// --------------------------------------------------------------------------------------- the graph
 static void ask(planner *g, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) g->need[id] = 1;
@@ -115,7 +116,8 @@ static void depends(planner *g, uint32_t to, uint32_t from)
 
 static int32_t scaled(const planner *g, int32_t cost) { return g->little ? 0 : cost; }
 
-// Node of the local array that instruction `id` accesses, if a replay of the body makes it anew; or 0.
+// Node of the local array that instruction `id` accesses, if a replay of the body makes it anew; or
+// 0.
 static uint32_t array_node(planner *g, uint32_t id)
 {
     const vy_inst *i = &g->r->p->insts.data[id];
@@ -218,7 +220,7 @@ static void add_body(planner *g)
     }
 }
 
-// ------------------------------------------------------------------------------------- the decision
+// ------------------------------------------------------------------------------------ the decision
 static bool recomputed(const planner *g, uint32_t id)
 {
     return g->node[id] && !vy_cut_at_source(&g->cut, g->node[id]);

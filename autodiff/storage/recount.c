@@ -3,13 +3,14 @@
 //
 //   for t in 0..T { for k in 0..n { …; barrier(); }  n = n * 2 + 1; }
 //
-// The reverse of iteration t needs n as it was. A tape would do but for uniform_control.c: all invocations must have it
-// alike, and see that they do. So a small loop runs the steps of n alone from the beginning,
+// The reverse of iteration t needs n as it was. A tape would do but for uniform_control.c: all
+// invocations must have it alike, and see that they do. So a small loop runs the steps of n alone
+// from the beginning,
 //
 //   var n = n₀;  for j in 0..t { n = n * 2 + 1; }
 //
-// which costs T²/2 steps in all: little beside barriers. The steps may use other such values, the loop's variable,
-// what stands outside of the loop, and elements of `in` buffers.
+// which costs T²/2 steps in all: little beside barriers. The steps may use other such values, the
+// loop's variable, what stands outside of the loop, and elements of `in` buffers.
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/flow.h"

@@ -14,8 +14,8 @@ bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 }
 
 // A load may be repeated while the body of `root` is reversed if no write to the buffer can have
-// happened since: none stands later in the text or shares a loop with it, counting only what happens
-// while the array exists.
+// happened since: none stands later in the text or shares a loop with it, counting only what
+// happens while the array exists.
 static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
@@ -31,8 +31,9 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     return facts->last_write < (outermost ? outermost : id);
 }
 
-// Padding lanes read 0 from a tape, so what a replay makes of it in them is another value than the first
-// time; only operations that read their values would notice.  (Those with derivatives read none, see subgroup.c.)
+// Padding lanes read 0 from a tape, so what a replay makes of it in them is another value than the
+// first time; only operations that read their values would notice.  (Those with derivatives read
+// none, see subgroup.c.)
 bool vy_subgroup_repeats(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;

@@ -8,25 +8,30 @@
 //       barrier();
 //   }
 //
-// That is right if nothing an earlier iteration (or code elsewhere) has stored can be seen by the load.
-// To prove that the stores cover the array would be the obvious way, but lanes outside the domain store
-// nothing, and a tile has margins.  Enough, and easier to prove, is that *whoever has ever stored an element
-// stores it again*, in this iteration and ahead of the load: for each write w′ to the array in the whole
-// program there is a store w in the iteration, reached by all invocations, with the same index.  "The same"
-// needs indices and conditions made of values that never change in an invocation: parameters, its numbers,
-// elements of `in` buffers, what is computed at top level, and the variables of loops around the store that
-// always take the same turns.  (An element that nobody ever stored is undefined, and no load may see it.)
+// That is right if nothing an earlier iteration (or code elsewhere) has stored can be seen by the
+// load.  To prove that the stores cover the array would be the obvious way, but lanes outside the
+// domain store nothing, and a tile has margins.  Enough, and easier to prove, is that *whoever has
+// ever stored an element stores it again*, in this iteration and ahead of the load: for each write
+// w′ to the array in the whole program there is a store w in the iteration, reached by all
+// invocations, with the same index.  "The same" needs indices and conditions made of values that
+// never change in an invocation: parameters, its numbers, elements of `in` buffers, what is
+// computed at top level, and the variables of loops around the store that always take the same
+// turns.  (An element that nobody ever stored is undefined, and no load may see it.)
 //
-// The innermost loop or checkpoint for which this holds is the load's *stage*; 0: none.  A replay of `root`
-//   - that is the stage, or lies around it, performs the stores, barriers and the load in their order;
-//   - inside the stage finds the array as the replay of the stage left it, so no write may come later there;
+// The innermost loop or checkpoint for which this holds is the load's *stage*; 0: none.  A replay
+// of `root`
+//   - that is the stage, or lies around it, performs the stores, barriers and the load in their
+//     order;
+//   - inside the stage finds the array as the replay of the stage left it, so no write may come
+//     later there;
 //   - without a stage finds it as the forward sweep left it, likewise.
 // Other loads are kept on tapes (poison, replay.c).
 //
-// The stores of a replay go to a *twin* of the array, one for each root, so that dead-code removal sees for
-// each whether anybody loads from it.  Of one that nobody loads from the barriers are left out too, by building
-// again.  In the end all twins are the array itself: what the forward sweep left in it is loaded only by
-// replays of code behind its last write, and those come before replays of anything that stores.
+// The stores of a replay go to a *twin* of the array, one for each root, so that dead-code removal
+// sees for each whether anybody loads from it.  Of one that nobody loads from the barriers are left
+// out too, by building again.  In the end all twins are the array itself: what the forward sweep
+// left in it is loaded only by replays of code behind its last write, and those come before replays
+// of anything that stores.
 #include "ir/facts/memory.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
@@ -46,9 +51,9 @@ typedef struct stager {
     const uint32_t *differs; // by opener: which invocations come differs
 } stager;
 
-// Does the reverse need the barriers?  Where invocations meet in memory that has an adjoint, or that replays
-// store to again.
-// ------------------------------------------------------------------------------ the same, each time
+// Does the reverse need the barriers?  Where invocations meet in memory that has an adjoint, or
+// that replays store to again.
+// ----------------------------------------------------------------------------- the same, each time
 // Loops around the store at hand, and those around the earlier write that stand for them.
 typedef struct pairing {
     uint32_t count;
@@ -127,8 +132,8 @@ static bool loops_run(const stager *s, pairing *m, uint32_t w)
     return true;
 }
 
-// Does `store`, which all invocations come to in each turn of what is around `common`, write again what
-// whoever comes to it has written by `w`?
+// Does `store`, which all invocations come to in each turn of what is around `common`, write again
+// what whoever comes to it has written by `w`?
 static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w)
 {
     const vy_program *p = s->p;
@@ -148,8 +153,9 @@ static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w
     return loops_run(s, &m, w);
 }
 
-// ---------------------------------------------------------------------------------- stages of loads
-// The innermost construct around both, where they stand in one arm of it; UINT32_MAX if arms part them.
+// --------------------------------------------------------------------------------- stages of loads
+// The innermost construct around both, where they stand in one arm of it; UINT32_MAX if arms part
+// them.
 static uint32_t common_parent(const stager *s, uint32_t x, uint32_t y)
 {
     uint32_t a = s->r->facts.s.parent[x], b = s->r->facts.s.parent[y];
@@ -200,7 +206,7 @@ static uint32_t find_stage(const stager *s, uint32_t load)
     return 0;
 }
 
-// ---------------------------------------------------------------------------------------- the table
+// --------------------------------------------------------------------------------------- the table
 // The array of the result that replays store to at that stage.
 static uint32_t twin_of(const reverse *r, const reverse_stage *s)
 {
@@ -252,7 +258,7 @@ bool vy_restage(reverse *r)
     return false;
 }
 
-// --------------------------------------------------------------------------------------- in replays
+// -------------------------------------------------------------------------------------- in replays
 // Is the array written in `around` (0: the program) at `from` or later?
 static bool written_later(const reverse *r, uint32_t buffer, uint32_t from, uint32_t around)
 {
@@ -261,7 +267,8 @@ static bool written_later(const reverse *r, uint32_t buffer, uint32_t from, uint
     return n < r->plan.writes.start[m + 1] && r->plan.writes.at[n] < end;
 }
 
-// Does a replay of `root` find what the load saw?  In the twin *in, or (NULL) as the forward sweep left it.
+// Does a replay of `root` find what the load saw?  In the twin *in, or (NULL) as the forward sweep
+// left it.
 static bool finds(const reverse *r, uint32_t load, uint32_t root, reverse_stage **in)
 {
     uint32_t buffer = r->p->insts.data[load].aux, stage = r->plan.stage[load];
@@ -310,7 +317,7 @@ void vy_restage_declare(reverse *r, uint32_t (*declare)(reverse *r, uint32_t lik
         r->build.stage_twin[k] = declare(r, r->plan.stages.data[k].buffer);
 }
 
-// --------------------------------------------------------------------------------------- the result
+// -------------------------------------------------------------------------------------- the result
 bool vy_restage_settle(reverse *r, const vy_program *p)
 {
     bool changed = false;

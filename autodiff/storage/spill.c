@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // spill.c: adjoints of shared arrays that shared memory has no room for.
 //
-// Every device has 16 KiB of it for a workgroup.  A result that needs more keeps adjoints, largest first,
-// in a workspace instead, where each workgroup has a slice of its own:
+// Every device has 16 KiB of it for a workgroup.  A result that needs more keeps adjoints, largest
+// first, in a workspace instead, where each workgroup has a slice of its own:
 //
 //   shared adj_t: f32[64, 64];   →   @workspace adj_t: inout f32[num_groups.z, …y, …x, 64, 64]
 //
-// The same barriers order it, and it starts as zero by itself.  How much a result needs is known only when dead
-// code is gone, so it is built again.
+// The same barriers order it, and it starts as zero by itself.  How much a result needs is known
+// only when dead code is gone, so it is built again.
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 
@@ -43,8 +43,8 @@ static uint64_t adjoint_bytes(const reverse *r, uint32_t buffer)
     return vy_array_bytes(r->p, &b);
 }
 
-// The largest shared array whose adjoint is still in shared memory, or 0.  In derivatives of derivatives arrays
-// are cleared by their workgroup, which has no like in a slice.
+// The largest shared array whose adjoint is still in shared memory, or 0.  In derivatives of
+// derivatives arrays are cleared by their workgroup, which has no like in a slice.
 static uint32_t choose(const reverse *r)
 {
     uint32_t best = 0;
@@ -82,7 +82,7 @@ bool vy_spill(reverse *r, const vy_program *p)
     return any;
 }
 
-// ------------------------------------------------------------------------------------------- slices
+// ------------------------------------------------------------------------------------------ slices
 void vy_group_dims(vy_builder *b, const uint32_t workgroup[3], vy_dim dims[VY_GROUP_RANK])
 {
     const vy_program *p = vy_builder_program(b);

@@ -3,13 +3,14 @@
 //
 //   for k in 0..n { BODY }        becomes      for s in 0..⌈n/c⌉ {
 //                                                  checkpoint {
-//                                                      for j in 0..min(c, n − s·c) { k = s·c + j; BODY }
+//                                                      for j in 0..min(c, n − s·c) { k = s·c + j;
+//                                                      BODY }
 //                                                  }
 //                                              }
 //
-// with c = ⌈√n⌉.  The reverse of a checkpoint replays it and records on a tape that the next one uses
-// again, so what was n entries becomes ⌈n/c⌉ for the segments and c for the iterations of one; the
-// body runs once more.  Doing it again to the result nests: fourth roots, and so on.
+// with c = ⌈√n⌉.  The reverse of a checkpoint replays it and records on a tape that the next one
+// uses again, so what was n entries becomes ⌈n/c⌉ for the segments and c for the iterations of one;
+// the body runs once more.  Doing it again to the result nests: fourth roots, and so on.
 #include "autodiff/storage/sqrt_segments.h"
 
 #include "autodiff/facts/trip_bound.h"
@@ -40,7 +41,8 @@ static uint32_t cast(segmenter *g, vy_type type, uint32_t v)
     return vy_cast(g->b, type, (vy_value){v}).id;
 }
 
-// The trip count as an unsigned number of the same width: to <= from ? 0 : (to − from − 1)/step + 1.
+// The trip count as an unsigned number of the same width: to <= from ? 0 : (to − from − 1)/step +
+// 1.
 static uint32_t trip_count(segmenter *g, uint32_t loop, vy_type u)
 {
     uint32_t b[3];

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
 // tape.c: values that a reverse loop needs and cannot recompute are kept in memory.
 //
-// The taped values of one type in one loop share a workspace buffer of the result, with one element per
-// value, iteration of the loops around them, and invocation:
+// The taped values of one type in one loop share a workspace buffer of the result, with one element
+// per value, iteration of the loops around them, and invocation:
 //
 //   @workspace tape9: inout f32[3, T1, T2, N]    3 values; T1, T2 trip counts, outermost first; over(i: N)
 //
-// so neighbours in a workgroup touch neighbouring words.  The trip counts follow from the parameters, or
-// are bounded by them (`for j in 0..i` inside `for i in 0..n` takes n).  Where the data decide, the
-// innermost such loop is counted through (counter.h): 32 invocations in a row share a block of rows,
+// so neighbours in a workgroup touch neighbouring words.  The trip counts follow from the
+// parameters, or are bounded by them (`for j in 0..i` inside `for i in 0..n` takes n).  Where the
+// data decide, the innermost such loop is counted through (counter.h): 32 invocations in a row
+// share a block of rows,
 //
 //   tape9: inout f32[rows1, T3, 3, 32]           rows1 = Σ over blocks of the largest count in the block
 //
-// and `base`, where the block's rows begin, comes from programs that run before (counting_stages.c).
+// and `base`, where the block's rows begin, comes from programs that run before
+// (counting_stages.c).
 //
-// A program without `over` runs in as many workgroups as its caller says, so its invocations are one
-// dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
+// A program without `over` runs in as many workgroups as its caller says, so its invocations are
+// one dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
 #include "autodiff/core/counter.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/trip_bound.h"
@@ -27,8 +29,9 @@
 // The CHECKPOINT whose replay records `id`, or 0.
 static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->plan.kept[id] - 1; }
 
-// ----------------------------------------------------------------------------------------- counters
-// The counter of the innermost loop around `id`, inside what records it, that has no bound; or NULL.
+// ---------------------------------------------------------------------------------------- counters
+// The counter of the innermost loop around `id`, inside what records it, that has no bound; or
+// NULL.
 static vy_counter *counter_of(const reverse *r, uint32_t id)
 {
     for (uint32_t l = r->facts.home[id]; l > keeper_of(r, id); l = r->facts.home[l]) {
@@ -156,7 +159,7 @@ static void declare_counters(reverse *r)
     }
 }
 
-// -------------------------------------------------------------------------------------------- shapes
+// ------------------------------------------------------------------------------------------ shapes
 // Of a tape's dimensions, those that number the invocations.
 static uint32_t domain_rank(const reverse *r) { return r->p->overs.count ? r->p->overs.count : 1; }
 

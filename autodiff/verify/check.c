@@ -44,7 +44,7 @@ static bool scan(const image *m, uint32_t i, const vy_eval_trace *trace, vy_chec
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- set-up
+// ------------------------------------------------------------------------------------------ set-up
 static bool is_output(const check *c, const char *name)
 {
     const vy_program *p = c->base.p;
@@ -92,8 +92,8 @@ static bool has_constant(vy_check_subject s, vy_type type, double value)
     return false;
 }
 
-// Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that, in double
-// mode too.  Fractions that the type surely holds do not count, nor the primal's own.
+// Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that,
+// in double mode too.  Fractions that the type surely holds do not count, nor the primal's own.
 static bool rounded(const check *c, vy_type type)
 {
     const vy_program *p;
@@ -193,7 +193,7 @@ static bool run_derivative(check *c, vy_check_subject s, uint64_t seed, image *m
            take_outputs(c, m);
 }
 
-// ------------------------------------------------------------------------------------------- checks
+// ------------------------------------------------------------------------------------------ checks
 static bool is_given(vy_check_subject s) { return s.program || s.pipeline; }
 
 static bool check_gradient(check *c, uint64_t steps, image *derived)

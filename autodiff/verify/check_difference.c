@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
-// check_difference.c: gradients against finite differences, a second opinion beside the dual numbers.
+// check_difference.c: gradients against finite differences, a second opinion beside the dual
+// numbers.
 //
-// One fixed step size is wrong somewhere: too large, and the curvature of 1/x near zero passes for an
-// error; too small, and rounding does; and a difference across a kink means nothing.  So steps shrink
-// until something can be said.  At each step h there are four probes,
+// One fixed step size is wrong somewhere: too large, and the curvature of 1/x near zero passes for
+// an error; too small, and rounding does; and a difference across a kink means nothing.  So steps
+// shrink until something can be said.  At each step h there are four probes,
 //
 //   D(h) = (F(x+h) − F(x−h)) / 2h,   D(h/2),   R = (4 D(h/2) − D(h)) / 3 = F' + O(h⁴)
 //
-// and |R − D(h/2)| bounds the error of R, with what rounding may do: a bound of each output's rounding error
-// comes from a run with dual numbers (VY_DUAL_ROUNDING).  The gradient is right as soon as it agrees with an R
-// that two step sizes agree on, and wrong only if the best R of all differs by much more than its own error;
-// between the two nothing is claimed (`unsure`).  Steps are no powers of two: sin(2^k π x) would look constant.
-// They have few digits, so x ± h is exact as a rule.
+// and |R − D(h/2)| bounds the error of R, with what rounding may do: a bound of each output's
+// rounding error comes from a run with dual numbers (VY_DUAL_ROUNDING).  The gradient is right as
+// soon as it agrees with an R that two step sizes agree on, and wrong only if the best R of all
+// differs by much more than its own error; between the two nothing is claimed (`unsure`).  Steps
+// are no powers of two: sin(2^k π x) would look constant.  They have few digits, so x ± h is exact
+// as a rule.
 //
-// Where dual numbers say that the gradient is right, a difference that contradicts both must fit them too:
-// F(x+h) − F(x−h) is the integral of the slope in between.  If their slopes at five places there integrate
-// to something else than F does, one of the two is wrong, and the row fails; if the slopes themselves are
-// too rough for that, so is the difference.  A program that says stop_grad or straight_through wants something
-// else than its differences: there nothing contradicts.
+// Where dual numbers say that the gradient is right, a difference that contradicts both must fit
+// them too: F(x+h) − F(x−h) is the integral of the slope in between.  If their slopes at five
+// places there integrate to something else than F does, one of the two is wrong, and the row fails;
+// if the slopes themselves are too rough for that, so is the difference.  A program that says
+// stop_grad or straight_through wants something else than its differences: there nothing
+// contradicts.
 //
-// All probes must take the path the program takes at x (ir/eval/eval_path.c).  Where none of the step sizes
-// does, x stands at a kink.
+// All probes must take the path the program takes at x (ir/eval/eval_path.c).  Where none of the
+// step sizes does, x stands at a kink.
 //
 // F is Σ cotangent · output, but outputs are subtracted one by one before they are added up: those
 // that do not depend on x cancel exactly, however many they are.
@@ -56,8 +59,8 @@ static bool run_at(check *c, const probe *p, double h, image *m, uint64_t *path)
     return ok;
 }
 
-// Σ cotangent · (plus − minus), and how large its rounding errors may be: those of all outputs that changed or
-// that dual numbers say depend on x.
+// Σ cotangent · (plus − minus), and how large its rounding errors may be: those of all outputs that
+// changed or that dual numbers say depend on x.
 static state subtract(const check *c, double *change, double *noise)
 {
     sum s = {0, 0};
@@ -112,7 +115,7 @@ static bool estimate_at(check *c, const probe *p, double h, estimate *out)
     return true;
 }
 
-// ----------------------------------------------------------------------------------------- verdicts
+// ---------------------------------------------------------------------------------------- verdicts
 typedef enum verdict { COMPARED, AT_KINK, UNSURE } verdict;
 
 static bool agrees(const check *c, double got, double floor, const estimate *e)
@@ -138,7 +141,8 @@ static uint32_t choose_steps(const probe *p, double steps[MOST_STEPS])
     return n;
 }
 
-// Whether the slopes that dual numbers give around x integrate to another difference than F has, by `enough`.
+// Whether the slopes that dual numbers give around x integrate to another difference than F has, by
+// `enough`.
 static bool contradicts(check *c, const probe *p, double h, double enough, bool *out)
 {
     double at[5], spread = 0;
@@ -160,8 +164,9 @@ static bool contradicts(check *c, const probe *p, double h, double enough, bool 
     return true;
 }
 
-// Whether `got` differs from the best estimate by much more than that can be wrong.  An oscillation that
-// the steps do not resolve may look smooth to a large one: all that claim to be precise must agree.
+// Whether `got` differs from the best estimate by much more than that can be wrong.  An oscillation
+// that the steps do not resolve may look smooth to a large one: all that claim to be precise must
+// agree.
 static bool is_wrong(check *c, const probe *p, double got, opinion o, const estimate *all,
                      uint32_t n, const estimate *best, bool *wrong)
 {

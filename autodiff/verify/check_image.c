@@ -185,7 +185,7 @@ int vy_image_find(const image *m, const char *name)
     return -1;
 }
 
-// -------------------------------------------------------------------------------------- derivatives
+// ------------------------------------------------------------------------------------- derivatives
 const char *vy_derived_base(const vy_program *derived, const char *prefix, const char *name)
 {
     char start[32], order[16] = "";
@@ -261,7 +261,7 @@ bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ running
+// ----------------------------------------------------------------------------------------- running
 bool vy_check_run(check *c, image *m, check_run *run)
 {
     vy_eval_options o = {.f64 = m->wide,

@@ -48,8 +48,8 @@ typedef struct check {
     double tolerance;
     bool cut;    // the primal says stop_grad or straight_through
     double unit; // how far rounding may take a sum, per size of its terms
-    // By buffer of `base`, NULL for integers: tangents of a run with dual numbers, and a bound of the rounding
-    // errors of what the primal leaves there.
+    // By buffer of `base`, NULL for integers: tangents of a run with dual numbers, and a bound of
+    // the rounding errors of what the primal leaves there.
     double **dots, **noise;
     vy_dual_buffer *duals; // the tangents with their names, dual_count of them
     uint32_t dual_count;
@@ -67,8 +67,8 @@ bool vy_image_primal(check *c, bool wide, image *m);
 // The same program: `in` buffers are base's, others are its own, empty until vy_image_restart.
 bool vy_image_share(check *c, const image *base, image *m);
 void vy_image_restart(const image *base, image *m); // `inout` contents as in base
-// A derivative `s` of the program of `primal`: its data, gradients filled with NaN, cotangents from the
-// request or random (seed not 0).
+// A derivative `s` of the program of `primal`: its data, gradients filled with NaN, cotangents from
+// the request or random (seed not 0).
 bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_t seed, image *m);
 void vy_image_free(image *m);
 int vy_image_find(const image *m, const char *name); // -1: not there

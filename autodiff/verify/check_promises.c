@@ -33,7 +33,7 @@ static double order_tolerance(vy_type type)
     return type == VY_F16 ? 1e-2 : type == VY_F32 ? 1e-5 : 1e-12;
 }
 
-// ------------------------------------------------------------------------------------------- primal
+// ------------------------------------------------------------------------------------------ primal
 static bool same_outputs(check *c, const image *forward, const image *valued)
 {
     // The programs of a pipeline know its buffers by other names.

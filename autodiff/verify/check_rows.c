@@ -68,7 +68,8 @@ bool vy_check_row_kink(vy_check_row *row, uint64_t index)
 
 void vy_check_row_close(vy_check_result *r, vy_check_row *row)
 {
-    // What could not be compared at all has neither passed nor failed.  At kinks there is nothing to verify.
+    // What could not be compared at all has neither passed nor failed.  At kinks there is nothing
+    // to verify.
     const bool nothing = row->elements && !row->compared && !row->kinks;
     row->verdict = row->failed ? VY_CHECK_FAILED : nothing ? VY_CHECK_SKIPPED : VY_CHECK_PASSED;
     if (nothing && !*row->note) snprintf(row->note, sizeof row->note, "nothing could be compared");

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // check_tangent.c: gradients against dual numbers.
 //
-// Dual numbers (ir/eval/dual.h) run the primal as it stands, forwards, by rules of their own: they share nothing
-// with the reverse pass, have no step size, and know what the language says at kinks.  So they decide.
+// Dual numbers (ir/eval/dual.h) run the primal as it stands, forwards, by rules of their own: they
+// share nothing with the reverse pass, have no step size, and know what the language says at kinks.
+// So they decide.
 //
-// Both sides round.  A gradient that is the difference of large terms has few right digits, whoever computes it:
-// before one is called wrong, the size of all its terms is added up (VY_DUAL_MAGNITUDE), and what that times
-// the unit roundoff explains is no fault.  And where the derivative itself changes by as much when the
-// element moves by its last bits (chaos), nothing is claimed.
+// Both sides round.  A gradient that is the difference of large terms has few right digits, whoever
+// computes it: before one is called wrong, the size of all its terms is added up
+// (VY_DUAL_MAGNITUDE), and what that times the unit roundoff explains is no fault.  And where the
+// derivative itself changes by as much when the element moves by its last bits (chaos), nothing is
+// claimed.
 #include "autodiff/verify/check_internal.h"
 
 #include <float.h>
@@ -88,7 +90,7 @@ bool vy_check_tangent_memory(check *c)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- slopes
+// ------------------------------------------------------------------------------------------ slopes
 void vy_check_move(const probe *p, double h)
 {
     for (uint64_t k = 0; k < p->count; k++)
@@ -139,8 +141,8 @@ bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size)
     return ok;
 }
 
-// Whether the slope itself changes by `much` when what moves changes in its last bits and the program takes the
-// same path.
+// Whether the slope itself changes by `much` when what moves changes in its last bits and the
+// program takes the same path.
 static bool trembles(check *c, const probe *p, double slope, double much, bool *out)
 {
     *out = false;
@@ -193,9 +195,10 @@ bool vy_check_tangent_rows(check *c)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------- direction
-// In proportion to 1/|g|, so that every element counts alike and a fault of a small one shows; signs and
-// sizes random.  Elements that are no numbers stay out of it; those that are nothing but rounding beside the others do not drown them.
+// --------------------------------------------------------------------------------------- direction
+// In proportion to 1/|g|, so that every element counts alike and a fault of a small one shows;
+// signs and sizes random.  Elements that are no numbers stay out of it; those that are nothing but
+// rounding beside the others do not drown them.
 static void choose_direction(const check *c, const double *gradient, uint64_t count, double *along)
 {
     double most = 0;

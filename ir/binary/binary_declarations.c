@@ -6,8 +6,8 @@
 // ----------------------------------------------------------------------------------------- writing
 typedef vy_binary_writer writer;
 
-// Dimensions in use keep their order; number[old] is the new one, and on entry nonzero for those that
-// something else uses.
+// Dimensions in use keep their order; number[old] is the new one, and on entry nonzero for those
+// that something else uses.
 static uint32_t number_dims(const vy_program *p, uint32_t *number)
 {
     uint32_t n = 0;

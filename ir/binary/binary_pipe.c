@@ -110,7 +110,8 @@ static void bad(pipe_reader *q, const char *what)
 
 static uint32_t get32(pipe_reader *q) { return (uint32_t)vy_binary_get_max(q->r, UINT32_MAX); }
 
-// Room for n things of `size` bytes that take `least` bytes or more each in the file; NULL: an error.
+// Room for n things of `size` bytes that take `least` bytes or more each in the file; NULL: an
+// error.
 static void *room(pipe_reader *q, uint32_t n, size_t size, uint32_t least)
 {
     if (n > (uint64_t)(q->r->end - q->r->at) / least) bad(q, "it ends too early");

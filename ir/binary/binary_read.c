@@ -82,8 +82,8 @@ static void read_code(reader *r, vy_program *p)
     }
 }
 
-// A name of one letter, line, workgroup ×3, whose it is; counts of scalars, dimensions, buffers, overs,
-// leaves and instructions.
+// A name of one letter, line, workgroup ×3, whose it is; counts of scalars, dimensions, buffers,
+// overs, leaves and instructions.
 enum { LEAST_PROGRAM = 2 + 1 + 3 + 1 + 6 };
 
 static void read_program(reader *r)

@@ -4,9 +4,9 @@
 //
 // Sharing: a hash table from (operation, type, aux, operands) to the instruction that computes it.
 // An entry serves only while the region it stands in is still open; one from a closed region is
-// replaced.  Loads carry the version of the memory they read: every write to a buffer gives it a new
-// version, and loops and barriers make all written memory new, because a loop's body may write it
-// later in the text.
+// replaced.  Loads carry the version of the memory they read: every write to a buffer gives it a
+// new version, and loops and barriers make all written memory new, because a loop's body may write
+// it later in the text.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -116,8 +116,8 @@ static uint32_t rank_of(const vy_program *p, uint32_t id)
     return !VY_IS_LEAF(id) ? 0 : vy_id_const(p, id) ? 2 : 1;
 }
 
-// Must `b` stand before `a`?  Leaves are ordered by what they are, not by when they were first used,
-// so that equal programs have equal operands.
+// Must `b` stand before `a`?  Leaves are ordered by what they are, not by when they were first
+// used, so that equal programs have equal operands.
 static bool out_of_order(const vy_program *p, uint32_t a, uint32_t b)
 {
     uint32_t ra = rank_of(p, a), rb = rank_of(p, b);

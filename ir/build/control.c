@@ -8,9 +8,9 @@
 // Early exits.  `break`, `continue` and `return` become flags: every function body has a variable
 // `live`, every loop body `live` (this iteration goes on) and `keep` (the loop goes on).  After a
 // construct that may have cleared the flag in force, the rest of the block is put into an implicit
-// `if live`, a *guard*.  The obvious way, nesting each rest in the one before, would nest a thousand
-// deep for a thousand early returns; instead the open guard is closed and a new one opened, so guards
-// never nest within one block:
+// `if live`, a *guard*.  The obvious way, nesting each rest in the one before, would nest a
+// thousand deep for a thousand early returns; instead the open guard is closed and a new one
+// opened, so guards never nest within one block:
 //
 //   if a { return; }  s; if b { return; }  t;
 //       if a {} else { s; live = !b }  if live { t; }

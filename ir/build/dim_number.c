@@ -3,8 +3,8 @@
 #include "ir/core/ir.h"
 #include "ir/build/edit.h"
 
-// Do 32 bits do?  Sums and products come out right modulo 2³², other operations need their operands as
-// they are.
+// Do 32 bits do?  Sums and products come out right modulo 2³², other operations need their operands
+// as they are.
 typedef enum width { EXACT, MODULO, WIDE } width;
 
 static width width_of(const vy_program *p, uint32_t dim)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// edit.h: the builder for passes and differentiation: whole instructions by id, out of an old program into a new one.
-// (The builder of vyre.h, which checks what it is given, is for users.)
+// edit.h: the builder for passes and differentiation: whole instructions by id, out of an old
+// program into a new one.  (The builder of vyre.h, which checks what it is given, is for users.)
 #ifndef VYRE_EDIT_H
 #define VYRE_EDIT_H
 
@@ -17,13 +17,14 @@
 vy_builder *vy_rebuild_begin(const vy_program *old);
 vy_program *vy_rebuild_end(vy_builder *b);
 void vy_program_replace(vy_program *old, vy_program *fresh);
-// A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's diag.
+// A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's
+// diag.
 vy_program *vy_program_clone(const vy_program *p, vy_module *m);
 vy_program *vy_builder_program(vy_builder *b); // as built so far
 bool vy_builder_failed(const vy_builder *b);
 
-// Emits a PURE, READ, WRITE or CONV operation: folds, canonicalises, shares.  Operand ids are of the
-// program being built.  Returns the id of the value (an instruction, a leaf or a shared earlier
+// Emits a PURE, READ, WRITE or CONV operation: folds, canonicalises, shares.  Operand ids are of
+// the program being built.  Returns the id of the value (an instruction, a leaf or a shared earlier
 // value), 0 after an error or for VOID operations.
 uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args);
@@ -58,8 +59,8 @@ void vy_end_plain_if(vy_builder *b);
 void vy_begin_checkpoint(vy_builder *b);
 void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32_t *results);
 
-// Copies instruction `id` of `old` with operands (and markers) mapped through map[], which is indexed
-// by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
+// Copies instruction `id` of `old` with operands (and markers) mapped through map[], which is
+// indexed by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
 // instruction in order copies the program.
 void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map);
 // The same with these operands, of the program being built, in place of the mapped ones.
@@ -92,8 +93,8 @@ vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint
 // Says what the buffer is to the program of which the one being built is a derivative.
 void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role);
 
-// Dimension of an axis if it is a plain scalar parameter or a constant: the matching u32 leaf in the
-// program being built, else a VY_LEAF_LEN leaf.
+// Dimension of an axis if it is a plain scalar parameter or a constant: the matching u32 leaf in
+// the program being built, else a VY_LEAF_LEN leaf.
 uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);
 
 // Next thing built stands where `id` of `old` stood.

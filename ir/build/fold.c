@@ -8,10 +8,10 @@
 //   ASSOC reassociation, reciprocals
 // Rules run in order, the first that applies wins; `then` is the id of the value.
 //
-// The pair (i, j) of a sum over pairs and the pair (j, i) have most in common but for a sign: b − a is −(a − b) for every
-// rounding that is alike on both sides of zero, up to the sign of zero, and (−x)·y is −(x·y).  So where a − b
-// has been computed, squares and magnitudes of b − a are those of a − b, and a product with −x is looked for
-// without the sign.
+// The pair (i, j) of a sum over pairs and the pair (j, i) have most in common but for a sign: b − a
+// is −(a − b) for every rounding that is alike on both sides of zero, up to the sign of zero, and
+// (−x)·y is −(x·y).  So where a − b has been computed, squares and magnitudes of b − a are those of
+// a − b, and a product with −x is looked for without the sign.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -128,7 +128,8 @@ static uint32_t step_twice(const fold_context *f, bool first_adds, bool second_a
     return emit2(f, adds ? VY_OP_ADD : VY_OP_SUB, x, c);
 }
 
-// x can be no −0, as far as it and `depth` operations behind it tell: a sum is −0 only if both terms are.
+// x can be no −0, as far as it and `depth` operations behind it tell: a sum is −0 only if both
+// terms are.
 static bool never_minus_zero(const fold_context *f, uint32_t x, int depth)
 {
     const vy_program *p = f->b->p;
@@ -339,8 +340,8 @@ static uint32_t apply_rules(const fold_context *f)
     return 0;
 }
 
-// Does every device compute it with the bits that vy_scalar_eval gives?  Functions and quotients have a
-// few ULP on a device, and an fma may round twice.
+// Does every device compute it with the bits that vy_scalar_eval gives?  Functions and quotients
+// have a few ULP on a device, and an fma may round twice.
 static bool rounds_alike(vy_op op, vy_type in)
 {
     if (!vy_type_is_float(in)) return true;

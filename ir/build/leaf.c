@@ -57,8 +57,8 @@ static uint32_t leaf_get(vy_builder *b, vy_leaf l)
     return (b->p->leaves.count - 1) | VY_LEAF_BIT;
 }
 
-// A constant of its own: were it the zero of its type, that type would have two, under different ids, and
-// what is equal would not be seen to be.
+// A constant of its own: were it the zero of its type, that type would have two, under different
+// ids, and what is equal would not be seen to be.
 void vy_leaf_drop(vy_leaf *l)
 {
     *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32, .index = UINT32_MAX};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// live_mark.c: marking what is needed; shared by cleanup and dce.  live_rebuild.c rebuilds without the rest.
+// live_mark.c: marking what is needed; shared by cleanup and dce.  live_rebuild.c rebuilds without
+// the rest.
 //
 // One backward scan is the usual dead-code pass of an array IR, but here it would never remove a
-// carried value: `x = x + 1` in a loop uses itself from one iteration to the next.  So marking starts
-// from the roots and follows operands; a carried value reaches its init and next only when somebody
-// outside that circle needs it.
+// carried value: `x = x + 1` in a loop uses itself from one iteration to the next.  So marking
+// starts from the roots and follows operands; a carried value reaches its init and next only when
+// somebody outside that circle needs it.
 //
 //   LOOP [0, n, 1, zero, zero]                 LOOP [0, n, 1, zero]
 //     CARRY 0   CARRY 1                          CARRY 0

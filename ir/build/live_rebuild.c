@@ -7,7 +7,8 @@
 //   HOW_COPY   it stays             HOW_THEN, HOW_ELSE   its condition is constant
 //   HOW_NEVER  a loop does not run  HOW_ONCE   a while that leaves after one turn
 //
-// A condition is looked at after its operands were rebuilt, so chains of constant IFs go in one walk.
+// A condition is looked at after its operands were rebuilt, so chains of constant IFs go in one
+// walk.
 #include "ir/build/live.h"
 #include "ir/core/flow.h"
 

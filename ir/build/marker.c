@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // marker.c: structure markers and regions, and copies of instructions from another program.
 //
-// The markers are exactly those drawn at the head of ir.h; closing one is where regions end and what
-// they shared becomes invisible.
+// The markers are exactly those drawn at the head of ir.h; closing one is where regions end and
+// what they shared becomes invisible.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 

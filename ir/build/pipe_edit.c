@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // pipe_edit.c: another sequence of steps in the place of one step of a finished pipeline.
 //
-// Steps are named by their numbers (a VALUE or REPEAT by the dimensions that use it, a REPEAT and its END
-// by each other), so those behind the place get new ones.  Intermediates and dimensions that the new
-// steps need are appended to the signature; nothing that was there is renumbered.
+// Steps are named by their numbers (a VALUE or REPEAT by the dimensions that use it, a REPEAT and
+// its END by each other), so those behind the place get new ones.  Intermediates and dimensions
+// that the new steps need are appended to the signature; nothing that was there is renumbered.
 #include "ir/build/pipe_build.h"
 #include "ir/build/edit.h"
 #include "ir/core/pipe.h"
 
-// Steps behind the place are numbered from here while it is open: no new step is taken for one of them.
+// Steps behind the place are numbered from here while it is open: no new step is taken for one of
+// them.
 enum { LATER = 1 << 30 };
 
 vy_pipe *vy_pipeline_reopen(const vy_pipeline *l, uint32_t at)

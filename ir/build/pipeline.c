@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // pipeline.c: pipelines: building and reflection.
 //
-// Steps are a flat list with paired markers, as a program's code is.  What they point to (arguments,
-// indices, scalars) is copied into the module's arena.  The signature is built by an ordinary builder
-// whose code is thrown away.
+// Steps are a flat list with paired markers, as a program's code is.  What they point to
+// (arguments, indices, scalars) is copied into the module's arena.  The signature is built by an
+// ordinary builder whose code is thrown away.
 #include "ir/build/pipe_build.h"
 #include "ir/build/edit.h"
 #include "ir/core/pipe.h"

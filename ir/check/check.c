@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// check.c: the checker's entry points.  Declarations are checked before code, because code refers to them.
+// check.c: the checker's entry points.  Declarations are checked before code, because code refers
+// to them.
 #include "ir/check/check.h"
 #include "ir/core/pipe.h"
 

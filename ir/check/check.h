@@ -35,12 +35,15 @@ bool vy_check_declarations(vy_program *p);          // also vy_check_tables
 bool vy_check_program_names(vy_module *m);          // of all programs and pipelines: no two are one
 bool vy_check_code(vy_program *p); // internal consistency: a failure is a fault of ours
 bool vy_check_rules(vy_program *p, const vy_structure *s);
-// sum_loads.c: sum[id] of each LOAD of an `out` buffer that only begins a sum in its element.  False: memory.
+// sum_loads.c: sum[id] of each LOAD of an `out` buffer that only begins a sum in its element.
+// False: memory.
 bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum);
-// race.c: stores that surely meet; sums where several invocations may add.  first[b]: first store to b, or 0.
+// race.c: stores that surely meet; sums where several invocations may add.  first[b]: first store
+// to b, or 0.
 bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum,
                     const uint32_t *first);
-// By instruction: is it a store that several invocations surely make to one element?  False: memory.
+// By instruction: is it a store that several invocations surely make to one element?  False:
+// memory.
 bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
 // Declarations' consistency and vy_check_code: what passes must keep.

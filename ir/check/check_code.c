@@ -2,12 +2,12 @@
 // check_code.c: is this code at all?
 //
 // After every pass of a debug build, and for every file from outside: operands exist, come earlier
-// and are visible; markers pair up; carried and yielded values agree in number and type; types follow
-// the table.  Nothing is believed before it was looked at, because the code may come from a file
-// whose digest an attacker computed.
+// and are visible; markers pair up; carried and yielded values agree in number and type; types
+// follow the table.  Nothing is believed before it was looked at, because the code may come from a
+// file whose digest an attacker computed.
 //
-// Visibility is asked of the region a value stands in: regions get serial numbers as they open, and a
-// closed one never opens again.
+// Visibility is asked of the region a value stands in: regions get serial numbers as they open, and
+// a closed one never opens again.
 #include "ir/check/check.h"
 
 #include <string.h>

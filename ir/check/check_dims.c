@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // check_dims.c: the checker for dimensions: what may stand in those of what.
 //
-// What a node contains is found in one pass over all of them, because written out an expression may be
-// exponential in its nodes: len(x) * len(x).
+// What a node contains is found in one pass over all of them, because written out an expression may
+// be exponential in its nodes: len(x) * len(x).
 #include "ir/check/check.h"
 
 bool vy_check_dim_table(const vy_program *p)
@@ -21,7 +21,8 @@ bool vy_check_dim_table(const vy_program *p)
     return true;
 }
 
-// What a dimension contains: `?`, num_groups, the length of no buffer (only a malformed file has that).
+// What a dimension contains: `?`, num_groups, the length of no buffer (only a malformed file has
+// that).
 enum { HAS_UNKNOWN = 1, HAS_GROUPS = 2, HAS_NOTHING = 4 };
 
 static void find_contents(const vy_program *p, uint8_t *has)
@@ -57,7 +58,8 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
     for (uint32_t i = 0; i < p->overs.count; i++) {
         const uint8_t parts = has[p->overs.data[i].extent.id];
         if (!(parts & HAS_UNKNOWN)) continue;
-        // What sums of open length are rounded by is as long as its parameter (autodiff/deterministic/wide.c).
+        // What sums of open length are rounded by is as long as its parameter
+        // (autodiff/deterministic/wide.c).
         if (p->module->order > 0 && !(parts & HAS_NOTHING)) continue;
         vy_fail(p->module, VY_E_DIM_SCALAR, p->line, vy_check_column(p->module, p->line, p->name),
                 "use len(…) in the body or a scalar", "the extent of `%s` is unknown",

@@ -2,8 +2,8 @@
 // check_dispatch.c: what one dispatch of a pipeline passes to its program.
 //
 // Shapes are compared where that needs no data: `h: f32[B, H]` passed where `[M, K]` is declared
-// gives M = B; passed again where M is T, it contradicts only if B and T are different constants, or
-// one is the other plus a constant.  What is left is compared when the pipeline runs.
+// gives M = B; passed again where M is T, it contradicts only if B and T are different constants,
+// or one is the other plus a constant.  What is left is compared when the pipeline runs.
 #include "ir/core/pipe.h"
 
 #include <stdarg.h>

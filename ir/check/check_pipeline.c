@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // check_pipeline.c: the checker for pipelines: blocks, and what is known where.
 //
-// A counter is known inside its repeat, a value and an intermediate behind their step and inside its
-// block.  A dimension expression may hold many of those; the steps at which all of them are known are
-// one range, the intersection of theirs, so one pass over the nodes and one over the steps do.
+// A counter is known inside its repeat, a value and an intermediate behind their step and inside
+// its block.  A dimension expression may hold many of those; the steps at which all of them are
+// known are one range, the intersection of theirs, so one pass over the nodes and one over the
+// steps do.
 #include "ir/check/check.h"
 #include "ir/core/pipe.h"
 

@@ -5,12 +5,12 @@
 //   y = out_buf[i];     nothing was stored to out_buf before, whatever happens
 //   for k in 0..n step 0 { … }
 //
-// Reading an `out` buffer is an error only where no store to it can have run before.  Asking whether
-// a store stands earlier in the text is not enough: in a loop, one that stands later runs before the
-// next iteration.  So a load is refused if the first store stands neither before it nor inside the
-// outermost loop around it, and it does not only begin a sum (sum_loads.c), for which an `out` buffer's zero is
-// what it wants.  What this lets pass the interpreter reports.  Derived programs are let
-// alone: they read gradients that nothing flowed into yet, which are zero.
+// Reading an `out` buffer is an error only where no store to it can have run before.  Asking
+// whether a store stands earlier in the text is not enough: in a loop, one that stands later runs
+// before the next iteration.  So a load is refused if the first store stands neither before it nor
+// inside the outermost loop around it, and it does not only begin a sum (sum_loads.c), for which an
+// `out` buffer's zero is what it wants.  What this lets pass the interpreter reports.  Derived
+// programs are let alone: they read gradients that nothing flowed into yet, which are zero.
 #include "ir/check/check.h"
 
 static bool refuse(vy_program *p, uint32_t id, vy_code code, const char *fix, const char *what)

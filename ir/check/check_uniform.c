@@ -3,16 +3,16 @@
 //
 // Which values are the same in all invocations of a workgroup?  Walking the code once is wrong for
 // loops, where a carried value is uniform only if its next value is, and walking until nothing
-// changes is quadratic.  So everything starts out uniform and *difference* is pushed from its sources
-// along the uses, each edge once:
+// changes is quadratic.  So everything starts out uniform and *difference* is pushed from its
+// sources along the uses, each edge once:
 //
 //   sources   over-variables, gid, lid, lindex, lane; loads of memory that is not `in`;
 //             old values of atomics; subgroup results
 //   edges     operand → value;  init, next → carry → result;  yield → result
 //             condition, bound, keep → construct → its results
 //
-// A construct that differs makes all inside it reached by some only.  Same rules as WGSL's uniformity
-// analysis, with `in` buffers as read-only storage.  Needs valid code; changes nothing.
+// A construct that differs makes all inside it reached by some only.  Same rules as WGSL's
+// uniformity analysis, with `in` buffers as read-only storage.  Needs valid code; changes nothing.
 //
 // vy_differences gives passes the same knowledge.
 #include "ir/check/check.h"

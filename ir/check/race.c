@@ -5,23 +5,25 @@
 //   over(i: N)        y[0] += x[i];        all invocations add to one, without an atomic
 //   workgroup(32)     t[0] = x[gid.x];     all lanes of a workgroup store to one, of a shared array too
 //
-// What is told must be wrong whatever the data: the store is reached by every invocation of the domain (around
-// it stand only loops without an early exit, whose bounds they share), and its index has no part in a domain
-// variable whose extent is not 1 by its declaration.  Or two invocations can be named that meet there, if either comes
-// by (race_meet.c).  Indices that depend on memory that may change, or on what a loop carries, are never called wrong;
-// neither are atomics.  Where it is lanes of a workgroup that
-// meet and what they store is not surely different, the value is well defined and only its gradient is not: whoever
-// differentiates refuses such a store (vy_race_redundant).  A domain of extent N of which one
-// knows that N is 1 is written over(i: 1).
+// What is told must be wrong whatever the data: the store is reached by every invocation of the
+// domain (around it stand only loops without an early exit, whose bounds they share), and its index
+// has no part in a domain variable whose extent is not 1 by its declaration.  Or two invocations
+// can be named that meet there, if either comes by (race_meet.c).  Indices that depend on memory
+// that may change, or on what a loop carries, are never called wrong; neither are atomics.  Where
+// it is lanes of a workgroup that meet and what they store is not surely different, the value is
+// well defined and only its gradient is not: whoever differentiates refuses such a store
+// (vy_race_redundant).  A domain of extent N of which one knows that N is 1 is written over(i: 1).
 //
-// Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sum_loads.c), if the element is the
-// invocation's own: each domain variable has an axis, or a part of a flat index, to itself, and it is the same part
-// wherever else the program writes to the buffer (race_owner.c).  Where it may be another's, an error names atomic_add.
+// Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sum_loads.c), if
+// the element is the invocation's own: each domain variable has an axis, or a part of a flat index,
+// to itself, and it is the same part wherever else the program writes to the buffer (race_owner.c).
+// Where it may be another's, an error names atomic_add.
 #include "ir/check/race.h"
 
 #include <stdio.h>
 
-// The domain variables that differ between invocations which all come by and name one element; 0: none surely.
+// The domain variables that differ between invocations that all reach the access and name one
+// element; 0: none surely.
 static uint32_t sharing(const vy_races *r, uint32_t store)
 {
     const vy_program *p = r->p;
@@ -37,7 +39,7 @@ static uint32_t sharing(const vy_races *r, uint32_t store)
     return mask & VY_RACE_UNKNOWN ? 0 : among & ~mask;
 }
 
-// ------------------------------------------------------------------------------------------- errors
+// ------------------------------------------------------------------------------------------ errors
 static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t size)
 {
     size_t n = 0;
@@ -169,7 +171,8 @@ static bool check_sharing(const vy_races *r)
     return true;
 }
 
-// Stores of which a look at single invocations could tell more: those whose element is no invocation's own.
+// Stores of which a look at single invocations could tell more: those whose element is no
+// invocation's own.
 static bool find_meetings(const vy_races *r, vy_meeting **by)
 {
     const vy_program *p = r->p;
@@ -189,7 +192,8 @@ static bool find_meetings(const vy_races *r, vy_meeting **by)
     return ok;
 }
 
-// What lanes of a workgroup leave in shared memory, or in the element of their workgroup, may be one value.
+// What lanes of a workgroup leave in shared memory, or in the element of their workgroup, may be
+// one value.
 static bool may_agree_here(const vy_races *r, const vy_meeting *m)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[m->store].aux];
@@ -208,7 +212,8 @@ static bool check_meetings(const vy_races *r, bool *memory)
     return ok;
 }
 
-// Is the access one that begins a sum, where nothing was stored to the buffer before?  first[b]: as in check_rules.c.
+// Is the access one that begins a sum, where nothing was stored to the buffer before?  first[b]: as
+// in check_rules.c.
 static bool begins(const vy_program *p, const uint8_t *sum, const uint32_t *first, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];

@@ -24,7 +24,8 @@ uint32_t vy_race_on_args(const vy_races *r, uint32_t id, uint32_t n)
     return mask;
 }
 
-// The last variable runs along x, the one before along y, then z; more than three share the last axis.
+// The last variable runs along x, the one before along y, then z; more than three share the last
+// axis.
 static void find_lanes(vy_races *r)
 {
     uint32_t shape[3];

@@ -5,10 +5,11 @@
 //   over(i: N)      y[wid.x] = …           0 and 1 do: they are of one workgroup
 //   workgroup(32)   t[lid.y] = …           all lanes do
 //
-// Pairs of invocations that differ in one domain variable (without a domain, in one axis of lid), among the first
-// four, the others being 0.  For such a pair every value is known in both, or is sure to be one value in both
-// (made of parameters, `in` buffers, what workgroups have in common, turns of loops that both take), or neither.
-// The store is one that both come to, or neither: then they meet if it is reached at all.
+// Pairs of invocations that differ in one domain variable (without a domain, in one axis of lid),
+// among the first four, the others being 0.  For such a pair every value is known in both, or is
+// sure to be one value in both (made of parameters, `in` buffers, what workgroups have in common,
+// turns of loops that both take), or neither.  The store is one that both come to, or neither: then
+// they meet if it is reached at all.
 #include "ir/check/race.h"
 
 #include <string.h>
@@ -160,7 +161,7 @@ static side value(const meet *m, uint32_t id)
     return i->op == VY_OP_RESULT ? result_of(m, id) : not_known;
 }
 
-// Do both come by, or neither?
+// Do both reach it, or neither?
 static bool reached(const meet *m, uint32_t store)
 {
     const vy_races *r = m->r;

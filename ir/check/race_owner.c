@@ -5,9 +5,10 @@
 //   y[i*M + j] y[i*3 + k] y[N + i]       digits: i, whatever is below M, from 0 to 2, or a multiple of N
 //   if j == 0 { y[i] += … }              a condition that only one value of j gets past
 //
-// An access has *marks*: equal elements have equal marks, and a mark tells the invocations apart that differ in its
-// variables, in whatever turn of whatever loop.  Several accesses belong to one invocation as far as they have
-// marks in common, so that y[4*i] += … and y[4*i + 1] += … do (the digit above 4), and y[i] and y[i + 1] do not.
+// An access has *marks*: equal elements have equal marks, and a mark tells the invocations apart
+// that differ in its variables, in whatever turn of whatever loop.  Several accesses belong to one
+// invocation as far as they have marks in common, so that y[4*i] += … and y[4*i + 1] += … do (the
+// digit above 4), and y[i] and y[i + 1] do not.
 #include "ir/check/race.h"
 
 enum { DEEP = 40, MOST_ALIKE = 64 };

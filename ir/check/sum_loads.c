@@ -4,8 +4,9 @@
 //   y[i] += e;                        out buffers start as zero, and this adds to the zero
 //   for k in 0..n { y[i] += e(k); }   also with the load before the loop and the store behind it (promote_elements.c)
 //
-// All that becomes of the loaded value is sums and differences with other terms that are stored to the element
-// it came from, also by way of what loops carry and arms hand out.  Nothing else may look at it.
+// All that becomes of the loaded value is sums and differences with other terms that are stored to
+// the element it came from, also by way of what loops carry and arms hand out.  Nothing else may
+// look at it.
 #include "ir/check/check.h"
 #include "ir/core/flow.h"
 
@@ -93,7 +94,8 @@ bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
 {
     flow f = {.p = p, .s = s};
     bool ok = list_uses(&f);
-    // What a value flows through is looked at once for each load: a bound for programs that mean ill.
+    // What a value flows through is looked at once for each load: a bound for programs that mean
+    // ill.
     uint64_t left = 64 * (uint64_t)(p->insts.count + p->args.count);
     for (uint32_t load = 1; ok && load < p->insts.count; load++) {
         bool fine = left > 0;

@@ -7,8 +7,8 @@
 
 // By instruction, 0 where the value is the same in all invocations of a workgroup that
 // reach it (of an IF, LOOP or WHILE: where all of them go the same way), else what makes it differ.
-// With `all`, an earlier answer, only differences that come from data or built-ins count, not those
-// that come from the domain variables alone.  NULL: memory.
+// If `all` (an earlier result) is given, domain variables are not treated as sources of divergence:
+// only differences that come from data or built-ins count.  NULL: memory.
 const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const uint32_t *all,
                                vy_arena *arena);
 bool vy_leaf_differs(const vy_program *p, uint32_t id);

@@ -2,9 +2,9 @@
 // dataflow.h: sparse data flow: a worklist over the uses of values.
 //
 // A fact about values that only grows (or only shrinks) has one fixpoint, whatever the order in
-// which the instructions are visited.  Sweeping over the program until nothing changes takes as many
-// sweeps as the fact's path is long, which is quadratic where a loop hands value k + 1 to slot k.
-// Here only what may change is visited again:
+// which the instructions are visited.  Sweeping over the program until nothing changes takes as
+// many sweeps as the fact's path is long, which is quadratic where a loop hands value k + 1 to slot
+// k.  Here only what may change is visited again:
 //
 //   forwards    a fact about `id` is news: vy_dataflow_push_users
 //   backwards   a fact about an operand is news: vy_dataflow_push of the operand

@@ -2,8 +2,8 @@
 // equal.c: structural equality of modules.
 //
 // Comparing arrays is not enough: leaves and dimensions are numbered in the order they were first
-// needed, local arrays in the order they were declared, and unused ones may be left over.  So code is
-// compared in order with leaves by content, dimensions by common numbers for equal expressions
+// needed, local arrays in the order they were declared, and unused ones may be left over.  So code
+// is compared in order with leaves by content, dimensions by common numbers for equal expressions
 // (comparing them as trees would take exponential time on shared ones), and local arrays are paired
 // where they are first met.
 //

@@ -100,8 +100,8 @@ uint32_t vy_deciders(const vy_program *p, const vy_structure *s, uint32_t opener
 bool vy_loop_never(vy_type t, const vy_scalar *from, const vy_scalar *to);
 // Is it a LOOP with constant bounds under which the body runs once at least?
 bool vy_loop_surely_runs(const vy_program *p, uint32_t loop);
-// How often a LOOP of type t runs that does not leave early, exactly, for all types and bounds.  False:
-// the step is not positive.
+// How often a LOOP of type t runs that does not leave early, exactly, for all types and bounds.
+// False: the step is not positive.
 bool vy_trips(vy_type t, vy_scalar from, vy_scalar to, vy_scalar step, uint64_t *n);
 // The same of an instruction.  False: it is no LOOP, or bounds or step are no constants.
 bool vy_constant_trips(const vy_program *p, uint32_t loop, uint64_t *n);

@@ -24,10 +24,10 @@
 //                                   RESULT k [endloop] …
 //
 // Every IF has an ELSE.  CARRYs stand directly behind their LOOP/WHILE and RESULTs directly behind
-// the closing marker, in order of k, all of them present.  A value is visible from its definition to
-// the end of the region it stands in; a WHILE's condition region and body are one region.  With EXIT
-// set and keep false the results are the next values of that iteration.
-// LOOP visits from, from+step, … < to; with flag REVERSE the same values backwards.
+// the closing marker, in order of k, all of them present.  A value is visible from its definition
+// to the end of the region it stands in; a WHILE's condition region and body are one region.  With
+// EXIT set and keep false the results are the next values of that iteration.  LOOP visits from,
+// from+step, … < to; with flag REVERSE the same values backwards.
 #ifndef VYRE_IR_H
 #define VYRE_IR_H
 
@@ -74,7 +74,8 @@ typedef enum vy_leaf_kind {
     VY_LEAF_OVER,    // index = over variable
     VY_LEAF_BUILTIN, // index = vy_builtin, axis
     VY_LEAF_LEN,     // index = buffer id, axis; u32
-    VY_LEAF_POISON, // index: a value that differentiation could not have; never in a finished program
+    // Index: a value that differentiation could not have; never in a finished program.
+    VY_LEAF_POISON,
 } vy_leaf_kind;
 
 typedef struct vy_leaf {
@@ -230,8 +231,8 @@ static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= 
 _Static_assert(VY_OP_HYPOT + 1 == VY_OP_LOAD, "functions stand together, before memory");
 static inline bool vy_op_is_function(vy_op op) { return op >= VY_OP_SQRT && op <= VY_OP_HYPOT; }
 static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
-// A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must be
-// reached by all of it.
+// A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must
+// be reached by all of it.
 static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
@@ -254,7 +255,8 @@ vy_type vy_rule_type(vy_rule rule, vy_type t);
 void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
              const char *format, ...) __attribute__((format(printf, 6, 7)));
 void vy_fail_oom(vy_module *m);
-// Fails the module if an allocation has failed since `before`, a count of vy_memory_failures.  Returns vy_module_ok.
+// Fails the module if an allocation has failed since `before`, a count of vy_memory_failures.
+// Returns vy_module_ok.
 bool vy_module_memory(vy_module *m, uint64_t before);
 void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));

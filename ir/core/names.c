@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // names.c: buffers and scalars of a program by name.
 //
-// Each of the two tables has a hash index, made by the first search of a table that is not small, and
-// published atomically: programs that nobody changes may be searched by several threads.  Whoever
-// appends to a table says so (vy_names_added) and the index grows with it; whoever renames, removes or
-// renumbers drops it (vy_names_drop).  An index that does not cover the whole table is not used, and
-// without one, also for want of memory, the table is scanned: an index decides how long a search
-// takes, never what it finds.  Of equal names the first is found, and the name of a local array is
-// none.
+// Each of the two tables has a hash index, made by the first search of a table that is not small,
+// and published atomically: programs that nobody changes may be searched by several threads.
+// Whoever appends to a table says so (vy_names_added) and the index grows with it; whoever renames,
+// removes or renumbers drops it (vy_names_drop).  An index that does not cover the whole table is
+// not used, and without one, also for want of memory, the table is scanned: an index decides how
+// long a search takes, never what it finds.  Of equal names the first is found, and the name of a
+// local array is none.
 #include "ir/core/ir.h"
 
 #include <string.h>

@@ -31,8 +31,9 @@
 //         dropped and never multiplied by an infinity.
 // spirv   CORE(float, signed, unsigned, bool) opcodes; EXT(float, signed, unsigned) exact functions
 //         of GLSL.std.450; MATH(native, own): a function of its own, `text`_f32 and `text`_f64 of
-//         mathlib.vyre under --precise and for f64.  native: its name in GLSL.std.450, for f32 under
-//         --fast-math, or NA.  own: f32 in the default mode, by what Vulkan promises of native:
+//         mathlib.vyre under --precise and for f64.  native: its name in GLSL.std.450, for f32
+//         under --fast-math, or NA.  own: f32 in the default mode, by what Vulkan promises of
+//         native:
 //           PLAIN   too loose or undefined somewhere: `text`_plain of mathplain.vyre
 //           BOUNDED the same, and `text`_f32 will do (too rare for a second function)
 //           MENDED  good enough within its domain: native, special cases selected (emit_math.c)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // sha256.c: SHA-256 as in FIPS 180-4.
 //
-// A checksum would find damage; a digest also names a program (caches), and two programs never share
-// one.  The constants are the first 32 bits of the fractional parts of the cube (square) roots of the
-// first primes.
+// A checksum would find damage; a digest also names a program (caches), and two programs never
+// share one.  The constants are the first 32 bits of the fractional parts of the cube (square)
+// roots of the first primes.
 #include "ir/core/sha256.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 // special.c: digamma and its derivatives, and stable forms of small functions (special.h).
 //
 // Near its zeros ψ is a difference of terms that are not small, so every sum and product that can
-// cancel is carried as a pair h + l of doubles (T. J. Dekker, Numer. Math. 18, 1971).  The algorithms
-// are those of spirv/mathlib.vyre, which the device runs; here products are split by fma.
-// Formulas: Abramowitz and Stegun, chapters 4, 6 and 23.
+// cancel is carried as a pair h + l of doubles (T. J. Dekker, Numer. Math. 18, 1971).  The
+// algorithms are those of spirv/mathlib.vyre, which the device runs; here products are split by
+// fma.  Formulas: Abramowitz and Stegun, chapters 4, 6 and 23.
 #include "ir/core/special.h"
 
 #include <math.h>
@@ -200,7 +200,8 @@ double vy_ref_polygamma(unsigned n, double x)
     if (x == 0) return even ? -1 / x : (double)INFINITY;
     if (x == (double)INFINITY) return even ? -0.0 : 0.0;
     if (fabs(x) < 0x1p-60 && n < 1000) {
-        // ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n!/xⁿ⁺¹ (1 + O(xⁿ⁺¹)); the products of pairs below overflow before it does
+        // ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n!/xⁿ⁺¹ (1 + O(xⁿ⁺¹)); the products of pairs below overflow before it
+        // does
         const long double leading = tgammal(n + 1.0L) / powl(x, n + 1.0L);
         return (double)(even ? -leading : leading);
     }

@@ -14,8 +14,8 @@ double vy_ref_digamma(double x);
 
 // The n-th derivative of ψ; n = 0 is ψ itself.  0.7 ULP for 1 <= n <= 100; for even n and x < 0
 // 4 ULP, or 2^-64 n! 2^(n+1) absolute near the zeros at about k − 1/2, where these terms must not
-// overflow.  Poles: +inf for odd n; for even n ∓inf at ±0 and nan at negative integers.  ±0 at +inf;
-// nan at −inf and for n > 2000.
+// overflow.  Poles: +inf for odd n; for even n ∓inf at ±0 and nan at negative integers.  ±0 at
+// +inf; nan at −inf and for n > 2000.
 double vy_ref_polygamma(unsigned n, double x);
 
 // 1/(1 + e^−x) and log(1 + e^x) without overflow; 2.4 and 1.5 ULP everywhere.

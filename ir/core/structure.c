@@ -2,8 +2,8 @@
 // structure.c: who belongs to whom among the markers, as side tables.
 //
 // Programs are one array with paired markers; most passes need to jump from an IF to its ELSE or to
-// know the loop an instruction stands in.  Asking the array each time would be quadratic, and fields
-// in the instruction would go stale with every rebuild.
+// know the loop an instruction stands in.  Asking the array each time would be quadratic, and
+// fields in the instruction would go stale with every rebuild.
 //
 //   1 LOOP        partner 4   parent 0   depth 0
 //   2   CARRY             0          1         1

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// dual.h: derivatives forwards, in the interpreter: beside every float runs its tangent, the derivative along
-// one direction.
+// dual.h: derivatives forwards, in the interpreter: beside every float runs its tangent, the
+// derivative along one direction.
 //
-// It is the reference that gradients are compared with, so it shares nothing with what makes them: not the
-// column of derivatives in ops.h, no pass, no rewriting.  The rules are written once more, by hand, in
-// dual_rules.c, and applied while the program runs as it stands (eval_dual.c).  Unlike a finite difference it
-// is exact to rounding, and right at kinks too, where it keeps the conventions of docs/language.md 9.2.
+// It is the reference that gradients are compared with, so it shares nothing with what makes them:
+// not the column of derivatives in ops.h, no pass, no rewriting.  The rules are written once more,
+// by hand, in dual_rules.c, and applied while the program runs as it stands (eval_dual.c).  Unlike
+// a finite difference it is exact to rounding, and right at kinks too, where it keeps the
+// conventions of docs/language.md 9.2.
 //
-// "Does not depend" is not "depends with slope 0": sqrt(stop_grad(x)) at 0 has no slope, x·0 has slope 0, and
-// inf times the one is nothing, times the other NaN.  A tangent of the first kind is VY_DUAL_NONE.
+// "Does not depend" is not "depends with slope 0": sqrt(stop_grad(x)) at 0 has no slope, x·0 has
+// slope 0, and inf times the one is nothing, times the other NaN.  A tangent of the first kind is
+// VY_DUAL_NONE.
 #ifndef VYRE_DUAL_H
 #define VYRE_DUAL_H
 
@@ -27,7 +29,8 @@ typedef enum vy_dual_mode {
 typedef struct vy_dual_buffer {
     const char *name; // a float parameter
     double *
-        tangent; // of its elements, row-major: `in` read, `out` written, `inout` both; 0: does not depend
+        // Of its elements, row-major: `in` read, `out` written, `inout` both; 0: does not depend.
+        tangent;
 } vy_dual_buffer;
 
 typedef struct vy_dual_scalar {
@@ -42,11 +45,12 @@ typedef struct vy_dual {
     const vy_dual_scalar *scalars; // likewise
     uint32_t scalar_count;
     bool
-        in_place; // for pipelines' dispatches: tangents hold VY_DUAL_NONE and are used where they are
+        // For pipelines' dispatches: tangents hold VY_DUAL_NONE and are used where they are.
+        in_place;
 } vy_dual;
 
-// One run of a program or of a pipeline, as vy_eval and vy_eval_pipeline, with tangents.  Wants options->f64;
-// without, values are rounded to their types and tangents are not.
+// One run of a program or of a pipeline, as vy_eval and vy_eval_pipeline, with tangents.  Wants
+// options->f64; without, values are rounded to their types and tangents are not.
 bool vy_eval_dual(const vy_program *p, const vy_pipeline *pipeline, const vy_eval_buffer *buffers,
                   uint32_t buffer_count, const vy_eval_scalar *scalars, uint32_t scalar_count,
                   const vy_eval_options *options, const vy_dual *dual, vy_diag *diag);
@@ -67,9 +71,9 @@ static inline bool vy_dual_is_none(double t)
     return bits == VY_DUAL_NONE_BITS;
 }
 
-// dual_rules.c.  The partial derivative of operation `op` (ops.h; `aux` is polygamma's order) to its operand k,
-// at operands v with value y.  False: the value does not depend on the operand, by the nature of the
-// operation or by convention.
+// dual_rules.c.  The partial derivative of operation `op` (ops.h; `aux` is polygamma's order) to
+// its operand k, at operands v with value y.  False: the value does not depend on the operand, by
+// the nature of the operation or by convention.
 bool vy_dual_partial(uint32_t op, uint32_t aux, const double v[3], double y, uint32_t k,
                      double *partial);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // dual_rules.c: partial derivatives of the operations, for dual numbers.
 //
-// Written from the definitions (DLMF chapter 4 for the elementary functions, 5.15 and 7.2 for the others), on
-// purpose without a look at the column of derivatives in ops.h: tests/unit/test_dual.c compares the two on a
-// grid, so that a wrong row is noticed.  Forms differ from those of the table where there is another one.
+// Written from the definitions (DLMF chapter 4 for the elementary functions, 5.15 and 7.2 for the
+// others), on purpose without a look at the column of derivatives in ops.h: tests/unit/test_dual.c
+// compares the two on a grid, so that a wrong row is noticed.  Forms differ from those of the table
+// where there is another one.
 #include "ir/eval/dual.h"
 #include "ir/core/ops.h"
 #include "ir/core/special.h"
@@ -70,7 +71,8 @@ static bool angle(double y, double x, uint32_t k, double *d)
     return r != 0;
 }
 
-// Within the bounds, at them too, x has the derivative; outside, the bound that min(max(x, low), high) gives.
+// Within the bounds, at them too, x has the derivative; outside, the bound that min(max(x, low),
+// high) gives.
 static uint32_t clamp_gives(double x, double low, double high)
 {
     if (low <= x && x <= high) return 0;

@@ -111,8 +111,8 @@ static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t seed)
     return i;
 }
 
-// The place in its workgroup of the invocation that is the i-th to run.  Subgroup operations know lanes by
-// their order, so programs that have them keep it.
+// The place in its workgroup of the invocation that is the i-th to run.  Subgroup operations know
+// lanes by their order, so programs that have them keep it.
 static uint32_t place_of(const vy_machine *m, uint32_t i, uint32_t lanes)
 {
     const uint64_t seed = m->options.shuffle_seed;

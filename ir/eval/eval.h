@@ -36,16 +36,19 @@ typedef struct vy_eval_hooks {
     // runs on nearby data took the same path if their hashes agree.  Start it at any value.
     uint64_t *path_hash;
     struct vy_eval_trace *trace; // not NULL: what made the first numbers that are not finite
-    // When not NULL: the steps taken already, towards options.max_steps; those of this run are added.
+    // When not NULL: the steps taken already, towards options.max_steps; those of this run are
+    // added.
     uint64_t *steps;
     // When not NULL: bytes that workspaces may take, in place of options.max_workspace_bytes.
     const uint64_t *workspace_left;
     bool exact_groups; // options.groups may be 0: then nothing runs
     // When not NULL: whether a runtime leaves an `out` buffer as it is before a dispatch, since the
-    // program is known to write all of it.  It starts as NaN (integers: −1) then instead of as zero.
+    // program is known to write all of it.  It starts as NaN (integers: −1) then instead of as
+    // zero.
     bool (*uncleared)(const vy_program *p, uint32_t buffer);
-    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access for which something
-    // does not hold that a pass has proved: that it is in range, that its element is zero.
+    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access for which
+    // something does not hold that a pass has proved: that it is in range, that its element is
+    // zero.
     uint32_t *disproved;
     const vy_dual *dual; // not NULL: tangents run beside the values
 } vy_eval_hooks;
@@ -91,8 +94,8 @@ typedef struct vy_bound {
     bool owned;        // `data` is freed by the machine
     vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
-    // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 + the workgroup
-    // in which a store was dropped, in which it was filled.
+    // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 +
+    // the workgroup in which a store was dropped, in which it was filled.
     uint64_t *dropped, *filled;
     bool unclear;   // it is not known where, or whether, invocations outside would have stored
     double *dot;    // runs with tangents: per element; of integers, and in others, NULL
@@ -258,7 +261,8 @@ void vy_partial_zero(vy_machine *m, const vy_bound *b);
 void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b);
 
 // eval_dual.c
-// Memory of tangents: of the parameters, local and shared arrays; of one intermediate of a pipeline.
+// Memory of tangents: of the parameters, local and shared arrays; of one intermediate of a
+// pipeline.
 bool vy_dual_make(vy_machine *m);
 bool vy_dual_make_one(vy_machine *m, uint32_t id);
 void vy_dual_restart(vy_machine *m, uint32_t id);    // nothing depends any more

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // eval_dual.c: tangents beside the values, see dual.h.
 //
-// Each register has a second one for its tangent, each element of a float buffer a second place.  An
-// instruction runs as ever; then the tangents of what it made are computed, from operands that are still
-// there, since no instruction's result shares a register with its operands.  Control flow moves tangents
-// as it moves values (eval_flow.c).
+// Each register has a second one for its tangent, each element of a float buffer a second place.
+// An instruction runs as ever; then the tangents of what it made are computed, from operands that
+// are still there, since no instruction's result shares a register with its operands.  Control flow
+// moves tangents as it moves values (eval_flow.c).
 //
-// Order.  Additions take tangents in the order in which values are added.  Of candidates that tie in an
-// atomic_min or atomic_max, the highest invocation's counts, whatever the order (docs/language.md 9.2): the
-// number of the invocation that gave an element is kept for that.
+// Order.  Additions take tangents in the order in which values are added.  Of candidates that tie
+// in an atomic_min or atomic_max, the highest invocation's counts, whatever the order
+// (docs/language.md 9.2): the number of the invocation that gave an element is kept for that.
 #include "ir/eval/eval.h"
 
 #include <float.h>
@@ -228,7 +228,7 @@ static void step_pure(vy_machine *m, const vy_xinst *x)
     }
 }
 
-// --------------------------------------------------------------------------------- loads and stores
+// -------------------------------------------------------------------------------- loads and stores
 static double *place(const vy_machine *m, const vy_bound *b, uint32_t lane)
 {
     return b->dot + (b->cls == VY_LOCAL ? lane * b->count : 0) + m->offsets[lane];
@@ -311,7 +311,7 @@ static void step_memory(vy_machine *m, const vy_xinst *x)
     }
 }
 
-// ---------------------------------------------------------------------------------------- subgroups
+// --------------------------------------------------------------------------------------- subgroups
 static uint32_t end_of_subgroup(const vy_machine *m, uint32_t k)
 {
     const uint32_t size = m->options.subgroup_size, group = m->act[k] / size;

@@ -111,7 +111,8 @@ static void run_store(vy_machine *m, const vy_xinst *x)
     }
 }
 
-// A shared array is cleared by the whole workgroup, padding lanes too: element k by invocation k, and on.
+// A shared array is cleared by the whole workgroup, padding lanes too: element k by invocation k,
+// and on.
 static void zero_shared(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
     memset(b->data, 0, b->count * b->size);

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 // eval_partial.c: shared arrays that the domain's last workgroups fill in part.
 //
-// Invocations outside of the domain store nothing.  What one of them would have stored to a shared array stays
-// undefined, and an invocation inside that reads it computes with whatever a device had there.  So in a
-// launch with such invocations the interpreter keeps, for each element of a shared array, whether a store to it
-// was dropped in this workgroup and whether it was filled; to read what was dropped and not filled is an error,
-// asked for reports or not.
+// Invocations outside of the domain store nothing.  What one of them would have stored to a shared
+// array stays undefined, and an invocation inside that reads it computes with whatever a device had
+// there.  So in a launch with such invocations the interpreter keeps, for each element of a shared
+// array, whether a store to it was dropped in this workgroup and whether it was filled; to read
+// what was dropped and not filled is an error, asked for reports or not.
 //
-// Variables of the domain are at most its last point in invocations outside, and what they load is not theirs.  A store that
-// such values place, or stand in front of, says nothing of what they would have stored: of the array, in a workgroup
-// with such invocations, all that is unfilled counts as dropped.  Where reads of what nobody wrote are reported anyway,
-// that report says it better.
+// Variables of the domain are at most its last point in invocations outside, and what they load is
+// not theirs.  A store that such values place, or stand in front of, says nothing of what they
+// would have stored: of the array, in a workgroup with such invocations, all that is unfilled
+// counts as dropped.  Where reads of what nobody wrote are reported anyway, that report says it
+// better.
 #include "ir/eval/eval.h"
 
 #include <stdio.h>
 
-// ------------------------------------------------------------------------------------------ unclear
-// By instruction: made of variables of the domain, or of what is loaded; in what such values decide.
+// ----------------------------------------------------------------------------------------- unclear
+// By instruction: made of variables of the domain, or of what is loaded; in what such values
+// decide.
 typedef struct clarity {
     const vy_program *p;
     vy_structure s;
@@ -90,7 +92,7 @@ static bool mark_unclear(vy_machine *m)
     return made;
 }
 
-// ---------------------------------------------------------------------------------- what was dropped
+// -------------------------------------------------------------------------------- what was dropped
 bool vy_partial_make(vy_machine *m)
 {
     bool partial = false, any = false;

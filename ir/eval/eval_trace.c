@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // eval_trace.c: where numbers that are not finite come from.
 //
-// The first instruction that makes a NaN need not be the one whose NaN is seen in a result: an arm that
-// was not taken may make one too, and it goes nowhere.  So every NaN carries the instruction that made
-// it, in bits that IEEE leaves free and that arithmetic and copies hand on:
+// The first instruction that makes a NaN need not be the one whose NaN is seen in a result: an arm
+// that was not taken may make one too, and it goes nowhere.  So every NaN carries the instruction
+// that made it, in bits that IEEE leaves free and that arithmetic and copies hand on:
 //
 //   63    62 … 52     51     50 … 29          28 … 4   3 … 0
 //   sign  all ones    quiet  low 22 bits      0        high 4 bits of the instruction's id
 //
-// (The upper field is what a float keeps of a double.)  Where an operation does not hand it on, it is
-// copied from the operand.  An infinity has no such bits: only the first one made is known.
+// (The upper field is what a float keeps of a double.)  Where an operation does not hand it on, it
+// is copied from the operand.  An infinity has no such bits: only the first one made is known.
 #include "ir/eval/eval.h"
 
 #include <math.h>

@@ -7,10 +7,10 @@
 //   }
 //
 // One walk: what stands in a loop is collected in a list and, at the loop's end, summed over its
-// variable.  Bounds are polynomials in parameters and the variables of loops around; a loop whose bounds
-// are none (data, `while`) takes a variable `turns(k@12)`, with an upper bound of its
-// value where interval analysis knows one (trip_estimate.c).  Each loop costs its distance to the top, so the
-// walk is near-linear.
+// variable.  Bounds are polynomials in parameters and the variables of loops around; a loop whose
+// bounds are none (data, `while`) takes a variable `turns(k@12)`, with an upper bound of its value
+// where interval analysis knows one (trip_estimate.c).  Each loop costs its distance to the top, so
+// the walk is near-linear.
 #include "ir/facts/count.h"
 #include "ir/core/flow.h"
 
@@ -106,7 +106,7 @@ static vy_poly *make_dims(walk *w)
     return dims;
 }
 
-// ------------------------------------------------------------------------------- values of integers
+// ------------------------------------------------------------------------------ values of integers
 static bool leaf_value(const walk *w, uint32_t id, vy_poly *out)
 {
     const vy_leaf *l = &w->p->leaves.data[VY_LEAF_INDEX(id)];

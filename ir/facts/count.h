@@ -41,8 +41,9 @@ vy_amount vy_count_amount(vy_count *c, vy_poly x);
 vy_poly vy_count_extent(vy_count *c, const vy_poly *dims, const vy_buf *b, uint32_t first,
                         uint32_t last);
 
-// trip_estimate.c: most turns of every loop of the program by its opener's id; −1 where none is known.  The
-// values are those of scalars by index and of dimensions by id, where known.  False: memory.
+// trip_estimate.c: most turns of every loop of the program by its opener's id; −1 where none is
+// known.  The values are those of scalars by index and of dimensions by id, where known.  False:
+// memory.
 bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scalar_known,
                    const int64_t *dim_values, const bool *dim_known, int64_t *trips);
 

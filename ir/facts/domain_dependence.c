@@ -3,9 +3,10 @@
 //
 //   over(i: M, k: K)   b[k, j]: differs along k        s = s + a[i, j] * b[k, j]: along both
 //
-// A value differs along a variable if it is made of one that does, or if it stands where the variable
-// decides who comes by.  What a loop carries depends on what comes round, so the walk is repeated
-// until nothing changes; each turn follows every chain but those that go backwards.
+// A value differs along a variable if it is made of one that does, or if it stands where the
+// variable decides who reaches it.  What a loop carries depends on what its back edge brings, so
+// the walk is repeated until nothing changes; each turn follows every chain but those that go
+// backwards.
 #include "ir/facts/domain_dependence.h"
 #include "ir/core/flow.h"
 

@@ -16,14 +16,17 @@ typedef struct vy_along {
     uint8_t *of;    // by instruction; of writes: all bits, for each invocation makes its own
     uint8_t *route; // by opening marker: what decides who takes which way through it, and to it
 } vy_along;
-// False: memory, or what loops carry depends on itself through too many others; then *settled is false.
+// False: memory, or what loops carry depends on itself through too many others; then *settled is
+// false.
 bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_arena *arena,
                    bool *settled);
 uint8_t vy_along_leaf(const vy_along *a, uint32_t id);
 
-// A buffer parameter one of whose axes (*k) is as long as the domain is along `axis`; 0: there is none.
+// A buffer parameter one of whose axes (*k) is as long as the domain is along `axis`; 0: there is
+// none.
 uint32_t vy_axis_buffer(const vy_program *p, uint32_t axis, const uint32_t *classes, uint32_t *k);
-// Can the extent be had as a value: a constant, a scalar, the length of a buffer?  `classes`: vy_dim_classes.
+// Can the extent be had as a value: a constant, a scalar, the length of a buffer?  `classes`:
+// vy_dim_classes.
 bool vy_axis_has_extent(const vy_program *p, uint32_t axis, const uint32_t *classes);
 // It, if it is a constant of 1 … 2^32 − 1, else 0.
 uint32_t vy_axis_constant(const vy_program *p, uint32_t axis);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // memory.c: which accesses may touch the same memory.
 //
-// Distinct parameters never overlap (docs/language.md 3.1); views of one binding do.  Within a buffer
-// two accesses stay apart only if some axis certainly differs: 3 and 4, i and i+1 (wrapping arithmetic is
-// fine: equal sums would need equal constants).  Other invocations may write what is not `in` or
-// local, but a program without races sees that only behind a barrier; so a barrier counts as a write
-// of all of it.
+// Distinct parameters never overlap (docs/language.md 3.1); views of one binding do.  Within a
+// buffer two accesses stay apart only if some axis certainly differs: 3 and 4, i and i+1 (wrapping
+// arithmetic is fine: equal sums would need equal constants).  Other invocations may write what is
+// not `in` or local, but a program without races sees that only behind a barrier; so a barrier
+// counts as a write of all of it.
 #include "ir/facts/memory.h"
 
 // x = base + constant, in the wrapping arithmetic of its type.

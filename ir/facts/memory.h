@@ -32,7 +32,8 @@ enum { VY_COUNT_WRITES = 1, VY_COUNT_READS = 2 };
 bool vy_writes_make(vy_writes *w, const vy_program *p, int which, vy_arena *arena);
 // Position in `at` of the first write to memory m behind instruction `id`.
 uint32_t vy_first_after(const vy_writes *w, uint32_t m, uint32_t id);
-// May what `buffer` holds change, for this invocation, between instructions from and to (exclusive)?
+// May what `buffer` holds change, for this invocation, between instructions from and to
+// (exclusive)?
 bool vy_written_between(const vy_writes *w, uint32_t buffer, uint32_t from, uint32_t to);
 // Is there a barrier between?
 bool vy_barrier_between(const vy_writes *w, uint32_t from, uint32_t to);

@@ -100,7 +100,7 @@ static void reduce(vy_poly_space *s, vy_poly_term *t, __int128 num, __int128 den
     t->den = (int64_t)den;
 }
 
-// ----------------------------------------------------------------------------------------- normal form
+// ------------------------------------------------------------------------------------- normal form
 static uint32_t degree(const vy_poly_term *t)
 {
     uint32_t d = 0;
@@ -299,7 +299,7 @@ vy_poly vy_poly_sum(vy_poly_space *s, vy_poly body, uint32_t var, vy_poly from, 
     return sum;
 }
 
-// ---------------------------------------------------------------------------------------- questions
+// --------------------------------------------------------------------------------------- questions
 bool vy_poly_is_const(vy_poly x, int64_t *value)
 {
     *value = x.count ? x.terms[0].num : 0;
@@ -332,8 +332,8 @@ static bool integral_at(vy_poly x, int64_t c, const uint32_t *vars, const int64_
     return num % (den * c) == 0;
 }
 
-// A polynomial of degree d_v in each variable is integral everywhere if it is on the grid 0..d_v: its
-// coefficients in the basis of products of binomials are differences of those values.
+// A polynomial of degree d_v in each variable is integral everywhere if it is on the grid 0..d_v:
+// its coefficients in the basis of products of binomials are differences of those values.
 bool vy_poly_divides(vy_poly_space *s, vy_poly x, int64_t c)
 {
     enum { MOST = 3, POWER = 4, SMALL = 1 << 16 };

@@ -2,13 +2,13 @@
 // poly.h: polynomials with rational coefficients in the sizes of a program.
 //
 // How often something happens is a sum over loops: a statement in `for j in 0..i` inside
-// `for i in 0..n` happens Σ_i i = n(n−1)/2 times.  Polynomials are closed under these sums, so a count
-// stays exact, can be shown as a formula, and gets a number when sizes are known.  What is no
-// polynomial (a division that leaves a rest, `max`, turns that depend on data) becomes a variable with a
-// text of its own.
+// `for i in 0..n` happens Σ_i i = n(n−1)/2 times.  Polynomials are closed under these sums, so a
+// count stays exact, can be shown as a formula, and gets a number when sizes are known.  What is no
+// polynomial (a division that leaves a rest, `max`, turns that depend on data) becomes a variable
+// with a text of its own.
 //
-// Everything lives in the space's arena.  Memory that is out, or coefficients and degrees beyond the
-// representation, set a flag of the space; results are meaningless from then on.
+// Everything lives in the space's arena.  Memory that is out, or coefficients and degrees beyond
+// the representation, set a flag of the space; results are meaningless from then on.
 #ifndef VYRE_POLY_H
 #define VYRE_POLY_H
 
@@ -76,9 +76,11 @@ bool vy_poly_is_const(vy_poly x, int64_t *value); // an integer
 bool vy_poly_has_bound(const vy_poly_space *s, vy_poly x);
 // x/c, if it is an integer for all integer values of the variables.
 bool vy_poly_divides(vy_poly_space *s, vy_poly x, int64_t c);
-// Its value; false: some variable has none.  *atmost is set (never cleared) if it is an upper bound.
+// Its value; false: some variable has none.  *atmost is set (never cleared) if it is an upper
+// bound.
 bool vy_poly_value(const vy_poly_space *s, vy_poly x, double *value, bool *atmost);
-// `5 + 12*K + K*D^2/2`: * and ^ for products and powers, / is exact.  In the arena; "" after failing.
+// `5 + 12*K + K*D^2/2`: * and ^ for products and powers, / is exact.  In the arena; "" after
+// failing.
 const char *vy_poly_text(vy_poly_space *s, vy_poly x);
 
 #endif

@@ -9,10 +9,10 @@
 //   z[i * K + k], z: f32[N*K]  products of extents
 //   x[N - 1 - i], x[min(j, N - 1)], x[j % N] with N ≥ 1
 //
-// The traps are wraps: u32 `i + 1 < N` holds for i = 2³²−1, and `n - 1` is huge for n = 0.  An upper
-// bound survives wrapping of unsigned + and * (the wrapped value is smaller), nothing else does; so
-// each step either needs no such proof or asks for one (`exact`, at_least).  Extents are compared by
-// their forms (dims.c), never by value.
+// The traps are wraps: u32 `i + 1 < N` holds for i = 2³²−1, and `n - 1` is huge for n = 0.  An
+// upper bound survives wrapping of unsigned + and * (the wrapped value is smaller), nothing else
+// does; so each step either needs no such proof or asks for one (`exact`, at_least).  Extents are
+// compared by their forms (dims.c), never by value.
 //
 // "In range" means: for every invocation of the domain.  Padding invocations, which take part only
 // where a program has barriers, are the emitter's and interpreter's business.
@@ -22,7 +22,8 @@
 
 enum { DEPTH = 8, MAX_FACTS = 24, MAX_PARENTS = 32, STEPS = 400 };
 
-// less < more, or ≤ when not strict, as signed 64-bit numbers or in the order of their unsigned type.
+// less < more, or ≤ when not strict, as signed 64-bit numbers or in the order of their unsigned
+// type.
 typedef struct fact {
     uint32_t less, more;
     bool strict;

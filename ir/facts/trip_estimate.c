@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// trip_estimate.c: how many turns the loops of one invocation may take, from the values of the parameters.
+// trip_estimate.c: how many turns the loops of one invocation may take, from the values of the
+// parameters.
 //
-// For drivers that leave loops after so many turns without a word (vkrt.h, loop_turn_limit): whoever
-// launches a program there can at least say so.  Every integer value gets an interval [low, high] from
-// constants, scalars, extents and loop bounds; what depends on data has none, and a loop bounded by it
-// counts as one turn, so the estimate is an upper one only if *complete stays true.
+// For drivers that leave loops after so many turns without a word (vkrt.h, loop_turn_limit):
+// whoever launches a program there can at least say so.  Every integer value gets an interval [low,
+// high] from constants, scalars, extents and loop bounds; what depends on data has none, and a loop
+// bounded by it counts as one turn, so the estimate is an upper one only if *complete stays true.
 #include "ir/facts/count.h"
 
 #include <math.h>
@@ -89,8 +90,8 @@ static interval combine(vy_op op, interval x, interval y, vy_type type)
         break;
     default: r.known = false;
     }
-    // An unsigned difference that may be negative is guarded by a comparison where it matters; the rest
-    // of the range is what counts.
+    // An unsigned difference that may be negative is guarded by a comparison where it matters; the
+    // rest of the range is what counts.
     if (!vy_type_is_signed(type) && r.low < 0) r.low = 0;
     if (!vy_type_is_signed(type) && r.high < 0) r.high = 0;
     if (vy_type_size(type) == 4 && r.high > UINT32_MAX) r.known = false;
@@ -105,8 +106,9 @@ static interval remainder_of(interval x, interval y)
     return (interval){0, x.high < y.high ? x.high : y.high - 1, true};
 }
 
-// The integer part of a root of an integer, as segment lengths are computed.  A device's root may be off by
-// one next to a square, which segments correct, and which is little against what counts turns.
+// The integer part of a root of an integer, as segment lengths are computed.  A device's root may
+// be off by one next to a square, which segments correct, and which is little against what counts
+// turns.
 static interval root(const turns *t, uint32_t id)
 {
     const vy_program *p = t->p;
@@ -210,8 +212,8 @@ static uint64_t sum(uint64_t x, uint64_t y)
 
 static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop);
 
-// Iterations one by one, where inner loops may depend on which one it is and that is affordable: bounds of
-// a product are far from the truth for triangles and for segments of segments.
+// Iterations one by one, where inner loops may depend on which one it is and that is affordable:
+// bounds of a product are far from the truth for triangles and for segments of segments.
 static bool one_by_one(turns *t, uint32_t loop, uint32_t end, uint64_t n, uint64_t *turns_of)
 {
     const interval from = get(t, vy_arg(t->p, loop, 0)), step = get(t, vy_arg(t->p, loop, 2));

@@ -11,29 +11,32 @@ bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redund
 bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores
 bool vy_pass_licm(vy_program *p, vy_pass_context *c);
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
-bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c);  // cheap pure arms → select
-bool vy_pass_guards(vy_program *p, vy_pass_context *c);     // sets VY_FLAG_INRANGE
-bool vy_pass_algebra(vy_program *p, vy_pass_context *c);    // inexact rules, if fast_math
-bool vy_pass_fuse(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
-bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c); // neighbouring loops over one range
-bool vy_pass_sink(vy_program *p, vy_pass_context *c);       // additions to one element
-bool vy_pass_settle(vy_program *p, vy_pass_context *c);  // results that every iteration sets alike
-bool vy_pass_final(vy_program *p, vy_pass_context *c);   // marks for derivatives, options->final
-bool vy_pass_share(vy_program *p, vy_pass_context *c);   // constructs computed before
-bool vy_pass_steady(vy_program *p, vy_pass_context *c);  // carries that never change
-bool vy_pass_order(vy_program *p, vy_pass_context *c);   // values stand where they are used
-bool vy_pass_coarsen(vy_program *p, vy_pass_context *c); // options->coarsen elements each
-bool vy_pass_chunk(vy_program *p, vy_pass_context *c);   // options->chunk iterations per turn
-bool vy_pass_owner(vy_program *p, vy_pass_context *c);   // sets VY_FLAG_OWNED
-bool vy_pass_once(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_ONCE
-bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);  // local arrays → values
-bool vy_pass_reduce(vy_program *p, vy_pass_context *c);     // one atomic addition per subgroup
-bool vy_pass_combine(vy_program *p, vy_pass_context *c);    // … and index
-bool vy_pass_rows(vy_program *p, vy_pass_context *c);       // a row that a loop adds to
-bool vy_pass_registers(vy_program *p, vy_pass_context *c);  // rows in local arrays become values
-bool vy_pass_promote(vy_program *p, vy_pass_context *c);    // memory that a loop updates
-bool vy_pass_accumulate(vy_program *p, vy_pass_context *c); // elements that a loop adds to
-bool vy_pass_arrays(vy_program *p, vy_pass_context *c);     // arrays nobody uses
+bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c);     // cheap pure arms → select
+bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c); // sets VY_FLAG_INRANGE
+bool vy_pass_algebra(vy_program *p, vy_pass_context *c);       // inexact rules, if fast_math
+bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
+bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c);    // neighbouring loops over one range
+bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c); // additions to one element
+// Results that every iteration sets alike.
+bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c);
+// Marks for derivatives, options->final.
+bool vy_pass_drop_ad_marks(vy_program *p, vy_pass_context *c);
+bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c);       // constructs computed before
+bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c); // carries that never change
+bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c); // values stand where they are used
+bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);       // options->coarsen elements each
+bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);    // options->chunk iterations per turn
+bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_OWNED
+bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c); // sets VY_FLAG_ONCE
+bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);          // local arrays → values
+// One atomic addition per subgroup.
+bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c);
+bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *c); // … and index
+bool vy_pass_promote_rows(vy_program *p, vy_pass_context *c);  // a row that a loop adds to
+bool vy_pass_registers(vy_program *p, vy_pass_context *c);     // rows in local arrays become values
+bool vy_pass_promote_elements(vy_program *p, vy_pass_context *c); // memory that a loop updates
+bool vy_pass_promote_sums(vy_program *p, vy_pass_context *c);     // elements that a loop adds to
+bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c);      // arrays nobody uses
 
 // Does `chunk` work on the loops of the program?
 static inline bool vy_is_chunked(const vy_program *p, const vy_opt_options *o)

@@ -7,51 +7,52 @@
 #include <string.h>
 
 // Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
-// throws away.  `cleanup` stands last before `guards` so that the result prints as a parser would
-// build it; `guards`, `owner` and `once` only set flags, which `coarsen` and `chunk` copy.
+// throws away.  `cleanup` stands last before `mark_in_range` so that the result prints as a parser
+// would build it; `mark_in_range`, `mark_owned` and `mark_single_access` only set flags, which
+// `coarsen` and `strip_mine` copy.
 // clang-format off
 static const struct {
     const char *name;
     bool (*run)(vy_program *p, vy_pass_context *c);
     int level; // lowest that runs it
 } pipeline[] = {
-    {"cleanup",   vy_pass_cleanup,   0},
-    {"algebra",   vy_pass_algebra,   0}, // only under fast-math
-    {"final",     vy_pass_final,     1}, // only if nobody differentiates the result
-    {"dce",       vy_pass_dce,       1},
-    {"forward",   vy_pass_forward,   1},
-    {"unroll",    vy_pass_unroll,    2},
-    {"licm",      vy_pass_licm,      2}, // indices that do not change
-    {"promote",   vy_pass_promote,   2},
-    {"accumulate", vy_pass_accumulate, 2},
-    {"rows",      vy_pass_rows,      2},
-    {"registers", vy_pass_registers, 2}, // only where options->registers
-    {"scalarise", vy_pass_scalarise, 2},
-    {"steady",    vy_pass_steady,    2}, // what was an array, too
-    {"cleanup",   vy_pass_cleanup,   2},
-    {"fuse",      vy_pass_fuse,      1},
-    {"share",     vy_pass_share,     2}, // of what is fused
-    {"fuse_loops", vy_pass_fuse_loops, 2}, // makes neighbours of their ifs
-    {"fuse",      vy_pass_fuse,      2}, // conditions and gaps have become equal
-    {"ifconvert", vy_pass_ifconvert, 2},
-    {"forward",   vy_pass_forward,   2},
-    {"licm",      vy_pass_licm,      2},
-    {"sink",      vy_pass_sink,      2}, // of loops that the ifs have left
-    {"settle",    vy_pass_settle,    2},
-    {"dse",       vy_pass_dse,       2},
-    {"forward",   vy_pass_forward,   2}, // a load whose buffer has lost its stores is zero
-    {"settle",    vy_pass_settle,    2}, // what the first made equal
-    {"dce",       vy_pass_dce,       1},
-    {"arrays",    vy_pass_arrays,    1},
-    {"cleanup",   vy_pass_cleanup,   1},
-    {"order",     vy_pass_order,     1},
-    {"guards",    vy_pass_guards,    1},
-    {"owner",     vy_pass_owner,     1},
-    {"once",      vy_pass_once,      1}, // of what is owned
-    {"coarsen",   vy_pass_coarsen,   2}, // copies flagged accesses
-    {"chunk",     vy_pass_chunk,     0}, // copies flagged accesses; its loop variable proves nothing
-    {"reduce",    vy_pass_reduce,    1}, // only where options->subgroup_add
-    {"combine",   vy_pass_combine,   1}, // the same; of what is left
+    {"cleanup",            vy_pass_cleanup,            0},
+    {"algebra",            vy_pass_algebra,            0}, // only under fast-math
+    {"drop_ad_marks",      vy_pass_drop_ad_marks,      1}, // only if nobody differentiates the result
+    {"dce",                vy_pass_dce,                1},
+    {"forward",            vy_pass_forward,            1},
+    {"unroll",             vy_pass_unroll,             2},
+    {"licm",               vy_pass_licm,               2}, // indices that do not change
+    {"promote_elements",   vy_pass_promote_elements,   2},
+    {"promote_sums",       vy_pass_promote_sums,       2},
+    {"promote_rows",       vy_pass_promote_rows,       2},
+    {"registers",          vy_pass_registers,          2}, // only where options->registers
+    {"scalarise",          vy_pass_scalarise,          2},
+    {"invariant_carries",  vy_pass_invariant_carries,  2}, // what was an array, too
+    {"cleanup",            vy_pass_cleanup,            2},
+    {"fuse_ifs",           vy_pass_fuse_ifs,           1},
+    {"cse_regions",        vy_pass_cse_regions,        2}, // of what is fused
+    {"fuse_loops",         vy_pass_fuse_loops,         2}, // makes neighbours of their ifs
+    {"fuse_ifs",           vy_pass_fuse_ifs,           2}, // conditions and gaps have become equal
+    {"ifconvert",          vy_pass_ifconvert,          2},
+    {"forward",            vy_pass_forward,            2},
+    {"licm",               vy_pass_licm,               2},
+    {"merge_additions",    vy_pass_merge_additions,    2}, // of loops that the ifs have left
+    {"invariant_results",  vy_pass_invariant_results,  2},
+    {"dse",                vy_pass_dse,                2},
+    {"forward",            vy_pass_forward,            2}, // a load whose buffer has lost its stores is zero
+    {"invariant_results",  vy_pass_invariant_results,  2}, // what the first made equal
+    {"dce",                vy_pass_dce,                1},
+    {"dead_arrays",        vy_pass_dead_arrays,        1},
+    {"cleanup",            vy_pass_cleanup,            1},
+    {"schedule_uses",      vy_pass_schedule_uses,      1},
+    {"mark_in_range",      vy_pass_mark_in_range,      1},
+    {"mark_owned",         vy_pass_mark_owned,         1},
+    {"mark_single_access", vy_pass_mark_single_access, 1}, // of what is owned
+    {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
+    {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; its loop variable proves nothing
+    {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add
+    {"subgroup_runs",      vy_pass_subgroup_runs,      1}, // the same; of what is left
 };
 // clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
@@ -71,7 +72,8 @@ static bool dump(vy_module *m, const vy_opt_options *o, const char *name)
     if (!o->dump || !wanted(o->dump_after, name)) return true;
     for (uint32_t i = 0; i < m->programs.count; i++) {
         char *text =
-            vy_print_dump(m->programs.data[i], NULL); // with what `guards` and `owner` found
+            // With what `mark_in_range` and `mark_owned` found.
+            vy_print_dump(m->programs.data[i], NULL);
         if (!text) {
             vy_fail_oom(m);
             return false;
@@ -88,8 +90,8 @@ static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
         vy_pass_context c = {.options = o};
         if (!pipeline[pass].run(m->programs.data[i], &c)) return false;
 #ifdef VY_CHECKS // see meson_options.txt: debug and sanitizer builds
-        // What passes must keep; language rules were checked at the boundary and unrolling may make a
-        // violation provable that was not.
+        // What passes must keep; language rules were checked at the boundary and unrolling may make
+        // a violation provable that was not.
         if (!vy_check_consistent(m->programs.data[i])) return false;
 #endif
     }
@@ -108,7 +110,7 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
     }
     for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
         if (o->level < pipeline[pass].level &&
-            !(o->unchecked && pipeline[pass].run == vy_pass_guards))
+            !(o->unchecked && pipeline[pass].run == vy_pass_mark_in_range))
             continue;
         if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
         if (!run(m, pass, o)) break;

@@ -47,11 +47,11 @@ typedef struct vy_name_rec {
     const char *text; // terminated
     uint32_t length, hash;
     struct vy_name_rec *chain;
-    vy_decl *local;      // variable or parameter visible here
-    vy_decl *global;     // constant, function, program, pipeline
-    const vy_func *pipe; // pipeline in which it names a buffer or scalar, and how many
-    uint32_t suffix;     // others of the same spelling follow it there
-    int16_t builtin;     // -2: not looked up yet
+    vy_decl *local;                     // variable or parameter visible here
+    vy_decl *global;                    // constant, function, program, pipeline
+    const vy_func *pipe;                // pipeline that `pipe_index` counts in
+    uint32_t suffix;                    // others of the same spelling follow it there
+    int16_t builtin;                    // -2: not looked up yet
     const struct vy_builtin_info *info; // built-in function of that name
 } vy_name_rec;
 

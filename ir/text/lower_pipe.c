@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // lower_pipe.c: tree to builder calls: pipelines.
 //
-// A `let` and a counter are names of integer expressions, so they vanish here; every value(…) becomes
-// a step of its own before the step it stands in.
+// A `let` and a counter are names of integer expressions, so they vanish here; every value(…)
+// becomes a step of its own before the step it stands in.
 #include "ir/text/front.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// parse.c: declarations: constants, functions, programs; pipelines are in parse_pipe.c, what functions and programs
-// begin with in parse_head.c.
+// parse.c: declarations: constants, functions, programs; pipelines are in parse_pipe.c, what
+// functions and programs begin with in parse_head.c.
 //
 // The whole file becomes a tree before any name is looked up, so declarations may stand in any
 // order.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // print_pipe.c: pipelines as text.
 //
-// A VALUE step is written inside the step behind it where that is its only use, else as a `let`.  Read
-// again it becomes a step at the same place: the step behind it has no other value(…) that would come
-// between.  Scalars are written only where the shapes do not give the same expression.
+// A VALUE step is written inside the step behind it where that is its only use, else as a `let`.
+// Read again it becomes a step at the same place: the step behind it has no other value(…) that
+// would come between.  Scalars are written only where the shapes do not give the same expression.
 #include "ir/text/print.h"
 
 #include "ir/core/pipe.h"

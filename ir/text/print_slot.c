@@ -3,8 +3,8 @@
 //
 // The plain way gives every slot of a construct a variable of its own: declare it before, assign it
 // at the end of each arm.  Code a person would write uses one variable along a whole chain of
-// values, so a slot takes over the variable that holds its starting value if nobody reads that value
-// afterwards, or the variable that its result is assigned to at the end of the enclosing arm.
+// values, so a slot takes over the variable that holds its starting value if nobody reads that
+// value afterwards, or the variable that its result is assigned to at the end of the enclosing arm.
 // The builder hands values on in the order in which their variables were declared: within one
 // construct the variables of the slots must ascend.
 #include "ir/text/print.h"

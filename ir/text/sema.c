@@ -18,7 +18,7 @@ static void sema_function(vy_front *f, vy_func *fn)
     f->func = NULL;
 }
 
-// ---------------------------------------------------------------------------------------- recursion
+// --------------------------------------------------------------------------------------- recursion
 // Names the functions of the circle that `fn` closes.
 static void report_recursion(vy_front *f, const vy_func *from, const vy_func *fn,
                              const vy_callee *call)

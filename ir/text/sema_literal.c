@@ -135,7 +135,8 @@ void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what)
     vy_settle(f, e, type);
 }
 
-// The value of an expression of integer literals; false where it has another operation or leaves 64 bits.
+// The value of an expression of integer literals; false where it has another operation or leaves 64
+// bits.
 static bool literal_value(const vy_expr *e, int64_t *value)
 {
     if (e->kind == EX_INT) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // spelling.c: which known word was meant by an unknown one, for the `fix` of diagnostics.
 //
-// A word of another language is meant by its own name for the same thing (`others`).  Else one is meant that
-// differs in capitals alone, then one that differs in capitals, doubled letters and `_`; then if one edit in
-// three letters makes it of the other, so that nothing else is guessed for names of one or two letters.  Among
-// equally near words the first in the alphabet is proposed: the answer does not depend on the order in which
-// they are looked at.
+// A word of another language is meant by its own name for the same thing (`others`).  Else one is
+// meant that differs in capitals alone, then one that differs in capitals, doubled letters and `_`;
+// then if one edit in three letters makes it of the other, so that nothing else is guessed for
+// names of one or two letters.  Among equally near words the first in the alphabet is proposed: the
+// answer does not depend on the order in which they are looked at.
 #include "ir/text/front.h"
 
 #include <stdio.h>
@@ -70,7 +70,8 @@ static const struct {
     {VY_SPELL_LITERALS, "True", "true"},   {VY_SPELL_LITERALS, "False", "false"},
 };
 
-// Edits (insert, delete, replace, swap neighbours) between two words, as far as their first 31 letters say.
+// Edits (insert, delete, replace, swap neighbours) between two words, as far as their first 31
+// letters say.
 static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 {
     enum { MAX = 31 };

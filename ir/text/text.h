@@ -9,8 +9,9 @@
 char *vy_print_dump(const vy_program *p, size_t *size);
 
 // ------------------------------------------------------------------------------- front end hook
-// Parses `source` (functions and constants only) and inlines a call of function `name` at the current
-// place of `b`.  results[n] must match what it returns.  False after an error (module's diag).
+// Parses `source` (functions and constants only) and inlines a call of function `name` at the
+// current place of `b`.  results[n] must match what it returns.  False after an error (module's
+// diag).
 bool vy_inline_source(vy_builder *b, const char *source, size_t size, const char *name,
                       uint32_t nargs, const vy_value *args, uint32_t n, vy_value *results);
 

@@ -180,8 +180,9 @@ static uint32_t describe_others(vy_describe *d, uint32_t axis)
     return all;
 }
 
-// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n idle ones, or 0 if it is whole.
-// Sizes n from a to b become the largest numbers: (idle + a − 1) mod W is below W−1 − (b−a) for all others.
+// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n idle
+// ones, or 0 if it is whole.  Sizes n from a to b become the largest numbers: (idle + a − 1) mod W
+// is below W−1 − (b−a) for all others.
 static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out)
 {
     const vy_program *p = d->p;

@@ -2,10 +2,10 @@
 // turns.c: what a kernel's loops may do at most, for devices that break what goes beyond (kernel.h:
 // vy_kernel.turns).
 //
-// How many turns the loops of one invocation take is a formula in the kernel's scalars and extents: every
-// integer that a loop's bounds are made of gets a lower and an upper bound as expressions.  What depends on
-// data has none; a loop bounded by it counts as one turn, and the formula is then said to be open.
-// ir/facts/trip_estimate.c does the same in numbers, for whoever has the program.
+// How many turns the loops of one invocation take is a formula in the kernel's scalars and extents:
+// every integer that a loop's bounds are made of gets a lower and an upper bound as expressions.
+// What depends on data has none; a loop bounded by it counts as one turn, and the formula is then
+// said to be open.  ir/facts/trip_estimate.c does the same in numbers, for whoever has the program.
 #include "spirv/describe/describe.h"
 #include "spirv/describe/describe.h"
 
@@ -108,8 +108,8 @@ static bounds difference(walk *w, bounds x, bounds y)
     return r;
 }
 
-// Sums, products and differences may wrap: of unsigned ones only the upper bound is kept, and that of a
-// difference is right where it is not negative, which a comparison guards where it matters.
+// Sums, products and differences may wrap: of unsigned ones only the upper bound is kept, and that
+// of a difference is right where it is not negative, which a comparison guards where it matters.
 static bounds binary(walk *w, vy_op op, bounds x, bounds y, vy_type type)
 {
     bounds r = {0};
@@ -163,7 +163,8 @@ static bounds value(walk *w, uint32_t id)
     return binary(w, (vy_op)i->op, get(w, vy_arg(p, id, 0)), get(w, vy_arg(p, id, 1)), type);
 }
 
-// `n/c*c .. n`, what ir/pass/device/strip_mine.c leaves over: fewer than c iterations, whatever n is.
+// `n/c*c .. n`, what ir/pass/device/strip_mine.c leaves over: fewer than c iterations, whatever n
+// is.
 static const vy_scalar *rest_below(const vy_program *p, uint32_t loop)
 {
     const uint32_t from = vy_arg(p, loop, 0), n = vy_arg(p, loop, 1);

@@ -14,8 +14,8 @@ typedef struct vy_result { // what a vy_compiled really is
 
 static const uint32_t target_versions[] = {0x00010300, 0x00010500, 0x00010600};
 
-// Lines refer to one file: that of the first program's module.  Only on request: its path is no part of
-// the program, and the same program in another folder would give other bytes.
+// Lines refer to one file: that of the first program's module.  Only on request: its path is no
+// part of the program, and the same program in another folder would give other bytes.
 static void declare_source(vy_spv *m, const vy_program *p)
 {
     const char *file = vy_module_file(p->module);
@@ -26,8 +26,8 @@ static void declare_source(vy_spv *m, const vy_program *p)
     VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
 }
 
-// What is compiled: programs, or the pipeline that dispatches them.  A pipeline that dispatches none
-// gets a kernel that does nothing, as Vulkan takes no module without an entry point.
+// What is compiled: programs, or the pipeline that dispatches them.  A pipeline that dispatches
+// none gets a kernel that does nothing, as Vulkan takes no module without an entry point.
 typedef struct job {
     const vy_program *const *programs;
     uint32_t count;

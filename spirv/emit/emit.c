@@ -138,8 +138,8 @@ static void declare_entry(vy_fn *f, uint32_t function, const char *entry)
     vy_spv_name(m, function, entry);
 }
 
-// Keep −0, inf and nan, but under --fast-math; --precise and @exact: also round to nearest even; as far as
-// the device was said to.
+// Keep −0, inf and nan, but under --fast-math; --precise and @exact: also round to nearest even; as
+// far as the device was said to.
 static void float_controls(vy_fn *f, uint32_t function)
 {
     static const struct {

@@ -45,7 +45,8 @@ typedef struct vy_frame {   // an open construct
     uint32_t first_end;     // block where the first arm ended, or before a loop's guard or body
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
     uint32_t go, go_phi;    // loops: false in the turn that leaves, and the place of its phi; or 0
-    // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or 0
+    // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or
+    // 0
     uint32_t skip;
     uint32_t count; // of a LOOP: iterations, where they are counted
     uint32_t limit; // of a LOOP: what its counter is compared with
@@ -158,7 +159,8 @@ uint32_t vy_emit_popcount(vy_fn *f, uint32_t i);
 uint32_t vy_cast_id(vy_fn *f, vy_type to, vy_type from, uint32_t v); // emit_cast.c
 uint32_t vy_emit_isnan(vy_fn *f, uint32_t i);                        // emit_float.c
 uint32_t vy_emit_isinf(vy_fn *f, uint32_t i);
-// emit_math.c: MATH rows of ir/core/ops.h.  native: in GLSL.std.450 or 0; own: f32 in the default mode.
+// emit_math.c: MATH rows of ir/core/ops.h.  native: in GLSL.std.450 or 0; own: f32 in the default
+// mode.
 typedef enum vy_math { VY_MATH_PLAIN, VY_MATH_BOUNDED, VY_MATH_MENDED } vy_math;
 uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t native, vy_math own);
 uint32_t vy_emit_sqrt(vy_fn *f, uint32_t i);

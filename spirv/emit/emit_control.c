@@ -10,9 +10,10 @@
 //                            i + step may wrap past the end, t does not
 //   WHILE                    header, condition region, TEST leaves
 //
-// **Loops that lanes may leave at different turns have one form**, because a driver may go on computing
-// values for lanes that have left, with loads that give zero (Mesa's llvmpipe before 25; SwiftShader): only
-// what a phi made is theirs still, and a value that the driver moves or shares may lose its phi.
+// **Loops that lanes may leave at different turns have one form**, because a driver may go on
+// computing values for lanes that have left, with loads that give zero (Mesa's llvmpipe before 25;
+// SwiftShader): only what a phi made is theirs still, and a value that the driver moves or shares
+// may lose its phi.
 //
 //       header:  carries, counter, go = phi(…)       the only way out is here, and it is decided by
 //                if !(go && counter < to) → merge    phis of the header and what is computed from them:
@@ -20,19 +21,22 @@
 //                → continue → header
 //       merge:   results are the carries
 //
-// Nothing of the body dominates the merge block, so nothing of it can be used behind the loop, by us or by
-// an optimiser, but through these phis.  `break` is a carried value, go, and so is the condition of a WHILE
-// that reads memory or holds a construct (its region then belongs to the body, under the phi of its last
-// answer; one more turn finds it false).  The continue block is empty, so that drivers need not invent a place
-// for it.  This is what every GLSL compiler writes.
+// Nothing of the body dominates the merge block, so nothing of it can be used behind the loop, by
+// us or by an optimiser, but through these phis.  `break` is a carried value, go, and so is the
+// condition of a WHILE that reads memory or holds a construct (its region then belongs to the body,
+// under the phi of its last answer; one more turn finds it false).  The continue block is empty, so
+// that drivers need not invent a place for it.  This is what every GLSL compiler writes.
 //
-// **Loops that all lanes leave together** (bounds and exits alike, uniform.c) are tested at the end and
-// guarded as a whole, unless they surely run: where lanes wait for each other a test at the top takes all
-// through the body once more.  Results are then phis of the initial values and the next values.
+// **Loops that all lanes leave together** (bounds and exits alike, uniform.c) are tested at the end
+// and guarded as a whole, unless they surely run: where lanes wait for each other a test at the top
+// takes all through the body once more.  Results are then phis of the initial values and the next
+// values.
 //
-// What a driver might take for the end of a loop is hidden from it (unseen.c): computed bounds, the answers of TESTs, and `break`.
+// What a driver might take for the end of a loop is hidden from it (unseen.c): computed bounds, the
+// answers of TESTs, and `break`.
 //
-// Phis of a header name values that do not exist yet, so their words are patched at the end of the loop.
+// Phis of a header name values that do not exist yet, so their words are patched at the end of the
+// loop.
 #include "spirv/emit/emit.h"
 
 #include "ir/core/flow.h"
@@ -242,8 +246,8 @@ static bool reserve_inits(vy_fn *f, uint32_t i, uint32_t first_init, vy_frame *f
     return true;
 }
 
-// Drivers that write out turns of loops with exits put each turn into the `if` of the one before; where
-// `if`s are deep already that may be more than they bear (vkrt.h, nesting_limit).
+// Drivers that write out turns of loops with exits put each turn into the `if` of the one before;
+// where `if`s are deep already that may be more than they bear (vkrt.h, nesting_limit).
 static void loop_merge(vy_fn *f, const vy_frame *frame)
 {
     enum { DEEP = 32 };
@@ -254,9 +258,10 @@ static void loop_merge(vy_fn *f, const vy_frame *frame)
     vy_unnest(f, 1, 0); // the `if` of an exit holds nothing
 }
 
-// Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is indexed by the counter,
-// and writes so many turns out in front of the loop (nir_opt_loop_unroll, "partial unroll").  In Mesa 22.3 turns
-// of a loop that is tested at its end get other values then; tested first it is right.
+// Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is
+// indexed by the counter, and writes so many turns out in front of the loop (nir_opt_loop_unroll,
+// "partial unroll").  In Mesa 22.3 turns of a loop that is tested at its end get other values then;
+// tested first it is right.
 static bool is_guessed(vy_fn *f, uint32_t i)
 {
     bool known = !(inst(f, i)->flags & VY_FLAG_EXIT);
@@ -330,7 +335,8 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     return push(f, frame);
 }
 
-// Is the condition of a WHILE computed from its carries alone?  Then lanes that have left find it as it was.
+// Is the condition of a WHILE computed from its carries alone?  Then lanes that have left find it
+// as it was.
 static bool is_plain(vy_fn *f, uint32_t i)
 {
     for (uint32_t k = i + 1; inst(f, k)->op != VY_OP_TEST; k++)

@@ -8,10 +8,10 @@
 //
 // By the row: GLSL.std.450 leaves its functions undefined at nan, infinities and outside their
 // domains, and Vulkan bounds most of them absolutely or not at all.  So the default mode calls a
-// device's function only where any driver that keeps the promise is good enough, and selects what the
-// promise leaves out (MENDED).  Native functions are mended, too, where the formula that Vulkan's
-// bound allows breaks down for finite arguments (tanh of large x, asinh of negative x).  pow with a
-// small constant exponent is multiplied out, which is at least as accurate.
+// device's function only where any driver that keeps the promise is good enough, and selects what
+// the promise leaves out (MENDED).  Native functions are mended, too, where the formula that
+// Vulkan's bound allows breaks down for finite arguments (tanh of large x, asinh of negative x).
+// pow with a small constant exponent is multiplied out, which is at least as accurate.
 #include "spirv/emit/emit.h"
 
 #include <math.h>
@@ -26,12 +26,12 @@ static uint32_t pow_int(vy_fn *f, uint32_t type, uint32_t x, uint32_t n)
     }
 }
 
-// x to a constant power by multiplication, or 0 where that would be less accurate.  Of the reciprocal
-// for negative ones: a power that is subnormal has a reciprocal that is none.
+// x to a constant power by multiplication, or 0 where that would be less accurate.  Of the
+// reciprocal for negative ones: a power that is subnormal has a reciprocal that is none.
 static uint32_t pow_constant(vy_fn *f, vy_type t, uint32_t x, double y, bool bounded)
 {
-    // The bounded one is good to 1 ULP; each product costs half of one, the division up to 2.5, which
-    // the power multiplies.
+    // The bounded one is good to 1 ULP; each product costs half of one, the division up to 2.5,
+    // which the power multiplies.
     double most = bounded ? 4 : 16, least = bounded ? -1 : -8;
     uint32_t type = vy_spv_type(f->m, t);
     if (y == 0) return vy_spv_float(f->m, t, 1);
@@ -96,8 +96,8 @@ static uint32_t asinh_native(vy_fn *f, uint32_t x)
     return VY_DO(f, SpvOpSelect, type, negative, VY_DO(f, SpvOpFNegate, type, r), r);
 }
 
-// 1/√x is undefined for x ≤ 0: ±inf at ±0, 0 at inf, else nan.  On the bits, as compilers may assume that
-// there are no nans.
+// 1/√x is undefined for x ≤ 0: ±inf at ±0, 0 at inf, else nan.  On the bits, as compilers may
+// assume that there are no nans.
 static uint32_t rsqrt_mended(vy_fn *f, uint32_t x)
 {
     vy_spv *m = f->m;

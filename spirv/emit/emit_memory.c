@@ -46,8 +46,8 @@ static bool has_many_ways(const vy_fn *f, uint32_t i)
     return false;
 }
 
-// The same number, but neither taken for the same in all lanes nor looked into (ways.c): 0, made of the lane's own number, is
-// added in front of it.
+// The same number, but neither taken for the same in all lanes nor looked into (ways.c): 0, made of
+// the lane's own number, is added in front of it.
 static uint32_t opaque(vy_fn *f, uint32_t address)
 {
     const uint32_t zero = vy_u32_op(f, SpvOpShiftRightLogical, vy_lindex(f), vy_spv_u32(f->m, 31));
@@ -218,8 +218,8 @@ static void clear_elements(vy_fn *f, const vy_array *a, uint32_t first, uint32_t
         clear_element(f, a, vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(f->m, k)));
 }
 
-// Element k is cleared by invocation k, k + W, …, whether in the domain or not: those outside have no
-// other part in the memory, and what they cleared would be missing.
+// Element k is cleared by invocation k, k + W, …, whether in the domain or not: those outside have
+// no other part in the memory, and what they cleared would be missing.
 static void clear_shared(vy_fn *f, const vy_array *a)
 {
     vy_spv *m = f->m;
@@ -244,9 +244,9 @@ static void clear_shared(vy_fn *f, const vy_array *a)
     vy_guard_end(f, g, 0, 0, 0);
 }
 
-// A store of the whole array would be shorter, but drivers split it into its elements, and the time that
-// LLVM takes for those grows with their square: 5 s for 512.  Inside a loop they are put up with: there
-// the turns of another loop would have to be counted (ir/facts/trip_estimate.c).
+// A store of the whole array would be shorter, but drivers split it into its elements, and the time
+// that LLVM takes for those grows with their square: 5 s for 512.  Inside a loop they are put up
+// with: there the turns of another loop would have to be counted (ir/facts/trip_estimate.c).
 void vy_emit_zero(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 // emit_watch.c: did the driver leave a loop?  (vy_spirv_options.watch_loops)
 //
-// Some drivers give the loops of one invocation so many turns together, and end every loop after them, in
-// whatever turn it is, without a word (vkrt.h, loop_turn_limit).  What counts there cannot be counted here: a
-// driver that runs lanes in lock step counts their turns together, those of compare-exchange loops and of
-// functions too.  But once they are used up, a loop takes one turn, whatever its condition says.  So a last loop stands
-// at the end of the kernel, and tells:
+// Some drivers give the loops of one invocation so many turns together, and end every loop after
+// them, in whatever turn it is, without a word (vkrt.h, loop_turn_limit).  What counts there cannot
+// be counted here: a driver that runs lanes in lock step counts their turns together, those of
+// compare-exchange loops and of functions too.  But once they are used up, a loop takes one turn,
+// whatever its condition says.  So a last loop stands at the end of the kernel, and tells:
 //
 //       n = watch[0]                           1, until a kernel says what follows
 //       for t in 0..n + 1 { s += n }           two turns, which no compiler can know
 //       if s != (n + 1) n { watch[0] = k }     one turn: this invocation's loops were ended
 //
-// k is the kernel's number and 2.  The word is a binding of the kernel like a workspace's; plans fill it, read it back
-// at the end and check it (VY_CHECK_LOOPS).
+// k is the kernel's number and 2.  The word is a binding of the kernel like a workspace's; plans
+// fill it, read it back at the end and check it (VY_CHECK_LOOPS).
 //
-// Such a driver also runs more lanes than a row of the workgroup has, if that is no multiple of them.  What these
-// load is 0, so a `while` may never end for them, and take the turns of their neighbours.  The whole body
-// stands in a condition on them then, which says `lid.x < row` in a way that no compiler can know to hold.
+// Such a driver also runs more lanes than a row of the workgroup has, if that is no multiple of
+// them.  What these load is 0, so a `while` may never end for them, and take the turns of their
+// neighbours.  The whole body stands in a condition on them then, which says `lid.x < row` in a way
+// that no compiler can know to hold.
 #include "spirv/emit/emit.h"
 #include "spirv/describe/describe.h"
 
@@ -78,8 +79,8 @@ uint32_t vy_watch_row(vy_fn *f)
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), vy_local_x(f), end);
 }
 
-// Turns that surely are so few that nothing can end them.  Those of a compare-exchange and of functions in f64 are
-// counted nowhere.
+// Turns that surely are so few that nothing can end them.  Those of a compare-exchange and of
+// functions in f64 are counted nowhere.
 static bool few_turns(vy_fn *f)
 {
     enum { FEW = 30000 };

@@ -56,8 +56,8 @@ static void add_extents(vy_fn *f)
     }
 }
 
-// Bindings are numbered as describe.c lists them.  A binding that the code never touches has a field
-// too: whoever binds a slice need not know.
+// Bindings are numbered as describe.c lists them.  A binding that the code never touches has a
+// field too: whoever binds a slice need not know.
 static void add_offset_fields(vy_fn *f)
 {
     char name[96];

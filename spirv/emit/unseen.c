@@ -3,15 +3,17 @@
 //
 //   for k in rev(min(n, 1)..9)        while k > min(n, 1)         Mesa 22.3: eight turns, whatever n is
 //
-// Mesa asks of each exit that compares a counter whether the other side has a constant bound, and writes out as
-// many turns.  Up to 22.3 it takes the constant of any minimum for one, also where the counter runs down to it
-// (try_find_limit_of_alu of nir_loop_analyze.c), and minima come from clamps and conditions, too.  So nothing
-// that was computed is compared with a counter as it is: a zero is added that no optimiser knows to be one, and answers
-// that end a loop differ from a `false` of that kind.  Bounds that are constants, parameters, or places of the
-// invocation are what they are: most loops cost nothing, the others an addition each time they are entered, and a WHILE or a
-// `break` an operation on booleans each turn.
+// Mesa asks of each exit that compares a counter whether the other side has a constant bound, and
+// writes out as many turns.  Up to 22.3 it takes the constant of any minimum for one, also where
+// the counter runs down to it (try_find_limit_of_alu of nir_loop_analyze.c), and minima come from
+// clamps and conditions, too.  So nothing that was computed is compared with a counter as it is: a
+// zero is added that no optimiser knows to be one, and answers that end a loop differ from a
+// `false` of that kind.  Bounds that are constants, parameters, or places of the invocation are
+// what they are: most loops cost nothing, the others an addition each time they are entered, and a
+// WHILE or a `break` an operation on booleans each turn.
 //
-// The zero is the highest bit of the workgroup's number, which is below 2³¹, and the same in all lanes.
+// The zero is the highest bit of the workgroup's number, which is below 2³¹, and the same in all
+// lanes.
 #include "spirv/emit/emit.h"
 
 static uint32_t make_zero(vy_fn *f)

@@ -36,8 +36,8 @@ void vy_facts_free(vy_facts *f);
 bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
 bool *vy_ways_make(const vy_program *p);                // ways.c; likewise
 
-// whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared array is read that nobody
-// fills; others: if the other axes are long enough for a whole workgroup.
+// whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared
+// array is read that nobody fills; others: if the other axes are long enough for a whole workgroup.
 typedef struct vy_whole {
     uint32_t axis, from, to, buffer, others;
 } vy_whole;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // uniform.c: which values are the same in every lane of a workgroup, padding lanes included.
 //
-// Two questions.  *alike*: the same in whatever a device runs together, which includes lanes that are no
-// invocations at all (a row of a workgroup that does not fill the device's vector) and whose loads give what
-// they like; so nothing loaded is alike.  It decides which loops all lanes leave together (emit_control.c).
-// *uniform* trusts loads:
+// Two questions.  *alike*: the same in whatever a device runs together, which includes lanes that
+// are no invocations at all (a row of a workgroup that does not fill the device's vector) and whose
+// loads give what they like; so nothing loaded is alike.  It decides which loops all lanes leave
+// together (emit_control.c).  *uniform* trusts loads:
 //
 // Where a program has barriers or subgroup operations, lanes outside the domain stay alive and
 // their loads give zero.  Taken literally that is a trap: in `for k in 0..count[0] { … barrier();

@@ -3,13 +3,14 @@
 //
 //   h = h ^ (h >> 15);  h = h * C;  h = h ^ (h >> 13);        twelve times, of a scalar, then x[h % N]
 //
-// llvmpipe asks of each index whether it is the same in all lanes, and goes through all that it is made of, by every way there
-// is (nir_src_is_dynamically_uniform of Mesa 22.3): 4¹² here, and no end with some rounds more.  It stops at the first operand that
-// is not.  So an index with many such ways gets one that no optimiser can see through (emit_memory.c).
+// llvmpipe asks of each index whether it is the same in all lanes, and goes through all that it is
+// made of, by every way there is (nir_src_is_dynamically_uniform of Mesa 22.3): 4¹² here, and no
+// end with some rounds more.  It stops at the first operand that is not.  So an index with many
+// such ways gets one that no optimiser can see through (emit_memory.c).
 //
-// Counted are ways through constants, scalars and what is computed of them, in local arrays too; a load of a buffer, and what
-// loops of many turns carry, ends them.
-// Functions are bodies of the library, in which an argument occurs many times.
+// Counted are ways through constants, scalars and what is computed of them, in local arrays too; a
+// load of a buffer, and what loops of many turns carry, ends them.  Functions are bodies of the
+// library, in which an argument occurs many times.
 #include "spirv/facts/facts.h"
 #include "ir/core/flow.h"
 
@@ -25,7 +26,9 @@ typedef struct ways {
         *count; // by instruction: until the first operand that differs between lanes; at most MANY
     bool *same; // it is made of constants and scalars alone
     uint64_t *
-        held; // by buffer: of what its elements are, if it is a local array; a driver makes values of those
+        // By buffer: of what its elements are, if it is a local array; a driver makes values of
+        // those.
+        held;
     bool again; // the second time
 } ways;
 

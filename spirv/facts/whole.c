@@ -5,16 +5,18 @@
 //   t[lid.y, lid.x] = a[i, k0 + lid.x];  barrier();       workgroup(16, 16) over(i: M, j: N)
 //   for k in 0..16 { s += t[lid.y, k] * …; }
 //
-// Invocations outside of the domain do nothing, so where N is no multiple of 16 nobody fills the columns that the
-// last workgroup's invocations outside would have stored, and all inside read them: whatever was there before.
-// The interpreter sees that (ir/eval/eval_partial.c).  A device cannot, so plans check the sizes, where it is certain from
-// the program alone: each lane is walked (whole_walk.c), and of each element noted, per axis, the first place from which it is
-// filled and the first from which it is read.  An element that places from F on fill and place R reads is missing where a last workgroup has n
-// invocations on the axis, R < n <= F.  Such a reader is there for certain if it stands at 0 of the other axes; one elsewhere if
-// they are long enough for a whole workgroup, which is part of the check then.
+// Invocations outside of the domain do nothing, so where N is no multiple of 16 nobody fills the
+// columns that the last workgroup's invocations outside would have stored, and all inside read
+// them: whatever was there before.  The interpreter sees that (ir/eval/eval_partial.c).  A device
+// cannot, so plans check the sizes, where it is certain from the program alone: each lane is walked
+// (whole_walk.c), and of each element noted, per axis, the first place from which it is filled and
+// the first from which it is read.  An element that places from F on fill and place R reads is
+// missing where a last workgroup has n invocations on the axis, R < n <= F.  Such a reader is there
+// for certain if it stands at 0 of the other axes; one elsewhere if they are long enough for a
+// whole workgroup, which is part of the check then.
 //
-// Nothing is claimed of reads under a condition that is not known, or at indices that are not.  What may be
-// written counts as written, at any time.
+// Nothing is claimed of reads under a condition that is not known, or at indices that are not.
+// What may be written counts as written, at any time.
 #include "spirv/facts/facts.h"
 #include "spirv/facts/whole.h"
 #include "spirv/facts/facts.h"
@@ -93,9 +95,9 @@ static bool lay_out(wholes *w, bool *any)
     return true;
 }
 
-// ----------------------------------------------------------------------------------------- intervals
-// [n]: the shared array of which an element is missing where n invocations are on the axis; 0: none.  by: of `reads`;
-// mark: else such n are taken out.
+// --------------------------------------------------------------------------------------- intervals
+// [n]: the shared array of which an element is missing where n invocations are on the axis; 0:
+// none.  by: of `reads`; mark: else such n are taken out.
 static void mark_axis(const wholes *w, uint32_t axis, uint32_t by, bool mark, uint32_t *missing)
 {
     const uint32_t most = w->p->workgroup[axis];
@@ -134,7 +136,7 @@ static bool take(const wholes *w, vy_whole_vec *out)
     return ok;
 }
 
-// --------------------------------------------------------------------------------------------- lanes
+// ------------------------------------------------------------------------------------------- lanes
 // False: memory.  Nothing is noted where it takes too long.
 static bool walk_lanes(wholes *w, const vy_structure *s, const vy_whole_uses *u, bool *done)
 {

@@ -18,10 +18,12 @@ bool vy_whole_uses_make(const vy_program *p, const vy_structure *s,
                         vy_whole_uses *u); // false: memory
 void vy_whole_uses_free(vy_whole_uses *u);
 
-// What one invocation does to shared arrays, as far as its place in the workgroup decides it (whole_walk.c).
+// What one invocation does to shared arrays, as far as its place in the workgroup decides it
+// (whole_walk.c).
 typedef struct vy_whole_visitor {
     void *user;
-    // element: row-major; −1: not known which.  Writes are all that may happen, reads those that do whatever the data.
+    // element: row-major; −1: not known which.  Writes are all that may happen, reads those that do
+    // whatever the data.
     void (*write)(void *user, uint32_t buffer, int64_t element);
     void (*clear)(void *user, uint32_t buffer); // by the whole workgroup
     void (*read)(void *user, uint32_t load, int64_t element);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// whole_counts.c: loads from shared arrays that count: what is stored, or decides what is done, is made of them for certain.
+// whole_counts.c: loads from shared arrays that count: what is stored, or decides what is done, is
+// made of them for certain.
 //
 //   v = v + t[7 - lid.x];                 counts, whichever arm is taken
 //   let u = t[lid.x + 1];                 does not:
 //   if i + 1 < N { v = v + u; }           the optimiser makes that of one inside, or a select
 //
-// Forwards, each value has the set of loads that it is made of, whatever conditions say; what a condition chooses has
-// those that both sides have.  Loads inside of what it chooses stay in the set, for the walk of the lanes knows whether they
-// came by.  Sets are 64 loads at a time.  What loops carry starts with all and loses what a turn does not hand on, until nothing
-// changes.
+// Forwards, each value has the set of loads that it is made of, whatever conditions say; what a
+// condition chooses has those that both sides have.  Loads inside of what it chooses stay in the
+// set, for the walk of the lanes knows whether they came by.  Sets are 64 loads at a time.  What
+// loops carry starts with all and loses what a turn does not hand on, until nothing changes.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
@@ -22,14 +23,16 @@ typedef struct counting {
     const vy_structure *s;
     const vy_whole_uses *u;
     uint32_t *
-        guard; // by instruction: opener of the arm or loop that makes it happen or not; 0: it happens
+        // By instruction: opener of the arm or loop that makes it happen or not; 0: it happens.
+        guard;
     uint32_t *before; // by instruction: how many loads from shared arrays come before it
     uint64_t *made;   // by instruction: which of the 64 from `first` on its value is made of
     uint32_t first;
 } counting;
 
 // ----------------------------------------------------------------------------------------- guards
-// An arm's guard is its IF or ELSE; that of a body its loop, if it may be left early, or its bounds are not the same for all.
+// An arm's guard is its IF or ELSE; that of a body its loop, if it may be left early, or its bounds
+// are not the same for all.
 static bool takes_turns(const counting *c, uint32_t opener)
 {
     const vy_inst *i = &c->p->insts.data[opener];
@@ -126,7 +129,8 @@ static bool pass(counting *c)
     return changed;
 }
 
-// Loads that what is stored at `id`, or decided there, is made of, as far as nothing else decides whether it is.
+// Loads that what is stored at `id`, or decided there, is made of, as far as nothing else decides
+// whether it is.
 static uint64_t needed(const counting *c, uint32_t id)
 {
     const vy_op op = (vy_op)c->p->insts.data[id].op;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// whole_uses.c: what decides where shared arrays are accessed, or whether: a closure from indices and conditions to what
-// they are made of.
+// whole_uses.c: what decides where shared arrays are accessed, or whether: a closure from indices
+// and conditions to what they are made of.
 #include "spirv/facts/whole.h"
 
 #include <string.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// whole_walk.c: walks the program of one invocation as far as its place in the workgroup decides what it does.
+// whole_walk.c: walks the program of one invocation as far as its place in the workgroup decides
+// what it does.
 //
-// Integers and conditions made of lid, lindex, constants and the turns of loops with such bounds are computed; gid
-// and the domain's variables are known modulo the workgroup's sizes; all else is not known.  Both arms of a condition that is not
-// known are walked, and what is done there is not sure.  A loop of an unknown number of turns is walked once, with
-// nothing known of what it carries; that a turn is taken is sure where the bounds are made of scalars alone.
+// Integers and conditions made of lid, lindex, constants and the turns of loops with such bounds
+// are computed; gid and the domain's variables are known modulo the workgroup's sizes; all else is
+// not known.  Both arms of a condition that is not known are walked, and what is done there is not
+// sure.  A loop of an unknown number of turns is walked once, with nothing known of what it
+// carries; that a turn is taken is sure where the bounds are made of scalars alone.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
@@ -28,7 +30,7 @@ struct vy_whole_walk {
     bool spent, sure;
 };
 
-// ------------------------------------------------------------------------------------------- values
+// ------------------------------------------------------------------------------------------ values
 static value known(uint64_t u) { return (value){.v = {.u = u}, .known = true}; }
 
 static value of_axis(const vy_whole_walk *w, uint32_t axis)
@@ -37,7 +39,8 @@ static value of_axis(const vy_whole_walk *w, uint32_t axis)
     return (value){.v = {.u = w->lid[axis]}, .modulus = w->p->workgroup[axis]};
 }
 
-// The last variable runs along x, the one before along y, then z; more than three share the last axis.
+// The last variable runs along x, the one before along y, then z; more than three share the last
+// axis.
 static value of_variable(const vy_whole_walk *w, uint32_t v)
 {
     const uint32_t axis = w->p->overs.count - 1 - v;
@@ -100,7 +103,7 @@ static value compute(const vy_whole_walk *w, uint32_t id)
     return (value){.v = out, .known = true};
 }
 
-// ------------------------------------------------------------------------------------------- memory
+// ------------------------------------------------------------------------------------------ memory
 // −1: not known; −2: out of range, so nothing is accessed.
 static int64_t element(const vy_whole_walk *w, uint32_t id)
 {
@@ -131,7 +134,7 @@ static void access(const vy_whole_walk *w, uint32_t id)
         w->visit.read(w->visit.user, id, e);
 }
 
-// ------------------------------------------------------------------------------------------ control
+// ----------------------------------------------------------------------------------------- control
 static uint32_t run(vy_whole_walk *w, uint32_t from, uint32_t to);
 
 static bool same(value x, value y) { return x.known && y.known && x.v.u == y.v.u; }

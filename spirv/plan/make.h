@@ -10,7 +10,8 @@ vy_role vy_plan_role(const vy_kernel_binding *b);
 uint64_t vy_plan_one(const char *type);                        // the bits of 1
 vy_plan_step vy_plan_watch_check(uint32_t word, uint32_t one); // expressions
 
-// pipeline.c.  The programs that a pipeline dispatches, in order of their first dispatch, as kernels.
+// pipeline.c.  The programs that a pipeline dispatches, in order of their first dispatch, as
+// kernels.
 typedef struct vy_pipe_kernels {
     const vy_program **programs;
     uint32_t count;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // plan_dispatch.c: one dispatch of a pipeline as steps of its plan.
 //
-// The kernel's symbols become expressions of the plan; with those, its own expressions, among them the
-// shapes it declares, too.  Where a declared extent and the extent bound are one expression, nothing
-// is left to check.
+// The kernel's symbols become expressions of the plan; with those, its own expressions, among them
+// the shapes it declares, too.  Where a declared extent and the extent bound are one expression,
+// nothing is left to check.
 #include "spirv/plan/planner.h"
 #include "spirv/describe/describe.h"
 #include "spirv/plan/make.h"

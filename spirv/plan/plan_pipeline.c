@@ -8,9 +8,9 @@
 //   repeat      repeat, of the difference of its bounds
 //   checkpoint  nothing
 //
-// The plan's symbols are the signature's scalars, `?` extents and group counts, then one per repeat and value.  Its
-// buffers are the signature's, then the workspaces of the programs dispatched: dispatches of one
-// program with the same scalars share them.
+// The plan's symbols are the signature's scalars, `?` extents and group counts, then one per repeat
+// and value.  Its buffers are the signature's, then the workspaces of the programs dispatched:
+// dispatches of one program with the same scalars share them.
 #include "spirv/plan/planner.h"
 #include "spirv/describe/describe.h"
 #include "spirv/plan/make.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// planner.h: what planner.c, plan_dispatch.c and plan_pipeline.c share while they make a plan.  Not installed.
+// planner.h: what planner.c, plan_dispatch.c and plan_pipeline.c share while they make a plan.  Not
+// installed.
 #ifndef VYRE_PLANNER_H
 #define VYRE_PLANNER_H
 

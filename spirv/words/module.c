@@ -88,8 +88,8 @@ static uint32_t times_given(vy_spv *m, const char *name)
     return m->name_count.data[at]++;
 }
 
-// A variable is many values.  They get numbers, `s`, `s_1`, `s_2`, because SPIRV-Tools takes quadratic
-// time to tell equal names apart.
+// A variable is many values.  They get numbers, `s`, `s_1`, `s_2`, because SPIRV-Tools takes
+// quadratic time to tell equal names apart.
 void vy_spv_name(vy_spv *m, uint32_t id, const char *name)
 {
     char numbered[200];

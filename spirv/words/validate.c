@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // validate.c: libspirv's validator and disassembler.
 //
-// Both are C++, whose `new` throws where memory is out, and an exception that nobody catches ends the process.  C
-// cannot catch one.  But before `new` throws it calls the new-handler, and ours leaves: back to before libspirv was
-// called.  What libspirv had allocated by then is lost.  The handler belongs to the whole process, so it is there only
-// while libspirv runs, and other threads' failures are passed on.
+// Both are C++, whose `new` throws where memory is out, and an exception that nobody catches ends
+// the process.  C cannot catch one.  But before `new` throws it calls the new-handler, and ours
+// leaves: back to before libspirv was called.  What libspirv had allocated by then is lost.  The
+// handler belongs to the whole process, so it is there only while libspirv runs, and other threads'
+// failures are passed on.
 #include "spirv/words/module.h"
 
 #include <pthread.h>

@@ -303,8 +303,8 @@ static void put_scalars(writer *w)
     vy_text_add(t, "],\n");
 }
 
-// Which module this goes with: files are renamed one after the other, so that whoever is stopped in between leaves
-// files of two runs.
+// Which module this goes with: files are renamed one after the other, so that whoever is stopped in
+// between leaves files of two runs.
 static void put_module(vy_text *t, const vy_plan *plan)
 {
     if (!plan->kernel_count) return;

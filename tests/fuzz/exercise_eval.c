@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// exercise_eval.c: runs a program on small made-up data in the interpreter, as it is and read back and optimised.
+// exercise_eval.c: runs a program on small made-up data in the interpreter, as it is and read back
+// and optimised.
 //
-// Sizes come from the program: integer scalars are 3, and programs whose buffers or domain are too large
-// for that are left alone, as are those that run on (max_steps).  What a program with data races or reads
-// of undefined memory leaves may depend on how it is optimised; all others must give the same bits.
+// Sizes come from the program: integer scalars are 3, and programs whose buffers or domain are too
+// large for that are left alone, as are those that run on (max_steps).  What a program with data
+// races or reads of undefined memory leaves may depend on how it is optimised; all others must give
+// the same bits.
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

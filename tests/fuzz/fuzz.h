@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // fuzz.h: what the fuzzing harnesses of this folder have in common.
 //
-// A harness is one file with LLVMFuzzerTestOneInput.  It is linked twice: with libFuzzer (clang with
-// sanitizers: build option `fuzzers`), and with replay.c, whose main runs files, on every build.
+// A harness is one file with LLVMFuzzerTestOneInput.  It is linked twice: with libFuzzer (clang
+// with sanitizers: build option `fuzzers`), and with replay.c, whose main runs files, on every
+// build.
 #ifndef VYRE_FUZZ_H
 #define VYRE_FUZZ_H
 
@@ -21,7 +22,8 @@ void require_round_trip(const vy_module *m, const char *what);
 void exercise(const vy_module *m, uint32_t choice);
 // What its text parses to.
 vy_module *reparsed(const vy_module *m, const char *what);
-// The program on small made-up data, as it is, and read back and optimised to `level`: the same bits.
+// The program on small made-up data, as it is, and read back and optimised to `level`: the same
+// bits.
 void exercise_eval(const vy_module *m, uint32_t program, int level);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // fuzz_binary.c: any bytes as binary form: as they are, and with a header that is right.
 //
-// The digest would stop nearly every input, so the harness computes it: input that starts with the magic
-// is a whole file, whose header is then repaired; other input is a payload.  What reads must be as good
-// as a parsed module (exercise.c).
+// The digest would stop nearly every input, so the harness computes it: input that starts with the
+// magic is a whole file, whose header is then repaired; other input is a payload.  What reads must
+// be as good as a parsed module (exercise.c).
 #include "ir/binary/binary.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mutate.c: libFuzzer's mutations for program text.
 //
-// Flipping bytes of a program rarely leaves a program.  Half of the mutations therefore work on words and
-// statements: delete, copy, exchange, replace by a word of the language.  The other half is libFuzzer's.
+// Flipping bytes of a program rarely leaves a program.  Half of the mutations therefore work on
+// words and statements: delete, copy, exchange, replace by a word of the language.  The other half
+// is libFuzzer's.
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@ import sys
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
 # Derivatives that are meant not to be those of the value.
 LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
-SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every so manieth program
+SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every n-th program
 LARGE = 1000            # sizes above it take long
 ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup")  # checked in other ways, see scripts/metamorphic.py
 

@@ -111,7 +111,7 @@ with tempfile.TemporaryDirectory() as folder:
             print(text, want[1], "-O2:", have[1], sep="\n")
             sys.exit("program %d: -O0 and -O2 differ, or it does not run" % n)
         fused += count(file, "fuse_loops", "for ") < count(file, "scalarise", "for ")
-        sunk += count(file, "sink", "add(b[") < count(file, "ifconvert", "add(b[")
+        sunk += count(file, "merge_additions", "add(b[") < count(file, "ifconvert", "add(b[")
 print("%d programs alike, loops fused in %d, additions sunk in %d" % (COUNT, fused, sunk))
 if not fused:
     sys.exit("none of them has loops that can be fused")

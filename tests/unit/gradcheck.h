@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // gradcheck.h: the finite-difference oracle for unit tests.
 //
-// Runs a program and its gradient in the interpreter, floats in double, and compares every element of
-// every gradient with central differences at two step sizes (Richardson).
+// Runs a program and its gradient in the interpreter, floats in double, and compares every element
+// of every gradient with central differences at two step sizes (Richardson).
 #ifndef VYRE_GRADCHECK_H
 #define VYRE_GRADCHECK_H
 

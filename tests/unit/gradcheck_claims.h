@@ -31,7 +31,8 @@ static bool check_ends(job *j, const vy_program *p, const image *g)
     return true;
 }
 
-// `const NAME: TYPE = NUMBER;` at a line's start: its name, and the number's place.  Others are left out.
+// `const NAME: TYPE = NUMBER;` at a line's start: its name, and the number's place.  Others are
+// left out.
 static bool next_constant(char **at, char *name, size_t size, char **number, size_t *digits)
 {
     char *end = strstr(*at, "const ");

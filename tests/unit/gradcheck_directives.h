@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_directives.h: what the comment lines of a text ask for, and the data it is run on; part of
-// gradcheck_file.c, which lists the lines.
+// gradcheck_directives.h: what the comment lines of a text ask for, and the data it is run on; part
+// of gradcheck_file.c, which lists the lines.
 enum { MOST_NAMES = 16, MOST_LAUNCHES = 4, MOST_VALUES = 256 };
 
 typedef struct job_launch { // sizes to run at, and the data that belongs to them
@@ -38,8 +38,8 @@ static bool fail(job *j, const char *oracle) // `message` is set
     return false;
 }
 
-// One of 0 … n−1, another for each program and place it is asked for: what there is no time to try on every
-// program is tried on every nth.
+// One of 0 … n−1, another for each program and place it is asked for: what there is no time to try
+// on every program is tried on every nth.
 static uint32_t turn(job *j, uint32_t n)
 {
     uint64_t s = j->pick * 2654435761u + 977u * ++j->turns;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_dual.h: the gradient against forward dual numbers (ir/eval/dual.h), which share nothing with it; part
-// of gradcheck_file.c.
+// gradcheck_dual.h: the gradient against forward dual numbers (ir/eval/dual.h), which share nothing
+// with it; part of gradcheck_file.c.
 //
-// One run of the program gives the derivative of all outputs along a direction: weighted with the cotangents it
-// is the gradient's product with the direction.  Directions are random ones over all inputs together, and single
-// elements, whose products hide nothing.  Where they disagree by more than rounding can make of the terms,
-// every element is asked for by itself.
+// One run of the program gives the derivative of all outputs along a direction: weighted with the
+// cotangents it is the gradient's product with the direction.  Directions are random ones over all
+// inputs together, and single elements, whose products hide nothing.  Where they disagree by more
+// than rounding can make of the terms, every element is asked for by itself.
 typedef struct tangents {
     vy_dual_buffer buffers[MOST_BUFFERS];
     vy_dual_scalar scalars[64];
@@ -69,7 +69,8 @@ static uint32_t places_of(const job *j, const vy_program *p, const image *x, con
     return n;
 }
 
-// Σ outputs' tangents · cotangents, along the direction in t.  False: the interpreter has no tangents here.
+// Σ outputs' tangents · cotangents, along the direction in t.  False: the interpreter has no
+// tangents here.
 static bool forward(const job *j, const vy_program *p, const image *x, const bool *of,
                     const tangents *t, vy_dual_mode mode, double *out)
 {
@@ -113,8 +114,8 @@ typedef struct directions {
     uint32_t n;
 } directions;
 
-// The same where every float constant and input is half a unit of f32 larger, in a module of its own: how far a rounding of what
-// the program is made of moves its derivative.
+// The same where every float constant and input is half a unit of f32 larger, in a module of its
+// own: how far a rounding of what the program is made of moves its derivative.
 static bool forward_moved(const job *j, const directions *a, double *out)
 {
     const double by = 1 + 0x1p-24;
@@ -158,7 +159,8 @@ static bool agrees_along(job *j, directions *a, const char *what)
         j->unreliable++;
         return true;
     }
-    // Constants of derivatives (ln 2, 2/sqrt(pi)) are f32 in programs of f32, also where these are computed in double.
+    // Constants of derivatives (ln 2, 2/sqrt(pi)) are f32 in programs of f32, also where these are
+    // computed in double.
     const double tolerance = j->loose > 1e-7 ? j->loose : 1e-7;
     if (fabs(want - got) <= tolerance * fmax(size, fabs(want))) return true;
     if (!forward(j, a->p, a->x, a->of, &a->t, VY_DUAL_MAGNITUDE, &terms)) return fail(j, "dual");

@@ -4,11 +4,12 @@
 //   gradcheck_file [--seeds N] [--first-seed S] FILE…      every oracle in full
 //   gradcheck_file --stream                                programs from stdin, for tests/fuzz/oracle.py
 //
-// Prints a line per program: `NAME: ok …`, `NAME: refused CODE …`, `NAME: invalid …` (the program itself
-// is wrong) or `NAME: FAIL ORACLE …`; exit 1 if one failed.  A stream is `NAME BYTES\n` and so many bytes of
-// text, again and again; each is answered before the next is read.  Of a stream's programs every one goes past
-// every oracle and every way to the gradient, but what comes in several sorts (levels of optimisation, sizes of
-// workgroups, orders of parameters) is taken in turn, another one for each program.
+// Prints a line per program: `NAME: ok …`, `NAME: refused CODE …`, `NAME: invalid …` (the program
+// itself is wrong) or `NAME: FAIL ORACLE …`; exit 1 if one failed.  A stream is `NAME BYTES\n` and
+// so many bytes of text, again and again; each is answered before the next is read.  Of a stream's
+// programs every one goes past every oracle and every way to the gradient, but what comes in
+// several sorts (levels of optimisation, sizes of workgroups, orders of parameters) is taken in
+// turn, another one for each program.
 //   print    parse(print(p)) prints the same, p as written and optimised, and so for the gradient; the
 //            binary form reads back equal
 //   primal   levels 0 … 3 give the same bits
@@ -30,12 +31,13 @@
 //   clear    in every run: out buffers that no runtime clears, since the program is said to write them
 //            whole, start as NaN, and that does not show
 //
-// Comment lines of a text set the data: `// set: N=5 s=0.7`, `// data: at=1,-2,9` (used cyclically),
-// `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`, `// seed: 7` (of made-up data; beats --first-seed),
-// `// groups: 2,1,1` (programs without `over`), `// subgroup: 8` (lanes), `// permutation: p,q` (integer
-// buffers that hold one of 0 … count−1), `// unknown: 9` (elements of `?`), `// launch: N=9 groups=3,1,1` (run the
-// same gradients at these sizes too), `// only: brief` (primal, value and gradient: for the types as written),
-// `// only: ways` (whether all ways agree), `// program: NAME` (not the last one).
+// Comment lines of a text set the data: `// set: N=5 s=0.7`, `// data: at=1,-2,9` (used
+// cyclically), `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`, `// seed: 7` (of made-up data;
+// beats --first-seed), `// groups: 2,1,1` (programs without `over`), `// subgroup: 8` (lanes), `//
+// permutation: p,q` (integer buffers that hold one of 0 … count−1), `// unknown: 9` (elements of
+// `?`), `// launch: N=9 groups=3,1,1` (run the same gradients at these sizes too), `// only: brief`
+// (primal, value and gradient: for the types as written), `// only: ways` (whether all ways agree),
+// `// program: NAME` (not the last one).
 #include "gradcheck.c" // its images and data
 
 #include <ctype.h>
@@ -105,7 +107,8 @@ static bool check_levels(job *j, const vy_module *m, vy_module *gm)
     return ok && check_level(j, gm, j->thorough ? 3 : (int)turn(j, 4));
 }
 
-// Outputs asked for together with gradients are the forward program's, to the bit but for float atomics.
+// Outputs asked for together with gradients are the forward program's, to the bit but for float
+// atomics.
 static bool check_value(job *j, const vy_module *m, const image *x)
 {
     vy_diag d;
@@ -226,9 +229,9 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     return ok;
 }
 
-// Constants that are folded are rounded to their own types also where the rest is computed in double.  Chaos and
-// cancellation make much of that: a program whose own types move its outputs beyond the tolerance (x in, `wide` out in
-// double) is compared as loosely as it moves.
+// Constants that are folded are rounded to their own types also where the rest is computed in
+// double.  Chaos and cancellation make much of that: a program whose own types move its outputs
+// beyond the tolerance (x in, `wide` out in double) is compared as loosely as it moves.
 static bool loosen(job *j, const vy_program *p, const image *x, const image *wide)
 {
     image typed;

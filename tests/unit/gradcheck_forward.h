@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_forward.h: a program that adds floats up, with its sums in a fixed order; part of gradcheck_file.c.
+// gradcheck_forward.h: a program that adds floats up, with its sums in a fixed order; part of
+// gradcheck_file.c.
 //
 //   forward  vy_deterministic leaves the same bits with workgroups in any order, without a race; where all floats are
 //            double, what the program leaves, to rounding.  What is refused is noted.

@@ -6,10 +6,11 @@
 //   deterministic  bit for bit the same with workgroups in any order, and of 32, 64, 128 and 256
 //                  invocations where the program does not see them; the same as g, to rounding
 //   permuted       the program with its parameters in another order and under other names, and the axes of
-//                  its domain in another order (gradcheck_permute.h): the same outputs and gradient, to rounding
+//                  its domain in another order (gradcheck_permute.h): the same outputs and
+//                  gradient, to rounding
 //
-// Each as it is derived, and at one of the levels with what devices ask for.  What one way refuses (E0502,
-// E0503) and another does not is noted, with its reason.
+// Each as it is derived, and at one of the levels with what devices ask for.  What one way refuses
+// (E0502, E0503) and another does not is noted, with its reason.
 enum { ORDERS = 3 };
 
 static vy_grad_options request(const gradcheck *c, const vy_module *m)
@@ -60,7 +61,8 @@ static void note(job *j, const char *way, const vy_diag *d)
     snprintf(j->notes + at, sizeof j->notes - at, " | %s refused %s %.150s", way, d->code, d->text);
 }
 
-// Of the same data as g.  What cannot be derived so is noted; NULL then, and j->oracle set where that is a fault.
+// Of the same data as g.  What cannot be derived so is noted; NULL then, and j->oracle set where
+// that is a fault.
 static vy_module *derived_so(job *j, const vy_module *m, const gradcheck *c, vy_accumulate how,
                              bool deterministic, const char *oracle)
 {
@@ -109,8 +111,8 @@ static bool check_accumulated(job *j, const vy_module *m, vy_accumulate how, con
     return ok;
 }
 
-// The deterministic gradient with workgroups of `size` (0: the program's own), or NULL, j->oracle set
-// unless it is refused.
+// The deterministic gradient with workgroups of `size` (0: the program's own), or NULL, j->oracle
+// set unless it is refused.
 static vy_module *ordered(job *j, uint32_t size)
 {
     vy_module *m = parsed(j->text, "parse");
@@ -162,7 +164,8 @@ static bool same_bits(job *j, const vy_module *gm, const image *want, const imag
     return fail(j, "deterministic");
 }
 
-// The ordered gradients of several sizes of workgroups, at one launch, in several orders: equal to the bit.
+// The ordered gradients of several sizes of workgroups, at one launch, in several orders: equal to
+// the bit.
 static bool check_orders(job *j, vy_module *const *made, const uint32_t *sizes, uint32_t n,
                          uint32_t at)
 {
@@ -219,7 +222,7 @@ static bool check_deterministic(job *j, const vy_module *m)
     return ok;
 }
 
-// ------------------------------------------------------------------------- other orders, other names
+// ----------------------------------------------------------------------- other orders, other names
 // An image of `p`, which has q's names: inputs as in `x`, results as in a gradient's start.
 static void renamed_image(const job *j, const gradcheck *c, const vy_program *p, permuted *q,
                           const image *x, image *out)

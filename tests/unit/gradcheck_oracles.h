@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_oracles.h: what must hold of a program and of one gradient of it; part of gradcheck_file.c.
+// gradcheck_oracles.h: what must hold of a program and of one gradient of it; part of
+// gradcheck_file.c.
 static const char *named; // the program that is checked; NULL: the last one
 
 static vy_program *last_program(const vy_module *m)
@@ -17,9 +18,10 @@ static bool adds_before(const vy_program *p, uint32_t id)
     return false;
 }
 
-// Between levels primals must agree in every bit, but for what is added atomically in a loop or to one buffer twice:
-// `accumulate` and `sink` add in another order, as any device may.  Constants that were folded are rounded to their
-// own types also where the rest is computed in double: programs with such types come with a tolerance.
+// Between levels primals must agree in every bit, but for what is added atomically in a loop or to
+// one buffer twice: `accumulate` and `sink` add in another order, as any device may.  Constants
+// that were folded are rounded to their own types also where the rest is computed in double:
+// programs with such types come with a tolerance.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
     double bound = typed || j->loose <= 1e-8 ? 0 : j->loose;
@@ -103,7 +105,8 @@ static probe difference(const job *j, const vy_program *p, image *x, const bool 
     return PROBE_FINE;
 }
 
-// One element.  Where it disagrees, a second step size tells whether the differences can be trusted.
+// One element.  Where it disagrees, a second step size tells whether the differences can be
+// trusted.
 static bool element(job *j, const vy_program *p, image *x, const bool *of, double *at, double got,
                     uint64_t centre, const char *name, uint64_t e)
 {

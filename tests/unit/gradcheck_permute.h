@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_permute.h: the same program with its parameters in another order and under other names, and with
-// the axes of its domain in another order; part of gradcheck_file.c.  Some names are those that the gradient
-// has given to its own workspaces: it must then find others.
+// gradcheck_permute.h: the same program with its parameters in another order and under other names,
+// and with the axes of its domain in another order; part of gradcheck_file.c.  Some names are those
+// that the gradient has given to its own workspaces: it must then find others.
 //
-// The canonical text is rewritten word by word: it has neither functions nor shadowed names.  What an axis has
-// given a built-in value is exchanged with it: axis a becomes axis b, so gid.a becomes gid.b, the workgroup's
-// shape follows, and lindex is written out of lid.  Axes stay where that is not the same program: lanes of
-// subgroups follow the axes, the largest of equal values is the last invocation's, and so are exchanges and
-// old values of atomics.
+// The canonical text is rewritten word by word: it has neither functions nor shadowed names.  What
+// an axis has given a built-in value is exchanged with it: axis a becomes axis b, so gid.a becomes
+// gid.b, the workgroup's shape follows, and lindex is written out of lid.  Axes stay where that is
+// not the same program: lanes of subgroups follow the axes, the largest of equal values is the last
+// invocation's, and so are exchanges and old values of atomics.
 enum { MOST_RENAMED = 96 };
 
 typedef struct permuted {
@@ -270,7 +270,8 @@ static void put_workgroup(writer *w, const vy_program *p, const uint32_t axis[3]
     put(w, made, strlen(made));
 }
 
-// The last program of `m` (others are left out), rewritten.  gradient: whose workspaces give names; may be NULL.
+// The last program of `m` (others are left out), rewritten.  gradient: whose workspaces give names;
+// may be NULL.
 static permuted permute(const vy_module *m, const vy_program *p, uint64_t seed,
                         const vy_module *gradient)
 {

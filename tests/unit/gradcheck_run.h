@@ -90,8 +90,8 @@ static const char *differs(const vy_program *p, const image *a, const image *b, 
     return NULL;
 }
 
-// How far what a program leaves in its own types (a) is from the same in double (b), relative to the largest element of each
-// buffer.
+// How far what a program leaves in its own types (a) is from the same in double (b), relative to
+// the largest element of each buffer.
 static double spread(const vy_program *p, const image *a, const image *b)
 {
     double most = 0;
@@ -122,8 +122,8 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
-// as_run: with what `run` asks for beside the level, on one device or another.  Several elements per
-// invocation wherever that can be.
+// as_run: with what `run` asks for beside the level, on one device or another.  Several elements
+// per invocation wherever that can be.
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level};
@@ -136,7 +136,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
         vy_pass_context c = {.options = &o};
         ok = vy_coarsen_all(p, level == 2 ? 3 : 2);
         // What constants decide now, as a parser would build it: texts are compared.
-        ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_order(p, &c);
+        ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_schedule_uses(p, &c);
     }
     if (ok && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_access.c: which elements a place touches, as isl relations (autodiff/affine/access.c): what enters isl, what
-// wraps, what is refused and why.
+// test_access.c: which elements a place touches, as isl relations (autodiff/affine/access.c): what
+// enters isl, what wraps, what is refused and why.
 #include "autodiff/affine/access.h"
 #include "eval_util.h"
 

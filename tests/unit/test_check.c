@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_check.c: vy_grad_check.  Right derivatives pass; every row fails for a derivative that is wrong in
-// just the way the row is about.
+// test_check.c: vy_grad_check.  Right derivatives pass; every row fails for a derivative that is
+// wrong in just the way the row is about.
 #include "autodiff/check.h"
 #include "autodiff/grad.h"
 #include "ir/core/mem.h"
@@ -101,7 +101,7 @@ static void check_text(const char *gradient, uint32_t failures, vy_check_row *di
     tear_down(&s);
 }
 
-// ------------------------------------------------------------------------------------------ passing
+// ----------------------------------------------------------------------------------------- passing
 static void right_derivative(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void derived(void **state)
     tear_down(&s);
 }
 
-// ------------------------------------------------------------------------------------------ failing
+// ----------------------------------------------------------------------------------------- failing
 static void wrong_values(void **state)
 {
     (void)state;
@@ -343,7 +343,8 @@ static void large(void **state)
     tear_down(&s);
 }
 
-// Where functions are steep, oscillate or add up large numbers, a right derivative is not called wrong.
+// Where functions are steep, oscillate or add up large numbers, a right derivative is not called
+// wrong.
 static void hard_functions(void **state)
 {
     (void)state;
@@ -375,7 +376,7 @@ static void hard_functions(void **state)
     }
 }
 
-// ---------------------------------------------------------------------------------------- the C API
+// --------------------------------------------------------------------------------------- the C API
 static void compare(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_check_reference.c: what vy_grad_check says where differences alone were blind or wrong: small gradients,
-// frequencies of 2^k π, kinks, chaos, cancellation; through memory that invocations share; and of programs that
-// are wrong themselves.
+// test_check_reference.c: what vy_grad_check says where differences alone were blind or wrong:
+// small gradients, frequencies of 2^k π, kinks, chaos, cancellation; through memory that
+// invocations share; and of programs that are wrong themselves.
 #include "autodiff/check.h"
 #include "autodiff/grad.h"
 

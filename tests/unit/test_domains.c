@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// test_domains.c: workgroups of every shape against domains of every rank and size, on both engines.
+// test_domains.c: workgroups of every shape against domains of every rank and size, on both
+// engines.
 //
-// Each point of the domain runs once, whatever the workgroup: with fewer axes than the domain has variables, as
-// many, or more; off its multiple, on it, one, none.  Expected values are computed here, so that an
-// error which both engines share shows as well.
+// Each point of the domain runs once, whatever the workgroup: with fewer axes than the domain has
+// variables, as many, or more; off its multiple, on it, one, none.  Expected values are computed
+// here, so that an error which both engines share shows as well.
 #include "session/session.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_dual.c: dual numbers in the interpreter.
 //
-// Their rules are written twice on purpose: here every differentiable operation is compared with the gradient
-// that reverse mode makes, on a grid that holds kinks, poles and ends of domains.  A wrong row of ir/core/ops.h, or a
-// wrong case of ir/eval/dual_rules.c, makes one differ.
+// Their rules are written twice on purpose: here every differentiable operation is compared with
+// the gradient that reverse mode makes, on a grid that holds kinks, poles and ends of domains.  A
+// wrong row of ir/core/ops.h, or a wrong case of ir/eval/dual_rules.c, makes one differ.
 #include "autodiff/grad.h"
 #include "ir/eval/dual.h"
 #include "ir/core/ir.h"
@@ -169,8 +169,8 @@ static void composed(void **state)
     for (size_t k = 0; k < COUNT(expressions); k++) check_operation(expressions[k]);
 }
 
-// Intermediates, slices, repeats, scalars and clears of a pipeline carry tangents as they carry values: against a
-// difference of the two ends of a small step.
+// Intermediates, slices, repeats, scalars and clears of a pipeline carry tangents as they carry
+// values: against a difference of the two ends of a small step.
 static void pipelines(void **state)
 {
     (void)state;

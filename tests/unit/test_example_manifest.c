@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_example_manifest.c: the manifest reader of examples/ on values of expressions, and on damaged manifests: whatever
-// was damaged, it says no or gives a number (sanitizer builds see what else it does).
+// test_example_manifest.c: the manifest reader of examples/ on values of expressions, and on
+// damaged manifests: whatever was damaged, it says no or gives a number (sanitizer builds see what
+// else it does).
 #include "examples/manifest.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_explain.c: counts of operations against counting by hand, and vy_explain for a C caller.  What the
-// command prints: tests/text/explain; bytes against the manifest: tests/scripts/explain.py.
+// test_explain.c: counts of operations against counting by hand, and vy_explain for a C caller.
+// What the command prints: tests/text/explain; bytes against the manifest:
+// tests/scripts/explain.py.
 #include "autodiff/explain.h"
 #include "ir/core/ir.h"
 
@@ -23,8 +24,8 @@ static vy_module *parse(const char *text)
 
 typedef uint64_t (*by_hand)(int64_t n, int64_t k);
 
-// Multiplications of program `text`, with scalars n and k, are what `count` says, for many n and k; the
-// formula is `formula`, unless NULL.
+// Multiplications of program `text`, with scalars n and k, are what `count` says, for many n and k;
+// the formula is `formula`, unless NULL.
 static void same(const char *text, const char *formula, by_hand count)
 {
     vy_module *m = parse(text);

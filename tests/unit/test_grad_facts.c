@@ -66,7 +66,7 @@ static uint32_t access_of(asked *a, vy_op op, const char *name, uint32_t n)
     return 0;
 }
 
-// -------------------------------------------------------------------------------------------- activity
+// ---------------------------------------------------------------------------------------- activity
 static const char *const two_outputs =
     "program f(x: in f32[N], w: in f32[N], y: out f32[N], z: out f32[N], N: u32) over(i: N) {"
     " y[i] = x[i] * w[i]; z[i] = sin(w[i]); }";
@@ -103,7 +103,7 @@ static void activity_of_z(void **state)
     leave(&a);
 }
 
-// --------------------------------------------------------------------------------------------- masks
+// ------------------------------------------------------------------------------------------- masks
 static void masks(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void busy(void **state)
     leave(&a);
 }
 
-// -------------------------------------------------------------------------------------------- owners
+// ------------------------------------------------------------------------------------------ owners
 static bool exclusive(const char *text)
 {
     asked a;
@@ -169,7 +169,7 @@ static void phase_owners(void **state)
     leave(&a);
 }
 
-// ---------------------------------------------------------------------------------- additions and uses
+// ------------------------------------------------------------------------------ additions and uses
 static void additions(void **state)
 {
     (void)state;

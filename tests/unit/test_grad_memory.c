@@ -76,7 +76,7 @@ static long check(const char *text, const vy_grad_options *o, bool pipeline)
     vy_module_free(g);
     g = NULL;
     long n = 0;
-    const char *asked = getenv("VYRE_SHARE"); // of the later ones every so manieth
+    const char *asked = getenv("VYRE_SHARE"); // of the later ones every n-th
     const long share = asked && atol(asked) > 1 ? atol(asked) : 1;
     for (; !g && n < 100000; n += n < 300 ? 1 : share) {
         vy_test_fail_after(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_grad_request.c: requests to vy_grad that cannot be met, and what the result looks like to a C
-// caller.  Gradients themselves: test_grad.c and tests/text/grad.
+// test_grad_request.c: requests to vy_grad that cannot be met, and what the result looks like to a
+// C caller.  Gradients themselves: test_grad.c and tests/text/grad.
 #include "autodiff/grad.h"
 
 #include <setjmp.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// test_loops.c: every way a loop can begin, go on and be left, on the device against the interpreter.
+// test_loops.c: every way a loop can begin, go on and be left, on the device against the
+// interpreter.
 //
-// Programs are put together from a table: a header, a body, an exit, and what stands before the loop.  Invocations
-// leave their loops at different turns, so whatever a driver keeps wrong for those that left first shows.
-// Precise mode, so that both engines round alike.  Every header × body × exit runs, with levels, guards and
-// sizes in turn; gradients of every header × exit with the bodies in turn.
+// Programs are put together from a table: a header, a body, an exit, and what stands before the
+// loop.  Invocations leave their loops at different turns, so whatever a driver keeps wrong for
+// those that left first shows.  Precise mode, so that both engines round alike.  Every header ×
+// body × exit runs, with levels, guards and sizes in turn; gradients of every header × exit with
+// the bodies in turn.
 //   VYRE_SHARE=N     every Nth, as the runner asks of sanitizer builds
 //   VYRE_LOOPS=all   every combination, gradients too (minutes)
 //   VYRE_LOOPS=TEXT  prints and runs those whose name contains TEXT, "rev/swap/break after/data"

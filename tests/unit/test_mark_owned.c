@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_mark_owned.c: the pass `owner` (ir/pass/sums/mark_owned.c): which atomics one invocation owns.
+// test_mark_owned.c: the pass `owner` (ir/pass/sums/mark_owned.c): which atomics one invocation
+// owns.
 #include "ir/core/ir.h"
 
 #include <setjmp.h>
@@ -64,7 +65,7 @@ static void owner_proves(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(owned(rows[i].text, NULL), rows[i].count);
-        assert_int_equal(owned(rows[i].text, "owner"), 0);
+        assert_int_equal(owned(rows[i].text, "mark_owned"), 0);
     }
 }
 

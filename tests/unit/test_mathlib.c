@@ -3,8 +3,9 @@
 // tests/math/bounds.txt.  scripts/functions.py does the same on devices, with the special values.
 //
 // The functions run in the interpreter, whose + − · / and square root are correctly rounded; the
-// reference is x87 long double, and the double functions of ir/core/special.h for the gamma family.  What a
-// device adds by its looser division is in the bounds (bounds.txt says how they were measured).
+// reference is x87 long double, and the double functions of ir/core/special.h for the gamma family.
+// What a device adds by its looser division is in the bounds (bounds.txt says how they were
+// measured).
 #include "ir/core/special.h"
 #include "ir/vyre.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_min_cut.c: minimum cuts of autodiff/storage/min_cut.c against all cuts of small random graphs.
+// test_min_cut.c: minimum cuts of autodiff/storage/min_cut.c against all cuts of small random
+// graphs.
 #include "autodiff/storage/min_cut.h"
 
 #include <setjmp.h>

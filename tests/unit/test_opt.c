@@ -167,7 +167,8 @@ static void build_sink(frame *f)
 
 static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
-// Additions to an output: two that are alone, two that may meet, and one that `accumulate` takes out of a loop.
+// Additions to an output: two that are alone, two that may meet, and one that `accumulate` takes
+// out of a loop.
 static void build_once(frame *f)
 {
     vy_dim dims[2] = {vy_dim_value(f->b, f->n), vy_dim_const(f->b, 5)};
@@ -184,7 +185,8 @@ static void build_once(frame *f)
     vy_end(f->b);
 }
 
-// A carry that becomes invariant only after forwarding; steady does not look through the checkpoint.
+// A carry that becomes invariant only after forwarding; steady does not look through the
+// checkpoint.
 static void build_cleanup(frame *f)
 {
     vy_var s = vy_var_new(f->b, "s", f32(f->b, 3)), t = vy_var_new(f->b, "t", f32(f->b, 0));
@@ -316,22 +318,22 @@ static const struct one {
     {"ifconvert", build_ifconvert, 3, 1, 0},
     {"licm", build_licm, 7, 0, 1},
     {"dse", build_dse, 0, 2, 3},
-    {"arrays", build_arrays, 4, 3, 4},
+    {"dead_arrays", build_arrays, 4, 3, 4},
     {"cleanup", build_cleanup, 2, 1, 2},
-    {"steady", build_steady, 3, 0, 1},
-    {"share", build_share, 8, 1, 2},
-    {"guards", build_licm, 5, 2, 0},
-    {"owner", build_owner, 6, 1, 0},
-    {"once", build_once, 11, 3, 0},
-    {"promote", build_promote, 7, 0, 1},
-    {"fuse", build_fuse, 8, 1, 2},
+    {"invariant_carries", build_steady, 3, 0, 1},
+    {"cse_regions", build_share, 8, 1, 2},
+    {"mark_in_range", build_licm, 5, 2, 0},
+    {"mark_owned", build_owner, 6, 1, 0},
+    {"mark_single_access", build_once, 11, 3, 0},
+    {"promote_elements", build_promote, 7, 0, 1},
+    {"fuse_ifs", build_fuse, 8, 1, 2},
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
-    {"sink", build_sink, 6, 1, 2},
-    {"reduce", build_reduce, 9, 1, 0},
-    {"accumulate", build_accumulate, 2, 1, 0},
-    {"rows", build_rows, 4, 4, 3},
-    {"settle", build_settle, 2, 1, 2},
-    {"order", build_order, 10, 4, 2},
+    {"merge_additions", build_sink, 6, 1, 2},
+    {"subgroup_reduce", build_reduce, 9, 1, 0},
+    {"promote_sums", build_accumulate, 2, 1, 0},
+    {"promote_rows", build_rows, 4, 4, 3},
+    {"invariant_results", build_settle, 2, 1, 2},
+    {"schedule_uses", build_order, 10, 4, 2},
 };
 
 // Leaving a pass out changes the result, and no result depends on it.
@@ -375,10 +377,10 @@ static void test_pass_names(void **state)
             found |= strcmp(vy_opt_pass_name(i), ones[k].pass) == 0;
         assert_true(found);
     }
-    // Each pass has a test; some have others (test_strip_mine, test_mark_owned, text/opt: fast_math,
-    // promote_rows, subgroup_runs, coarsen, drop_ad_marks).
-    static const char *const elsewhere[] = {"chunk",   "algebra", "registers",
-                                            "combine", "coarsen", "final"};
+    // Each pass has a test; some have others (test_strip_mine, test_mark_owned, text/opt:
+    // fast_math, promote_rows, subgroup_runs, coarsen, drop_ad_marks).
+    static const char *const elsewhere[] = {"strip_mine",    "algebra", "registers",
+                                            "subgroup_runs", "coarsen", "drop_ad_marks"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
@@ -936,7 +938,8 @@ static void run(const vy_program *p, data *d, vy_eval_report *report)
     if (!vy_eval(p, buffers, 4, scalars, 1, &o, report, &diag)) fail_msg("%s", diag.text);
 }
 
-// A copy in which every access without a proof is guarded by hand: nothing may be out of range then.
+// A copy in which every access without a proof is guarded by hand: nothing may be out of range
+// then.
 static void guarded_access(vy_builder *b, const vy_program *p, uint32_t id, uint32_t *map)
 {
     const vy_inst *i = &p->insts.data[id];
@@ -1041,11 +1044,25 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
 static void test_random(void **state)
 {
     (void)state;
-    static const char *const passes[] = {NULL,     "cleanup",    "dce",       "forward",
-                                         "unroll", "scalarise",  "ifconvert", "licm",
-                                         "dse",    "arrays",     "guards",    "owner",
-                                         "once",   "promote",    "fuse",      "accumulate",
-                                         "rows",   "fuse_loops", "sink"};
+    static const char *const passes[] = {NULL,
+                                         "cleanup",
+                                         "dce",
+                                         "forward",
+                                         "unroll",
+                                         "scalarise",
+                                         "ifconvert",
+                                         "licm",
+                                         "dse",
+                                         "dead_arrays",
+                                         "mark_in_range",
+                                         "mark_owned",
+                                         "mark_single_access",
+                                         "promote_elements",
+                                         "fuse_ifs",
+                                         "promote_sums",
+                                         "promote_rows",
+                                         "fuse_loops",
+                                         "merge_additions"};
     const char *text = getenv("VYRE_SEEDS");
     uint64_t seeds = text ? strtoull(text, NULL, 10) : 200, first = 1;
     if ((text = getenv("VYRE_SEED"))) first = strtoull(text, NULL, 10), seeds = 1;

@@ -89,7 +89,7 @@ static void test_files(void **state)
     if (getenv("SRC")) assert_true(programs > 50);
 }
 
-// ------------------------------------------------------------------------------ random API programs
+// ----------------------------------------------------------------------------- random API programs
 // Programs through the C API: names that are no names, every construct, variables of all types.
 typedef struct maker {
     vy_builder *b;
@@ -272,7 +272,7 @@ static void test_random(void **state)
     }
 }
 
-// ------------------------------------------------------------------------------------------ hostile
+// ----------------------------------------------------------------------------------------- hostile
 static void check_code(const char *text, size_t size, const char *code)
 {
     vy_module *m = vy_parse(text, size, "hostile");
@@ -417,7 +417,7 @@ static void test_damaged(void **state)
     assert_true(fine > 100);
 }
 
-// ------------------------------------------------------------------------------------------- memory
+// ------------------------------------------------------------------------------------------ memory
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -447,7 +447,7 @@ static void test_no_memory(void **state)
     vy_module_free(m);
 }
 
-// ------------------------------------------------------------------------------------ inline source
+// ----------------------------------------------------------------------------------- inline source
 static void test_inline_source(void **state)
 {
     (void)state;

@@ -60,7 +60,7 @@ static void expect(vy_module *m, const char *code)
     vy_module_free(m);
 }
 
-// ----------------------------------------------------------------------------------- through the API
+// --------------------------------------------------------------------------------- through the API
 typedef struct built {
     vy_module *m;
     vy_pipe *q;
@@ -236,7 +236,7 @@ static void test_order(void **state)
     end_fails(&t, "E0327");
 }
 
-// ------------------------------------------------------------------------------------ text and back
+// ----------------------------------------------------------------------------------- text and back
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -306,7 +306,8 @@ static void test_different(void **state)
     vy_module_free(a);
 }
 
-// Whatever is cut out of the text or put into it: a diagnostic or a module that prints and reads back.
+// Whatever is cut out of the text or put into it: a diagnostic or a module that prints and reads
+// back.
 static void test_damaged_text(void **state)
 {
     (void)state;
@@ -369,7 +370,7 @@ static void test_value_place(void **state)
     vy_module_free(m);
 }
 
-// -------------------------------------------------------------------------------------- binary form
+// ------------------------------------------------------------------------------------- binary form
 static void test_binary(void **state)
 {
     (void)state;
@@ -447,7 +448,7 @@ static void test_binary_damage(void **state)
     vy_module_free(m);
 }
 
-// ------------------------------------------------------------------------------------------- memory
+// ------------------------------------------------------------------------------------------ memory
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -493,7 +494,7 @@ static void test_no_memory(void **state)
     vy_module_free(m);
 }
 
-// --------------------------------------------------------------------------------------------- size
+// -------------------------------------------------------------------------------------------- size
 // Time grows with the text: a hundred thousand dispatches with slices take no minutes.
 static void test_many(void **state)
 {

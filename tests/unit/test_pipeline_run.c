@@ -344,8 +344,8 @@ static void test_run_budget(void **state)
     drop(&f);
 }
 
-// Rows of `n` elements on a device that begins descriptors where it likes and splits early; the whole
-// repeat is one submission.
+// Rows of `n` elements on a device that begins descriptors where it likes and splits early; the
+// whole repeat is one submission.
 static void run_heat(const vkrt_device_desc *desc, const gpu *g, uint32_t n, uint32_t t)
 {
     fixture f;

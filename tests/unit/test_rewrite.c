@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_rewrite.c: what reverse mode does to a program first, autodiff/storage/sqrt_segments.c, counter.c and argmax.c,
-// leaves its results as they are, bit by bit.
+// test_rewrite.c: what reverse mode does to a program first, autodiff/storage/sqrt_segments.c,
+// counter.c and argmax.c, leaves its results as they are, bit by bit.
 #include "autodiff/core/counter.h"
 #include "autodiff/storage/sqrt_segments.h"
 #include "autodiff/rewrite/argmax.h"
@@ -83,7 +83,7 @@ static void print_on_failure(const vy_program *p)
     free(text);
 }
 
-// ----------------------------------------------------------------------------------------- segments
+// ---------------------------------------------------------------------------------------- segments
 static uint64_t state = 1;
 
 static uint32_t below(uint32_t n)
@@ -205,12 +205,13 @@ static void squares(void **unused)
     vy_module_free(m);
 }
 
-// ----------------------------------------------------------------------------------------- counters
+// ---------------------------------------------------------------------------------------- counters
 #define NEXT "fn next(m: inout f32[2], x: f32) -> f32 { m[0] += x; m[1] += 1; return m[0]; } "
 #define SUM                                                                                        \
     "fn to(x: in f32[8], n: u32) -> f32 { var f = 0.0; for k in 0..n { f += abs(x[k & 7]); } return f; } "
 
-// real[k]: what the k-th counter reaches, in the order of their loops; a checkpoint's before the program's.
+// real[k]: what the k-th counter reaches, in the order of their loops; a checkpoint's before the
+// program's.
 static const char *const counted[] = {
     // a while, and one that never runs
     "main { var c = 0u; var f = x[3]; while f < 1000 { f *= f; c += 1; } real[0] = c; y[0] = f;"
@@ -318,7 +319,7 @@ static void counters(void **unused)
     }
 }
 
-// ------------------------------------------------------------------------------------------ winners
+// ----------------------------------------------------------------------------------------- winners
 static const char *const contests[] = {
     "main { var v = x[0]; for k in 1..8u { v = max(v, x[k]); } y[0] = v; }",
     "main { var v = x[0]; for k in 1..8u { v = max(x[k], v); } y[0] = v; }",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_scalar.c: every PURE row of ir/core/ops.h on constants, against values worked out by hand or with
-// libm, and the conversions of f16.
+// test_scalar.c: every PURE row of ir/core/ops.h on constants, against values worked out by hand or
+// with libm, and the conversions of f16.
 #include "ir/core/ir.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// test_scaling.c: compile time grows with the size of the program, whatever its accesses are like, and stays bounded
-// where isl is asked (autodiff/gather/gather_find.c, affine.c).  Not by the clock: isl allocates in all that it does, so
-// allocations are counted; of facts that spread through loops (ir/core/dataflow.h) the steps; for tables that are
-// searched by name, comparisons of strings.
+// test_scaling.c: compile time grows with the size of the program, whatever its accesses are like,
+// and stays bounded where isl is asked (autodiff/gather/gather_find.c, affine.c).  Not by the
+// clock: isl allocates in all that it does, so allocations are counted; of facts that spread
+// through loops (ir/core/dataflow.h) the steps; for tables that are searched by name, comparisons
+// of strings.
 #include "autodiff/grad.h"
 #include "ir/core/dataflow.h"
 #include "ir/core/ir.h"
@@ -63,7 +64,7 @@ static void put(text *t, const char *format, ...)
     assert_true(t->n < TEXT - 1);
 }
 
-// ----------------------------------------------------------------------------------------- programs
+// ---------------------------------------------------------------------------------------- programs
 static void taps(text *t, unsigned n) // of one buffer
 {
     put(t, "program f(x: in f32[N], y: out f32[N], N: u32) over(i: N) { var s = 0.0;");
@@ -169,7 +170,7 @@ static void pipeline(text *t, unsigned n) // of n intermediates
     put(t, " f(t%u, z, c=c0); }", n - 1);
 }
 
-// ------------------------------------------------------------------------------------------- counts
+// ------------------------------------------------------------------------------------------ counts
 // Of the gradient; programs: how many it has.
 static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *programs)
 {
@@ -218,7 +219,8 @@ static void grows_with_the_program(void **state)
     }
 }
 
-// Up to so many places are gathered; a buffer with more of them is added to atomically, which is right as well.
+// Up to so many places are gathered; a buffer with more of them is added to atomically, which is
+// right as well.
 static void too_many_are_added_atomically(void **state)
 {
     static const unsigned sizes[] = {400, 600};
@@ -284,7 +286,8 @@ static void facts_take_one_step_for_each_use(void **state)
 }
 
 // ------------------------------------------------------------------------------------------- names
-// Comparisons of strings from the text to SPIR-V, of the program and, where it is one, of its gradient.
+// Comparisons of strings from the text to SPIR-V, of the program and, where it is one, of its
+// gradient.
 static uint64_t searches(void (*make)(text *, unsigned), unsigned n)
 {
     static const vy_spirv_options options = {.validate = false};

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-// ------------------------------------------------------------------------------- memory that runs out
+// ---------------------------------------------------------------------------- memory that runs out
 // Linked with --wrap: every allocation of ours goes through these, those of drivers and isl do not.
 static long allocations_left = -1; // that succeed; negative: all
 
@@ -37,7 +37,7 @@ void *__wrap_realloc(void *p, size_t size)
     return size && refused() ? NULL : __real_realloc(p, size);
 }
 
-// ------------------------------------------------------------------------------------------- helpers
+// ----------------------------------------------------------------------------------------- helpers
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 typedef struct engines {
@@ -125,7 +125,7 @@ static void refuses(bool ok, const vy_diag *d, const char *code, const char *abo
 static const char SQUARES[] = "program f(x: in f32[N], w: in f32[1], y: out f32[N], N: u32) "
                               "over(i: N) { y[i] = w[0] * x[i] * x[i]; }";
 
-// --------------------------------------------------------------------------------------------- tests
+// ------------------------------------------------------------------------------------------- tests
 static void value_and_gradient(void **state)
 {
     EACH_ENGINE(s)
@@ -425,7 +425,8 @@ static void deterministic(void **state)
     }
 }
 
-// What is compiled is used again, also for other contents and sizes; `inout` starts from what was set.
+// What is compiled is used again, also for other contents and sizes; `inout` starts from what was
+// set.
 static void again(void **state)
 {
     static const char text[] =
@@ -602,9 +603,9 @@ static void too_much(void **state)
     }
 }
 
-// ------------------------------------------------------------------------------------ below the layer
-// Whoever compiles by himself and runs on a device that breaks, without a word, what goes beyond a limit
-// gets an error.
+// --------------------------------------------------------------------------------- below the layer
+// Whoever compiles by himself and runs on a device that breaks, without a word, what goes beyond a
+// limit gets an error.
 static vy_compiled *compiled(const char *text, bool derived, const vy_opt_options *opt,
                              const vy_spirv_options *spirv)
 {
@@ -697,7 +698,7 @@ static void limits_are_errors(void **state)
     vy_compiled_free(c);
 }
 
-// ---------------------------------------------------------------------------------- allocations fail
+// -------------------------------------------------------------------------------- allocations fail
 // From parsing to reading; false with the diagnostic.
 static bool whole(vys_session *s, const char *text, const vys_settings *settings, float got[4],
                   vy_diag *d)

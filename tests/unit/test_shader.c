@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the command reads from shaders written by hand (tools/shader.c): the truth about a good module,
-// a diagnostic without any harm about a damaged one that no validator has seen, and about no memory.
+// What the command reads from shaders written by hand (tools/shader.c): the truth about a good
+// module, a diagnostic without any harm about a damaged one that no validator has seen, and about
+// no memory.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -365,7 +365,8 @@ static const vy_symbol *symbol_named(const vy_symbol *list, uint32_t n, const ch
     return NULL;
 }
 
-// num_groups in dimensions: of a program what its caller gives, of a dispatched one what the step says.
+// num_groups in dimensions: of a program what its caller gives, of a dispatched one what the step
+// says.
 static void group_counts_as_sizes(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_stages.c: one program of a result becomes several (autodiff/stages/stages.c): what the pipeline looks like, and
-// that it computes what its steps say.
+// test_stages.c: one program of a result becomes several (autodiff/stages/stages.c): what the
+// pipeline looks like, and that it computes what its steps say.
 #include "autodiff/stages/stages.h"
 #include "eval_util.h"
 #include "ir/build/edit.h"
@@ -91,7 +91,8 @@ static void test_alone(void **state)
     vy_module_free(m);
 }
 
-// In pipelines: twice, in a repeat, with a value read behind it, beside a buffer that is called `sum`.
+// In pipelines: twice, in a repeat, with a value read behind it, beside a buffer that is called
+// `sum`.
 static void test_in_pipelines(void **state)
 {
     (void)state;

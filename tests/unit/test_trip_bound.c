@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_trip_bound.c: the trip bounds of autodiff/facts/trip_bound.c against how often the interpreter runs the loops.
+// test_trip_bound.c: the trip bounds of autodiff/facts/trip_bound.c against how often the
+// interpreter runs the loops.
 //
 // A bound that is a little too small makes a tape that is written past its end, so the parameters
 // include the ends of their types.

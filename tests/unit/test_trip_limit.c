@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // test_trip_limit.c: loops that go on for longer than some drivers let them (vkrt.h,
-// loop_turn_limit) give the interpreter's numbers or an error, in programs, derivatives and pipelines,
-// through the session and below it.
+// loop_turn_limit) give the interpreter's numbers or an error, in programs, derivatives and
+// pipelines, through the session and below it.
 #include "session/session.h"
 #include "spirv/spirv.h"
 
@@ -46,7 +46,8 @@ static const struct {
     {"short behind",
      PROGRAM("", "while a < n[i] { a += 1u; } for k in 0u..n[(i + 1u) % N] % 9u { s += x[i]; }"),
      true},
-    // Lanes take their turns one after the other: a driver that runs them together takes the turns of all.
+    // Lanes take their turns one after the other: a driver that runs them together takes the turns
+    // of all.
     {"in turns",
      PROGRAM("", "for j in 0u..8u { for k in 0u..select(j == i, n[i], 1u) { s += x[i]; } }"),
      false},
@@ -170,7 +171,7 @@ static void right_or_refused(void **state)
     print_message("%u runs, %u refused\n", runs, errors);
 }
 
-// ----------------------------------------------------------------------------------------- below it
+// ---------------------------------------------------------------------------------------- below it
 // Whoever compiles by himself asks for it, and plans of such kernels need no trust.
 static void below_the_session(void **state)
 {

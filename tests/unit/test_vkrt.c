@@ -168,8 +168,8 @@ static void test_parts(void **state)
     vkrt_device_destroy(d);
 }
 
-// Every box of every way to cut a dispatch: together they are all workgroups, each once, in what the
-// device takes.
+// Every box of every way to cut a dispatch: together they are all workgroups, each once, in what
+// the device takes.
 static void test_part_boxes(void **state)
 {
     (void)state;

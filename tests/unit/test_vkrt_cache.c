@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_vkrt_cache.c: compiled kernels, in memory and on disk: found again, released, bounded, and whatever lies
-// under the name of a cache file.
+// test_vkrt_cache.c: compiled kernels, in memory and on disk: found again, released, bounded, and
+// whatever lies under the name of a cache file.
 #define _GNU_SOURCE
 #include "vkrt/internal.h"
 
@@ -146,8 +146,9 @@ static void test_found_again(void **state)
     assert_int_equal(compile_cached(""), VKRT_CACHE_MISS);
 }
 
-// --------------------------------------------------------------------------- what lies in its place
-// Nothing of it may be waited for, followed, or kept; a device or a pipe would hang whoever reads it.
+// -------------------------------------------------------------------------- what lies in its place
+// Nothing of it may be waited for, followed, or kept; a device or a pipe would hang whoever reads
+// it.
 static void test_something_else_in_its_place(void **state)
 {
     NEEDS_DEVICE();
@@ -261,7 +262,8 @@ static void test_use_counts(void **state)
     assert_true(time(NULL) - st.st_mtime < 24 * 3600);
 }
 
-// Several processes write, read and trim one folder; each compiles all kernels, and nothing half stays.
+// Several processes write, read and trim one folder; each compiles all kernels, and nothing half
+// stays.
 static void test_several_processes(void **state)
 {
     NEEDS_DEVICE();

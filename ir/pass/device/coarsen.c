@@ -4,26 +4,29 @@
 //   over(i: M, k: K)                            over(i: (M + 3) / 4, k: (K + 3) / 4)
 //   for j in 0..N { s += a[i, j] * b[k, j] }    for j in 0..N { 4 loads of a, 4 of b, 16 multiply-adds }
 //
-// A gathered gradient computes one element per invocation: in a matrix product each multiplication then
-// waits for two loads, of which neighbours load one alike.  Shaders written by hand keep a block of
-// elements in registers instead ("thread coarsening", "register blocking", "unroll and jam"); unroll_and_jam.c does
-// that for any program, this file says along which domain variables and how many.
+// A gathered gradient computes one element per invocation: in a matrix product each multiplication
+// then waits for two loads, of which neighbours load one alike.  Shaders written by hand keep a
+// block of elements in registers instead ("thread coarsening", "register blocking", "unroll and
+// jam"); unroll_and_jam.c does that for any program, this file says along which domain variables
+// and how many.
 //
-// Each instruction costs something, as often as the loops around it turn, and is needed once for all
-// copies along the variables that it does not depend on (domain_dependence.c).  All ways to make at most
-// options->coarsen elements by at most MAX_AXES variables are compared, and the cheapest is taken if it
-// saves a quarter at least.  Limits: what loops carry must fit registers, drivers' compilers take time
-// that grows with the square of the blocks, and what is short must stay so for `chunk`.  Elements beyond
-// the end of an odd extent and lanes left empty count as cost too, where extents are known
-// (options->extent), and a domain keeps options->invocations, because devices hide latency by them.
+// Each instruction costs something, as often as the loops around it turn, and is needed once for
+// all copies along the variables that it does not depend on (domain_dependence.c).  All ways to
+// make at most options->coarsen elements by at most MAX_AXES variables are compared, and the
+// cheapest is taken if it saves a quarter at least.  Limits: what loops carry must fit registers,
+// drivers' compilers take time that grows with the square of the blocks, and what is short must
+// stay so for `chunk`.  Elements beyond the end of an odd extent and lanes left empty count as cost
+// too, where extents are known (options->extent), and a domain keeps options->invocations, because
+// devices hide latency by them.
 //
-// The bits do not change: each element is computed as before, in the same order.  Only programs whose
-// invocations do not meet: no barriers, subgroup operations, built-ins, shared memory or atomics on
-// what others own, and nothing is loaded that is stored too.  A variable that decides how often a loop
-// turns is left alone: the loops of one invocation must not become longer (vkrt.h, loop_turn_limit).
+// The bits do not change: each element is computed as before, in the same order.  Only programs
+// whose invocations do not meet: no barriers, subgroup operations, built-ins, shared memory or
+// atomics on what others own, and nothing is loaded that is stored too.  A variable that decides
+// how often a loop turns is left alone: the loops of one invocation must not become longer (vkrt.h,
+// loop_turn_limit).
 //
-// Runs only if options->coarsen > 1, after `guards`, `owner` and `once`, whose flags the copies keep, and
-// whose proofs would be harder on the result: text that is printed stays as it was.
+// Runs only if options->coarsen > 1, after `guards`, `owner` and `once`, whose flags the copies
+// keep, and whose proofs would be harder on the result: text that is printed stays as it was.
 #include "ir/pass/device/coarsen.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
@@ -115,7 +118,8 @@ static bool has_loops(const vy_program *p)
     return false;
 }
 
-// False: memory.  Variables that decide how loops go, or whose extent no value gives, are left alone.
+// False: memory.  Variables that decide how loops go, or whose extent no value gives, are left
+// alone.
 static bool find_axes(coarsen *c, bool *found)
 {
     const vy_program *p = c->p;
@@ -138,8 +142,8 @@ static bool find_axes(coarsen *c, bool *found)
 }
 
 // --------------------------------------------------------------------------------------- costs
-// In operations on numbers, as n bodies and matmul measure on lavapipe, which loads lane by lane; a GPU waits on loads.
-// One that is checked is compared, and its index replaced.
+// In operations on numbers, as n bodies and matmul measure on lavapipe, which loads lane by lane; a
+// GPU waits on loads.  One that is checked is compared, and its index replaced.
 static double cost_of(const vy_inst *i)
 {
     const vy_op op = (vy_op)i->op;

@@ -6,8 +6,8 @@
 //
 // lavapipe ends every loop of an invocation, without a word, once its loops have taken 65,535 turns
 // together.  Fewer turns are the only remedy that a shader has.  (They also cost less there: a turn
-// spills what the loop carries.)  The number of iterations is computed without a sign in the loop's own
-// width, where b − a of a non-empty loop cannot overflow.
+// spills what the loop carries.)  The number of iterations is computed without a sign in the loop's
+// own width, where b − a of a non-empty loop cannot overflow.
 //
 // Only innermost counted loops without early exit, barrier or subgroup operation, and only small
 // bodies.  Runs only if options->chunk > 1: written SPIR-V is for other drivers too.
@@ -123,7 +123,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return c->w.s.partner[id] + i->nargs - 3; // its last RESULT
 }
 
-bool vy_pass_chunk(vy_program *p, vy_pass_context *context)
+bool vy_pass_strip_mine(vy_program *p, vy_pass_context *context)
 {
     if (!vy_is_chunked(p, context->options)) return true;
     chunk c = {.factor = context->options->chunk};

@@ -8,17 +8,18 @@
 //   c[i, k] = s                                }
 //                                              c[i_0, k] = s_0; if inside { c[i_1, k] = s_1 }
 //
-// What differs along the variable (domain_dependence.c) gets a copy for each of the invocations, the rest one.  A
-// construct that all of them go through alike is there once, with copies of what it carries; an `if`
-// that they do not is there for each.  Copies beyond the end compute what the last invocation does, so
-// that whatever is known of indices holds for them too (VY_FLAG_INRANGE is kept), and store nothing.
+// What differs along the variable (domain_dependence.c) gets a copy for each of the invocations,
+// the rest one.  A construct that all of them go through alike is there once, with copies of what
+// it carries; an `if` that they do not is there for each.  Copies beyond the end compute what the
+// last invocation does, so that whatever is known of indices holds for them too (VY_FLAG_INRANGE is
+// kept), and store nothing.
 //
 // Neighbours along the last variable are neighbours in a subgroup, whose loads should be neighbours
-// too: there copy q is i + q⌈N/f⌉, elsewhere f i + q.  A variable with as many values as copies is no
-// longer one of the domain.
+// too: there copy q is i + q⌈N/f⌉, elsewhere f i + q.  A variable with as many values as copies is
+// no longer one of the domain.
 //
-// Between two markers a copy is written as a whole before the next one begins, so that its temporaries
-// end early; what it stores waits for the end of the stretch and shares one `if`.
+// Between two markers a copy is written as a whole before the next one begins, so that its
+// temporaries end early; what it stores waits for the end of the stretch and shares one `if`.
 //
 // Needs what coarsen.c has checked: see there.
 #include "ir/pass/device/coarsen.h"
@@ -200,8 +201,8 @@ static uint32_t each_its_own(jam *j, uint32_t opener)
 }
 
 // ------------------------------------------------------------------------------------- constructs
-// Values `from`… of `marker` that are handed on, each as often as its slot has copies; slot k is that of
-// instruction first + k.
+// Values `from`… of `marker` that are handed on, each as often as its slot has copies; slot k is
+// that of instruction first + k.
 static void hand_on(jam *j, uint32_t marker, uint32_t from, uint32_t first)
 {
     j->args.count = 0;

@@ -5,14 +5,16 @@
 //   …                                               →   …
 //   if c { t = sin x, q = t * y } else { q = 0 }        q = p
 //
-// The builder shares single values; a function that branches and is called twice with equal arguments (a row of
-// a Jacobian each), or a loop that sums the same numbers twice, is an IF or LOOP with a body.  Two are equal if their
-// instructions are, one by one, operands being the same value outside or the instruction in the same place inside.
-// Nothing in them may write or synchronise, and nothing between them may write what they load: between in the order of
-// execution, so that where the second stands in a loop, and the first in front of it, all of that loop counts.
+// The builder shares single values; a function that branches and is called twice with equal
+// arguments (a row of a Jacobian each), or a loop that sums the same numbers twice, is an IF or
+// LOOP with a body.  Two are equal if their instructions are, one by one, operands being the same
+// value outside or the instruction in the same place inside.  Nothing in them may write or
+// synchronise, and nothing between them may write what they load: between in the order of
+// execution, so that where the second stands in a loop, and the first in front of it, all of that
+// loop counts.
 //
-// A hash of the outer operands and operations finds candidates, the last one of each kind only, so this is near-linear.
-// Needs valid structure; keeps order, lines and names.
+// A hash of the outer operands and operations finds candidates, the last one of each kind only, so
+// this is near-linear.  Needs valid structure; keeps order, lines and names.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
@@ -64,8 +66,8 @@ static uint32_t hash(const share *x, uint32_t opener)
     return (uint32_t)(h >> 32);
 }
 
-// What may run between `first` and `second` is between `first` and here: the end of the outermost loop around `second`
-// that is not around `first`, whose later iterations come to `second` again.
+// What may run between `first` and `second` is between `first` and here: the end of the outermost
+// loop around `second` that is not around `first`, whose later iterations come to `second` again.
 static uint32_t until(const share *x, uint32_t first, uint32_t second)
 {
     uint32_t at = end_of(x, second);
@@ -145,7 +147,7 @@ static bool prepare(share *x)
     return !x->w.oom && vy_writes_make(&x->writes, x->w.p, VY_COUNT_WRITES, &x->w.arena);
 }
 
-bool vy_pass_share(vy_program *p, vy_pass_context *c)
+bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c)
 {
     share x = {0};
     bool ok = vy_rewrite_begin(&x.w, p) && prepare(&x);

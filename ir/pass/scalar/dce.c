@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // dce.c: takes out values that reach no write, barrier or decision of a construct that has one.
 //
-// An unused value is easy; a carried value that feeds only itself, or the counter of a `while` whose
-// body was emptied, is used and yet useless.  So needs are followed from the writes (live_mark.c) rather
-// than uses counted.
+// An unused value is easy; a carried value that feeds only itself, or the counter of a `while`
+// whose body was emptied, is used and yet useless.  So needs are followed from the writes
+// (live_mark.c) rather than uses counted.
 //
 //   x = load a[i]              b[i] = 1
 //   y = exp x            →

@@ -6,7 +6,8 @@
 // Their numbers are in instructions, leaves and `?` dimensions, so the rest is renumbered in place;
 // nothing else changes.  Shared memory that is declared limits how many workgroups run at once.
 //
-// Local arrays come last, as in a program that was read from text: others may have been declared later.
+// Local arrays come last, as in a program that was read from text: others may have been declared
+// later.
 #include "ir/pass/pass.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ static void renumber(vy_program *p, const uint32_t *to, vy_buf *old)
         if (p->dims.data[i].op == VY_DIM_UNKNOWN) p->dims.data[i].value = to[p->dims.data[i].value];
 }
 
-// Gives those that stay, which `to` marks, their numbers.  How many there are; is any number another one?
+// Gives those that stay, which `to` marks, their numbers.  How many there are; is any number
+// another one?
 static uint32_t number(const vy_program *p, uint32_t *to, bool *moved)
 {
     uint32_t n = p->buffers.count, kept = 1;
@@ -68,7 +70,7 @@ static uint32_t number(const vy_program *p, uint32_t *to, bool *moved)
     return kept;
 }
 
-bool vy_pass_arrays(vy_program *p, vy_pass_context *c)
+bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c)
 {
     uint32_t n = p->buffers.count;
     uint32_t *to = vy_realloc(NULL, n * sizeof *to);

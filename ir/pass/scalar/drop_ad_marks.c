@@ -4,9 +4,10 @@
 //   t = stop_grad(max x[…])                       t = max x[…]
 //   f = straight_through(cams[c, 6], d[i, 6])  →  f = cams[c, 6]
 //
-// Both operations give their first operand.  Left in place they keep equal values apart: a program that asks for a
-// Jacobian by shifts d[i, 0, …], d[i, 1, …] (examples/ba.vyre) computes its rows from the same numbers, and loads no
-// shifts.  Only on request, as text and binary files may be differentiated again.  Keeps everything else.
+// Both operations give their first operand.  Left in place they keep equal values apart: a program
+// that asks for a Jacobian by shifts d[i, 0, …], d[i, 1, …] (examples/ba.vyre) computes its rows
+// from the same numbers, and loads no shifts.  Only on request, as text and binary files may be
+// differentiated again.  Keeps everything else.
 #include "ir/pass/pass.h"
 
 static bool marks(const vy_inst *i)
@@ -22,7 +23,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-bool vy_pass_final(vy_program *p, vy_pass_context *c)
+bool vy_pass_drop_ad_marks(vy_program *p, vy_pass_context *c)
 {
     vy_rewrite w;
     bool any = false;

@@ -150,8 +150,9 @@ static bool marker(forward *f, uint32_t id, vy_op op)
     return ok;
 }
 
-// May a write before it, in this invocation, have been to the element that `load` reads?  Behind a barrier those of
-// others count as well, and in a loop indices that differ now may have been equal before.
+// May a write before it, in this invocation, have been to the element that `load` reads?  Behind a
+// barrier those of others count as well, and in a loop indices that differ now may have been equal
+// before.
 static bool may_be_written(const forward *f, uint32_t load)
 {
     enum { MAX_WRITES = 64 };
@@ -172,8 +173,9 @@ static bool may_be_written(const forward *f, uint32_t load)
     return false;
 }
 
-// A load of an `out` buffer's element that no write can have preceded gives the zero it starts with.  (Programs may
-// not read so, but additions to gradients do, and passes that move loads in front of loops may make it come to that.)
+// A load of an `out` buffer's element that no write can have preceded gives the zero it starts
+// with.  (Programs may not read so, but additions to gradients do, and passes that move loads in
+// front of loops may make it come to that.)
 static bool still_clear(const forward *f, uint32_t load)
 {
     const vy_buf *buf = &f->w.p->buffers.data[f->w.p->insts.data[load].aux];

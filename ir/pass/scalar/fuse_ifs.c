@@ -9,17 +9,17 @@
 //   if c { r = a } else { r = b }        if c { r = a, s = r + 1 } else { r = b, s = r }
 //   if !c { s = r } else { s = r + 1 } →
 //
-// A function that returns early is like the second: what follows stands in an `if` on a flag, which an arm of the
-// first one sets.  So a condition is followed through `!` and through results that are true in one arm and false in
-// the other.
+// A function that returns early is like the second: what follows stands in an `if` on a flag, which
+// an arm of the first one sets.  So a condition is followed through `!` and through results that
+// are true in one arm and false in the other.
 //
-// A gradient is full of these: the forward sweep's guard stands right before the reverse sweep's.  A few
-// values may be computed between them (the load of a cotangent): those that can be had before the first
-// `if` as well are moved there.  A value that uses the first `if` keeps the two apart: it would have to
-// be handed out anyway.
+// A gradient is full of these: the forward sweep's guard stands right before the reverse sweep's.
+// A few values may be computed between them (the load of a cotangent): those that can be had before
+// the first `if` as well are moved there.  A value that uses the first `if` keeps the two apart: it
+// would have to be handed out anyway.
 //
-// Inside the fused arms the results of the earlier `if`s are simply their yields.  Needs valid structure;
-// keeps lines and names, and the order of everything else.
+// Inside the fused arms the results of the earlier `if`s are simply their yields.  Needs valid
+// structure; keeps lines and names, and the order of everything else.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
@@ -76,7 +76,8 @@ static uint32_t after(const fuse *f, uint32_t id)
     return end_of(f, id) + 1 + result_count(f, id);
 }
 
-// May instruction `k` behind `if` number `id` be computed before it, and before those it is fused with?
+// May instruction `k` behind `if` number `id` be computed before it, and before those it is fused
+// with?
 static bool may_move(const fuse *f, uint32_t id, uint32_t k)
 {
     const vy_program *p = f->w.p;
@@ -108,8 +109,8 @@ static uint32_t next_of(const fuse *f, uint32_t id) { return f->next[id]; }
 
 static uint32_t instead(void *pass, uint32_t id);
 
-// Copies one arm of `id`, whose marker holds the yields; appends the mapped yields to `ids`, and makes
-// them stand for the results while the arm goes on.
+// Copies one arm of `id`, whose marker holds the yields; appends the mapped yields to `ids`, and
+// makes them stand for the results while the arm goes on.
 static void copy_arm(fuse *f, uint32_t id, uint32_t marker, uint32_t from, fuse_ids *ids)
 {
     vy_rewrite_range(&f->w, from, marker, instead, f);
@@ -186,7 +187,7 @@ static bool prepare(fuse *f)
     return !f->w.oom && vy_writes_make(&f->writes, f->w.p, VY_COUNT_WRITES, &f->w.arena);
 }
 
-bool vy_pass_fuse(vy_program *p, vy_pass_context *c)
+bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c)
 {
     fuse f = {0};
     bool ok = vy_rewrite_begin(&f.w, p) && prepare(&f);

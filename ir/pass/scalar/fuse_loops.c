@@ -6,23 +6,24 @@
 //   for k in 0..n { b += c * f(x[k]); }             b += c * f(x[k]);       f(x[k]) is computed once
 //   y[i] = a + b;                               }
 //
-// The gathered and the own part of a gradient (autodiff/gather/gather.c) are two loops over the same points, and the
-// backward sweep of a row walks it again and again.  What such loops have in common, loads above all, is shared
-// by the builder once they are one.
+// The gathered and the own part of a gradient (autodiff/gather/gather.c) are two loops over the
+// same points, and the backward sweep of a row walks it again and again.  What such loops have in
+// common, loads above all, is shared by the builder once they are one.
 //
 // Turn k of the second then runs before turns k+1, k+2, … of the first.  Nobody can tell if
 //   - both are counted, with the same bounds, step and direction, and neither can be left early
-//   - the second uses no result of the first: not in its body, nor as what its sums begin with (adding on
-//     to the first one's sum would be another order of additions)
-//   - memory that one of them writes and both touch is indexed by the loop's own counter on one axis, in every
-//     access of both: then different turns touch different elements, and in one turn the order stays
+//   - the second uses no result of the first: not in its body, nor as what its sums begin with
+//     (adding on to the first one's sum would be another order of additions)
+//   - memory that one of them writes and both touch is indexed by the loop's own counter on one
+//     axis, in every access of both: then different turns touch different elements, and in one turn
+//     the order stays
 //   - there is no barrier, subgroup operation or clearing of a shared array in or between them
-// What stands between them is computed before both, or after both if it uses the first one's results; it may
-// be values and loads only.  Loops that touch no common memory stay apart: there is little to share, and
-// their sums would only wait in registers for one another.
+// What stands between them is computed before both, or after both if it uses the first one's
+// results; it may be values and loads only.  Loops that touch no common memory stay apart: there is
+// little to share, and their sums would only wait in registers for one another.
 //
-// Pairs are fused, inside fused ones too, until there are none, at most ROUNDS times.  Needs valid structure; keeps
-// lines and names, and the order of everything else.
+// Pairs are fused, inside fused ones too, until there are none, at most ROUNDS times.  Needs valid
+// structure; keeps lines and names, and the order of everything else.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
@@ -56,7 +57,7 @@ static uint32_t after(const fuse_loops *f, uint32_t loop)
     return end_of(f, loop) + 1 + slots(f, loop);
 }
 
-// --------------------------------------------------------------------------------------------- memory
+// ------------------------------------------------------------------------------------------ memory
 static uint32_t counter_axes(const vy_program *p, uint32_t loop, uint32_t id)
 {
     uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank, axes = 0;
@@ -111,7 +112,7 @@ static bool memory_allows(const fuse_loops *f, uint32_t loop, uint32_t next)
     return common;
 }
 
-// ---------------------------------------------------------------------------------------------- pairs
+// ------------------------------------------------------------------------------------------- pairs
 static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
 {
     const vy_program *p = f->w.p;
@@ -170,7 +171,7 @@ static uint32_t find_next(const fuse_loops *f, uint32_t loop)
     return part(f, loop, next) ? next : 0;
 }
 
-// ------------------------------------------------------------------------------------------- the copy
+// ---------------------------------------------------------------------------------------- the copy
 static uint32_t instead(void *pass, uint32_t id);
 
 // The values that stood between the loops.

@@ -7,10 +7,10 @@
 //   ENDIF [b]  RESULT 0
 //
 // A branch costs more than a few arithmetic operations and keeps values apart that could be shared.
-// But both arms then run always: only pure and cheap operations qualify (no division, no functions),
-// LIMIT of them in both arms together, selects included.  Loads stay guarded: they cost memory
-// traffic, and their condition is often the proof that they are in range.  Inner IFs are decided
-// first and count with what they become.
+// But both arms then run always: only pure and cheap operations qualify (no division, no
+// functions), LIMIT of them in both arms together, selects included.  Loads stay guarded: they cost
+// memory traffic, and their condition is often the proof that they are in range.  Inner IFs are
+// decided first and count with what they become.
 //
 // Needs valid structure; keeps lines and names.
 #include "ir/pass/pass.h"

@@ -10,18 +10,19 @@
 //       }
 //   }
 //
-// Adjoints of local arrays, and the masks that say whether they are in use (autodiff/facts/masks.c), are like
-// this where the primal adds to an element in a loop: x̄ is handed through.  One carry at a time shows
-// nothing, since `used` keeps its value only because it is 1, and the arm is what it is only because of
-// that.  So all carries that may be steady are assumed to be: the program is rebuilt with the initial
-// values in their place, and where folding does not make the next value equal to that, the assumption
-// was wrong.  It is dropped, and the rest is tried again.  What is left when all assumptions hold at
-// once is true by induction over the iterations.
+// Adjoints of local arrays, and the masks that say whether they are in use
+// (autodiff/facts/masks.c), are like this where the primal adds to an element in a loop: x̄ is
+// handed through.  One carry at a time shows nothing, since `used` keeps its value only because it
+// is 1, and the arm is what it is only because of that.  So all carries that may be steady are
+// assumed to be: the program is rebuilt with the initial values in their place, and where folding
+// does not make the next value equal to that, the assumption was wrong.  It is dropped, and the
+// rest is tried again.  What is left when all assumptions hold at once is true by induction over
+// the iterations.
 //
 // A result of an `if` whose arms yield the same is that value here, as in cleanup.c.
 //
-// Needs valid structure; keeps order, lines and names.  Carries and results nobody reads any more are
-// left to cleanup.
+// Needs valid structure; keeps order, lines and names.  Carries and results nobody reads any more
+// are left to cleanup.
 #include "ir/pass/pass.h"
 
 enum { ROUNDS = 6 }; // more are not worth their time; nothing is changed then
@@ -125,7 +126,7 @@ static void settle(steady *x)
     }
 }
 
-bool vy_pass_steady(vy_program *p, vy_pass_context *c)
+bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c)
 {
     steady x = {0};
     bool ok = vy_rewrite_begin(&x.w, p) && (x.assumed = vy_rewrite_bytes(&x.w));

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// invariant_results.c: what every iteration of a loop sets to the same value need not be carried through it.
+// invariant_results.c: what every iteration of a loop sets to the same value need not be carried
+// through it.
 //
 //   var any = false;                        for c in 0..C { … }
 //   for c in 0..C { …; any = true; }   →    let any = 0 < C;
 //
-// Masks of a gradient are like this (autodiff/facts/masks.c): a value was used if the loop ran at all.  After
-// the loop the variable is the value if there was an iteration, else what it was before; this says so
-// and leaves the slot, now unused, to dce and cleanup.
+// Masks of a gradient are like this (autodiff/facts/masks.c): a value was used if the loop ran at
+// all.  After the loop the variable is the value if there was an iteration, else what it was
+// before; this says so and leaves the slot, now unused, to dce and cleanup.
 //
 // And what can only become what it was stays it: `v = c` before, `v = c || v` in the loop.
 //
-// The first only for counted loops that are not left early, values from before the loop, and variables that the body
-// does not read (or the first iteration would read another value than the rest).  Needs valid structure;
-// keeps order, lines and names.
+// The first only for counted loops that are not left early, values from before the loop, and
+// variables that the body does not read (or the first iteration would read another value than the
+// rest).  Needs valid structure; keeps order, lines and names.
 #include "ir/pass/pass.h"
 
 typedef struct settle {
@@ -112,7 +113,7 @@ static bool round_of(vy_program *p, bool *any)
 }
 
 // A round for each loop of a nest, from the inside.
-bool vy_pass_settle(vy_program *p, vy_pass_context *c)
+bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c)
 {
     bool any = true, ok = true;
     for (int round = 0; ok && any && round < 4; round++) {

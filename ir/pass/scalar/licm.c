@@ -6,11 +6,11 @@
 //   }
 //
 // A value may leave a loop that never runs: all pure operations are total here and a load out of
-// range gives zero, so nothing can go wrong but time.  A load must not be written in the loop, and a
-// barrier in the loop counts as a write of everything that others can write.  One from a shared array leaves
-// loops that surely take a turn only: the element may be one that nobody filled (E0711, E0715).  Subgroup operations
-// depend on who takes part and stay.  Values leave loops only, never the arm of an IF, which may be
-// what keeps them from being computed at all.
+// range gives zero, so nothing can go wrong but time.  A load must not be written in the loop, and
+// a barrier in the loop counts as a write of everything that others can write.  One from a shared
+// array leaves loops that surely take a turn only: the element may be one that nobody filled
+// (E0711, E0715).  Subgroup operations depend on who takes part and stay.  Values leave loops only,
+// never the arm of an IF, which may be what keeps them from being computed at all.
 //
 // Needs valid structure; keeps lines and names.  Each value moves out of all loops it can at once.
 // A proof that an access is in range does not hold at the new place, so the flag is dropped.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // mark_in_range.c: marks accesses that need no range check (VY_FLAG_INRANGE).
 //
-// Every access is checked unless proved: an out-of-range load gives zero.  A check costs a compare and
-// a branch per axis, and most indices are plainly in range; range.c says which and why.
+// Every access is checked unless proved: an out-of-range load gives zero.  A check costs a compare
+// and a branch per axis, and most indices are plainly in range; range.c says which and why.
 //
 //   over(i: N), x: f32[N]       load x[i]          →   load x[i]  INRANGE
 //
@@ -29,7 +29,7 @@ static bool mark(vy_program *p, vy_pass_context *c, const vy_structure *s)
     return ok;
 }
 
-bool vy_pass_guards(vy_program *p, vy_pass_context *c)
+bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c)
 {
     vy_structure s;
     if (!vy_structure_make(p, &s)) {

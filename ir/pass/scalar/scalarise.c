@@ -7,15 +7,15 @@
 //   }                              ENDLOOP [s]
 //   y[i] = v[0];                   RESULT 0;  y[i] = r0
 //
-// Forwarding stores to loads inside a region is not enough: an element that a loop or an arm assigns
-// needs a value after it.  So each element is treated as a variable: constructs carry or yield the
-// elements assigned inside.  What that adds needlessly (an array that lives in a loop's body) is what
-// cleanup takes out again.
+// Forwarding stores to loads inside a region is not enough: an element that a loop or an arm
+// assigns needs a value after it.  So each element is treated as a variable: constructs carry or
+// yield the elements assigned inside.  What that adds needlessly (an array that lives in a loop's
+// body) is what cleanup takes out again.
 //
 // All indices of the array must be constants; out of range, a load is zero and a store nothing.  A
-// while's condition may not assign it (a function that is called there can): the condition runs once more
-// than the body, and its last values are carried nowhere.
-// Needs valid structure; keeps lines.  At most MAX_ELEMENTS per array and MAX_VARS per program.
+// while's condition may not assign it (a function that is called there can): the condition runs
+// once more than the body, and its last values are carried nowhere.  Needs valid structure; keeps
+// lines.  At most MAX_ELEMENTS per array and MAX_VARS per program.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 

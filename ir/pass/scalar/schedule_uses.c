@@ -8,12 +8,14 @@
 //     let v1 = f32(N);
 //     let c = d * (g[0] / v1);          let c = d * (g[0] / f32(N));
 //
-// Passes leave instructions in the order in which they thought of them.  Execution does not care, but
-// readers do: only what stands in the order in which an expression is evaluated can be printed as one,
-// everything else becomes a `let`.  And a value that waits for its use takes a register meanwhile.
+// Passes leave instructions in the order in which they thought of them.  Execution does not care,
+// but readers do: only what stands in the order in which an expression is evaluated can be printed
+// as one, everything else becomes a `let`.  And a value that waits for its use takes a register
+// meanwhile.
 //
-// Only within a region: into a loop would repeat the work, into an arm is ifconvert's business.  A load
-// moves unless its buffer may be written on the way.  Needs valid structure; keeps lines and names.
+// Only within a region: into a loop would repeat the work, into an arm is ifconvert's business.  A
+// load moves unless its buffer may be written on the way.  Needs valid structure; keeps lines and
+// names.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
@@ -133,8 +135,8 @@ static bool reads(order *o, uint32_t end, uint32_t tree, uint64_t *bits)
     return true;
 }
 
-// Next values in an order in which each carried value is read before its variable is assigned, as far
-// as there is one: else the text needs copies of old values.
+// Next values in an order in which each carried value is read before its variable is assigned, as
+// far as there is one: else the text needs copies of old values.
 static bool emit_nexts(order *o, uint32_t end)
 {
     enum { MOST = 64 };
@@ -186,7 +188,7 @@ static bool anything_moves(const order *o)
     return false;
 }
 
-bool vy_pass_order(vy_program *p, vy_pass_context *c)
+bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c)
 {
     order o = {0};
     bool ok = vy_rewrite_begin(&o.w, p) && prepare(&o);

@@ -7,20 +7,20 @@
 //   ENDLOOP [s]  RESULT 0
 //
 // Worth it for what it uncovers: constant indices turn local arrays into values and let loads be
-// shared.  Looking at one loop at a time would unroll a nest into thousands of instructions; so sizes
-// are computed inside out with inner loops as they will be, and a loop is written out only if the
-// result stays within the budget (more at -O3).  A loop that runs once is always written out.
+// shared.  Looking at one loop at a time would unroll a nest into thousands of instructions; so
+// sizes are computed inside out with inner loops as they will be, and a loop is written out only if
+// the result stays within the budget (more at -O3).  A loop that runs once is always written out.
 //
-// Loops over rows (vy_pass_registers) are longer than that.  They are written out where that turns local arrays that a
-// loop works on into values, all of them or none, and with them the loops that load the same row in every turn of
-// the loop around them:
+// Loops over rows (vy_pass_registers) are longer than that.  They are written out where that turns
+// local arrays that a loop works on into values, all of them or none, and with them the loops that
+// load the same row in every turn of the loop around them:
 //
 //   for j in 0..n {                                   t0 = g[0]; t1 = g[1]; …
 //     for c in 0..64 { t[c] += e(j) * g[c]; }   →     for j in 0..n { t_0 += e(j) * t0; t_1 += e(j) * t1; … }
 //   }
 //
-// A device keeps values in registers, but looks up an element of an array in memory.  It is done for programs that
-// a device runs, and at -O3: nobody reads hundreds of lines.
+// A device keeps values in registers, but looks up an element of an array in memory.  It is done
+// for programs that a device runs, and at -O3: nobody reads hundreds of lines.
 //
 // Loops that may leave early stay.  Needs valid structure; lines and names are those of the body.
 #include "ir/pass/pass.h"
@@ -110,7 +110,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return u->w.s.partner[id] + u->w.p->insts.data[id].nargs - 3; // its last RESULT
 }
 
-// ------------------------------------------------------------------------------------- loops over rows
+// --------------------------------------------------------------------------------- loops over rows
 enum { MAX_ROW = 64, MAX_ROW_CODE = 8192, MAX_ROW_VALUES = 1024 };
 
 typedef struct row_choice {
@@ -217,7 +217,7 @@ static bool choose_rows(unroll *u)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ the passes
+// -------------------------------------------------------------------------------------- the passes
 static bool run(unroll *u, vy_program *p, vy_pass_context *c, bool (*choice)(unroll *u))
 {
     bool ok = vy_rewrite_begin(&u->w, p);

@@ -5,19 +5,21 @@
 //
 // The obvious test, "the index contains the domain variable", is wrong for one access alone: beside
 // `g[i] += …` a `g[idx[i]] += …` elsewhere in the program may touch the same element from another
-// invocation, and a plain store next to atomics loses additions.  So the proof is made per buffer over
-// all its accesses: for each domain variable there is an axis on which every access has exactly that
-// variable.  Then different invocations touch different elements, whatever the other axes hold.  A domain
-// variable of extent 1 tells no invocations apart and needs no axis: a domain of one invocation owns all.
+// invocation, and a plain store next to atomics loses additions.  So the proof is made per buffer
+// over all its accesses: for each domain variable there is an axis on which every access has
+// exactly that variable.  Then different invocations touch different elements, whatever the other
+// axes hold.  A domain variable of extent 1 tells no invocations apart and needs no axis: a domain
+// of one invocation owns all.
 //
-// Needs: a domain (`over`).  Sets VY_FLAG_OWNED, which is no part of a program's text; keeps all else.
+// Needs: a domain (`over`).  Sets VY_FLAG_OWNED, which is no part of a program's text; keeps all
+// else.
 #include "ir/core/ir.h"
 #include "ir/pass/pass.h"
 
 #include <string.h>
 
-// Per buffer, one axis mask per domain variable: axes on which every access so far has the variable.  One
-// more mask is 0 where nothing is known of the buffer.
+// Per buffer, one axis mask per domain variable: axes on which every access so far has the
+// variable.  One more mask is 0 where nothing is known of the buffer.
 typedef struct owner_map {
     uint32_t *axes; // [buffer * stride + variable]
     uint32_t overs, stride;
@@ -56,7 +58,7 @@ static bool owned(const vy_program *p, uint32_t buffer, const owner_map *m)
     return true;
 }
 
-bool vy_pass_owner(vy_program *p, vy_pass_context *c)
+bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c)
 {
     owner_map m = {.overs = p->overs.count, .stride = p->overs.count + 1};
     size_t n = (size_t)p->buffers.count * m.stride;

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// mark_single_access.c: an addition that is the only access to an element of an output need not read it.
+// mark_single_access.c: an addition that is the only access to an element of an output need not
+// read it.
 //
 //   over(i: N), g: out f32[N, 3]
 //   atomic_add(g[i, 0] @owned, a)         →    atomic_add(g[i, 0] @owned @once, a)
 //   atomic_add(g[i, 1] @owned, b)              atomic_add(g[i, 1] @owned @once, b)
 //
-// Outputs begin as zero, so what is stored is 0 + a (a itself, but for the sign of a zero: the same bits
-// as without this pass).  A gradient whose last axis is written out (positions, colours, a row of a
-// Jacobian) is made of such additions, each of which would read what it has just been cleared to.
+// Outputs begin as zero, so what is stored is 0 + a (a itself, but for the sign of a zero: the same
+// bits as without this pass).  A gradient whose last axis is written out (positions, colours, a row
+// of a Jacobian) is made of such additions, each of which would read what it has just been cleared
+// to.
 //
-// One invocation must own the element (`owner`, which runs before), reach the addition once, and have no other access that
-// could meet the element: indices that differ in a constant.  Accesses of one buffer are compared pairwise, so a buffer with
-// many is left alone.  Loops around the addition must have counters that are indices of their own, `g[i, c]`: another
-// turn adds to another element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
+// One invocation must own the element (`owner`, which runs before), reach the addition once, and
+// have no other access that could meet the element: indices that differ in a constant.  Accesses of
+// one buffer are compared pairwise, so a buffer with many is left alone.  Loops around the addition
+// must have counters that are indices of their own, `g[i, c]`: another turn adds to another
+// element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
 //
 // Sets VY_FLAG_ONCE, which is no part of a program's text; keeps all else.
 #include "ir/facts/memory.h"
@@ -87,7 +90,7 @@ static bool find(once *o)
     return true;
 }
 
-bool vy_pass_once(vy_program *p, vy_pass_context *c)
+bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c)
 {
     once o = {.p = p};
     bool ok = find(&o);

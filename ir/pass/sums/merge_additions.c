@@ -11,25 +11,32 @@
 //   let t = f(s);                               }
 //   for c in 0..C { atomic_add(g[i, c], t * b(c)); }
 //
-// The gradient of a value with several uses is added to once per use, and where the later addition needs a sum over the
-// earlier ones (softmax, normalisations), that is a row which is written, read and written again.  A row that
-// is written once is also one that `once` finds to need no reading at all.
+// The gradient of a value with several uses is added to once per use, and where the later addition
+// needs a sum over the earlier ones (softmax, normalisations), that is a row which is written, read
+// and written again.  A row that is written once is also one that `once` finds to need no reading
+// at all.
 //
 // An addition may be made later, for additions of floats come in no promised order, if
 //   - nobody uses its old value, nor that of the one that takes it over
-//   - all that happens to the memory meanwhile is such additions, and there is no barrier, behind which somebody could
-//     look.  Meanwhile is from the first addition to the second; of loops, all of both
-//   - the second is made as often: it stands in the same straight line, or the two stand in the bodies of loops that stand
-//     in one and have the same range; neither loop can be left early
-//   - the index is the same value; of loops, the same function of the counter.  Directions may differ
-//   - what is added can be had at the second: a value of the straight line can; of a loop it is computed again, out of
-//     values from before the loop, the counter and what is loaded from memory that neither loops nor gap write.
-// Adding terms to one another first rounds differently and keeps zeros, infinities and NaN as promote_sums.c does.
+//   - between the two, the memory is accessed by such additions only, and no barrier separates them
+//     (behind it other invocations could observe the element).  The interval runs from the first
+//     addition to the second; it includes the loops that either stands in entirely
+//   - the second is made as often: it stands in the same straight line, or the two stand in the
+//     bodies of loops that stand in one and have the same range; neither loop can be left early
+//   - the index is the same value; of loops, the same function of the counter.  Directions may
+//     differ
+//   - what is added can be had at the second: a value of the straight line can; of a loop it is
+//     computed again, out of values from before the loop, the counter and what is loaded from
+//     memory that neither loops nor gap write.
+// Adding terms to one another first rounds differently and keeps zeros, infinities and NaN as
+// promote_sums.c does.
 //
-// Computing again must be cheap: what then is computed in both loops, and the second has not got already, may be two
-// loads and arithmetic, but no division or function: that costs less than one load and one store, or an atomic.
+// Computing again must be cheap: what then is computed in both loops, and the second has not got
+// already, may be two loads and arithmetic, but no division or function: that costs less than one
+// load and one store, or an atomic.
 //
-// A round moves each addition once, at most ROUNDS of them.  Needs valid structure; keeps lines and names.
+// A round moves each addition once, at most ROUNDS of them.  Needs valid structure; keeps lines and
+// names.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
@@ -64,7 +71,7 @@ static bool adds(const sink *k, uint32_t id)
     return k->w.p->insts.data[id].op == VY_OP_ATOMIC_ADD && !k->uses[id];
 }
 
-// ---------------------------------------------------------------------------------------------- where
+// ------------------------------------------------------------------------------------------- where
 // Does the second run as often as the first, if both are not left early?
 static bool in_line(const sink *k, uint32_t x, uint32_t y)
 {
@@ -125,7 +132,7 @@ static bool same_element(const sink *k, uint32_t a, uint32_t b)
     return true;
 }
 
-// ----------------------------------------------------------------------------------------------- cost
+// -------------------------------------------------------------------------------------------- cost
 static bool push_node(nodes *set, uint32_t id)
 {
     uint32_t n = set->count;
@@ -146,7 +153,8 @@ static bool can_be_had(const sink *k, uint32_t first, uint32_t second, uint32_t 
     return !vy_written_between(&k->written, i->aux, first, k->w.s.partner[second]);
 }
 
-// Finds what the term of `site` is made of in its loop.  False: too much, or not to be had in the second.
+// Finds what the term of `site` is made of in its loop.  False: too much, or not to be had in the
+// second.
 static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
 {
     uint32_t first = k->w.s.parent[site], term = term_of(k, site);
@@ -211,7 +219,7 @@ static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
     return total <= MAX_AGAIN;
 }
 
-// ------------------------------------------------------------------------------------------- choosing
+// ---------------------------------------------------------------------------------------- choosing
 // Is all that happens to the memory of `site` from `from` to `to`, exclusive, additions?
 static bool only_adds(const sink *k, uint32_t site, uint32_t from, uint32_t to)
 {
@@ -255,7 +263,7 @@ static void choose(sink *k, uint32_t a)
     }
 }
 
-// ------------------------------------------------------------------------------------------- the copy
+// ---------------------------------------------------------------------------------------- the copy
 static uint32_t again(const sink *k, uint32_t first, uint32_t second, uint32_t id)
 {
     if (VY_IS_LEAF(id)) return id;
@@ -331,7 +339,7 @@ static bool has_two(const vy_program *p)
     return n > 1;
 }
 
-bool vy_pass_sink(vy_program *p, vy_pass_context *c)
+bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c)
 {
     enum { ROUNDS = 8 };
     bool ok = true, more = has_two(p);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// promote_elements.c: an element of memory that a loop updates lives in a variable while the loop runs.
+// promote_elements.c: an element of memory that a loop updates lives in a variable while the loop
+// runs.
 //
 //   for k in 0..K {                         local t: f32[1];  t[0] = y[i];
 //     y[i] += x[i, k];              →       for k in 0..K { t[0] += x[i, k]; }
 //   }                                       if 0 < K { y[i] = t[0]; }
 //
-// (scalarise, which runs next, turns t into a carried value.)  Storing behind the loop without asking
-// whether it ran would write an element that the program does not write, which may be another
-// invocation's: a race of our making.  So at least one store must stand directly in the body, which
-// runs in the first iteration, and the store behind it is guarded by `from < to`.  Inside the loop
-// every access to the buffer must be to this element or certainly to another one; none may be an
-// atomic, and with a barrier inside only local arrays qualify.  The index must be proved in range: a
-// store out of range would be forgotten, the variable would not.
+// (scalarise, which runs next, turns t into a carried value.)  Storing behind the loop without
+// asking whether it ran would write an element that the program does not write, which may be
+// another invocation's: a race of our making.  So at least one store must stand directly in the
+// body, which runs in the first iteration, and the store behind it is guarded by `from < to`.
+// Inside the loop every access to the buffer must be to this element or certainly to another one;
+// none may be an atomic, and with a barrier inside only local arrays qualify.  The index must be
+// proved in range: a store out of range would be forgotten, the variable would not.
 //
 // Needs valid structure; keeps lines and names.
 #include "ir/facts/memory.h"
@@ -192,7 +193,7 @@ static bool has_loops(const vy_program *p)
     return false;
 }
 
-bool vy_pass_promote(vy_program *p, vy_pass_context *c)
+bool vy_pass_promote_elements(vy_program *p, vy_pass_context *c)
 {
     if (!has_loops(p)) return true;
     promote q = {0};

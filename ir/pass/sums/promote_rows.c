@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// promote_rows.c: a row of memory to which the turns of an outer loop add lives in a local array meanwhile.
+// promote_rows.c: a row of memory to which the turns of an outer loop add lives in a local array
+// meanwhile.
 //
 //   for j in 0..n {                                  local t: f32[64];
 //     s = …;                                         for j in 0..n {
@@ -8,16 +9,17 @@
 //     }                                              }
 //   }                                                if 0 < n { for c in 0..64 { atomic_add(g[i, c], t[c]); } }
 //
-// promote_elements.c and promote_sums.c do this for one element, whose index the loop does not change; here the index
-// is also the counter of an inner loop with constant bounds.  (unroll_rows and scalarise, which run next, turn t
-// into values.)  What they say of legality holds here for the row as a whole:
+// promote_elements.c and promote_sums.c do this for one element, whose index the loop does not
+// change; here the index is also the counter of an inner loop with constant bounds.  (unroll_rows
+// and scalarise, which run next, turn t into values.)  What they say of legality holds here for the
+// row as a whole:
 //
 //   additions   all that the outer loop does to the memory must be atomic additions whose old values nobody
-//               uses, and it has no barrier.  Where it may run without adding, only sums other than 0 are
-//               added in the end.
+//               uses, and it has no barrier.  Where it may run without adding, only sums other than
+//               0 are added in the end.
 //   stores      every access to the buffer in the outer loop must be to the row or certainly to another
-//               one, and the inner loop must stand directly in it, so that its first turn stores the whole
-//               row.  Loading in front and storing behind are guarded by `from < to`.
+//               one, and the inner loop must stand directly in it, so that its first turn stores
+//               the whole row.  Loading in front and storing behind are guarded by `from < to`.
 //
 // Needs valid structure; keeps lines and names.
 #include "ir/facts/memory.h"
@@ -46,7 +48,7 @@ typedef struct rows {
     uint32_t elements; // of all rows so far
 } rows;
 
-// ------------------------------------------------------------------------------------------- the row
+// ----------------------------------------------------------------------------------------- the row
 // Turns of a loop from 0 in steps of 1 that never leaves early; 0: not such a one, or too many.
 static uint32_t turns(const rows *r, uint32_t loop)
 {
@@ -109,7 +111,7 @@ static bool find_axis(const rows *r, row *w)
     return found == 1;
 }
 
-// ------------------------------------------------------------------------------------------ additions
+// --------------------------------------------------------------------------------------- additions
 static bool only_adds(const rows *r, uint32_t memory, uint32_t loop)
 {
     uint32_t end = r->w.s.partner[loop], seen = 0;
@@ -143,7 +145,7 @@ static bool additions(const rows *r, row *w)
     return w->loop != 0;
 }
 
-// --------------------------------------------------------------------------------------------- stores
+// ------------------------------------------------------------------------------------------ stores
 // Looks at all accesses to the memory inside the outer loop, and takes those of the row.
 static bool take(rows *r, const row *w, uint32_t number)
 {
@@ -177,7 +179,7 @@ static bool stores(rows *r, row *w)
            !vy_barrier_between(&r->touched, w->loop, r->w.s.partner[w->loop]) && take(r, w, 0);
 }
 
-// -------------------------------------------------------------------------------------------- choice
+// ------------------------------------------------------------------------------------------ choice
 // A row that has been chosen already, of the same outer loop: index, or 0 for none.
 static uint32_t known(const rows *r, const row *w)
 {
@@ -331,7 +333,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-// --------------------------------------------------------------------------------------------- the pass
+// ---------------------------------------------------------------------------------------- the pass
 static bool prepare(rows *r)
 {
     const vy_program *p = r->w.p;
@@ -360,7 +362,7 @@ static bool has_nests(const vy_program *p)
     return false;
 }
 
-bool vy_pass_rows(vy_program *p, vy_pass_context *c)
+bool vy_pass_promote_rows(vy_program *p, vy_pass_context *c)
 {
     if (!has_nests(p)) return true;
     rows r = {0};

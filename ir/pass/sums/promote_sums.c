@@ -5,14 +5,14 @@
 //     atomic_add(loss[0], e(k));         →      for k in 0..K { t[0] += e(k); }
 //   }                                           if 0 < K { atomic_add(loss[0], t[0]); }
 //
-// (scalarise, which runs next, turns t into a carried value.)  promote_elements.c does this for plain stores and
-// must know that no other access in the loop meets the element; additions may meet others as they like.
-// So all that the loop does to the memory must be additions whose old values nobody uses, and it has no
-// barrier, behind which somebody could look.  Out of many loops the outermost one is taken around which
-// the index does not change.
+// (scalarise, which runs next, turns t into a carried value.)  promote_elements.c does this for
+// plain stores and must know that no other access in the loop meets the element; additions may meet
+// others as they like.  So the loop may access the memory by additions only, whose old values are
+// not used, and it has no barrier, behind which other invocations could observe the element.  Out
+// of many loops the outermost one is taken around which the index does not change.
 //
-// Where the loop may run without adding (an `if`, an inner loop), the element may be another's: then
-// nothing is added if the sum is 0, which changes at most −0 to 0.
+// Where the loop may run without adding (an `if`, an inner loop), the element may be another's:
+// then nothing is added if the sum is 0, which changes at most −0 to 0.
 //
 // Half floats are added up as f32 and rounded once.
 //
@@ -209,7 +209,7 @@ static bool has_additions(const vy_program *p)
     return false;
 }
 
-bool vy_pass_accumulate(vy_program *p, vy_pass_context *c)
+bool vy_pass_promote_sums(vy_program *p, vy_pass_context *c)
 {
     if (!has_additions(p)) return true;
     accumulate a = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// subgroup_reduce.c: one atomic addition per subgroup where a whole workgroup adds to the same element.
+// subgroup_reduce.c: one atomic addition per subgroup where a whole workgroup adds to the same
+// element.
 //
 //   over(i: N):                                   leader = lane == subgroup_min(lane)
 //   for j in 0..D {                               for j in 0..D {
@@ -10,25 +11,25 @@
 //                                                 s = subgroup_add(…)
 //                                                 if leader { if s != 0 { atomic_add(g[0], s) } }
 //
-// Additions to one element wait for each other on every device, and those by compare-exchange fail and
-// start again; the gradient of a parameter is all of that.  A subgroup's sum is a handful of
+// Additions to one element wait for each other on every device, and those by compare-exchange fail
+// and start again; the gradient of a parameter is all of that.  A subgroup's sum is a handful of
 // instructions.
 //
-// Which additions.  The index is the same in the whole workgroup, and so is the way there; or the way is
-// a few `if`s that differ, whose arms hand the term out, 0 from the other one.  A condition that picks
-// one invocation (`i == 0`) is left: nobody waits there.  Every access to the
-// buffer in the program must be an addition whose old value nobody wants: then it does not matter which
-// invocation of the subgroup adds, nor when within the dispatch, and neighbours share one `if leader`.
-// An element to which no lane adds gets no addition either, or that of a sum that is 0, which changes
-// at most −0 to 0.  Workgroups of one invocation have nothing to add up.
+// Which additions.  The index is the same in the whole workgroup, and so is the way there; or the
+// way is a few `if`s that differ, whose arms hand the term out, 0 from the other one.  A condition
+// that picks one invocation (`i == 0`) is left: nobody waits there.  Every access to the buffer in
+// the program must be an addition whose old value nobody wants: then it does not matter which
+// invocation of the subgroup adds, nor when within the dispatch, and neighbours share one `if
+// leader`.  An element to which no lane adds gets no addition either, or that of a sum that is 0,
+// which changes at most −0 to 0.  Workgroups of one invocation have nothing to add up.
 //
-// The leader is the first lane inside the domain, whatever order the device puts lanes in: padding lanes
-// take part in reductions as the identity, so it is `subgroup_min(lane)`.
+// The leader is the first lane inside the domain, whatever order the device puts lanes in: padding
+// lanes take part in reductions as the identity, so it is `subgroup_min(lane)`.
 //
-// A program with subgroup operations runs its padding lanes, whose domain variables are those of the
-// nearest invocation inside and whose loads give 0 (docs/language.md 3.3).  A loop that such a 0 decides
-// might never end there; so unless the program has padding lanes anyway, no loop may depend on what is
-// loaded at an index that differs, or on built-ins other than the domain's.
+// A program with subgroup operations runs its padding lanes, whose domain variables are those of
+// the nearest invocation inside and whose loads give 0 (docs/language.md 3.3).  A loop that such a
+// 0 decides might never end there; so unless the program has padding lanes anyway, no loop may
+// depend on what is loaded at an index that differs, or on built-ins other than the domain's.
 //
 // Runs only if options->subgroup_add: written SPIR-V uses no optional feature unasked.  Needs valid
 // structure; keeps lines and names.
@@ -106,7 +107,8 @@ bool vy_subgroup_adds(const vy_opt_options *o, vy_type t)
     }
 }
 
-// `==` on a domain variable or a built-in: one invocation, or the leader of an earlier run of this pass.
+// `==` on a domain variable or a built-in: one invocation, or the leader of an earlier run of this
+// pass.
 static bool picks_one(const reduce *r, uint32_t condition)
 {
     if (VY_IS_LEAF(condition) || r->w.p->insts.data[condition].op != VY_OP_EQ) return false;
@@ -314,7 +316,7 @@ bool vy_may_add_up(const vy_program *p, const vy_opt_options *o)
     return false;
 }
 
-bool vy_pass_reduce(vy_program *p, vy_pass_context *c)
+bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c)
 {
     if (!vy_may_add_up(p, c->options)) return true;
     reduce r = {.options = c->options};

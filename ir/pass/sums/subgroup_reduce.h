@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// subgroup_reduce.h: what the passes share that add up in a subgroup first: subgroup_reduce.c (a workgroup adds to one element), subgroup_runs.c
-// (neighbours may).
+// subgroup_reduce.h: what the passes share that add up in a subgroup first: subgroup_reduce.c (a
+// workgroup adds to one element), subgroup_runs.c (neighbours may).
 #ifndef VYRE_REDUCE_H
 #define VYRE_REDUCE_H
 

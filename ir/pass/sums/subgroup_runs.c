@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// subgroup_runs.c: neighbours of a subgroup that add to the same element add up first, where they are likely to.
+// subgroup_runs.c: neighbours of a subgroup that add to the same element add up first, where they
+// are likely to.
 //
 //                                    full = subgroup_add(1) == subgroup_size               once per program
 //   atomic_add(g[k[i]], x[i])   →    joins = full && lane > 0 && k == k of lane − 1
@@ -10,19 +11,21 @@
 //                                    }
 //                                    if !(joins of lane + 1) { atomic_add(g[k[i]], sum) }  // the last of a run
 //
-// Additions to one element wait for each other.  subgroup_reduce.c does away with that where a whole workgroup adds to one; here
-// the index differs, and only the data know how.  Indices of neighbours that are equal mostly stand in runs (sorted
-// segments, pixels of a cell), so the last lane of a run adds for all of it.  log2 steps with two shuffles
-// each find the sums for any mixture of runs; comparing all lanes with all would find equal ones that are apart,
-// in as many steps as a subgroup has lanes, and rounds of reductions (the index of the lowest lane, who has it, their
-// sum) cost lavapipe more than the additions.
+// Additions to one element wait for each other.  subgroup_reduce.c does away with that where a
+// whole workgroup adds to one; here the index differs, and only the data know how.  Indices of
+// neighbours that are equal mostly stand in runs (sorted segments, pixels of a cell), so the last
+// lane of a run adds for all of it.  log2 steps with two shuffles each find the sums for any
+// mixture of runs; comparing all lanes with all would find equal ones that are apart, in as many
+// steps as a subgroup has lanes, and rounds of reductions (the index of the lowest lane, who has
+// it, their sum) cost lavapipe more than the additions.
 //
-// A shuffle reads padding lanes, and from a lane that does not run it is undefined.  So runs are joined only in subgroups
-// all of whose lanes are there and inside the domain, which one reduction tells; the others add as they did.
+// A shuffle reads padding lanes, and from a lane that does not run it is undefined.  So runs are
+// joined only in subgroups all of whose lanes are there and inside the domain, which one reduction
+// tells; the others add as they did.
 //
-// Which additions.  Of floats; the way there is the same in the whole workgroup; the buffer is only added to, and nobody
-// wants an old value; the index differs on at most MAX_AXES axes, in 32 bits.  And neighbours are likely to meet, a guess
-// by what the index is made of:
+// Which additions.  Of floats; the way there is the same in the whole workgroup; the buffer is only
+// added to, and nobody wants an old value; the index differs on at most MAX_AXES axes, in 32 bits.
+// And neighbours are likely to meet, a guess by what the index is made of:
 //
 //   g[i] in over(i, j), g[i / 4], g[u32(f32(i) * scale)]     an axis does not follow the fastest domain variable: yes
 //   g[k[i]]           loaded integers, segments, faces, bonds: mostly sorted or near each other: yes; where not, little is lost
@@ -32,7 +35,8 @@
 //
 // What it brings and costs is in docs/performance.md.
 //
-// Runs behind `reduce`, where shuffles may be used too.  Needs valid structure; keeps lines and names.
+// Runs behind `reduce`, where shuffles may be used too.  Needs valid structure; keeps lines and
+// names.
 #include "ir/pass/sums/subgroup_reduce.h"
 
 #include "ir/facts/memory.h"
@@ -40,8 +44,8 @@
 
 enum { MAX_AXES = 3 };
 
-// How a number differs among neighbouring lanes, a guess: not; from row to row; seldom; as integers or floats of the
-// data do; always; on purpose.  Of several the last one counts.
+// How a number differs among neighbouring lanes, a guess: not; from row to row; seldom; as integers
+// or floats of the data do; always; on purpose.  Of several the last one counts.
 enum { SAME, ROWS, SELDOM, INTEGERS, FLOATS, APART, SCATTERED };
 
 typedef struct combine {
@@ -56,7 +60,7 @@ typedef struct combine {
     vy_value full; // all lanes of the subgroup are there
 } combine;
 
-// ------------------------------------------------------------------------------------------- choosing
+// ---------------------------------------------------------------------------------------- choosing
 static uint8_t leaf_kind(const combine *c, uint32_t id)
 {
     const vy_leaf *l = &c->w.p->leaves.data[VY_LEAF_INDEX(id)];
@@ -145,7 +149,7 @@ static void choose(combine *c)
     }
 }
 
-// ----------------------------------------------------------------------------------------- rebuilding
+// -------------------------------------------------------------------------------------- rebuilding
 static vy_value number(combine *c, int64_t n) { return vy_int(c->w.b, VY_U32, n); }
 
 static vy_value is_full(combine *c)
@@ -228,7 +232,7 @@ static bool prepare(combine *c)
     return c->differs != NULL;
 }
 
-bool vy_pass_combine(vy_program *p, vy_pass_context *context)
+bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *context)
 {
     if (!vy_may_add_up(p, context->options) || !context->options->subgroup_shuffle) return true;
     combine c = {.options = context->options};
