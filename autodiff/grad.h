@@ -53,6 +53,8 @@ typedef struct vy_grad_options {
 // (ir/pipeline.h) with these parameters that dispatches them.  vy_compile_result (spirv.h) takes
 // either; the interpreter has vy_eval and vy_eval_pipeline.
 //
+// vy_program_buffer (vy_pipeline_signature) tells what each parameter is to the source: its `role`.
+//
 // Errors (vy_diag): E0501 an output or input that does not exist; E0502 something that has no
 // derivative; E0503 a construct that reverse mode cannot handle; each with place and fix.  NULL
 // then, with *diag filled.  The module is the caller's to free.

@@ -2,6 +2,7 @@
 // test_grad_request.c: requests to vy_grad that cannot be met, and what the result looks like to a
 // C caller.  Gradients themselves: test_grad.c and tests/text/grad.
 #include "autodiff/grad.h"
+#include "ir/pipeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,6 +96,114 @@ static void result(void **state)
     vy_module_free(m);
 }
 
+// ------------------------------------------------------------------------------------------- roles
+typedef struct role {
+    const char *name;
+    vy_derivative_kind kind;
+    const char *of, *root; // NULL: none
+} role;
+
+// The roles of the parameters of the only program or pipeline called f_grad.
+static void has_roles(const vy_program *p, const role *want, uint32_t n)
+{
+    uint32_t seen = 0;
+    for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
+        const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
+        if (b.cls > VY_INOUT || b.workspace) {
+            assert_true(b.role.kind == VY_IS_WORKSPACE || b.role.kind == VY_IS_PARAMETER);
+            continue;
+        }
+        const role *w = NULL;
+        for (uint32_t k = 0; k < n; k++)
+            if (strcmp(want[k].name, b.name) == 0) w = &want[k];
+        if (!w) fail_msg("unexpected parameter %s", b.name);
+        assert_int_equal(b.role.kind, w->kind);
+        assert_string_equal(b.role.of, w->of);
+        assert_string_equal(b.role.root, w->root ? w->root : w->of);
+        seen++;
+    }
+    assert_int_equal(seen, n);
+}
+
+#define H                                                                                          \
+    "program f(x: in f32[N], m: inout f32[N], y: out f32[N], a: f32, N: u32) over(i: N) "          \
+    "{ y[i] = a * x[i] * m[i]; m[i] = x[i] * x[i]; }"
+
+static void roles(void **state)
+{
+    (void)state;
+    const char *const wrt[] = {"x", "m", "a"};
+    const vy_grad_options o = {.wrt = wrt, .wrt_count = 3, .seed_buffer = true, .with_value = true};
+    vy_module *m = parse(H);
+    vy_diag d = {0};
+    vy_module *g = vy_grad(m, &o, &d);
+    assert_non_null(g);
+    static const role want[] = {
+        {"x", VY_IS_PRIMAL, "x", NULL},         {"m", VY_IS_PRIMAL, "m", NULL},
+        {"grad_y", VY_IS_COTANGENT, "y", NULL}, {"ct_m", VY_IS_COTANGENT, "m", NULL},
+        {"y", VY_IS_VALUE, "y", NULL},          {"grad_x", VY_IS_GRADIENT, "x", NULL},
+        {"grad_m", VY_IS_GRADIENT, "m", NULL},  {"grad_a", VY_IS_GRADIENT, "a", NULL},
+    };
+    has_roles(vy_module_find(g, "f_grad"), want, sizeof want / sizeof *want);
+    // The source has none, nor has a program that was parsed.
+    const vy_program *p = vy_module_program(m, 0);
+    assert_int_equal(vy_program_buffer(p, (vy_buffer){1}).role.kind, VY_IS_PARAMETER);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
+// Of a derivative of a derivative `of` is a parameter of the first, `root` one of the program itself.
+static void roles_again(void **state)
+{
+    (void)state;
+    const vy_grad_options first = {.accumulate = VY_ACCUMULATE_ATOMIC, .again = true};
+    const char *const of[] = {"grad_x"};
+    vy_module *m = parse(F);
+    vy_diag d = {0};
+    vy_module *g = vy_grad(m, &first, &d);
+    assert_non_null(g);
+    vy_module *h = vy_grad(g, &(vy_grad_options){.of = of, .of_count = 1}, &d);
+    assert_non_null(h);
+    static const role want[] = {
+        {"x", VY_IS_PRIMAL, "x", NULL},
+        {"grad2_x", VY_IS_GRADIENT, "x", NULL},
+    };
+    has_roles(vy_module_program(h, 0), want, 2);
+    vy_module_free(h);
+    h = vy_grad(g, &(vy_grad_options){.of = of, .of_count = 1, .seed_buffer = true}, &d);
+    assert_non_null(h);
+    static const role seeded[] = {
+        {"x", VY_IS_PRIMAL, "x", NULL},
+        {"grad2_grad_x", VY_IS_COTANGENT, "grad_x", "x"},
+        {"grad2_x", VY_IS_GRADIENT, "x", NULL},
+    };
+    has_roles(vy_module_program(h, 0), seeded, 3);
+    vy_module_free(h);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
+// A pipeline that counts first has them too.
+static void roles_of_pipelines(void **state)
+{
+    (void)state;
+    vy_module *m = parse("program f(x: in f32[N], n: in u32[N], y: out f32[N], N: u32) over(i: N) "
+                         "{ var s = x[i]; for k in 0..n[i] { s = sin(s) * s; } y[i] = s; }");
+    vy_diag d = {0};
+    vy_module *g = vy_grad(m, NULL, &d);
+    assert_non_null(g);
+    const vy_pipeline *l = vy_module_find_pipeline(g, "f_grad");
+    assert_non_null(l);
+    static const role want[] = {
+        {"x", VY_IS_PRIMAL, "x", NULL},
+        {"n", VY_IS_PRIMAL, "n", NULL},
+        {"grad_x", VY_IS_GRADIENT, "x", NULL},
+    };
+    has_roles(vy_pipeline_signature(l), want, 3);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +211,9 @@ int main(void)
         cmocka_unit_test(no_buffer),
         cmocka_unit_test(broken_module),
         cmocka_unit_test(result),
+        cmocka_unit_test(roles),
+        cmocka_unit_test(roles_again),
+        cmocka_unit_test(roles_of_pipelines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
