@@ -152,7 +152,8 @@ static void roles(void **state)
     vy_module_free(m);
 }
 
-// Of a derivative of a derivative `of` is a parameter of the first, `root` one of the program itself.
+// Of a derivative of a derivative `of` is a parameter of the first, `root` one of the program
+// itself.
 static void roles_again(void **state)
 {
     (void)state;

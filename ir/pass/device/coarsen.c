@@ -25,8 +25,9 @@
 // how often a loop turns is left alone: the loops of one invocation must not become longer (vkrt.h,
 // loop_turn_limit).
 //
-// Runs only if options->coarsen > 1, after `guards`, `owner` and `once`, whose flags the copies
-// keep, and whose proofs would be harder on the result: text that is printed stays as it was.
+// Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`,
+// whose flags the copies keep, and whose proofs would be harder on the result: text that is printed
+// stays as it was.
 #include "ir/pass/device/coarsen.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"

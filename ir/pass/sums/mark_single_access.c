@@ -11,11 +11,11 @@
 // of a Jacobian) is made of such additions, each of which would read what it has just been cleared
 // to.
 //
-// One invocation must own the element (`owner`, which runs before), reach the addition once, and
-// have no other access that could meet the element: indices that differ in a constant.  Accesses of
-// one buffer are compared pairwise, so a buffer with many is left alone.  Loops around the addition
-// must have counters that are indices of their own, `g[i, c]`: another turn adds to another
-// element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
+// One invocation must own the element (`mark_owned`, which runs before), reach the addition once,
+// and have no other access that could meet the element: indices that differ in a constant.
+// Accesses of one buffer are compared pairwise, so a buffer with many is left alone.  Loops around
+// the addition must have counters that are indices of their own, `g[i, c]`: another turn adds to
+// another element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
 //
 // Sets VY_FLAG_ONCE, which is no part of a program's text; keeps all else.
 #include "ir/facts/memory.h"
