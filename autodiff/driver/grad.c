@@ -259,7 +259,11 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         if (!ok) break;
     }
     if (p && observer) observer->note(observer->user, r, p);
-    bool ok = p && vy_wide_find(r, p, &names) && vy_reverse_result(r, p);
+    if (p && !vy_wide_find(r, p, &names)) {
+        vy_program_free(p);
+        p = NULL;
+    }
+    bool ok = p && vy_reverse_result(r, p);
     const vy_gather_options gathering = {
         .lean = r->options->frugal || r->options->checkpoint,
         .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
