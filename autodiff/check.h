@@ -73,9 +73,9 @@ typedef struct vy_check_nonfinite {
     const char *buffer; // NULL: all are finite
     uint64_t index;
     double value;
-    const char
-        *operation; // text of the operation that made the first one out of finite numbers, "sqrt";
-                    // "load": it was in the data.  NULL: unknown
+    // Text of the operation that made the first one out of finite numbers, "sqrt"; "load": it was
+    // in the data.  NULL: unknown.
+    const char *operation;
     uint32_t line, column; // its place in the source, or that of what it was derived from; 0: none
 } vy_check_nonfinite;
 
@@ -127,17 +127,17 @@ typedef struct vy_check_request {
     uint64_t max_steps; // as in vy_eval_options, of any one run
     uint64_t budget;    // 0, or instructions × invocations of all probes, where samples are ours
     bool allow_out_of_range; // accesses of the primal out of range are meant: a RANGE row passes
-    bool
-        // They are not looked at: `primal` is a derivative, and reads for lanes that pad a
-        // workgroup.
-        no_range;
+    // They are not looked at: `primal` is a derivative, and reads for lanes that pad a workgroup.
+    bool no_range;
 } vy_check_request;
 
 // Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per
 // gradient buffer, then those of the other tests; or, if the primal is wrong, PROGRAM alone.  NULL
 // with *diag filled: memory, or a program that cannot be run on that data.  Cost: about 5·samples
 // runs of the primal per gradient buffer, each with time for its outputs; samples are spread evenly
-// over a buffer and are the same every time.
+// over a buffer and are the same every time.  Of very many gradients only some, evenly spread, are
+// looked at element by element (the rows of the others are skipped), and directions are tried
+// together.
 VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag);
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 

@@ -79,10 +79,10 @@ typedef struct vy_explain_gradient {
     // GATHER, BOTH, ATOMIC where several invocations may reach one element:
     const char *program; // that sums; NULL: none
     const char *tree;    // that sums where elements are few; it too, or NULL: none
-    const char
-        *map; // the first place that is summed: { domain and loops → element }, by isl; or NULL
-    const char
-        *why; // why the first place that is not summed so is not: completes "the access …"; or NULL
+    // The first place that is summed: { domain and loops → element }, by isl; or NULL.
+    const char *map;
+    // Why the first place that is not summed so is not: completes "the access …"; or NULL.
+    const char *why;
     uint32_t why_line; // … its line
 } vy_explain_gradient;
 

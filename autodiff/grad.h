@@ -13,11 +13,11 @@ extern "C" {
 typedef enum vy_accumulate {
     // By programs over its elements, which sum what reaches them, where that pays.
     VY_ACCUMULATE_AUTO,
-    // By atomic additions: the result is one program wherever it can be, and has no.
+    // By atomic additions: the result is one program wherever it can be, and has no compiler-made
+    // buffers but tapes and sums of halves (see `again`), so it can be differentiated again.
     VY_ACCUMULATE_ATOMIC,
-    // compiler-made buffers but tapes and sums of halves (see `again`), so it can be
-    // differentiated again
-    VY_ACCUMULATE_GATHER, // by programs over its elements wherever there can be one
+    // By programs over its elements wherever there can be one.
+    VY_ACCUMULATE_GATHER,
 } vy_accumulate;
 
 // Zero-initialised means defaults.
@@ -27,22 +27,24 @@ typedef struct vy_grad_options {
     uint32_t of_count;
     const char *const *wrt; // inputs; NULL: all float `in` and `inout` buffers
     uint32_t wrt_count;
+    // Of these, those whose gradients are added to what the buffers hold: `inout` then, and never
+    // cleared.  Not of `inout` buffers (E0503), whose gradients take the cotangents' place.
+    const char *const *add;
+    uint32_t add_count;
     bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
     bool with_value;    // also write the forward outputs
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h
-    bool
-        lean_sums; // deterministic: accumulators only, where terms of all invocations take too much
-    bool frugal;   // keep only what cannot be computed again, however long that takes
+    // Deterministic: accumulators only, where terms of all invocations take too much.
+    bool lean_sums;
+    bool frugal; // keep only what cannot be computed again, however long that takes
     // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1:
     // long loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the
     // same again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any
     // number is fine; cutting stops where nothing is left to cut.
     uint32_t checkpoint;
     vy_accumulate accumulate;
-    bool
-        // It is differentiated again: sums of halves in memory stay halves, and the result one
-        // program.
-        again;
+    // It is differentiated again: sums of halves in memory stay halves, and the result one program.
+    bool again;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one

@@ -39,8 +39,8 @@ VY_API const char *vy_cost_class_name(vy_cost_class c); // "add", …
 typedef struct vy_sizes {
     const int64_t *scalars; // values of the integer scalars, by index …
     const bool *known;      // … and which of them are
-    const uint64_t
-        *lengths;         // elements of buffers sized `?`, by vy_buffer.id; UINT64_MAX: not known
+    // Elements of buffers sized `?`, by vy_buffer.id; UINT64_MAX: not known.
+    const uint64_t *lengths;
     uint64_t invocations; // of a program without `over`
     uint32_t groups[3];   // the same: what num_groups is
 } vy_sizes;

@@ -69,9 +69,9 @@ typedef struct vy_pipe_step {
     uint32_t program;        // DISPATCH: index in the module
     uint32_t arg_count;      // DISPATCH: one per buffer parameter that is no workspace
     const vy_pipe_arg *args; //           of the program, in its order
-    const vy_pipe_scalar
-        *scalars;         // DISPATCH: one per scalar parameter of the program, in its order;
-                          // after vy_pipeline_end none is INFER
+    // DISPATCH: one per scalar parameter of the program, in its order; after vy_pipeline_end none
+    // is INFER.
+    const vy_pipe_scalar *scalars;
     const vy_dim *groups; // DISPATCH of a program without `over`: three; else NULL
     vy_buffer buffer;     // BUFFER, VALUE
     uint32_t index_count; // VALUE: rank of the buffer

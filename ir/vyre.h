@@ -146,7 +146,7 @@ VY_API vy_module *vy_parse_with(const char *text, size_t size, const char *file,
 // The file name and text a module was parsed from ("" and NULL otherwise).
 VY_API const char *vy_module_file(const vy_module *m);
 VY_API const char *vy_module_source(const vy_module *m, size_t *size);
-// The n of `@order(n)`: how many derivative transforms made this module.
+// The largest n of `@order(n)` in it: how many derivative transforms made what it holds.
 VY_API uint32_t vy_module_order(const vy_module *m);
 
 VY_API uint32_t vy_module_program_count(const vy_module *m);
@@ -155,10 +155,15 @@ VY_API vy_program *vy_module_find(const vy_module *m, const char *name);  // NUL
 
 // Prints canonical text: parse(print(m)) equals m, print(parse(t)) is a fixed point.  Returns a
 // malloc'd, terminated string and its length in *size (may be NULL), or NULL when memory is out.
+// Of programs that vy_optimize has been at it is `@lowered` text with the marks of the passes
+// (docs/language.md 16); for text to be read or differentiated again call vy_drop_marks before.
 VY_API char *vy_print(const vy_module *m, size_t *size);
+// Takes out what passes have proved of single accesses (that an index is in range, that an element
+// is an invocation's own).  Programs mean the same; vy_optimize finds most of it again.
+VY_API void vy_drop_marks(vy_module *m);
 
-// Structural equality: same parameters, instructions, types, constants; debug names of values, line
-// numbers and the order of interned leaves do not count.
+// Structural equality: same parameters, instructions, marks, types, constants; debug names of
+// values, line numbers and the order of interned leaves do not count.
 VY_API bool vy_module_equal(const vy_module *a, const vy_module *b);
 
 // Binary form: magic, version, SHA-256-like 256-bit digest of the payload.  vy_binary_write returns
@@ -188,22 +193,36 @@ typedef enum vy_init { VY_INIT_NONE, VY_INIT_ONES, VY_INIT_COPY } vy_init;
 // What a parameter of a derivative is (autodiff/grad.h) to the program that was differentiated.  A
 // text does not say it: a program that was parsed has parameters only.
 typedef enum vy_derivative_kind {
-    VY_IS_PARAMETER, // no derivative's
-    VY_IS_PRIMAL,    // the same parameter of the source, with the same contents
-    VY_IS_VALUE,     // what the source writes to the parameter
-    VY_IS_GRADIENT,  // of a buffer or scalar, overwritten
-    VY_IS_COTANGENT, // of an output
-    VY_IS_WORKSPACE, // compiler-made
+    VY_IS_PARAMETER,       // no derivative's
+    VY_IS_PRIMAL,          // the same parameter of the source, with the same contents
+    VY_IS_VALUE,           // what the source writes to the parameter
+    VY_IS_GRADIENT,        // of a buffer
+    VY_IS_SCALAR_GRADIENT, // of a scalar: one element
+    VY_IS_COTANGENT,       // of an output; of an `inout` buffer: of its final contents
+    VY_IS_WORKSPACE,       // compiler-made
 } vy_derivative_kind;
+
+typedef enum vy_derivative_mode {
+    VY_READS,      // given by the caller, and left as it is
+    VY_OVERWRITES, // what it held does not matter
+    VY_IN_PLACE,   // given, and changed: `inout` ones of the source where its values are asked for
+    VY_ADDS,       // a gradient that is added to what is there
+} vy_derivative_mode;
 
 typedef struct vy_derivative_role {
     vy_derivative_kind kind;
-    const char *of; // the parameter of the source; NULL: of none
-    const char *
-        // For derivatives of derivatives: the parameter of the first source that it has the shape
-        // of.
-        root;
+    vy_derivative_mode mode;
+    const char *of;     // the parameter of the source; NULL: of none.  WORKSPACE: as long as that
+    uint32_t parameter; // its vy_buffer.id there; SCALAR_GRADIENT: the index of the scalar
+    // Of derivatives of derivatives: the parameter of the first source that it has the shape of,
+    // and its vy_buffer.id or index there.
+    const char *root;
+    uint32_t root_parameter;
 } vy_derivative_role;
+static inline bool vy_is_gradient(vy_derivative_kind kind)
+{
+    return kind == VY_IS_GRADIENT || kind == VY_IS_SCALAR_GRADIENT;
+}
 
 typedef struct vy_buffer_info {
     const char *name;
@@ -231,6 +250,8 @@ typedef struct vy_over_info {
 } vy_over_info;
 
 VY_API const char *vy_program_name(const vy_program *p);
+// The n of `@order(n)`: how many derivative transforms made it.
+VY_API uint32_t vy_program_order(const vy_program *p);
 // Whether the text it was parsed from has a constant of that name.
 VY_API bool vy_program_has_constant(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_buffer_count(const vy_program *p); // parameters, shared and local arrays
@@ -241,12 +262,17 @@ VY_API vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b);
 VY_API vy_buffer vy_program_find_buffer(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_scalar_count(const vy_program *p);
 VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
+// Index of the scalar of that name; UINT32_MAX: none.
+VY_API uint32_t vy_program_find_scalar(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_over_count(const vy_program *p);
 VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
 // Has an instruction values of this type?
 VY_API bool vy_program_computes(const vy_program *p, vy_type type);
 VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
+// Does it hold what only `@lowered program` may: marks of passes, or operations that only they
+// make?
+VY_API bool vy_program_lowered(const vy_program *p);
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
 // Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its
 // integer scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what
@@ -491,9 +517,9 @@ typedef struct vy_opt_options {
     bool final;     // nobody differentiates the result: what stop_grad and
                     // straight_through say to derivatives is dropped
     bool registers; // loops over short rows are written out: a device has registers
-    uint32_t
-        coarsen; // most elements of its domain that one invocation makes, where that saves loads
-                 // (ir/pass/device/coarsen.c); 0: 1
+    // Most elements of its domain that one invocation makes, where that saves loads
+    // (ir/pass/device/coarsen.c); 0: 1.
+    uint32_t coarsen;
     uint64_t invocations; // … as long as a domain keeps so many
     // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not
     // known, and thought to be far.  NULL: nothing is known.

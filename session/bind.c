@@ -19,14 +19,15 @@ bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_word
                        .scalar_count = scalars,
                        .groups = {-1, -1, -1}};
     b->buffers = calloc(buffers + 1, sizeof *b->buffers);
+    b->place = calloc(buffers + 1, sizeof *b->place);
     b->scalars = calloc(scalars + 1, sizeof *b->scalars);
     b->values = calloc(scalars + 1, sizeof *b->values);
     b->known = calloc(scalars + 1, sizeof *b->known);
     b->dims = calloc(vy_program_dim_count(p) + 1, sizeof *b->dims);
     b->lengths = calloc(vy_program_buffer_count(p) + 1, sizeof *b->lengths);
     b->dim_states = calloc(vy_program_dim_count(p) + 1, sizeof *b->dim_states);
-    if (!b->buffers || !b->scalars || !b->values || !b->known || !b->dims || !b->dim_states ||
-        !b->lengths)
+    if (!b->buffers || !b->place || !b->scalars || !b->values || !b->known || !b->dims ||
+        !b->dim_states || !b->lengths)
         return vys_fail_memory(d);
     for (uint32_t i = 0; i < scalars; i++) b->scalars[i].info = vy_program_scalar(p, i);
     for (uint32_t i = 0; i <= buffers; i++) b->lengths[i] = -1;
@@ -34,6 +35,7 @@ bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_word
         vy_buffer_info info = vy_program_buffer(p, (vy_buffer){i});
         if (info.cls == VY_SHARED || info.cls == VY_LOCAL || info.workspace) continue;
         b->buffers[b->buffer_count++].info = info;
+        b->place[i] = b->buffer_count;
     }
     return true;
 }
@@ -43,6 +45,7 @@ void vys_binding_free(vys_binding *b)
     for (uint32_t i = 0; i < b->buffer_count; i++)
         if (!b->buffers[i].borrowed) vys_array_free(&b->buffers[i].value);
     free(b->buffers);
+    free(b->place);
     free(b->scalars);
     free(b->values);
     free(b->known);
@@ -55,16 +58,14 @@ void vys_binding_free(vys_binding *b)
 // ----------------------------------------------------------------------------------------- by name
 vys_bound *vys_binding_find(const vys_binding *b, const char *name)
 {
-    for (uint32_t i = 0; i < b->buffer_count; i++)
-        if (!strcmp(b->buffers[i].info.name, name)) return &b->buffers[i];
-    return NULL;
+    const uint32_t place = b->place ? b->place[vy_program_find_buffer(b->program, name).id] : 0;
+    return place ? &b->buffers[place - 1] : NULL;
 }
 
 static vys_bound_scalar *find_scalar(const vys_binding *b, const char *name)
 {
-    for (uint32_t i = 0; i < b->scalar_count; i++)
-        if (!strcmp(b->scalars[i].info.name, name)) return &b->scalars[i];
-    return NULL;
+    const uint32_t i = vy_program_find_scalar(b->program, name);
+    return i < b->scalar_count ? &b->scalars[i] : NULL;
 }
 
 static void no_such(const vys_binding *b, const char *how, const char *name, bool scalars,

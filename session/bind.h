@@ -54,6 +54,7 @@ typedef struct vys_binding {
     bool f64;               // floats are kept in double
     vys_bound *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
+    uint32_t *place; // by vy_buffer.id: which of them + 1, 0: none
     vys_bound_scalar *scalars;
     uint32_t scalar_count;
     // Writes the contents of an allocated buffer from its `given`, which says the number of

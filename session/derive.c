@@ -32,7 +32,7 @@ static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
     *names = calloc(n + 1, sizeof **names);
     for (uint32_t i = 1; *names && i <= n; i++) {
         const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
-        if (b.role.kind == VY_IS_GRADIENT) (*names)[(*count)++] = b.name;
+        if (vy_is_gradient(b.role.kind)) (*names)[(*count)++] = b.name;
     }
     return *names != NULL;
 }

@@ -7,33 +7,24 @@
 
 #include "session/internal.h"
 
+#include "autodiff/transform.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static const char *without_prefix(const char *name)
-{
-    static const char *const prefixes[] = {"grad", "ct", "dot"};
-    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
-        const size_t n = strlen(prefixes[i]);
-        if (strncmp(name, prefixes[i], n)) continue;
-        const char *rest = name + n + strspn(name + n, "0123456789");
-        if (*rest == '_' && rest[1]) return rest + 1;
-    }
-    return NULL;
-}
-
 const char *vys_source_name(const vy_buffer_info *info)
 {
-    const bool derived = info->role.kind == VY_IS_GRADIENT || info->role.kind == VY_IS_COTANGENT;
-    if (info->role.kind != VY_IS_PARAMETER) return derived ? info->role.of : NULL;
-    return without_prefix(info->name);
+    const vy_derivative_kind kind = info->role.kind;
+    if (kind == VY_IS_PARAMETER) return vy_text_base(info->name);
+    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT ? info->role.of : NULL;
 }
 
 const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)
 {
-    const vys_bound *found = info->role.root ? vys_binding_find(b, info->role.root) : NULL;
-    const char *name = info->name;
-    while (!found && (name = without_prefix(name))) found = vys_binding_find(b, name);
+    const bool text = info->role.kind == VY_IS_PARAMETER;
+    const char *name = text ? vy_text_base(info->name) : info->role.root;
+    const vys_bound *found = name ? vys_binding_find(b, name) : NULL;
+    while (!found && text && name && (name = vy_text_base(name))) found = vys_binding_find(b, name);
     return found;
 }
 
@@ -46,13 +37,12 @@ static void take_from(vys_bound *buf, const vys_bound *base)
 
 static void take_scalars(vys_binding *b, const vys_binding *forward)
 {
-    for (uint32_t i = 0; i < b->scalar_count; i++)
-        for (uint32_t k = 0; k < forward->scalar_count; k++) {
-            const vys_bound_scalar *from = &forward->scalars[k];
-            if (strcmp(from->info.name, b->scalars[i].info.name)) continue;
-            b->scalars[i].known = true;
-            b->scalars[i].value = from->value;
-        }
+    for (uint32_t i = 0; i < b->scalar_count; i++) {
+        const uint32_t k = vy_program_find_scalar(forward->program, b->scalars[i].info.name);
+        if (k >= forward->scalar_count) continue;
+        b->scalars[i].known = true;
+        b->scalars[i].value = forward->scalars[k].value;
+    }
 }
 
 static bool copy_contents(vys_binding *b, const vys_binding *forward, vy_diag *d)

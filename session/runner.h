@@ -17,8 +17,8 @@ typedef struct vys_runner {
     const vy_plan *steps; // what runs: of `compiled`, or the caller's
     vkrt_plan *plan;      // NULL: the interpreter
     vy_eval_report seen;  // of the interpreter's last run, with settings.report
-    bool
-        turns_known; // of its loops, at most, where the device counts them; else kernels watch them
+    // Of its loops, at most, where the device counts them; else kernels watch them.
+    bool turns_known;
 } vys_runner;
 
 // Fills *d from an error of vkrt, with the code that the same mistake has elsewhere; always false.

@@ -109,13 +109,13 @@ typedef struct vys_parameter {
     const char *name;
     vys_role role;
     const char *of; // cotangents and gradients: the parameter they belong to, else NULL
-    const char *
-        root; // … and that of the program itself whose shape it has, for derivatives of derivatives
+    // For derivatives of derivatives: the parameter of the source itself whose shape it has.
+    const char *root;
     vy_buffer_class cls; // of buffers: IN, OUT, INOUT
     vy_type type;
     uint32_t rank;
-    const uint64_t
-        *shape;     // rank entries, after a run; NULL: not known yet.  Until the task changes
+    // `rank` entries, after a run, valid until the task changes; NULL: not known yet.
+    const uint64_t *shape;
     uint64_t count; // elements, then
 } vys_parameter;
 

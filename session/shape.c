@@ -110,20 +110,34 @@ bool vys_binding_infer_some(vys_binding *b, vy_diag *d)
 {
     bool changed = true;
     while (changed) {
+        bool stale = true; // the dimensions
         changed = false;
         for (uint32_t i = 0; i < b->buffer_count; i++) {
             const vys_bound *buf = &b->buffers[i];
-            refresh(b);
-            if (buf->state == VYS_SHAPE_FLAT && !infer_flat(b, buf, &changed, d)) return false;
+            bool more = false;
+            if (buf->state == VYS_SHAPE_FLAT) {
+                if (stale) refresh(b);
+                stale = false;
+                if (!infer_flat(b, buf, &more, d)) return false;
+            }
             for (uint32_t axis = 0; buf->state == VYS_SHAPE_FULL && axis < buf->info.rank; axis++) {
                 const int s = vy_program_dim_scalar(b->program, buf->info.dims[axis]);
-                if (s >= 0 && !note(b, (uint32_t)s, buf->value.shape[axis], buf, axis, &changed, d))
+                if (s >= 0 && !note(b, (uint32_t)s, buf->value.shape[axis], buf, axis, &more, d))
                     return false;
             }
+            stale |= more;
+            changed |= more;
         }
     }
     refresh(b);
     return true;
+}
+
+static bool has_flat(const vys_binding *b)
+{
+    for (uint32_t i = 0; i < b->buffer_count; i++)
+        if (b->buffers[i].state == VYS_SHAPE_FLAT) return true;
+    return false;
 }
 
 // Whether a flat buffer waits for this scalar: any choice but one would contradict its length.
@@ -139,9 +153,11 @@ static bool awaited(const vys_binding *b, uint32_t scalar)
 
 bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d)
 {
+    const bool flat = has_flat(b); // only there a choice decides other scalars
+    if (!vys_binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
-        if (!vys_binding_infer_some(b, d)) return false;
-        if (b->scalars[i].known || awaited(b, i)) continue;
+        if (flat && !vys_binding_infer_some(b, d)) return false;
+        if (b->scalars[i].known || (flat && awaited(b, i))) continue;
         b->scalars[i].value = choose(user, b, i);
         b->scalars[i].known = b->scalars[i].chosen = true;
     }

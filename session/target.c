@@ -14,6 +14,8 @@ vys_facts vys_facts_of(const vkrt_device *device)
                        .cpu = strcmp(info->type, "CPU") == 0,
                        .loop_turn_limit = info->loop_turn_limit,
                        .subgroup_size = info->subgroup_size,
+                       .driver_id = info->driver_id,
+                       .driver_major = info->driver_major,
                        .features = vkrt_device_features(device)};
 }
 
@@ -37,7 +39,8 @@ bool vys_settings_check(const vys_settings *s, vy_diag *d)
     } choices[] = {{"accumulate", s->accumulate, VY_ACCUMULATE_GATHER},
                    {"keep", s->keep, VYS_KEEP_SQRT},
                    {"level", s->level, VYS_O3},
-                   {"target", s->target, VY_VULKAN_1_3}};
+                   {"target", s->target, VY_VULKAN_1_3},
+                   {"driver", s->driver, VY_DRIVER_COUNT - 1}};
     for (size_t i = 0; i < COUNT_OF(choices); i++)
         if (choices[i].value > choices[i].last)
             return vys_fail(d, VYS_USAGE, "", "%s has no value %u", choices[i].name,
@@ -51,6 +54,9 @@ bool vys_settings_check(const vys_settings *s, vy_diag *d)
 // ----------------------------------------------------------------------------------------- options
 vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s)
 {
+    const vy_quirks quirks = facts->driver_id
+                                 ? vy_device_quirks(facts->driver_id, facts->driver_major)
+                                 : vy_driver_quirks(s->driver);
     return (vy_spirv_options){.target = s->target,
                               .precise = s->precise,
                               .fast_math = s->fast_math,
@@ -58,6 +64,7 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .lines = s->lines,
                               .validate = !s->no_validate,
                               .enabled = s->enabled | facts->features,
+                              .spared = VY_QUIRKS_ALL & ~quirks,
                               .watch_loops = facts->loop_turn_limit != 0,
                               .lanes = facts->loop_turn_limit ? facts->subgroup_size : 0};
 }

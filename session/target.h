@@ -23,7 +23,10 @@ typedef struct vys_facts {
     uint32_t loop_turn_limit;
     uint32_t subgroup_size;
     vy_features features; // enabled
-    uint64_t reserved[8]; // zero
+    // VkPhysicalDeviceDriverProperties.driverID, and its major version: which faults SPIR-V is
+    // written around (spirv/quirks.h).  driver_id 0: vys_settings.driver says it.
+    uint32_t driver_id, driver_major;
+    uint64_t reserved[7]; // zero
 } vys_facts;
 
 VYS_API vys_facts vys_facts_of(const vkrt_device *device); // NULL: all zero
@@ -59,6 +62,7 @@ typedef struct vys_settings {
     // --- code
     vys_level level;
     vy_target target;    // Vulkan that is there at least
+    vy_driver driver;    // whose faults to write SPIR-V around; of a device that is known, its own
     vy_features enabled; // that may be used; of a device that is known, all it has are
     bool precise, fast_math, unchecked, lines, no_validate; // as in vy_spirv_options
     uint32_t coarsen; // elements of its domain that one invocation makes at most; 0: chosen; 1: one

@@ -18,8 +18,8 @@ typedef struct vys_work {
     vy_module *derived;      // by vys_derive
     vy_module *ordered;      // by vys_order_sums
     bool lean; // deterministic: terms of all invocations take more than the tape limit
-    uint32_t
-        storage; // how little vys_derive keeps: 0 what is fastest, 1 what must be, 2 … checkpoints
+    // How little vys_derive keeps: 0 what is fastest, 1 what must be, 2 … checkpoints.
+    uint32_t storage;
 } vys_work;
 
 VYS_API void vys_work_free(vys_work *w); // what it made

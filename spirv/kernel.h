@@ -83,8 +83,8 @@ typedef enum vy_symbol_kind {
 typedef struct vy_symbol {
     const char *name; // the scalar's name; `len(x)` for an extent; `num_groups.x` for groups
     vy_symbol_kind kind;
-    const char *
-        type; // "u32", "f32", …: how a scalar is packed; "u32" of extents and groups, "i64" of others
+    // "u32", "f32", …: how a scalar is packed; "u32" of extents and groups, "i64" of others.
+    const char *type;
     uint32_t buffer; // EXTENT: index into the binding (kernel) or buffer (plan) array
     uint32_t axis;
 } vy_symbol;
@@ -144,8 +144,8 @@ typedef struct vy_kernel {
     // beyond.  `if`s inside one another, or loops if they are more, range guards and functions
     // called included, and the line of the source where they are (0: unknown).
     uint32_t nesting, nesting_line;
-    const vy_expr
-        *turns; // turns that all loops of one invocation take together: the last of turn_count
+    // Turns that all loops of one invocation take together: the last of turn_count.
+    const vy_expr *turns;
     uint32_t turn_count; // expressions over `symbols`; 0: there are no loops
     bool turns_open;     // some loops' turns depend on data, and count as one turn there
     // The kernel was compiled with vy_spirv_options.watch_loops: its last binding, a workspace of

@@ -18,6 +18,7 @@
 #include "ir/vyre.h"
 #include "spirv/kernel.h"
 #include "spirv/plan.h"
+#include "spirv/quirks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,12 +51,16 @@ typedef struct vy_spirv_options {
     vy_features enabled;
     // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
     uint32_t subgroup_size;
+    // Faults of drivers that the device's driver does not have (quirks.h): what is written because
+    // of them is left out.  0: none is sure not to be there.
+    vy_quirks spared;
     // For a device that ends loops after so many turns (vkrt.h, loop_turn_limit): kernels find out,
     // and plans fail then instead of handing out numbers.  A kernel that cannot come there is not
     // changed.
     bool watch_loops;
-    // … and the caller has made sure that the turns of all LOOPs and WHILEs together stay below:
-    // kernels then watch only what is counted nowhere, loops of atomics and functions.
+    // With watch_loops: the caller has made sure that the iterations of all LOOPs and WHILEs
+    // together stay below the limit, so kernels watch only loops that nobody can count before, those
+    // of atomics and functions.
     bool turns_known;
     // Of such a device: rows of a workgroup are run so many lanes at a time, also where a row has
     // fewer.  The lanes that are none stay out of everything then.  0: nothing is known.

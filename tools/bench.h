@@ -14,9 +14,8 @@ typedef struct lane { // what takes turns with the others; without times: not th
     runner runner;
     bool upload; // has `inout` buffers, which every run must find as they were
     double *ms;
-    double *
-        // CPU time of this process meanwhile, in ms: what a device made of software really takes.
-        cpu;
+    // CPU time of this process meanwhile, in ms: what a device made of software really takes.
+    double *cpu;
     double median, least, most, cpu_median;
     uint64_t bytes; // of bound buffers: `in` read, `out` written, `inout` both; or as a plan states
     vy_amount flops; // float operations of one run, counted statically (ir/cost.h), or as stated

@@ -56,7 +56,7 @@ static bool all_gradients(const benchmark *b, const binding *hand, vy_diag *d)
     for (uint32_t i = 0; i < ours->buffer_count; i++) {
         const vy_buffer_info *info = &ours->buffers[i].info;
         const bound_buffer *theirs = vys_binding_find(hand, info->name);
-        if (info->role.kind != VY_IS_GRADIENT) continue;
+        if (!vy_is_gradient(info->role.kind)) continue;
         if (!theirs || theirs->info.cls != VY_OUT)
             return fail(d, TOOL_PLAN, "add it as `out`, or ask for less with --wrt",
                         "pipeline %.80s does not write %.80s", vy_pipeline_name(b->hand.pipeline),

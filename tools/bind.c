@@ -166,3 +166,20 @@ bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d)
 {
     return vys_binding_derive(b, forward, seed, ct, d);
 }
+
+bool specs_all_used(const specs *ct, const binding *derived, const binding *forward, vy_diag *d)
+{
+    for (uint32_t i = 0; i < ct->count; i++) {
+        bool used = false;
+        for (uint32_t k = 0; k < derived->buffer_count; k++) {
+            const vy_buffer_info *b = &derived->buffers[k].info;
+            used |= b->cls != VY_OUT && !vys_binding_find(forward, b->name) &&
+                    specs_find_seed(ct, b) == &ct->data[i];
+        }
+        if (!used)
+            return fail(d, TOOL_USAGE, "name it in --of",
+                        "--ct %s: it is none of the outputs that are differentiated",
+                        ct->data[i].name);
+    }
+    return true;
+}

@@ -76,23 +76,6 @@ static bool bind_derived(checking *k, command *c, vy_diag *d)
            vys_binding_tape(&k->cotangents, c->o.tape_limit, d);
 }
 
-static bool check_ct(const checking *k, vy_diag *d)
-{
-    for (uint32_t i = 0; i < k->ct.count; i++) {
-        bool used = false;
-        for (uint32_t n = 0; n < k->cotangents.buffer_count; n++) {
-            const vy_buffer_info *b = &k->cotangents.buffers[n].info;
-            used |= b->cls != VY_OUT && !vys_binding_find(&k->start, b->name) &&
-                    specs_find_seed(&k->ct, b) == &k->ct.data[i];
-        }
-        if (!used)
-            return fail(d, TOOL_USAGE, "name it in --of",
-                        "--ct %s: it is none of the outputs that are differentiated",
-                        k->ct.data[i].name);
-    }
-    return true;
-}
-
 // --------------------------------------------------------------------------------------- execution
 static vy_check_subject subject(vys_entry r) { return (vy_check_subject){r.program, r.pipeline}; }
 
@@ -105,7 +88,7 @@ static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *
         ok = names_add(of, asked->data[i]);
     for (uint32_t i = 1; ok && k->first.module && i <= vy_program_buffer_count(p); i++) {
         const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
-        if (b.role.kind == VY_IS_GRADIENT) ok = names_add(of, b.name);
+        if (vy_is_gradient(b.role.kind)) ok = names_add(of, b.name);
     }
     return ok || fail_memory(d);
 }
@@ -172,7 +155,7 @@ static bool default_outputs(checking *k, vy_diag *d)
     return ok || fail_memory(d);
 }
 
-static bool refuse(const command *c, vy_diag *d)
+static bool refuse_options(const command *c, vy_diag *d)
 {
     if (c->o.dot.count)
         return fail(d, TOOL_UNAVAILABLE, "leave it out",
@@ -230,11 +213,12 @@ static bool second_round(checking *k, command *c, vy_diag *d)
 static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
-    if (!refuse(c, d) || !load_module(c, d)) return false;
+    if (!refuse_options(c, d) || !load_module(c, d)) return false;
     check_lanes(c);
     if (!select_entry(c, c->module, &k->source, d) || !parse_data(k, c, d) ||
         !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_derived(k, c, d) ||
-        !check_ct(k, d) || !optimize_all(k, c, d) || !run_round(k, c, d) || !second_round(k, c, d))
+        !specs_all_used(&k->ct, &k->cotangents, &k->start, d) || !optimize_all(k, c, d) ||
+        !run_round(k, c, d) || !second_round(k, c, d))
         return false;
     k->ms = now_ms() - start;
     return true;

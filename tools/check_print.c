@@ -73,11 +73,20 @@ void check_advice(const checking *k, text *fix)
 enum { COLUMNS = 11, CELL = 48 };
 typedef char cell[CELL];
 
+// Rows of one test stand in the order of the buffers: by test, `next` is where the search begins.
 static const vy_check_row *find_row(const vy_check_result *r, vy_check_test test,
-                                    const char *buffer)
+                                    const char *buffer, uint32_t next[VY_CHECK_TESTS])
 {
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->rows[i].test == test && !strcmp(r->rows[i].buffer, buffer)) return &r->rows[i];
+    bool any = false;
+    for (uint32_t i = 0; i < r->count && next[test] <= r->count; i++) {
+        const uint32_t at = (next[test] + i) % r->count;
+        if (r->rows[at].test != test) continue;
+        any |= *r->rows[at].buffer != 0;
+        if (strcmp(r->rows[at].buffer, buffer)) continue;
+        next[test] = at + 1;
+        return &r->rows[at];
+    }
+    if (!any) next[test] = UINT32_MAX; // such tests were not made
     return NULL;
 }
 
@@ -101,15 +110,16 @@ static void error_cell(const vy_check_row *row, char *out)
 static bool failed(const vy_check_row *row) { return row && row->verdict == VY_CHECK_FAILED; }
 
 // Everything about one gradient in a line.
-static void gradient_line(const checking *k, const vy_check_row *row, cell *out)
+static void gradient_line(const checking *k, const vy_check_row *row, uint32_t next[VY_CHECK_TESTS],
+                          cell *out)
 {
     const vy_check_result *r = k->result;
-    const vy_check_row *direction = find_row(r, VY_CHECK_DIRECTION, row->buffer),
-                       *tangents = find_row(r, VY_CHECK_TANGENTS, row->buffer),
-                       *poison = find_row(r, VY_CHECK_POISON, row->buffer),
-                       *twice = find_row(r, VY_CHECK_TWICE, row->buffer),
-                       *device = find_row(r, VY_CHECK_DEVICE, row->buffer),
-                       *second = find_row(r, VY_CHECK_DEVICE_TWICE, row->buffer);
+    const vy_check_row *direction = find_row(r, VY_CHECK_DIRECTION, row->buffer, next),
+                       *tangents = find_row(r, VY_CHECK_TANGENTS, row->buffer, next),
+                       *poison = find_row(r, VY_CHECK_POISON, row->buffer, next),
+                       *twice = find_row(r, VY_CHECK_TWICE, row->buffer, next),
+                       *device = find_row(r, VY_CHECK_DEVICE, row->buffer, next),
+                       *second = find_row(r, VY_CHECK_DEVICE_TWICE, row->buffer, next);
     const bool again = failed(poison) || failed(twice);
     snprintf(out[0], CELL, "%.40s", row->buffer);
     snprintf(out[1], CELL, "%llu of %llu", (unsigned long long)row->compared,
@@ -137,13 +147,14 @@ static void print_gradients(const checking *k, text *out)
                                                 "direction", "again",      "device"};
     size_t width[COLUMNS];
     cell line[COLUMNS];
+    uint32_t next[VY_CHECK_TESTS] = {0};
     for (int pass = 0; pass < 2; pass++) // measure, print
         for (uint32_t i = 0; i <= k->result->count; i++) {
             memset(line, 0, sizeof line);
             if (i == 0)
                 for (int n = 0; n < COLUMNS; n++) strcpy(line[n], titles[n]);
             else if (k->result->rows[i - 1].test == VY_CHECK_DIFFERENCES)
-                gradient_line(k, &k->result->rows[i - 1], line);
+                gradient_line(k, &k->result->rows[i - 1], next, line);
             else
                 continue;
             for (int n = 0; n < COLUMNS; n++) {

@@ -26,6 +26,7 @@ typedef struct command {
 } command;
 
 // Each returns false with *d.
+bool verb_later(command *c, vy_diag *d); // one that is not there yet in this version
 bool verb_grad(command *c, vy_diag *d);
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);

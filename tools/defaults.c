@@ -84,27 +84,26 @@ bool check_varied_ct(checking *k, vy_diag *d)
 
 bool default_data(specs *in, const binding *b, const choices *what, vy_diag *d)
 {
+    const uint32_t count = in->count; // the user's
     uint64_t seed = 1;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         const vy_buffer_info *info = &b->buffers[i].info;
-        if (info->cls == VY_OUT || specs_find(in, info->name)) continue;
+        const specs given = {.data = in->data, .count = count};
+        if (info->cls == VY_OUT || specs_find(&given, info->name)) continue;
         if (!add(in, info, what, &seed, d)) return false;
     }
     return true;
 }
 
-// How many dimensions and extents are open when all scalars are known, scalar `without` excepted.
-static uint32_t open_dims(const binding *b, uint32_t without)
+// Which scalars dimensions and extents are made of, by index; NULL: memory.
+static bool *sizes_of(const binding *b)
 {
-    const uint32_t count = vy_program_dim_count(b->program);
-    uint32_t open = 0;
-    for (uint32_t i = 0; i < b->scalar_count; i++) {
-        b->values[i] = b->scalars[i].known ? b->scalars[i].value.i : 8;
-        b->known[i] = i != without && vy_type_is_integer(b->scalars[i].info.type);
+    bool *size = calloc(b->scalar_count + 1, sizeof *size);
+    for (uint32_t i = 1; size && i < vy_program_dim_count(b->program); i++) {
+        const int s = vy_program_dim_scalar(b->program, (vy_dim){i});
+        if (s >= 0) size[s] = true;
     }
-    vy_program_dim_values(b->program, b->values, b->known, NULL, b->groups, b->dims, b->dim_states);
-    for (uint32_t i = 0; i < count; i++) open += b->dim_states[i] == VY_DIM_IS_OPEN;
-    return open;
+    return size;
 }
 
 choices default_choices(void)
@@ -117,6 +116,7 @@ choices default_choices(void)
 
 typedef struct choosing {
     const choices *what;
+    const bool *size; // by scalar: is a dimension made of it?
     chosen_counts counts;
 } choosing;
 
@@ -126,17 +126,18 @@ static vy_scalar choose(void *user, const binding *b, uint32_t scalar)
     const vy_type type = b->scalars[scalar].info.type;
     if (vy_type_is_float(type)) return (vy_scalar){.f = 0.75};
     if (type == VY_BOOL) return (vy_scalar){.u = 1};
-    if (open_dims(b, scalar) > open_dims(b, UINT32_MAX))
-        return (vy_scalar){.i = c->what->size[c->counts.sizes++ % CHOSEN_SIZES]};
+    if (c->size[scalar]) return (vy_scalar){.i = c->what->size[c->counts.sizes++ % CHOSEN_SIZES]};
     c->counts.others++;
     return (vy_scalar){.i = c->what->other};
 }
 
 bool default_scalars(binding *b, const choices *what, chosen_counts *counts, vy_diag *d)
 {
-    choosing c = {.what = what};
+    bool *size = sizes_of(b);
+    choosing c = {.what = what, .size = size};
     b->chosen_length = (uint64_t)what->length;
-    const bool ok = vys_binding_choose(b, choose, &c, d);
+    const bool ok = (size || fail_memory(d)) && vys_binding_choose(b, choose, &c, d);
+    free(size);
     if (counts) *counts = c.counts;
     return ok;
 }

@@ -31,7 +31,7 @@ static const struct {
 // One result being written.
 typedef struct product {
     command *c;
-    const vy_module *module;
+    vy_module *module;
     vys_entry what;
     vy_compiled *compiled; // if a form needs it
 } product;
@@ -70,7 +70,10 @@ static bool make_form(const product *p, form f, char **data, size_t *size, vy_di
     *data = NULL;
     *size = 0;
     switch (f) {
-    case FORM_TEXT: *data = vy_print(p->module, size); break;
+    case FORM_TEXT: // to be read, and differentiated again: without what passes have marked
+        vy_drop_marks(p->module);
+        *data = vy_print(p->module, size);
+        break;
     case FORM_BINARY: *data = vy_binary_write(p->module, size); break;
     case FORM_HEADER: *data = vy_c_header(p->compiled->plans, name, size); break;
     case FORM_MANIFEST: *data = vy_manifest(p->compiled->plans, size); break;

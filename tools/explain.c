@@ -8,70 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ------------------------------------------------------------------------------------------- words
-// A formula as one writes it by hand: 5 + 12·K·D².
-static void put_formula(const char *s, text *out)
-{
-    static const char *const powers[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    for (; *s; s++)
-        if (*s == '*')
-            text_puts(out, "·");
-        else if (*s == '^')
-            while (s[1] >= '0' && s[1] <= '9') text_puts(out, powers[*++s - '0']);
-        else
-            text_add(out, s, 1);
-}
-
-// … and its value: 4·N·T = 160
-static void put_amount(const vy_amount *a, const char *unit, text *out)
-{
-    const bool constant = strspn(a->text, "0123456789") == strlen(a->text);
-    put_formula(a->text, out);
-    if (a->known && !constant)
-        text_printf(out, " %s %llu", a->atmost ? "≤" : "=", (unsigned long long)a->value);
-    text_puts(out, unit);
-}
-
-static size_t width_of(const char *s, size_t n)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80;
-    return width;
-}
-
-// Pads what was written since `start` to `width` columns, and two more.
-static void pad(text *out, size_t start, size_t width)
-{
-    if (out->failed || start > out->size) return;
-    size_t have = width_of(out->data + start, out->size - start);
-    if (have > width) width = have;
-    for (; have < width + 2; have++) text_puts(out, " ");
-}
-
-static void put_cell(const char *s, size_t width, text *out)
-{
-    const size_t start = out->size;
-    text_puts(out, s);
-    pad(out, start, width);
-}
-
-static void put_formula_cell(const char *s, size_t width, text *out)
-{
-    const size_t start = out->size;
-    put_formula(s, out);
-    pad(out, start, width);
-}
-
-// Columns are as wide as what they hold, within reason.
-static void widen(size_t *width, const char *formula)
-{
-    text t = {0};
-    put_formula(formula, &t);
-    const size_t n = t.failed || !t.data ? 0 : width_of(t.data, t.size);
-    if (n > *width && n <= 40) *width = n;
-    text_free(&t);
-}
-
 void explain_type(vy_type type, const char *shape, text *out)
 {
     text_printf(out, "%s[%s]", vy_type_name(type), shape);
@@ -84,142 +20,6 @@ double explain_ratio(const vy_explanation *e)
     if (constants && !(f->known && g->known))
         f = &e->forward.each_flops, g = &e->gradient.each_flops;
     return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
-}
-
-// --------------------------------------------------------------------------------------- gradients
-// The form in which a workgroup makes an element.
-static void put_tree(const vy_explain_gradient *g, text *out)
-{
-    if (!g->tree) return;
-    if (strcmp(g->tree, g->program) == 0)
-        text_puts(out, ", a workgroup each");
-    else
-        text_printf(out, ", a workgroup where they are few (%s)", g->tree);
-}
-
-static void put_sum(const vy_explain_gradient *g, text *out)
-{
-    switch (g->sum) {
-    case VY_SUM_ZERO: text_puts(out, "nothing reaches it"); break;
-    case VY_SUM_STORE:
-        text_puts(out, "stored: each element once, by the invocation it belongs to");
-        break;
-    case VY_SUM_ADD:
-        text_puts(out, "read, added to, written: each element belongs to one invocation");
-        break;
-    case VY_SUM_ATOMIC:
-        text_puts(out, "atomic adds: ");
-        if (!g->variable)
-            text_puts(out, "the program has no domain that elements could belong to");
-        else
-            text_printf(out, "no axis is `%s` in every access", g->variable);
-        if (g->line) text_printf(out, ", see line %u", g->line);
-        break;
-    case VY_SUM_TERMS:
-    case VY_SUM_EXACT:
-    case VY_SUM_WIDE:
-        text_puts(out,
-                  g->sum == VY_SUM_TERMS
-                      ? "a term from each invocation, added up in a fixed order by other programs"
-                  : g->sum == VY_SUM_EXACT
-                      ? "exact accumulators of integers, rounded once by another program"
-                      : "atomic adds of f32, rounded once by another program");
-        if (g->program)
-            text_printf(out, ", then %s sums what else reaches each element", g->program);
-        break;
-    case VY_SUM_GATHER:
-        text_printf(out, "gathered: %s sums what reaches each element", g->program);
-        put_tree(g, out);
-        break;
-    case VY_SUM_BOTH:
-        text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
-        put_tree(g, out);
-        break;
-    }
-    if (g->map) text_printf(out, ", of %s", g->map);
-    if (g->why) {
-        text_printf(out, "; not gathered: the access %s", g->why);
-        if (g->why_line) text_printf(out, " (line %u)", g->why_line);
-    }
-    if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
-    text_puts(out, "\n");
-}
-
-static void put_gradients(const vy_explanation *e, text *out)
-{
-    size_t name = 0, type = 0;
-    text t = {0};
-    for (uint32_t i = 0; i < e->gradient_count; i++) {
-        widen(&name, e->gradients[i].name);
-        t.size = 0;
-        explain_type(e->gradients[i].type, e->gradients[i].shape, &t);
-        if (!t.failed && t.size > type && t.size <= 32) type = t.size;
-    }
-    out->failed |= t.failed;
-    text_free(&t);
-    text_puts(out, "\ngradients\n");
-    for (uint32_t i = 0; i < e->gradient_count; i++) {
-        const vy_explain_gradient *g = &e->gradients[i];
-        text_puts(out, "  ");
-        put_cell(g->name, name, out);
-        const size_t start = out->size;
-        explain_type(g->type, g->shape, out);
-        pad(out, start, type);
-        put_sum(g, out);
-    }
-}
-
-// Adjoints that are not gradients, where there are any.
-static void put_adjoints(const vy_explanation *e, text *out)
-{
-    static const char *const words[] = {
-        [VY_ADJOINT_WORKSPACE] = "in the workspace ",
-        [VY_ADJOINT_ARRAY] = "in the local array ",
-        [VY_ADJOINT_SEED] = "the caller's cotangent, read where it is needed: ",
-        [VY_ADJOINT_ONES] = "1 for every element: takes no memory",
-        [VY_ADJOINT_ZERO] = "0 for every element: the output was not asked for",
-    };
-    size_t width = 0;
-    bool any = false;
-    for (uint32_t i = 0; i < e->buffer_count; i++) widen(&width, e->buffers[i].name);
-    for (uint32_t i = 0; i < e->buffer_count; i++) {
-        const vy_explain_buffer *b = &e->buffers[i];
-        if (b->adjoint == VY_ADJOINT_NONE || b->adjoint == VY_ADJOINT_GRADIENT) continue;
-        if (!any) text_puts(out, "\nadjoints of other buffers\n");
-        any = true;
-        text_puts(out, "  ");
-        put_cell(b->name, width, out);
-        if (b->adjoint == VY_ADJOINT_ARRAY && !b->adjoint_name)
-            text_puts(out, "in values, element by element");
-        else if (b->adjoint == VY_ADJOINT_ARRAY && b->cls == VY_SHARED)
-            text_puts(out, "in the shared array ");
-        else
-            text_puts(out, words[b->adjoint]);
-        if (b->adjoint_name) text_puts(out, b->adjoint_name);
-        text_puts(out, "\n");
-    }
-}
-
-// ---------------------------------------------------------------------------------------- accesses
-static void put_accesses(const vy_explanation *e, text *out)
-{
-    size_t width = 0;
-    for (uint32_t i = 0; i < e->access_count; i++) widen(&width, e->accesses[i].buffer);
-    if (e->access_count) text_puts(out, "\naccesses of the forward program\n");
-    for (uint32_t i = 0; i < e->access_count; i++) {
-        const vy_explain_access *a = &e->accesses[i];
-        const size_t start = out->size;
-        text_printf(out, "  line %u", a->line);
-        pad(out, start, 10);
-        put_cell(vy_access_kind_name(a->kind), 6, out);
-        put_cell(a->buffer, width, out);
-        if (a->relation)
-            text_printf(out, "%s%s", a->relation, a->exact ? "" : "  or fewer");
-        else
-            text_printf(out, "axis %u %s", a->axis, a->why);
-        text_puts(out, "\n");
-    }
-    if (e->accesses_left_out) text_printf(out, "  … and %u more\n", e->accesses_left_out);
 }
 
 // ------------------------------------------------------------------------------------------- loops
@@ -263,27 +63,27 @@ static void put_loops(const vy_explanation *e, text *out)
         if (t.size > name && t.size <= 30) name = t.size;
         out->failed |= t.failed;
         text_free(&t);
-        widen(&width[0], turns(l->forward_copies, &l->forward_each));
-        widen(&width[1], turns(l->again_copies, &l->again_each));
-        widen(&width[2], turns(l->reversed_copies, &l->reversed_each));
+        explain_widen(&width[0], turns(l->forward_copies, &l->forward_each));
+        explain_widen(&width[1], turns(l->again_copies, &l->again_each));
+        explain_widen(&width[2], turns(l->reversed_copies, &l->reversed_each));
     }
     if (!e->loop_count) return;
     static const char title[] = "loops, turns per invocation";
     if (name + 2 < sizeof title - 1) name = sizeof title - 3;
     text_puts(out, "\n");
-    put_cell(title, name + 2, out);
-    put_cell("forward", width[0], out);
-    put_cell("run again", width[1], out);
+    explain_cell(title, name + 2, out);
+    explain_cell("forward", width[0], out);
+    explain_cell("run again", width[1], out);
     text_puts(out, "reversed\n");
     for (uint32_t i = 0; i < e->loop_count; i++) {
         const vy_explain_loop *l = &e->loops[i];
         text_puts(out, "  ");
         const size_t start = out->size;
         put_place(l->name, l->line, out);
-        pad(out, start, name);
-        put_formula_cell(turns(l->forward_copies, &l->forward_each), width[0], out);
-        put_formula_cell(turns(l->again_copies, &l->again_each), width[1], out);
-        put_formula(turns(l->reversed_copies, &l->reversed_each), out);
+        explain_pad(out, start, name);
+        explain_formula_cell(turns(l->forward_copies, &l->forward_each), width[0], out);
+        explain_formula_cell(turns(l->again_copies, &l->again_each), width[1], out);
+        explain_formula(turns(l->reversed_copies, &l->reversed_each), out);
         text_puts(out, "\n");
         put_carried(l, VY_HAD_TAPE, out);
         put_carried(l, VY_HAD_CLOSED, out);
@@ -306,8 +106,8 @@ static void put_values(const vy_explanation *e, text *out)
                     vy_type_name(v->type), v->line);
         if (v->loop_line) text_puts(out, ", in loop "), put_place(v->loop, v->loop_line, out);
         text_printf(out, ": %s\n      in %s, ", why[v->why], v->tape);
-        if (v->per_invocation) put_amount(&v->each, " bytes per invocation, ", out);
-        put_amount(&v->all, " bytes in all\n", out);
+        if (v->per_invocation) explain_amount(&v->each, " bytes per invocation, ", out);
+        explain_amount(&v->all, " bytes in all\n", out);
     }
 }
 
@@ -328,7 +128,7 @@ static void put_workspaces(const vy_explanation *e, text *out)
         else
             text_puts(out, "a workspace");
         text_puts(out, ", ");
-        put_amount(&w->all, " bytes\n", out);
+        explain_amount(&w->all, " bytes\n", out);
     }
 }
 
@@ -342,8 +142,8 @@ static void put_storage(const vy_explanation *e, text *out)
     put_values(e, out);
     put_workspaces(e, out);
     text_puts(out, "  tapes ");
-    put_amount(&e->tape_all, " bytes, all workspaces ", out);
-    put_amount(&e->work_all, " bytes\n", out);
+    explain_amount(&e->tape_all, " bytes, all workspaces ", out);
+    explain_amount(&e->work_all, " bytes\n", out);
 }
 
 // -------------------------------------------------------------------------------------- operations
@@ -387,25 +187,25 @@ static void put_formulas(const operation *list, uint32_t n, text *out)
     bool fit = true;
     for (uint32_t i = 0; i < n; i++) {
         size_t here = 0;
-        widen(&here, list[i].each[0]->text);
+        explain_widen(&here, list[i].each[0]->text);
         fit &= here > 0;
         if (here > width) width = here;
     }
     text_puts(out, "\noperations per invocation\n");
     if (fit) {
-        put_cell("", 8, out), put_cell("forward", width, out);
+        explain_cell("", 8, out), explain_cell("forward", width, out);
         text_puts(out, "gradient\n");
     }
     for (uint32_t i = 0; i < n; i++) {
         text_puts(out, "  ");
-        put_cell(list[i].name, 6, out);
+        explain_cell(list[i].name, 6, out);
         if (!fit) text_puts(out, "forward   ");
         if (fit)
-            put_formula_cell(list[i].each[0]->text, width, out);
+            explain_formula_cell(list[i].each[0]->text, width, out);
         else
-            put_formula(list[i].each[0]->text, out);
+            explain_formula(list[i].each[0]->text, out);
         if (!fit) text_puts(out, "\n          gradient  ");
-        put_formula(list[i].each[1]->text, out);
+        explain_formula(list[i].each[1]->text, out);
         text_puts(out, "\n");
     }
 }
@@ -413,14 +213,14 @@ static void put_formulas(const operation *list, uint32_t n, text *out)
 static void put_totals(const operation *list, uint32_t n, text *out)
 {
     text_puts(out, "\noperations in all\n");
-    put_cell("", 8, out), put_cell("forward", 14, out);
+    explain_cell("", 8, out), explain_cell("forward", 14, out);
     text_puts(out, "gradient\n");
     for (uint32_t i = 0; i < n; i++) {
         text_puts(out, "  ");
-        put_cell(list[i].name, 6, out);
+        explain_cell(list[i].name, 6, out);
         const size_t start = out->size;
         put_number(list[i].all[0], out);
-        pad(out, start, 14);
+        explain_pad(out, start, 14);
         put_number(list[i].all[1], out);
         text_puts(out, "\n");
     }
@@ -447,14 +247,14 @@ void explain_text(const vy_explanation *e, text *out)
     const vy_amount *n = &e->forward.invocations;
     text_puts(out, "; invocations: ");
     if (strcmp(n->text, "invocations") != 0)
-        put_amount(n, "\n", out);
+        explain_amount(n, "\n", out);
     else if (n->known)
         text_printf(out, "%llu\n", (unsigned long long)n->value);
     else
         text_puts(out, "as --groups says\n");
-    put_gradients(e, out);
-    put_adjoints(e, out);
-    put_accesses(e, out);
+    explain_gradients(e, out);
+    explain_adjoints(e, out);
+    explain_accesses(e, out);
     put_loops(e, out);
     put_storage(e, out);
     put_operations(e, out);

@@ -11,17 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool verb_later(command *c, vy_diag *d)
+bool verb_later(command *c, vy_diag *d)
 {
     return fail(d, TOOL_UNAVAILABLE, "`vyre-grad --help` lists what there is",
                 "`%s` is not available yet in this version", verb_name(c->o.verb));
 }
 
 static bool (*const run_verb[VERB_COUNT])(command *, vy_diag *) = {
-    [VERB_GRAD] = verb_grad,       [VERB_JVP] = verb_later,       [VERB_COMPILE] = verb_compile,
-    [VERB_RUN] = verb_run,         [VERB_CHECK] = verb_check,     [VERB_PRINT] = verb_print,
-    [VERB_EXPLAIN] = verb_explain, [VERB_BENCH] = verb_bench,     [VERB_INFO] = verb_info,
-    [VERB_INSPECT] = verb_inspect, [VERB_DEVICES] = verb_devices,
+#define X(id, name, function, ...) [VERB_##id] = function,
+    VERBS(X)
+#undef X
 };
 
 // A closed stdin, stdout or stderr must not become the next file that is opened.
@@ -42,9 +41,7 @@ static bool want_color(int choice)
 static bool results_to_file(command *c, vy_diag *d)
 {
     const verb v = c->o.verb;
-    const bool results = v == VERB_RUN || v == VERB_CHECK || v == VERB_BENCH || v == VERB_INFO ||
-                         v == VERB_EXPLAIN || v == VERB_DEVICES || v == VERB_INSPECT;
-    if (!results || !c->o.output) return true;
+    if (!verb_takes(v, HAS_RESULTS) || !c->o.output) return true;
     c->o.json = true;
     return ends_in(c->o.output, ".json") ||
            fail(d, TOOL_FORM, "end PATH in .json, or write arrays with --out NAME=@file.npy",

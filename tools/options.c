@@ -23,16 +23,18 @@ typedef struct option {
     char letter; // 0: none
     option_kind kind;
     uint16_t field; // offset in options
-    uint32_t verbs; // who takes it
+    uint32_t group; // who takes it: what has it in its row, VERBS
     const char *name, *argument;
     const char *help; // NULL: known, but refused in this version, so not listed
 } option;
 
-#define ALL (VERB_BIT(COUNT) - 1)
-#define FILES (ALL & ~VERB_BIT(DEVICES)) // the common options: docs/language.md 10.4
-#define DATA (VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH))
-#define SIZES (DATA | VERB_BIT(EXPLAIN)) // what gives shapes
-#define GPU (DATA | VERB_BIT(INFO) | VERB_BIT(DEVICES) | VERB_BIT(INSPECT))
+#define ALL 0               // every verb
+#define FILES TAKES_PROGRAM // the common options: docs/language.md 10.4
+#define DATA TAKES_DATA
+#define SIZES TAKES_SHAPES
+#define GPU TAKES_DEVICE
+#define VERB_BIT(id) (1u << 16 << VERB_##id) // a verb's own group, in no row
+_Static_assert(VERB_COUNT <= 16, "groups of their own have 16 bits");
 #define AT(field) offsetof(options, field)
 
 // clang-format off
@@ -40,7 +42,7 @@ static const option table[] = {
     {'p', OPT_TEXT,   AT(program),       FILES, "--program",       "NAME",       "program or pipeline; default: the only one"},
     {0,   OPT_NAMES,  AT(of),            FILES, "--of",            "O[,O]",      "outputs; default: float out buffers, float inout ones it writes"},
     {0,   OPT_NAMES,  AT(wrt),           FILES, "--wrt",           "W[,W]",      "inputs; default: all float in and inout buffers"},
-    {'o', OPT_TEXT,   AT(output),        ALL,   "--output",        "PATH",       "file ending in .spv .vyre .h .json, or a directory for all"},
+    {'o', OPT_TEXT,   AT(output),        TAKES_OUTPUT, "--output",        "PATH",       "file ending in .spv .vyre .h .json, or a directory for all"},
     {0,   OPT_CHOICE, AT(seed),          FILES, "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
     {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
@@ -54,16 +56,17 @@ static const option table[] = {
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
     {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
+    {0,   OPT_CHOICE, AT(written_for),   FILES, "--for",           "any|mesa|lavapipe|other", "drivers whose faults written SPIR-V works around; other: none; default any"},
     {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
     {0,   OPT_COUNT,  AT(order),         FILES, "--order",         "N",          "2: differentiate again with all grad_* as outputs"},
     {0,   OPT_NAMES,  AT(enable),        FILES, "--enable",        "FEATURE[,F]", "optional device features that written SPIR-V may use"},
-    {0,   OPT_TEXT,   AT(dump_after),    FILES & ~VERB_BIT(PRINT), "--dump-after",    "PASS",       "print the program after a pass (or all) to stderr"},
+    {0,   OPT_TEXT,   AT(dump_after),    TAKES_DUMP, "--dump-after",    "PASS",       "print the program after a pass (or all) to stderr"},
     {0,   OPT_FLAG,   AT(quiet),         ALL,   "--quiet",         NULL,         "no notes, no progress"},
     {0,   OPT_FLAG,   AT(verbose),       ALL,   "--verbose",       NULL,         "say more; print whole arrays"},
     {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
-    {0,   OPT_FLAG,   AT(json),          ALL,   "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
-    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN) | VERB_BIT(INSPECT), "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
+    {0,   OPT_FLAG,   AT(json),          TAKES_JSON, "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
+    {0,   OPT_FLAG,   AT(grad),          TAKES_GRAD, "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
     {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         NULL},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
@@ -78,7 +81,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
     {0,   OPT_TEXT,   AT(driver),        VERB_BIT(INSPECT), "--driver", "NAME|CHIP|PATH", "a driver's name, its .json, or an AMD chip: navi21, vega10, …"},
-    {0,   OPT_COUNT,  AT(timeout),       DATA | VERB_BIT(INSPECT), "--timeout", "SECONDS", "most that one submission may take on the device; inspect: one kernel to compile; default 600, 0: no limit"},
+    {0,   OPT_COUNT,  AT(timeout),       TAKES_TIMEOUT, "--timeout", "SECONDS", "most that one submission may take on the device; inspect: one kernel to compile; default 600, 0: no limit"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {0,   OPT_CHOICE, AT(allow),         VERB_BIT(CHECK), "--allow", "nothing|out-of-range", "out-of-range: loads that give 0 and stores that do nothing are meant"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
@@ -91,15 +94,21 @@ static const option table[] = {
 
 static const struct {
     const char *name, *help;
-    bool file;
+    uint32_t takes;
 } verbs[] = {
-#define X(id, name, file, help) {name, help, file},
+#define X(id, name, function, takes, help) {name, help, (takes) | VERB_BIT(id)},
     VERBS(X)
 #undef X
 };
 // clang-format on
 
 const char *verb_name(verb v) { return verbs[v].name; }
+bool verb_takes(verb v, uint32_t group) { return (verbs[v].takes & group) != 0; }
+
+static bool takes_option(verb v, const option *opt)
+{
+    return opt->group == ALL || verb_takes(v, opt->group);
+}
 
 // --------------------------------------------------------------------------------------- one value
 static bool own(options *o, names *list, const char *s, size_t n, vy_diag *d)
@@ -201,7 +210,8 @@ static bool unknown_option(const options *o, const char *name, vy_diag *d)
     const char *candidates[COUNT_OF(table)];
     uint32_t count = 0;
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (table[i].name && table[i].verbs >> o->verb & 1) candidates[count++] = table[i].name + 2;
+        if (table[i].name && takes_option(o->verb, &table[i]))
+            candidates[count++] = table[i].name + 2;
     const char *near = vy_nearest_name(name + strspn(name, "-"), count, candidates);
     char fix[100];
     snprintf(fix, sizeof fix,
@@ -214,7 +224,7 @@ static bool wrong_verb(const options *o, const option *opt, const char *name, vy
 {
     text who = {0};
     for (verb v = 0; v < VERB_COUNT; v++)
-        if (opt->verbs >> v & 1) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
+        if (takes_option(v, opt)) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
     fail(d, TOOL_USAGE, NULL, "%s is no option of `%s`, but of: %s", name, verb_name(o->verb),
          who.data ? who.data : "");
     text_free(&who);
@@ -239,7 +249,7 @@ static bool read_option(options *o, int argc, char **argv, int *at, vy_diag *d)
         snprintf(name, sizeof name, "-%c", word[1]);
     }
     if (!opt) return unknown_option(o, word[1] == '-' ? name : word, d);
-    if (!(opt->verbs >> o->verb & 1)) return wrong_verb(o, opt, name, d);
+    if (!takes_option(o->verb, opt)) return wrong_verb(o, opt, name, d);
     if (opt->kind == OPT_FLAG) {
         if (value) return fail(d, TOOL_USAGE, NULL, "%s takes no value", name);
         return take_value(o, opt, name, NULL, d);
@@ -265,7 +275,7 @@ static bool read_verb(options *o, const char *word, vy_diag *d)
 static bool consistent(const options *o, vy_diag *d)
 {
     if (o->help || o->version) return true;
-    if (verbs[o->verb].file && !o->file && !o->peak)
+    if (verb_takes(o->verb, TAKES_FILE) && !o->file && !o->peak)
         return fail(d, TOOL_USAGE, NULL, "`%s` needs a FILE", verb_name(o->verb));
     if (o->precise && o->fast_math)
         return fail(d, TOOL_USAGE, "give one of them", "--precise and --fast-math contradict");
@@ -306,7 +316,7 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d)
             options_end = true;
         else if (!options_end && word[0] == '-' && word[1]) {
             if (!read_option(o, argc, argv, &at, d)) return false;
-        } else if (o->file || !verbs[o->verb].file)
+        } else if (o->file || !verb_takes(o->verb, TAKES_FILE))
             return fail(d, TOOL_USAGE, NULL, "one word too many: %.100s", word);
         else
             o->file = word;
@@ -337,6 +347,7 @@ static void option_help(const option *opt, text *out)
 
 void options_help(verb v, text *out)
 {
+    const uint32_t usual = TAKES_PROGRAM | TAKES_OUTPUT | TAKES_JSON;
     if (v == VERB_COUNT) {
         text_puts(
             out,
@@ -347,14 +358,14 @@ void options_help(verb v, text *out)
         text_puts(out, "\nOptions of most verbs; `vyre-grad VERB --help` lists those of one:\n");
     } else {
         text_printf(out, "usage: vyre-grad %s%s [options]\n\n%s\n\nOptions:\n", verbs[v].name,
-                    verbs[v].file ? " FILE" : "",
+                    verb_takes(v, TAKES_FILE) ? " FILE" : "",
                     verbs[v].help ? verbs[v].help : "not available yet in this version");
     }
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (table[i].help && (v == VERB_COUNT ? table[i].verbs == ALL || table[i].verbs == FILES
-                                              : (table[i].verbs >> v & 1) != 0))
+        if (table[i].help &&
+            (v == VERB_COUNT ? !(table[i].group & ~usual) : takes_option(v, &table[i])))
             option_help(&table[i], out);
-    if (v == VERB_COUNT || SIZES >> v & 1)
+    if (v == VERB_COUNT || verb_takes(v, TAKES_SHAPES))
         text_puts(out, "\nSPEC: 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota |\n"
                        "      cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
     text_puts(out, "\nExit status: 0 fine, 1 the program or the command line is wrong,\n"

@@ -5,27 +5,54 @@
 
 #include "tools/tool.h"
 
-// X(ID, name, takes a FILE, what it does; NULL: known, but refused in this version, so not listed)
+// What a verb takes beside the options that all take: groups of options (options.c).  One of a group
+// that is not in the verb's row is refused.
+enum {
+    TAKES_FILE = 1,    // FILE
+    TAKES_PROGRAM = 2, // which one, of what, how it is derived and optimised: docs/language.md 10.4
+    TAKES_DUMP = 4,    // --dump-after
+    TAKES_OUTPUT = 8,  // -o
+    TAKES_JSON = 16,   // --json: errors, and results
+    TAKES_SHAPES = 32, // what gives sizes
+    TAKES_DATA = 64,   // contents, results, and what runs it
+    TAKES_DEVICE = 128,  // --device
+    TAKES_TIMEOUT = 256, // --timeout
+    TAKES_GRAD = 512,    // --grad
+    HAS_RESULTS = 1024,  // they are text, or one JSON object: -o x.json writes that
+    // Most verbs'.
+    TAKES_MODULE = TAKES_FILE | TAKES_PROGRAM | TAKES_DUMP | TAKES_OUTPUT | TAKES_JSON,
+    TAKES_RUN =
+        TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES | TAKES_DATA | TAKES_DEVICE | TAKES_TIMEOUT,
+};
+
+// X(ID, name, function, what it takes, what it does; NULL: known, but refused in this version, so
+// not listed)
 #define VERBS(X)                                                                                   \
-    X(GRAD, "grad", true, "reverse mode: writes the backward program(s)")                          \
-    X(JVP, "jvp", true, NULL)                                                                      \
-    X(COMPILE, "compile", true, "forward program to SPIR-V")                                       \
-    X(RUN, "run", true, "runs a program, or its derivative, on given data")                        \
-    X(CHECK, "check", true, "verifies the derivative; exit 3 on failure")                          \
-    X(PRINT, "print", true, "parses, checks and prints the canonical text")                        \
-    X(EXPLAIN, "explain", true, "says how each gradient is accumulated and what is stored")        \
-    X(BENCH, "bench", true, "times forward and derivative on the device")                          \
-    X(INSPECT, "inspect", true, "what a driver's compiler makes of each kernel")                   \
-    X(INFO, "info", true, "parameters, bindings, shapes, push constants, device features")         \
-    X(DEVICES, "devices", false, "lists Vulkan devices and what each supports")
+    X(GRAD, "grad", verb_grad, TAKES_MODULE, "reverse mode: writes the backward program(s)")       \
+    X(JVP, "jvp", verb_later, TAKES_MODULE, NULL)                                                  \
+    X(COMPILE, "compile", verb_compile, TAKES_MODULE, "forward program to SPIR-V")                 \
+    X(RUN, "run", verb_run, TAKES_RUN | TAKES_GRAD,                                                \
+      "runs a program, or its derivative, on given data")                                          \
+    X(CHECK, "check", verb_check, TAKES_RUN, "verifies the derivative; exit 3 on failure")         \
+    X(PRINT, "print", verb_print, TAKES_MODULE & ~TAKES_DUMP,                                      \
+      "parses, checks and prints the canonical text")                                              \
+    X(EXPLAIN, "explain", verb_explain, TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES,                 \
+      "says how each gradient is accumulated and what is stored")                                  \
+    X(BENCH, "bench", verb_bench, TAKES_RUN, "times forward and derivative on the device")         \
+    X(INSPECT, "inspect", verb_inspect,                                                            \
+      TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE | TAKES_TIMEOUT | TAKES_GRAD,                      \
+      "what a driver's compiler makes of each kernel")                                             \
+    X(INFO, "info", verb_info, TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE,                          \
+      "parameters, bindings, shapes, push constants, device features")                             \
+    X(DEVICES, "devices", verb_devices, TAKES_OUTPUT | TAKES_JSON | HAS_RESULTS | TAKES_DEVICE,    \
+      "lists Vulkan devices and what each supports")
 
 typedef enum verb {
-#define X(id, name, file, help) VERB_##id,
+#define X(id, ...) VERB_##id,
     VERBS(X)
 #undef X
         VERB_COUNT
 } verb;
-#define VERB_BIT(id) (1u << VERB_##id)
 
 typedef enum engine { ENGINE_VULKAN, ENGINE_EVAL } engine;
 enum { SEED_ONES, SEED_BUFFER };
@@ -42,7 +69,7 @@ typedef struct options {
     names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
-    int seed, accumulate, checkpoint, color, engine, eval_type, level, target, allow;
+    int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow;
     uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
     names owned; // strings of ours among the above
 } options;
@@ -51,6 +78,7 @@ typedef struct options {
 bool options_read(options *o, int argc, char **argv, vy_diag *d);
 void options_free(options *o);
 const char *verb_name(verb v);
+bool verb_takes(verb v, uint32_t group); // any of these
 // Text of --help: of one verb, or VERB_COUNT for all.
 void options_help(verb v, text *out);
 

@@ -86,24 +86,6 @@ static bool check_out(const session *s, vy_diag *d)
     return true;
 }
 
-// Every --ct must have reached a cotangent buffer.
-static bool check_ct(const session *s, vy_diag *d)
-{
-    for (uint32_t i = 0; i < s->ct.count; i++) {
-        bool used = false;
-        for (uint32_t k = 0; k < s->backward.buffer_count; k++) {
-            const vy_buffer_info *b = &s->backward.buffers[k].info;
-            used |= b->cls != VY_OUT && !vys_binding_find(&s->forward, b->name) &&
-                    specs_find_seed(&s->ct, b) == &s->ct.data[i];
-        }
-        if (!used)
-            return fail(d, TOOL_USAGE, "name it in --of",
-                        "--ct %s: it is none of the outputs that are differentiated",
-                        s->ct.data[i].name);
-    }
-    return true;
-}
-
 static bool check_options(const command *c, vy_diag *d)
 {
     const options *o = &c->o;
@@ -141,7 +123,8 @@ static bool bind_backward(session *s, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->backward, vys_entry_result(c->work.derived), f64, d) &&
-           check_ct(s, d) && binding_derive(&s->backward, &s->forward, &s->ct, d) &&
+           specs_all_used(&s->ct, &s->backward, &s->forward, d) &&
+           binding_derive(&s->backward, &s->forward, &s->ct, d) &&
            vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 

@@ -17,9 +17,8 @@ typedef struct entity {
     uint64_t bytes; // of a value of the type; 0: it has no size
     uint32_t set, binding;
     uint32_t read_only; // members that are NonWritable
-    bool
-        // Of a type: variables of storage class Uniform are storage buffers (before SPIR-V 1.3).
-        buffer_block;
+    // Of a type: variables of storage class Uniform are storage buffers (before SPIR-V 1.3).
+    bool buffer_block;
 } entity;
 
 typedef struct module {

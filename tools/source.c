@@ -176,6 +176,7 @@ bool take_settings(command *c, vy_diag *d)
                                          : UINT64_MAX,
                        .level = (vys_level)(VYS_O0 + o->level),
                        .target = (vy_target)o->target,
+                       .driver = (vy_driver)o->written_for,
                        .enabled = enabled,
                        .precise = o->precise,
                        .fast_math = o->fast_math,

@@ -3,6 +3,7 @@
 #include "vkrt/internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct property_chain {
     VkPhysicalDeviceProperties2 core;
@@ -54,6 +55,9 @@ static void fill_identity(vkrt_device_info *info, const property_chain *p)
                  p->driver.driverInfo);
     else
         snprintf(info->driver, sizeof info->driver, "version 0x%x", d->driverVersion);
+    info->driver_id = p->driver.driverID;
+    const char *info_text = p->driver.driverInfo + strcspn(p->driver.driverInfo, "0123456789");
+    info->driver_major = (uint32_t)strtoul(info_text, NULL, 10);
     // LP_MAX_TGSI_LOOP_ITERATIONS of Mesa's gallivm, and LP_MAX_TGSI_NESTING, where an `else` is
     // lost already
     if (p->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) {

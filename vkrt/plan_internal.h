@@ -91,10 +91,8 @@ struct vkrt_plan {
     const vy_plan *plan;
     void *owned; // memory behind a plan made from one kernel
     vkrt_plan_desc desc;
-    uint32_t
-        // Buffer in which kernels say that loops were ended, where that is checked; else
-        // VY_NO_EXPR.
-        watch;
+    // Buffer in which kernels say that loops were ended, where that is checked; else VY_NO_EXPR.
+    uint32_t watch;
     vkrt_pipeline **pipelines; // per kernel; NULL: no step uses it
     vkrt_cache *caches;
     uint64_t *compile_ns;

@@ -106,6 +106,8 @@ typedef struct vkrt_device_info {
     const char *type;     // "discrete GPU", "integrated GPU", "virtual GPU", "other", "CPU"
     const char *unusable; // NULL, or why vkrt cannot run on it
     uint32_t api_version, driver_version, vendor_id, device_id;
+    uint32_t driver_id;         // VkDriverId; 0: the driver does not tell
+    uint32_t driver_major;      // of the version in the driver's text: 22 of "Mesa 22.3.6"; 0: none
     uint32_t max_spirv_version; // 0x00010600
     uint8_t cache_uuid[16];
     uint32_t subgroup_size;
@@ -150,9 +152,8 @@ typedef struct vkrt_device_desc { // zero: defaults
     // in parts, by the time that was measured.  0: VYRE_PART_MS, else 100 ms, on CPUs any time;
     // UINT64_MAX: any time.
     uint64_t part_ns;
-    uint64_t
-        part_groups;    // most workgroups of a dispatch in a part (for tests); 0: VYRE_PART_GROUPS,
-                        // else any number
+    // Most workgroups of a dispatch in a part (for tests); 0: VYRE_PART_GROUPS, else any number.
+    uint64_t part_groups;
     bool force_staging; // treat device memory as invisible to the host (for tests)
     bool inspect; // open it for vkrt_device_inspect only: no memory, no queue is touched, no plan
                   // can be made.  Error: MISSING_FEATURE where the driver tells nothing

@@ -48,13 +48,7 @@ static bool know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 
 static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
 {
-    vy_interval r = {0, UINT32_MAX};
-    switch (a->p->scalars.data[scalar].type) {
-    case VY_I32: r = (vy_interval){INT32_MIN, INT32_MAX}; break;
-    case VY_I64: r = (vy_interval){INT64_MIN / 2, INT64_MAX / 2}; break;
-    case VY_U64: r = (vy_interval){0, INT64_MAX / 2}; break;
-    default: break;
-    }
+    vy_interval r = vy_affine_type(a->p->scalars.data[scalar].type);
     if (r.hi > a->most[scalar]) r.hi = a->most[scalar];
     return r;
 }
@@ -90,9 +84,9 @@ static vy_interval param_range(const vy_affine *a, vy_affine_param q, char name[
 {
     if (q.is_dim)
         return is_axis(a, q.index, name) ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
-                                         : (vy_interval){INT64_MIN / 2, INT64_MAX / 2};
+                                         : vy_affine_type(VY_I64);
     snprintf(name, 64, "%s%.40s", q.turned ? "i32_" : "", a->p->scalars.data[q.index].name);
-    return q.turned ? (vy_interval){INT32_MIN, INT32_MAX} : scalar_range(a, q.index);
+    return q.turned ? vy_affine_type(VY_I32) : scalar_range(a, q.index);
 }
 
 // The parameter of this kind and index.

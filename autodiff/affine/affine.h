@@ -127,6 +127,8 @@ static inline void vy_affine_drop(vy_number x, vy_number y)
 // x op y in integers that do not wrap; ADD SUB MUL MIN MAX, and DIV REM by a positive constant of
 // what is not negative.  Takes both.
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y);
+// The values of a type, less those next to ±2^63: isl's numbers have no end.
+vy_interval vy_affine_type(vy_type t);
 // Dimension d of the program over `space`, a set space.  A dimension below zero counts as itself.
 isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d); // takes space
 
@@ -147,8 +149,8 @@ typedef struct vy_nest {
     // no dimension.
     uint32_t *loose;
     uint32_t loose_count;
-    uint32_t
-        inner; // outermost loop around the place that is no dimension, or 0: the nest is complete
+    // Outermost loop around the place that is no dimension, or 0: the nest is complete.
+    uint32_t inner;
     vy_affine_why why; // `inner` is none because …
 } vy_nest;
 
@@ -156,6 +158,14 @@ typedef struct vy_nest {
 // False: memory, or isl gave up; vy_nest_free is right in every case.
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels);
 void vy_nest_free(vy_nest *n);
+// A constant, and dimension k, as functions on the nest's space.
+isl_pw_aff *vy_nest_number(const vy_nest *n, int64_t value);
+isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k);
+// The domain, with what is known of parameters that came after it; and of that, where pa < bound.
+isl_set *vy_nest_reached(const vy_nest *n);
+isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound);
+// x as a value of type t holds it.  Takes x; no function: *why.
+vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why);
 // Integer `id` over the nest's space, right wherever the domain says; NULL: *why says why not.
 isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why);
 // The same with rough bounds.

@@ -1,48 +1,24 @@
 // SPDX-License-Identifier: MIT
-// affine_number.c: two functions with rough bounds, combined.
+// affine_number.c: constants and dimensions as functions; two with rough bounds, combined.
 #include "autodiff/affine/affine.h"
 
-static bool multiply(vy_interval x, vy_interval y, vy_interval *r)
+isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k)
 {
-    int64_t c[4];
-    if (__builtin_mul_overflow(x.lo, y.lo, &c[0]) || __builtin_mul_overflow(x.lo, y.hi, &c[1]) ||
-        __builtin_mul_overflow(x.hi, y.lo, &c[2]) || __builtin_mul_overflow(x.hi, y.hi, &c[3]))
-        return false;
-    *r = (vy_interval){c[0], c[0]};
-    for (int k = 1; k < 4; k++) {
-        if (c[k] < r->lo) r->lo = c[k];
-        if (c[k] > r->hi) r->hi = c[k];
-    }
-    return true;
+    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
+    return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, k));
 }
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-
-static vy_interval bounds(vy_op op, vy_interval x, vy_interval y)
+isl_pw_aff *vy_nest_number(const vy_nest *n, int64_t value)
 {
-    static const vy_interval anything = {INT64_MIN, INT64_MAX};
-    vy_interval r;
-    switch (op) {
-    case VY_OP_ADD:
-        if (__builtin_add_overflow(x.lo, y.lo, &r.lo) || __builtin_add_overflow(x.hi, y.hi, &r.hi))
-            return anything;
-        return r;
-    case VY_OP_SUB:
-        if (__builtin_sub_overflow(x.lo, y.hi, &r.lo) || __builtin_sub_overflow(x.hi, y.lo, &r.hi))
-            return anything;
-        return r;
-    case VY_OP_MUL: return multiply(x, y, &r) ? r : anything;
-    case VY_OP_MIN: return (vy_interval){least(x.lo, y.lo), least(x.hi, y.hi)};
-    case VY_OP_MAX: return (vy_interval){most(x.lo, y.lo), most(x.hi, y.hi)};
-    case VY_OP_DIV: return (vy_interval){x.lo / y.lo, x.hi / y.lo}; // 0 ≤ x, y a positive constant
-    default: return (vy_interval){0, least(x.hi, y.lo - 1)};
-    }
+    isl_val *v = isl_val_int_from_si(n->a->ctx, value);
+    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), v));
 }
 
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
 {
-    vy_number r = {.range = bounds(op, x.range, y.range)};
+    vy_number r = {.range = vy_interval_of_type(VY_VOID)};
+    vy_interval bounds;
+    if (vy_interval_exactly(op, x.range, y.range, &bounds)) r.range = bounds;
     isl_val *by = NULL;
     if (!x.pa || !y.pa) {
         vy_affine_drop(x, y);

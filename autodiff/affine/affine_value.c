@@ -2,18 +2,15 @@
 // affine_value.c: expressions of a program as piecewise quasi-affine functions, and conditions as
 // sets.
 //
-//   i + 1            i < N, N < 2^30: rough bounds show that it fits, isl is not asked
-//   i - 1   (u32)    where `i > 0` is not known: { i - 1 : i >= 1; i + 4294967295 : i <= 0 }, as it wraps
-//   8 * i   (u32)    may exceed its type eight times: refused
+//   i * 4 + (j & 3)               4i + (j mod 4)
+//   min(i, N - 1), i == 0 ? 1 : i  a piece for each case
 //
-// The wrapped piece costs nothing where it cannot be reached, and no correctness where it can: an
-// index that is four thousand million is out of range.
+// What wraps: affine_fit.c.
 #include "autodiff/affine/affine.h"
 #include "ir/core/flow.h"
 
 enum {
-    MAX_STEPS = 256, // instructions looked at for one value
-    MAX_PIECES = 4   // of a function: sums of what may wrap double them
+    MAX_STEPS = 256 // instructions looked at for one value
 };
 
 typedef struct walk {
@@ -24,99 +21,18 @@ typedef struct walk {
 
 static const vy_number none = {0};
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-
 static vy_number refuse(walk *w, vy_affine_why why)
 {
     if (*w->why == VY_AFFINE_FINE) *w->why = why;
     return none;
 }
 
-// ---------------------------------------------------------------------------------------- wrapping
-static bool type_range(vy_type t, vy_interval *r)
-{
-    switch (t) {
-    case VY_I32: *r = (vy_interval){INT32_MIN, INT32_MAX}; return true;
-    case VY_U32: *r = (vy_interval){0, UINT32_MAX}; return true;
-    case VY_I64:
-        *r = (vy_interval){INT64_MIN / 2, INT64_MAX / 2};
-        return true; // stay away from 2^63
-    case VY_U64: *r = (vy_interval){0, INT64_MAX / 2}; return true;
-    default: return false;
-    }
-}
-
-static isl_pw_aff *number(walk *w, int64_t value)
-{
-    isl_val *v = isl_val_int_from_si(w->n->a->ctx, value);
-    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(w->n->space), v));
-}
-
-// The domain, with what is known of parameters that came after it.
-static isl_set *reached(const walk *w)
-{
-    return isl_set_intersect_params(isl_set_copy(w->n->domain), isl_set_copy(w->n->a->context));
-}
-
-// Points of the domain where pa < bound.
-static isl_set *below(walk *w, isl_pw_aff *pa, int64_t bound)
-{
-    return isl_set_intersect(isl_pw_aff_lt_set(isl_pw_aff_copy(pa), number(w, bound)), reached(w));
-}
-
-static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, isl_ctx *ctx, int64_t shift)
-{
-    isl_pw_aff *r = isl_pw_aff_intersect_domain(isl_pw_aff_copy(pa), where);
-    return shift ? isl_pw_aff_add_constant_val(r, isl_val_int_from_si(ctx, shift)) : r;
-}
-
 // x as a value of type t holds it.  Takes x.
 static vy_number fit(walk *w, vy_number x, vy_type t)
 {
-    vy_interval r;
-    isl_ctx *ctx = w->n->a->ctx;
-    if (!x.pa || !type_range(t, &r)) {
-        isl_pw_aff_free(x.pa);
-        return refuse(w, x.pa ? VY_AFFINE_OPERATION : VY_AFFINE_LIMIT);
-    }
-    if (x.range.lo >= r.lo && x.range.hi <= r.hi) return x;
-    if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) {
-        isl_pw_aff_free(x.pa);
-        return refuse(w, VY_AFFINE_LIMIT);
-    }
-    isl_set *low = below(w, x.pa, r.lo);
-    isl_set *upper =
-        isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, r.hi)), reached(w));
-    isl_bool under = isl_set_is_empty(low), over = isl_set_is_empty(upper);
-    vy_number out = {x.pa, {most(x.range.lo, r.lo), least(x.range.hi, r.hi)}};
-    if (under == isl_bool_error || over == isl_bool_error) {
-        isl_pw_aff_free(x.pa);
-        out = refuse(w, VY_AFFINE_LIMIT);
-    } else if (!under || !over) {
-        const int64_t turn = INT64_C(1) << 32;
-        vy_interval twice = {r.lo - turn, r.hi + turn};
-        isl_set *far = isl_set_union(below(w, x.pa, twice.lo),
-                                     isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa),
-                                                                         number(w, twice.hi)),
-                                                       reached(w)));
-        bool once = vy_type_size(t) == 4 && isl_set_is_empty(far) == isl_bool_true;
-        isl_set_free(far);
-        if (once) {
-            isl_set *fits = isl_set_subtract(isl_set_subtract(reached(w), isl_set_copy(low)),
-                                             isl_set_copy(upper));
-            isl_pw_aff *pa = on(x.pa, fits, ctx, 0);
-            pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), ctx, turn));
-            pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(upper), ctx, -turn));
-            out = (vy_number){pa, r};
-        } else {
-            out = refuse(w, VY_AFFINE_WRAP);
-        }
-        isl_pw_aff_free(x.pa);
-    }
-    isl_set_free(low);
-    isl_set_free(upper);
-    return out;
+    vy_affine_why why = VY_AFFINE_FINE;
+    x = vy_affine_fit(w->n, x, t, &why);
+    return x.pa ? x : refuse(w, why);
 }
 
 // ------------------------------------------------------------------------------------------ values
@@ -142,9 +58,7 @@ int vy_nest_dim(const vy_nest *n, uint32_t id)
 static vy_number dimension(walk *w, int k)
 {
     vy_nest *n = w->n;
-    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
-    isl_aff *x = isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)k);
-    return (vy_number){isl_pw_aff_from_aff(x), n->range[k]};
+    return (vy_number){vy_nest_axis(n, (uint32_t)k), n->range[k]};
 }
 
 static vy_number leaf(walk *w, uint32_t id)
@@ -157,7 +71,7 @@ static vy_number leaf(walk *w, uint32_t id)
     case VY_LEAF_CONST:
         if (!vy_id_int(a->p, id, &c) || c > INT64_MAX / 2 || c < INT64_MIN / 2)
             return refuse(w, VY_AFFINE_WRAP);
-        return (vy_number){number(w, c), {c, c}};
+        return (vy_number){vy_nest_number(w->n, c), {c, c}};
     case VY_LEAF_SCALAR:
         return vy_affine_param_number(a, isl_space_copy(w->n->space), false, l->index);
     case VY_LEAF_LEN:
@@ -175,7 +89,7 @@ static bool positive(vy_number x) { return x.range.lo == x.range.hi && x.range.l
 static bool natural(walk *w, vy_number x)
 {
     if (x.range.lo >= 0) return true;
-    isl_set *bad = below(w, x.pa, 0);
+    isl_set *bad = vy_nest_below(w->n, x.pa, 0);
     bool ok = isl_set_is_empty(bad) == isl_bool_true;
     isl_set_free(bad);
     return ok;
@@ -186,7 +100,7 @@ static vy_number settled(walk *w, vy_number x)
 {
     if (x.range.lo != x.range.hi) return x;
     isl_pw_aff_free(x.pa);
-    x.pa = number(w, x.range.lo);
+    x.pa = vy_nest_number(w->n, x.range.lo);
     return x;
 }
 
@@ -195,8 +109,9 @@ static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
 {
     isl_pw_aff *twice = isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
     isl_set *good = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
-    good = isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), number(w, 0)));
-    isl_set *here = reached(w);
+    good =
+        isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), vy_nest_number(w->n, 0)));
+    isl_set *here = vy_nest_reached(w->n);
     bool ok = isl_set_is_subset(here, good) == isl_bool_true;
     isl_set_free(here);
     isl_set_free(good);
@@ -207,9 +122,9 @@ static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
     isl_set *less = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     isl_set *more = isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     vy_number r = {.range = {0, op == VY_OP_DIV ? 1 : y.range.hi - 1}};
-    isl_pw_aff *first = op == VY_OP_DIV ? number(w, 0) : isl_pw_aff_copy(x.pa);
+    isl_pw_aff *first = op == VY_OP_DIV ? vy_nest_number(w->n, 0) : isl_pw_aff_copy(x.pa);
     isl_pw_aff *second = op == VY_OP_DIV
-                             ? number(w, 1)
+                             ? vy_nest_number(w->n, 1)
                              : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     r.pa = isl_pw_aff_intersect_domain(first, less);
     r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
@@ -262,7 +177,7 @@ static vy_number bits(walk *w, uint32_t id, vy_op op)
         return refuse(w, VY_AFFINE_DIVISION);
     }
     if (op != VY_OP_SHL && x.range.lo < 0) x.range.lo = 0;
-    vy_number y = {number(w, by), {by, by}};
+    vy_number y = {vy_nest_number(w->n, by), {by, by}};
     vy_op as = mask ? VY_OP_REM : op == VY_OP_SHL ? VY_OP_MUL : VY_OP_DIV;
     return fit(w, vy_affine_combine(as, x, y), (vy_type)p->insts.data[id].type);
 }
@@ -287,7 +202,7 @@ static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
         vy_affine_drop(x, y);
         return none;
     }
-    vy_number r = {.range = {least(x.range.lo, y.range.lo), most(x.range.hi, y.range.hi)}};
+    vy_number r = {.range = vy_interval_join(x.range, y.range)};
     r.pa = isl_pw_aff_union_add(isl_pw_aff_intersect_domain(x.pa, yes),
                                 isl_pw_aff_intersect_domain(y.pa, no));
     r.pa = isl_pw_aff_coalesce(r.pa);
@@ -309,8 +224,8 @@ static bool turns(walk *w, uint32_t id, vy_number x)
     const vy_leaf *l = VY_IS_LEAF(id) ? &w->n->a->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
     if (!l || l->kind != VY_LEAF_SCALAR || l->type != VY_U32 || x.range.hi <= INT32_MAX)
         return false;
-    isl_set *high = isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), number(w, INT32_MAX));
-    high = isl_set_intersect(high, reached(w));
+    isl_set *high = isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), vy_nest_number(w->n, INT32_MAX));
+    high = isl_set_intersect(high, vy_nest_reached(w->n));
     bool some = isl_set_is_empty(high) != isl_bool_true;
     isl_set_free(high);
     return some;
@@ -340,7 +255,9 @@ static vy_number value(walk *w, uint32_t id)
     case VY_OP_AND: return bits(w, id, op);
     case VY_OP_NEG: {
         vy_number x = value(w, vy_arg(p, id, 0));
-        return x.pa ? fit(w, vy_affine_combine(VY_OP_SUB, (vy_number){number(w, 0), {0, 0}}, x),
+        return x.pa ? fit(w,
+                          vy_affine_combine(VY_OP_SUB, (vy_number){vy_nest_number(w->n, 0), {0, 0}},
+                                            x),
                           (vy_type)i->type)
                     : none;
     }

@@ -68,18 +68,6 @@ static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
     return n->space && n->domain;
 }
 
-static isl_pw_aff *dimension(const vy_nest *n, uint32_t k)
-{
-    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
-    return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, k));
-}
-
-static isl_pw_aff *number(const vy_nest *n, int64_t value)
-{
-    isl_val *v = isl_val_int_from_si(n->a->ctx, value);
-    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), v));
-}
-
 static void meet(vy_nest *n, isl_set *set)
 {
     n->domain = isl_set_intersect(n->domain, set);
@@ -90,8 +78,8 @@ static void add_over(vy_nest *n, uint32_t k)
 {
     vy_number extent =
         vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
-    meet(n, isl_pw_aff_ge_set(dimension(n, k), number(n, 0)));
-    meet(n, isl_pw_aff_lt_set(dimension(n, k), extent.pa));
+    meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));
+    meet(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));
     n->range[k] = (vy_interval){0, VY_AFFINE_EXTENT - 1};
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
 }
@@ -117,13 +105,13 @@ static bool add_loop(vy_nest *n, uint32_t k)
         isl_pw_aff_free(from.pa);
         return false;
     }
-    n->range[k] = (vy_interval){from.range.lo, to.range.hi - 1};
-    meet(n, isl_pw_aff_ge_set(dimension(n, k), isl_pw_aff_copy(from.pa)));
-    meet(n, isl_pw_aff_lt_set(dimension(n, k), to.pa));
+    n->range[k] = vy_interval_counter(vy_id_type(p, loop), from.range, to.range);
+    meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa)));
+    meet(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), to.pa));
     if (step > 1) {
         isl_val *by = isl_val_int_from_si(n->a->ctx, step);
-        isl_pw_aff *turns = isl_pw_aff_sub(dimension(n, k), isl_pw_aff_copy(from.pa));
-        meet(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(turns, by), number(n, 0)));
+        isl_pw_aff *turns = isl_pw_aff_sub(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa));
+        meet(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(turns, by), vy_nest_number(n, 0)));
     }
     isl_pw_aff_free(from.pa);
     return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// scan.c: scan.h.  Walks the tree that isl's AST builder makes of a set.
+// scan.c: scan.h.  Walks the tree that isl's AST builder makes of a set; its expressions are
+// scan_expression.c's.
 #include "autodiff/affine/scan.h"
 #include "ir/build/edit.h"
 
@@ -7,164 +8,10 @@
 #include <isl/ast_build.h>
 #include <isl/union_map.h>
 
-static vy_signed expression(vy_lattice *l, isl_ast_expr *e);
 static void node(vy_lattice *l, isl_ast_node *n);
 
-static const vy_signed none = {.most_plus = -1};
-
-// ------------------------------------------------------------------------------------- expressions
-static vy_signed number_of(isl_ast_expr *e)
-{
-    isl_val *v = isl_ast_expr_get_val(e);
-    bool small = isl_val_is_int(v) == isl_bool_true && isl_val_cmp_si(v, INT32_MAX) <= 0 &&
-                 isl_val_cmp_si(v, -INT32_MAX) >= 0;
-    vy_signed r = small ? vy_signed_constant(isl_val_get_num_si(v)) : none;
-    isl_val_free(v);
-    return r;
-}
-
-static bool constant_of(isl_ast_expr *e, int64_t *k)
-{
-    vy_signed x = none;
-    if (isl_ast_expr_get_type(e) == isl_ast_expr_int) x = number_of(e);
-    *k = x.constant;
-    return vy_signed_fits(x);
-}
-
-static vy_signed name_of(vy_lattice *l, isl_ast_expr *e)
-{
-    isl_id *id = isl_ast_expr_get_id(e);
-    vy_signed r = vy_lattice_named(l, id);
-    isl_id_free(id);
-    return r;
-}
-
-static vy_value condition(vy_lattice *l, isl_ast_expr *e);
-
-static vy_signed fold(vy_lattice *l, isl_ast_expr *e, enum isl_ast_expr_op_type op)
-{
-    vy_signed x = none;
-    int n = (int)isl_ast_expr_get_op_n_arg(e);
-    for (int k = 0; k < n; k++) {
-        isl_ast_expr *arg = isl_ast_expr_get_op_arg(e, k);
-        vy_signed y = expression(l, arg);
-        isl_ast_expr_free(arg);
-        if (k == 0)
-            x = y;
-        else if (op == isl_ast_expr_op_add)
-            x = vy_signed_add(l->b, x, y);
-        else if (op == isl_ast_expr_op_sub)
-            x = vy_signed_sub(l->b, x, y);
-        else
-            x = vy_signed_least(l->b, x, y, op == isl_ast_expr_op_max);
-    }
-    return x;
-}
-
-static vy_signed scaled(vy_lattice *l, isl_ast_expr *x, isl_ast_expr *y,
-                        enum isl_ast_expr_op_type op)
-{
-    int64_t by;
-    if (op == isl_ast_expr_op_mul && constant_of(x, &by))
-        return vy_signed_scale(l->b, expression(l, y), by);
-    if (!constant_of(y, &by)) return none;
-    vy_signed v = expression(l, x);
-    switch (op) {
-    case isl_ast_expr_op_mul: return vy_signed_scale(l->b, v, by);
-    case isl_ast_expr_op_pdiv_q: return vy_signed_divide(l->b, v, by);
-    case isl_ast_expr_op_pdiv_r: return vy_signed_rest(l->b, v, by);
-    case isl_ast_expr_op_zdiv_r: return vy_signed_congruent(l->b, v, by);
-    default: return vy_signed_floor(l->b, v, by); // fdiv_q, and div, which is exact
-    }
-}
-
-static vy_signed operation(vy_lattice *l, isl_ast_expr *e)
-{
-    enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(e);
-    isl_ast_expr *x = isl_ast_expr_get_op_arg(e, 0), *y = NULL, *z = NULL;
-    int n = (int)isl_ast_expr_get_op_n_arg(e);
-    if (n > 1) y = isl_ast_expr_get_op_arg(e, 1);
-    if (n > 2) z = isl_ast_expr_get_op_arg(e, 2);
-    vy_signed r = none;
-    switch (op) {
-    case isl_ast_expr_op_add:
-    case isl_ast_expr_op_sub:
-    case isl_ast_expr_op_min:
-    case isl_ast_expr_op_max: r = fold(l, e, op); break;
-    case isl_ast_expr_op_minus:
-        r = vy_signed_sub(l->b, vy_signed_constant(0), expression(l, x));
-        break;
-    case isl_ast_expr_op_mul:
-    case isl_ast_expr_op_div:
-    case isl_ast_expr_op_fdiv_q:
-    case isl_ast_expr_op_pdiv_q:
-    case isl_ast_expr_op_pdiv_r:
-    case isl_ast_expr_op_zdiv_r: r = scaled(l, x, y, op); break;
-    case isl_ast_expr_op_cond:
-    case isl_ast_expr_op_select: {
-        vy_value c = condition(l, x);
-        vy_signed yes = expression(l, y), no = expression(l, z);
-        r = vy_signed_select(l->b, c, yes, no);
-        break;
-    }
-    default: break;
-    }
-    isl_ast_expr_free(x);
-    isl_ast_expr_free(y);
-    isl_ast_expr_free(z);
-    return r;
-}
-
-static vy_signed expression(vy_lattice *l, isl_ast_expr *e)
-{
-    switch (isl_ast_expr_get_type(e)) {
-    case isl_ast_expr_int: return number_of(e);
-    case isl_ast_expr_id: return name_of(l, e);
-    case isl_ast_expr_op: return operation(l, e);
-    default: return none;
-    }
-}
-
-static vy_value compared(vy_lattice *l, isl_ast_expr *x, isl_ast_expr *y,
-                         enum isl_ast_expr_op_type op)
-{
-    vy_signed a = expression(l, x), b = expression(l, y);
-    switch (op) {
-    case isl_ast_expr_op_eq: return vy_signed_compare(l->b, VY_OP_EQ, a, b);
-    case isl_ast_expr_op_le: return vy_signed_compare(l->b, VY_OP_LE, a, b);
-    case isl_ast_expr_op_lt: return vy_signed_compare(l->b, VY_OP_LT, a, b);
-    case isl_ast_expr_op_ge: return vy_signed_compare(l->b, VY_OP_LE, b, a);
-    default: return vy_signed_compare(l->b, VY_OP_LT, b, a);
-    }
-}
-
-// A bool; id 0: refused.
-static vy_value condition(vy_lattice *l, isl_ast_expr *e)
-{
-    vy_value r = {0};
-    if (isl_ast_expr_get_type(e) == isl_ast_expr_int) {
-        int64_t k = 0;
-        return constant_of(e, &k) ? vy_bool(l->b, k != 0) : r;
-    }
-    if (isl_ast_expr_get_type(e) != isl_ast_expr_op) return r;
-    enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(e);
-    bool joins = op == isl_ast_expr_op_and || op == isl_ast_expr_op_and_then;
-    bool parts = op == isl_ast_expr_op_or || op == isl_ast_expr_op_or_else;
-    if (!joins && !parts && (op < isl_ast_expr_op_eq || op > isl_ast_expr_op_gt)) return r;
-    isl_ast_expr *x = isl_ast_expr_get_op_arg(e, 0), *y = isl_ast_expr_get_op_arg(e, 1);
-    if (joins || parts) {
-        vy_value a = condition(l, x), b = condition(l, y);
-        if (a.id && b.id) r = joins ? vy_and(l->b, a, b) : vy_or(l->b, a, b);
-    } else {
-        r = compared(l, x, y, op);
-    }
-    isl_ast_expr_free(x);
-    isl_ast_expr_free(y);
-    return r;
-}
-
 // ------------------------------------------------------------------------------------------- nodes
-static void refuse(vy_lattice *l) { l->refused = true; }
+static void refuse_walk(vy_lattice *l) { l->refused = true; }
 
 static bool bind(vy_lattice *l, isl_ast_expr *iterator, vy_signed value)
 {
@@ -186,13 +33,13 @@ static void body(vy_lattice *l, isl_ast_node *n)
 static vy_signed end_of(vy_lattice *l, isl_ast_node *n)
 {
     isl_ast_expr *cond = isl_ast_node_for_get_cond(n);
-    vy_signed r = none;
+    vy_signed r = vy_signed_none;
     if (isl_ast_expr_get_type(cond) == isl_ast_expr_op) {
         enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(cond);
         isl_ast_expr *x = isl_ast_expr_get_op_arg(cond, 0), *y = isl_ast_expr_get_op_arg(cond, 1);
         bool own = isl_ast_expr_get_type(x) == isl_ast_expr_id;
         if (own && (op == isl_ast_expr_op_lt || op == isl_ast_expr_op_le)) {
-            r = expression(l, y);
+            r = vy_lattice_expression(l, y);
             if (op == isl_ast_expr_op_le) r = vy_signed_add(l->b, r, vy_signed_constant(1));
         }
         isl_ast_expr_free(x);
@@ -230,9 +77,9 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
 {
     vy_builder *b = l->b;
     isl_ast_expr *init = isl_ast_node_for_get_init(n), *inc = isl_ast_node_for_get_inc(n);
-    vy_signed from = expression(l, init), to = end_of(l, n);
+    vy_signed from = vy_lattice_expression(l, init), to = end_of(l, n);
     int64_t step = 0;
-    bool known = constant_of(inc, &step) && step > 0;
+    bool known = vy_lattice_constant(inc, &step) && step > 0;
     isl_ast_expr_free(init);
     isl_ast_expr_free(inc);
     // origin: what is subtracted from the counter to get the iterator
@@ -241,18 +88,18 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
     from = vy_signed_add(b, from, origin);
     to = vy_signed_add(b, to, origin);
     if (!known || !vy_signed_fits(from) || !vy_signed_fits(to)) {
-        refuse(l);
+        refuse_walk(l);
         return;
     }
     vy_value end = vy_signed_natural(b, to), start;
     int64_t most = to.most_plus + (to.constant > 0 ? to.constant : 0);
     if (!end.id) {
-        refuse(l);
+        refuse_walk(l);
         return;
     }
     const vy_lanes lanes = l->lanes;
     if (!divide(l, n, from, &start, &step)) {
-        refuse(l);
+        refuse_walk(l);
         return;
     }
     vy_at(b, 0, 0); // no loop of the source
@@ -262,7 +109,7 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
     if (vy_signed_fits(value) && bind(l, iterator, value))
         body(l, n);
     else
-        refuse(l);
+        refuse_walk(l);
     l->ids.count -= l->ids.count > 0;
     vy_end(b);
     l->lanes = lanes;
@@ -273,13 +120,13 @@ static void for_node(vy_lattice *l, isl_ast_node *n)
     isl_ast_expr *iterator = isl_ast_node_for_get_iterator(n);
     if (isl_ast_node_for_is_degenerate(n) == isl_bool_true) {
         isl_ast_expr *init = isl_ast_node_for_get_init(n);
-        vy_signed value = expression(l, init);
+        vy_signed value = vy_lattice_expression(l, init);
         isl_ast_expr_free(init);
         if (vy_signed_fits(value) && bind(l, iterator, value)) {
             body(l, n);
             l->ids.count--;
         } else {
-            refuse(l);
+            refuse_walk(l);
         }
     } else {
         loop(l, n, iterator);
@@ -291,7 +138,7 @@ static void if_node(vy_lattice *l, isl_ast_node *n)
 {
     isl_ast_expr *cond = isl_ast_node_if_get_cond(n);
     isl_ast_node *yes = isl_ast_node_if_get_then(n);
-    vy_value c = condition(l, cond);
+    vy_value c = vy_lattice_condition(l, cond);
     if (c.id) {
         vy_if(l->b, c);
         node(l, yes);
@@ -303,7 +150,7 @@ static void if_node(vy_lattice *l, isl_ast_node *n)
         }
         vy_end(l->b);
     } else {
-        refuse(l);
+        refuse_walk(l);
     }
     isl_ast_expr_free(cond);
     isl_ast_node_free(yes);
@@ -319,7 +166,7 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
     bool ok = nest->count <= 64;
     for (uint32_t k = 0; ok && k < nest->count; k++) {
         isl_ast_expr *arg = isl_ast_expr_get_op_arg(call, (int)k + 1);
-        vy_signed x = number[k] = expression(l, arg);
+        vy_signed x = number[k] = vy_lattice_expression(l, arg);
         isl_ast_expr_free(arg);
         ok = vy_signed_fits(x);
         if (!ok) break;
@@ -332,7 +179,7 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
     isl_ast_expr_free(call);
     if (ok && l->taps.all) l->guard = vy_taps_guard(l, number);
     if (!ok || l->refused) {
-        refuse(l);
+        refuse_walk(l);
         return;
     }
     bool alone = l->lanes.count > 1; // no loop around the point has divided it
@@ -362,7 +209,7 @@ static void node(vy_lattice *l, isl_ast_node *n)
         isl_ast_node_list_free(list);
         return;
     }
-    default: refuse(l);
+    default: refuse_walk(l);
     }
 }
 
@@ -485,7 +332,7 @@ bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
     if (tree && points <= MOST && vy_affine_ok(l->a))
         node(l, tree);
     else
-        refuse(l);
+        refuse_walk(l);
     isl_ast_node_free(tree);
     return !l->refused && !l->a->failed && !vy_builder_failed(l->b);
 }

@@ -53,8 +53,8 @@ typedef struct vy_lattice {
     vy_affine *a;
     vy_builder *b;
     const vy_nest *nest; // whose space the points are of
-    vy_bound_id_vec
-        ids; // the parameters that are no parameters of `a`: given by the caller; then iterators
+    // The parameters that are no parameters of `a`: given by the caller; then iterators.
+    vy_bound_id_vec ids;
     bool refused; // something could wrap, or isl's AST has a form that is not known here
     // Emits what is done at one point; index: one value per dimension of the nest, of the type of
     // the loop.
@@ -94,7 +94,13 @@ vy_value vy_taps_guard(vy_lattice *l, const vy_signed *index);
 // Is 0 ≤ dimension k < extent, points or not?
 bool vy_taps_inside(const vy_lattice *l, uint32_t k, vy_dim extent);
 
+// scan_expression.c
+vy_signed vy_lattice_expression(vy_lattice *l, isl_ast_expr *e);
+vy_value vy_lattice_condition(vy_lattice *l, isl_ast_expr *e); // a bool; id 0: refused
+bool vy_lattice_constant(isl_ast_expr *e, int64_t *k);         // false: it is none that fits
+
 // scan_arithmetic.c: numbers of these loops.  A most_plus of −1 says that something could wrap.
+static const vy_signed vy_signed_none = {.most_plus = -1};
 vy_signed vy_signed_constant(int64_t value);
 vy_signed vy_signed_value(vy_value value, int64_t most); // a u32
 vy_signed vy_signed_of_i32(vy_builder *b, vy_value value);

@@ -3,8 +3,6 @@
 #include "autodiff/affine/scan.h"
 #include "ir/build/edit.h"
 
-static const vy_signed none = {.most_plus = -1};
-
 // A parameter of the program.
 static vy_signed parameter(vy_lattice *l, uint32_t index)
 {
@@ -17,7 +15,7 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
     if (t == VY_I32) {
         if (!a->extent[q->index]) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
     } else if (t != VY_U32 && !a->extent[q->index]) {
-        return none; // 64 bits
+        return vy_signed_none; // 64 bits
     }
     return vy_signed_value(v, a->most[q->index] < UINT32_MAX ? a->most[q->index]
                                                              : (int64_t)UINT32_MAX);
@@ -25,7 +23,7 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
 
 vy_signed vy_lattice_named(vy_lattice *l, isl_id *id)
 {
-    vy_signed r = none;
+    vy_signed r = vy_signed_none;
     bool found = false;
     for (uint32_t k = l->ids.count; k-- > 0 && !found;) {
         found = l->ids.data[k].id == id;

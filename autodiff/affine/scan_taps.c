@@ -171,9 +171,8 @@ isl_map *vy_taps_schedule(const vy_lattice *l, isl_set *set)
 typedef struct guard {
     vy_lattice *l;
     const vy_signed *index;
-    uint32_t
-        // Of the dimensions in order: the constraints that have no later one; count: no dimension.
-        last;
+    // Of the dimensions in order: the constraints that have no later one; count: no dimension.
+    uint32_t last;
     uint32_t met; // constraints seen
     vy_value all;
     bool refused;

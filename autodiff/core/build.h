@@ -41,13 +41,19 @@ typedef struct built_buffer {
     uint32_t twin;   // any one with the same shape, for len()
     // ---- memory that only one of atomic_min and atomic_max changes, see extremum.c
     uint32_t final, winner, last;
-    const char *winner_name, *last_name;
 } built_buffer;
 
 typedef struct reverse_undo {
     uint32_t value, adjoint, mask;
 } reverse_undo;
 VY_VEC_TYPE(reverse_undo_vec, reverse_undo);
+
+// What a counter of the plan has become.
+typedef struct built_counter {
+    uint32_t row;  // + 1, if a tape uses it: its place among the counters in use
+    vy_dim rows;   // how many rows its tapes have: a scalar of the result
+    uint32_t base; // value: where the rows of this invocation's block begin
+} built_counter;
 
 typedef struct build_state {
     build_purpose purpose;
@@ -73,6 +79,8 @@ typedef struct build_state {
     uint32_t arm;          // opener of the innermost arm being reversed: assignments to adjoints of
                            // values from before it are logged
     reverse_undo_vec log;
+    built_counter *counters; // by counter of the plan
+    uint32_t counters_used;
     uint32_t base;   // buffer: [counters in use, blocks] where the rows of a block begin
     uint32_t lane;   // value: the invocation's place in its block
     uint32_t number; // value: the invocation's number, of a program without a domain

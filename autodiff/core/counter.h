@@ -13,11 +13,6 @@ typedef struct vy_counter {
                             // earlier executions included
     uint32_t most; // value at top level: the largest count that any execution of the context
                    // reached
-    // ---- while a result is built (tape.c)
-    uint32_t row; // + 1, once a tape uses it: its place among the counters in use
-    vy_dim rows;  // how many rows its tapes have: a scalar of the result, of this name
-    const char *rows_name;
-    uint32_t base; // value: where the rows of this invocation's block begin
 } vy_counter;
 VY_VEC_TYPE(vy_counter_vec, vy_counter);
 

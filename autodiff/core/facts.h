@@ -14,6 +14,7 @@ enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
 typedef struct buffer_facts {
     uint8_t activity; // VARIED, USEFUL
     bool of, wrt;
+    bool kept;           // wrt: its gradient is added to what the caller's buffer holds
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
     bool loaded;     // by an instruction whose value may matter
@@ -45,7 +46,7 @@ typedef struct grad_facts {
     uint8_t *together; // decides about barriers: may not be kept, see uniform_control.c
     // ---- by leaf
     uint8_t *leaf_activity;
-    uint8_t *leaf_wrt; // a scalar whose derivative is asked for
+    uint8_t *leaf_wrt; // a scalar whose derivative is asked for; 2: it is added to what is there
     // ---- by buffer id
     buffer_facts *buffers;
     // ---- of the program
@@ -83,13 +84,18 @@ static inline bool vy_adds_outside(const grad_facts *f, uint32_t id)
     return i->op == VY_OP_LOAD && (f->activity[id] & ACTIVE) == ACTIVE &&
            vy_type_is_float((vy_type)i->type) && f->p->buffers.data[i->aux].cls <= VY_INOUT;
 }
-// A straight_through of online_softmax.c, whose operands are equal: the first alone is computed,
-// here and where the result is differentiated again.  One that a user wrote stays in the result.
-#define VY_EQUAL_PAIR 1 // its aux
-static inline bool vy_is_equal_pair(const vy_program *p, uint32_t id)
+// Operands that computing `id` again takes: of what only lowered programs have the first stands for
+// it in a result, which is no such program.
+static inline uint32_t vy_computed_args(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
-    return i->op == VY_OP_STRAIGHT_THROUGH && i->aux == VY_EQUAL_PAIR;
+    return vy_op_is_lowered((vy_op)i->op) ? 1 : i->nargs;
+}
+// The number that extremum.c gave what atomic_min or atomic_max `id` offers; 0: none.
+static inline uint32_t vy_candidate_number(const vy_program *p, uint32_t id)
+{
+    uint32_t v = vy_arg(p, id, p->buffers.data[p->insts.data[id].aux].rank);
+    return !VY_IS_LEAF(v) && p->insts.data[v].op == VY_OP_CANDIDATE ? vy_arg(p, v, 1) : 0;
 }
 
 #endif

@@ -28,9 +28,6 @@ typedef struct storage_plan {
     const uint32_t *hints;   // by instruction: upper bound, see trip_bound.h; or NULL
     vy_counter_vec counters; // loops that only the data bound
     uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
-    uint32_t counters_used;
-    // name of the buffer [counters in use, blocks] where the rows of a block begin
-    const char *base_name;
 } storage_plan;
 
 // Makes the tables, zeroed; `counters` and `hints` are there before.  False: memory; free it all

@@ -87,7 +87,7 @@ static uint32_t konst(rule *r, double value)
 void vy_rule_apply(vy_op op, rule *r)
 {
     switch (op) {
-#define X(id, text, form, rule_, effect, fold, deriv, spirv)                                       \
+#define X(id, text, form, rule_, effect, fold, deriv, spirv, cost)                                 \
     case VY_OP_##id: {                                                                             \
         deriv                                                                                      \
     } break;
@@ -116,7 +116,7 @@ void vy_rule_apply(vy_op op, rule *r)
 rule_kind vy_rule_kind_of(vy_op op)
 {
     static const uint8_t kinds[VY_OP_COUNT] = {RULE_NONE,
-#define X(id, text, form, rule_, effect, fold, deriv, spirv) deriv,
+#define X(id, text, form, rule_, effect, fold, deriv, spirv, cost) deriv,
                                                VY_OPS(X)
 #undef X
     };

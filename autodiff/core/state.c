@@ -9,13 +9,12 @@
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,
                      ...)
 {
-    char text[sizeof r->out->diag.text];
+    const vy_inst *i = id ? &r->p->insts.data[id] : NULL;
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vy_diag_set_args(&r->out->diag, code, i ? i->line : r->p->line, i ? i->column : 0, fix, format,
+                     args);
     va_end(args);
-    const vy_inst *i = id ? &r->p->insts.data[id] : NULL;
-    vy_fail(r->out, code, i ? i->line : r->p->line, i ? i->column : 0, fix, "%s", text);
     r->failed = true;
 }
 

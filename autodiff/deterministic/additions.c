@@ -10,29 +10,24 @@ bool vy_adds_floats(const vy_program *p, uint32_t id)
            p->buffers.data[i->aux].cls != VY_LOCAL;
 }
 
-bool vy_is_owned(const vy_program *p, uint32_t id)
-{
-    return p->insts.data[id].flags & VY_FLAG_OWNED;
-}
-
 static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const char *why)
 {
-    const vy_inst *i = &o->p->insts.data[id];
+    const vy_inst *i = &o->w.p->insts.data[id];
     vy_fail(o->m, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
-            "the order of additions to `%s` cannot be fixed: %s", o->p->buffers.data[i->aux].name,
+            "the order of additions to `%s` cannot be fixed: %s", o->w.p->buffers.data[i->aux].name,
             why);
     return false;
 }
 
 static bool can_replace(const vy_ordering *o, uint32_t id)
 {
-    const vy_buf *b = &o->p->buffers.data[o->p->insts.data[id].aux];
+    const vy_buf *b = &o->w.p->buffers.data[o->w.p->insts.data[id].aux];
     uint32_t more = 1 + (b->cls == VY_SHARED ? VY_GROUP_RANK : 0);
     if (b->view_of) return refuse(o, id, NULL, "it shares its memory with another buffer");
     if (b->rank + more > VY_MAX_RANK)
         return refuse(o, id, "use fewer dimensions", "it has too many");
     for (uint32_t k = 0; k < b->rank; k++)
-        if (o->p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN)
+        if (o->w.p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN)
             return refuse(o, id, "declare its length: f32[N]",
                           "its length is `?`, and accumulators are made for each element");
     return true;
@@ -40,24 +35,23 @@ static bool can_replace(const vy_ordering *o, uint32_t id)
 
 bool vy_find_additions(vy_ordering *o)
 {
-    const vy_program *p = o->p;
+    const vy_program *p = o->w.p;
+    const uint32_t *uses = vy_rewrite_uses(&o->w);
+    if (!uses) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (!vy_adds_floats(p, id)) continue;
-        if (vy_is_owned(p, id)) {
+        if (vy_strength_of(p, id) >= VY_STRENGTH_OWNED) {
             o->owned = true;
             continue;
         }
         if (!can_replace(o, id)) return false;
+        if (uses[id])
+            return refuse(o, id, "do without the old value",
+                          "the old value is used, which depends on the order");
         o->use[p->insts.data[id].aux] = VY_USE_ADDED;
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a) && vy_adds_floats(p, a) && !vy_is_owned(p, a))
-                return refuse(o, a, "do without the old value",
-                              "the old value is used, which depends on the order");
-        }
         if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;
         if (vy_op_is_atomic((vy_op)i->op))
             return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");

@@ -18,7 +18,7 @@
 // accumulator.
 //
 // Runs on optimised programs: what a loop adds to one element is one term already
-// (ir/pass/sums/promote_sums.c).
+// (ir/pass/sums/promote.c).
 #include "ir/build/build.h"
 #include "autodiff/deterministic/exact_sum.h"
 #include "autodiff/grad.h"
@@ -32,21 +32,13 @@
 
 #include <string.h>
 
-static void *table(vy_module *m, size_t count, size_t size)
-{
-    void *p = vy_realloc(NULL, (count + 1) * size);
-    if (p) return memset(p, 0, (count + 1) * size);
-    vy_fail_oom(m);
-    return NULL;
-}
-
 // --------------------------------------------------------------------------------------- rewriting
 
 // Declares the accumulators of buffer `id` of `p` in program `b`.
 static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                          const char *name)
 {
-    const vy_buf *of = &o->p->buffers.data[id];
+    const vy_buf *of = &o->w.p->buffers.data[id];
     vy_dim dims[VY_MAX_RANK + 1];
     memcpy(dims, of->dims, of->rank * sizeof *dims);
     dims[of->rank] = vy_dim_const(b, vy_fixed_words(of->type));
@@ -58,24 +50,25 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
 
 static void add_plainly(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
 {
-    const vy_inst *i = &o->p->insts.data[id];
+    const vy_inst *i = &o->w.p->insts.data[id];
     vy_buffer buf = {i->aux};
-    vy_value sum = vy_add(o->b, vy_load(o->b, buf, at), v);
-    vy_store(o->b, buf, at, sum);
+    vy_value sum = vy_add(o->w.b, vy_load(o->w.b, buf, at), v);
+    vy_store(o->w.b, buf, at, sum);
 }
 
 static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t sum_rank,
                      const vy_value *sum_at, vy_value v)
 {
-    const uint32_t buffer = o->p->insts.data[id].aux;
+    const uint32_t buffer = o->w.p->insts.data[id].aux;
+    const bool owned = vy_strength_of(o->w.p, id) >= VY_STRENGTH_OWNED;
     if (o->wide)
-        vy_wide_add(o->b, o->sums[buffer], at, v, o->p->insts.data[id].flags);
-    else if (vy_is_owned(o->p, id))
+        vy_wide_add(o->w.b, o->sums[buffer], at, v, owned);
+    else if (owned)
         add_plainly(o, id, at, v);
     else if (o->partials[buffer].on)
         vy_partial_add(o, buffer, at, v);
     else
-        vy_fixed_add(o->b, o->sums[buffer], sum_rank, sum_at, v);
+        vy_fixed_add(o->w.b, o->sums[buffer], sum_rank, sum_at, v);
 }
 
 // The element: what the buffer holds (id 0: nothing) and the sum.
@@ -87,65 +80,66 @@ static vy_value element_of(const vy_ordering *o, vy_builder *b, vy_buffer sums, 
     return held.id ? vy_add(b, held, sum) : sum;
 }
 
-static void copy(vy_ordering *o, uint32_t id)
+// A load of, a store to or a clear of what is also added to: `at`, and where its sum is.
+static void copy_plain(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t sum_rank,
+                       const vy_value *sum_at)
 {
-    const vy_program *p = o->p;
-    const vy_inst *i = &p->insts.data[id];
-    bool memory = vy_op_is_memory((vy_op)i->op);
-    bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
-    vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1], value = {0};
-    if (vy_wide_cast(o, id)) return;
-    if (!memory || (!o->use[i->aux] && !adds)) {
-        vy_copy_inst(o->b, p, id, o->map);
-        return;
-    }
-    uint32_t rank = p->buffers.data[i->aux].rank;
-    bool whole = i->op == VY_OP_ZERO;
-    for (uint32_t k = 0; k < rank && !whole; k++) at[k].id = vy_map(o->map, vy_arg(p, id, k));
-    if (i->nargs > rank) value.id = vy_map(o->map, vy_arg(p, id, rank));
-    vy_pass_at(o->b, p, id);
-    vy_scope(o->b);
-    uint32_t sum_rank = whole ? 0 : vy_shared_index(o, i->aux, at, sum_at);
-    vy_type t = p->buffers.data[i->aux].type;
-    if (adds) {
-        add_term(o, id, at, sum_rank, sum_at, value);
-    } else {
-        vy_copy_inst(o->b, p, id, o->map);
-        if (i->op == VY_OP_LOAD)
-            o->map[id] =
-                element_of(o, o->b, o->sums[i->aux], sum_rank, sum_at, t, (vy_value){o->map[id]})
-                    .id;
-        else if (whole)
-            vy_shared_clear(o, id);
-        else if (o->wide)
-            vy_store(o->b, o->sums[i->aux], at, vy_zero(o->b, VY_F32));
-        else
-            vy_fixed_clear(o->b, o->sums[i->aux], sum_rank, sum_at, t);
-    }
-    vy_end(o->b);
+    const vy_inst *i = &o->w.p->insts.data[id];
+    vy_type t = o->w.p->buffers.data[i->aux].type;
+    vy_buffer sums = o->sums[i->aux];
+    vy_rewrite_copy(&o->w, id);
+    vy_value value = {o->w.map[id]};
+    if (i->op == VY_OP_LOAD)
+        o->w.map[id] = element_of(o, o->w.b, sums, sum_rank, sum_at, t, value).id;
+    else if (i->op == VY_OP_ZERO)
+        vy_shared_clear(o, id);
+    else if (o->wide)
+        vy_store(o->w.b, sums, at, vy_zero(o->w.b, VY_F32));
+    else
+        vy_fixed_clear(o->w.b, sums, sum_rank, sum_at, t);
 }
 
-// The program with its additions replaced.
-static vy_program *rewrite(vy_ordering *o)
+static uint32_t replace_addition(void *pass, uint32_t id)
+{
+    vy_ordering *o = pass;
+    const vy_program *p = o->w.p;
+    const vy_inst *i = &p->insts.data[id];
+    bool memory = vy_op_is_memory((vy_op)i->op), whole = i->op == VY_OP_ZERO;
+    bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
+    vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1];
+    if (vy_wide_cast(o, id)) return id;
+    if (!memory || (!o->use[i->aux] && !adds)) return 0;
+    uint32_t rank = p->buffers.data[i->aux].rank;
+    for (uint32_t k = 0; k < rank && !whole; k++) at[k].id = vy_new_arg(&o->w, id, k);
+    vy_rewrite_at(&o->w, id);
+    vy_scope(o->w.b);
+    uint32_t sum_rank = whole ? 0 : vy_shared_index(o, i->aux, at, sum_at);
+    if (adds)
+        add_term(o, id, at, sum_rank, sum_at, (vy_value){vy_new_arg(&o->w, id, rank)});
+    else
+        copy_plain(o, id, at, sum_rank, sum_at);
+    vy_end(o->w.b);
+    return id;
+}
+
+// Makes the program with its additions replaced.
+static void replace_additions(vy_ordering *o)
 {
     char text[320];
-    o->b = vy_rebuild_begin(o->p);
-    if (!o->b) return NULL;
-    for (uint32_t i = 1; i < o->p->buffers.count; i++) {
+    const vy_program *p = o->w.p;
+    if (!vy_rewrite_open(&o->w)) return;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
         if (!(o->use[i] & VY_USE_ADDED)) continue;
-        const char *of = o->p->buffers.data[i].name;
-        const char *name = vy_free_name(vy_builder_program(o->b), "sums", of, text);
+        const char *of = p->buffers.data[i].name;
+        const char *name = vy_free_name(vy_builder_program(o->w.b), "sums", of, text);
         if (o->partials[i].on)
             vy_partial_declare(o, i);
-        else if (o->p->buffers.data[i].cls == VY_SHARED)
+        else if (p->buffers.data[i].cls == VY_SHARED)
             o->sums[i] = vy_shared_declare(o, i, name);
         else
-            o->sums[i] = declare(o, o->b, VY_INOUT, i, name);
+            o->sums[i] = declare(o, o->w.b, VY_INOUT, i, name);
     }
-    for (uint32_t id = 1; id < o->p->insts.count && !vy_builder_failed(o->b); id++) copy(o, id);
-    vy_program *fresh = vy_rebuild_end(o->b);
-    o->b = NULL;
-    return fresh;
+    vy_rewrite_range(&o->w, 1, p->insts.count, replace_addition, o);
 }
 
 // ------------------------------------------------------------------------------------------ totals
@@ -169,10 +163,11 @@ static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
 {
     vy_builder *b = vy_total_begin(o, id, "total");
     if (!b) return NULL;
-    const vy_buf *of = &o->p->buffers.data[id];
+    const vy_buf *of = &o->w.p->buffers.data[id];
     vy_buffer g = {id};
     vy_value at[VY_MAX_RANK];
     vy_buffer sums = declare(o, b, VY_IN, id, name);
+    vy_builder_program(b)->buffers.data[sums.id].made = VY_MADE_SUMS;
     element(b, id, at);
     vy_value held = vy_total_starts(o, id) ? (vy_value){0} : vy_load(b, g, at);
     vy_store(b, g, at, element_of(o, b, sums, of->rank, at, of->type, held));
@@ -184,8 +179,8 @@ static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
 static uint32_t make_totals(vy_ordering *o, vy_program **stages)
 {
     uint32_t n = 1;
-    for (uint32_t i = 1; i < o->p->buffers.count && vy_module_ok(o->m); i++) {
-        const vy_buf *b = &o->p->buffers.data[i];
+    for (uint32_t i = 1; i < o->w.p->buffers.count && vy_module_ok(o->m); i++) {
+        const vy_buf *b = &o->w.p->buffers.data[i];
         if (!(o->use[i] & VY_USE_ADDED) || b->workspace || b->cls == VY_SHARED) continue;
         bool terms = o->partials[i].on;
         uint32_t kept = terms ? o->partials[i].terms.id : o->sums[i].id;
@@ -203,7 +198,7 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
 // cleared by one that takes it.
 static bool starts_results(const vy_ordering *o, const vy_program *p)
 {
-    for (uint32_t i = 1; i < o->p->buffers.count; i++) {
+    for (uint32_t i = 1; i < o->w.p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         bool written = o->use[i] & VY_USE_ADDED;
         if (b->cls != VY_OUT || b->workspace) continue;
@@ -222,9 +217,9 @@ static bool finish_first(vy_ordering *o, const vy_program *whole, vy_program *p)
     return p->name && vy_drop_unused(p, !starts_results(o, p)) && vy_drop_unused_scalars(p);
 }
 
+// stages[0] is there.
 static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
 {
-    if (!(stages[0] = rewrite(o))) return false;
     uint32_t n = make_totals(o, stages);
     vy_pass_context c = {0};
     if (vy_module_ok(o->m)) vy_pass_dead_arrays(stages[0], &c);
@@ -238,39 +233,33 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
     return false;
 }
 
-static bool choose(vy_ordering *o)
+static bool choose_additions(vy_ordering *o, bool *any)
 {
-    if (o->wide) {
+    const vy_program *p = o->w.p;
+    if (o->wide)
         vy_wide_choose(o);
-        return true;
-    }
-    return vy_find_additions(o) && vy_shared_choose(o);
+    else if (!vy_find_additions(o) || !vy_shared_choose(o))
+        return false;
+    *any = o->owned;
+    for (uint32_t i = 1; i < p->buffers.count; i++) *any |= o->use[i] != 0;
+    return !o->w.oom && (!*any || vy_partial_choose(o));
 }
 
 bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide)
 {
-    vy_ordering o = {.m = m, .p = p, .lean = lean || wide, .wide = wide};
-    o.use = table(m, p->buffers.count, sizeof *o.use);
-    o.sums = table(m, p->buffers.count, sizeof *o.sums);
-    o.partials = table(m, p->buffers.count, sizeof *o.partials);
-    o.sliced = table(m, p->buffers.count, sizeof *o.sliced);
-    o.map = table(m, p->insts.count, sizeof *o.map);
-    vy_program **stages = table(m, 2 * p->buffers.count, sizeof *stages);
-    bool ok = o.use && o.sums && o.partials && o.sliced && o.map && stages && choose(&o);
-    bool any = o.owned;
-    for (uint32_t i = 1; ok && i < p->buffers.count; i++) any |= o.use[i] != 0;
-    if (ok && any && !vy_partial_choose(&o)) {
-        vy_fail_oom(m);
-        ok = false;
-    }
-    if (ok && any) ok = make_stages(&o, p, stages);
-    vy_structure_free(&o.s);
+    vy_ordering o = {.m = m, .lean = lean || wide, .wide = wide};
+    uint32_t n = p->buffers.count;
+    o.use = vy_arena_alloc(&o.arena, n * sizeof *o.use);
+    o.sums = vy_arena_alloc(&o.arena, n * sizeof *o.sums);
+    o.partials = vy_arena_alloc(&o.arena, n * sizeof *o.partials);
+    o.sliced = vy_arena_alloc(&o.arena, n * sizeof *o.sliced);
+    vy_program **stages = vy_arena_alloc(&o.arena, (2 * (size_t)n + 1) * sizeof *stages);
+    bool any = false, ok = vy_rewrite_begin(&o.w, p);
+    ok = ok && o.use && o.sums && o.partials && o.sliced && stages && choose_additions(&o, &any);
+    if (ok && any) replace_additions(&o);
+    vy_program *first = vy_rewrite_take(&o.w, ok);
+    if (first) stages[0] = first;
+    if (ok && any) ok = first && make_stages(&o, p, stages);
     vy_arena_free(&o.arena);
-    vy_free(o.use);
-    vy_free(o.sums);
-    vy_free(o.partials);
-    vy_free(o.sliced);
-    vy_free(o.map);
-    vy_free(stages);
     return ok;
 }

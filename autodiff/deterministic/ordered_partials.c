@@ -22,6 +22,7 @@
 // Sums of f16 are terms of f32, rounded once.
 #include "autodiff/deterministic/ordering.h"
 #include "ir/check/uniform.h"
+#include "ir/facts/addition.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ static bool by_loops(const choosing *c, uint32_t id) { return !VY_IS_LEAF(id) &&
 
 static void find_loops(choosing *c)
 {
-    const vy_program *p = c->o->p;
+    const vy_program *p = c->o->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         c->loops[id] = vy_is_loop(op) || op == VY_OP_CARRY || op == VY_OP_RESULT;
@@ -76,7 +77,7 @@ static bool domain_suits(const vy_program *p)
 // May axis k of the buffer stay, or go, with this index at a site?
 static bool axis_suits(const choosing *c, uint32_t buffer, uint32_t k, uint32_t index)
 {
-    const vy_program *p = c->o->p;
+    const vy_program *p = c->o->w.p;
     if (VY_IS_LEAF(index) ? vy_leaf_differs(p, index) : c->differs[index] != 0) return false;
     if (c->o->partials[buffer].fixed[k] || by_loops(c, index)) return true;
     const vy_dim_node *d = &p->dims.data[p->buffers.data[buffer].dims[k].id];
@@ -91,30 +92,16 @@ static bool can_fix(const vy_program *p, uint32_t index)
     return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR;
 }
 
-// Around the site, only loops that each change an axis of their own, and ifs.
-static bool reached_once(const choosing *c, uint32_t site)
-{
-    const vy_program *p = c->o->p;
-    for (uint32_t up = c->o->s.parent[site]; up; up = c->o->s.parent[up]) {
-        bool own = p->insts.data[up].op == VY_OP_IF;
-        if (p->insts.data[up].op == VY_OP_LOOP)
-            for (uint32_t k = 0; k + 1 < p->insts.data[site].nargs; k++)
-                own |= vy_arg(p, site, k) == up;
-        if (!own) return false;
-    }
-    return true;
-}
-
 static void note_fixed(choosing *c, uint32_t site)
 {
-    const vy_inst *i = &c->o->p->insts.data[site];
+    const vy_inst *i = &c->o->w.p->insts.data[site];
     uint32_t *fixed = c->o->partials[i->aux].fixed;
     bool first = c->sites[i->aux]++ == 0;
     c->site[i->aux] = site;
     for (uint32_t k = 0; k + 1 < i->nargs; k++) {
-        uint32_t index = vy_arg(c->o->p, site, k);
+        uint32_t index = vy_arg(c->o->w.p, site, k);
         if (first)
-            fixed[k] = can_fix(c->o->p, index) ? index : 0;
+            fixed[k] = can_fix(c->o->w.p, index) ? index : 0;
         else if (fixed[k] != index)
             fixed[k] = 0;
     }
@@ -122,27 +109,27 @@ static void note_fixed(choosing *c, uint32_t site)
 
 static bool site_suits(const choosing *c, uint32_t site)
 {
-    const vy_inst *i = &c->o->p->insts.data[site];
+    const vy_inst *i = &c->o->w.p->insts.data[site];
     for (uint32_t k = 0; k + 1 < i->nargs; k++)
-        if (!axis_suits(c, i->aux, k, vy_arg(c->o->p, site, k))) return false;
+        if (!axis_suits(c, i->aux, k, vy_arg(c->o->w.p, site, k))) return false;
     return true;
 }
 
 static bool is_site(const vy_program *p, uint32_t id)
 {
-    return vy_adds_floats(p, id) && !(p->insts.data[id].flags & VY_FLAG_OWNED);
+    return vy_adds_floats(p, id) && vy_strength_of(p, id) == VY_STRENGTH_ATOMIC;
 }
 
 bool vy_partial_choose(vy_ordering *o)
 {
-    const vy_program *p = o->p;
+    const vy_program *p = o->w.p;
     choosing c = {.o = o};
     if (o->lean || !domain_suits(p)) return true;
-    c.loops = vy_arena_alloc(&o->arena, p->insts.count);
-    c.sites = vy_arena_alloc(&o->arena, p->buffers.count * sizeof *c.sites);
-    c.site = vy_arena_alloc(&o->arena, p->buffers.count * sizeof *c.site);
-    if (!c.loops || !c.sites || !c.site || !vy_structure_make(p, &o->s)) return false;
-    c.differs = vy_differences(p, &o->s, NULL, &o->arena);
+    c.loops = vy_arena_alloc(&o->w.arena, p->insts.count);
+    c.sites = vy_arena_alloc(&o->w.arena, p->buffers.count * sizeof *c.sites);
+    c.site = vy_arena_alloc(&o->w.arena, p->buffers.count * sizeof *c.site);
+    if (!c.loops || !c.sites || !c.site) return false;
+    c.differs = vy_differences(p, &o->w.s, NULL, &o->w.arena);
     if (!c.differs) return false;
     find_loops(&c);
     for (uint32_t id = 1; id < p->insts.count; id++)
@@ -151,8 +138,11 @@ bool vy_partial_choose(vy_ordering *o)
         o->partials[i].on = o->use[i] == VY_USE_ADDED && p->buffers.data[i].cls != VY_SHARED;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (is_site(p, id)) o->partials[p->insts.data[id].aux].on &= site_suits(&c, id);
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        o->partials[i].once = o->partials[i].on && c.sites[i] == 1 && reached_once(&c, c.site[i]);
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        bool turns;
+        o->partials[i].once =
+            o->partials[i].on && c.sites[i] == 1 && vy_reached_once(p, &o->w.s, c.site[i], &turns);
+    }
     return true;
 }
 
@@ -189,7 +179,7 @@ static vy_dim invocations(vy_builder *b, const vy_program *of)
 // The axes of the terms of buffer `id`, the last one left to the caller.  Their number without it.
 static uint32_t axes_of(const vy_ordering *o, uint32_t id, vy_dim *dims)
 {
-    const vy_buf *of = &o->p->buffers.data[id];
+    const vy_buf *of = &o->w.p->buffers.data[id];
     uint32_t n = 0;
     for (uint32_t k = 0; k < of->rank; k++)
         if (!o->partials[id].fixed[k]) dims[n++] = of->dims[k];
@@ -202,7 +192,7 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
     vy_dim dims[VY_MAX_RANK + 1];
     uint32_t n = axes_of(o, id, dims);
     dims[n] = last;
-    vy_type t = type_of_terms(o->p->buffers.data[id].type);
+    vy_type t = type_of_terms(o->w.p->buffers.data[id].type);
     vy_buffer made = vy_param_buffer(b, name, cls, t, n + 1, dims);
     if (cls == VY_INOUT) vy_buffer_workspace(b, made);
     return made;
@@ -211,9 +201,9 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
 void vy_partial_declare(vy_ordering *o, uint32_t id)
 {
     char text[320];
-    const char *of = o->p->buffers.data[id].name;
-    const char *name = vy_free_name(vy_builder_program(o->b), "terms", of, text);
-    o->partials[id].terms = declare(o, o->b, VY_INOUT, id, name, invocations(o->b, o->p));
+    const char *of = o->w.p->buffers.data[id].name;
+    const char *name = vy_free_name(vy_builder_program(o->w.b), "terms", of, text);
+    o->partials[id].terms = declare(o, o->w.b, VY_INOUT, id, name, invocations(o->w.b, o->w.p));
 }
 
 static vy_value u32(vy_builder *b, uint32_t v) { return vy_int(b, VY_U32, v); }
@@ -250,12 +240,12 @@ void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
     const vy_partial *q = &o->partials[id];
     vy_value place[VY_MAX_RANK + 1];
     uint32_t n = 0;
-    for (uint32_t k = 0; k < o->p->buffers.data[id].rank; k++)
+    for (uint32_t k = 0; k < o->w.p->buffers.data[id].rank; k++)
         if (!q->fixed[k]) place[n++] = at[k];
-    place[n] = invocation(o->b);
-    v = vy_cast(o->b, type_of_terms(o->p->buffers.data[id].type), v);
-    if (!q->once) v = vy_add(o->b, vy_load(o->b, q->terms, place), v);
-    vy_store(o->b, q->terms, place, v);
+    place[n] = invocation(o->w.b);
+    v = vy_cast(o->w.b, type_of_terms(o->w.p->buffers.data[id].type), v);
+    if (!q->once) v = vy_add(o->w.b, vy_load(o->w.b, q->terms, place), v);
+    vy_store(o->w.b, q->terms, place, v);
 }
 
 // -------------------------------------------------------------------------------------- the totals
@@ -303,7 +293,7 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const char *name, con
 {
     vy_builder *b = vy_total_begin(o, id, "parts");
     if (!b) return NULL;
-    vy_dim dims[VY_MAX_RANK + 1], terms = invocations(b, o->p), count = parts_of(b, terms);
+    vy_dim dims[VY_MAX_RANK + 1], terms = invocations(b, o->w.p), count = parts_of(b, terms);
     uint32_t n = axes_of(o, id, dims);
     vy_buffer from = declare(o, b, VY_IN, id, name, terms);
     vy_buffer to = declare(o, b, VY_INOUT, id, parts, count);
@@ -321,10 +311,11 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
     vy_builder *b = vy_total_begin(o, id, "total");
     if (!b) return NULL;
     const vy_partial *q = &o->partials[id];
-    const vy_buf of = o->p->buffers.data[id];
+    const vy_buf of = o->w.p->buffers.data[id];
     vy_dim dims[VY_MAX_RANK + 1];
     uint32_t n = axes_of(o, id, dims), k = 0;
-    vy_buffer from = declare(o, b, VY_IN, id, parts, parts_of(b, invocations(b, o->p)));
+    vy_buffer from = declare(o, b, VY_IN, id, parts, parts_of(b, invocations(b, o->w.p)));
+    vy_builder_program(b)->buffers.data[from.id].made = VY_MADE_PARTS;
     vy_value at[VY_MAX_RANK + 1], to[VY_MAX_RANK];
     split(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
     vy_value sum = add_up(b, from, n, at, u32(b, 0), vy_len(b, from, n), u32(b, 1));
@@ -340,7 +331,7 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
 uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made)
 {
     char text[320];
-    const char *parts = vy_free_name(o->p, "parts", o->p->buffers.data[id].name, text);
+    const char *parts = vy_free_name(o->w.p, "parts", o->w.p->buffers.data[id].name, text);
     if (!(made[0] = make_parts(o, id, name, parts))) return 0;
     return (made[1] = make_total(o, id, parts)) ? 2 : 1;
 }

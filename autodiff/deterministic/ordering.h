@@ -11,7 +11,9 @@
 #ifndef VYRE_ORDERING_H
 #define VYRE_ORDERING_H
 
+#include "ir/core/access.h"
 #include "ir/core/ir.h"
+#include "ir/build/rewrite.h"
 #include "ir/pass/pass.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/deterministic/sums.h"
@@ -32,32 +34,28 @@ typedef struct vy_partial {
 } vy_partial;
 
 typedef struct vy_ordering {
+    vy_rewrite w; // until there is the program without them
     vy_module *m;
-    const vy_program *p;
     bool lean; // no partial sums
-    const vy_wide_names
-        *wide; // half floats only, of these buffers, whose sums are f32 and in any order; or NULL
-    vy_builder *b;
+    // Half floats only, of these buffers, whose sums are f32 and in any order; or NULL.
+    const vy_wide_names *wide;
+    vy_arena arena;       // of what follows
     uint8_t *use;         // by buffer
     vy_buffer *sums;      // by buffer: its accumulators in the program being built
     vy_partial *partials; // by buffer
     uint8_t *sliced;      // by buffer: a shared array whose accumulators are in a workspace
-    uint32_t *map;
-    vy_structure s;
-    vy_arena arena;
-    bool owned; // some addition is one invocation's own
+    bool owned;           // some addition is one invocation's own
 } vy_ordering;
 
 // additions.c
 // Is `id` an atomic addition of floats to memory that others see?
 bool vy_adds_floats(const vy_program *p, uint32_t id);
 bool vy_adds_halves(const vy_program *p, uint32_t id); // … of half floats
-bool vy_is_owned(const vy_program *p, uint32_t id);    // … to an element of the invocation's own
 // Fills o->use: what is added to, and whether it is also used otherwise.  False: the module's diag.
 bool vy_find_additions(vy_ordering *o);
 
 // totals.c
-// Begins a program `suffix_BUFFER` with the parameters of o->p and no domain; *id is in it what it
+// Begins a program `suffix_BUFFER` with the parameters of o->w.p and no domain; *id is in it what it
 // is there.
 vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 // Ends it; NULL: the module's diag says why.
@@ -72,14 +70,14 @@ bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_name
 
 // wide.c
 void vy_wide_choose(vy_ordering *o); // fills o->use
-// The sums of buffer `id` of o->p, called `name` in program b.
+// The sums of buffer `id` of o->w.p, called `name` in program b.
 vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                           const char *name);
 // Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it
 // does not.
 bool vy_wide_cast(vy_ordering *o, uint32_t id);
-// flags: of the addition that it stands for.
-void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags);
+// owned: so is the addition that it stands for.
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, bool owned);
 // The element: what the buffer held (id 0: nothing) and the sum, as f16.
 vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held);
 

@@ -24,20 +24,20 @@ enum { WORDS = 4 }; // bytes of an accumulator's word
 
 static bool is_added(const vy_ordering *o, uint32_t buffer)
 {
-    return (o->use[buffer] & VY_USE_ADDED) && o->p->buffers.data[buffer].cls == VY_SHARED;
+    return (o->use[buffer] & VY_USE_ADDED) && o->w.p->buffers.data[buffer].cls == VY_SHARED;
 }
 
 bool vy_shared_choose(vy_ordering *o)
 {
     uint64_t bytes;
-    if (!vy_shared_bytes(o->p, &bytes)) {
+    if (!vy_shared_bytes(o->w.p, &bytes)) {
         vy_fail_oom(o->m);
         return false;
     }
-    for (uint32_t i = 1; i < o->p->buffers.count; i++) {
+    for (uint32_t i = 1; i < o->w.p->buffers.count; i++) {
         if (!is_added(o, i)) continue;
-        const vy_buf *b = &o->p->buffers.data[i];
-        uint64_t elements = vy_array_bytes(o->p, b) / vy_type_size(b->type);
+        const vy_buf *b = &o->w.p->buffers.data[i];
+        uint64_t elements = vy_array_bytes(o->w.p, b) / vy_type_size(b->type);
         uint64_t more = elements * vy_fixed_words(b->type) * WORDS;
         o->sliced[i] = bytes + more > VY_SHARED_BYTES;
         if (!o->sliced[i]) bytes += more;
@@ -47,23 +47,23 @@ bool vy_shared_choose(vy_ordering *o)
 
 vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name)
 {
-    const vy_buf of = o->p->buffers.data[id];
+    const vy_buf of = o->w.p->buffers.data[id];
     vy_dim dims[VY_MAX_RANK];
     uint32_t before = o->sliced[id] ? VY_GROUP_RANK : 0;
-    if (before) vy_group_dims(o->b, o->p->workgroup, dims);
+    if (before) vy_group_dims(o->w.b, o->w.p->workgroup, dims);
     memcpy(dims + before, of.dims, of.rank * sizeof *dims);
-    dims[before + of.rank] = vy_dim_const(o->b, vy_fixed_words(of.type));
-    if (!before) return vy_shared_array(o->b, name, VY_I32, of.rank + 1, dims);
-    vy_buffer made = vy_param_buffer(o->b, name, VY_INOUT, VY_I32, before + of.rank + 1, dims);
-    vy_buffer_workspace(o->b, made);
+    dims[before + of.rank] = vy_dim_const(o->w.b, vy_fixed_words(of.type));
+    if (!before) return vy_shared_array(o->w.b, name, VY_I32, of.rank + 1, dims);
+    vy_buffer made = vy_param_buffer(o->w.b, name, VY_INOUT, VY_I32, before + of.rank + 1, dims);
+    vy_buffer_workspace(o->w.b, made);
     return made;
 }
 
 uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at)
 {
-    uint32_t rank = o->p->buffers.data[id].rank, group[VY_GROUP_RANK];
+    uint32_t rank = o->w.p->buffers.data[id].rank, group[VY_GROUP_RANK];
     uint32_t before = o->sliced[id] ? VY_GROUP_RANK : 0;
-    if (before) vy_group_index(o->b, group);
+    if (before) vy_group_index(o->w.b, group);
     for (uint32_t k = 0; k < before; k++) at[k].id = group[k];
     for (uint32_t k = 0; k < rank; k++) at[before + k] = index[k];
     return before + rank;
@@ -72,7 +72,7 @@ uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_
 // Does nothing touch the array before clear `id`, in any turn of a loop, or nothing after it?
 static bool is_idle(const vy_ordering *o, uint32_t id)
 {
-    const vy_program *p = o->p;
+    const vy_program *p = o->w.p;
     uint32_t depth = 0;
     bool before = false, after = false;
     for (uint32_t k = 1; k < p->insts.count; k++) {
@@ -86,24 +86,24 @@ static bool is_idle(const vy_ordering *o, uint32_t id)
 
 void vy_shared_clear(vy_ordering *o, uint32_t id)
 {
-    vy_builder *b = o->b;
-    uint32_t buffer = o->p->insts.data[id].aux;
-    const vy_buf of = o->p->buffers.data[buffer];
+    vy_builder *b = o->w.b;
+    uint32_t buffer = o->w.p->insts.data[id].aux;
+    const vy_buf of = o->w.p->buffers.data[buffer];
     if (!o->sliced[buffer]) {
         vy_emit(b, VY_OP_ZERO, VY_VOID, o->sums[buffer].id, 0, NULL);
         return;
     }
     if (is_idle(o, id)) return;
-    uint64_t elements = vy_array_bytes(o->p, &of) / vy_type_size(of.type);
-    const uint32_t *w = o->p->workgroup;
+    uint64_t elements = vy_array_bytes(o->w.p, &of) / vy_type_size(of.type);
+    const uint32_t *w = o->w.p->workgroup;
     vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), index[VY_MAX_RANK], at[VY_MAX_RANK];
     vy_value first = vy_zero(b, VY_U32), all = vy_int(b, VY_U32, (int64_t)elements);
-    bool alone = o->p->overs.count > 0;
+    bool alone = o->w.p->overs.count > 0;
     if (alone) vy_if(b, vy_eq(b, lane, first));
     vy_value step = vy_int(b, VY_U32, alone ? 1 : (int64_t)w[0] * w[1] * w[2]);
     vy_value e = vy_for_step(b, "e", alone ? first : lane, all, step, false);
     for (uint32_t k = of.rank; k-- > 1;) {
-        vy_value n = vy_int(b, VY_U32, o->p->dims.data[of.dims[k].id].value);
+        vy_value n = vy_int(b, VY_U32, o->w.p->dims.data[of.dims[k].id].value);
         index[k] = vy_rem(b, e, n);
         e = vy_div(b, e, n);
     }

@@ -8,16 +8,16 @@
 
 bool vy_total_starts(const vy_ordering *o, uint32_t id)
 {
-    const vy_buf *b = &o->p->buffers.data[id];
+    const vy_buf *b = &o->w.p->buffers.data[id];
     return b->cls == VY_OUT && b->init == VY_INIT_NONE && !(o->use[id] & VY_USE_PLAIN);
 }
 
 vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
 {
     char text[120];
-    snprintf(text, sizeof text, "%s_%.80s", suffix, o->p->buffers.data[id].name);
-    const char *own = vy_stage_name(o->m, o->p->name, text);
-    vy_builder *b = own ? vy_rebuild_begin(o->p) : NULL;
+    snprintf(text, sizeof text, "%s_%.80s", suffix, o->w.p->buffers.data[id].name);
+    const char *own = vy_stage_name(o->m, o->w.p->name, text);
+    vy_builder *b = own ? vy_rebuild_begin(o->w.p) : NULL;
     if (!b) return NULL;
     vy_program *p = vy_builder_program(b);
     vy_buf *buf = &p->buffers.data[id];

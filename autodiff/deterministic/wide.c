@@ -48,7 +48,7 @@ static bool is_adjoint(const vy_wide_names *names, const char *name)
 
 static bool can_widen(const vy_ordering *o, uint32_t buffer)
 {
-    const vy_buf *b = &o->p->buffers.data[buffer];
+    const vy_buf *b = &o->w.p->buffers.data[buffer];
     return b->cls <= VY_INOUT && !b->view_of && is_adjoint(o->wide, b->name);
 }
 
@@ -56,40 +56,41 @@ static bool can_widen(const vy_ordering *o, uint32_t buffer)
 // of their own.
 static void choose_added(vy_ordering *o)
 {
-    const vy_program *p = o->p;
+    const vy_program *p = o->w.p;
     for (uint32_t id = 1, loops = 0; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         loops += vy_is_loop((vy_op)i->op);
         loops -= i->op == VY_OP_ENDLOOP;
         if (!vy_adds_halves(p, id) || !can_widen(o, i->aux)) continue;
-        bool owned = i->flags & VY_FLAG_OWNED, once = i->flags & VY_FLAG_ONCE;
-        if (owned ? loops && !once : !o->wide->own) o->use[i->aux] = VY_USE_ADDED;
+        const vy_strength s = vy_strength_of(p, id);
+        if (s == VY_STRENGTH_ATOMIC ? !o->wide->own : loops && s == VY_STRENGTH_OWNED)
+            o->use[i->aux] = VY_USE_ADDED;
     }
 }
 
 void vy_wide_choose(vy_ordering *o)
 {
-    const vy_program *p = o->p;
+    const vy_program *p = o->w.p;
+    const uint32_t *uses = vy_rewrite_uses(&o->w);
+    if (!uses) return;
     choose_added(o);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        bool memory = vy_op_is_memory((vy_op)i->op), adds = memory && vy_adds_halves(p, id);
-        if (memory && !adds && o->use[i->aux])
-            o->use[i->aux] = vy_op_is_atomic((vy_op)i->op) ? 0 : o->use[i->aux] | VY_USE_PLAIN;
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a) && vy_adds_halves(p, a)) o->use[p->insts.data[a].aux] = 0;
-        }
+        if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux]) continue;
+        if (vy_op_is_atomic((vy_op)i->op) && (uses[id] || !vy_adds_halves(p, id)))
+            o->use[i->aux] = 0;
+        else if (!vy_op_is_atomic((vy_op)i->op))
+            o->use[i->aux] |= VY_USE_PLAIN;
     }
 }
 
 vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                           const char *name)
 {
-    const vy_buf *of = &o->p->buffers.data[id];
+    const vy_buf *of = &o->w.p->buffers.data[id];
     vy_dim dims[VY_MAX_RANK];
     memcpy(dims, of->dims, of->rank * sizeof *dims);
-    if (o->p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN) // as long as the buffer is
+    if (o->w.p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN) // as long as the buffer is
         dims[0] = cls == VY_INOUT ? vy_dim_binary(b, VY_DIM_MAX, dims[0], vy_dim_const(b, 0))
                                   : vy_dim_unknown(b);
     return vy_param_buffer(b, name, cls, VY_F32, of->rank, dims);
@@ -108,19 +109,19 @@ static vy_value as_f32(vy_builder *b, vy_value v)
 
 bool vy_wide_cast(vy_ordering *o, uint32_t id)
 {
-    const vy_inst *i = &o->p->insts.data[id];
-    uint32_t from = i->op == VY_OP_CAST && i->type == VY_F32 ? vy_arg(o->p, id, 0) : 0;
+    const vy_inst *i = &o->w.p->insts.data[id];
+    uint32_t from = i->op == VY_OP_CAST && i->type == VY_F32 ? vy_arg(o->w.p, id, 0) : 0;
     if (!o->wide || !from || VY_IS_LEAF(from)) return false;
-    const vy_inst *load = &o->p->insts.data[from];
+    const vy_inst *load = &o->w.p->insts.data[from];
     if (load->op != VY_OP_LOAD || !(o->use[load->aux] & VY_USE_ADDED)) return false;
-    o->map[id] = as_f32(o->b, (vy_value){o->map[from]}).id;
+    o->w.map[id] = as_f32(o->w.b, (vy_value){o->w.map[from]}).id;
     return true;
 }
 
-void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, uint8_t flags)
+void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, bool owned)
 {
     vy_value old = vy_atomic(b, "add", sums, at, as_f32(b, v));
-    vy_emit_flags(b, old.id, flags & VY_FLAG_OWNED);
+    if (owned) vy_emit_flags(b, old.id, vy_strength_flags(VY_STRENGTH_OWNED));
 }
 
 vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held)

@@ -20,6 +20,12 @@
 #include <stdio.h>
 #include <string.h>
 
+void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag)
+{
+    vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, l->line, 0, "differentiate the programs it dispatches",
+                "`%s` is a pipeline; pipelines cannot be differentiated yet", l->name);
+}
+
 static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
 {
     uint32_t n = m->programs.count;
@@ -27,9 +33,7 @@ static const vy_program *choose_program(const vy_module *m, const char *name, vy
     if (p) return p;
     const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
     if (pipeline)
-        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, pipeline->line, 0,
-                    "differentiate the programs it dispatches",
-                    "`%s` is a pipeline; pipelines cannot be differentiated yet", name);
+        vy_refuse_pipeline(pipeline, diag);
     else if (name)
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
     else
@@ -38,17 +42,16 @@ static const vy_program *choose_program(const vy_module *m, const char *name, vy
     return NULL;
 }
 
-// Is `name` what the n-th derivative would call something that belongs to another parameter of p?
-static bool is_taken(const vy_program *p, const char *name, uint32_t n)
+// Is there something called as the n-th derivative would call what belongs to parameter `of`?
+static bool is_taken(const vy_program *p, const char *of, uint32_t n)
 {
     static const char *const prefixes[] = {"grad", "ct", "dot"};
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
-        char start[24];
-        const size_t length = n > 1 ? (size_t)snprintf(start, sizeof start, "%s%u_", prefixes[k], n)
-                                    : (size_t)snprintf(start, sizeof start, "%s_", prefixes[k]);
-        if (strncmp(name, start, length) != 0) continue;
-        const char *of = name + length;
-        if (vy_program_find_buffer(p, of).id || vy_program_find_scalar(p, of) != UINT32_MAX)
+        char text[400], number[16] = "";
+        if (n > 1) snprintf(number, sizeof number, "%u", n);
+        const int length = snprintf(text, sizeof text, "%s%s_%s", prefixes[k], number, of);
+        if (length < 0 || (size_t)length >= sizeof text) continue; // too long: refused later
+        if (vy_program_find_buffer(p, text).id || vy_program_find_scalar(p, text) != UINT32_MAX)
             return true;
     }
     return false;
@@ -57,9 +60,9 @@ static bool is_taken(const vy_program *p, const char *name, uint32_t n)
 // The order of the derivative: the next one, or the next under which no name of the program is
 // needed for anything else: where a parameter is called `grad_x` already, the gradient of x is
 // `grad2_x`.
-static uint32_t next_order(const vy_module *m, const vy_program *p)
+static uint32_t next_order(const vy_program *p)
 {
-    uint32_t n = m->order + 1;
+    uint32_t n = p->order + 1;
     for (bool taken = true; taken; n += taken) {
         taken = false;
         for (uint32_t i = 1; i <= vy_program_buffer_count(p) && !taken; i++)
@@ -71,12 +74,13 @@ static uint32_t next_order(const vy_module *m, const vy_program *p)
 }
 
 // The result starts as an empty module that shows places in the same source.
-static vy_module *result_module(const vy_module *m, const vy_program *p)
+static vy_module *result_module(const vy_program *p)
 {
+    const char *file = p->module->file;
     vy_module *out = vy_module_new();
     if (!out) return NULL;
-    out->order = next_order(m, p);
-    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
+    out->order = next_order(p);
+    out->file = vy_arena_strdup(&out->arena, file, strlen(file));
     if (!out->file) {
         vy_module_free(out);
         return NULL;
@@ -100,7 +104,6 @@ static bool simplify(vy_program *p, bool *unrolled)
 }
 
 typedef struct derivation {
-    const vy_module *m;
     const vy_program *source;
     const vy_grad_options *options;
     bool unrolled;
@@ -109,8 +112,9 @@ typedef struct derivation {
 // NULL: *diag.
 static vy_module *derive(derivation *d, const reverse_observer *observer, vy_diag *diag)
 {
-    vy_module *out = result_module(d->m, d->source), *scratch = vy_module_new();
+    vy_module *out = result_module(d->source), *scratch = vy_module_new();
     vy_program *primal = out && scratch ? vy_program_clone(d->source, scratch) : NULL;
+    if (primal) vy_program_drop_marks(primal); // of a program that was optimised before
     bool ok = primal && simplify(primal, &d->unrolled);
     if (ok) {
         reverse r = {.p = primal, .options = d->options, .out = out};
@@ -183,21 +187,28 @@ static bool would_unroll(const derivation *d)
     return ok && unrolled;
 }
 
-vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
-                            const reverse_observer *observer, vy_diag *diag)
+// What differentiation rewrites a program to is for its own phases: it has been differentiated.
+static bool refuse_rewritten(const vy_program *p, vy_diag *diag)
 {
-    static const vy_grad_options defaults = {0};
-    const uint64_t before = vy_memory_failures();
-    if (!options) options = &defaults;
-    *diag = (vy_diag){0};
-    if (!vy_module_ok(m)) {
-        *diag = m->diag;
-        return NULL;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_op_is_lowered((vy_op)i->op)) continue;
+        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
+                    "differentiate the program that it was made from",
+                    "`%s` is what differentiation makes of a program; it cannot be differentiated",
+                    vy_op_infos[i->op].text);
+        return false;
     }
-    derivation d = {.m = m, .options = options};
-    d.source = choose_program(m, options->program, diag);
-    if (!d.source) return NULL;
-    bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && d.source->overs.count;
+    return true;
+}
+
+vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
+                     const reverse_observer *observer, vy_diag *diag)
+{
+    const uint64_t before = vy_memory_failures();
+    derivation d = {.source = source, .options = options};
+    bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && source->overs.count;
+    if (!refuse_rewritten(source, diag)) return NULL;
     vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
     d.unrolled = true;
     if (!out) out = derive(&d, observer, diag);
@@ -207,6 +218,20 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     return NULL;
+}
+
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag)
+{
+    static const vy_grad_options defaults = {0};
+    if (!options) options = &defaults;
+    *diag = (vy_diag){0};
+    if (!vy_module_ok(m)) {
+        *diag = m->diag;
+        return NULL;
+    }
+    const vy_program *source = choose_program(m, options->program, diag);
+    return source ? vy_derive(source, options, observer, diag) : NULL;
 }
 
 vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)

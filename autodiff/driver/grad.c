@@ -171,7 +171,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
     vy_find_phased(&r->facts);
     refuse_unsupported(r);
-    if (r->p->module->order == 0) refuse_redundant(r);
+    if (r->p->order == 0) refuse_redundant(r);
     if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
@@ -235,6 +235,25 @@ static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *sou
     return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
 }
 
+// Gradients that began as what the caller's buffer holds are `inout` from now on.
+static void keep_gradients(vy_module *m, const vy_grad_options *o)
+{
+    for (uint32_t k = 0; o->add_count && k < m->programs.count; k++)
+        for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++) {
+            vy_buf *b = &m->programs.data[k]->buffers.data[i];
+            if (b->init == VY_INIT_KEEP) b->cls = VY_INOUT, b->init = VY_INIT_NONE;
+        }
+    for (uint32_t k = 0; k < m->pipelines.count; k++)
+        for (uint32_t n = 0; n < o->add_count; n++) {
+            vy_program *p = m->pipelines.data[k]->signature;
+            for (uint32_t i = 1; i < p->buffers.count; i++) {
+                vy_buf *b = &p->buffers.data[i];
+                if (vy_is_gradient(b->role.kind) && strcmp(b->role.of, o->add[n]) == 0)
+                    b->cls = VY_INOUT;
+            }
+        }
+}
+
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r)
 {
@@ -276,6 +295,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     if (ok && !r->options->again && !(observer && observer->narrow))
         ok = vy_widen_sums(r->out, &names);
     if (ok && r->options->deterministic) ok = vy_order_sums(r->out, r->options->lean_sums);
+    if (ok) keep_gradients(r->out, r->options);
     vy_reverse_free(r);
     vy_free(hints);
     return ok;

@@ -20,6 +20,10 @@ typedef struct reverse_observer {
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
 // ---- derive.c
+// The derivative of one program, in a module of its own.
+vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
+                     const reverse_observer *observer, vy_diag *diag);
+void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
 

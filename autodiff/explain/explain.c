@@ -78,9 +78,8 @@ static bool map_sizes(explaining *x, const vy_program *r, const vy_sizes *from, 
         known[i] = from->known[k];
     }
     for (uint32_t i = 1; i < r->buffers.count; i++) {
-        const char *name = r->buffers.data[i].name, *rest = strchr(name, '_');
-        uint32_t same = vy_program_find_buffer(f, name).id;
-        if (!same && rest) same = vy_program_find_buffer(f, rest + 1).id;
+        const vy_buf *b = &r->buffers.data[i];
+        const uint32_t same = vy_program_find_buffer(f, b->role.of ? b->role.of : b->name).id;
         lengths[i] = from->lengths && same ? from->lengths[same] : UINT64_MAX;
     }
     return true;
@@ -201,9 +200,9 @@ static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
         for (uint32_t b = 1; b < p->buffers.count && g->sum == was; b++) {
             const vy_buf *from = &p->buffers.data[b];
             if (from->cls != VY_IN) continue;
-            if (strncmp(from->name, "sums", 4) == 0)
+            if (from->made == VY_MADE_SUMS)
                 g->sum = from->type == VY_F32 ? VY_SUM_WIDE : VY_SUM_EXACT;
-            if (strncmp(from->name, "parts", 5) == 0) g->sum = VY_SUM_TERMS;
+            if (from->made == VY_MADE_PARTS) g->sum = VY_SUM_TERMS;
         }
     }
 }

@@ -3,7 +3,7 @@
 //
 // What a gradient is added up with is what the result does, not what was planned: passes turn
 // atomic additions into plain ones (ir/pass/sums/mark_owned.c) and plain ones into stores
-// (ir/pass/sums/promote_elements.c, ir/pass/scalar/forward.c).
+// (ir/pass/sums/promote.c, ir/pass/scalar/forward.c).
 #include "autodiff/explain/explain_build.h"
 
 #include <stdlib.h>
@@ -91,8 +91,8 @@ static void how_summed(const vy_program *p, uint32_t buffer, vy_explain_gradient
         if (!vy_op_is_memory(op) || i->aux != buffer) continue;
         loads |= op == VY_OP_LOAD;
         g->places += op != VY_OP_LOAD;
-        atomic |= vy_op_is_atomic(op) && !(i->flags & VY_FLAG_OWNED);
-        owned |= vy_op_is_atomic(op) && !(i->flags & VY_FLAG_ONCE);
+        atomic |= vy_strength_of(p, id) == VY_STRENGTH_ATOMIC;
+        owned |= vy_strength_of(p, id) == VY_STRENGTH_OWNED;
     }
     g->sum = !g->places       ? VY_SUM_ZERO
              : atomic         ? VY_SUM_ATOMIC

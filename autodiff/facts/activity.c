@@ -58,7 +58,9 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
     bool float_from = vy_type_is_float(from), float_to = vy_type_is_float(to);
     switch (i->op) {
     case VY_OP_SELECT: return k > 0;
-    case VY_OP_STRAIGHT_THROUGH: return k == 1;
+    case VY_OP_STRAIGHT_THROUGH:
+    case VY_OP_DERIVE_AS: return k == 1;
+    case VY_OP_CANDIDATE: return k == 0;
     case VY_OP_CAST: return float_from == float_to && from != VY_BOOL && to != VY_BOOL;
     case VY_OP_BITCAST: return true;
     default: break;

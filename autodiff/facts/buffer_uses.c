@@ -44,7 +44,7 @@ void vy_buffer_uses(grad_facts *f)
         bool active = (info->activity & ACTIVE) == ACTIVE && vy_type_is_float(buf->type);
         if (!active || !vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;
         info->extremum = true;
-        info->events |= i->nargs > buf->rank + 1;
+        info->events |= vy_candidate_number(f->p, id) != 0;
     }
     // Loads that certainly see the initial contents.
     for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].early = true;

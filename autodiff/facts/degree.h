@@ -39,9 +39,9 @@ typedef struct vy_degrees {
     vy_degree *at;      // by instruction
     vy_degree *held;    // by buffer
     uint8_t *role;      // by buffer
-    uint32_t
-        *update; // by instruction: the STORE that updates the element which a LOAD of a sum reads,
-                 // 0: there is no telling which
+    // By instruction: the STORE that updates the element which a LOAD of a sum reads, 0: there is
+    // no telling which.
+    uint32_t *update;
     bool behind; // the loop's body has been seen: what follows it
 } vy_degrees;
 

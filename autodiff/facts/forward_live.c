@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // forward_live.c: forward liveness: which instructions the forward sweep needs for their values.
 //
-// The second operand of online_softmax.c's straight_through gives a derivative only.  What is
+// The second operand of online_softmax.c's derive_as gives a derivative only.  What is
 // computed for it alone runs in reverse, and forward only as far as the reverse asks; so keeping
 // one of its values on a tape costs the computation that it was to save.  The plan asks here.
 #include "autodiff/facts/facts.h"
@@ -34,7 +34,7 @@ static void mark_operands(valued *v, uint32_t id)
 {
     const vy_program *p = v->facts->p;
     const vy_inst *i = &p->insts.data[id];
-    uint32_t n = vy_is_equal_pair(p, id) ? 1 : i->nargs;
+    uint32_t n = vy_computed_args(p, id);
     if (vy_is_marker((vy_op)i->op)) n = vy_control_args(p, &v->facts->s, id);
     for (uint32_t k = 0; k < n; k++) mark(v, vy_arg(p, id, k));
     if (i->op == VY_OP_LOAD) mark_array(v, i->aux);

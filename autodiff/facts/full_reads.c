@@ -57,7 +57,7 @@ static bool follows(const grad_facts *f, uint32_t write, uint32_t nest)
 // May `other` destroy what `write` left before the nest reads it?
 static bool destroys(const grad_facts *f, uint32_t other, uint32_t write, uint32_t nest)
 {
-    if (inst(f, other)->op == VY_OP_ATOMIC_ADD) return false;
+    if (f->adds[other]) return false;
     if (other > write && other < nest) return true;
     // An earlier one comes again in a loop around both that the nest stands behind.
     uint32_t region = f->s.parent[nest];
@@ -82,8 +82,7 @@ uint32_t vy_covering_load(const grad_facts *f, uint32_t buffer, const uint32_t *
                 all = m == k || !destroys(f, writes[m], writes[k], nest);
             // One store of an element in several iterations before the nest: all but the last are
             // lost.
-            all =
-                all && (inst(f, writes[k])->op == VY_OP_ATOMIC_ADD || vy_stores_once(f, writes[k]));
+            all = all && (f->adds[writes[k]] || vy_stores_once(f, writes[k]));
         }
         if (all) return id;
     }

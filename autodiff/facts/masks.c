@@ -92,7 +92,7 @@ static void change_slot(masks *m, uint32_t id, int by)
 static bool is_chosen(const grad_facts *f, uint32_t id, uint32_t k)
 {
     vy_op op = (vy_op)f->p->insts.data[id].op;
-    if (op == VY_OP_STRAIGHT_THROUGH) return k == 0; // never
+    if (op == VY_OP_STRAIGHT_THROUGH || op == VY_OP_DERIVE_AS) return k == 0; // never
     return op == VY_OP_SELECT || vy_rule_kind_of(op) == RULE_PICK || vy_subgroup_chooses(op) ||
            vy_rule_drops(f->p, id, k);
 }

@@ -11,14 +11,14 @@
 // active value, an index of active memory, or decide whether something active happens.
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
-#include "ir/core/flow.h"
+#include "ir/core/dataflow.h"
 
 typedef struct order {
     const grad_facts *facts;
     uint32_t *from;    // by instruction: the atomic whose old value this depends on, or 0
     uint32_t *control; // by opening marker: likewise for what decides whether its inside runs
     uint32_t *buffer;  // by buffer: likewise for what it holds
-    bool changed;
+    vy_dataflow flow;
 } order;
 
 static uint32_t of(const order *o, uint32_t id) { return VY_IS_LEAF(id) ? 0 : o->from[id]; }
@@ -32,11 +32,26 @@ static uint32_t of_args(const order *o, uint32_t id, uint32_t first, uint32_t la
     return 0;
 }
 
-static void note(order *o, uint32_t *slot, uint32_t atomic)
+static void note_value(order *o, uint32_t id, uint32_t atomic)
 {
-    if (!atomic || *slot) return;
-    *slot = atomic;
-    o->changed = true;
+    if (!atomic || o->from[id]) return;
+    o->from[id] = atomic;
+    vy_dataflow_push_users(&o->flow, id);
+}
+
+static void note_buffer(order *o, uint32_t buffer, uint32_t atomic)
+{
+    if (!atomic || o->buffer[buffer]) return;
+    o->buffer[buffer] = atomic;
+    vy_dataflow_push_accesses(&o->flow, buffer);
+}
+
+static void note_control(order *o, uint32_t opener, uint32_t atomic)
+{
+    if (!atomic || o->control[opener]) return;
+    o->control[opener] = atomic;
+    const uint32_t last = vy_last_result(o->facts->p, &o->facts->s, opener);
+    for (uint32_t id = opener + 1; id <= last; id++) vy_dataflow_push(&o->flow, id);
 }
 
 // What decides about `id`: the constructs around it.
@@ -52,13 +67,13 @@ static void follow_marker(order *o, uint32_t id)
     const vy_program *p = o->facts->p;
     const vy_structure *s = &o->facts->s;
     vy_op op = (vy_op)p->insts.data[id].op;
-    uint32_t opener = vy_opener(p, s, id), sources[3];
-    note(o, &o->control[opener], of_args(o, id, 0, vy_control_args(p, s, id)));
-    if (op == VY_OP_LOOP) note(o, &o->from[id], of_args(o, id, 0, 3));
+    uint32_t ids[4], n = vy_op_opens(op) ? vy_deciders(p, s, id, ids) : 0;
+    for (uint32_t k = 0; k < n; k++) note_control(o, id, of(o, ids[k]));
+    if (op == VY_OP_LOOP) note_value(o, id, of_args(o, id, 0, vy_control_args(p, s, id)));
     if (!vy_is_slot(op)) return;
-    uint32_t n = vy_slot_sources(p, s, id, sources);
-    note(o, &o->from[id], o->control[opener]);
-    for (uint32_t k = 0; k < n; k++) note(o, &o->from[id], of(o, sources[k]));
+    n = vy_slot_sources(p, s, id, ids);
+    note_value(o, id, o->control[vy_opener(p, s, id)]);
+    for (uint32_t k = 0; k < n; k++) note_value(o, id, of(o, ids[k]));
 }
 
 static void follow(order *o, uint32_t id)
@@ -68,14 +83,14 @@ static void follow(order *o, uint32_t id)
     if (vy_is_marker(op)) {
         follow_marker(o, id);
     } else if (op == VY_OP_LOAD) {
-        note(o, &o->from[id], of_args(o, id, 0, i->nargs));
-        note(o, &o->from[id], o->buffer[i->aux]);
+        note_value(o, id, of_args(o, id, 0, i->nargs));
+        note_value(o, id, o->buffer[i->aux]);
     } else if (vy_op_is_memory(op)) {
-        if (vy_op_is_atomic(op) && i->type != VY_VOID) note(o, &o->from[id], id);
-        note(o, &o->buffer[i->aux], of_args(o, id, 0, i->nargs));
-        note(o, &o->buffer[i->aux], around(o, id));
+        if (vy_op_is_atomic(op) && i->type != VY_VOID) note_value(o, id, id);
+        note_buffer(o, i->aux, of_args(o, id, 0, i->nargs));
+        note_buffer(o, i->aux, around(o, id));
     } else {
-        note(o, &o->from[id], of_args(o, id, 0, i->nargs));
+        note_value(o, id, of_args(o, id, 0, i->nargs));
     }
 }
 
@@ -111,15 +126,14 @@ bool vy_order(const grad_facts *f, uint32_t *atomic)
     *atomic = 0;
     if (!has_old_values(f->p)) return true;
     vy_arena arena = {0};
-    order o = {.facts = f, .changed = true};
+    order o = {.facts = f};
     o.from = vy_arena_alloc(&arena, n * sizeof *o.from);
     o.control = vy_arena_alloc(&arena, n * sizeof *o.control);
     o.buffer = vy_arena_alloc(&arena, f->p->buffers.count * sizeof *o.buffer);
-    bool ok = o.from && o.control && o.buffer;
-    while (ok && o.changed) {
-        o.changed = false;
-        for (uint32_t id = 1; id < n; id++) follow(&o, id);
-    }
+    const bool ok =
+        o.from && o.control && o.buffer && vy_dataflow_make(&o.flow, f->p, &f->s, &arena);
+    if (ok) vy_dataflow_push_all(&o.flow);
+    for (uint32_t id; ok && (id = vy_dataflow_pop(&o.flow));) follow(&o, id);
     for (uint32_t id = 1; ok && id < n && !*atomic; id++) *atomic = needed_by(&o, id);
     vy_arena_free(&arena);
     return ok;

@@ -22,6 +22,7 @@
 // in all of them throughout the phase.
 #include "autodiff/facts/phases.h"
 #include "autodiff/facts/facts.h"
+#include "ir/core/access.h"
 #include "ir/check/uniform.h"
 
 enum {
@@ -213,13 +214,6 @@ static bool is_single(const owners *o, uint32_t load)
     return false;
 }
 
-static bool same_index(const vy_program *p, uint32_t x, uint32_t y)
-{
-    for (uint32_t k = 0; k < p->buffers.data[p->insts.data[x].aux].rank; k++)
-        if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
-    return true;
-}
-
 // ---------------------------------------------------------------------------------- one array
 static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *stores,
                   uint32_t store_count)
@@ -240,7 +234,7 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
         uint64_t self = UINT64_C(1) << k;
         bool alone = is_injective(o, loads[k]);
         for (uint32_t j = 0; j < n && alone; j++)
-            if (met >> j & 1) alone = same_index(o->p, loads[k], loads[j]);
+            if (met >> j & 1) alone = vy_same_element(o->p, loads[k], loads[j]);
         if (!alone) alone = (met | self) == self && is_single(o, loads[k]);
         o->facts->own[loads[k]] = alone;
     }

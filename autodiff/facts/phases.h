@@ -24,8 +24,8 @@ typedef struct vy_phases {
     uint8_t *gone;
     vy_touch *before; // by instruction: since the barrier before it, on any way there
     vy_touch *after;  // up to the barrier behind it, on any way from there
-    vy_touch *
-        phase; // by any invocation between the same two barriers, in arms that it does not take too
+    // By any invocation between the same two barriers, in arms that it does not take too.
+    vy_touch *phase;
     vy_touch start;        // up to the first barrier
     vy_touch *head, *side; // scratch
     uint64_t work;         // instructions visited so far

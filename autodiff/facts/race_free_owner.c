@@ -19,6 +19,7 @@
 // writes.
 
 #include "autodiff/facts/facts.h"
+#include "ir/core/access.h"
 #include "ir/facts/range.h"
 
 #include <string.h>
@@ -39,9 +40,8 @@ typedef struct proof {
     const grad_facts *facts;
     const uint32_t *same;  // classes of equal dimensions
     const uint8_t *inside; // by instruction: its indices are in range
-    uint32_t *
-        // By instruction, and by leaf behind those: the last plain store whose first index it is.
-        first;
+    // By instruction, and by leaf behind those: the last plain store whose first index it is.
+    uint32_t *first;
     uint32_t *next; // by store: the one before it with that first index
     owners *found;  // by buffer
 } proof;
@@ -67,15 +67,6 @@ static bool implies(const proof *q, uint32_t load, uint32_t store)
     return true;
 }
 
-static bool same_index(const vy_program *p, uint32_t load, uint32_t store)
-{
-    uint32_t rank = p->buffers.data[p->insts.data[load].aux].rank;
-    if (rank != p->buffers.data[p->insts.data[store].aux].rank) return false;
-    for (uint32_t k = 0; k < rank; k++)
-        if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
-    return true;
-}
-
 static bool same_shape(const proof *q, uint32_t x, uint32_t y)
 {
     const vy_buf *a = &q->facts->p->buffers.data[x], *b = &q->facts->p->buffers.data[y];
@@ -89,7 +80,7 @@ static bool proves(const proof *q, uint32_t load, uint32_t store)
 {
     const vy_program *p = q->facts->p;
     uint32_t x = p->insts.data[load].aux, y = p->insts.data[store].aux;
-    return same_index(p, load, store) && implies(q, load, store) &&
+    return vy_same_index(p, load, store, VY_NO_AXIS) && implies(q, load, store) &&
            (q->inside[store] || same_shape(q, x, y));
 }
 

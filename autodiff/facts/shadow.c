@@ -81,9 +81,7 @@ static bool wants_shadow(const grad_facts *f, uint32_t buffer, const uint32_t *w
     if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of) return false;
     for (uint32_t k = 0; k < n; k++) {
         const vy_inst *i = &f->p->insts.data[writes[k]];
-        bool adds = array && i->op == VY_OP_ATOMIC_ADD;
-        if ((i->op != VY_OP_STORE && !adds) ||
-            !vy_is_active(f, vy_arg(f->p, writes[k], i->nargs - 1)))
+        if (i->op != VY_OP_STORE || !vy_is_active(f, vy_arg(f->p, writes[k], i->nargs - 1)))
             continue;
         if (info->of && !may_be_lost(f, writes[k], writes, n)) continue;
         if (array && !*cover) *cover = vy_covering_load(f, buffer, writes, n);

@@ -5,6 +5,7 @@
 // memory.  It must hold whatever the parameters are, wrapped arithmetic included.
 #include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
+#include "ir/facts/interval.h"
 
 enum { MAX_DEPTH = 12 }; // of expressions looked into: both operands are, so this bounds the work
 
@@ -60,60 +61,50 @@ static bool is_domain_extent(const vy_bounds *r, uint32_t id)
 
 static bool fits(vy_type type, int64_t v)
 {
-    return vy_type_size(type) == 8 || (v >= INT32_MIN && v <= INT32_MAX);
+    return vy_interval_within((vy_interval){v, v}, vy_interval_of_type(type));
 }
 
-static int64_t least_of_type(vy_type type)
+// A length or number of an invocation that is 2³⁰ at least has no memory to go with.
+static vy_interval leaf_range(const vy_program *p, uint32_t id)
 {
-    if (!vy_type_is_signed(type)) return 0;
-    return vy_type_size(type) == 8 ? INT64_MIN : INT32_MIN;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    const vy_scalar *k = vy_id_const(p, id);
+    vy_interval r = vy_interval_of_type((vy_type)l->type);
+    if (k) return (vy_interval){k->i, k->i};
+    if (l->kind != VY_LEAF_SCALAR && l->type == VY_U32) r.hi = (1 << 30) - 1;
+    return r;
 }
 
-static int64_t least(const vy_program *p, uint32_t id, uint32_t depth);
-
-static int64_t least_of_operation(const vy_program *p, uint32_t id, uint32_t depth)
+// Constant bounds of an integer, whatever wraps.
+static vy_interval range(const vy_program *p, uint32_t id, uint32_t depth)
 {
+    if (VY_IS_LEAF(id)) return leaf_range(p, id);
     const vy_inst *i = &p->insts.data[id];
     const vy_type type = (vy_type)i->type;
     const uint32_t n = i->nargs;
-    int64_t sum;
-    if (i->op == VY_OP_LOOP) return least(p, vy_arg(p, id, 0), depth);
-    const int64_t x = n > 0 ? least(p, vy_arg(p, id, 0), depth) : 0;
-    const int64_t y = n > 1 ? least(p, vy_arg(p, id, 1), depth) : 0;
-    const vy_scalar *k = n > 1 ? vy_id_const(p, vy_arg(p, id, 1)) : NULL;
-    switch (i->op) {
-    case VY_OP_CAST: {
-        // A length or number of an invocation that is 2³¹ at least has no memory to go with.
-        vy_type from = vy_id_type(p, vy_arg(p, id, 0));
-        bool small = VY_IS_LEAF(vy_arg(p, id, 0)) && from == VY_U32 &&
-                     p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].kind != VY_LEAF_SCALAR;
-        bool wider = vy_type_size(type) > vy_type_size(from) && vy_type_is_integer(from);
-        return small || wider ? x : least_of_type(type);
-    }
-    case VY_OP_ADD:
-        if (__builtin_add_overflow(x, y, &sum) || !fits(type, sum)) break;
-        return sum;
-    case VY_OP_DIV: return k && k->i > 0 ? x / k->i : least_of_type(type);
-    case VY_OP_MAX: return x > y ? x : y;
-    case VY_OP_MIN: return x < y ? x : y;
-    case VY_OP_SELECT: {
-        const int64_t z = least(p, vy_arg(p, id, 2), depth);
-        return y < z ? y : z;
-    }
-    default: break;
-    }
-    return least_of_type(type);
+    bool exact;
+    if (depth == MAX_DEPTH || n == 0) return vy_interval_of_type(type);
+    const vy_interval x = range(p, vy_arg(p, id, 0), depth + 1);
+    if (i->op == VY_OP_CAST)
+        return vy_interval_cast(vy_id_type(p, vy_arg(p, id, 0)), type, x, &exact);
+    if (n == 1) return vy_interval_of_type(type);
+    const vy_interval y = range(p, vy_arg(p, id, 1), depth + 1);
+    if (i->op == VY_OP_LOOP) return vy_interval_counter(type, x, y);
+    if (i->op == VY_OP_SELECT) return vy_interval_join(y, range(p, vy_arg(p, id, 2), depth + 1));
+    return vy_interval_binary((vy_op)i->op, type, x, y, &exact);
 }
 
-// A number that the integer `id` reaches at least.
+// What a sum is at least, as an integer without end; it wraps to a lower number where it is too
+// high, and that its upper bound bounds too.
 static int64_t least(const vy_program *p, uint32_t id, uint32_t depth)
 {
-    const vy_type type = vy_id_type(p, id);
-    const vy_scalar *k = vy_id_const(p, id);
-    if (k) return k->i;
-    if (!vy_type_is_signed(type)) return 0;
-    return VY_IS_LEAF(id) || depth == MAX_DEPTH ? least_of_type(type)
-                                                : least_of_operation(p, id, depth + 1);
+    const bool sum = !VY_IS_LEAF(id) && p->insts.data[id].op == VY_OP_ADD;
+    int64_t least_sum;
+    if (!sum || depth == MAX_DEPTH) return range(p, id, depth).lo;
+    const bool over = __builtin_add_overflow(least(p, vy_arg(p, id, 0), depth + 1),
+                                             least(p, vy_arg(p, id, 1), depth + 1), &least_sum);
+    return over || !fits(vy_id_type(p, id), least_sum) ? vy_interval_of_type(vy_id_type(p, id)).lo
+                                                       : least_sum;
 }
 
 // Is the value of `id` that of its dimension, not only below?
@@ -216,7 +207,7 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
                      (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
         // Cut down to 32 bits, a negative one may be anything.
         if (keeps && vy_type_is_signed(from) && vy_type_size((vy_type)i->type) < vy_type_size(from))
-            keeps = least(p, vy_arg(p, id, 0), depth) >= INT32_MIN;
+            keeps = range(p, vy_arg(p, id, 0), depth).lo >= INT32_MIN;
         return keeps ? upper_bound(r, vy_arg(p, id, 0), depth + 1) : none;
     }
     return bound_of_operation(r, id, depth + 1);

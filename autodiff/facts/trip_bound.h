@@ -9,9 +9,8 @@ typedef struct vy_bounds {
     const vy_program *p; // whose values are asked about
     vy_builder *b;       // where the dimensions are made; it has the scalars of p
     const vy_dim *dims;  // dimension of p → dimension of b; NULL: they are the same
-    const uint32_t
-        *hints; // by instruction of p: a dimension of p that is at least its value, or 0;
-                // NULL: there are none
+    // By instruction of p: a dimension of p that is at least its value, or 0; NULL: there are none.
+    const uint32_t *hints;
 } vy_bounds;
 
 // A dimension that is at least the integer `id`, or none.

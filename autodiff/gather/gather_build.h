@@ -13,6 +13,8 @@
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to another place
 //   gather_make.c   makes a program out of additions
+//   gather_sums.c   … their sums
+//   gather_trim.c   … with the parameters that it needs
 //   gather_name.c   … names that are free in it
 //   gather_tree.c   … in which a workgroup makes an element
 //   gather_forms.c  … with that, without, or in both forms
@@ -29,8 +31,8 @@
 // contents of a local array: it stands for that as the last instruction that writes to the array.
 typedef struct gather_kept {
     uint32_t id;
-    const char
-        *name; // of the buffer: [loops around it …, domain]; of an array: [its axes …, domain]
+    // Of the buffer: [loops around it …, domain]; of an array: [its axes …, domain].
+    const char *name;
     bool wanted; // a gather reads it
 } gather_kept;
 VY_VEC_TYPE(gather_kept_vec, gather_kept);
@@ -129,8 +131,7 @@ bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // something can be neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31
 // | instruction.
 bool gather_need(gather *g, gather_site *site);
-double gather_trips(const gather *g, uint32_t loop); // how often it runs, or a guess
-double gather_weight(const gather *g, uint32_t id);  // of one instruction
+double gather_weight(const gather *g, uint32_t id); // of one instruction
 // Operations for one point of the site but for those counted, by instruction, which it adds to; a
 // value that stands further out is computed again for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);

@@ -8,6 +8,7 @@
 // (ir/pass/scalar/fuse_loops.c).  The passes know best how much that is, so a candidate up to 3×
 // over budget that has the domain of the reverse program is built, optimised and measured.
 #include "autodiff/gather/gather_build.h"
+#include "ir/facts/price.h"
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
@@ -20,7 +21,7 @@ static double whole_cost(const gather *g)
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
         double w = g->r->insts.data[id].op == VY_OP_ATOMIC_ADD ? 0 : gather_weight(g, id);
         for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= vy_expected_trips(g->r, up);
         sum += w;
     }
     return sum;
@@ -28,15 +29,14 @@ static double whole_cost(const gather *g)
 
 double gather_adding(const gather *g, const gather_site *site)
 {
-    enum { ALIKE = 8, SPREAD = 100 }; // measured on lavapipe: 9 ns each, against lanes by eights
     const vy_access *x = &site->access;
     bool spread = false;
     for (uint32_t a = 0; a < x->rank; a++)
         spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
                                                           x->nest.overs) == isl_bool_true;
-    double w = spread ? SPREAD : ALIKE;
+    double w = spread ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
     for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
-        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= vy_expected_trips(g->r, up);
     return w;
 }
 
@@ -59,7 +59,7 @@ static double walk_cost(gather *g, uint32_t k)
     for (uint32_t j = k; j < g->site_count; j++)
         if (same_walk(&g->sites[j], &g->sites[k]))
             w += gather_cost(g, &g->sites[j], g->counted) + 1;
-    for (uint32_t j = n->overs; j < n->count; j++) w *= gather_trips(g, n->loop[j]);
+    for (uint32_t j = n->overs; j < n->count; j++) w *= vy_expected_trips(g->r, n->loop[j]);
     return w;
 }
 
@@ -99,7 +99,7 @@ static double count(vy_program *p)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         double w = gather_weight(&all, id);
         for (uint32_t up = s.parent[id]; up && w > 0; up = s.parent[up])
-            if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= gather_trips(&all, up);
+            if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= vy_expected_trips(p, up);
         sum += w;
     }
     vy_structure_free(&s);

@@ -6,6 +6,7 @@
 // out have, and isl is through with them in about a second.  A buffer whose additions no longer fit
 // is added to atomically.
 #include "autodiff/gather/gather_build.h"
+#include "ir/facts/addition.h"
 
 #include <isl/map.h>
 #include <string.h>
@@ -19,7 +20,7 @@ enum {
 // What all accesses to a buffer have in common.
 typedef struct finding {
     gather *g;
-    uint8_t *barred; // by buffer: touched otherwise than by adding, or somebody wants an old value
+    vy_addition_facts added;
     uint32_t *axes;  // by buffer and domain variable: axes that are this variable everywhere
     uint32_t *count; // by buffer: additions
 } finding;
@@ -29,15 +30,11 @@ static bool is_kind(const vy_buf *b)
     return b->cls == VY_OUT && !b->workspace && !b->view_of && vy_type_is_float(b->type);
 }
 
-static void see_access(finding *f, uint32_t id, uint32_t *here)
+static void see_addition(finding *f, uint32_t id, uint32_t *here)
 {
     const vy_program *p = f->g->r;
     const vy_inst *i = &p->insts.data[id];
     uint32_t overs = p->overs.count, *axes = f->axes + (size_t)i->aux * overs;
-    if (i->op != VY_OP_ATOMIC_ADD) {
-        f->barred[i->aux] = 1;
-        return;
-    }
     memset(here, 0, overs * sizeof *here);
     for (uint32_t k = 0; k < p->buffers.data[i->aux].rank; k++) {
         uint32_t a = vy_arg(p, id, k);
@@ -54,20 +51,12 @@ static bool see(finding *f)
     vy_arena *arena = &f->g->arena;
     uint32_t overs = p->overs.count;
     uint32_t *here = vy_arena_alloc(arena, overs * sizeof *here);
-    f->barred = vy_arena_alloc(arena, p->buffers.count);
     f->axes = vy_arena_alloc(arena, ((size_t)p->buffers.count * overs + 1) * sizeof *f->axes);
     f->count = vy_arena_alloc(arena, p->buffers.count * sizeof *f->count);
-    if (!here || !f->barred || !f->axes || !f->count) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op)) see_access(f, id, here);
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            const vy_inst *from = VY_IS_LEAF(a) ? NULL : &p->insts.data[a];
-            if (from && vy_op_is_atomic((vy_op)from->op)) f->barred[from->aux] = 1;
-        }
-    }
-    return true;
+    if (!here || !f->axes || !f->count) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_ATOMIC_ADD) see_addition(f, id, here);
+    return vy_addition_facts_make(&f->added, p, NULL, arena);
 }
 
 // Different invocations name different elements, whatever else they do: see
@@ -106,7 +95,8 @@ bool gather_find(gather *g)
     uint32_t room = MAX_WORK / p->insts.count, n = 0;
     if (room > MOST_SITES) room = MOST_SITES;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
-        bool is = f.count[i] && !f.barred[i] && is_kind(&p->buffers.data[i]) && !is_owned(&f, i);
+        bool is = f.count[i] && is_kind(&p->buffers.data[i]) && !is_owned(&f, i) &&
+                  vy_only_added_ever(&f.added, i);
         if (is && f.count[i] > room - n) g->left[i] = f.count[i];
         if (!is || g->left[i]) f.count[i] = 0;
         n += f.count[i];

@@ -13,32 +13,13 @@
 // Additions of one buffer follow one another; those that happen at the same points to elements of
 // the same name (of other buffers, too) share one walk.  A walk with loops sums for itself, so that
 // it may be fused with another (ir/pass/scalar/fuse_loops.c).
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_making.h"
 
-#include "autodiff/reverse/sweeps.h"
 #include "ir/check/check.h"
 #include "ir/pass/pass.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef struct making {
-    gather *g;
-    vy_builder *b;
-    uint32_t index;                // of the program
-    vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
-    uint32_t n;                    // how many
-    isl_id *ids[VY_MAX_AXES];
-    uint32_t used; // dimensions of the nest that have given an axis its name
-    vy_var *sum;   // by buffer: of single sites; id 0: none
-    vy_lattice_memo memo;
-    gather_site **group; // that share a walk
-    uint32_t count;
-    uint32_t *map;
-    const vy_lattice *walk;
-    bool tree;     // lanes of a workgroup share the points of an element
-    vy_value lane; // … which of them this is
-} making;
 
 // -------------------------------------------------------------------------------------- the domain
 
@@ -56,7 +37,7 @@ static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
     return -1;
 }
 
-static int variable_of(making *w, const gather_site *site, uint32_t axis)
+static int variable_of(gather_making *w, const gather_site *site, uint32_t axis)
 {
     const vy_nest *n = &site->access.nest;
     int k = -1;
@@ -69,7 +50,7 @@ static int variable_of(making *w, const gather_site *site, uint32_t axis)
     return k;
 }
 
-static void name_axis(making *w, const gather_site *site, uint32_t axis, char text[64])
+static void name_axis(gather_making *w, const gather_site *site, uint32_t axis, char text[64])
 {
     static const char *const plain[] = {"e", "f", "g", "h"};
     int k = variable_of(w, site, axis);
@@ -82,7 +63,7 @@ static void name_axis(making *w, const gather_site *site, uint32_t axis, char te
         snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
 }
 
-static void add_lanes(making *w)
+static void add_lanes(gather_making *w)
 {
     char text[32] = "t";
     for (uint32_t k = 2; !gather_name_is_free(w->b, text); k++)
@@ -91,17 +72,9 @@ static void add_lanes(making *w)
     vy_workgroup(w->b, GATHER_LANES, 1, 1);
 }
 
-static void set_workgroup(vy_program *p, const vy_program *old, uint32_t n)
-{
-    static const uint32_t by_rank[4][3] = {{64, 1, 1}, {64, 1, 1}, {8, 8, 1}, {4, 4, 4}};
-    if (n == old->overs.count && p->has_workgroup) return;
-    p->has_workgroup = false;
-    memcpy(p->workgroup, by_rank[n < 3 ? n : 3], sizeof p->workgroup);
-}
-
 // Domain variables: the axes of the element.  Leaves of the old ones that have no place any more
 // go.
-static void make_domain(making *w, const gather_site *site)
+static void make_domain(gather_making *w, const gather_site *site)
 {
     vy_program *p = vy_builder_program(w->b);
     char text[64];
@@ -116,15 +89,17 @@ static void make_domain(making *w, const gather_site *site)
         vy_leaf *l = &p->leaves.data[k];
         if (l->kind == VY_LEAF_OVER && l->index >= w->n) vy_leaf_drop(l);
     }
-    if (w->tree)
+    if (w->tree) {
         add_lanes(w);
-    else
-        set_workgroup(p, w->g->r, w->n);
+    } else {
+        p->has_workgroup &= w->n == w->g->r->overs.count;
+        vy_default_workgroup(p);
+    }
 }
 
 // ------------------------------------------------------------------------------------------ points
 // The points of the nest whose element has the coordinates: they become parameters.
-static isl_set *preimage(const making *w, const gather_site *site)
+static isl_set *preimage(const gather_making *w, const gather_site *site)
 {
     isl_map *map = isl_map_copy(site->map);
     unsigned params = (unsigned)isl_map_dim(map, isl_dim_param);
@@ -135,7 +110,7 @@ static isl_set *preimage(const making *w, const gather_site *site)
 }
 
 // The parameters that are never negative.
-static isl_set *natural(const making *w)
+static isl_set *natural(const gather_making *w)
 {
     const vy_affine *a = &w->g->a;
     isl_space *space = isl_space_params_alloc(a->ctx, 0);
@@ -160,7 +135,7 @@ static uint32_t axis_of(const gather_site *site, uint32_t k)
 }
 
 // `context` (taken), and that the element exists.
-static isl_set *known(const making *w, const gather_site *site, isl_set *context)
+static isl_set *known(const gather_making *w, const gather_site *site, isl_set *context)
 {
     vy_affine *a = &w->g->a;
     for (uint32_t k = 0; k < w->n; k++) {
@@ -180,42 +155,15 @@ static isl_set *known(const making *w, const gather_site *site, isl_set *context
     return context;
 }
 
-// Do two places add to the same elements?  Of single sites of one program.
-static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
-{
-    if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
-    for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
-        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
-        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
-        if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
-    }
-    return true;
-}
-
-// The first site of the same elements.
-static uint32_t first_of(const gather *g, const gather_site *site)
-{
-    uint32_t k = 0;
-    while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
-    return k;
-}
-
-// Is site k the one of this program whose sum has a variable?
-static bool makes_sum(const making *w, uint32_t k)
-{
-    const gather_site *site = &w->g->sites[k];
-    return site->program == w->index + 1 && site->single && first_of(w->g, site) == k;
-}
-
 typedef struct at_point {
-    making *w;
+    gather_making *w;
     gather_clone *clone;
 } at_point;
 
 // An addition to memory that the invocation owns.
 static void add_in_memory(at_point *at, gather_site *site, vy_value value)
 {
-    making *w = at->w;
+    gather_making *w = at->w;
     uint32_t args[VY_MAX_RANK + 1], buffer = site->access.buffer;
     const vy_buf *buf = &w->g->r->buffers.data[buffer];
     for (uint32_t k = 0; k < buf->rank; k++)
@@ -228,12 +176,12 @@ static void add_in_memory(at_point *at, gather_site *site, vy_value value)
 static void add_at(void *user, gather_site *site, vy_value value)
 {
     at_point *at = user;
-    making *w = at->w;
+    gather_making *w = at->w;
     if (!site->single) {
         add_in_memory(at, site, value);
         return;
     }
-    vy_var sum = w->sum[first_of(w->g, site)];
+    vy_var sum = w->sum[gather_first_of(w->g, site)];
     vy_value have = vy_get(w->b, sum), guard = w->walk->guard;
     value = vy_cast(w->b, vy_value_type(w->b, have), value);
     if (guard.id)
@@ -246,7 +194,7 @@ static void add_at(void *user, gather_site *site, vy_value value)
 
 static void point(void *user, const vy_value *index)
 {
-    making *w = user;
+    gather_making *w = user;
     at_point at = {.w = w};
     gather_clone c = {.g = w->g,
                       .b = w->b,
@@ -279,10 +227,10 @@ static bool together(const gather *g, const gather_site *x, const gather_site *y
 
 // Sets the sums of the group to what is left of them for its own walk: nothing yet; puts what there
 // was into had[].
-static void begin_part(making *w, vy_value *had)
+static void begin_part(gather_making *w, vy_value *had)
 {
     for (uint32_t k = 0; k < w->count; k++) {
-        vy_var sum = w->sum[first_of(w->g, w->group[k])];
+        vy_var sum = w->sum[gather_first_of(w->g, w->group[k])];
         vy_value have = vy_get(w->b, sum);
         const vy_scalar *c = vy_id_const(vy_builder_program(w->b), have.id);
         had[k] = (vy_value){0};
@@ -292,10 +240,10 @@ static void begin_part(making *w, vy_value *had)
     }
 }
 
-static void end_part(making *w, const vy_value *had)
+static void end_part(gather_making *w, const vy_value *had)
 {
     for (uint32_t k = 0; k < w->count; k++) {
-        vy_var sum = w->sum[first_of(w->g, w->group[k])];
+        vy_var sum = w->sum[gather_first_of(w->g, w->group[k])];
         if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));
     }
 }
@@ -307,7 +255,7 @@ static bool has_loops(const gather_site *site)
     return site->access.nest.count > axes;
 }
 
-static bool walk(making *w, const gather_site *first)
+static bool walk(gather_making *w, const gather_site *first)
 {
     vy_lattice l = {.a = &w->g->a,
                     .b = w->b,
@@ -342,7 +290,7 @@ static bool walk(making *w, const gather_site *first)
 }
 
 // All sites of the program, group by group.
-static bool make_walks(making *w)
+static bool make_walks(gather_making *w)
 {
     gather *g = w->g;
     uint8_t *done = vy_arena_alloc(&g->arena, g->site_count + 1);
@@ -368,96 +316,9 @@ static bool make_walks(making *w)
     return ok;
 }
 
-// ------------------------------------------------------------------------------------ the elements
-static void element_index(making *w, const gather_site *site, vy_value *index)
-{
-    const vy_access *x = &site->access;
-    if (!x->flat) {
-        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
-        for (uint32_t k = 0, n = 0; k < x->rank; k++)
-            if (site->axes >> k & 1) index[k] = w->element[n++];
-        return;
-    }
-    vy_value at = w->element[0];
-    for (uint32_t k = 1; k < w->n; k++)
-        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, x->dim[k])), w->element[k]);
-    index[0] = at;
-}
-
-// Does an element begin as something else than zero?
-static bool begins(const making *w, const vy_buf *buf)
-{
-    return w->g->programs[w->index].adds || buf->init != VY_INIT_NONE;
-}
-
-// Half floats are added up as f32 and rounded once.
-static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
-
-// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes
-// it comes in at the end.)
-static void begin_sums(making *w)
-{
-    gather *g = w->g;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        uint32_t buffer = site->access.buffer;
-        if (!makes_sum(w, k)) continue;
-        vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
-        vy_type t = type_of_sum(buf->type);
-        vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
-        if (!w->tree && begins(w, buf)) {
-            element_index(w, site, index);
-            start = vy_cast(w->b, t, vy_load(w->b, (vy_buffer){buffer}, index));
-        }
-        w->sum[k] = vy_var_new(w->b, NULL, start);
-    }
-}
-
-// The sums of all lanes, in an `if` that one lane enters.
-static void fold_lanes(making *w)
-{
-    gather *g = w->g;
-    vy_value *sums = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *sums);
-    uint32_t n = 0;
-    if (!sums) {
-        g->failed = true;
-        return;
-    }
-    for (uint32_t k = 0; k < g->site_count; k++)
-        if (makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
-    gather_fold(w->b, w->lane, sums, n);
-    n = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (!makes_sum(w, k)) continue;
-        vy_buffer buffer = {g->sites[k].access.buffer};
-        vy_value index[VY_MAX_RANK];
-        if (begins(w, &vy_builder_program(w->b)->buffers.data[buffer.id])) {
-            element_index(w, &g->sites[k], index);
-            sums[n] = vy_add(w->b, vy_load(w->b, buffer, index), sums[n]);
-        }
-        w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
-    }
-}
-
-static void end_sums(making *w)
-{
-    gather *g = w->g;
-    if (w->tree) fold_lanes(w);
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        uint32_t buffer = site->access.buffer;
-        vy_value index[VY_MAX_RANK];
-        if (!makes_sum(w, k)) continue;
-        element_index(w, site, index);
-        vy_at(w->b, 0, 0);
-        const vy_type t = vy_builder_program(w->b)->buffers.data[buffer].type;
-        vy_store(w->b, (vy_buffer){buffer}, index, vy_cast(w->b, t, vy_get(w->b, w->sum[k])));
-    }
-    if (w->tree) vy_end(w->b);
-}
-
+// ------------------------------------------------------------------------------------- the program
 // A later stage adds to what an earlier one wrote.
-static void take_as_inout(making *w)
+static void take_as_inout(gather_making *w)
 {
     gather *g = w->g;
     vy_program *p = vy_builder_program(w->b);
@@ -471,86 +332,7 @@ static void take_as_inout(making *w)
     }
 }
 
-// What this program only reads it takes as `in`: a dispatch clears what is `out`, and earlier
-// stages fill what was scratch memory of the whole.
-static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        vy_buf *b = &p->buffers.data[i];
-        bool own = b->workspace && i < g->r->buffers.count && !g->last_write[i];
-        if (b->cls > VY_INOUT || own || (whole && !b->workspace)) continue;
-        if (b->workspace && !vy_share_workspace(p, i)) return false;
-        b->cls = VY_IN;
-    }
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (vy_op_infos[i->op].effect != VY_WRITE || p->buffers.data[i->aux].cls != VY_IN) continue;
-        const vy_buf *old = &g->r->buffers.data[i->aux];
-        p->buffers.data[i->aux].cls = g->programs[k].adds ? VY_INOUT : old->cls;
-    }
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        vy_buf *b = &p->buffers.data[i];
-        if (b->cls == VY_IN) b->init = VY_INIT_NONE, b->init_from = NULL;
-    }
-    return true;
-}
-
-// Once more through the builder: what is only read now is loaded once.  As its text reads back.
-static bool share_loads(gather *g, vy_program *p)
-{
-    vy_pass_context c = {0};
-    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
-    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
-    if (!b) {
-        vy_free(map);
-        vy_fail_oom(g->m);
-        return false;
-    }
-    memset(map, 0, p->insts.count * sizeof *map);
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++)
-        vy_copy_inst(b, p, id, map);
-    vy_free(map);
-    return vy_pass_finish(b, p) && vy_pass_dce(p, &c);
-}
-
-// The program is all there is: scratch memory of the sweep that it no longer reads goes.
-static bool drop_scratch(gather *g, vy_program *p, const uint8_t *scratch)
-{
-    if (!share_loads(g, p)) return false;
-    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].workspace = scratch[i];
-    if (!vy_drop_unused(p, false)) return false;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].cls == VY_IN) p->buffers.data[i].workspace = false;
-    return true;
-}
-
-static bool trim_whole(gather *g, uint32_t k, vy_program *p)
-{
-    uint8_t *scratch = vy_realloc(NULL, p->buffers.count);
-    if (!scratch) {
-        vy_fail_oom(g->m);
-        return false;
-    }
-    for (uint32_t i = 0; i < p->buffers.count; i++) scratch[i] = p->buffers.data[i].workspace;
-    const bool ok = take_as_in(g, k, p, true) && drop_scratch(g, p, scratch);
-    vy_free(scratch);
-    return ok;
-}
-
-static bool trim_part(gather *g, uint32_t k, vy_program *p)
-{
-    return take_as_in(g, k, p, false) && share_loads(g, p) && vy_drop_stage(p);
-}
-
-bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole)
-{
-    const uint32_t k = stage->program;
-    if (!(whole ? trim_whole(g, k, p) : trim_part(g, k, p))) return false;
-    p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
-    return gather_has_no_place(g, p) && vy_check_program(p);
-}
-
-static vy_program *finish(making *w, bool ok)
+static vy_program *finish(gather_making *w, bool ok)
 {
     if (!ok || vy_builder_failed(w->b)) {
         w->g->failed |= w->g->a.failed || !vy_module_ok(w->g->m);
@@ -567,7 +349,7 @@ static vy_program *finish(making *w, bool ok)
 
 // Dimensions of the program being built become dimensions of the reverse program, which it began as
 // a copy of.
-static void hand_back(making *w)
+static void hand_back(gather_making *w)
 {
     const vy_program *p = vy_builder_program(w->b);
     vy_dim_vec *to = &w->g->r->dims;
@@ -579,7 +361,7 @@ static void hand_back(making *w)
 
 vy_program *gather_make(gather *g, uint32_t k, vy_dim *few)
 {
-    making w = {.g = g, .index = k, .tree = few != NULL};
+    gather_making w = {.g = g, .index = k, .tree = few != NULL};
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) return NULL;
     w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
@@ -594,9 +376,9 @@ vy_program *gather_make(gather *g, uint32_t k, vy_dim *few)
     memset(w.map, 0, (size_t)g->r->insts.count * sizeof *w.map);
     take_as_inout(&w);
     make_domain(&w, &g->sites[g->programs[k].first]);
-    begin_sums(&w);
+    gather_begin_sums(&w);
     bool ok = make_walks(&w);
-    end_sums(&w);
+    gather_end_sums(&w);
     vy_lattice_forget(&w.memo);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     if (few) {

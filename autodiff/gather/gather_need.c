@@ -13,6 +13,7 @@
 
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
+#include "ir/facts/price.h"
 
 #include <string.h>
 
@@ -29,19 +30,7 @@ typedef struct needing {
 // ------------------------------------------------------------------------------------------- costs
 double gather_weight(const gather *g, uint32_t id)
 {
-    vy_op op = (vy_op)g->r->insts.data[id].op;
-    if (vy_op_is_memory(op)) return 4;
-    if (vy_op_infos[op].effect != VY_PURE) return 0;
-    if (op == VY_OP_DIV || op == VY_OP_REM) return 4;
-    return vy_op_is_function(op) ? 12 : 1;
-}
-
-double gather_trips(const gather *g, uint32_t loop)
-{
-    enum { TYPICAL = 64 };
-    uint64_t n;
-    if (!vy_constant_trips(g->r, loop, &n)) return TYPICAL;
-    return n ? (double)n : 1;
+    return vy_price_of((vy_op)g->r->insts.data[id].op)->again;
 }
 
 // ------------------------------------------------------------------------------------------- marks
@@ -222,11 +211,11 @@ static void ask_around(needing *n)
 // every point also written.
 static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
 {
-    enum { READ = 4, WRITTEN = 6 };
+    const double read = vy_prices[VY_WORK_LOAD].again;
     uint32_t loops[VY_MAX_RANK];
     if (gather_array(g, id)) return 0; // its loads count
     const vy_nest *n = &site->access.nest;
-    return gather_loops(g, id, loops) < n->count - n->overs ? READ : READ + WRITTEN;
+    return gather_loops(g, id, loops) < n->count - n->overs ? read : read + VY_PRICE_KEPT_WRITE;
 }
 
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
@@ -238,7 +227,7 @@ double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
         double w = g->keep[id] ? kept_cost(g, site, id) : gather_weight(g, id);
         for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
             if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !is_level(site, up))
-                w *= gather_trips(g, up);
+                w *= vy_expected_trips(g->r, up);
         sum += w;
     }
     return sum;

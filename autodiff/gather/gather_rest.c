@@ -4,6 +4,7 @@
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/reverse/sweeps.h"
+#include "ir/build/rewrite.h"
 #include "ir/check/check.h"
 #include "ir/pass/pass.h"
 
@@ -52,49 +53,54 @@ static void store_arrays(gather *g, vy_builder *b, uint32_t id)
         uint32_t last = g->kept.data[k].id, top = last;
         if (!g->kept.data[k].wanted || !gather_array(g, last)) continue;
         while (g->s.parent[top]) top = g->s.parent[top];
-        uint32_t end =
-            top == last ? last : vy_closer(g->r, &g->s, top) + vy_slot_count(g->r, &g->s, top);
+        uint32_t end = top == last ? last : vy_last_result(g->r, &g->s, top);
         if (id == end) store_array(g, b, last);
     }
 }
 
-// By instruction: is an addition that is gathered.
-static uint8_t *find_gathered(gather *g)
-{
-    uint8_t *gone = vy_arena_alloc(&g->arena, g->r->insts.count);
-    for (uint32_t k = 0; gone && k < g->site_count; k++)
-        gone[g->sites[k].id] = g->sites[k].gathered;
-    return gone;
-}
-
 static bool is_slot(const vy_program *p, uint32_t id)
 {
-    return id < p->insts.count &&
-           (p->insts.data[id].op == VY_OP_CARRY || p->insts.data[id].op == VY_OP_RESULT);
+    return id < p->insts.count && vy_is_slot((vy_op)p->insts.data[id].op);
 }
 
-static vy_program *copy(gather *g, uint32_t *map)
+typedef struct rest {
+    vy_rewrite w;
+    gather *g;
+    uint8_t *gone;    // by instruction: is an addition that is gathered
+    uint32_t waiting; // first slot of a construct whose slots are not all there
+} rest;
+
+static uint32_t leave_out_gathered(void *pass, uint32_t id)
 {
-    const vy_program *p = g->r;
-    const uint8_t *gone = find_gathered(g);
-    vy_builder *b = gone ? vy_rebuild_begin(p) : NULL;
-    if (!b) return NULL;
-    for (uint32_t k = 0; k < g->kept.count; k++)
-        if (g->kept.data[k].wanted) gather_kept_buffer(g, b, k);
-    uint32_t waiting = 0; // first slot of a construct whose slots are not all there
-    for (uint32_t id = 1; id < p->insts.count && !vy_builder_failed(b); id++) {
-        if (gone[id]) continue; // never the last write to an array
-        vy_copy_inst(b, p, id, map);
-        bool slot = is_slot(p, id);
-        if (slot && !waiting) waiting = id;
-        if (slot && is_slot(p, id + 1) && vy_arg(p, id, 0) == vy_arg(p, id + 1, 0)) continue;
-        for (uint32_t k = waiting ? waiting : id; k <= id; k++)
-            if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted && !gather_array(g, k))
-                store_kept(g, b, k, map);
-        store_arrays(g, b, id);
-        waiting = 0;
+    rest *t = pass;
+    gather *g = t->g;
+    const vy_program *p = t->w.p;
+    if (t->gone[id]) return id; // never the last write to an array
+    vy_rewrite_copy(&t->w, id);
+    bool slot = is_slot(p, id);
+    if (slot && !t->waiting) t->waiting = id;
+    if (slot && is_slot(p, id + 1) && vy_arg(p, id, 0) == vy_arg(p, id + 1, 0)) return id;
+    for (uint32_t k = t->waiting ? t->waiting : id; k <= id; k++)
+        if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted && !gather_array(g, k))
+            store_kept(g, t->w.b, k, t->w.map);
+    store_arrays(g, t->w.b, id);
+    t->waiting = 0;
+    return id;
+}
+
+static vy_program *copy_rest(gather *g)
+{
+    rest t = {.g = g};
+    bool ok = vy_rewrite_begin(&t.w, g->r);
+    t.gone = vy_rewrite_bytes(&t.w);
+    for (uint32_t k = 0; t.gone && k < g->site_count; k++)
+        t.gone[g->sites[k].id] = g->sites[k].gathered;
+    if (ok && t.gone && vy_rewrite_open(&t.w)) {
+        for (uint32_t k = 0; k < g->kept.count; k++)
+            if (g->kept.data[k].wanted) gather_kept_buffer(g, t.w.b, k);
+        vy_rewrite_range(&t.w, 1, g->r->insts.count, leave_out_gathered, &t);
     }
-    return vy_rebuild_end(b);
+    return vy_rewrite_take(&t.w, ok);
 }
 
 enum { USED = 1, WRITTEN = 2 };
@@ -118,8 +124,7 @@ static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *sta
 
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty)
 {
-    uint32_t *map = vy_arena_alloc(&g->arena, (size_t)g->r->insts.count * sizeof *map);
-    vy_program *p = map ? copy(g, map) : NULL;
+    vy_program *p = copy_rest(g);
     vy_pass_context c = {0};
     // Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
     const uint8_t *use = p ? find_uses(g, p, stages, count) : NULL;

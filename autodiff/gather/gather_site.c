@@ -37,7 +37,7 @@ static double loop_cost(const gather *g, uint32_t opener)
     for (uint32_t id = opener + 1; id < vy_closer(g->r, &g->s, opener); id++) {
         double w = gather_weight(g, id);
         for (uint32_t up = g->s.parent[id]; up >= opener && up && w > 0; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= gather_trips(g, up);
+            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= vy_expected_trips(g->r, up);
         sum += w;
     }
     return sum;
@@ -143,7 +143,7 @@ static bool has_few(const gather *g, const gather_site *site)
     for (uint32_t k = 0; k < n->count; k++) {
         double of = 1;
         if (k >= n->overs)
-            of = gather_trips(g, n->loop[k]);
+            of = vy_expected_trips(g->r, n->loop[k]);
         else if (!constant_extent(g->r, g->r->overs.data[k].extent, &of))
             of = 4096;
         points *= of;

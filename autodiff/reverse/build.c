@@ -59,6 +59,7 @@ static bool begin(reverse *r, build_purpose purpose, const char *suffix)
         r->failed = true;
         return false;
     }
+    vy_tape_number_counters(r);
     r->b = vy_program_begin(r->out, name);
     if (r->b) copy_workgroup(r, vy_builder_program(r->b));
     return r->b != NULL;
@@ -126,18 +127,18 @@ vy_program *vy_reverse_count(reverse *r)
 {
     if (!begin(r, BUILD_COUNT, "count")) return NULL;
     if (vy_reverse_params(r)) {
-        vy_dim dims[2] = {vy_dim_const(r->b, r->plan.counters_used), vy_tape_blocks(r)};
+        vy_dim dims[2] = {vy_dim_const(r->b, r->build.counters_used), vy_tape_blocks(r)};
         char name[VY_FREE_NAME];
         vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
         uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
         vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));
         for (uint32_t k = 0; k < r->plan.counters.count && !r->failed; k++) {
-            const vy_counter *c = &r->plan.counters.data[k];
-            if (!c->row) continue;
+            const uint32_t row = r->build.counters[k].row;
+            if (!row) continue;
             vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, count, 3,
-                    (uint32_t[]){vy_int(r->b, VY_U32, c->row - 1).id, block.id,
-                                 vy_primal(r, c->most)});
+                    (uint32_t[]){vy_int(r->b, VY_U32, row - 1).id, block.id,
+                                 vy_primal(r, r->plan.counters.data[k].most)});
         }
     }
     vy_program *p = end(r);

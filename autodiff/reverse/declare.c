@@ -78,7 +78,10 @@ uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t lik
                                              : vy_reverse_declare(r, name, VY_INOUT, like);
     vy_buffer_workspace(r->b, (vy_buffer){b});
     vy_buffer_init(r->b, (vy_buffer){b}, init, from);
-    vy_buffer_role(r->b, (vy_buffer){b}, &(vy_derivative_role){.kind = VY_IS_WORKSPACE});
+    const vy_derivative_role role = {.kind = VY_IS_WORKSPACE,
+                                     .of = vy_buffer_name(r, like),
+                                     .parameter = like};
+    vy_buffer_role(r->b, (vy_buffer){b}, &role); // as long as that
     return b;
 }
 

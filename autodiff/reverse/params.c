@@ -15,23 +15,17 @@
 //   local, shared   adj_x, an array again
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/access.h"
 
 #include <stdio.h>
 
 // ------------------------------------------------------------------------------------- what to do
-static bool same_index(const reverse *r, uint32_t x, uint32_t y)
-{
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[x].aux].rank;
-    for (uint32_t k = 0; k < rank; k++)
-        if (vy_arg(r->p, x, k) != vy_arg(r->p, y, k)) return false;
-    return true;
-}
-
 // Two stores that cannot both happen to one element in one invocation: they stand in different arms
 // of one `if`, and no loop brings one there after the other unless both move alike.
 static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
-    if ((r->facts.home[x] || r->facts.home[y]) && !same_index(r, x, y)) return false;
+    if ((r->facts.home[x] || r->facts.home[y]) && !vy_same_index(r->p, x, y, VY_NO_AXIS))
+        return false;
     for (uint32_t up = r->facts.s.parent[x]; up; up = r->facts.s.parent[up]) {
         if (r->p->insts.data[up].op != VY_OP_IF) continue;
         uint32_t middle = r->facts.s.partner[up], end = r->facts.s.partner[middle];
@@ -93,21 +87,29 @@ static bool is_simple(const reverse *r, uint32_t buffer)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Says what parameter `b` is to the one of the primal called `of`, whose own role in an earlier
-// derivation is `was`.
-static void give_role(reverse *r, uint32_t b, vy_derivative_kind kind, const char *of,
-                      const vy_derivative_role *was)
-{
-    const vy_derivative_role role = {.kind = kind,
-                                     .of = of,
-                                     .root = was && was->root ? was->root : of};
-    vy_buffer_role(r->b, (vy_buffer){b}, &role);
-}
-
+// Says what parameter `b` is to buffer `like` of the primal, which may have a role in an earlier
+// derivation itself.  (Parameters have the same numbers in the primal as in the source.)
 static void role_of_buffer(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
-    give_role(r, b, kind, buf->name, &buf->role);
+    const vy_derivative_role *was = &buf->role;
+    const vy_derivative_role role = {.kind = kind,
+                                     .of = buf->name,
+                                     .parameter = like,
+                                     .root = was->root ? was->root : buf->name,
+                                     .root_parameter = was->root ? was->root_parameter : like};
+    vy_buffer_role(r->b, (vy_buffer){b}, &role);
+}
+
+static void role_of_scalar(reverse *r, uint32_t b, uint32_t scalar)
+{
+    const char *name = r->p->scalars.data[scalar].name;
+    vy_buffer_role(r->b, (vy_buffer){b},
+                   &(vy_derivative_role){.kind = VY_IS_SCALAR_GRADIENT,
+                                         .of = name,
+                                         .parameter = scalar,
+                                         .root = name,
+                                         .root_parameter = scalar});
 }
 
 static void declare_primal_inputs(reverse *r)
@@ -175,6 +177,7 @@ static void declare_gradients(reverse *r)
         bool cotangent = buf->cls == VY_INOUT && facts->of;
         if (cotangent)
             vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
+        if (facts->kept) vy_buffer_init(r->b, (vy_buffer){grad}, VY_INIT_KEEP, NULL);
         info->adjoint = grad;
         info->kind = is_active_buffer(r, i) || cotangent ? ADJ_MEMORY : ADJ_NONE;
     }
@@ -184,8 +187,9 @@ static void declare_gradients(reverse *r)
         if (!r->facts.leaf_wrt[i]) continue;
         const char *name = vy_derived_name(r, "grad", r->p->scalars.data[l->index].name);
         r->build.leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
-        give_role(r, r->build.leaf_grad[i], VY_IS_GRADIENT, r->p->scalars.data[l->index].name,
-                  NULL);
+        role_of_scalar(r, r->build.leaf_grad[i], l->index);
+        if (r->facts.leaf_wrt[i] == 2)
+            vy_buffer_init(r->b, (vy_buffer){r->build.leaf_grad[i]}, VY_INIT_KEEP, NULL);
     }
 }
 

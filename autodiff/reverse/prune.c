@@ -44,7 +44,7 @@ static void use_buffers(const vy_program *p, bool all, uint32_t *map)
 }
 
 // Renumbers what is marked; map: 1 where a buffer is used, then its new number.
-static void renumber(vy_program *p, bool all, uint32_t *map)
+static void drop_unmarked(vy_program *p, bool all, uint32_t *map)
 {
     uint32_t kept = 1, binding = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
@@ -56,27 +56,7 @@ static void renumber(vy_program *p, bool all, uint32_t *map)
         map[i] = kept++;
     }
     p->buffers.count = kept;
-    vy_names_drop(p);
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        vy_inst *i = &p->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op)) i->aux = map[i->aux];
-    }
-    for (uint32_t k = 0; k < p->leaves.count; k++) {
-        vy_leaf *l = &p->leaves.data[k];
-        if (l->kind != VY_LEAF_LEN) continue;
-        if (map[l->index])
-            l->index = map[l->index];
-        else
-            vy_leaf_drop(l);
-    }
-    for (uint32_t i = 1; i < p->dims.count; i++) {
-        vy_dim_node *d = &p->dims.data[i];
-        if (d->op != VY_DIM_UNKNOWN) continue;
-        if (map[d->value])
-            d->value = map[d->value];
-        else
-            *d = (vy_dim_node){.op = VY_DIM_CONST}; // nobody uses it
-    }
+    vy_renumber_buffers(p, map);
 }
 
 bool vy_drop_unused(vy_program *p, bool all)
@@ -90,7 +70,7 @@ bool vy_drop_unused(vy_program *p, bool all)
     memset(map, 0, size);
     use_buffers(p, all, map);
     if (all) use_lengths(p, map, (uint8_t *)(map + p->buffers.count));
-    renumber(p, all, map);
+    drop_unmarked(p, all, map);
     vy_free(map);
     return true;
 }

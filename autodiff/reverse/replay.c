@@ -102,16 +102,8 @@ static void replay_memory(reverse *r, uint32_t id)
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
     if (!args) return;
-    uint32_t place = place_of(r, id), *value = i->nargs ? &args[i->nargs - 1] : NULL;
-    if (i->op == VY_OP_ATOMIC_ADD && r->p->buffers.data[i->aux].cls == VY_LOCAL) {
-        // One of online_softmax.c's: an array has no other invocations.
-        vy_type type = r->p->buffers.data[i->aux].type;
-        uint32_t old = vy_emit(r->b, VY_OP_LOAD, type, place, i->nargs - 1, args);
-        *value = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){old, *value});
-        vy_emit(r->b, VY_OP_STORE, VY_VOID, place, i->nargs, args);
-    } else {
-        r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
-    }
+    uint32_t place = place_of(r, id);
+    r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
     RELEASE(args, small);
 }
 
@@ -127,7 +119,7 @@ static void replay_plain(reverse *r, uint32_t id)
         if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         return;
     }
-    if (vy_is_equal_pair(r->p, id)) { // the other operand gives its derivative
+    if (vy_op_is_lowered(op)) { // the other operand was for its derivative
         r->build.map[id] = vy_primal(r, vy_arg(r->p, id, 0));
         return;
     }

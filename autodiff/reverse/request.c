@@ -63,6 +63,34 @@ static bool choose_scalar(reverse *r, const char *name)
     return false;
 }
 
+// Has an unused scalar, which has no leaf, a gradient?  It is asked for by name alone.
+static bool is_asked(const vy_grad_options *o, const char *name)
+{
+    for (uint32_t k = 0; o->wrt && k < o->wrt_count; k++)
+        if (strcmp(o->wrt[k], name) == 0) return true;
+    return false;
+}
+
+// An input whose gradient is added to what is there.
+static void choose_added(reverse *r, const char *name)
+{
+    const uint32_t id = vy_program_find_buffer(r->p, name).id;
+    const uint32_t s = id ? UINT32_MAX : vy_program_find_scalar(r->p, name);
+    if (id ? !r->facts.buffers[id].wrt : !is_asked(r->options, name))
+        vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, "name it in `wrt` too",
+                        "no gradient of `%s` is asked for that could be added to", name);
+    else if (id && r->p->buffers.data[id].cls == VY_INOUT)
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "let it be overwritten, and add it afterwards",
+                        "the gradient of `%s`, which is `inout`, takes the place of its cotangent "
+                        "and cannot be added to what is there",
+                        name);
+    if (id) r->facts.buffers[id].kept = true;
+    for (uint32_t k = 0; k < r->p->leaves.count && !id; k++) {
+        const vy_leaf *l = &r->p->leaves.data[k];
+        if (l->kind == VY_LEAF_SCALAR && l->index == s) r->facts.leaf_wrt[k] = 2;
+    }
+}
+
 void vy_reverse_choose(reverse *r, const vy_program *source)
 {
     const vy_grad_options *o = r->options;
@@ -78,6 +106,7 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
     for (uint32_t k = 0; o->wrt && k < o->wrt_count && !r->failed; k++)
         if (!choose_scalar(r, o->wrt[k]))
             r->facts.buffers[find_parameter(r, o->wrt[k], false)].wrt = true;
+    for (uint32_t k = 0; k < o->add_count && !r->failed; k++) choose_added(r, o->add[k]);
     bool any_of = false;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         any_of |= r->facts.buffers[i].of;

@@ -91,8 +91,10 @@ static void reverse_inst(reverse *r, uint32_t id)
         reverse_select(r, id, g, mask);
     else if (vy_op_is_subgroup(op))
         vy_reverse_subgroup(r, id, i->type == VY_F16 ? cast_to(r, VY_F32, g) : g, mask);
-    else if (op == VY_OP_STRAIGHT_THROUGH) // ȳ of straight_through(x, y) alone
+    else if (op == VY_OP_STRAIGHT_THROUGH || op == VY_OP_DERIVE_AS) // ȳ of (x, y) alone
         vy_contribute(r, vy_arg(r->p, id, 1), g, mask);
+    else if (op == VY_OP_CANDIDATE)
+        vy_contribute(r, vy_arg(r->p, id, 0), g, mask);
     else if (op == VY_OP_CAST) // float to float: x̄ += ḡ in x's type
         vy_contribute(r, vy_arg(r->p, id, 0),
                       vy_cast(r->b, vy_id_type(r->p, vy_arg(r->p, id, 0)), (vy_value){g}).id, mask);

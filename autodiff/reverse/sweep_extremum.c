@@ -25,11 +25,6 @@ static uint32_t rank_of(const reverse *r, uint32_t id)
     return r->p->buffers.data[r->p->insts.data[id].aux].rank;
 }
 
-static bool has_event(const reverse *r, uint32_t id)
-{
-    return r->p->insts.data[id].nargs > rank_of(r, id) + 1;
-}
-
 // ------------------------------------------------------------------------------------ declarations
 // Numbers of invocations are u32, from 1.  A domain of several variables may have more invocations:
 // then an extent of `winner` comes out negative, and the run is refused.
@@ -47,12 +42,12 @@ static void guard_numbers(reverse *r, uint32_t winner)
     b->dims[0] = guarded;
 }
 
-static uint32_t declare_numbers(reverse *r, const char *prefix, uint32_t buffer, const char **name)
+static uint32_t declare_numbers(reverse *r, const char *prefix, uint32_t buffer, vy_made made)
 {
     uint32_t b = vy_reverse_workspace(r, prefix, buffer, VY_INIT_NONE, NULL);
     if (!b || vy_builder_failed(r->b)) return 0;
     vy_builder_program(r->b)->buffers.data[b].type = VY_U32;
-    *name = vy_builder_program(r->b)->buffers.data[b].name;
+    vy_builder_program(r->b)->buffers.data[b].made = made;
     return b;
 }
 
@@ -77,10 +72,10 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     if (vy_is_finding(r->build.purpose))
         info->final =
             vy_reverse_workspace(r, "final", buffer, init, init == VY_INIT_COPY ? b->name : NULL);
-    if (numbers) info->winner = declare_numbers(r, "winner", buffer, &info->winner_name);
+    if (numbers) info->winner = declare_numbers(r, "winner", buffer, VY_MADE_WINNER);
     if (info->winner) guard_numbers(r, info->winner);
     if (numbers && facts->events && r->build.purpose != BUILD_FIND_WINNER)
-        info->last = declare_numbers(r, "last", buffer, &info->last_name);
+        info->last = declare_numbers(r, "last", buffer, VY_MADE_LAST);
     hand_on(r, info->final, r->build.purpose == BUILD_FIND_FINAL);
     hand_on(r, info->winner, r->build.purpose == BUILD_FIND_WINNER);
     hand_on(r, info->last, r->build.purpose == BUILD_FIND_LAST);
@@ -118,7 +113,7 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
 {
     const vy_inst *i = &r->p->insts.data[id];
     const built_buffer *info = &r->build.buffers[i->aux];
-    uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id);
+    uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, id);
     uint32_t target = r->build.purpose == BUILD_FIND_FINAL ? info->final : info->copy;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
     if (r->build.purpose == BUILD_FIND_FINAL || (performs && !vy_is_finding(r->build.purpose))) {
@@ -139,7 +134,7 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
         if (!info->last) return;
         vy_value mine = is_mine(r, info->winner, args);
         vy_begin_if(r->b, vy_and(r->b, ties, mine).id);
-        args[rank] = args[rank + 1];
+        args[rank] = vy_primal(r, vy_candidate_number(r->p, id));
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->last, rank + 1, args);
     }
     vy_begin_else(r->b, 0, NULL);
@@ -151,7 +146,7 @@ void vy_extremum_reverse(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
     const built_buffer *info = &r->build.buffers[i->aux];
-    uint32_t args[VY_MAX_RANK + 2], rank = rank_of(r, id), value = vy_arg(r->p, id, rank), g;
+    uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, id), value = vy_arg(r->p, id, rank), g;
     bool clears = info->kind == ADJ_MEMORY;
     if (info->kind == ADJ_ZERO || info->kind == ADJ_NONE) return;
     if (!clears && !vy_is_active(&r->facts, value)) return;
@@ -160,8 +155,9 @@ void vy_extremum_reverse(reverse *r, uint32_t id)
     for (uint32_t k = 0; k < rank; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
     vy_value zero = vy_zero(r->b, type);
     vy_value won = is_mine(r, info->winner, args);
-    if (has_event(r, id)) {
-        vy_value event = {vy_primal(r, vy_arg(r->p, id, rank + 1))};
+    uint32_t number = vy_candidate_number(r->p, id);
+    if (number) {
+        vy_value event = {vy_primal(r, number)};
         won = vy_and(r->b, won, vy_eq(r->b, load(r, info->last, args), event));
     }
     if (clears) {

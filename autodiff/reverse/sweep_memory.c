@@ -69,25 +69,19 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
     return all.id;
 }
 
-// alone: no other invocation touches the element.  once: nor does this one touch it again.
-static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g, bool alone,
-                       bool once)
+// Adds g to the element.  ONLY: nobody else adds to it, so that the sum is g.
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g,
+                       vy_strength strength)
 {
     uint32_t args[VY_MAX_RANK + 1];
     const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
     uint32_t rank = info->rank;
-    vy_type type = info->type;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
-    args[rank] = g = vy_cast(r->b, type, (vy_value){g}).id;
-    if (!once && alone) {
-        uint32_t have = vy_emit(r->b, VY_OP_LOAD, type, buffer, rank, args);
-        args[rank] = vy_emit(r->b, VY_OP_ADD, type, 0, 2, (uint32_t[]){have, g});
-        once = true;
-    }
-    if (once)
+    args[rank] = vy_cast(r->b, info->type, (vy_value){g}).id;
+    if (strength == VY_STRENGTH_ONLY)
         vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
     else
-        vy_emit(r->b, VY_OP_ATOMIC_ADD, type, buffer, rank + 1, args);
+        vy_emit_update(r->b, VY_OP_ATOMIC_ADD, strength, buffer, rank + 1, args);
 }
 
 // Half floats in parameters, to which turns of a loop add: they are added up as f32 (wide.c), which
@@ -132,10 +126,13 @@ static void reverse_load(reverse *r, uint32_t id)
     if (!vy_is_active(&r->facts, id) || !g || info->kind != ADJ_MEMORY || r->facts.adds[id]) return;
     map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
-    bool once = cls == VY_IN && facts->sites == 1 && touches_once(r, id);
+    bool once = cls == VY_IN && !facts->kept && facts->sites == 1 && touches_once(r, id);
     bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
-    accumulate(r, info->adjoint, index, g, alone && !half, once);
-    if (half && facts->exclusive && !once) vy_emit_flags(r->b, 0, VY_FLAG_OWNED);
+    accumulate(r, info->adjoint, index, g,
+               once                       ? VY_STRENGTH_ONLY
+               : alone && !half           ? VY_STRENGTH_PLAIN
+               : half && facts->exclusive ? VY_STRENGTH_OWNED
+                                          : VY_STRENGTH_ATOMIC);
     if (!info->shadow) return;
     uint32_t mask = r->facts.maskable[id] ? r->build.mask[id] : vy_bool(r->b, true).id;
     vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);

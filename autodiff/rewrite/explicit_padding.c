@@ -28,47 +28,42 @@
 #include "ir/pass/pass.h"
 #include "ir/check/uniform.h"
 #include "autodiff/facts/padding.h"
-#include "ir/core/flow.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct unpad {
-    const vy_program *p;
-    vy_structure s;
-    vy_arena arena;
-    vy_builder *b;
+    vy_rewrite w; // its map: values as padding lanes see them
     const uint32_t *differs;
     uint8_t *written; // by buffer
-    uint32_t *map, *raw;
+    uint32_t *raw;
     uint32_t nearest[VY_LAUNCH_AXES]; // by domain variable: as a padding lane sees it
     uint32_t own[VY_LAUNCH_AXES];     // … and as it is
     uint32_t inside;
-    bool oom;
 } unpad;
 
 static uint32_t value(const unpad *u, uint32_t id)
 {
-    if (!VY_IS_LEAF(id)) return u->map[id];
-    const vy_leaf *l = &u->p->leaves.data[VY_LEAF_INDEX(id)];
+    if (!VY_IS_LEAF(id)) return u->w.map[id];
+    const vy_leaf *l = &u->w.p->leaves.data[VY_LEAF_INDEX(id)];
     return l->kind == VY_LEAF_OVER ? u->nearest[l->index] : id;
 }
 
 static uint32_t raw_value(const unpad *u, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) return u->raw[id];
-    const vy_leaf *l = &u->p->leaves.data[VY_LEAF_INDEX(id)];
+    const vy_leaf *l = &u->w.p->leaves.data[VY_LEAF_INDEX(id)];
     return l->kind == VY_LEAF_OVER ? u->own[l->index] : id;
 }
 
 static uint32_t zero(unpad *u, vy_type t)
 {
-    return t == VY_BOOL ? vy_bool(u->b, false).id : vy_zero(u->b, t).id;
+    return t == VY_BOOL ? vy_bool(u->w.b, false).id : vy_zero(u->w.b, t).id;
 }
 
-static uint32_t choose(unpad *u, vy_type t, uint32_t x, uint32_t otherwise)
+static uint32_t inside_or(unpad *u, vy_type t, uint32_t x, uint32_t otherwise)
 {
-    return vy_emit(u->b, VY_OP_SELECT, t, 0, 3, (uint32_t[]){u->inside, x, otherwise});
+    return vy_emit(u->w.b, VY_OP_SELECT, t, 0, 3, (uint32_t[]){u->inside, x, otherwise});
 }
 
 static bool is_taken(const vy_program *p, const char *name)
@@ -82,29 +77,29 @@ static bool is_taken(const vy_program *p, const char *name)
 
 static void add_spare_axis(unpad *u, uint32_t axis)
 {
-    vy_program *p = vy_builder_program(u->b);
+    vy_program *p = vy_builder_program(u->w.b);
     char name[32];
     snprintf(name, sizeof name, "spare_%c", "xyz"[axis]);
     for (uint32_t k = 1; is_taken(p, name); k++)
         snprintf(name, sizeof name, "spare_%c%u", "xyz"[axis], k);
-    vy_over(u->b, name, vy_dim_const(u->b, p->workgroup[axis]));
+    vy_over(u->w.b, name, vy_dim_const(u->w.b, p->workgroup[axis]));
 }
 
 // New domain variables stand before the others.
 static vy_value begin_spare_axes(unpad *u, uint32_t spare)
 {
-    vy_program *p = vy_builder_program(u->b);
+    vy_program *p = vy_builder_program(u->w.b);
     const uint32_t n = p->overs.count;
-    vy_value inside = vy_bool(u->b, true);
+    vy_value inside = vy_bool(u->w.b, true);
     for (uint32_t k = 0; k < spare; k++) add_spare_axis(u, n + k);
-    if (vy_builder_failed(u->b)) return inside;
+    if (vy_builder_failed(u->w.b)) return inside;
     vy_over_var all[VY_LAUNCH_AXES];
     for (uint32_t k = 0; k < n + spare; k++)
         all[k] = p->overs.data[k < spare ? n + spare - 1 - k : k - spare];
     memcpy(p->overs.data, all, (n + spare) * sizeof *all);
     for (uint32_t k = 0; k < spare; k++) {
-        vy_value i = {vy_leaf_other(u->b, VY_LEAF_OVER, VY_U32, k, 0)};
-        inside = vy_and(u->b, inside, vy_eq(u->b, i, vy_zero(u->b, VY_U32)));
+        vy_value i = {vy_leaf_other(u->w.b, VY_LEAF_OVER, VY_U32, k, 0)};
+        inside = vy_and(u->w.b, inside, vy_eq(u->w.b, i, vy_zero(u->w.b, VY_U32)));
     }
     return inside;
 }
@@ -112,22 +107,22 @@ static vy_value begin_spare_axes(unpad *u, uint32_t spare)
 // Domain variables, and which lanes are inside; the domain becomes a multiple of the workgroup.
 static void begin_lanes(unpad *u)
 {
-    vy_program *p = vy_builder_program(u->b);
-    const uint32_t spare = vy_spare_axes(u->p);
+    vy_program *p = vy_builder_program(u->w.b);
+    const uint32_t spare = vy_spare_axes(u->w.p);
     vy_value inside = begin_spare_axes(u, spare);
-    for (uint32_t k = 0; k < u->p->overs.count; k++) {
-        vy_dim extent = u->p->overs.data[k].extent;
-        vy_value i = {vy_leaf_other(u->b, VY_LEAF_OVER, VY_U32, k + spare, 0)};
+    for (uint32_t k = 0; k < u->w.p->overs.count; k++) {
+        vy_dim extent = u->w.p->overs.data[k].extent;
+        vy_value i = {vy_leaf_other(u->w.b, VY_LEAF_OVER, VY_U32, k + spare, 0)};
         u->nearest[k] = u->own[k] = i.id;
-        if (vy_axis_is_full(u->p, k)) continue;
-        uint32_t size = u->p->workgroup[vy_launch_axis(u->p, k)];
-        vy_dim full = vy_dim_binary(u->b, VY_DIM_ADD, extent, vy_dim_const(u->b, size - 1));
-        full = vy_dim_binary(u->b, VY_DIM_DIV, full, vy_dim_const(u->b, size));
+        if (vy_axis_is_full(u->w.p, k)) continue;
+        uint32_t size = u->w.p->workgroup[vy_launch_axis(u->w.p, k)];
+        vy_dim full = vy_dim_binary(u->w.b, VY_DIM_ADD, extent, vy_dim_const(u->w.b, size - 1));
+        full = vy_dim_binary(u->w.b, VY_DIM_DIV, full, vy_dim_const(u->w.b, size));
         p->overs.data[k + spare].extent =
-            vy_dim_binary(u->b, VY_DIM_MUL, full, vy_dim_const(u->b, size));
-        vy_value n = vy_dim_number(u->b, extent);
-        inside = vy_and(u->b, inside, vy_lt(u->b, i, n));
-        u->nearest[k] = vy_min(u->b, i, vy_sub(u->b, n, vy_int(u->b, VY_U32, 1))).id;
+            vy_dim_binary(u->w.b, VY_DIM_MUL, full, vy_dim_const(u->w.b, size));
+        vy_value n = vy_dim_number(u->w.b, extent);
+        inside = vy_and(u->w.b, inside, vy_lt(u->w.b, i, n));
+        u->nearest[k] = vy_min(u->w.b, i, vy_sub(u->w.b, n, vy_int(u->w.b, VY_U32, 1))).id;
     }
     u->inside = inside.id;
 }
@@ -135,54 +130,53 @@ static void begin_lanes(unpad *u)
 // ------------------------------------------------------------------------------------ instructions
 static uint32_t *operands(unpad *u, uint32_t id, bool raw)
 {
-    uint32_t n = u->p->insts.data[id].nargs;
-    uint32_t *args = vy_arena_alloc(&u->arena, (n + 1) * sizeof *args);
-    if (!args) u->oom = true;
+    uint32_t n = u->w.p->insts.data[id].nargs;
+    uint32_t *args = vy_rewrite_table(&u->w, (n + 1) * sizeof *args);
     for (uint32_t k = 0; args && k < n; k++)
-        args[k] = raw ? raw_value(u, vy_arg(u->p, id, k)) : value(u, vy_arg(u->p, id, k));
+        args[k] = raw ? raw_value(u, vy_arg(u->w.p, id, k)) : value(u, vy_arg(u->w.p, id, k));
     return args;
 }
 
 static void copy_pure(unpad *u, uint32_t id)
 {
-    const vy_inst *i = &u->p->insts.data[id];
+    const vy_inst *i = &u->w.p->insts.data[id];
     uint32_t *args = operands(u, id, false), *raw = operands(u, id, true);
     if (!args || !raw) return;
-    vy_copy_with(u->b, u->p, id, args, u->map);
+    vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
     u->raw[id] = memcmp(args, raw, i->nargs * sizeof *args) == 0
-                     ? u->map[id]
-                     : vy_emit(u->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, raw);
+                     ? u->w.map[id]
+                     : vy_emit(u->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, raw);
 }
 
 // Under `if inside`; what it gives is zero otherwise.
 static void copy_guarded(unpad *u, uint32_t id)
 {
-    vy_type type = (vy_type)u->p->insts.data[id].type;
+    vy_type type = (vy_type)u->w.p->insts.data[id].type;
     uint32_t *args = operands(u, id, true), none = 0;
     if (!args) return;
     if (type != VY_VOID) none = zero(u, type);
-    vy_begin_if(u->b, u->inside);
-    vy_copy_with(u->b, u->p, id, args, u->map);
-    vy_begin_else(u->b, type != VY_VOID, &u->map[id]);
-    vy_end_if(u->b, type != VY_VOID, &none, &u->map[id]);
-    u->raw[id] = u->map[id];
+    vy_begin_if(u->w.b, u->inside);
+    vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
+    vy_begin_else(u->w.b, type != VY_VOID, &u->w.map[id]);
+    vy_end_if(u->w.b, type != VY_VOID, &none, &u->w.map[id]);
+    u->raw[id] = u->w.map[id];
 }
 
 static void copy_load(unpad *u, uint32_t id)
 {
-    const vy_inst *i = &u->p->insts.data[id];
-    vy_buffer_class cls = u->p->buffers.data[i->aux].cls;
+    const vy_inst *i = &u->w.p->insts.data[id];
+    vy_buffer_class cls = u->w.p->buffers.data[i->aux].cls;
     if (cls != VY_LOCAL && u->written[i->aux]) {
         copy_guarded(u, id);
         return;
     }
     uint32_t *args = operands(u, id, true);
     if (!args) return;
-    vy_copy_with(u->b, u->p, id, args, u->map);
-    uint32_t loaded = u->map[id];
-    u->map[id] = choose(u, (vy_type)i->type, loaded, zero(u, (vy_type)i->type));
+    vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
+    uint32_t loaded = u->w.map[id];
+    u->w.map[id] = inside_or(u, (vy_type)i->type, loaded, zero(u, (vy_type)i->type));
     // At an index that is the same in a workgroup it decides for all of it alike.
-    u->raw[id] = u->differs[id] || cls != VY_IN ? u->map[id] : loaded;
+    u->raw[id] = u->differs[id] || cls != VY_IN ? u->w.map[id] : loaded;
 }
 
 static uint32_t identity(unpad *u, vy_op op, vy_type t)
@@ -193,46 +187,46 @@ static uint32_t identity(unpad *u, vy_op op, vy_type t)
     vy_scalar v = {.u = 0};
     switch (op) {
     case VY_OP_SG_AND:
-    case VY_OP_SG_ALL: return t == VY_BOOL ? vy_bool(u->b, true).id : vy_int(u->b, t, -1).id;
-    case VY_OP_SG_MUL: return is_float ? vy_float(u->b, t, 1).id : vy_int(u->b, t, 1).id;
+    case VY_OP_SG_ALL: return t == VY_BOOL ? vy_bool(u->w.b, true).id : vy_int(u->w.b, t, -1).id;
+    case VY_OP_SG_MUL: return is_float ? vy_float(u->w.b, t, 1).id : vy_int(u->w.b, t, 1).id;
     case VY_OP_SG_MIN:
     case VY_OP_SG_MAX:
-        if (is_float) return vy_float(u->b, t, least ? -__builtin_inf() : __builtin_inf()).id;
+        if (is_float) return vy_float(u->w.b, t, least ? -__builtin_inf() : __builtin_inf()).id;
         v.u = UINT64_MAX >> (is_signed ? 65 - bits : 64 - bits);
         if (least) v.u = is_signed ? ~v.u : 0;
-        return vy_leaf_const(u->b, t, vy_wrap(t, v));
+        return vy_leaf_const(u->w.b, t, vy_wrap(t, v));
     default:
-        return is_float ? vy_float(u->b, t, -0.0).id : zero(u, t); // −0 + x is x, +0 + −0 is not
+        return is_float ? vy_float(u->w.b, t, -0.0).id : zero(u, t); // −0 + x is x, +0 + −0 is not
     }
 }
 
 static void copy_subgroup(unpad *u, uint32_t id)
 {
-    const vy_inst *i = &u->p->insts.data[id];
+    const vy_inst *i = &u->w.p->insts.data[id];
     uint32_t *args = operands(u, id, false);
-    vy_type t = vy_id_type(u->p, vy_arg(u->p, id, 0));
+    vy_type t = vy_id_type(u->w.p, vy_arg(u->w.p, id, 0));
     if (!args) return;
-    if (i->nargs == 1) args[0] = choose(u, t, args[0], identity(u, (vy_op)i->op, t));
-    vy_copy_with(u->b, u->p, id, args, u->map);
-    u->raw[id] = u->map[id];
+    if (i->nargs == 1) args[0] = inside_or(u, t, args[0], identity(u, (vy_op)i->op, t));
+    vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
+    u->raw[id] = u->w.map[id];
 }
 
 // Conditions and bounds that are the same in a workgroup must be seen to be.
 static void copy_marker(unpad *u, uint32_t id)
 {
-    const vy_program *p = u->p;
+    const vy_program *p = u->w.p;
     const vy_inst *i = &p->insts.data[id];
     uint32_t *args = operands(u, id, false), opener = id, deciding = 0;
     if (!args) return;
-    if (i->op == VY_OP_TEST || i->op == VY_OP_ENDLOOP) opener = u->s.partner[id];
+    if (i->op == VY_OP_TEST || i->op == VY_OP_ENDLOOP) opener = u->w.s.partner[id];
     if (i->op == VY_OP_IF || i->op == VY_OP_TEST) deciding = 1;
     if (i->op == VY_OP_LOOP) deciding = 3;
     if (i->op == VY_OP_ENDLOOP) deciding = vy_next_arg(p, opener);
     for (uint32_t k = 0; k < deciding && !u->differs[opener]; k++)
         args[k] = raw_value(u, vy_arg(p, id, k));
-    if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) args[0] = u->map[vy_arg(p, id, 0)];
-    vy_copy_with(u->b, p, id, args, u->map);
-    u->raw[id] = u->map[id];
+    if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) args[0] = u->w.map[vy_arg(p, id, 0)];
+    vy_copy_with(u->w.b, p, id, args, u->w.map);
+    u->raw[id] = u->w.map[id];
 }
 
 // Stores to the lane's own arrays, which nobody sees of a padding lane; clears, which are the whole
@@ -241,15 +235,16 @@ static void copy_once(unpad *u, uint32_t id)
 {
     uint32_t *args = operands(u, id, true);
     if (!args) return;
-    vy_copy_with(u->b, u->p, id, args, u->map);
-    u->raw[id] = u->map[id];
+    vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
+    u->raw[id] = u->w.map[id];
 }
 
-static void copy(unpad *u, uint32_t id)
+static uint32_t write_out(void *pass, uint32_t id)
 {
-    const vy_inst *i = &u->p->insts.data[id];
+    unpad *u = pass;
+    const vy_inst *i = &u->w.p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    vy_at(u->b, i->line, i->column);
+    vy_rewrite_at(&u->w, id);
     if (vy_op_infos[op].effect == VY_CTRL)
         copy_marker(u, id);
     else if (vy_op_is_subgroup(op))
@@ -257,51 +252,40 @@ static void copy(unpad *u, uint32_t id)
     else if (op == VY_OP_LOAD)
         copy_load(u, id);
     else if (op == VY_OP_ZERO ||
-             (vy_op_is_memory(op) && u->p->buffers.data[i->aux].cls == VY_LOCAL))
+             (vy_op_is_memory(op) && u->w.p->buffers.data[i->aux].cls == VY_LOCAL))
         copy_once(u, id);
     else if (vy_op_is_memory(op))
         copy_guarded(u, id);
     else
         copy_pure(u, id);
+    return id;
 }
 
 // ------------------------------------------------------------------------------------- entry point
-static bool begin(unpad *u)
+static bool find_differences(unpad *u)
 {
-    uint32_t n = u->p->insts.count;
-    u->map = vy_arena_alloc(&u->arena, n * sizeof *u->map);
-    u->raw = vy_arena_alloc(&u->arena, n * sizeof *u->raw);
-    u->written = vy_arena_alloc(&u->arena, u->p->buffers.count);
-    if (!u->map || !u->raw || !u->written || !vy_structure_make(u->p, &u->s)) return false;
-    u->differs = vy_differences(u->p, &u->s, NULL, &u->arena);
-    for (uint32_t id = 1; id < n; id++)
-        if (vy_op_infos[u->p->insts.data[id].op].effect == VY_WRITE)
-            u->written[u->p->insts.data[id].aux] = 1;
+    const vy_program *p = u->w.p;
+    u->raw = vy_rewrite_ids(&u->w);
+    u->written = vy_rewrite_table(&u->w, p->buffers.count);
+    if (u->w.oom) return false;
+    u->differs = vy_differences(p, &u->w.s, NULL, &u->w.arena);
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
+            u->written[p->insts.data[id].aux] = 1;
     return u->differs != NULL;
 }
 
 bool vy_unpad(vy_program *p, bool *done)
 {
-    unpad u = {.p = p};
-    vy_program *fresh = NULL;
+    unpad u = {0};
     *done = false;
     if (p->overs.count > VY_LAUNCH_AXES || !vy_has_padding(p)) return true;
-    u.oom = !begin(&u);
-    if (!u.oom && (u.b = vy_rebuild_begin(p))) {
+    bool ok = vy_rewrite_begin(&u.w, p) && find_differences(&u);
+    if (ok && vy_rewrite_open(&u.w)) {
         begin_lanes(&u);
-        for (uint32_t id = 1; id < p->insts.count && !u.oom && !vy_builder_failed(u.b); id++)
-            copy(&u, id);
-        if (!u.oom)
-            fresh = vy_rebuild_end(u.b);
-        else
-            vy_program_abandon(u.b);
+        vy_rewrite_range(&u.w, 1, p->insts.count, write_out, &u);
     }
-    if (u.oom) vy_fail_oom(p->module);
-    vy_structure_free(&u.s);
-    vy_arena_free(&u.arena);
-    if (!fresh) return false;
-    vy_program_replace(p, fresh);
+    if (!vy_rewrite_end(&u.w, ok, done)) return false;
     vy_pass_context c = {0};
-    *done = true;
     return vy_pass_cleanup(p, &c) && vy_pass_fuse_ifs(p, &c) && vy_pass_dce(p, &c);
 }

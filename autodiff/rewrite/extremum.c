@@ -21,6 +21,7 @@
 // it and the atomics of other invocations.
 #include "autodiff/rewrite/extremum.h"
 
+#include "ir/build/rewrite.h"
 #include "ir/pass/pass.h"
 
 #include <stdio.h>
@@ -36,20 +37,17 @@ bool vy_has_extremum(const vy_program *p)
 }
 
 typedef struct extremum {
-    const vy_program *p;
-    vy_structure s;
-    vy_arena arena;
-    vy_builder *b;
+    vy_rewrite w;
     uint32_t *first;   // by buffer: its first active site, or 0
     uint8_t *repeats;  // by buffer: an invocation may come to it more than once
     vy_buffer *events; // by buffer: the array that counts
-    uint32_t *map;
+    bool any;          // repeats any
 } extremum;
 
 static bool in_loop(const extremum *e, uint32_t id)
 {
-    for (uint32_t up = e->s.parent[id]; up; up = e->s.parent[up])
-        if (vy_is_loop((vy_op)e->p->insts.data[up].op)) return true;
+    for (uint32_t up = e->w.s.parent[id]; up; up = e->w.s.parent[up])
+        if (vy_is_loop((vy_op)e->w.p->insts.data[up].op)) return true;
     return false;
 }
 
@@ -59,9 +57,9 @@ static bool has_open_length(const vy_program *p, const vy_buf *b)
 }
 
 // Access `id` to memory that atomic `site` finds extrema in.
-static bool refuse(const extremum *e, uint32_t site, uint32_t id)
+static bool refuse_access(const extremum *e, uint32_t site, uint32_t id)
 {
-    const vy_program *p = e->p;
+    const vy_program *p = e->w.p;
     const vy_inst *i = &p->insts.data[id], *s = &p->insts.data[site];
     vy_op op = (vy_op)i->op;
     const char *what = op == VY_OP_LOAD    ? "a load"
@@ -75,16 +73,16 @@ static bool refuse(const extremum *e, uint32_t site, uint32_t id)
     return false;
 }
 
-static bool check(extremum *e)
+static bool check_accesses(extremum *e)
 {
-    const vy_program *p = e->p;
+    const vy_program *p = e->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t site = vy_op_is_memory((vy_op)i->op) ? e->first[i->aux] : 0;
         if (!site) continue;
         const vy_buf *b = &p->buffers.data[i->aux];
-        if (i->op != p->insts.data[site].op) return refuse(e, site, id);
-        e->repeats[i->aux] |= id != site || in_loop(e, id);
+        if (i->op != p->insts.data[site].op) return refuse_access(e, site, id);
+        e->any |= e->repeats[i->aux] |= id != site || in_loop(e, id);
         if (!has_open_length(p, b)) continue;
         vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column, "declare how long it is",
                 "%s on `%s`, whose length is open, cannot be differentiated yet",
@@ -94,15 +92,13 @@ static bool check(extremum *e)
     return true;
 }
 
-static bool begin(extremum *e, const uint8_t *active)
+static bool find_sites(extremum *e, const uint8_t *active)
 {
-    const vy_program *p = e->p;
-    e->first = vy_arena_alloc(&e->arena, p->buffers.count * sizeof *e->first);
-    e->repeats = vy_arena_alloc(&e->arena, p->buffers.count);
-    e->events = vy_arena_alloc(&e->arena, p->buffers.count * sizeof *e->events);
-    e->map = vy_arena_alloc(&e->arena, p->insts.count * sizeof *e->map);
-    if (!e->first || !e->repeats || !e->events || !e->map || !vy_structure_make(p, &e->s))
-        return false;
+    const vy_program *p = e->w.p;
+    e->first = vy_rewrite_table(&e->w, p->buffers.count * sizeof *e->first);
+    e->repeats = vy_rewrite_table(&e->w, p->buffers.count);
+    e->events = vy_rewrite_table(&e->w, p->buffers.count * sizeof *e->events);
+    if (e->w.oom) return false;
     for (uint32_t id = p->insts.count; id-- > 1;) {
         const vy_inst *i = &p->insts.data[id];
         bool shared = vy_op_is_memory((vy_op)i->op) && p->buffers.data[i->aux].cls == VY_SHARED;
@@ -115,61 +111,45 @@ static bool begin(extremum *e, const uint8_t *active)
 static void declare_events(extremum *e)
 {
     char name[300];
-    vy_dim one = vy_dim_const(e->b, 1);
-    for (uint32_t i = 1; i < e->p->buffers.count; i++) {
+    vy_dim one = vy_dim_const(e->w.b, 1);
+    for (uint32_t i = 1; i < e->w.p->buffers.count; i++) {
         if (!e->repeats[i]) continue;
-        snprintf(name, sizeof name, "events_%.280s", e->p->buffers.data[i].name);
-        e->events[i] = vy_local_array(e->b, name, VY_U32, 1, &one);
+        snprintf(name, sizeof name, "events_%.280s", e->w.p->buffers.data[i].name);
+        e->events[i] = vy_local_array(e->w.b, name, VY_U32, 1, &one);
     }
 }
 
-static void count_event(extremum *e, uint32_t id)
+static uint32_t count_event(void *pass, uint32_t id)
 {
-    const vy_inst *i = &e->p->insts.data[id];
-    uint32_t *args = vy_arena_alloc(&e->arena, (i->nargs + 1) * sizeof *args);
-    if (!args) {
-        vy_fail_oom(e->p->module);
-        return;
-    }
-    vy_at(e->b, i->line, i->column);
-    vy_value zero = vy_zero(e->b, VY_U32), one = vy_int(e->b, VY_U32, 1);
-    vy_value event = vy_add(e->b, vy_load(e->b, e->events[i->aux], &zero), one);
-    vy_store(e->b, e->events[i->aux], &zero, event);
-    for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_map(e->map, vy_arg(e->p, id, k));
-    args[i->nargs] = event.id;
-    e->map[id] = vy_emit(e->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs + 1, args);
-}
-
-static vy_program *number_events(extremum *e)
-{
-    e->b = vy_rebuild_begin(e->p);
-    if (!e->b) return NULL;
-    declare_events(e);
-    for (uint32_t id = 1; id < e->p->insts.count && !vy_builder_failed(e->b); id++) {
-        const vy_inst *i = &e->p->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op) && e->repeats[i->aux])
-            count_event(e, id);
-        else
-            vy_copy_inst(e->b, e->p, id, e->map);
-    }
-    return vy_rebuild_end(e->b);
+    extremum *e = pass;
+    const vy_inst *i = &e->w.p->insts.data[id];
+    if (!vy_op_is_memory((vy_op)i->op) || !e->repeats[i->aux]) return 0;
+    vy_builder *b = e->w.b;
+    uint32_t args[VY_MAX_RANK + 1];
+    vy_rewrite_at(&e->w, id);
+    vy_value zero = vy_zero(b, VY_U32), one = vy_int(b, VY_U32, 1);
+    vy_value event = vy_add(b, vy_load(b, e->events[i->aux], &zero), one);
+    vy_store(b, e->events[i->aux], &zero, event);
+    vy_new_args(&e->w, id, i->nargs, args);
+    uint32_t *value = &args[i->nargs - 1], numbered[] = {*value, event.id};
+    *value = vy_emit(b, VY_OP_CANDIDATE, (vy_type)i->type, 0, 2, numbered);
+    e->w.map[id] = vy_emit(b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
+    return id;
 }
 
 // ------------------------------------------------------------------------------------- entry point
 bool vy_extremum_prepare(vy_program *p, const uint8_t *active)
 {
-    extremum e = {.p = p};
-    bool any = false, ok = begin(&e, active);
-    if (!ok) vy_fail_oom(p->module);
-    ok = ok && check(&e);
-    for (uint32_t i = 1; ok && i < p->buffers.count; i++) any |= e.repeats[i];
-    vy_program *fresh = any ? number_events(&e) : NULL;
-    vy_structure_free(&e.s);
-    vy_arena_free(&e.arena);
-    if (fresh) vy_program_replace(p, fresh);
+    extremum e = {0};
+    bool ok = vy_rewrite_begin(&e.w, p) && find_sites(&e, active) && check_accesses(&e);
+    bool changed = false;
+    if (ok && e.any && vy_rewrite_open(&e.w)) {
+        declare_events(&e);
+        vy_rewrite_range(&e.w, 1, p->insts.count, count_event, &e);
+    }
+    if (!vy_rewrite_end(&e.w, ok, &changed) || !changed) return vy_module_ok(p->module);
     vy_opt_options options = {.level = 2};
     vy_pass_context c = {.options = &options};
-    if (!ok || !any || !vy_module_ok(p->module)) return ok && vy_module_ok(p->module);
     return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_cleanup(p, &c) &&
            vy_pass_dce(p, &c);
 }

@@ -7,10 +7,10 @@
 
 // ---- extremum.c
 bool vy_has_extremum(const vy_program *p); // of floats
-// Refuses what has no order; gives an atomic_min or atomic_max that its invocation may reach again,
-// or another one of the same memory, one more operand: its ordinal among the invocation's
-// candidates, from 1.  active[]: by instruction, of atomics whether their memory has adjoints.
-// False: the module's diag.
+// Refuses what has no order; where an invocation may reach an atomic_min or atomic_max again, or
+// another one of the same memory, what it offers becomes @candidate(v, n): the n-th of the
+// invocation's candidates, from 1.  active[]: by instruction, of atomics whether their memory has
+// adjoints.  False: the module's diag.
 bool vy_extremum_prepare(vy_program *p, const uint8_t *active);
 // ---- extremum_shared.c
 // Those on shared arrays: the winner stores its candidate.  The same active[]; false: the module's

@@ -56,11 +56,13 @@ static bool is_loose(const grad_facts *f, uint32_t id)
     if (op == VY_OP_LOAD) return vy_is_written(f->p, i->aux);
     if (vy_op_is_memory(op) || vy_op_is_subgroup(op)) return true;
     if (vy_op_infos[op].effect != VY_PURE || !vy_type_is_float((vy_type)i->type)) return false;
-    bool chooses = op == VY_OP_SELECT || op == VY_OP_MIN || op == VY_OP_MAX || op == VY_OP_CLAMP;
-    bool signs = op == VY_OP_NEG || op == VY_OP_ABS || op == VY_OP_SIGN || op == VY_OP_STOP_GRAD;
-    bool rounds =
-        (op >= VY_OP_FLOOR && op <= VY_OP_ROUND) || op == VY_OP_CAST || op == VY_OP_BITCAST;
-    return !chooses && !signs && !rounds;
+    switch (vy_op_infos[op].work) { // one of its operands, its sign, or what it is rounded to
+    case VY_WORK_FREE:
+    case VY_WORK_SIMPLE:
+    case VY_WORK_LIMIT:
+    case VY_WORK_ROUND: return false;
+    default: return true;
+    }
 }
 
 static void mark_candidates(paths *x)
@@ -70,8 +72,9 @@ static void mark_candidates(paths *x)
         const vy_inst *i = &p->insts.data[id];
         if (!vy_is_extremum((vy_op)i->op) || !x->facts->buffers[i->aux].extremum) continue;
         uint32_t rank = p->buffers.data[i->aux].rank;
-        for (uint32_t k = 0; k < i->nargs; k++)
-            if (k != rank) mark(x, vy_arg(p, id, k)); // not the candidate
+        mark_all(x, vy_args(p, id), rank); // not the candidate, but its number
+        uint32_t number = vy_candidate_number(p, id);
+        if (number) mark(x, number);
         if (x->facts->s.parent[id]) mark(x, x->facts->s.parent[id]);
     }
 }

@@ -40,25 +40,26 @@
 
 static bool is_site(const vy_voting *e, uint32_t id)
 {
-    const vy_inst *i = &e->p->insts.data[id];
+    const vy_inst *i = &e->w.p->insts.data[id];
     if (!vy_is_extremum((vy_op)i->op) || !e->active[id]) return false;
-    return e->p->buffers.data[i->aux].cls == VY_SHARED;
+    return e->w.p->buffers.data[i->aux].cls == VY_SHARED;
 }
 
 // ----------------------------------------------------------------------------------------- finding
 // From the end: a barrier, or a construct with one, ends the phase; a marker that is no opener ends
 // its region.
-static void find_points(vy_voting *e)
+static bool find_points(vy_voting *e)
 {
-    const vy_program *p = e->p;
+    const vy_program *p = e->w.p;
     uint32_t n = p->insts.count, barriers = 0;
-    uint32_t *behind = e->map; // scratch: barriers from an instruction on
+    uint32_t *behind = vy_rewrite_ids(&e->w); // barriers from an instruction on
+    if (!behind) return false;
     e->point[n] = n;
     for (uint32_t id = n; id-- > 1;) {
         vy_op op = (vy_op)p->insts.data[id].op;
         barriers += op == VY_OP_BARRIER;
         behind[id] = barriers;
-        uint32_t end = vy_op_opens(op) ? vy_closer(p, &e->s, id) : 0;
+        uint32_t end = vy_op_opens(op) ? vy_closer(p, &e->w.s, id) : 0;
         bool slot = op == VY_OP_CARRY || op == VY_OP_RESULT;
         bool ends = op == VY_OP_BARRIER || (vy_is_marker(op) && !vy_op_opens(op) && !slot);
         if (end)
@@ -66,14 +67,15 @@ static void find_points(vy_voting *e)
         else
             e->point[id] = ends ? id : e->point[id + 1];
     }
+    return true;
 }
 
-static bool refuse(const vy_voting *e, uint32_t id, const char *fix, const char *why)
+static bool refuse_site(const vy_voting *e, uint32_t id, const char *fix, const char *why)
 {
-    const vy_inst *i = &e->p->insts.data[id];
-    vy_fail(e->p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
-            "%s on shared array `%s` %s", vy_op_infos[i->op].text, e->p->buffers.data[i->aux].name,
-            why);
+    const vy_inst *i = &e->w.p->insts.data[id];
+    vy_fail(e->w.p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
+            "%s on shared array `%s` %s", vy_op_infos[i->op].text,
+            e->w.p->buffers.data[i->aux].name, why);
     return false;
 }
 
@@ -81,7 +83,7 @@ static bool refuse(const vy_voting *e, uint32_t id, const char *fix, const char 
 static bool all_before(const vy_voting *e, uint32_t atomic, uint32_t n, uint32_t id)
 {
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t a = vy_arg(e->p, atomic, k);
+        uint32_t a = vy_arg(e->w.p, atomic, k);
         if (!VY_IS_LEAF(a) && a > id) return false;
     }
     return true;
@@ -89,24 +91,24 @@ static bool all_before(const vy_voting *e, uint32_t atomic, uint32_t n, uint32_t
 
 static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
 {
-    const vy_program *p = e->p;
+    const vy_program *p = e->w.p;
     vy_candidate s = {.atomic = id};
-    for (uint32_t up = e->s.parent[id]; up; up = e->s.parent[up])
+    for (uint32_t up = e->w.s.parent[id]; up; up = e->w.s.parent[up])
         if (differs[up]) s.outer = up;
-    for (uint32_t up = s.outer ? e->s.parent[id] : 0; up && up >= s.outer; up = e->s.parent[up])
+    for (uint32_t up = s.outer ? e->w.s.parent[id] : 0; up && up >= s.outer; up = e->w.s.parent[up])
         if (vy_is_loop((vy_op)p->insts.data[up].op)) s.loop = up;
-    s.point = e->point[(s.outer ? vy_closer(p, &e->s, s.outer) : id) + 1];
+    s.point = e->point[(s.outer ? vy_closer(p, &e->w.s, s.outer) : id) + 1];
     uint32_t rank = vy_candidate_rank(e, &s);
     if (s.loop && !all_before(e, id, rank, s.loop))
-        return refuse(e, id,
-                      "let the whole workgroup take the loop's turns, with conditions inside it",
-                      "at an element that changes in a loop that its invocations do not take "
-                      "together cannot be differentiated yet");
+        return refuse_site(
+            e, id, "let the whole workgroup take the loop's turns, with conditions inside it",
+            "at an element that changes in a loop that its invocations do not take "
+            "together cannot be differentiated yet");
     if (s.loop && e->used[id])
-        return refuse(e, id, "do without the old value",
-                      "whose old value is used in a loop cannot be differentiated yet");
-    s.places = vy_arena_alloc(&e->arena, (rank + 1) * sizeof *s.places);
-    s.index = vy_arena_alloc(&e->arena, (rank + 1) * sizeof *s.index);
+        return refuse_site(e, id, "do without the old value",
+                           "whose old value is used in a loop cannot be differentiated yet");
+    s.places = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.places);
+    s.index = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.index);
     if (s.places && s.index && vy_vec_push(&e->sites, s)) return true;
     vy_fail_oom(p->module);
     return false;
@@ -122,8 +124,8 @@ static uint64_t kind_of(vy_op op)
 
 static void touch(const vy_voting *e, vy_phases *f, uint32_t buffer, bool on)
 {
-    for (uint32_t id = 1; id < e->p->insts.count; id++) {
-        const vy_inst *i = &e->p->insts.data[id];
+    for (uint32_t id = 1; id < e->w.p->insts.count; id++) {
+        const vy_inst *i = &e->w.p->insts.data[id];
         vy_op op = (vy_op)i->op;
         if (!vy_op_is_memory(op) || i->aux != buffer) continue;
         f->touch[id] = (vy_touch){.loads = on && op == VY_OP_LOAD,
@@ -140,60 +142,56 @@ static bool check_array(const vy_voting *e, vy_phases *f, uint32_t buffer)
     vy_phases_fill(f);
     for (uint32_t k = 0; ok && k < e->sites.count; k++) {
         uint32_t id = e->sites.data[k].atomic;
-        const vy_inst *i = &e->p->insts.data[id];
+        const vy_inst *i = &e->w.p->insts.data[id];
         if (i->aux != buffer) continue;
         if (f->phase[id].updates & ~kind_of((vy_op)i->op))
-            ok = refuse(e, id, "put a barrier between them, or use two arrays",
-                        "has no order with another kind of atomic between the same barriers, and "
-                        "so no derivative");
+            ok = refuse_site(
+                e, id, "put a barrier between them, or use two arrays",
+                "has no order with another kind of atomic between the same barriers, and "
+                "so no derivative");
         else if (f->after[id].loads | f->after[id].stores)
-            ok = refuse(e, id, "put a barrier behind it, or use two arrays",
-                        "is followed by a load or store of the array before the next barrier; "
-                        "that cannot be differentiated yet");
+            ok = refuse_site(e, id, "put a barrier behind it, or use two arrays",
+                             "is followed by a load or store of the array before the next barrier; "
+                             "that cannot be differentiated yet");
     }
     touch(e, f, buffer, false);
     return ok;
 }
 
-static bool check(vy_voting *e)
+static bool check_sites(vy_voting *e)
 {
     vy_phases f;
-    if (!vy_phases_make(&f, e->p, &e->s, &e->arena)) {
-        vy_fail_oom(e->p->module);
+    if (!vy_phases_make(&f, e->w.p, &e->w.s, &e->w.arena)) {
+        vy_fail_oom(e->w.p->module);
         return false;
     }
-    for (uint32_t i = 1; i < e->p->buffers.count; i++) {
+    for (uint32_t i = 1; i < e->w.p->buffers.count; i++) {
         bool any = false;
         for (uint32_t k = 0; k < e->sites.count && !any; k++)
-            any = e->p->insts.data[e->sites.data[k].atomic].aux == i;
+            any = e->w.p->insts.data[e->sites.data[k].atomic].aux == i;
         if (any && !check_array(e, &f, i)) return false;
     }
     return true;
 }
 
-static bool find(vy_voting *e)
+static bool make_tables(vy_voting *e)
 {
-    const vy_program *p = e->p;
-    size_t n = p->insts.count;
-    e->map = vy_arena_alloc(&e->arena, (n + 1) * sizeof *e->map);
-    e->point = vy_arena_alloc(&e->arena, (n + 1) * sizeof *e->point);
-    e->used = vy_arena_alloc(&e->arena, n);
-    e->of = vy_arena_alloc(&e->arena, n * sizeof *e->of);
-    e->meets = vy_arena_alloc(&e->arena, (n + 1) * sizeof *e->meets);
-    e->counts = vy_arena_alloc(&e->arena, p->buffers.count * sizeof *e->counts);
-    e->winner = vy_arena_alloc(&e->arena, p->buffers.count * sizeof *e->winner);
-    bool ok = e->map && e->point && e->used && e->of && e->meets && e->counts && e->winner &&
-              vy_structure_make(p, &e->s);
-    const uint32_t *differs = ok ? vy_differences(p, &e->s, NULL, &e->arena) : NULL;
-    if (!differs) {
-        vy_fail_oom(p->module);
-        return false;
-    }
-    find_points(e);
-    for (uint32_t id = 1; id < n; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
-            if (!VY_IS_LEAF(vy_arg(p, id, k))) e->used[vy_arg(p, id, k)] = 1;
-    for (uint32_t id = 1; id < n; id++) {
+    size_t n = e->w.p->insts.count, buffers = e->w.p->buffers.count;
+    e->point = vy_rewrite_table(&e->w, (n + 1) * sizeof *e->point);
+    e->meets = vy_rewrite_table(&e->w, (n + 1) * sizeof *e->meets);
+    e->used = vy_rewrite_uses(&e->w);
+    e->of = vy_rewrite_ids(&e->w);
+    e->counts = vy_rewrite_table(&e->w, buffers * sizeof *e->counts);
+    e->winner = vy_rewrite_table(&e->w, buffers * sizeof *e->winner);
+    return !e->w.oom;
+}
+
+static bool find_sites(vy_voting *e)
+{
+    const vy_program *p = e->w.p;
+    const uint32_t *differs = make_tables(e) ? vy_differences(p, &e->w.s, NULL, &e->w.arena) : NULL;
+    if (!differs || !find_points(e)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
         if (!is_site(e, id)) continue;
         if (!add_site(e, differs, id)) return false;
         e->of[id] = e->sites.count;
@@ -203,23 +201,19 @@ static bool find(vy_voting *e)
         s->next = e->meets[s->point];
         e->meets[s->point] = k + 1;
     }
-    return check(e);
+    return check_sites(e);
 }
 
 // ------------------------------------------------------------------------------------- entry point
 bool vy_extremum_shared(vy_program *p, const uint8_t *active)
 {
-    vy_voting e = {.p = p, .active = active};
-    bool ok = find(&e);
-    vy_program *fresh = ok && e.sites.count ? vy_voting_rewrite(&e) : NULL;
-    bool any = e.sites.count != 0;
-    vy_structure_free(&e.s);
-    vy_arena_free(&e.arena);
+    vy_voting e = {.active = active};
+    bool ok = vy_rewrite_begin(&e.w, p) && find_sites(&e), changed = false;
+    if (ok && e.sites.count) vy_voting_rewrite(&e);
     vy_vec_free(&e.sites);
-    if (fresh) vy_program_replace(p, fresh);
+    if (!vy_rewrite_end(&e.w, ok, &changed) || !changed) return vy_module_ok(p->module);
     vy_opt_options options = {.level = 2};
     vy_pass_context c = {.options = &options};
-    if (!ok || !any || !vy_module_ok(p->module)) return ok && vy_module_ok(p->module);
     return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_cleanup(p, &c) &&
            vy_pass_dce(p, &c) && vy_pass_dead_arrays(p, &c);
 }

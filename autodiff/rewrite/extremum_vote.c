@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-static void place_at(vy_voting *e, const vy_candidate *s) { vy_pass_at(e->b, e->p, s->atomic); }
+static void place_at(vy_voting *e, const vy_candidate *s) { vy_rewrite_at(&e->w, s->atomic); }
 
 static vy_buffer local(vy_voting *e, const vy_candidate *s, const char *prefix, vy_type type)
 {
     char text[320];
-    const vy_buf *of = &e->p->buffers.data[e->p->insts.data[s->atomic].aux];
-    vy_dim one = vy_dim_const(e->b, 1);
-    const char *name = vy_free_name(vy_builder_program(e->b), prefix, of->name, text);
-    return vy_local_array(e->b, name, type, 1, &one);
+    const vy_buf *of = &e->w.p->buffers.data[e->w.p->insts.data[s->atomic].aux];
+    vy_dim one = vy_dim_const(e->w.b, 1);
+    const char *name = vy_free_name(vy_builder_program(e->w.b), prefix, of->name, text);
+    return vy_local_array(e->w.b, name, type, 1, &one);
 }
 
 static void declare(vy_voting *e)
@@ -21,83 +21,84 @@ static void declare(vy_voting *e)
     char text[320];
     for (uint32_t k = 0; k < e->sites.count; k++) {
         vy_candidate *s = &e->sites.data[k];
-        uint32_t buffer = e->p->insts.data[s->atomic].aux;
-        const vy_buf of = e->p->buffers.data[buffer];
+        uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
+        const vy_buf of = e->w.p->buffers.data[buffer];
         if (!e->winner[buffer].id) {
-            const char *name = vy_free_name(vy_builder_program(e->b), "winner", of.name, text);
-            e->winner[buffer] = vy_shared_array(e->b, name, VY_U32, of.rank, of.dims);
+            const char *name = vy_free_name(vy_builder_program(e->w.b), "winner", of.name, text);
+            e->winner[buffer] = vy_shared_array(e->w.b, name, VY_U32, of.rank, of.dims);
         }
         if (!s->outer) continue;
         s->came = local(e, s, "came", VY_U32);
         s->candidate = local(e, s, "candidate", of.type);
         for (uint32_t axis = 0; axis < of.rank; axis++)
-            s->places[axis] = local(e, s, "place", vy_id_type(e->p, vy_arg(e->p, s->atomic, axis)));
+            s->places[axis] =
+                local(e, s, "place", vy_id_type(e->w.p, vy_arg(e->w.p, s->atomic, axis)));
     }
 }
 
 static vy_value get(vy_voting *e, vy_buffer array)
 {
-    vy_value zero = vy_zero(e->b, VY_U32);
-    return vy_load(e->b, array, &zero);
+    vy_value zero = vy_zero(e->w.b, VY_U32);
+    return vy_load(e->w.b, array, &zero);
 }
 
 static void set(vy_voting *e, vy_buffer array, vy_value v)
 {
-    vy_value zero = vy_zero(e->b, VY_U32);
-    vy_store(e->b, array, &zero, v);
+    vy_value zero = vy_zero(e->w.b, VY_U32);
+    vy_store(e->w.b, array, &zero, v);
 }
 
 static vy_value none_yet(vy_voting *e, const vy_candidate *s)
 {
-    vy_type t = e->p->buffers.data[e->p->insts.data[s->atomic].aux].type;
-    bool max = e->p->insts.data[s->atomic].op == VY_OP_ATOMIC_MAX;
-    return s->loop ? vy_float(e->b, t, max ? -(double)INFINITY : (double)INFINITY)
-                   : vy_zero(e->b, t);
+    vy_type t = e->w.p->buffers.data[e->w.p->insts.data[s->atomic].aux].type;
+    bool max = e->w.p->insts.data[s->atomic].op == VY_OP_ATOMIC_MAX;
+    return s->loop ? vy_float(e->w.b, t, max ? -(double)INFINITY : (double)INFINITY)
+                   : vy_zero(e->w.b, t);
 }
 
 // Ahead of the construct that site `s` stands in.
 static void reset(vy_voting *e, const vy_candidate *s)
 {
     place_at(e, s);
-    set(e, s->came, vy_zero(e->b, VY_U32));
+    set(e, s->came, vy_zero(e->w.b, VY_U32));
     set(e, s->candidate, none_yet(e, s));
     for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++)
         set(e, s->places[k],
-            vy_zero(e->b, vy_builder_program(e->b)->buffers.data[s->places[k].id].type));
+            vy_zero(e->w.b, vy_builder_program(e->w.b)->buffers.data[s->places[k].id].type));
 }
 
 // The atomic, of a candidate that has no derivative.  Its old value.
 static uint32_t update(vy_voting *e, const vy_candidate *s, const vy_value *index, vy_value v)
 {
-    const vy_inst *i = &e->p->insts.data[s->atomic];
+    const vy_inst *i = &e->w.p->insts.data[s->atomic];
     uint32_t args[VY_MAX_RANK + 1], rank = vy_candidate_rank(e, s);
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k].id;
-    args[rank] = vy_stop_grad(e->b, v).id;
-    return vy_emit(e->b, (vy_op)i->op, (vy_type)i->type, i->aux, rank + 1, args);
+    args[rank] = vy_stop_grad(e->w.b, v).id;
+    return vy_emit(e->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, rank + 1, args);
 }
 
 static void meet(vy_voting *e, vy_candidate *s)
 {
-    const vy_inst *i = &e->p->insts.data[s->atomic];
+    const vy_inst *i = &e->w.p->insts.data[s->atomic];
     vy_value index[VY_MAX_RANK];
     uint32_t rank = vy_candidate_rank(e, s);
-    vy_value v = {vy_map(e->map, vy_arg(e->p, s->atomic, rank))};
-    for (uint32_t k = 0; k < rank; k++) index[k].id = vy_map(e->map, vy_arg(e->p, s->atomic, k));
+    vy_value v = {vy_new_arg(&e->w, s->atomic, rank)};
+    for (uint32_t k = 0; k < rank; k++) index[k].id = vy_new_arg(&e->w, s->atomic, k);
     place_at(e, s);
-    if (!s->loop) e->map[s->atomic] = update(e, s, index, v);
+    if (!s->loop) e->w.map[s->atomic] = update(e, s, index, v);
     if (!s->outer) {
         for (uint32_t k = 0; k < rank; k++) s->index[k] = index[k];
-        s->is_here = vy_bool(e->b, true);
+        s->is_here = vy_bool(e->w.b, true);
         s->value = v;
         return;
     }
     if (s->loop) { // at a tie to the later one
         vy_op op = i->op == VY_OP_ATOMIC_MAX ? VY_OP_MAX : VY_OP_MIN;
         uint32_t both[2] = {get(e, s->candidate).id, v.id};
-        v.id = vy_emit(e->b, op, vy_value_type(e->b, v), 0, 2, both);
+        v.id = vy_emit(e->w.b, op, vy_value_type(e->w.b, v), 0, 2, both);
     }
     set(e, s->candidate, v);
-    set(e, s->came, vy_int(e->b, VY_U32, 1));
+    set(e, s->came, vy_int(e->w.b, VY_U32, 1));
     for (uint32_t k = 0; k < rank; k++) set(e, s->places[k], index[k]);
 }
 
@@ -105,29 +106,29 @@ static void take(vy_voting *e, vy_candidate *s)
 {
     if (!s->outer) return;
     place_at(e, s);
-    vy_value came = get(e, s->came), zero = vy_zero(e->b, VY_U32);
-    s->is_here = vy_ne(e->b, came, zero);
+    vy_value came = get(e, s->came), zero = vy_zero(e->w.b, VY_U32);
+    s->is_here = vy_ne(e->w.b, came, zero);
     s->value = get(e, s->candidate);
     for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++) s->index[k] = get(e, s->places[k]);
     if (!s->loop) return;
-    vy_if(e->b, s->is_here);
+    vy_if(e->w.b, s->is_here);
     update(e, s, s->index, s->value);
-    vy_end(e->b);
+    vy_end(e->w.b);
 }
 
 // Its number among all candidates of the array at this point, from 1: invocations first.
 static vy_value number(vy_voting *e, const vy_candidate *s)
 {
-    uint32_t buffer = e->p->insts.data[s->atomic].aux;
-    vy_value lane = vy_builtin_value(e->b, VY_LINDEX, 0);
-    vy_value first = vy_mul(e->b, lane, vy_int(e->b, VY_U32, e->counts[buffer]));
-    return vy_add(e->b, first, vy_int(e->b, VY_U32, s->number + 1));
+    uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
+    vy_value lane = vy_builtin_value(e->w.b, VY_LINDEX, 0);
+    vy_value first = vy_mul(e->w.b, lane, vy_int(e->w.b, VY_U32, e->counts[buffer]));
+    return vy_add(e->w.b, first, vy_int(e->w.b, VY_U32, s->number + 1));
 }
 
 static void vote(vy_voting *e, const vy_candidate *s)
 {
-    uint32_t buffer = e->p->insts.data[s->atomic].aux;
-    vy_builder *b = e->b;
+    uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
+    vy_builder *b = e->w.b;
     place_at(e, s);
     vy_if(b, s->is_here);
     vy_value own = vy_stop_grad(b, s->value);
@@ -143,8 +144,8 @@ static void vote(vy_voting *e, const vy_candidate *s)
 
 static void put(vy_voting *e, const vy_candidate *s)
 {
-    uint32_t buffer = e->p->insts.data[s->atomic].aux;
-    vy_builder *b = e->b;
+    uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
+    vy_builder *b = e->w.b;
     place_at(e, s);
     vy_if(b, s->is_here);
     vy_value won = vy_load(b, e->winner[buffer], s->index);
@@ -162,42 +163,43 @@ static void settle(vy_voting *e, uint32_t point)
     vy_candidate *sites = e->sites.data;
     uint32_t first = e->meets[point];
     if (!first) return;
-    vy_scope(e->b);
+    vy_scope(e->w.b);
     for (uint32_t k = first; k; k = sites[k - 1].next)
-        e->counts[e->p->insts.data[sites[k - 1].atomic].aux] = 0;
+        e->counts[e->w.p->insts.data[sites[k - 1].atomic].aux] = 0;
     for (uint32_t k = first; k; k = sites[k - 1].next) {
-        uint32_t buffer = e->p->insts.data[sites[k - 1].atomic].aux;
+        uint32_t buffer = e->w.p->insts.data[sites[k - 1].atomic].aux;
         take(e, &sites[k - 1]);
         sites[k - 1].number = e->counts[buffer]++;
-        if (!sites[k - 1].number) vy_emit(e->b, VY_OP_ZERO, VY_VOID, e->winner[buffer].id, 0, NULL);
+        if (!sites[k - 1].number)
+            vy_emit(e->w.b, VY_OP_ZERO, VY_VOID, e->winner[buffer].id, 0, NULL);
     }
-    vy_barrier(e->b);
+    vy_barrier(e->w.b);
     for (uint32_t k = first; k; k = sites[k - 1].next) vote(e, &sites[k - 1]);
-    vy_barrier(e->b);
+    vy_barrier(e->w.b);
     for (uint32_t k = first; k; k = sites[k - 1].next) put(e, &sites[k - 1]);
-    vy_barrier(e->b);
-    vy_end(e->b);
+    vy_barrier(e->w.b);
+    vy_end(e->w.b);
 }
 
-vy_program *vy_voting_rewrite(vy_voting *e)
+static uint32_t put_votes(void *pass, uint32_t id)
 {
-    uint32_t n = e->p->insts.count, opened = 0; // sites whose construct has begun
-    e->b = vy_rebuild_begin(e->p);
-    if (!e->b) return NULL;
-    declare(e);
-    for (uint32_t id = 1; id < n && !vy_builder_failed(e->b); id++) {
-        settle(e, id);
-        while (opened < e->sites.count) {
-            const vy_candidate *s = &e->sites.data[opened];
-            if ((s->outer ? s->outer : s->atomic) > id) break;
-            if (s->outer) reset(e, s);
-            opened++;
-        }
-        if (e->of[id])
-            meet(e, &e->sites.data[e->of[id] - 1]);
-        else
-            vy_copy_inst(e->b, e->p, id, e->map);
+    vy_voting *e = pass;
+    settle(e, id);
+    for (; e->opened < e->sites.count; e->opened++) {
+        const vy_candidate *s = &e->sites.data[e->opened];
+        if ((s->outer ? s->outer : s->atomic) > id) break;
+        if (s->outer) reset(e, s);
     }
-    settle(e, n);
-    return vy_rebuild_end(e->b);
+    if (!e->of[id]) return 0;
+    meet(e, &e->sites.data[e->of[id] - 1]);
+    return id;
+}
+
+void vy_voting_rewrite(vy_voting *e)
+{
+    uint32_t n = e->w.p->insts.count;
+    if (!vy_rewrite_open(&e->w)) return;
+    declare(e);
+    vy_rewrite_range(&e->w, 1, n, put_votes, e);
+    if (!vy_rewrite_stopped(&e->w)) settle(e, n);
 }

@@ -5,6 +5,7 @@
 #define VYRE_EXTREMUM_VOTE_H
 
 #include "autodiff/rewrite/extremum.h"
+#include "ir/build/rewrite.h"
 
 // One atomic_min or atomic_max.
 typedef struct vy_candidate {
@@ -20,27 +21,24 @@ typedef struct vy_candidate {
 VY_VEC_TYPE(vy_candidate_vec, vy_candidate);
 
 typedef struct vy_voting {
-    const vy_program *p;
+    vy_rewrite w;
     const uint8_t *active;
-    vy_structure s;
-    vy_arena arena;
-    vy_builder *b;
     vy_candidate_vec sites;
+    uint32_t opened;   // sites whose construct has begun
     uint32_t *point;   // by instruction: what ends its phase, or its region
-    uint8_t *used;     // by instruction: its value is
+    uint32_t *used;    // by instruction: how many operands it is
     uint32_t *of;      // by instruction: site + 1
     uint32_t *meets;   // by instruction: first of the sites that meet ahead of it, + 1
     uint32_t *counts;  // by buffer: sites of the point at hand
     vy_buffer *winner; // by buffer
-    uint32_t *map;
 } vy_voting;
 
 static inline uint32_t vy_candidate_rank(const vy_voting *e, const vy_candidate *s)
 {
-    return e->p->buffers.data[e->p->insts.data[s->atomic].aux].rank;
+    return e->w.p->buffers.data[e->w.p->insts.data[s->atomic].aux].rank;
 }
 
-// extremum_vote.c: the program with votes.  NULL: the module's diag.
-vy_program *vy_voting_rewrite(vy_voting *e);
+// extremum_vote.c: makes the program with votes.
+void vy_voting_rewrite(vy_voting *e);
 
 #endif

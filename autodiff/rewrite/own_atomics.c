@@ -8,52 +8,18 @@
 // no other invocation touches the element there is no such order, and the atomic is a load, an
 // operation and a store, each of which has one.  The proof is that of the index maps (injective.c).
 // What happens out of range is the same: the load gives zero, the store does nothing.
-
 #include "autodiff/facts/facts.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "ir/build/rewrite.h"
 
-#include <string.h>
+typedef struct own_atomics {
+    vy_rewrite w;
+    const uint8_t *chosen; // by instruction: an atomic that is written out
+} own_atomics;
 
-static vy_op plain(vy_op atomic)
+static bool is_plain(vy_op op)
 {
-    switch (atomic) {
-    case VY_OP_ATOMIC_ADD: return VY_OP_ADD;
-    case VY_OP_ATOMIC_MIN: return VY_OP_MIN;
-    case VY_OP_ATOMIC_MAX: return VY_OP_MAX;
-    case VY_OP_ATOMIC_AND: return VY_OP_AND;
-    case VY_OP_ATOMIC_OR: return VY_OP_OR;
-    case VY_OP_ATOMIC_XOR: return VY_OP_XOR;
-    default: return VY_OP_NONE;
-    }
-}
-
-static bool is_plain(vy_op op) { return plain(op) != VY_OP_NONE || op == VY_OP_ATOMIC_EXCHANGE; }
-
-// By instruction: an atomic whose value somebody wants, or which has no derivative as it stands.
-static void mark_wanted(const vy_program *p, uint8_t *wanted)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        wanted[id] = p->insts.data[id].op == VY_OP_ATOMIC_EXCHANGE;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
-            const uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a) && is_plain((vy_op)p->insts.data[a].op)) wanted[a] = 1;
-        }
-}
-
-static uint32_t write_out(vy_builder *b, const vy_program *p, uint32_t id, const uint32_t *map)
-{
-    const vy_inst *i = &p->insts.data[id];
-    const uint32_t rank = p->buffers.data[i->aux].rank;
-    const vy_op op = plain((vy_op)i->op);
-    uint32_t args[VY_MAX_RANK + 1];
-    vy_pass_at(b, p, id);
-    for (uint32_t k = 0; k <= rank; k++) args[k] = vy_map(map, vy_arg(p, id, k));
-    const uint32_t old = vy_emit(b, VY_OP_LOAD, (vy_type)i->type, i->aux, rank, args);
-    if (op != VY_OP_NONE)
-        args[rank] = vy_emit(b, op, (vy_type)i->type, 0, 2, (uint32_t[]){old, args[rank]});
-    vy_emit(b, VY_OP_STORE, VY_VOID, i->aux, rank + 1, args);
-    return old;
+    return vy_op_plain(op) != VY_OP_NONE || op == VY_OP_ATOMIC_EXCHANGE;
 }
 
 // Marks all accesses to buffers in which an atomic is chosen.
@@ -69,50 +35,49 @@ static void mark_accesses(const vy_program *p, const uint8_t *chosen, uint8_t *b
     }
 }
 
-// Takes from chosen[] what stands in buffers whose elements several invocations may touch.
-static bool keep_owned(const vy_program *p, uint8_t *chosen)
+// Chooses those wanted ones that are in buffers whose elements no other invocation touches.
+static bool keep_owned(own_atomics *o, bool *any)
 {
-    vy_structure s = {0};
-    uint8_t *owned = vy_realloc(NULL, p->buffers.count), *sites = vy_realloc(NULL, p->insts.count);
-    bool ok = owned && sites && vy_structure_make(p, &s);
-    if (ok) {
-        memset(owned, 0, p->buffers.count);
-        memset(sites, 0, p->insts.count);
-        mark_accesses(p, chosen, owned, sites);
-        ok = vy_injective(p, &s, sites, true, owned);
+    const vy_program *p = o->w.p;
+    uint8_t *chosen = vy_rewrite_bytes(&o->w), *sites = vy_rewrite_bytes(&o->w);
+    uint8_t *owned = vy_rewrite_table(&o->w, p->buffers.count);
+    const uint32_t *uses = vy_rewrite_uses(&o->w);
+    if (o->w.oom) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_op op = (vy_op)p->insts.data[id].op;
+        // Somebody wants its value, or it has no derivative as it stands.
+        chosen[id] = op == VY_OP_ATOMIC_EXCHANGE || (is_plain(op) && uses[id]);
     }
-    for (uint32_t id = 1; ok && id < p->insts.count; id++)
+    mark_accesses(p, chosen, owned, sites);
+    if (!vy_injective(p, &o->w.s, sites, true, owned)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
         chosen[id] = chosen[id] && owned[p->insts.data[id].aux];
-    vy_structure_free(&s);
-    vy_free(owned);
-    vy_free(sites);
-    return ok;
+        *any |= chosen[id];
+    }
+    o->chosen = chosen;
+    return true;
+}
+
+static uint32_t write_out(void *pass, uint32_t id)
+{
+    own_atomics *o = pass;
+    const vy_inst *i = &o->w.p->insts.data[id];
+    if (!o->chosen[id]) return 0;
+    uint32_t args[VY_MAX_RANK + 1];
+    vy_rewrite_at(&o->w, id);
+    vy_new_args(&o->w, id, i->nargs, args);
+    o->w.map[id] = vy_emit_update(o->w.b, (vy_op)i->op, VY_STRENGTH_PLAIN, i->aux, i->nargs, args);
+    return id;
 }
 
 bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c)
 {
-    const uint32_t n = p->insts.count;
+    own_atomics o = {0};
     bool any = false;
-    for (uint32_t id = 1; id < n; id++) any |= is_plain((vy_op)p->insts.data[id].op);
+    for (uint32_t id = 1; id < p->insts.count; id++) any |= is_plain((vy_op)p->insts.data[id].op);
     if (!any || !p->overs.count) return true;
-    uint8_t *chosen = vy_realloc(NULL, n);
-    uint32_t *map = vy_realloc(NULL, n * sizeof *map);
-    if (chosen) memset(chosen, 0, n);
-    if (chosen) mark_wanted(p, chosen);
-    bool ok = chosen && map && keep_owned(p, chosen);
-    if (!ok) vy_fail_oom(p->module);
     any = false;
-    for (uint32_t id = 1; ok && id < n; id++) any |= chosen[id];
-    vy_builder *b = ok && any ? vy_rebuild_begin(p) : NULL;
-    for (uint32_t id = 1; b && id < n && !vy_builder_failed(b); id++) {
-        if (chosen[id])
-            map[id] = write_out(b, p, id, map);
-        else
-            vy_copy_inst(b, p, id, map);
-    }
-    if (ok && any) ok = b && vy_pass_finish(b, p);
-    vy_free(chosen);
-    vy_free(map);
-    c->changed |= any && ok;
-    return ok;
+    bool ok = vy_rewrite_begin(&o.w, p) && keep_owned(&o, &any);
+    if (ok && any) vy_rewrite_run(&o.w, write_out, &o);
+    return vy_rewrite_end(&o.w, ok, &c->changed);
 }

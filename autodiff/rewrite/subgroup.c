@@ -16,6 +16,7 @@
 #include "autodiff/rewrite/subgroup.h"
 
 #include "autodiff/rewrite/explicit_padding.h"
+#include "ir/build/rewrite.h"
 
 bool vy_has_subgroup(const vy_program *p)
 {
@@ -26,9 +27,19 @@ bool vy_has_subgroup(const vy_program *p)
 
 static bool is_extremum(const vy_inst *i) { return i->op == VY_OP_SG_MIN || i->op == VY_OP_SG_MAX; }
 
-static uint32_t extremum(vy_builder *b, const vy_inst *i, uint32_t arg)
+typedef struct subgroup {
+    vy_rewrite w;
+    const uint8_t *active;
+} subgroup;
+
+static uint32_t replace_extremum(void *pass, uint32_t id)
 {
-    vy_value x = {arg}, held = vy_stop_grad(b, x);
+    subgroup *g = pass;
+    const vy_inst *i = &g->w.p->insts.data[id];
+    if (!is_extremum(i) || !g->active[id]) return 0;
+    vy_builder *b = g->w.b;
+    vy_rewrite_at(&g->w, id);
+    vy_value x = {vy_new_arg(&g->w, id, 0)}, held = vy_stop_grad(b, x);
     vy_value m = {vy_emit(b, (vy_op)i->op, (vy_type)i->type, 0, 1, &held.id)};
     // One after the other, so that the code does not depend on the C compiler.
     vy_value nan_m = vy_ne(b, m, m), nan_x = vy_ne(b, held, held);
@@ -36,30 +47,17 @@ static uint32_t extremum(vy_builder *b, const vy_inst *i, uint32_t arg)
     vy_value ties = vy_or(b, vy_eq(b, held, m), both_nan);
     vy_value lane = vy_builtin_value(b, VY_LANE, 0);
     vy_value vote = vy_select(b, ties, lane, vy_zero(b, VY_U32));
-    uint32_t won = vy_emit(b, VY_OP_SG_MAX, VY_U32, 0, 1, &vote.id);
-    return vy_emit(b, VY_OP_SG_SHUFFLE, (vy_type)i->type, 0, 2, (uint32_t[]){x.id, won});
+    uint32_t won = vy_emit(b, VY_OP_SG_MAX, VY_U32, 0, 1, &vote.id), args[2] = {x.id, won};
+    vy_rewrite_as(&g->w, id, vy_emit(b, VY_OP_SG_SHUFFLE, (vy_type)i->type, 0, 2, args));
+    return id;
 }
 
 static bool write_extrema(vy_program *p, const uint8_t *active)
 {
-    uint32_t *map = vy_realloc(NULL, p->insts.count * sizeof *map);
-    vy_builder *b = map ? vy_rebuild_begin(p) : NULL;
-    vy_program *fresh = NULL;
-    if (!map) vy_fail_oom(p->module);
-    for (uint32_t id = 1; b && id < p->insts.count && !vy_builder_failed(b); id++) {
-        const vy_inst *i = &p->insts.data[id];
-        vy_at(b, i->line, i->column);
-        if (!is_extremum(i) || !active[id]) {
-            vy_copy_inst(b, p, id, map);
-            continue;
-        }
-        map[id] = extremum(b, i, vy_map(map, vy_arg(p, id, 0)));
-        if (i->name) vy_name(b, (vy_value){map[id]}, vy_string(&p->module->names, i->name));
-    }
-    if (b) fresh = vy_rebuild_end(b);
-    vy_free(map);
-    if (fresh) vy_program_replace(p, fresh);
-    return fresh != NULL;
+    subgroup g = {.active = active};
+    bool ok = vy_rewrite_begin(&g.w, p), changed = false;
+    if (ok) vy_rewrite_run(&g.w, replace_extremum, &g);
+    return vy_rewrite_end(&g.w, ok, &changed);
 }
 
 bool vy_subgroup_prepare(vy_program *p, const uint8_t *active)

@@ -63,6 +63,7 @@ static vy_program *add_offsets(reverse *r)
     vy_module *m = vy_parse(offsets_source, sizeof offsets_source - 1, "offsets");
     vy_program *p = m && vy_module_ok(m) ? vy_program_clone(vy_module_program(m, 0), r->out) : NULL;
     if (p && (p->name = suffixed(r, "offsets")) && vy_vec_push(&r->out->programs, p)) {
+        p->order = r->out->order;
         for (uint32_t id = 1; id < p->insts.count; id++)
             p->insts.data[id].line = 0; // no user's text
     } else {
@@ -117,9 +118,8 @@ static void find_inner(assembly *a, vy_program *p)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         const vy_dim_node *d = &p->dims.data[b->dims[0].id];
-        a->inner[i] =
-            strcmp(b->name, a->r->plan.base_name) == 0 ||
-            (b->workspace && d->op == VY_DIM_SCALAR && d->value >= a->r->p->scalars.count);
+        a->inner[i] = b->made == VY_MADE_BASE || (b->workspace && d->op == VY_DIM_SCALAR &&
+                                                  d->value >= a->r->p->scalars.count);
         if (a->inner[i]) b->workspace = false;
     }
 }
@@ -183,13 +183,10 @@ static void dispatch(assembly *a, const vy_program *p, vy_buffer count, vy_pipe_
 static void declare_tapes(assembly *a, vy_buffer total)
 {
     vy_dim dims[VY_MAX_RANK];
-    for (uint32_t s = a->r->p->scalars.count; s < a->p->scalars.count; s++)
-        for (uint32_t k = 0; k < a->r->plan.counters.count; k++) {
-            const vy_counter *c = &a->r->plan.counters.data[k];
-            if (!c->row || strcmp(c->rows_name, a->p->scalars.data[s].name) != 0) continue;
-            vy_dim at = vy_dim_const(a->b, c->row - 1);
-            a->rows[s] = vy_pipeline_value(a->q, total, &at);
-        }
+    for (uint32_t s = a->r->p->scalars.count; s < a->p->scalars.count; s++) {
+        vy_dim at = vy_dim_const(a->b, a->p->scalars.data[s].rows - 1);
+        a->rows[s] = vy_pipeline_value(a->q, total, &at);
+    }
     for (uint32_t i = 1; i < a->p->buffers.count; i++) {
         const vy_buf *b = &a->p->buffers.data[i];
         if (a->buffers[i].id || !a->inner[i]) continue;
@@ -212,12 +209,12 @@ static bool assemble(assembly *a, const vy_program *count, const vy_program *off
 {
     char text[32];
     declare_parameters(a);
-    uint32_t base = vy_program_find_buffer(a->p, a->r->plan.base_name).id;
+    uint32_t base = vy_program_find_made(a->p, VY_MADE_BASE);
     vy_dim shape[2];
     dims_of(a, base, shape);
     vy_buffer counts = vy_pipeline_buffer(a->q, other_name(a, "count", text), VY_U32, 2, shape);
     dispatch(a, count, counts, args, scalars);
-    a->buffers[base] = vy_pipeline_buffer(a->q, a->r->plan.base_name, VY_U32, 2, shape);
+    a->buffers[base] = vy_pipeline_buffer(a->q, a->p->buffers.data[base].name, VY_U32, 2, shape);
     vy_buffer total = vy_pipeline_buffer(a->q, other_name(a, "total", text), VY_U32, 1, shape);
     vy_pipe_arg three[3] = {{.buffer = counts}, {.buffer = a->buffers[base]}, {.buffer = total}};
     vy_pipeline_dispatch(a->q, offsets, 3, three, 0, NULL, NULL);
@@ -276,8 +273,8 @@ static bool make_pipeline(reverse *r, vy_program *p)
 bool vy_reverse_result(reverse *r, vy_program *p)
 {
     if (!vy_reverse_finish(r, p)) return false;
-    build_purpose asks = vy_extremum_asks(r, p); // read before the next build resets it
-    if (!r->plan.counters_used || !vy_program_find_buffer(p, r->plan.base_name).id) {
+    build_purpose asks = vy_extremum_asks(p);
+    if (!vy_program_find_made(p, VY_MADE_BASE)) {
         p->exact = r->p->exact; // no counting program needs bit-equal branches
         return vy_extremum_stages(r, p, asks);
     }

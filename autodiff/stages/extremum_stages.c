@@ -54,21 +54,11 @@ static vy_program *find(reverse *r, build_purpose purpose, const char *suffix, c
     return p;
 }
 
-// Does the program load the numbers of any winner, or of its events?
-static bool reads(const reverse *r, const vy_program *p, bool last)
+build_purpose vy_extremum_asks(const vy_program *p)
 {
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const char *name = last ? r->build.buffers[i].last_name : r->build.buffers[i].winner_name;
-        if (name && vy_program_find_buffer(p, name).id) return true;
-    }
-    return false;
-}
-
-build_purpose vy_extremum_asks(const reverse *r, const vy_program *p)
-{
-    return reads(r, p, true)    ? BUILD_FIND_LAST
-           : reads(r, p, false) ? BUILD_FIND_WINNER
-                                : BUILD_REVERSE;
+    return vy_program_find_made(p, VY_MADE_LAST)     ? BUILD_FIND_LAST
+           : vy_program_find_made(p, VY_MADE_WINNER) ? BUILD_FIND_WINNER
+                                                     : BUILD_REVERSE;
 }
 
 bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks)

@@ -10,9 +10,9 @@
 bool vy_reverse_result(reverse *r, vy_program *p);
 
 // ---- extremum_stages.c
-// The last program that the reverse program just built needs before it: the one that finds winners,
-// or which event of theirs it was; BUILD_REVERSE: none.
-build_purpose vy_extremum_asks(const reverse *r, const vy_program *p);
+// The last program that the reverse program needs before it: the one that finds winners, or which
+// event of theirs it was; BUILD_REVERSE: none.
+build_purpose vy_extremum_asks(const vy_program *p);
 // Puts in front of `p`, the reverse program, which the result lists, the programs that find that.
 // False: the module's diag.
 bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks);

@@ -19,11 +19,11 @@ typedef struct cut {
     const vy_program *whole;  // NULL: the parameters of a program are becoming those of a pipeline
     const vy_pipe_step *step; // that dispatched `whole`
     vy_program *const *stages;
-    const vy_dim
-        *turns; // by stage, in `whole`: how often it is dispatched, id 0: once; NULL: all once
+    // By stage, in `whole`: how often it is dispatched, id 0: once; NULL: all once.
+    const vy_dim *turns;
     uint32_t count;
-    uint32_t
-        *groups; // by stage and axis: the scalar that is num_groups of `whole`, from 1; 0: none
+    // By stage and axis: the scalar that is num_groups of `whole`, from 1; 0: none.
+    uint32_t *groups;
     vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
     // by buffer of all stages, one after the other:
     vy_buffer *made; // intermediate; id 0: none

@@ -29,7 +29,7 @@ static bool add_scalar(const cut *c, vy_program *stage, uint32_t axis)
     for (uint32_t k = 2; is_taken(stage, text) || is_taken(c->whole, text); k++)
         snprintf(text, sizeof text, "groups_%c%u", "xyz"[axis], k);
     const char *name = vy_arena_strdup(&c->m->arena, text, strlen(text));
-    if (!name || !vy_vec_push(&stage->scalars, ((vy_scalar_param){name, VY_U32, 0}))) {
+    if (!name || !vy_vec_push(&stage->scalars, ((vy_scalar_param){.name = name, .type = VY_U32}))) {
         vy_fail_oom(c->m);
         return false;
     }

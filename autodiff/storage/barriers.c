@@ -15,6 +15,7 @@
 #include "autodiff/facts/phases.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
+#include "ir/build/rewrite.h"
 
 #include <string.h>
 
@@ -24,9 +25,7 @@ enum {
 };
 
 typedef struct barriers {
-    vy_program *p;
-    vy_structure s;
-    vy_arena arena;
+    vy_rewrite w;
     uint8_t *bit; // by buffer: + 1; 0: needs no barriers
     vy_phases phases;
 } barriers;
@@ -39,8 +38,8 @@ static bool conflict(vy_touch x, vy_touch y)
 
 static void note_accesses(barriers *b)
 {
-    for (uint32_t id = 1; id < b->p->insts.count; id++) {
-        const vy_inst *i = &b->p->insts.data[id];
+    for (uint32_t id = 1; id < b->w.p->insts.count; id++) {
+        const vy_inst *i = &b->w.p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !b->bit[i->aux]) continue;
         uint64_t bit = UINT64_C(1) << (b->bit[i->aux] - 1);
         vy_touch *t = &b->phases.touch[id];
@@ -55,8 +54,8 @@ static uint32_t find_useless(barriers *b)
 {
     vy_phases *f = &b->phases;
     vy_phases_find(f);
-    for (uint32_t id = 1; id < b->p->insts.count; id++)
-        if (b->p->insts.data[id].op == VY_OP_BARRIER && !f->gone[id] &&
+    for (uint32_t id = 1; id < b->w.p->insts.count; id++)
+        if (b->w.p->insts.data[id].op == VY_OP_BARRIER && !f->gone[id] &&
             !conflict(f->before[id], f->after[id]))
             return id;
     return 0;
@@ -79,7 +78,7 @@ static uint32_t axes_of(const vy_program *p, uint32_t id, uint32_t v)
 // all accesses?  (As in ir/pass/sums/mark_owned.c.)
 static bool find_owned(const barriers *b, uint8_t *own)
 {
-    const vy_program *p = b->p;
+    const vy_program *p = b->w.p;
     uint32_t overs = p->overs.count;
     uint32_t *axes = vy_realloc(NULL, ((size_t)p->buffers.count * overs + 1) * sizeof *axes);
     if (!axes) return false;
@@ -99,7 +98,7 @@ static bool find_owned(const barriers *b, uint8_t *own)
 
 static bool number_memories(const reverse *r, barriers *b, uint8_t *own)
 {
-    const vy_program *p = b->p;
+    const vy_program *p = b->w.p;
     uint32_t next = 0;
     if (!find_owned(b, own)) return false;
     for (uint32_t id = 1; id < r->p->insts.count && !vy_is_ahead(r->build.purpose); id++)
@@ -117,43 +116,33 @@ static bool number_memories(const reverse *r, barriers *b, uint8_t *own)
     return true;
 }
 
-static bool prepare(barriers *b)
+static bool find_phases(const reverse *r, barriers *b)
 {
-    b->bit = vy_arena_alloc(&b->arena, b->p->buffers.count);
-    return b->bit && vy_structure_make(b->p, &b->s) &&
-           vy_phases_make(&b->phases, b->p, &b->s, &b->arena);
+    uint8_t *own = vy_rewrite_table(&b->w, b->w.p->buffers.count);
+    b->bit = vy_rewrite_table(&b->w, b->w.p->buffers.count);
+    if (b->w.oom || !vy_phases_make(&b->phases, b->w.p, &b->w.s, &b->w.arena)) return false;
+    if (!number_memories(r, b, own)) return false;
+    note_accesses(b);
+    return true;
 }
 
-static bool take_out(barriers *b)
+static uint32_t take_out(void *pass, uint32_t id)
 {
-    const vy_program *p = b->p;
-    uint32_t *map = vy_arena_alloc(&b->arena, p->insts.count * sizeof *map);
-    vy_builder *fresh = map ? vy_rebuild_begin(b->p) : NULL;
-    if (!fresh) {
-        vy_fail_oom(p->module);
-        return false;
-    }
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (!b->phases.gone[id]) vy_copy_inst(fresh, p, id, map);
-    return vy_pass_finish(fresh, b->p);
+    const barriers *b = pass;
+    return b->phases.gone[id] ? id : 0;
 }
 
 bool vy_reverse_barriers(const reverse *r, vy_program *p)
 {
-    barriers b = {.p = p};
-    bool any = false;
+    barriers b = {0};
+    bool any = false, changed = false;
     if (!r->facts.phased) return true;
-    uint8_t *own = vy_arena_alloc(&b.arena, p->buffers.count);
-    bool ok = own && prepare(&b) && number_memories(r, &b, own);
-    if (!ok) vy_fail_oom(p->module);
-    if (ok) note_accesses(&b);
+    bool ok = vy_rewrite_begin(&b.w, p) && find_phases(r, &b);
     while (ok && b.phases.work < MOST_WORK) {
         uint32_t id = find_useless(&b);
         if (!id) break;
         b.phases.gone[id] = any = true;
     }
-    if (any) ok = take_out(&b);
-    vy_structure_free(&b.s);
-    vy_arena_free(&b.arena);
-    return ok;
+    if (any) vy_rewrite_run(&b.w, take_out, &b);
+    return vy_rewrite_end(&b.w, ok, &changed);
 }

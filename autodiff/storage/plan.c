@@ -19,12 +19,11 @@
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/flow.h"
+#include "ir/facts/price.h"
 
 #include <string.h>
 
 enum {
-    BYTE_COST = 10,      // of writing and reading back one byte, in simple operations
-    UNKNOWN_TRIPS = 16,  // guess where the data or a parameter say how often
     MOST_COST = 1 << 20, // sums stop here
     MOST_NODES = 20000,  // of one body: beyond, only what must be kept is
     MOST_WORK = 1 << 27, // instructions × nesting
@@ -43,45 +42,14 @@ typedef struct planner {
 } planner;
 
 // ------------------------------------------------------------------------------------------- costs
-static int32_t cost_of_operation(vy_op op)
-{
-    const vy_op_info *info = &vy_op_infos[op];
-    if (info->effect == VY_CTRL) return 0;
-    if (op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SQRT || op == VY_OP_RSQRT) return 4;
-    if (info->effect == VY_READ) return 4;
-    if (info->effect == VY_CONV) return 12; // a few of them, or several steps of one
-    return vy_op_is_function(op) ? 10 : 1;
-}
+static int32_t cost_of_operation(vy_op op) { return vy_price_of(op)->again; }
 
-// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256
-// step 64`.
-static bool is_place(const vy_program *p, uint32_t id)
-{
-    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-    return l && l->kind == VY_LEAF_BUILTIN && (l->index == VY_LINDEX || l->index == VY_LID);
-}
-
-static int32_t trips(const reverse *r, uint32_t opener)
-{
-    const vy_program *p = r->p;
-    if (p->insts.data[opener].op == VY_OP_CHECKPOINT) return 1;
-    if (p->insts.data[opener].op == VY_OP_WHILE) return UNKNOWN_TRIPS;
-    const vy_scalar zero = {0}, *from = vy_id_const(p, vy_arg(p, opener, 0));
-    const vy_scalar *to = vy_id_const(p, vy_arg(p, opener, 1));
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, opener, 2));
-    uint64_t n;
-    if (is_place(p, vy_arg(p, opener, 0))) from = &zero;
-    if (!from || !to || !step || !vy_trips(vy_id_type(p, opener), *from, *to, *step, &n))
-        return UNKNOWN_TRIPS;
-    return n < 1 ? 1 : n > MOST_COST ? MOST_COST : (int32_t)n;
-}
-
-static int32_t limited(int64_t cost) { return cost > MOST_COST ? MOST_COST : (int32_t)cost; }
+static int32_t limited(double cost) { return cost > MOST_COST ? MOST_COST : (int32_t)cost; }
 
 // All iterations of a nested loop, or a checkpoint once.
 static int32_t cost_of_region(const reverse *r, uint32_t opener)
 {
-    int64_t cost = 1;
+    int32_t cost = 1;
     for (uint32_t id = opener + 1; id < r->facts.s.partner[opener]; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
         if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
@@ -92,19 +60,14 @@ static int32_t cost_of_region(const reverse *r, uint32_t opener)
         }
         cost = limited(cost);
     }
-    return limited(cost * trips(r, opener));
+    const bool loop = vy_is_loop((vy_op)r->p->insts.data[opener].op);
+    return limited(loop ? cost * vy_expected_trips(r->p, opener) : cost);
 }
 
 // --------------------------------------------------------------------------------------- the graph
 static void ask(planner *g, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) g->need[id] = 1;
-}
-
-// Operands that computing `id` again takes.
-static uint32_t operands(const vy_program *p, uint32_t id)
-{
-    return vy_is_equal_pair(p, id) ? 1 : p->insts.data[id].nargs;
 }
 
 // An edge from `from` (an operand) to node `to`, if it is a value of this body.
@@ -133,7 +96,7 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    int32_t keep = g->r->facts.together[id] ? VY_CUT_NEVER : (int32_t)bytes * BYTE_COST;
+    int32_t keep = g->r->facts.together[id] ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
@@ -152,7 +115,7 @@ static void add_nested(planner *g, uint32_t opener)
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, all, scaled(g, cost_of_region(g->r, opener)));
     for (uint32_t id = opener; id <= end && !g->cut.oom; id++) {
-        for (uint32_t k = 0; k < operands(p, id); k++) depends(g, all, vy_arg(p, id, k));
+        for (uint32_t k = 0; k < vy_computed_args(p, id); k++) depends(g, all, vy_arg(p, id, k));
         uint32_t array = array_node(g, id);
         if (array && p->insts.data[id].op == VY_OP_LOAD)
             vy_cut_add(&g->cut, array, all, VY_CUT_NEVER);
@@ -188,14 +151,14 @@ static void add_operation(planner *g, uint32_t id)
                            !vy_is_invertible(&g->r->facts, g->region, id - g->region - 1)
                      : !vy_can_repeat(g->r, id, g->region);
     add_value(g, id, never ? VY_CUT_NEVER : scaled(g, cost_of_operation(op)), bytes_of(g->r, id));
-    for (uint32_t k = 0; k < operands(p, id) && !g->cut.oom && op != VY_OP_CARRY; k++)
+    for (uint32_t k = 0; k < vy_computed_args(p, id) && !g->cut.oom && op != VY_OP_CARRY; k++)
         depends(g, g->node[id], vy_arg(p, id, k));
 }
 
 // What a local array holds depends on every store; one that is asked for is made by all of them.
 static void add_store(planner *g, uint32_t id, uint32_t array)
 {
-    vy_cut_add(&g->cut, 0, array, scaled(g, 4));
+    vy_cut_add(&g->cut, 0, array, scaled(g, vy_prices[VY_WORK_STORE].again));
     for (uint32_t k = 0; k < g->r->p->insts.data[id].nargs && !g->cut.oom; k++)
         depends(g, array, vy_arg(g->r->p, id, k));
 }
@@ -230,7 +193,7 @@ static bool recomputed(const planner *g, uint32_t id)
 static void ask_outside(planner *g, uint32_t id)
 {
     const vy_program *p = g->r->p;
-    for (uint32_t k = 0; k < operands(p, id); k++) {
+    for (uint32_t k = 0; k < vy_computed_args(p, id); k++) {
         uint32_t a = vy_arg(p, id, k);
         if (!VY_IS_LEAF(a) && a < g->region) ask(g, a);
     }
@@ -299,7 +262,7 @@ static bool find_live(planner *g, vy_arena *arena)
 {
     const vy_program *p = g->r->p;
     bool any = false;
-    for (uint32_t id = 1; id < p->insts.count; id++) any |= vy_is_equal_pair(p, id);
+    for (uint32_t id = 1; id < p->insts.count; id++) any |= p->insts.data[id].op == VY_OP_DERIVE_AS;
     if (!any) return true;
     uint8_t *arrays = vy_arena_alloc(arena, p->buffers.count);
     g->live = vy_arena_alloc(arena, p->insts.count);

@@ -57,6 +57,8 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept);
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
+// Numbers the counters that tapes use, the same way in all builds by one plan.
+void vy_tape_number_counters(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);      // how many blocks there are
 vy_dim vy_tape_invocations(reverse *r); // how many invocations
 // A name that no parameter of the primal or of the program being built has: NAME, followed by

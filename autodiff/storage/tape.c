@@ -32,7 +32,7 @@ static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->plan.kept[i
 // ---------------------------------------------------------------------------------------- counters
 // The counter of the innermost loop around `id`, inside what records it, that has no bound; or
 // NULL.
-static vy_counter *counter_of(const reverse *r, uint32_t id)
+static const vy_counter *counter_of(const reverse *r, uint32_t id)
 {
     for (uint32_t l = r->facts.home[id]; l > keeper_of(r, id); l = r->facts.home[l]) {
         uint32_t k = r->plan.counter[l];
@@ -123,36 +123,43 @@ const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t nu
     }
 }
 
-// Numbers the counters in use; declares `base`, and a number of rows for each.
+static built_counter *built(const reverse *r, const vy_counter *c)
+{
+    return &r->build.counters[c - r->plan.counters.data];
+}
+
+void vy_tape_number_counters(reverse *r)
+{
+    for (uint32_t id = 1; id < r->p->insts.count; id++) {
+        const vy_counter *c = r->plan.kept[id] ? counter_of(r, id) : NULL;
+        if (c && !built(r, c)->row) built(r, c)->row = ++r->build.counters_used;
+    }
+}
+
+// Declares `base`, and a number of rows for each counter in use.
 static void declare_counters(reverse *r)
 {
-    uint32_t used = 0;
+    const uint32_t used = r->build.counters_used;
     char text[VY_FREE_NAME];
-    for (uint32_t k = 0; k < r->plan.counters.count; k++) r->plan.counters.data[k].row = 0;
-    for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        vy_counter *c = r->plan.kept[id] ? counter_of(r, id) : NULL;
-        if (c && !c->row) c->row = ++used;
-    }
-    r->plan.counters_used = used;
     if (!used) return;
     vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
     vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
     r->build.base =
         vy_param_buffer(r->b, vy_reverse_free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
     if (!r->build.base) return;
-    r->plan.base_name = vy_builder_program(r->b)->buffers.data[r->build.base].name;
+    vy_builder_program(r->b)->buffers.data[r->build.base].made = VY_MADE_BASE;
     vy_buffer_workspace(r->b, (vy_buffer){r->build.base});
     vy_value i = vy_tape_invocation(r), lanes = vy_int(r->b, VY_U32, VY_TAPE_LANES);
     vy_value block = vy_div(r->b, i, lanes);
     r->build.lane = vy_rem(r->b, i, lanes).id;
     for (uint32_t k = 0; k < r->plan.counters.count; k++) {
-        vy_counter *c = &r->plan.counters.data[k];
+        built_counter *c = &r->build.counters[k];
         if (!c->row) continue;
         vy_value n = vy_param_scalar(r->b, vy_reverse_free_name(r, "rows", c->row, text), VY_U32);
         c->rows = vy_dim_value(r->b, n);
         if (!c->rows.id) return;
-        const vy_program *p = vy_builder_program(r->b);
-        c->rows_name = p->scalars.data[p->scalars.count - 1].name;
+        vy_program *p = vy_builder_program(r->b);
+        p->scalars.data[p->scalars.count - 1].rows = c->row;
         c->base = vy_load(r->b, (vy_buffer){r->build.base},
                           (vy_value[]){vy_int(r->b, VY_U32, c->row - 1), block})
                       .id;
@@ -196,7 +203,7 @@ static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
 {
     const bool counted = g->counter != NULL;
     uint32_t rank = 0;
-    if (counted) dims[rank++] = g->counter->rows;
+    if (counted) dims[rank++] = built(r, g->counter)->rows;
     if (!counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
     for (uint32_t k = 0; k < g->rank; k++) dims[rank++] = g->loops[k];
     if (counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
@@ -329,7 +336,9 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     uint32_t slot =
         r->build.tape_slot[id] ? vy_int(r->b, VY_U32, r->build.tape_slot[id] - 1).id : 0;
     for (uint32_t l = r->facts.home[id]; l > around; l = r->facts.home[l]) loops[n++] = l;
-    if (c) index[rank++] = vy_add(r->b, (vy_value){c->base}, (vy_value){r->build.map[c->at]}).id;
+    if (c)
+        index[rank++] =
+            vy_add(r->b, (vy_value){built(r, c)->base}, (vy_value){r->build.map[c->at]}).id;
     if (slot && !c) index[rank++] = slot;
     while (n-- > 0) index[rank++] = iteration_of(r, loops[n]);
     if (slot && c) index[rank++] = slot;

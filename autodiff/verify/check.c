@@ -10,6 +10,11 @@
 #include <string.h>
 
 enum { MOST_SAMPLES = 256, FEWEST_SAMPLES = 4 };
+// A program of many gradients is large: even the fewest samples of each would take time for its
+// square.  Beyond the budget only a share of its gradients is looked at element by element; all are
+// along directions (check_direction.c).
+enum { FEWEST_GRADIENTS = 16, SET_UP = 8 }; // steps that starting a run takes per instruction
+#define MANY_BUDGET 1000000000.0
 #define STEP_BUDGET 1000000000.0 // instructions × invocations of all probes, where samples are ours
 
 // -------------------------------------------------------------------------------------- not finite
@@ -54,12 +59,11 @@ static bool is_output(const check *c, const char *name)
 }
 
 // The cotangent buffer of output `name` in a derivative, or NULL.
-static const double *cotangent_of(const image *derived, const char *name, vy_buffer_class cls)
+static const double *cotangent_of(const check *c, const image *derived, const char *name)
 {
     for (uint32_t i = 0; i < derived->count; i++) {
-        const char *of =
-            vy_derived_base(derived->p, cls == VY_INOUT ? "ct" : "grad", derived->buffers[i].name);
-        if (of && strcmp(of, name) == 0 && vy_image_class(derived, i) == VY_IN)
+        const vy_derivative_role role = vy_image_role(&c->base, derived, i);
+        if (role.kind == VY_IS_COTANGENT && strcmp(role.of, name) == 0)
             return derived->buffers[i].data;
     }
     return NULL;
@@ -76,7 +80,7 @@ static bool take_outputs(check *c, const image *derived)
         const vy_buffer_class cls = vy_image_class(&c->base, i);
         if (cls == VY_IN || !is_output(c, name)) continue;
         if (c->base.types[i] != VY_F64) return vy_check_bad(c, "output %s is no float", name);
-        c->outputs[c->output_count++] = (output){name, cotangent_of(derived, name, cls)};
+        c->outputs[c->output_count++] = (output){name, cotangent_of(c, derived, name)};
     }
     return true;
 }
@@ -123,12 +127,26 @@ static uint64_t within(double x, uint64_t least, uint64_t most)
     return x > (double)most ? most : x < (double)least ? least : (uint64_t)x;
 }
 
+static double instructions(const check *c)
+{
+    const vy_program *p;
+    double n = 0;
+    for (uint32_t i = 0; (p = vy_check_program_at(c->q->primal, i)); i++)
+        n += p->insts.count + p->buffers.count;
+    return n;
+}
+
 // Four probes for each element, and one with dual numbers, which costs about as much.
 static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
 {
     const double budget = c->q->budget ? (double)c->q->budget : STEP_BUDGET;
     const double runs = budget / (double)(steps ? steps : 1) / (gradients ? gradients : 1);
     c->samples = c->q->samples ? c->q->samples : within(runs / 8, FEWEST_SAMPLES, MOST_SAMPLES);
+    c->share = 1;
+    if (c->q->samples || gradients <= FEWEST_GRADIENTS) return;
+    const double each = 8.0 * (double)c->samples * ((double)steps + SET_UP * instructions(c));
+    const double many = fmin(MANY_BUDGET, FEWEST_SAMPLES * 2 * budget) / each;
+    if (many < gradients) c->share = fmax(many, FEWEST_GRADIENTS) / gradients;
 }
 
 static void note_place(vy_check_row *row, const vy_diag *d)
@@ -222,20 +240,28 @@ static bool check_direction(check *c)
 }
 
 // A gradient that is nan everywhere, say: neither right nor wrong.
-static void find_unverified(vy_check_result *r)
+static bool find_unverified(check *c)
 {
-    for (uint32_t i = 0; i < r->count && !r->unverified; i++) {
-        if (r->rows[i].test != VY_CHECK_DIFFERENCES || !r->rows[i].elements) continue;
-        uint64_t compared = 0;
-        for (uint32_t k = 0; k < r->count; k++) {
-            const vy_check_row *row = &r->rows[k];
-            const bool about = row->test == VY_CHECK_DIFFERENCES ||
-                               row->test == VY_CHECK_DIRECTION || row->test == VY_CHECK_TANGENTS;
-            if (about && !strcmp(row->buffer, r->rows[i].buffer))
-                compared += row->compared + row->kinks;
-        }
-        if (!compared) r->unverified = r->rows[i].buffer;
+    vy_check_result *r = c->r;
+    const vy_program *p = vy_check_parameters(c->q->gradient);
+    uint64_t *compared = vy_realloc(NULL, p->buffers.count * sizeof *compared);
+    if (!compared) return vy_check_memory(c);
+    memset(compared, 0, p->buffers.count * sizeof *compared);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const vy_check_row *row = &r->rows[i];
+        const bool about = row->test == VY_CHECK_DIFFERENCES || row->test == VY_CHECK_DIRECTION ||
+                           row->test == VY_CHECK_TANGENTS;
+        if (about)
+            compared[vy_program_find_buffer(p, row->buffer).id] += row->compared + row->kinks;
     }
+    for (uint32_t i = 0; i < r->count && !r->unverified; i++) {
+        const vy_check_row *row = &r->rows[i];
+        if (row->test == VY_CHECK_DIFFERENCES && row->elements &&
+            !compared[vy_program_find_buffer(p, row->buffer).id])
+            r->unverified = row->buffer;
+    }
+    vy_free(compared);
+    return true;
 }
 
 static bool check_all(check *c)
@@ -250,12 +276,11 @@ static bool check_all(check *c)
     if (!run_primal(c, &primal, &steps)) return false;
     if (primal.report.races || primal.report.uninitialised)
         return report_program(c, &primal.report);
-    const bool ok = vy_check_tangent_memory(c) && check_gradient(c, steps, &derived) &&
-                    check_direction(c) && vy_check_tangent_rows(c) &&
-                    (!is_given(c->q->valued) || vy_check_primal(c)) &&
-                    vy_check_promises(c, &derived) && report_program(c, &primal.report);
+    const bool ok =
+        vy_check_tangent_memory(c) && check_gradient(c, steps, &derived) && check_direction(c) &&
+        vy_check_tangent_rows(c) && (!is_given(c->q->valued) || vy_check_primal(c)) &&
+        vy_check_promises(c, &derived) && report_program(c, &primal.report) && find_unverified(c);
     vy_image_free(&derived);
-    find_unverified(c->r);
     return ok;
 }
 

@@ -76,15 +76,24 @@ static bool begin(check *c, vy_check_subject s, bool wide, image *m)
     m->types = blank(n, sizeof *m->types);
     m->counts = blank(n, sizeof *m->counts);
     m->shared = blank(n, sizeof *m->shared);
+    m->at = blank(n, sizeof *m->at);
     m->scalars = blank(scalars, sizeof *m->scalars);
-    if (!m->buffers || !m->types || !m->counts || !m->shared || !m->scalars)
+    m->scalar_at = blank(p->scalars.count, sizeof *m->scalar_at);
+    if (!m->buffers || !m->types || !m->counts || !m->shared || !m->at || !m->scalars ||
+        !m->scalar_at)
         return vy_check_memory(c);
     if (scalars) memcpy(m->scalars, c->q->scalars, scalars * sizeof *m->scalars);
+    for (uint32_t k = scalars; k-- > 0;) { // the first of a name
+        const char *name = m->scalars[k].name;
+        const uint32_t i = name ? vy_program_find_scalar(p, name) : UINT32_MAX;
+        if (i != UINT32_MAX) m->scalar_at[i] = k + 1;
+    }
     for (uint32_t id = 1; id < n; id++) {
         const vy_buf *b = &p->buffers.data[id];
         if (!is_parameter(p, id)) continue;
         m->types[m->count] = wide && vy_type_is_float(b->type) ? VY_F64 : b->type;
         m->buffers[m->count++] = (vy_eval_buffer){.name = b->name, .rank = b->rank};
+        m->at[id] = m->count;
     }
     return true;
 }
@@ -121,10 +130,14 @@ static void convert(vy_type from, const void *in, vy_type to, void *out, uint64_
                         (char *)out + e * vy_type_size(to));
 }
 
-static const vy_eval_buffer *given(const vy_eval_buffer *list, uint32_t count, const char *name)
+// The one of that name; `near` is where it stands if the list has the order of the program.
+static const vy_eval_buffer *given(const vy_eval_buffer *list, uint32_t count, const char *name,
+                                   uint32_t near)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i].name && strcmp(list[i].name, name) == 0) return &list[i];
+    for (uint32_t i = 0, k = near; i < count; i++, k++) {
+        const vy_eval_buffer *b = &list[k % count];
+        if (b->name && strcmp(b->name, name) == 0) return b;
+    }
     return NULL;
 }
 
@@ -135,7 +148,7 @@ bool vy_image_primal(check *c, bool wide, image *m)
     for (uint32_t i = 0; i < m->count; i++) {
         const char *name = m->buffers[i].name;
         const vy_buf *b = &p->buffers.data[vy_program_find_buffer(p, name).id];
-        const vy_eval_buffer *from = given(c->q->buffers, c->q->buffer_count, name);
+        const vy_eval_buffer *from = given(c->q->buffers, c->q->buffer_count, name, i);
         if (!from || (!from->data && b->cls != VY_OUT))
             return vy_check_bad(c, "buffer %s is not given", name);
         if (!take_shape(c, m, i, from->shape, from->rank) || !allocate(c, m, i)) return false;
@@ -174,35 +187,36 @@ void vy_image_free(image *m)
     vy_free(m->types);
     vy_free(m->counts);
     vy_free(m->shared);
+    vy_free(m->at);
     vy_free(m->scalars);
+    vy_free(m->scalar_at);
     *m = (image){0};
 }
 
 int vy_image_find(const image *m, const char *name)
 {
-    for (uint32_t i = 0; i < m->count; i++)
-        if (strcmp(m->buffers[i].name, name) == 0) return (int)i;
-    return -1;
+    return (int)m->at[vy_program_find_buffer(m->p, name).id] - 1;
+}
+
+static int find_scalar(const image *m, const char *name)
+{
+    const uint32_t i = vy_program_find_scalar(m->p, name);
+    return i == UINT32_MAX ? -1 : (int)m->scalar_at[i] - 1;
 }
 
 // ------------------------------------------------------------------------------------- derivatives
-const char *vy_derived_base(const vy_program *derived, const char *prefix, const char *name)
+vy_derivative_role vy_image_role(const image *primal, const image *derived, uint32_t i)
 {
-    char start[32], order[16] = "";
-    if (derived->module->order > 1) snprintf(order, sizeof order, "%u", derived->module->order);
-    const int n = snprintf(start, sizeof start, "%s%s_", prefix, order);
-    return strncmp(name, start, (size_t)n) == 0 ? name + n : NULL;
+    return vy_role_of(derived->p, vy_program_find_buffer(derived->p, derived->buffers[i].name),
+                      primal->p);
 }
 
 bool vy_gradient_of(const image *primal, const image *derived, uint32_t i, gradient_of *out)
 {
     *out = (gradient_of){-1, -1};
-    const char *name = derived->buffers[i].name, *base = vy_derived_base(derived->p, "grad", name);
-    if (!base || vy_image_class(derived, i) == VY_IN || vy_image_find(primal, name) >= 0)
-        return false;
-    out->buffer = vy_image_find(primal, base);
-    for (uint32_t k = 0; k < primal->scalar_count && out->buffer < 0; k++)
-        if (strcmp(primal->scalars[k].name, base) == 0) out->scalar = (int)k;
+    const vy_derivative_role role = vy_image_role(primal, derived, i);
+    if (role.kind == VY_IS_GRADIENT) out->buffer = vy_image_find(primal, role.of);
+    if (role.kind == VY_IS_SCALAR_GRADIENT) out->scalar = find_scalar(primal, role.of);
     return out->buffer >= 0 || out->scalar >= 0;
 }
 
@@ -213,18 +227,18 @@ static bool derived_only(check *c, const image *primal, image *m, uint32_t i, ui
 {
     const char *name = m->buffers[i].name;
     gradient_of of;
-    const char *base = vy_derived_base(m->p, "grad", name);
-    if (!base) base = vy_derived_base(m->p, "ct", name);
-    const int like = base ? vy_image_find(primal, base) : -1;
+    const vy_derivative_role role = vy_image_role(primal, m, i);
     const bool gradient = vy_gradient_of(primal, m, i, &of);
-    if (!gradient && (like < 0 || vy_image_class(m, i) != VY_IN))
+    const bool cotangent = role.kind == VY_IS_COTANGENT;
+    const int like = gradient ? of.buffer : cotangent ? vy_image_find(primal, role.of) : -1;
+    if (!gradient && like < 0)
         return vy_check_bad(c, "%s of %s is neither a gradient nor a cotangent", name, m->p->name);
     const vy_eval_buffer *b = like >= 0 ? &primal->buffers[like] : NULL;
     if (!take_shape(c, m, i, b ? b->shape : one_element, b ? b->rank : 1) || !allocate(c, m, i))
         return false;
     const vy_type own = m->p->buffers.data[vy_program_find_buffer(m->p, name).id].type;
     const vy_eval_buffer *from =
-        gradient || seed ? NULL : given(c->q->cotangents, c->q->cotangent_count, name);
+        gradient || seed ? NULL : given(c->q->cotangents, c->q->cotangent_count, name, i);
     if (from && (from->rank != m->buffers[i].rank ||
                  memcmp(from->shape, b->shape, b->rank * sizeof *b->shape) != 0))
         return vy_check_bad(c, "cotangent %s has another shape than its output", name);
@@ -245,7 +259,9 @@ bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_
 {
     if (!begin(c, s, primal->wide, m)) return false;
     for (uint32_t i = 0; i < m->count; i++) {
-        const int same = vy_image_find(primal, m->buffers[i].name);
+        const vy_derivative_role role = vy_image_role(primal, m, i);
+        const bool shared = role.kind == VY_IS_PRIMAL || role.kind == VY_IS_VALUE;
+        const int same = shared ? vy_image_find(primal, role.of) : -1;
         if (same < 0) {
             if (!derived_only(c, primal, m, i, seed)) return false;
             continue;

@@ -4,6 +4,7 @@
 //   check.c             the order of things, and what is not finite
 //   check_image.c       data of one run of a program, and running it
 //   check_tangent.c     gradients against dual numbers, the reference
+//   check_direction.c   … along one direction each, or all together
 //   check_difference.c  … and against finite differences, a second opinion
 //   check_promises.c    the other tests
 //   check_rows.c        the result as data
@@ -11,6 +12,7 @@
 #define VYRE_CHECK_INTERNAL_H
 
 #include "autodiff/check.h"
+#include "autodiff/transform.h"
 
 #include "ir/eval/eval.h"
 
@@ -23,8 +25,10 @@ typedef struct image {
     vy_type *types;          // of the elements in memory
     uint64_t *counts;        // elements
     bool *shared;            // the data is another image's
+    uint32_t *at;            // by vy_buffer.id of p: which of them + 1, 0: none
     uint32_t count;
     vy_eval_scalar *scalars;
+    uint32_t *scalar_at; // by scalar of p: which of them + 1, 0: none
     uint32_t scalar_count;
 } image;
 
@@ -45,6 +49,7 @@ typedef struct check {
     uint64_t centre;  // path hash of the primal on `base`
     uint64_t *path;   // not NULL: of runs with dual numbers, mixed here
     uint64_t samples; // most elements of a gradient to compare
+    double share;     // of the gradients whose elements are compared; 1: all
     double tolerance;
     bool cut;    // the primal says stop_grad or straight_through
     double unit; // how far rounding may take a sum, per size of its terms
@@ -98,8 +103,8 @@ typedef struct gradient_of {
 } gradient_of;
 bool vy_gradient_of(const image *primal, const image *derived, uint32_t i, gradient_of *out);
 
-// `x` of `grad_x` or `ct_x`, of the n-th order `gradn_x`; NULL: no such name.
-const char *vy_derived_base(const vy_program *derived, const char *prefix, const char *name);
+// What buffer i of a derivative is to the program of `primal`.
+vy_derivative_role vy_image_role(const image *primal, const image *derived, uint32_t i);
 
 // The programs of a subject, by index; NULL past the end.
 const vy_program *vy_check_program_at(vy_check_subject s, uint32_t index);
@@ -129,20 +134,25 @@ typedef struct sum { // Neumaier's: adds up with an error of about one rounding
     double high, low;
 } sum;
 void vy_sum_add(sum *s, double term);
+double vy_sum_total(const sum *s);
 
 // check_tangent.c
 bool vy_check_tangent_memory(check *c); // and c->noise
 void vy_check_tangent_free(check *c);
 // The derivative of Σ cotangent · output along the probe, by dual numbers; leaves c->dots.
 bool vy_check_slope(check *c, const probe *p, vy_dual_mode mode, double *slope);
+// The same along n probes at once.
+bool vy_check_slopes(check *c, const probe *p, uint32_t n, vy_dual_mode mode, double *slope);
 typedef enum opinion { AGREES, DIFFERS, NO_OPINION } opinion;
 // The size of the terms that an element of the gradient is the sum of, on average over all `count`.
 bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size);
 // Is `got` that slope?
 bool vy_check_compare_slope(check *c, const probe *p, double got, double *slope, opinion *o);
-// DIRECTION rows; `derived` is the gradient after a run, wide; c->outputs are its cotangents.
-bool vy_check_direction(check *c, image *derived);
 bool vy_check_tangent_rows(check *c); // adds c->tangents
+
+// check_direction.c: DIRECTION rows; `derived` is the gradient after a run, wide; c->outputs are
+// its cotangents.
+bool vy_check_direction(check *c, image *derived);
 
 // check_difference.c: DIFFERENCES rows, and c->tangents
 bool vy_check_differences(check *c, const image *derived);

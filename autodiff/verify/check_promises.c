@@ -70,12 +70,12 @@ bool vy_check_primal(check *c)
 static bool same_gradients(check *c, vy_check_test test, const image *first, const image *second,
                            bool reordered)
 {
+    // Through a workspace a gradient may depend on other buffers' sums.
+    const double tolerance =
+        reordered && vy_check_order_matters(c->q->gradient) ? order_tolerance(VY_F64) * 1e3 : 0;
     for (uint32_t i = 0; i < first->count; i++) {
         gradient_of of;
         if (!vy_gradient_of(&c->base, first, i, &of)) continue;
-        // Through a workspace a gradient may depend on other buffers' sums.
-        const double tolerance =
-            reordered && vy_check_order_matters(c->q->gradient) ? order_tolerance(VY_F64) * 1e3 : 0;
         if (!vy_check_compare(c->r, test, first->buffers[i].name, first->types[i], first->counts[i],
                               second->buffers[i].data, first->buffers[i].data, tolerance))
             return vy_check_memory(c);

@@ -14,7 +14,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void vy_sum_add(sum *s, double term)
@@ -24,7 +23,7 @@ void vy_sum_add(sum *s, double term)
     s->high = next;
 }
 
-static double total(const sum *s) { return isfinite(s->low) ? s->high + s->low : s->high; }
+double vy_sum_total(const sum *s) { return isfinite(s->low) ? s->high + s->low : s->high; }
 
 // ------------------------------------------------------------------------------------------ memory
 static bool blank_arrays(const image *m, double ***out)
@@ -63,13 +62,13 @@ static void clear(check *c)
         if (c->dots[i]) memset(c->dots[i], 0, c->base.counts[i] * sizeof(double));
 }
 
-static bool run_duals(check *c, vy_dual_mode mode, const vy_dual_scalar *scalar)
+static bool run_duals(check *c, vy_dual_mode mode, const vy_dual_scalar *scalars, uint32_t count)
 {
     const vy_dual dual = {.mode = mode,
                           .buffers = c->duals,
                           .buffer_count = c->dual_count,
-                          .scalars = scalar,
-                          .scalar_count = scalar ? 1 : 0};
+                          .scalars = scalars,
+                          .scalar_count = count};
     check_run run = {.hooks = {.dual = &dual, .path_hash = c->path}};
     vy_image_restart(&c->base, &c->plus);
     return vy_check_run(c, &c->plus, &run);
@@ -84,7 +83,7 @@ bool vy_check_tangent_memory(check *c)
     for (uint32_t i = 0; i < m->count; i++)
         if (c->dots[i])
             c->duals[c->dual_count++] = (vy_dual_buffer){m->buffers[i].name, c->dots[i]};
-    if (!run_duals(c, VY_DUAL_ROUNDING, NULL)) return false;
+    if (!run_duals(c, VY_DUAL_ROUNDING, NULL, 0)) return false;
     for (uint32_t i = 0; i < m->count; i++)
         if (c->dots[i]) memcpy(c->noise[i], c->dots[i], m->counts[i] * sizeof(double));
     return true;
@@ -102,19 +101,31 @@ void vy_check_put_back(const probe *p)
     for (uint64_t k = 0; k < p->count; k++) p->data[k] = p->was[k];
 }
 
-bool vy_check_slope(check *c, const probe *p, vy_dual_mode mode, double *slope)
+static bool run_along(check *c, const probe *p, uint32_t n, bool sizes, vy_dual_mode mode)
+{
+    vy_dual_scalar *scalars = vy_realloc(NULL, n * sizeof *scalars);
+    uint32_t count = 0;
+    if (!scalars) return vy_check_memory(c);
+    clear(c);
+    for (uint32_t i = 0; i < n; i++, p++) {
+        for (uint64_t k = 0; k < p->count && p->of.buffer >= 0; k++) {
+            const double t = p->along ? p->along[k] : 1;
+            c->dots[p->of.buffer][p->first + k] = sizes ? fabs(t) : t;
+        }
+        if (p->of.buffer < 0)
+            scalars[count++] =
+                (vy_dual_scalar){c->base.scalars[p->of.scalar].name, p->along ? p->along[0] : 1};
+    }
+    const bool ok = run_duals(c, mode, scalars, count);
+    vy_free(scalars);
+    return ok;
+}
+
+bool vy_check_slopes(check *c, const probe *p, uint32_t n, vy_dual_mode mode, double *slope)
 {
     const bool sizes = mode != VY_DUAL_TANGENT;
-    vy_dual_scalar scalar;
     sum s = {0, 0};
-    clear(c);
-    for (uint64_t k = 0; k < p->count && p->of.buffer >= 0; k++) {
-        const double t = p->along ? p->along[k] : 1;
-        c->dots[p->of.buffer][p->first + k] = sizes ? fabs(t) : t;
-    }
-    if (p->of.buffer < 0)
-        scalar = (vy_dual_scalar){c->base.scalars[p->of.scalar].name, p->along ? p->along[0] : 1};
-    if (!run_duals(c, mode, p->of.buffer < 0 ? &scalar : NULL)) return false;
+    if (!run_along(c, p, n, sizes, mode)) return false;
     for (uint32_t o = 0; o < c->output_count; o++) {
         const int i = vy_image_find(&c->plus, c->outputs[o].name);
         const double *ct = c->outputs[o].cotangent;
@@ -123,8 +134,13 @@ bool vy_check_slope(check *c, const probe *p, vy_dual_mode mode, double *slope)
             if (weight != 0 && t != 0) vy_sum_add(&s, (sizes ? fabs(weight) : weight) * t);
         }
     }
-    *slope = total(&s);
+    *slope = vy_sum_total(&s);
     return true;
+}
+
+bool vy_check_slope(check *c, const probe *p, vy_dual_mode mode, double *slope)
+{
+    return vy_check_slopes(c, p, 1, mode, slope);
 }
 
 bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size)
@@ -190,75 +206,6 @@ bool vy_check_tangent_rows(check *c)
         vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_TANGENTS, c->tangents[i].buffer);
         if (!row) return vy_check_memory(c);
         *row = c->tangents[i];
-        vy_check_row_close(c->r, row);
-    }
-    return true;
-}
-
-// --------------------------------------------------------------------------------------- direction
-// In proportion to 1/|g|, so that every element counts alike and a fault of a small one shows;
-// signs and sizes random.  Elements that are no numbers stay out of it; those that are nothing but
-// rounding beside the others do not drown them.
-static void choose_direction(const check *c, const double *gradient, uint64_t count, double *along)
-{
-    double most = 0;
-    for (uint64_t e = 0; e < count; e++)
-        if (isfinite(gradient[e])) most = fmax(most, fabs(gradient[e]));
-    if (most == 0) most = 1;
-    for (uint64_t e = 0; e < count; e++) {
-        const uint64_t r = vy_check_random((c->q->seed + 1) ^ e * 0x9e3779b97f4a7c15u);
-        const double g = fmax(fabs(gradient[e]), most * 1e-8);
-        along[e] = (0.5 + ldexp((double)(r >> 12), -52)) * (r & 1 ? 1 : -1) / (g > 0 ? g : most);
-        if (!isfinite(gradient[e])) along[e] = 0;
-    }
-}
-
-static bool direction(check *c, vy_check_row *row, gradient_of of, const double *gradient,
-                      double *was, double *along)
-{
-    const uint64_t count = row->elements;
-    const probe p = {of, vy_check_moved(c, of), was, along, count, 0};
-    sum s = {0, 0};
-    double slope;
-    opinion o;
-    uint64_t moving = 0;
-    choose_direction(c, gradient, count, along);
-    for (uint64_t k = 0; k < count; k++) {
-        was[k] = p.data[k];
-        moving += along[k] != 0;
-        if (along[k] != 0) vy_sum_add(&s, gradient[k] * along[k]);
-    }
-    if (!vy_check_compare_slope(c, &p, total(&s), &slope, &o)) return false;
-    row->floor = DBL_MIN; // of no size of its own
-    // what rounding explains is as good as equal
-    if (moving && (o == DIFFERS || (o == AGREES && isfinite(slope)))) {
-        const double got = total(&s);
-        const bool close = fabs(got - slope) <= row->tolerance * fmax(fabs(got), fabs(slope));
-        vy_check_row_note(row, 0, got, o == AGREES && !close ? got : slope);
-        row->compared = moving;
-    } else {
-        snprintf(row->note, sizeof row->note, "no number, or too rough to tell");
-        row->unsure = count;
-    }
-    return true;
-}
-
-bool vy_check_direction(check *c, image *derived)
-{
-    for (uint32_t i = 0; i < derived->count; i++) {
-        gradient_of of;
-        if (!vy_gradient_of(&c->base, derived, i, &of)) continue;
-        vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_DIRECTION, derived->buffers[i].name);
-        if (!row) return vy_check_memory(c);
-        const uint64_t count = row->elements = derived->counts[i];
-        const size_t bytes = (size_t)(count ? count : 1) * sizeof(double);
-        row->tolerance = c->tolerance;
-        double *was = vy_realloc(NULL, bytes), *along = vy_realloc(NULL, bytes);
-        bool ok = (was && along) || vy_check_memory(c);
-        if (ok && count) ok = direction(c, row, of, derived->buffers[i].data, was, along);
-        vy_free(was);
-        vy_free(along);
-        if (!ok) return false;
         vy_check_row_close(c->r, row);
     }
     return true;

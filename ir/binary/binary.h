@@ -14,7 +14,8 @@
 //
 // Payload: numbers as LEB128, signed ones in zigzag, strings as length and bytes, in this order:
 //   order, file; names (debug names, by first use); programs:
-//     name, line, workgroup ×3, flags (1: it was written by the user, 2: @exact)
+//     name, line, workgroup ×3, flags (1: it was written by the user, 2: @exact, 4: its order is
+//       not the module's), order with flag 4
 //     scalars (name, type, line)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)

@@ -65,7 +65,9 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     vy_binary_put_string(w, p->name);
     vy_binary_put(w, p->line);
     for (int k = 0; k < 3; k++) vy_binary_put(w, p->workgroup[k]);
-    vy_binary_put(w, p->has_workgroup | p->exact << 1);
+    const bool own = p->order != p->module->order;
+    vy_binary_put(w, p->has_workgroup | p->exact << 1 | own << 2);
+    if (own) vy_binary_put(w, p->order);
     vy_binary_put(w, p->scalars.count);
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         vy_binary_put_string(w, p->scalars.data[i].name);
@@ -135,9 +137,10 @@ static void read_declarations(reader *r, vy_program *p)
     p->name = vy_binary_get_name(r);
     p->line = vy_binary_get_u32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = vy_binary_get_u32(r);
-    uint64_t flags = vy_binary_get_max(r, 3);
+    uint64_t flags = vy_binary_get_max(r, 7);
     p->has_workgroup = flags & 1;
-    p->exact = flags >> 1 != 0;
+    p->exact = flags >> 1 & 1;
+    p->order = flags >> 2 ? vy_binary_get_u32(r) : r->m->order;
     read_scalars(r, p);
     read_dims(r, p);
     uint32_t n = vy_binary_get_count(r, 10);

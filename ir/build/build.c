@@ -40,17 +40,16 @@ static uint32_t inst_hash(const vy_inst *i, const uint32_t *args, uint32_t versi
 static bool table_grow(vy_builder *b)
 {
     uint32_t size = b->table_size ? b->table_size * 2 : 128;
-    uint32_t *t = vy_realloc(NULL, (size_t)size * sizeof *t);
+    build_entry *t = vy_realloc(NULL, (size_t)size * sizeof *t);
     if (!t) return false;
     memset(t, 0, (size_t)size * sizeof *t);
     uint32_t used = 0;
     for (uint32_t i = 0; i < b->table_size; i++) {
-        uint32_t id = b->table[i];
-        if (!id || !vy_visible(b, id)) continue; // entries of closed regions are dropped
-        const vy_inst *inst = &b->p->insts.data[id];
-        uint32_t slot = inst_hash(inst, vy_args(b->p, id), b->notes.data[id].version) & (size - 1);
-        while (t[slot]) slot = (slot + 1) & (size - 1);
-        t[slot] = id;
+        const build_entry e = b->table[i];
+        if (!e.id || !vy_visible(b, e.id)) continue; // entries of closed regions are dropped
+        uint32_t slot = e.hash & (size - 1);
+        while (t[slot].id) slot = (slot + 1) & (size - 1);
+        t[slot] = e;
         used++;
     }
     vy_free(b->table);
@@ -60,20 +59,26 @@ static bool table_grow(vy_builder *b)
     return true;
 }
 
-// The slot of an equal visible instruction, or the slot where a new one belongs.
-static uint32_t *table_find(vy_builder *b, const vy_inst *want, const uint32_t *args,
-                            uint32_t version)
+static bool same_inst(const vy_builder *b, uint32_t id, const vy_inst *want, const uint32_t *args,
+                      uint32_t version)
 {
-    const vy_program *p = b->p;
-    uint32_t mask = b->table_size - 1, slot = inst_hash(want, args, version) & mask;
-    for (; b->table[slot]; slot = (slot + 1) & mask) {
-        uint32_t id = b->table[slot];
-        const vy_inst *have = &p->insts.data[id];
-        if (have->op == want->op && have->type == want->type && have->aux == want->aux &&
-            have->nargs == want->nargs && b->notes.data[id].version == version &&
-            (want->nargs == 0 || memcmp(vy_args(p, id), args, want->nargs * sizeof *args) == 0))
-            return &b->table[slot];
+    const vy_inst *have = &b->p->insts.data[id];
+    return have->op == want->op && have->type == want->type && have->aux == want->aux &&
+           have->nargs == want->nargs && b->notes.data[id].version == version &&
+           (want->nargs == 0 || memcmp(vy_args(b->p, id), args, want->nargs * sizeof *args) == 0);
+}
+
+// The slot of an equal instruction, or the slot where a new one belongs, with its hash.
+static build_entry *table_find(vy_builder *b, const vy_inst *want, const uint32_t *args,
+                               uint32_t version)
+{
+    const uint32_t mask = b->table_size - 1, hash = inst_hash(want, args, version);
+    uint32_t slot = hash & mask;
+    for (; b->table[slot].id; slot = (slot + 1) & mask) {
+        const build_entry *e = &b->table[slot];
+        if (e->hash == hash && same_inst(b, e->id, want, args, version)) return &b->table[slot];
     }
+    b->table[slot].hash = hash;
     return &b->table[slot];
 }
 
@@ -159,7 +164,7 @@ uint32_t vy_made_before(vy_builder *b, vy_op op, vy_type type, uint32_t nargs, c
     uint32_t swapped[3];
     if (!b->table_size) return 0;
     const vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs};
-    uint32_t id = *table_find(b, &inst, in_order(b, op, nargs, args, swapped), 0);
+    uint32_t id = table_find(b, &inst, in_order(b, op, nargs, args, swapped), 0)->id;
     return id && vy_visible(b, id) ? id : 0;
 }
 
@@ -186,12 +191,12 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
         vy_build_oom(b);
         return 0;
     }
-    uint32_t *slot = table_find(b, &inst, args, version);
-    if (*slot && vy_visible(b, *slot)) return *slot;
-    bool fresh = *slot == 0;
+    build_entry *slot = table_find(b, &inst, args, version);
+    if (slot->id && vy_visible(b, slot->id)) return slot->id;
+    bool fresh = slot->id == 0;
     uint32_t id = vy_append(b, inst, args, version);
     if (!id) return 0;
-    *slot = id;
+    slot->id = id;
     b->table_used += fresh;
     return id;
 }
@@ -201,6 +206,25 @@ void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags)
     uint32_t last = b->p->insts.count - 1;
     if (b->failed || (id && id != last)) return; // shared with an earlier one
     b->p->insts.data[last].flags |= flags;
+}
+
+uint32_t vy_emit_update(vy_builder *b, vy_op atomic, vy_strength strength, uint32_t buffer,
+                        uint32_t nargs, const uint32_t *args)
+{
+    if (b->failed) return 0;
+    const vy_type type = vy_type_loaded(b->p->buffers.data[buffer].type);
+    const vy_op op = vy_op_plain(atomic);
+    uint32_t all[VY_MAX_RANK + 1], rank = nargs - 1;
+    if (strength != VY_STRENGTH_PLAIN) {
+        uint32_t id = vy_emit(b, atomic, type, buffer, nargs, args);
+        vy_emit_flags(b, id, vy_strength_flags(strength));
+        return id;
+    }
+    memcpy(all, args, nargs * sizeof *all);
+    uint32_t old = vy_emit(b, VY_OP_LOAD, type, buffer, rank, args);
+    if (op != VY_OP_NONE) all[rank] = vy_emit(b, op, type, 0, 2, (uint32_t[]){old, args[rank]});
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, nargs, all);
+    return old;
 }
 
 void vy_name(vy_builder *b, vy_value v, const char *name)

@@ -64,6 +64,12 @@ VY_VEC_TYPE(build_frame_vec, build_frame);
 VY_VEC_TYPE(build_carried_vec, build_carried);
 VY_VEC_TYPE(build_byte_vec, uint8_t);
 
+// Of the table of equal values.  Probes look at the hash first, and growing needs nothing else.
+typedef struct build_entry {
+    uint32_t id; // 0: free
+    uint32_t hash;
+} build_entry;
+
 struct vy_builder {
     vy_module *m;
     vy_program *p;
@@ -71,7 +77,7 @@ struct vy_builder {
     bool rebuild; // made by vy_rebuild_begin
     uint32_t line, column;
     // sharing of equal values
-    uint32_t *table; // open addressing, instruction ids; size is a power of two
+    build_entry *table; // open addressing; size is a power of two
     uint32_t table_size, table_used;
     build_note_vec notes;     // parallel to the instructions
     build_region_vec regions; // open ones; [0] is the whole program

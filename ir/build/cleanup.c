@@ -19,7 +19,6 @@
 // runs this and a program must print as it was written.
 // Needs valid structure.  Runs until nothing is left to do: the result is a fixed point.
 #include "ir/build/live.h"
-#include "ir/core/flow.h"
 
 static bool set_same(vy_sweep *w, uint32_t id, uint32_t value)
 {
@@ -34,7 +33,7 @@ static bool from_outside(uint32_t id, uint32_t opener) { return VY_IS_LEAF(id) |
 // Can `next` be only what the loop carried before, or began with?
 static bool settles(const vy_sweep *w, uint32_t next, uint32_t carry, uint32_t init, int depth)
 {
-    const vy_program *p = w->old;
+    const vy_program *p = w->w.p;
     next = vy_same(w, next);
     if (next == carry || next == init || next == vy_same(w, carry)) return true;
     if (VY_IS_LEAF(next) || depth == 0) return false;
@@ -44,15 +43,15 @@ static bool settles(const vy_sweep *w, uint32_t next, uint32_t carry, uint32_t i
     if (p->insts.data[next].op != VY_OP_RESULT) return false;
     uint32_t end = vy_arg(p, next, 0), k = p->insts.data[next].aux;
     if (p->insts.data[end].op != VY_OP_ENDIF) return false;
-    uint32_t middle = w->s.partner[w->s.partner[end]];
+    uint32_t middle = w->w.s.partner[w->w.s.partner[end]];
     return settles(w, vy_arg(p, middle, k), carry, init, depth - 1) &&
            settles(w, vy_arg(p, end, k), carry, init, depth - 1);
 }
 
 static bool close_loop(vy_sweep *w, uint32_t end)
 {
-    const vy_program *p = w->old;
-    uint32_t loop = w->s.partner[end], n = vy_slot_count(p, &w->s, loop);
+    const vy_program *p = w->w.p;
+    uint32_t loop = w->w.s.partner[end], n = vy_slot_count(p, &w->w.s, loop);
     bool changed = false;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t carry = loop + 1 + k;
@@ -66,8 +65,8 @@ static bool close_loop(vy_sweep *w, uint32_t end)
 
 static bool close_if(vy_sweep *w, uint32_t end)
 {
-    const vy_program *p = w->old;
-    uint32_t opener = w->s.partner[end], middle = w->s.partner[opener];
+    const vy_program *p = w->w.p;
+    uint32_t opener = w->w.s.partner[end], middle = w->w.s.partner[opener];
     bool changed = false;
     for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
         uint32_t x = vy_same(w, vy_arg(p, middle, k)), y = vy_same(w, vy_arg(p, end, k));
@@ -78,11 +77,11 @@ static bool close_if(vy_sweep *w, uint32_t end)
 
 static bool close_checkpoint(vy_sweep *w, uint32_t end)
 {
-    const vy_program *p = w->old;
+    const vy_program *p = w->w.p;
     bool changed = false;
     for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
         uint32_t x = vy_same(w, vy_arg(p, end, k));
-        if (from_outside(x, w->s.partner[end])) changed |= set_same(w, end + 1 + k, x);
+        if (from_outside(x, w->w.s.partner[end])) changed |= set_same(w, end + 1 + k, x);
     }
     return changed;
 }
@@ -94,8 +93,8 @@ static void find_same(vy_sweep *w)
     bool changed = true;
     for (int round = 0; changed && round < 4; round++) {
         changed = false;
-        for (uint32_t id = 1; id < w->old->insts.count; id++) {
-            vy_op op = (vy_op)w->old->insts.data[id].op;
+        for (uint32_t id = 1; id < w->w.p->insts.count; id++) {
+            vy_op op = (vy_op)w->w.p->insts.data[id].op;
             uint32_t value = w->same[id];
             if (value != id) changed |= set_same(w, id, vy_same(w, value)); // follow the chain
             if (op == VY_OP_ENDLOOP)
@@ -107,7 +106,7 @@ static void find_same(vy_sweep *w)
         }
     }
     // Chains lead to earlier ids, so one scan shortens them all.
-    for (uint32_t id = 1; id < w->old->insts.count; id++) w->same[id] = vy_same(w, w->same[id]);
+    for (uint32_t id = 1; id < w->w.p->insts.count; id++) w->same[id] = vy_same(w, w->same[id]);
 }
 
 bool vy_pass_cleanup(vy_program *p, vy_pass_context *c)
@@ -116,11 +115,10 @@ bool vy_pass_cleanup(vy_program *p, vy_pass_context *c)
     while (changed) {
         vy_sweep w;
         changed = false;
-        if (!vy_sweep_begin(&w, p)) return false;
-        find_same(&w);
-        bool ok = vy_sweep_mark(&w, true) && vy_sweep_run(&w, p, &changed);
-        vy_sweep_free(&w);
-        if (!ok) return false;
+        bool ok = vy_sweep_begin(&w, p);
+        if (ok) find_same(&w);
+        ok = ok && vy_sweep_mark(&w, true);
+        if (!vy_sweep_end(&w, ok, &changed)) return false;
         c->changed |= changed;
     }
     return true;

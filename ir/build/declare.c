@@ -200,7 +200,9 @@ void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role
     b->p->buffers.data[buf.id].role = (vy_derivative_role){
         .kind = role->kind,
         .of = role->of ? keep_name(b, role->of) : NULL,
+        .parameter = role->parameter,
         .root = role->root ? keep_name(b, role->root) : NULL,
+        .root_parameter = role->root_parameter,
     };
 }
 

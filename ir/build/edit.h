@@ -4,7 +4,7 @@
 #ifndef VYRE_EDIT_H
 #define VYRE_EDIT_H
 
-#include "ir/core/ir.h"
+#include "ir/core/access.h"
 
 // A pass makes a new program out of an old one:
 //
@@ -20,6 +20,8 @@ void vy_program_replace(vy_program *old, vy_program *fresh);
 // A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's
 // diag.
 vy_program *vy_program_clone(const vy_program *p, vy_module *m);
+// The same of a pipeline; programs[k]: the number in `m` of what was program k.
+vy_pipeline *vy_pipeline_clone(const vy_pipeline *l, vy_module *m, const uint32_t *programs);
 vy_program *vy_builder_program(vy_builder *b); // as built so far
 bool vy_builder_failed(const vy_builder *b);
 
@@ -30,8 +32,15 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
                  const uint32_t *args);
 // Sets flags on the instruction emitted last (INRANGE, OWNED).
 void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags);
+// M[index] = f(M[index], v) as an atomic of that strength, or as load, operation and store.  atomic:
+// names f (no ATOMIC_CAS).  args: the index and v.  Returns the old value.
+uint32_t vy_emit_update(vy_builder *b, vy_op atomic, vy_strength strength, uint32_t buffer,
+                        uint32_t nargs, const uint32_t *args);
 uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value);
 void vy_leaf_drop(vy_leaf *l); // of a parameter that is taken out: nobody uses it any more
+// Buffer b of the program is buffer to[b] from now on, in instructions, leaves and dimensions; 0:
+// there is none any more, and no instruction has it.  (Their table is the caller's.)
+void vy_renumber_buffers(vy_program *p, const uint32_t *to);
 uint32_t vy_leaf_other(vy_builder *b, vy_leaf_kind kind, vy_type type, uint32_t index,
                        uint32_t axis);
 

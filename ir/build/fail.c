@@ -4,17 +4,12 @@
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 void vy_build_fail(vy_builder *b, vy_code code, const char *format, ...)
 {
-    char text[sizeof b->m->diag.text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vy_diag_set_args(&b->m->diag, code, b->line, b->column, NULL, format, args);
     va_end(args);
-    vy_fail(b->m, code, b->line, b->column, NULL, "%s", text);
     b->failed = true;
 }
 

@@ -313,7 +313,8 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(CAST,   always,   EXACT, f->in == f->type,              A)                                   \
     R(BITCAST, always,  EXACT, f->in == f->type,              A)                                   \
     R(STOP_GRAD, always, EXACT, INNER(0, STOP_GRAD),          A)                                   \
-    R(STRAIGHT_THROUGH, always, EXACT, A == B,                A)
+    R(STRAIGHT_THROUGH, always, EXACT, A == B,                A)                                   \
+    R(DERIVE_AS, always, EXACT, A == B,                       A)
 // clang-format on
 
 static bool always(const fold_context *f)
@@ -363,6 +364,7 @@ uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
             all = false;
     }
     if (b->p->exact && !rounds_alike(op, f.in)) all = false;
+    if (op == VY_OP_CANDIDATE) all = false; // its number is asked for
     vy_scalar v;
     // stop_grad of a constant is the constant: nothing flows into either.
     if (all && vy_scalar_eval(op, f.in, type, f.values, aux, false, &v))

@@ -64,6 +64,31 @@ void vy_leaf_drop(vy_leaf *l)
     *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32, .index = UINT32_MAX};
 }
 
+void vy_renumber_buffers(vy_program *p, const uint32_t *to)
+{
+    vy_names_drop(p);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op)) i->aux = to[i->aux];
+    }
+    for (uint32_t k = 0; k < p->leaves.count; k++) {
+        vy_leaf *l = &p->leaves.data[k];
+        if (l->kind != VY_LEAF_LEN) continue;
+        if (to[l->index])
+            l->index = to[l->index];
+        else
+            vy_leaf_drop(l);
+    }
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        vy_dim_node *d = &p->dims.data[i];
+        if (d->op != VY_DIM_UNKNOWN) continue;
+        if (to[d->value])
+            d->value = to[d->value];
+        else
+            *d = (vy_dim_node){.op = VY_DIM_CONST}; // nobody uses it
+    }
+}
+
 uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value)
 {
     // All NaNs are one, so that equal programs have equal leaves.

@@ -15,27 +15,15 @@
 //
 // Needs valid structure.  Keeps lines, names and the order of what stays.
 #include "ir/build/live.h"
-#include "ir/core/flow.h"
 
-bool vy_sweep_begin(vy_sweep *w, const vy_program *p)
+bool vy_sweep_begin(vy_sweep *w, vy_program *p)
 {
-    *w = (vy_sweep){.old = p};
-    uint32_t n = p->insts.count;
-    w->live = vy_arena_alloc(&w->arena, n);
-    w->same = vy_arena_alloc(&w->arena, (size_t)n * sizeof *w->same);
-    if (!w->live || !w->same || !vy_structure_make(p, &w->s)) {
-        vy_sweep_free(w);
-        vy_fail_oom(p->module);
-        return false;
-    }
-    for (uint32_t id = 0; id < n; id++) w->same[id] = id;
+    bool ok = vy_rewrite_begin(&w->w, p);
+    w->live = vy_rewrite_bytes(&w->w);
+    w->same = vy_rewrite_ids(&w->w);
+    if (!ok || w->w.oom) return false;
+    for (uint32_t id = 0; id < p->insts.count; id++) w->same[id] = id;
     return true;
-}
-
-void vy_sweep_free(vy_sweep *w)
-{
-    vy_structure_free(&w->s);
-    vy_arena_free(&w->arena);
 }
 
 // ---------------------------------------------------------------------------------------- marking
@@ -58,14 +46,14 @@ static void need(marker *m, uint32_t id)
 
 static void need_args(marker *m, uint32_t id, uint32_t from, uint32_t to)
 {
-    for (uint32_t k = from; k < to; k++) need(m, vy_arg(m->w->old, id, k));
+    for (uint32_t k = from; k < to; k++) need(m, vy_arg(m->w->w.p, id, k));
 }
 
 // An opening marker is needed: so is what decides whether and how often its inside runs.
 static void need_control(marker *m, uint32_t id)
 {
-    const vy_program *p = m->w->old;
-    const vy_structure *s = &m->w->s;
+    const vy_program *p = m->w->w.p;
+    const vy_structure *s = &m->w->w.s;
     need_args(m, id, 0, vy_control_args(p, s, id));
     if (s->test[id]) need(m, s->test[id]);
     if (vy_exits(p, id)) need(m, vy_keep(p, s, id));
@@ -74,8 +62,8 @@ static void need_control(marker *m, uint32_t id)
 // Slot k of a construct is needed.
 static void need_slot(marker *m, uint32_t opener, uint32_t k)
 {
-    const vy_program *p = m->w->old;
-    const vy_structure *s = &m->w->s;
+    const vy_program *p = m->w->w.p;
+    const vy_structure *s = &m->w->w.s;
     uint32_t sources[3], n = vy_slot_sources(p, s, vy_result(p, s, opener, k), sources);
     need(m, opener);
     if (vy_is_loop((vy_op)p->insts.data[opener].op)) need(m, vy_carry(opener, k));
@@ -92,14 +80,14 @@ static void need_writes(marker *m, uint32_t buffer)
 
 static void visit(marker *m, uint32_t id)
 {
-    const vy_program *p = m->w->old;
+    const vy_program *p = m->w->w.p;
     const vy_inst *inst = &p->insts.data[id];
     vy_op op = (vy_op)inst->op;
-    if (m->w->s.parent[id]) need(m, m->w->s.parent[id]);
+    if (m->w->w.s.parent[id]) need(m, m->w->w.s.parent[id]);
     if (vy_op_opens(op))
         need_control(m, id);
     else if (vy_is_slot(op))
-        need_slot(m, vy_opener(p, &m->w->s, id), inst->aux);
+        need_slot(m, vy_opener(p, &m->w->w.s, id), inst->aux);
     else
         need_args(m, id, 0, inst->nargs);
     if (vy_op_is_memory(op)) need_writes(m, inst->aux);
@@ -114,16 +102,13 @@ static bool is_private(const vy_program *p, uint32_t buffer)
 
 static bool marker_begin(marker *m, vy_sweep *w)
 {
-    const vy_program *p = w->old;
+    const vy_program *p = w->w.p;
     *m = (marker){.w = w};
-    m->stack = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m->stack);
-    m->writes = vy_arena_alloc(&w->arena, (size_t)p->insts.count * sizeof *m->writes);
-    m->last = vy_arena_alloc(&w->arena, (size_t)p->buffers.count * sizeof *m->last);
-    m->read = vy_arena_alloc(&w->arena, p->buffers.count);
-    if (!m->stack || !m->writes || !m->last || !m->read) {
-        vy_fail_oom(p->module);
-        return false;
-    }
+    m->stack = vy_rewrite_ids(&w->w);
+    m->writes = vy_rewrite_ids(&w->w);
+    m->last = vy_rewrite_table(&w->w, p->buffers.count * sizeof *m->last);
+    m->read = vy_rewrite_table(&w->w, p->buffers.count);
+    if (w->w.oom) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (vy_op_infos[i->op].effect != VY_WRITE) continue;
@@ -135,7 +120,7 @@ static bool marker_begin(marker *m, vy_sweep *w)
 
 bool vy_sweep_mark(vy_sweep *w, bool keep_all)
 {
-    const vy_program *p = w->old;
+    const vy_program *p = w->w.p;
     marker m;
     if (!marker_begin(&m, w)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {

@@ -10,24 +10,24 @@
 // A condition is looked at after its operands were rebuilt, so chains of constant IFs go in one
 // walk.
 #include "ir/build/live.h"
-#include "ir/core/flow.h"
 
 typedef enum how { HOW_COPY, HOW_THEN, HOW_ELSE, HOW_NEVER, HOW_ONCE } how;
 
 typedef struct builder {
     vy_sweep *w;
-    vy_builder *b;
-    uint32_t *map;
     uint8_t *how;  // by opening marker
-    uint32_t *ids; // three stretches of `room`
+    uint32_t *ids; // two stretches of `room`
     uint32_t room;
 } builder;
 
-static uint32_t mapped(const builder *r, uint32_t id) { return vy_map(r->map, vy_same(r->w, id)); }
+static uint32_t mapped(const builder *r, uint32_t id)
+{
+    return vy_new(&r->w->w, vy_same(r->w, id));
+}
 
 static bool slot_kept(const vy_sweep *w, uint32_t opener, uint32_t closer, uint32_t k)
 {
-    bool loop = vy_is_loop((vy_op)w->old->insts.data[opener].op);
+    bool loop = vy_is_loop((vy_op)w->w.p->insts.data[opener].op);
     return w->live[loop ? opener + 1 + k : closer + 1 + k];
 }
 
@@ -35,10 +35,10 @@ static bool slot_kept(const vy_sweep *w, uint32_t opener, uint32_t closer, uint3
 static uint32_t collect(const builder *r, uint32_t opener, uint32_t id, uint32_t from, uint32_t n,
                         uint32_t *out)
 {
-    uint32_t kept = 0, closer = vy_closer(r->w->old, &r->w->s, opener);
+    uint32_t kept = 0, closer = vy_closer(r->w->w.p, &r->w->w.s, opener);
     for (uint32_t k = 0; k < n; k++)
         if (slot_kept(r->w, opener, closer, k))
-            out[kept++] = mapped(r, vy_arg(r->w->old, id, from + k));
+            out[kept++] = mapped(r, vy_arg(r->w->w.p, id, from + k));
     return kept;
 }
 
@@ -46,11 +46,10 @@ static uint32_t collect(const builder *r, uint32_t opener, uint32_t id, uint32_t
 static void spread(const builder *r, uint32_t opener, uint32_t base, uint32_t n,
                    const uint32_t *values)
 {
-    uint32_t kept = 0, closer = vy_closer(r->w->old, &r->w->s, opener);
+    uint32_t kept = 0, closer = vy_closer(r->w->w.p, &r->w->w.s, opener);
     for (uint32_t k = 0; k < n; k++) {
         if (!slot_kept(r->w, opener, closer, k)) continue;
-        r->map[base + 1 + k] = values[kept];
-        vy_pass_name(r->b, r->w->old, base + 1 + k, values[kept++]);
+        vy_rewrite_as(&r->w->w, base + 1 + k, values[kept++]);
     }
 }
 
@@ -64,14 +63,14 @@ static bool const_bool(const vy_program *p, uint32_t id, bool value)
 // program before the rebuild too.
 static how loop_how(const vy_sweep *w, uint32_t id)
 {
-    const vy_program *p = w->old;
-    bool leaves = const_bool(p, vy_keep(p, &w->s, id), false);
+    const vy_program *p = w->w.p;
+    bool leaves = const_bool(p, vy_keep(p, &w->w.s, id), false);
     if (p->insts.data[id].op == VY_OP_LOOP) {
         const vy_scalar *from = vy_id_const(p, vy_same(w, vy_arg(p, id, 0)));
         const vy_scalar *to = vy_id_const(p, vy_same(w, vy_arg(p, id, 1)));
         return vy_loop_never(vy_id_type(p, id), from, to) ? HOW_NEVER : HOW_COPY;
     }
-    uint32_t cond = vy_same(w, vy_arg(p, w->s.test[id], 0));
+    uint32_t cond = vy_same(w, vy_arg(p, w->w.s.test[id], 0));
     if (const_bool(p, cond, false)) return HOW_NEVER;
     return const_bool(p, cond, true) && leaves ? HOW_ONCE : HOW_COPY;
 }
@@ -79,65 +78,65 @@ static how loop_how(const vy_sweep *w, uint32_t id)
 // Each of the following returns the id after which copying goes on.
 static uint32_t open_if(builder *r, uint32_t id)
 {
-    uint32_t cond = mapped(r, vy_arg(r->w->old, id, 0)), middle = r->w->s.partner[id];
-    vy_program *fresh = vy_builder_program(r->b);
+    uint32_t cond = mapped(r, vy_arg(r->w->w.p, id, 0)), middle = r->w->w.s.partner[id];
+    vy_program *fresh = vy_builder_program(r->w->w.b);
     if (const_bool(fresh, cond, true)) {
         r->how[id] = HOW_THEN;
     } else if (const_bool(fresh, cond, false)) {
         r->how[id] = HOW_ELSE;
         return middle;
     } else {
-        vy_begin_if(r->b, cond);
+        vy_begin_if(r->w->w.b, cond);
     }
     return id;
 }
 
 static uint32_t turn_if(builder *r, uint32_t id, uint32_t opener)
 {
-    uint32_t closer = r->w->s.partner[id], n = r->w->old->insts.data[id].nargs;
+    uint32_t closer = r->w->w.s.partner[id], n = r->w->w.p->insts.data[id].nargs;
     if (r->how[opener] == HOW_THEN) { // the other arm is skipped, its ENDIF as well
         collect(r, opener, id, 0, n, r->ids);
         spread(r, opener, closer, n, r->ids);
         return closer;
     }
     uint32_t kept = collect(r, opener, id, 0, n, r->ids);
-    vy_begin_else(r->b, kept, r->ids);
+    vy_begin_else(r->w->w.b, kept, r->ids);
     return id;
 }
 
 static void close_if(builder *r, uint32_t id, uint32_t opener)
 {
-    uint32_t n = r->w->old->insts.data[id].nargs, *results = r->ids + r->room;
+    uint32_t n = r->w->w.p->insts.data[id].nargs, *results = r->ids + r->room;
     uint32_t kept = collect(r, opener, id, 0, n, r->ids);
     if (r->how[opener] == HOW_ELSE) {
         spread(r, opener, id, n, r->ids);
         return;
     }
-    vy_end_if(r->b, kept, r->ids, results);
+    vy_end_if(r->w->w.b, kept, r->ids, results);
     spread(r, opener, id, n, results);
 }
 
 static uint32_t open_loop(builder *r, uint32_t id)
 {
-    const vy_program *old = r->w->old;
+    const vy_program *old = r->w->w.p;
     const vy_inst *inst = &old->insts.data[id];
-    uint32_t n = vy_slot_count(old, &r->w->s, id), *carries = r->ids + r->room;
+    uint32_t n = vy_slot_count(old, &r->w->w.s, id), *carries = r->ids + r->room;
     uint32_t kept = collect(r, id, id, vy_init_arg(old, id), n, r->ids);
     r->how[id] = (uint8_t)loop_how(r->w, id);
     if (r->how[id] != HOW_COPY) {
         spread(r, id, id, n, r->ids);
         if (inst->op == VY_OP_WHILE) return id;
-        uint32_t end = r->w->s.partner[id];
+        uint32_t end = r->w->w.s.partner[id];
         spread(r, id, end, n, r->ids);
         return end;
     }
     if (inst->op == VY_OP_LOOP) {
-        r->map[id] = vy_begin_loop(r->b, (vy_type)inst->type, inst->flags & VY_FLAG_REVERSE,
-                                   mapped(r, vy_arg(old, id, 0)), mapped(r, vy_arg(old, id, 1)),
-                                   mapped(r, vy_arg(old, id, 2)), kept, r->ids, carries);
-        vy_pass_name(r->b, old, id, r->map[id]);
+        uint32_t from = mapped(r, vy_arg(old, id, 0)), to = mapped(r, vy_arg(old, id, 1));
+        vy_rewrite_as(&r->w->w, id,
+                      vy_begin_loop(r->w->w.b, (vy_type)inst->type, inst->flags, from, to,
+                                    mapped(r, vy_arg(old, id, 2)), kept, r->ids, carries));
     } else {
-        vy_begin_while(r->b, 0, kept, r->ids, carries);
+        vy_begin_while(r->w->w.b, 0, kept, r->ids, carries);
     }
     spread(r, id, id, n, carries);
     return id;
@@ -145,52 +144,53 @@ static uint32_t open_loop(builder *r, uint32_t id)
 
 static uint32_t test_loop(builder *r, uint32_t id)
 {
-    uint32_t loop = r->w->s.partner[id], end = r->w->s.partner[loop];
-    if (r->how[loop] == HOW_COPY) vy_loop_test(r->b, mapped(r, vy_arg(r->w->old, id, 0)));
+    uint32_t loop = r->w->w.s.partner[id], end = r->w->w.s.partner[loop];
+    if (r->how[loop] == HOW_COPY) vy_loop_test(r->w->w.b, mapped(r, vy_arg(r->w->w.p, id, 0)));
     if (r->how[loop] != HOW_NEVER) return id;
     // The condition was computed once; the results are the carries, which are the inits.
-    uint32_t n = vy_slot_count(r->w->old, &r->w->s, loop);
+    uint32_t n = vy_slot_count(r->w->w.p, &r->w->w.s, loop);
     uint32_t kept = 0;
     for (uint32_t k = 0; k < n; k++)
-        if (slot_kept(r->w, loop, end, k)) r->ids[kept++] = r->map[loop + 1 + k];
+        if (slot_kept(r->w, loop, end, k)) r->ids[kept++] = r->w->w.map[loop + 1 + k];
     spread(r, loop, end, n, r->ids);
     return end;
 }
 
 static void close_loop(builder *r, uint32_t id, uint32_t opener)
 {
-    const vy_program *old = r->w->old;
-    uint32_t n = vy_slot_count(old, &r->w->s, opener), *results = r->ids + r->room;
+    const vy_program *old = r->w->w.p;
+    uint32_t n = vy_slot_count(old, &r->w->w.s, opener), *results = r->ids + r->room;
     uint32_t kept = collect(r, opener, id, vy_next_arg(old, opener), n, r->ids);
     if (r->how[opener] == HOW_ONCE) {
         spread(r, opener, id, n, r->ids);
         return;
     }
-    uint32_t keep = vy_keep(old, &r->w->s, opener);
+    uint32_t keep = vy_keep(old, &r->w->w.s, opener);
     if (keep) keep = mapped(r, keep);
-    if (const_bool(vy_builder_program(r->b), keep, true)) keep = 0;
-    vy_end_loop(r->b, keep, kept, r->ids, results);
+    if (const_bool(vy_builder_program(r->w->w.b), keep, true)) keep = 0;
+    vy_end_loop(r->w->w.b, keep, kept, r->ids, results);
     spread(r, opener, id, n, results);
 }
 
 static void close_checkpoint(builder *r, uint32_t id, uint32_t opener)
 {
-    uint32_t n = r->w->old->insts.data[id].nargs, *results = r->ids + r->room;
+    uint32_t n = r->w->w.p->insts.data[id].nargs, *results = r->ids + r->room;
     uint32_t kept = collect(r, opener, id, 0, n, r->ids);
-    vy_end_checkpoint(r->b, kept, r->ids, results);
+    vy_end_checkpoint(r->w->w.b, kept, r->ids, results);
     spread(r, opener, id, n, results);
 }
 
-static uint32_t rebuild_one(builder *r, uint32_t id)
+static uint32_t without_dead(void *pass, uint32_t id)
 {
+    builder *r = pass;
     vy_sweep *w = r->w;
-    vy_op op = (vy_op)w->old->insts.data[id].op;
-    uint32_t opener = op == VY_OP_ELSE   ? w->s.partner[w->s.partner[id]]
-                      : vy_op_closes(op) ? w->s.partner[id]
+    vy_op op = (vy_op)w->w.p->insts.data[id].op;
+    uint32_t opener = op == VY_OP_ELSE   ? w->w.s.partner[w->w.s.partner[id]]
+                      : vy_op_closes(op) ? w->w.s.partner[id]
                                          : id;
-    if (w->same[id] != id) r->map[id] = mapped(r, id);
+    if (w->same[id] != id) r->w->w.map[id] = mapped(r, id);
     if (!w->live[opener] || op == VY_OP_CARRY || op == VY_OP_RESULT) return id;
-    vy_pass_at(r->b, w->old, id);
+    vy_rewrite_at(&w->w, id);
     switch (op) {
     case VY_OP_IF: return open_if(r, id);
     case VY_OP_ELSE: return turn_if(r, id, opener);
@@ -199,17 +199,17 @@ static uint32_t rebuild_one(builder *r, uint32_t id)
     case VY_OP_WHILE: return open_loop(r, id);
     case VY_OP_TEST: return test_loop(r, id);
     case VY_OP_ENDLOOP: close_loop(r, id, opener); return id;
-    case VY_OP_CHECKPOINT: vy_begin_checkpoint(r->b); return id;
+    case VY_OP_CHECKPOINT: vy_begin_checkpoint(r->w->w.b); return id;
     case VY_OP_ENDCHECKPOINT: close_checkpoint(r, id, opener); return id;
-    default: vy_copy_inst(r->b, w->old, id, r->map); return id;
+    default: vy_rewrite_copy(&w->w, id); return id;
     }
 }
 
 // An IF that vy_end_if would not build: nothing in it, or a yield that is its condition.
 static bool if_folds(const vy_sweep *w, uint32_t id)
 {
-    const vy_program *p = w->old;
-    uint32_t middle = w->s.partner[id], end = w->s.partner[middle];
+    const vy_program *p = w->w.p;
+    uint32_t middle = w->w.s.partner[id], end = w->w.s.partner[middle];
     uint32_t cond = vy_same(w, vy_arg(p, id, 0));
     if (vy_id_const(p, cond) || (middle == id + 1 && end == middle + 1)) return true;
     for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
@@ -224,23 +224,23 @@ static bool if_folds(const vy_sweep *w, uint32_t id)
 // Is there anything to do about this marker?
 static bool marker_folds(const vy_sweep *w, uint32_t id)
 {
-    const vy_program *p = w->old;
+    const vy_program *p = w->w.p;
     vy_op op = (vy_op)p->insts.data[id].op;
     if (op == VY_OP_ELSE || vy_op_closes(op)) return false; // as their opener
     if (op == VY_OP_RESULT) { // a loop's slot stays for its CARRY, even if nobody needs the RESULT
-        uint32_t opener = w->s.partner[vy_arg(p, id, 0)];
+        uint32_t opener = w->w.s.partner[vy_arg(p, id, 0)];
         return !w->live[id] && !vy_is_loop((vy_op)p->insts.data[opener].op);
     }
     if (!w->live[id]) return true;
     if (op == VY_OP_IF) return if_folds(w, id);
     if (!vy_is_loop(op)) return false;
-    return loop_how(w, id) != HOW_COPY || const_bool(p, vy_keep(p, &w->s, id), true);
+    return loop_how(w, id) != HOW_COPY || const_bool(p, vy_keep(p, &w->w.s, id), true);
 }
 
 // Is there anything to do at all?  Also finds the widest construct.
 static bool worth_it(const vy_sweep *w, uint32_t *widest)
 {
-    const vy_program *p = w->old;
+    const vy_program *p = w->w.p;
     bool any = false;
     *widest = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -251,22 +251,14 @@ static bool worth_it(const vy_sweep *w, uint32_t *widest)
     return any;
 }
 
-bool vy_sweep_run(vy_sweep *w, vy_program *p, bool *changed)
+bool vy_sweep_end(vy_sweep *w, bool ok, bool *changed)
 {
     builder r = {.w = w};
-    if (!worth_it(w, &r.room)) return true;
-    uint32_t n = p->insts.count;
-    r.room++;
-    r.map = vy_arena_alloc(&w->arena, (size_t)n * sizeof *r.map);
-    r.how = vy_arena_alloc(&w->arena, n);
-    r.ids = vy_arena_alloc(&w->arena, 2 * (size_t)r.room * sizeof *r.ids);
-    if (!r.map || !r.how || !r.ids) {
-        vy_fail_oom(p->module);
-        return false;
+    if (ok && worth_it(w, &r.room)) {
+        r.room++;
+        r.how = vy_rewrite_bytes(&w->w);
+        r.ids = vy_rewrite_table(&w->w, 2 * (size_t)r.room * sizeof *r.ids);
+        if (!w->w.oom) vy_rewrite_run(&w->w, without_dead, &r);
     }
-    r.b = vy_rebuild_begin(p);
-    if (!r.b) return false;
-    for (uint32_t id = 1; id < n && !vy_builder_failed(r.b); id++) id = rebuild_one(&r, id);
-    *changed = true;
-    return vy_pass_finish(r.b, p);
+    return vy_rewrite_end(&w->w, ok, changed);
 }

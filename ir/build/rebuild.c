@@ -30,7 +30,7 @@ static vy_builder *builder_new(vy_module *m)
         return NULL;
     }
     *b = (vy_builder){.m = m, .p = p};
-    *p = (vy_program){.module = m};
+    *p = (vy_program){.module = m, .order = m->order};
     bool ok = vy_vec_push(&p->insts, (vy_inst){0}) && vy_vec_push(&p->dims, (vy_dim_node){0}) &&
               vy_vec_push(&p->buffers, (vy_buf){0}) && vy_vec_push(&b->versions, 0u) &&
               vy_vec_push(&b->notes, (build_note){0}) && vy_open_region(b, 0) &&
@@ -87,6 +87,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     vy_program *p = b->p;
     p->name = old->name;
     p->line = old->line;
+    p->order = old->order;
     memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
     p->has_workgroup = old->has_workgroup;
     p->fast_math = old->fast_math;
@@ -175,6 +176,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
     if (ok) {
         p->name = old->name;
         p->line = old->line;
+        p->order = old->order;
         p->has_workgroup = old->has_workgroup;
         p->fast_math = old->fast_math;
         p->exact = old->exact;

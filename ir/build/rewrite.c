@@ -2,6 +2,8 @@
 // rewrite.c: the frame of a pass; see rewrite.h.
 #include "ir/build/rewrite.h"
 
+#include "ir/core/flow.h"
+
 bool vy_rewrite_begin(vy_rewrite *w, vy_program *p)
 {
     *w = (vy_rewrite){.p = p};
@@ -22,6 +24,13 @@ uint32_t *vy_rewrite_ids(vy_rewrite *w)
 }
 
 uint8_t *vy_rewrite_bytes(vy_rewrite *w) { return vy_rewrite_table(w, w->p->insts.count); }
+
+uint32_t *vy_rewrite_uses(vy_rewrite *w)
+{
+    uint32_t *uses = vy_rewrite_ids(w);
+    if (uses) vy_count_uses(w->p, uses);
+    return uses;
+}
 
 bool vy_rewrite_open(vy_rewrite *w)
 {
@@ -53,18 +62,30 @@ void vy_rewrite_drop(vy_rewrite *w)
     w->b = NULL;
 }
 
-bool vy_rewrite_end(vy_rewrite *w, bool ok, bool *changed)
+vy_program *vy_rewrite_take(vy_rewrite *w, bool ok)
 {
+    vy_program *fresh = NULL;
     ok &= !w->oom;
     if (!ok) vy_fail_oom(w->p->module); // unless something else was said before
-    if (!ok) vy_program_abandon(w->b);
-    if (ok && w->b) {
-        ok = vy_pass_finish(w->b, w->p);
-        *changed = true;
-    }
+    if (ok && w->b)
+        fresh = vy_rebuild_end(w->b);
+    else
+        vy_program_abandon(w->b);
+    w->b = NULL;
     vy_structure_free(&w->s);
     vy_arena_free(&w->arena);
-    return ok;
+    return fresh;
+}
+
+bool vy_rewrite_end(vy_rewrite *w, bool ok, bool *changed)
+{
+    vy_program *p = w->p;
+    bool begun = w->b != NULL;
+    ok &= !w->oom;
+    vy_program *fresh = vy_rewrite_take(w, ok);
+    if (fresh) vy_program_replace(p, fresh);
+    *changed |= ok && begun;
+    return ok && (fresh || !begun);
 }
 
 void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t *map)
@@ -94,46 +115,96 @@ uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id)
     uint32_t end = op == VY_OP_ENDLOOP ? id : op == VY_OP_RESULT ? vy_arg(w->p, id, 0) : 0;
     if (!end || w->p->insts.data[end].op != VY_OP_ENDLOOP) return 0;
     uint32_t loop = w->s.partner[end];
-    return id == end + vy_slot_count(w->p, &w->s, loop) ? loop : 0;
+    return id == vy_last_result(w->p, &w->s, loop) ? loop : 0;
 }
 
-bool vy_wide_make(vy_rewrite *w, vy_wide_loop *l, uint32_t loop, uint32_t more)
+// ---------------------------------------------------------------------------------- the constructs
+static vy_op op_of(const vy_rewrite *w, const vy_remade *l)
 {
-    uint32_t own = vy_slot_count(w->p, &w->s, loop);
-    *l = (vy_wide_loop){.loop = loop, .own = own, .total = own + more};
+    return (vy_op)w->p->insts.data[l->opener].op;
+}
+
+bool vy_remake(vy_rewrite *w, vy_remade *l, uint32_t opener, uint32_t more)
+{
+    uint32_t own = vy_slot_count(w->p, &w->s, opener);
+    *l = (vy_remade){.opener = opener, .own = own, .total = own + more};
     l->in = vy_rewrite_table(w, 2 * ((size_t)l->total + 1) * sizeof *l->in);
     if (!l->in) return false;
     l->out = l->in + l->total + 1;
-    for (uint32_t k = 0; k < own; k++) l->in[k] = vy_new(w, vy_slot_init(w->p, loop, k));
+    if (!vy_is_loop(op_of(w, l))) return true;
+    for (uint32_t k = 0; k < own; k++) l->in[k] = vy_new(w, vy_slot_init(w->p, opener, k));
     return true;
 }
 
-void vy_wide_begin(vy_rewrite *w, vy_wide_loop *l)
+uint32_t vy_remake_counted(vy_rewrite *w, vy_remade *l, vy_type type, uint8_t flags,
+                           const uint32_t bounds[3])
 {
-    const vy_inst *i = &w->p->insts.data[l->loop];
-    uint32_t bounds[3];
-    vy_rewrite_at(w, l->loop);
-    if (i->op == VY_OP_WHILE) {
-        vy_begin_while(w->b, i->flags, l->total, l->in, l->out);
-    } else {
-        vy_new_args(w, l->loop, 3, bounds);
-        vy_rewrite_as(w, l->loop,
-                      vy_begin_loop(w->b, (vy_type)i->type, i->flags, bounds[0], bounds[1],
-                                    bounds[2], l->total, l->in, l->out));
-    }
-    vy_rewrite_slots(w, l->loop, l->own, l->out);
+    uint32_t counter =
+        vy_begin_loop(w->b, type, flags, bounds[0], bounds[1], bounds[2], l->total, l->in, l->out);
+    vy_rewrite_slots(w, l->opener, l->own, l->out);
+    return counter;
 }
 
-void vy_wide_next(vy_rewrite *w, vy_wide_loop *l)
+void vy_remake_begin(vy_rewrite *w, vy_remade *l)
+{
+    const vy_inst *i = &w->p->insts.data[l->opener];
+    uint32_t bounds[3];
+    vy_rewrite_at(w, l->opener);
+    w->map[l->opener] = vy_builder_program(w->b)->insts.count; // where its marker is going to be
+    switch (op_of(w, l)) {
+    case VY_OP_IF: vy_begin_if(w->b, vy_new_arg(w, l->opener, 0)); break;
+    case VY_OP_CHECKPOINT: vy_begin_checkpoint(w->b); break;
+    case VY_OP_WHILE:
+        vy_begin_while(w->b, i->flags, l->total, l->in, l->out);
+        vy_rewrite_slots(w, l->opener, l->own, l->out);
+        break;
+    default:
+        vy_new_args(w, l->opener, 3, bounds);
+        vy_rewrite_as(w, l->opener, vy_remake_counted(w, l, (vy_type)i->type, i->flags, bounds));
+    }
+}
+
+void vy_remake_body(vy_rewrite *w, vy_remade *l, vy_instead *instead, void *pass)
+{
+    uint32_t first = vy_is_loop(op_of(w, l)) ? vy_carry(l->opener, l->own) : l->opener + 1;
+    vy_rewrite_range(w, first, w->s.partner[l->opener], instead, pass);
+}
+
+void vy_remake_other(vy_rewrite *w, vy_remade *l, vy_instead *instead, void *pass)
+{
+    uint32_t middle = w->s.partner[l->opener];
+    vy_rewrite_range(w, middle + 1, w->s.partner[middle], instead, pass);
+}
+
+void vy_remake_then(vy_rewrite *w, vy_remade *l)
 {
     for (uint32_t k = 0; k < l->own && !vy_rewrite_stopped(w); k++)
-        l->in[k] = vy_new(w, vy_slot_next(w->p, &w->s, l->loop, k));
+        l->in[k] = vy_new(w, vy_slot_then(w->p, &w->s, l->opener, k));
 }
 
-void vy_wide_end(vy_rewrite *w, vy_wide_loop *l)
+void vy_remake_else(vy_rewrite *w, vy_remade *l) { vy_begin_else(w->b, l->total, l->in); }
+
+void vy_remake_next(vy_rewrite *w, vy_remade *l)
 {
-    uint32_t keep = vy_keep(w->p, &w->s, l->loop);
+    uint32_t keep = vy_keep(w->p, &w->s, l->opener);
+    for (uint32_t k = 0; k < l->own && !vy_rewrite_stopped(w); k++)
+        l->in[k] = vy_new(w, vy_slot_yield(w->p, &w->s, l->opener, k));
+    l->keep = keep ? vy_new(w, keep) : 0;
+}
+
+void vy_remake_close(vy_rewrite *w, vy_remade *l)
+{
     if (vy_rewrite_stopped(w)) return;
-    vy_end_loop(w->b, keep ? vy_new(w, keep) : 0, l->total, l->in, l->out);
-    vy_rewrite_slots(w, w->s.partner[l->loop], l->own, l->out);
+    switch (op_of(w, l)) {
+    case VY_OP_IF: vy_end_if(w->b, l->total, l->in, l->out); return;
+    case VY_OP_CHECKPOINT: vy_end_checkpoint(w->b, l->total, l->in, l->out); return;
+    default: vy_end_loop(w->b, l->keep, l->total, l->in, l->out);
+    }
+}
+
+void vy_remake_end(vy_rewrite *w, vy_remade *l)
+{
+    vy_remake_close(w, l);
+    if (!vy_rewrite_stopped(w))
+        vy_rewrite_slots(w, vy_closer(w->p, &w->s, l->opener), l->own, l->out);
 }

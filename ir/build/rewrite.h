@@ -35,7 +35,8 @@ bool vy_rewrite_begin(vy_rewrite *w,
 void *vy_rewrite_table(vy_rewrite *w, size_t size); // zeroed; NULL sets oom
 uint32_t *vy_rewrite_ids(vy_rewrite *w);            // a number by instruction
 uint8_t *vy_rewrite_bytes(vy_rewrite *w);           // a byte by instruction
-bool vy_rewrite_open(vy_rewrite *w);                // begins the new program; false: an error
+uint32_t *vy_rewrite_uses(vy_rewrite *w); // by instruction: how many operands it is; NULL sets oom
+bool vy_rewrite_open(vy_rewrite *w);      // begins the new program; false: an error
 // Copies from ≤ id < to, except for what `instead` (NULL: nothing) does itself.
 void vy_rewrite_range(vy_rewrite *w, uint32_t from, uint32_t to, vy_instead *instead, void *pass);
 void vy_rewrite_run(vy_rewrite *w, vy_instead *instead, void *pass); // opens; the whole program
@@ -43,6 +44,8 @@ void vy_rewrite_drop(vy_rewrite *w); // the new program is no better; an error s
 // Installs the new program, if one was begun, and sets *changed.  !ok: memory ran out.  False: the
 // module's diag.
 bool vy_rewrite_end(vy_rewrite *w, bool ok, bool *changed);
+// The same, but hands over the new program, and the old one stays.  NULL: none, or an error.
+vy_program *vy_rewrite_take(vy_rewrite *w, bool ok);
 
 static inline bool vy_rewrite_stopped(const vy_rewrite *w)
 {
@@ -84,23 +87,45 @@ vy_value vy_new_runs(vy_rewrite *w, uint32_t loop);
 // behind a loop comes after its RESULTs.
 uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id);
 
-// --------------------------------------------------------------------------------------- the loops
-// A loop of the old program made again, with more carried values behind its own:
+// ---------------------------------------------------------------------------------- the constructs
+// A construct of the old program made again, with more values handed on behind its own.  A loop:
 //
-//   if (!vy_wide_make(w, &l, loop, n)) return;  // fill in[own + k]: what the new ones begin with
-//   vy_wide_begin(w, &l);                       // out[own + k]: the new ones in the body
-//   vy_rewrite_range(w, vy_carry(loop, l.own), w->s.partner[loop], …);
-//   vy_wide_next(w, &l);                        // fill in[own + k]: their next values
-//   vy_wide_end(w, &l);                         // out[own + k]: the new ones behind the loop
+//   vy_remade l;
+//   if (!vy_remake(w, &l, loop, n)) return id;  // fill in[own + k]: what the new ones begin with
+//   vy_remake_begin(w, &l);                     // out[own + k]: the new ones in the body
+//   vy_remake_body(w, &l, instead, pass);
+//   vy_remake_next(w, &l);                      // fill in[own + k]: their next values
+//   vy_remake_end(w, &l);                       // out[own + k]: the new ones behind the loop
+//   return vy_remake_last(w, &l);
 //
-// in[k < own] may be changed too.  Counter, carried values and results of the old loop are mapped.
-typedef struct vy_wide_loop {
-    uint32_t loop, own, total;
+// in[k < own] and keep may be changed too.  The old loop and its values are mapped.
+// A checkpoint is the same without beginnings.  So is an `if`; its body is the first arm, and then
+//
+//   vy_remake_then(w, &l);                      // fill in[own + k]: what the first arm yields
+//   vy_remake_else(w, &l);
+//   vy_remake_other(w, &l, instead, pass);
+typedef struct vy_remade {
+    uint32_t opener, own, total;
     uint32_t *in, *out;
-} vy_wide_loop;
-bool vy_wide_make(vy_rewrite *w, vy_wide_loop *l, uint32_t loop, uint32_t more); // false: memory
-void vy_wide_begin(vy_rewrite *w, vy_wide_loop *l);
-void vy_wide_next(vy_rewrite *w, vy_wide_loop *l);
-void vy_wide_end(vy_rewrite *w, vy_wide_loop *l);
+    uint32_t keep; // of a loop, once vy_remake_next has been: whether it goes on; 0: it does
+} vy_remade;
+bool vy_remake(vy_rewrite *w, vy_remade *l, uint32_t opener, uint32_t more); // false: memory
+void vy_remake_begin(vy_rewrite *w, vy_remade *l);
+// In place of vy_remake_begin: as a counted loop with these bounds.  Returns its counter; that of
+// the old loop is not mapped.
+uint32_t vy_remake_counted(vy_rewrite *w, vy_remade *l, vy_type type, uint8_t flags,
+                           const uint32_t bounds[3]);
+void vy_remake_body(vy_rewrite *w, vy_remade *l, vy_instead *instead, void *pass);
+void vy_remake_then(vy_rewrite *w, vy_remade *l);
+void vy_remake_else(vy_rewrite *w, vy_remade *l);
+void vy_remake_other(vy_rewrite *w, vy_remade *l, vy_instead *instead, void *pass);
+void vy_remake_next(vy_rewrite *w, vy_remade *l);
+void vy_remake_close(vy_rewrite *w, vy_remade *l); // ends it, but maps no results
+void vy_remake_end(vy_rewrite *w, vy_remade *l);
+// The last instruction that belongs to it: a RESULT, or the marker that closes it.
+static inline uint32_t vy_remake_last(const vy_rewrite *w, const vy_remade *l)
+{
+    return vy_closer(w->p, &w->s, l->opener) + l->own;
+}
 
 #endif

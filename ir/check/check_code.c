@@ -101,6 +101,9 @@ static bool special(checker *c, uint32_t id)
         return arg_is(c, id, 0, VY_BOOL) && arg_is(c, id, 1, (vy_type)i->type) &&
                arg_is(c, id, 2, (vy_type)i->type);
     case VY_OP_CAST: return true;
+    case VY_OP_CANDIDATE:
+        return (vy_type_is_float((vy_type)i->type) || bad(c, "a candidate is a float")) &&
+               arg_is(c, id, 0, (vy_type)i->type) && arg_is(c, id, 1, VY_U32);
     case VY_OP_BITCAST:
         return (bits((vy_type)i->type) >= 4 &&
                 bits(arg_type(c, id, 0)) == bits((vy_type)i->type)) ||
@@ -249,13 +252,11 @@ static bool close_marker(checker *c, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------ instructions
-static uint8_t allowed_flags(vy_op op)
+static uint8_t allowed_flags(vy_op op, uint8_t flags)
 {
     if (op == VY_OP_LOOP) return VY_FLAG_REVERSE | VY_FLAG_EXIT;
     if (op == VY_OP_WHILE) return VY_FLAG_EXIT;
-    if (vy_op_is_memory(op) && op != VY_OP_ZERO)
-        return VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE;
-    return 0;
+    return vy_marks_allowed(op, flags);
 }
 
 static bool check_inst(checker *c, uint32_t id)
@@ -268,7 +269,7 @@ static bool check_inst(checker *c, uint32_t id)
     if (i->args > p->args.count || i->nargs > p->args.count - i->args)
         return bad(c, "operands out of range");
     if (i->name && i->name >= p->module->names.count) return bad(c, "name out of range");
-    if (i->flags & ~allowed_flags(op)) return bad(c, "a flag that does not belong here");
+    if (i->flags & ~allowed_flags(op, i->flags)) return bad(c, "a flag that does not belong here");
     c->home[id] = here(c);
     bool waiting = c->next < c->count;
     if (waiting != (op == VY_OP_CARRY || op == VY_OP_RESULT) || (waiting && op != c->awaited))

@@ -46,8 +46,9 @@ static bool good_buffer(const vy_program *p, const vy_buf *b)
 {
     if (!b->name || (unsigned)b->cls > VY_LOCAL || (unsigned)b->type >= VY_TYPE_COUNT ||
         b->type == VY_VOID || b->rank == 0 || b->rank > VY_MAX_RANK ||
-        (unsigned)b->init > VY_INIT_COPY || (b->init == VY_INIT_COPY) != (b->init_from != NULL) ||
-        b->view_of >= p->buffers.count)
+        (unsigned)b->init > VY_INIT_KEEP ||
+        (b->init == VY_INIT_KEEP && !vy_is_gradient(b->role.kind)) ||
+        (b->init == VY_INIT_COPY) != (b->init_from != NULL) || b->view_of >= p->buffers.count)
         return false;
     for (uint32_t k = 0; k < b->rank; k++)
         if (!b->dims[k].id || b->dims[k].id >= p->dims.count) return false;

@@ -60,7 +60,7 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
         if (!(parts & HAS_UNKNOWN)) continue;
         // What sums of open length are rounded by is as long as its parameter
         // (autodiff/deterministic/wide.c).
-        if (p->module->order > 0 && !(parts & HAS_NOTHING)) continue;
+        if (p->order > 0 && !(parts & HAS_NOTHING)) continue;
         vy_fail(p->module, VY_E_DIM_SCALAR, p->line, vy_check_column(p->module, p->line, p->name),
                 "use len(…) in the body or a scalar", "the extent of `%s` is unknown",
                 p->overs.data[i].name);

@@ -15,12 +15,10 @@ static bool refuse(vy_module *m, const vy_pipe_step *s, vy_code code, const char
 static bool refuse(vy_module *m, const vy_pipe_step *s, vy_code code, const char *fix,
                    const char *format, ...)
 {
-    char text[sizeof m->diag.text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vy_diag_set_args(&m->diag, code, s->line, s->column, fix, format, args);
     va_end(args);
-    vy_fail(m, code, s->line, s->column, fix, "%s", text);
     return false;
 }
 

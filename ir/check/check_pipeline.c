@@ -226,7 +226,7 @@ static bool use_buffer(check *c, vy_buffer buffer, bool reads, bool writes)
         return refuse(c, VY_E_PIPE_ORDER, NULL, "buffer `%s` is used outside of its block",
                       b->name);
     // Derived pipelines read gradients that nothing flowed into, which are zero.
-    if (reads && b->cls == VY_OUT && !c->written[buffer.id] && c->m->order == 0)
+    if (reads && b->cls == VY_OUT && !c->written[buffer.id] && c->sig->order == 0)
         return refuse(c, VY_E_READ_OUT, "write it first, or declare it `inout`",
                       "`%s` is an `out` parameter of the pipeline, read before it is written",
                       b->name);

@@ -96,7 +96,7 @@ bool vy_check_rules(vy_program *p, const vy_structure *s)
         return false;
     }
     for (uint32_t b = 0; b < p->buffers.count; b++) first_store[b] = 0;
-    bool ok = true, derived = p->module->order > 0;
+    bool ok = true, derived = p->order > 0;
     for (uint32_t id = 1; id < p->insts.count && ok; id++) {
         const vy_inst *i = &p->insts.data[id];
         vy_op op = (vy_op)i->op;

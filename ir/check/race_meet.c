@@ -161,6 +161,28 @@ static side value(const meet *m, uint32_t id)
     return i->op == VY_OP_RESULT ? result_of(m, id) : not_known;
 }
 
+// The next `if` around it, or 0; then: whether it stands in the first arm.
+static uint32_t next_if(const vy_races *r, uint32_t *inside, bool *then)
+{
+    uint32_t up = r->s->parent[*inside];
+    for (; up && r->p->insts.data[up].op != VY_OP_IF; up = r->s->parent[up]) *inside = up;
+    *then = up && *inside < r->s->partner[up];
+    *inside = up;
+    return up;
+}
+
+// Does nobody reach it, for it stands in both arms of one condition?  Quadratic in the depth of
+// constructs, which is limited (docs/language.md 14).
+static bool contradicted(const vy_races *r, uint32_t store)
+{
+    bool then, outer_then;
+    uint32_t inner, outer;
+    for (uint32_t at = store; (inner = next_if(r, &at, &then));)
+        for (uint32_t up = inner; (outer = next_if(r, &up, &outer_then));)
+            if (vy_arg(r->p, inner, 0) == vy_arg(r->p, outer, 0) && then != outer_then) return true;
+    return false;
+}
+
 // Do both reach it, or neither?
 static bool reached(const meet *m, uint32_t store)
 {
@@ -182,7 +204,7 @@ static bool meets(const meet *m, uint32_t store)
     const uint32_t n = m->r->p->overs.count, axis = n ? n - 1 - m->var : m->var;
     if (b->cls == VY_SHARED && (axis > 2 || (n > 3 && axis == 2) || m->second >= m->shape[axis]))
         return false; // of two workgroups, each of which has its own
-    return of_args(m, store, b->rank).same && reached(m, store);
+    return of_args(m, store, b->rank).same && reached(m, store) && !contradicted(m->r, store);
 }
 
 static void try_pair(meet *m, const uint8_t *wanted, vy_meeting *by)

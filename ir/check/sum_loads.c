@@ -2,12 +2,13 @@
 // sum_loads.c: loads of `out` buffers that only begin a sum.
 //
 //   y[i] += e;                        out buffers start as zero, and this adds to the zero
-//   for k in 0..n { y[i] += e(k); }   also with the load before the loop and the store behind it (promote_elements.c)
+//   for k in 0..n { y[i] += e(k); }   also with the load before the loop and the store behind it (promote.c)
 //
 // All that becomes of the loaded value is sums and differences with other terms that are stored to
 // the element it came from, also by way of what loops carry and arms hand out.  Nothing else may
 // look at it.
 #include "ir/check/check.h"
+#include "ir/core/access.h"
 #include "ir/core/flow.h"
 
 typedef struct flow {
@@ -68,13 +69,6 @@ static bool through_marker(flow *f, uint32_t load, uint32_t id, uint32_t place, 
            push(f, load, vy_result(p, f->s, opener, k));
 }
 
-static bool same_element(const vy_program *p, uint32_t load, uint32_t store)
-{
-    for (uint32_t k = 0; k < p->insts.data[load].nargs; k++)
-        if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
-    return p->insts.data[load].aux == p->insts.data[store].aux;
-}
-
 static bool follow(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fine)
 {
     const vy_inst *i = &f->p->insts.data[id];
@@ -82,7 +76,7 @@ static bool follow(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fi
     case VY_OP_ADD: return push(f, load, id);
     case VY_OP_SUB: *fine = place == 0; return push(f, load, id);
     case VY_OP_FMA: *fine = place == 2; return push(f, load, id);
-    case VY_OP_STORE: *fine = place + 1 == i->nargs && same_element(f->p, load, id); return true;
+    case VY_OP_STORE: *fine = place + 1 == i->nargs && vy_same_element(f->p, load, id); return true;
     default: break;
     }
     if (vy_is_marker((vy_op)i->op)) return through_marker(f, load, id, place, fine);

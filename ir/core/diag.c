@@ -2,7 +2,6 @@
 // diag.c: diagnostics as values.
 #include "ir/core/ir.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +20,8 @@ bool vy_diag_is(const vy_diag *d, vy_code code)
     return d->code && strcmp(d->code, codes[code].code) == 0;
 }
 
-static void fill(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
-                 const char *format, va_list args)
+void vy_diag_set_args(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
+                      const char *format, va_list args)
 {
     if (d->severity == VY_ERROR) return; // the first error sticks
     *d = (vy_diag){.severity = VY_ERROR,
@@ -39,7 +38,7 @@ void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const
 {
     va_list args;
     va_start(args, format);
-    fill(d, code, line, column, fix, format, args);
+    vy_diag_set_args(d, code, line, column, fix, format, args);
     va_end(args);
 }
 
@@ -48,7 +47,7 @@ void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const c
 {
     va_list args;
     va_start(args, format);
-    fill(&m->diag, code, line, column, fix, format, args);
+    vy_diag_set_args(&m->diag, code, line, column, fix, format, args);
     va_end(args);
 }
 

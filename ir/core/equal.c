@@ -7,7 +7,7 @@
 // (comparing them as trees would take exponential time on shared ones), and local arrays are paired
 // where they are first met.
 //
-// Not compared: debug names, names of arrays, lines, flags that passes prove.
+// Not compared: debug names, names of arrays, lines.
 #include "ir/core/pipe.h"
 
 #include <string.h>
@@ -136,7 +136,7 @@ static bool same_fixed(compare *c, bool shared)
 static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
-    if (!same_name(a->name, b->name) || a->exact != b->exact ||
+    if (!same_name(a->name, b->name) || a->exact != b->exact || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;
@@ -166,10 +166,8 @@ static bool same_leaf(compare *c, const vy_leaf *x, const vy_leaf *y)
 
 static bool same_inst(compare *c, uint32_t id)
 {
-    const uint8_t proved = VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE;
     const vy_inst *x = &c->a->insts.data[id], *y = &c->b->insts.data[id];
-    if (x->op != y->op || x->type != y->type || x->nargs != y->nargs ||
-        ((x->flags ^ y->flags) & ~proved))
+    if (x->op != y->op || x->type != y->type || x->nargs != y->nargs || x->flags != y->flags)
         return false;
     if (vy_op_is_memory((vy_op)x->op) ? !pair(c, x->aux, y->aux) : x->aux != y->aux) return false;
     for (uint32_t k = 0; k < x->nargs; k++) {
@@ -267,7 +265,7 @@ static bool same_pipeline(const vy_pipeline *a, const vy_pipeline *b)
 
 bool vy_module_equal(const vy_module *a, const vy_module *b)
 {
-    if (a->order != b->order || a->programs.count != b->programs.count ||
+    if (vy_module_order(a) != vy_module_order(b) || a->programs.count != b->programs.count ||
         a->pipelines.count != b->pipelines.count)
         return false;
     for (uint32_t i = 0; i < a->programs.count; i++)

@@ -38,6 +38,13 @@ uint32_t vy_choice(const vy_program *p, const vy_structure *s, uint32_t id, uint
     return opener;
 }
 
+void vy_count_uses(const vy_program *p, uint32_t *uses)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
+            if (!VY_IS_LEAF(vy_arg(p, id, k))) uses[vy_arg(p, id, k)]++;
+}
+
 uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id)
 {
     switch ((vy_op)p->insts.data[id].op) {
@@ -88,6 +95,37 @@ bool vy_constant_trips(const vy_program *p, uint32_t loop, uint64_t *n)
     const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
     const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
     return from && to && step && vy_trips(vy_id_type(p, loop), *from, *to, *step, n);
+}
+
+// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256
+// step 64`.
+static bool is_place(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    return l && l->kind == VY_LEAF_BUILTIN && (l->index == VY_LINDEX || l->index == VY_LID);
+}
+
+double vy_expected_trips(const vy_program *p, uint32_t loop)
+{
+    const vy_scalar first = {0}, *from = NULL, *to = NULL, *step = NULL;
+    uint64_t n;
+    if (p->insts.data[loop].op == VY_OP_LOOP) {
+        from = is_place(p, vy_arg(p, loop, 0)) ? &first : vy_id_const(p, vy_arg(p, loop, 0));
+        to = vy_id_const(p, vy_arg(p, loop, 1));
+        step = vy_id_const(p, vy_arg(p, loop, 2));
+    }
+    if (!from || !to || !step || !vy_trips(vy_id_type(p, loop), *from, *to, *step, &n))
+        return VY_UNKNOWN_TRIPS;
+    return n ? (double)n : 1;
+}
+
+const vy_scalar *vy_rest_below(const vy_program *p, uint32_t loop)
+{
+    const uint32_t from = vy_arg(p, loop, 0), n = vy_arg(p, loop, 1);
+    if (VY_IS_LEAF(from) || p->insts.data[from].op != VY_OP_MUL) return NULL;
+    const uint32_t q = vy_arg(p, from, 0), c = vy_arg(p, from, 1);
+    if (VY_IS_LEAF(q) || p->insts.data[q].op != VY_OP_DIV) return NULL;
+    return vy_arg(p, q, 0) == n && vy_arg(p, q, 1) == c ? vy_id_const(p, c) : NULL;
 }
 
 bool vy_id_int(const vy_program *p, uint32_t id, int64_t *out)

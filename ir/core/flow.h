@@ -55,6 +55,11 @@ static inline uint32_t vy_result(const vy_program *p, const vy_structure *s, uin
 {
     return vy_closer(p, s, opener) + 1 + k;
 }
+// The last instruction that belongs to a construct: its closing marker, or the last of its results.
+static inline uint32_t vy_last_result(const vy_program *p, const vy_structure *s, uint32_t opener)
+{
+    return vy_closer(p, s, opener) + vy_slot_count(p, s, opener);
+}
 // What a loop begins with.
 static inline uint32_t vy_slot_init(const vy_program *p, uint32_t loop, uint32_t k)
 {
@@ -84,6 +89,10 @@ uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id
 uint32_t vy_choice(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t *then,
                    uint32_t *other);
 
+// -------------------------------------------------------------------------------------------- uses
+// Adds to a table by instruction how often each value is an operand, of markers too.
+void vy_count_uses(const vy_program *p, uint32_t *uses);
+
 // ---------------------------------------------------------------------------------------- deciders
 // The loop's `keep`, or 0.
 static inline uint32_t vy_keep(const vy_program *p, const vy_structure *s, uint32_t loop)
@@ -105,6 +114,13 @@ bool vy_loop_surely_runs(const vy_program *p, uint32_t loop);
 bool vy_trips(vy_type t, vy_scalar from, vy_scalar to, vy_scalar step, uint64_t *n);
 // The same of an instruction.  False: it is no LOOP, or bounds or step are no constants.
 bool vy_constant_trips(const vy_program *p, uint32_t loop, uint64_t *n);
+// How often a LOOP or WHILE is taken to run by whoever compares costs: once at least, and where
+// constants do not say it, VY_UNKNOWN_TRIPS times.
+enum { VY_UNKNOWN_TRIPS = 64 };
+double vy_expected_trips(const vy_program *p, uint32_t loop);
+// c of a loop over `n/c*c .. n`, what ir/pass/target/strip_mine.c leaves over: fewer than c
+// iterations, whatever n is.  NULL: it is no such loop.
+const vy_scalar *vy_rest_below(const vy_program *p, uint32_t loop);
 // Integer constant as a signed 64-bit number; false if `id` is none or it does not fit.
 bool vy_id_int(const vy_program *p, uint32_t id, int64_t *out);
 

@@ -36,6 +36,8 @@
 #include "ir/pipeline.h"
 #include "ir/vyre.h"
 
+#include <stdarg.h>
+
 #define VY_LEAF_BIT 0x80000000u
 #define VY_IS_LEAF(id) (((id)&VY_LEAF_BIT) != 0)
 #define VY_LEAF_INDEX(id) ((id) & ~VY_LEAF_BIT)
@@ -49,10 +51,12 @@
 enum vy_inst_flags {
     VY_FLAG_REVERSE = 1, // LOOP
     VY_FLAG_EXIT = 2,    // LOOP, WHILE: ENDLOOP's first operand is `keep`
-    VY_FLAG_INRANGE = 4, // LOAD, STORE, ATOMIC_*: every index is proved to be in range (set by a
-                         // pass just before emission; not part of the program's text)
-    VY_FLAG_OWNED = 8,   // ATOMIC_*: no other invocation touches the element (same)
-    VY_FLAG_ONCE = 16, // ATOMIC_ADD, owned: nothing else touches the element, which is zero (same)
+    // Marks: what passes have proved of an access.  A program that has one is a lowered program,
+    // `@lowered program f(…) { … y[i] @in_range = …; }` (docs/language.md 16; marks.c).
+    VY_FLAG_INRANGE = 4, // LOAD, STORE, ATOMIC_*: every index is in range
+    VY_FLAG_OWNED = 8,   // ATOMIC_*: no other invocation updates the element
+    VY_FLAG_ONCE = 16,   // ATOMIC_ADD, owned: nothing has touched the element, which is zero
+    VY_FLAG_MARKS = VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE,
 };
 
 typedef struct vy_inst {
@@ -91,6 +95,20 @@ typedef struct vy_dim_node {
     int64_t value;
 } vy_dim_node;
 
+// What differentiation made a buffer for, where programs of one derivative look for it.
+typedef enum vy_made {
+    VY_MADE_FOR_NOTHING,
+    VY_MADE_BASE,   // where the rows of a block begin on tapes of counted length
+    VY_MADE_WINNER, // which invocation an extremum is from
+    VY_MADE_LAST,   // which of its events
+    VY_MADE_SUMS,   // accumulators: a total is made of them
+    VY_MADE_PARTS,  // of terms: the same
+} vy_made;
+
+// How a gradient that is added to what the caller's buffer holds begins while a derivative is built;
+// the result takes it as `inout`.
+#define VY_INIT_KEEP ((vy_init)(VY_INIT_COPY + 1))
+
 typedef struct vy_buf {
     const char *name; // in the module's arena
     vy_buffer_class cls;
@@ -100,6 +118,7 @@ typedef struct vy_buf {
     uint32_t set, binding;
     uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
     bool workspace;
+    vy_made made; // no part of the text
     vy_init init;
     const char *init_from;
     vy_derivative_role role; // of derivatives; names in the module's arena.  No part of the text
@@ -110,6 +129,7 @@ typedef struct vy_scalar_param {
     const char *name;
     vy_type type;
     uint32_t line;
+    uint32_t rows; // of a derivative: of the tapes of that counter; 0: it is no number of rows
 } vy_scalar_param;
 
 typedef struct vy_over_var {
@@ -130,6 +150,7 @@ struct vy_program {
     vy_module *module;
     const char *name;
     uint32_t line;
+    uint32_t order;        // of derivative: the n of `@order(n)`
     uint32_t workgroup[3]; // {0,0,0} until known; defaulted by vy_program_end
     bool has_workgroup;    // written by the user
     vy_inst_vec insts;     // [0] is a dummy
@@ -156,6 +177,7 @@ struct vy_pipeline {
     uint32_t line;
 };
 VY_VEC_TYPE(vy_pipeline_vec, vy_pipeline *);
+VY_VEC_TYPE(vy_derived_vec, struct vy_derived_entry *);
 void vy_program_free(vy_program *p);   // NULL is fine
 void vy_pipeline_free(vy_pipeline *p); // NULL is fine
 
@@ -164,9 +186,10 @@ struct vy_module {
     const char *file;
     const char *source;
     size_t source_size;
-    uint32_t order;
+    uint32_t order; // of programs that are begun in it
     vy_program_vec programs;
     vy_pipeline_vec pipelines;
+    vy_derived_vec derived; // which of them are derivatives, of what (autodiff/transform.h)
     vy_diag diag;
     vy_strings names;       // interned debug names
     const char **constants; // of the text
@@ -199,7 +222,13 @@ static inline const vy_scalar *vy_id_const(const vy_program *p, uint32_t id)
 }
 
 // Facts of the table, as data (ops.c).
-typedef enum vy_form { VY_FORM_PREFIX, VY_FORM_INFIX, VY_FORM_CALL, VY_FORM_SPECIAL } vy_form;
+typedef enum vy_form {
+    VY_FORM_PREFIX,
+    VY_FORM_INFIX,
+    VY_FORM_CALL,
+    VY_FORM_SPECIAL,
+    VY_FORM_LOWERED
+} vy_form;
 typedef enum vy_rule {
     VY_RULE_F,
     VY_RULE_N,
@@ -211,6 +240,27 @@ typedef enum vy_rule {
     VY_RULE_S
 } vy_rule;
 typedef enum vy_effect { VY_PURE, VY_READ, VY_WRITE, VY_CONV, VY_CTRL } vy_effect;
+typedef enum vy_work { // the column `cost`
+    VY_WORK_FREE,
+    VY_WORK_SIMPLE,
+    VY_WORK_ADD,
+    VY_WORK_MUL,
+    VY_WORK_FMA,
+    VY_WORK_DIV,
+    VY_WORK_LIMIT,
+    VY_WORK_ROUND,
+    VY_WORK_ROOT,
+    VY_WORK_MATH,
+    VY_WORK_LOAD,
+    VY_WORK_STORE,
+    VY_WORK_ATOMIC,
+    VY_WORK_SUBGROUP,
+    VY_WORK_BARRIER,
+    VY_WORK_BRANCH,
+    VY_WORK_CARRY,
+    VY_WORK_CONTROL,
+    VY_WORK_COUNT
+} vy_work;
 typedef struct vy_op_info {
     const char *id;   // "ADD"
     const char *text; // "+"
@@ -218,19 +268,37 @@ typedef struct vy_op_info {
     uint32_t arity;
     vy_rule rule;
     vy_effect effect;
+    vy_work work;
 } vy_op_info;
 extern const vy_op_info vy_op_infos[VY_OP_COUNT];
+static inline bool vy_op_is_lowered(vy_op op) { return vy_op_infos[op].form == VY_FORM_LOWERED; }
+void vy_program_drop_marks(vy_program *p); // vy_drop_marks of one
+// The marks that an operation may have; some go with others only (marks.c).
+uint8_t vy_marks_allowed(vy_op op, uint8_t flags);
+// "in_range" of one mark of VY_FLAG_MARKS, and back; 0: there is none of that name.
+const char *vy_mark_name(uint8_t flag);
+uint8_t vy_mark_named(const char *name, size_t n);
 // The operation of a CALL row with that text and arity, or VY_OP_NONE.
 vy_op vy_op_from_call(const char *text, size_t n);
-static inline bool vy_op_is_atomic(vy_op op)
+// What an atomic computes of the old value and its operand; VY_OP_NONE of exchanges.
+vy_op vy_op_plain(vy_op atomic);
+static inline bool vy_op_is_atomic(vy_op op) { return vy_op_infos[op].work == VY_WORK_ATOMIC; }
+static inline bool vy_op_is_memory(vy_op op)
 {
-    return op >= VY_OP_ATOMIC_ADD && op <= VY_OP_ATOMIC_CAS;
+    const vy_work w = vy_op_infos[op].work;
+    return w == VY_WORK_LOAD || w == VY_WORK_STORE || w == VY_WORK_ATOMIC;
 }
-static inline bool vy_op_is_memory(vy_op op) { return op >= VY_OP_LOAD && op <= VY_OP_ATOMIC_CAS; }
-// sqrt, exp, sin …: rounded as each device likes, and much longer than arithmetic.
-_Static_assert(VY_OP_HYPOT + 1 == VY_OP_LOAD, "functions stand together, before memory");
-static inline bool vy_op_is_function(vy_op op) { return op >= VY_OP_SQRT && op <= VY_OP_HYPOT; }
-static inline bool vy_op_is_subgroup(vy_op op) { return op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL; }
+// sqrt, exp, sin …: rounded as each device likes, and longer than arithmetic.
+static inline bool vy_op_is_function(vy_op op)
+{
+    return vy_op_infos[op].work == VY_WORK_ROOT || vy_op_infos[op].work == VY_WORK_MATH;
+}
+static inline bool vy_op_is_subgroup(vy_op op) { return vy_op_infos[op].work == VY_WORK_SUBGROUP; }
+// Its second operand says of which invocation the value is.
+static inline bool vy_op_has_lane(vy_op op)
+{
+    return vy_op_is_subgroup(op) && vy_op_infos[op].arity == 2;
+}
 // A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must
 // be reached by all of it.
 static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
@@ -260,14 +328,16 @@ void vy_fail_oom(vy_module *m);
 bool vy_module_memory(vy_module *m, uint64_t before);
 void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
+void vy_diag_set_args(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
+                      const char *format, va_list args); // the same, for functions like it
 
 // ----------------------------------------------------------------------------------------- names
 // Length of the UTF-8 sequence at `s` and its character, 0 if it is none.
 size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
 // "PREFIX_NAME", with a number where a buffer of `p` is called that.
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
-// The first scalar of that name; UINT32_MAX: none.
-uint32_t vy_program_find_scalar(const vy_program *p, const char *name);
+// The first buffer made for that; 0: none.
+uint32_t vy_program_find_made(const vy_program *p, vy_made made);
 // What keeps searches by name fast: call the first behind an append to the tables of buffers and
 // scalars, the second where entries are renamed, removed or renumbered.
 void vy_names_added(vy_program *p);

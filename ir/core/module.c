@@ -42,6 +42,7 @@ void vy_module_free(vy_module *m)
     for (uint32_t i = 0; i < m->pipelines.count; i++) vy_pipeline_free(m->pipelines.data[i]);
     vy_vec_free(&m->programs);
     vy_vec_free(&m->pipelines);
+    vy_vec_free(&m->derived);
     vy_strings_free(&m->names);
     vy_arena_free(&m->arena);
     vy_free(m);
@@ -50,7 +51,18 @@ void vy_module_free(vy_module *m)
 const vy_diag *vy_module_diag(const vy_module *m) { return &m->diag; }
 bool vy_module_ok(const vy_module *m) { return m->diag.severity != VY_ERROR; }
 const char *vy_module_file(const vy_module *m) { return m->file; }
-uint32_t vy_module_order(const vy_module *m) { return m->order; }
+
+uint32_t vy_module_order(const vy_module *m)
+{
+    uint32_t most = m->order;
+    for (uint32_t i = 0; i < m->programs.count; i++)
+        if (most < m->programs.data[i]->order) most = m->programs.data[i]->order;
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        if (most < m->pipelines.data[i]->signature->order)
+            most = m->pipelines.data[i]->signature->order;
+    return most;
+}
+
 uint32_t vy_module_program_count(const vy_module *m) { return m->programs.count; }
 
 const char *vy_module_source(const vy_module *m, size_t *size)
@@ -72,11 +84,23 @@ vy_program *vy_module_find(const vy_module *m, const char *name)
 }
 
 // -------------------------------------------------------------------------------------- reflection
+uint32_t vy_program_order(const vy_program *p) { return p->order; }
 const char *vy_program_name(const vy_program *p) { return p->name; }
 uint32_t vy_program_buffer_count(const vy_program *p) { return p->buffers.count - 1; }
 uint32_t vy_program_scalar_count(const vy_program *p) { return p->scalars.count; }
 uint32_t vy_program_over_count(const vy_program *p) { return p->overs.count; }
 uint32_t vy_program_instruction_count(const vy_program *p) { return p->insts.count - 1; }
+
+// How a derivative uses a parameter follows from its class.
+static vy_derivative_role role_of(const vy_buf *b)
+{
+    vy_derivative_role role = b->role;
+    role.mode = b->cls == VY_IN                ? VY_READS
+                : b->cls == VY_OUT             ? VY_OVERWRITES
+                : vy_is_gradient(b->role.kind) ? VY_ADDS
+                                               : VY_IN_PLACE;
+    return role;
+}
 
 vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
 {
@@ -92,8 +116,15 @@ vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
                             .workspace = buf->workspace,
                             .init = buf->init,
                             .init_from = buf->init_from,
-                            .role = buf->role,
+                            .role = role_of(buf),
                             .line = buf->line};
+}
+
+uint32_t vy_program_find_made(const vy_program *p, vy_made made)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].made == made) return i;
+    return 0;
 }
 
 bool vy_program_computes(const vy_program *p, vy_type type)

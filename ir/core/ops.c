@@ -8,10 +8,12 @@
 #define INFIX(n) VY_FORM_INFIX, n
 #define CALL(n) VY_FORM_CALL, n
 #define SPECIAL(n) VY_FORM_SPECIAL, n
+#define LOWERED(n) VY_FORM_LOWERED, n
 
-const vy_op_info vy_op_infos[VY_OP_COUNT] = {{"NONE", "", VY_FORM_SPECIAL, 0, VY_RULE_S, VY_PURE},
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
-    {#id, text, form, VY_RULE_##rule, VY_##effect},
+const vy_op_info vy_op_infos[VY_OP_COUNT] = {{"NONE", "", VY_FORM_SPECIAL, 0, VY_RULE_S, VY_PURE,
+                                              VY_WORK_FREE},
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
+    {#id, text, form, VY_RULE_##rule, VY_##effect, VY_WORK_##cost},
                                              VY_OPS(X)
 #undef X
 };
@@ -41,4 +43,17 @@ vy_type vy_rule_type(vy_rule rule, vy_type t)
     case VY_RULE_S: break;
     }
     return VY_VOID;
+}
+
+vy_op vy_op_plain(vy_op atomic)
+{
+    switch (atomic) {
+    case VY_OP_ATOMIC_ADD: return VY_OP_ADD;
+    case VY_OP_ATOMIC_MIN: return VY_OP_MIN;
+    case VY_OP_ATOMIC_MAX: return VY_OP_MAX;
+    case VY_OP_ATOMIC_AND: return VY_OP_AND;
+    case VY_OP_ATOMIC_OR: return VY_OP_OR;
+    case VY_OP_ATOMIC_XOR: return VY_OP_XOR;
+    default: return VY_OP_NONE;
+    }
 }

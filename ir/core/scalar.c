@@ -125,7 +125,7 @@ static bool fold_float(vy_op op, double a, double b, vy_scalar *out)
     bool ok = true;
     switch (op) {
 #define FOLD(f, s, u) f
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     case VY_OP_##id:                                                                               \
         if (VY_RESULT_##rule)                                                                      \
             out->u = (fold) != 0;                                                                  \
@@ -145,7 +145,7 @@ static bool fold_signed(vy_op op, int64_t a, int64_t b, vy_scalar *out)
     bool ok = true;
     switch (op) {
 #define FOLD(f, s, u) s
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     case VY_OP_##id: out->i = (int64_t)(fold); break;
         VY_OPS(X)
 #undef X
@@ -160,7 +160,7 @@ static bool fold_unsigned(vy_op op, uint64_t a, uint64_t b, vy_scalar *out)
     bool ok = true;
     switch (op) {
 #define FOLD(f, s, u) u
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     case VY_OP_##id: out->u = (uint64_t)(fold); break;
         VY_OPS(X)
 #undef X
@@ -304,6 +304,10 @@ bool vy_scalar_eval(vy_op op, vy_type type, vy_type result, const vy_scalar *x, 
 {
     if (op == VY_OP_SELECT) {
         *out = x[0].u ? x[1] : x[2];
+        return true;
+    }
+    if (op == VY_OP_CANDIDATE) {
+        *out = x[0];
         return true;
     }
     if (op == VY_OP_CAST) {

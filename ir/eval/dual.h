@@ -28,9 +28,8 @@ typedef enum vy_dual_mode {
 
 typedef struct vy_dual_buffer {
     const char *name; // a float parameter
-    double *
-        // Of its elements, row-major: `in` read, `out` written, `inout` both; 0: does not depend.
-        tangent;
+    // Of its elements, row-major: `in` read, `out` written, `inout` both; 0: does not depend.
+    double *tangent;
 } vy_dual_buffer;
 
 typedef struct vy_dual_scalar {
@@ -44,9 +43,8 @@ typedef struct vy_dual {
     uint32_t buffer_count;
     const vy_dual_scalar *scalars; // likewise
     uint32_t scalar_count;
-    bool
-        // For pipelines' dispatches: tangents hold VY_DUAL_NONE and are used where they are.
-        in_place;
+    // For pipelines' dispatches: tangents hold VY_DUAL_NONE and are used where they are.
+    bool in_place;
 } vy_dual;
 
 // One run of a program or of a pipeline, as vy_eval and vy_eval_pipeline, with tangents.  Wants

@@ -200,8 +200,7 @@ static bool make_lanes(vy_machine *m)
     if (m->failed) return false;
     number_lanes(m);
     fill_constants(m);
-    if (m->dots) vy_dual_leaves(m);
-    return true;
+    return !m->dots || vy_dual_leaves(m);
 }
 
 void vy_eval_release(vy_machine *m)
@@ -212,6 +211,7 @@ void vy_eval_release(vy_machine *m)
         vy_free(b->dims);
         vy_free(b->touches);
         vy_free(b->written);
+        vy_free(b->owner);
         vy_free(b->dropped);
         vy_free(b->filled);
         vy_dual_release(b);
@@ -244,7 +244,8 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
     }
     bool ok = vy_eval_bind(&m, buffers, buffer_count, scalars, scalar_count) && vy_dual_make(&m);
     if (ok && m.group_count) {
-        ok = vy_eval_decode(&m) && vy_shadow_make(&m) && vy_partial_make(&m) && make_lanes(&m);
+        ok = vy_eval_decode(&m) && vy_shadow_make(&m) && vy_marks_make(&m) && vy_partial_make(&m) &&
+             make_lanes(&m);
         // Without instructions even the largest launch is over at once.
         for (uint64_t g = 0; ok && m.code_count && g < m.group_count && !m.failed; g++) {
             const uint64_t seed = m.options.shuffle_seed;

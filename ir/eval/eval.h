@@ -11,7 +11,7 @@
 //   eval_subgroup.c subgroup operations, barrier  eval_path.c   path hash
 //   eval_pipeline.c vy_eval_pipeline: step after step
 //   eval_trace.c    where NaN and inf come from
-//   eval_partial.c  shared arrays that are filled in part
+//   eval_partial.c  shared arrays that are filled in part   eval_marks.c  what passes have marked
 //   eval_dual.c     tangents beside the values (dual.h); dual_run.c: a run with them
 //
 // Execution.  A *chunk* of invocations of one workgroup advances in lock step.  Every value has a
@@ -46,10 +46,6 @@ typedef struct vy_eval_hooks {
     // program is known to write all of it.  It starts as NaN (integers: −1) then instead of as
     // zero.
     bool (*uncleared)(const vy_program *p, uint32_t buffer);
-    // When not NULL and 0: set to the source line (or UINT32_MAX) of the first access for which
-    // something does not hold that a pass has proved: that it is in range, that its element is
-    // zero.
-    uint32_t *disproved;
     const vy_dual *dual; // not NULL: tangents run beside the values
 } vy_eval_hooks;
 typedef struct vy_eval_trace {
@@ -94,12 +90,15 @@ typedef struct vy_bound {
     bool owned;        // `data` is freed by the machine
     vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
+    uint32_t *owner;   // where an atomic is @owned, per element: who updated it, see eval_marks.c
     // Shared arrays of launches with invocations outside of the domain, else NULL: per element 1 +
     // the workgroup in which a store was dropped, in which it was filled.
     uint64_t *dropped, *filled;
     bool unclear;   // it is not known where, or whether, invocations outside would have stored
     double *dot;    // runs with tangents: per element; of integers, and in others, NULL
     bool dot_owned; // freed by the machine
+    const vy_dual_buffer *tangents; // the caller's
+    bool extrema;                   // of atomic_min or atomic_max
     // Likewise: number of the invocation whose atomic_min or atomic_max gave the element, or 0.
     uint64_t *winner;
 } vy_bound;
@@ -236,7 +235,9 @@ bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given); // 
 void vy_eval_dims(vy_machine *m, const vy_eval_buffer *const *given);
 const char *vy_eval_dim_trouble(const vy_machine *m, vy_dim d); // NULL: its value is there
 bool vy_eval_launch(vy_machine *m);
-// eval_bind.c: what a buffer starts with besides zero
+// eval_bind.c: a parameter or workspace by name, 0: there is none; what a buffer starts with
+// besides zero
+uint32_t vy_eval_parameter(const vy_program *p, const char *name);
 void vy_eval_start(vy_machine *m, uint32_t id);
 // eval_decode.c
 bool vy_eval_decode(vy_machine *m);
@@ -254,6 +255,13 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane);
 void vy_path_note(vy_machine *m, const vy_xinst *x);
 void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choice);
 
+// eval_marks.c: marks of accesses (docs/language.md 16) that do not hold are errors.  Before the
+// first run; where a lane is out of range; before an atomic updates the element at `at`, which is
+// `old`.
+bool vy_marks_make(vy_machine *m);
+void vy_mark_out_of_range(vy_machine *m, const vy_xinst *x);
+void vy_mark_update(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t at, vy_scalar old);
+
 // eval_partial.c: behind vy_eval's launch; where m->offsets are known
 bool vy_partial_make(vy_machine *m);
 void vy_partial_store(vy_machine *m, const vy_xinst *x, vy_bound *b);
@@ -266,7 +274,7 @@ void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b);
 bool vy_dual_make(vy_machine *m);
 bool vy_dual_make_one(vy_machine *m, uint32_t id);
 void vy_dual_restart(vy_machine *m, uint32_t id);    // nothing depends any more
-void vy_dual_leaves(vy_machine *m);                  // registers of scalars and constants
+bool vy_dual_leaves(vy_machine *m);                  // registers of scalars and constants
 void vy_dual_step(vy_machine *m, const vy_xinst *x); // behind x
 void vy_dual_finish(vy_machine *m);                  // tangents of outputs to the caller
 void vy_dual_release(vy_bound *b);
@@ -282,6 +290,8 @@ void vy_eval_release(vy_machine *m); // frees all it holds
 void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size); // zeroed; NULL: diagnostic set
 void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
                   ...) __attribute__((format(printf, 5, 6)));
+void vy_eval_fail_args(vy_machine *m, vy_code code, uint32_t line, uint32_t column,
+                       const char *format, va_list args);
 
 // eval_invocation.c
 // Global coordinates of a place in a workgroup.  Returns whether it is in the domain.

@@ -6,25 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint32_t vy_eval_parameter(const vy_program *p, const char *name)
+{
+    const uint32_t id = vy_program_find_buffer(p, name).id;
+    return p->buffers.data[id].cls <= VY_INOUT ? id : 0;
+}
+
 // An intermediate of a pipeline is none.
 static uint32_t find_parameter(const vy_machine *m, const char *name)
 {
-    const vy_program *p = m->p;
-    for (uint32_t id = 1; name && id < p->buffers.count; id++) {
-        const vy_buf *b = &p->buffers.data[id];
-        if (b->cls <= VY_INOUT && !(m->pipeline && b->workspace) && strcmp(b->name, name) == 0)
-            return id;
-    }
-    return 0;
-}
-
-static uint32_t find_buffer(const vy_program *p, const char *name)
-{
-    for (uint32_t id = 1; name && id < p->buffers.count; id++) {
-        const vy_buf *b = &p->buffers.data[id];
-        if (b->cls <= VY_INOUT && strcmp(b->name, name) == 0) return id;
-    }
-    return 0;
+    const uint32_t id = vy_eval_parameter(m->p, name);
+    return m->pipeline && m->p->buffers.data[id].workspace ? 0 : id;
 }
 
 static bool find_buffers(vy_machine *m, const vy_eval_buffer *buffers, uint32_t count,
@@ -65,12 +57,11 @@ static bool find_scalars(vy_machine *m, const vy_eval_scalar *scalars, uint32_t 
 {
     for (uint32_t k = 0; k < count; k++) {
         const char *name = scalars[k].name ? scalars[k].name : "";
-        uint32_t i = 0;
-        while (i < m->p->scalars.count && strcmp(m->p->scalars.data[i].name, name) != 0) i++;
-        if (i == m->p->scalars.count || have[i]) {
+        const uint32_t i = vy_program_find_scalar(m->p, name);
+        if (i == UINT32_MAX || have[i]) {
             vy_eval_fail(m, VY_E_EVAL_NAME, m->p->line, 0,
-                         i == m->p->scalars.count ? "%s %s has no scalar parameter '%s'"
-                                                  : "%s %s is given scalar %s twice",
+                         i == UINT32_MAX ? "%s %s has no scalar parameter '%s'"
+                                         : "%s %s is given scalar %s twice",
                          m->pipeline ? "pipeline" : "program", m->p->name, name);
             return false;
         }
@@ -130,7 +121,7 @@ static bool check_overlap(vy_machine *m)
 // ------------------------------------------------------------------------------------------ memory
 static void start_as_copy(vy_machine *m, vy_bound *b, const char *name)
 {
-    const uint32_t from = find_buffer(m->p, name);
+    const uint32_t from = name ? vy_eval_parameter(m->p, name) : 0;
     const vy_bound *s = &m->bounds[from];
     if (!from || !s->data) return;
     for (uint64_t i = 0; i < b->count && i < s->count; i++)

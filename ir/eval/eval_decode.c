@@ -10,6 +10,7 @@
 // outside the construct or go round it again.  A loop's k-th CARRY and k-th RESULT are one
 // register, written only for the lanes that make the move, and alive from the opening marker on;
 // likewise an IF's RESULTs. Leaves have registers of their own that no instruction writes.
+#include "ir/core/flow.h"
 #include "ir/eval/eval.h"
 
 typedef struct decoder {
@@ -42,10 +43,8 @@ static uint32_t closing_of(const decoder *d, uint32_t opener)
 // operands of marker `id`.
 static uint32_t moves_from(const decoder *d, uint32_t id)
 {
-    const vy_inst *i = inst_of(d, id);
-    if (i->op == VY_OP_LOOP) return 3;
-    if (i->op == VY_OP_ENDLOOP) return inst_of(d, d->s.partner[id])->flags & VY_FLAG_EXIT ? 1 : 0;
-    return 0;
+    return inst_of(d, id)->op == VY_OP_ENDLOOP ? vy_next_arg(d->p, d->s.partner[id])
+                                               : vy_init_arg(d->p, id);
 }
 
 // ------------------------------------------------------------------------------------- life times
@@ -75,7 +74,7 @@ static void use(decoder *d, uint32_t id, uint32_t user)
 static void share_loop_results(decoder *d, uint32_t loop)
 {
     const uint32_t end = closing_of(d, loop);
-    const uint32_t n = inst_of(d, loop)->nargs - moves_from(d, loop);
+    const uint32_t n = vy_slot_count(d->p, &d->s, loop);
     for (uint32_t k = 0; k < n; k++) {
         d->same[end + 1 + k] = loop + 1 + k;
         extend(d, loop + 1 + k, end);
@@ -121,11 +120,8 @@ static uint32_t reg_of(const decoder *d, uint32_t id)
 // Values that come into being at `id`.
 static uint32_t results_of(const decoder *d, uint32_t id, uint32_t *count)
 {
-    const vy_inst *i = inst_of(d, id);
-    const uint32_t end = closing_of(d, id);
-    const bool loop = i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
-    *count = loop ? i->nargs - moves_from(d, id) : inst_of(d, end)->nargs;
-    return loop ? id + 1 : end + 1;
+    *count = vy_slot_count(d->p, &d->s, id);
+    return vy_is_loop((vy_op)inst_of(d, id)->op) ? vy_carry(id, 0) : vy_result(d->p, &d->s, id, 0);
 }
 
 static void define(decoder *d, uint32_t id)

@@ -50,23 +50,20 @@ void vy_dual_release(vy_bound *b)
     b->dot_owned = false;
 }
 
-static const vy_dual_buffer *given(const vy_machine *m, uint32_t id)
+// What is said of each buffer: by the caller, and by the program, whether it takes extrema.
+static void describe(vy_machine *m)
 {
     const vy_dual *d = m->hooks->dual;
-    const vy_buf *b = &m->p->buffers.data[id];
-    for (uint32_t k = 0; k < d->buffer_count && b->cls <= VY_INOUT; k++)
-        if (strcmp(d->buffers[k].name, b->name) == 0) return &d->buffers[k];
-    return NULL;
-}
-
-static bool has_extrema(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if ((i->op == VY_OP_ATOMIC_MIN || i->op == VY_OP_ATOMIC_MAX) && i->aux == buffer)
-            return true;
+    for (uint32_t k = 0; k < d->buffer_count; k++) {
+        vy_bound *b = &m->bounds[vy_eval_parameter(m->p, d->buffers[k].name)];
+        if (!b->tangents) b->tangents = &d->buffers[k];
     }
-    return false;
+    m->bounds[0].tangents = NULL; // of names that are no parameter's
+    for (uint32_t id = 1; id < m->p->insts.count; id++) {
+        const vy_inst *i = &m->p->insts.data[id];
+        if (i->op == VY_OP_ATOMIC_MIN || i->op == VY_OP_ATOMIC_MAX)
+            m->bounds[i->aux].extrema = true;
+    }
 }
 
 // A buffer that starts as a copy of another depends as that one does.
@@ -76,20 +73,15 @@ static void copy_start(vy_machine *m, uint32_t id)
     const vy_bound *b = &m->bounds[id];
     if (info->init != VY_INIT_COPY || !info->init_from || !b->dot) return;
     if (b->given && b->cls != VY_OUT) return; // the caller's contents stay
-    for (uint32_t k = 1; k < m->p->buffers.count; k++) {
-        const vy_bound *from = &m->bounds[k];
-        if (m->p->buffers.data[k].cls > VY_INOUT || !from->dot ||
-            strcmp(m->p->buffers.data[k].name, info->init_from) != 0)
-            continue;
-        for (uint64_t e = 0; e < b->count && e < from->count; e++) b->dot[e] = from->dot[e];
-        return;
-    }
+    const vy_bound *from = &m->bounds[vy_eval_parameter(m->p, info->init_from)];
+    for (uint64_t e = 0; from->dot && e < b->count && e < from->count; e++)
+        b->dot[e] = from->dot[e];
 }
 
 static bool allocate(vy_machine *m, uint32_t id)
 {
     vy_bound *b = &m->bounds[id];
-    const vy_dual_buffer *from = given(m, id);
+    const vy_dual_buffer *from = b->tangents;
     vy_dual_release(b);
     if (!is_float(m->p->buffers.data[id].type)) return true;
     if (from && m->hooks->dual->in_place) {
@@ -103,7 +95,7 @@ static bool allocate(vy_machine *m, uint32_t id)
             b->dot[e] = from->tangent[e] != 0 ? from->tangent[e] : vy_dual_none();
     }
     if (!from || b->cls == VY_OUT) forget(b->dot, places(m, b));
-    if (has_extrema(m->p, id)) b->winner = vy_eval_alloc(m, b->count, sizeof *b->winner);
+    if (b->extrema) b->winner = vy_eval_alloc(m, b->count, sizeof *b->winner);
     return !m->failed;
 }
 
@@ -117,6 +109,7 @@ bool vy_dual_make_one(vy_machine *m, uint32_t id)
 bool vy_dual_make(vy_machine *m)
 {
     if (!m->hooks->dual) return true;
+    describe(m);
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         const vy_bound *b = &m->bounds[id];
         // Local arrays come with the lanes, a pipeline's intermediates when they are reached.
@@ -132,31 +125,31 @@ void vy_dual_finish(vy_machine *m)
     const vy_dual *d = m->hooks->dual;
     for (uint32_t id = 1; id < m->p->buffers.count && !d->in_place; id++) {
         const vy_bound *b = &m->bounds[id];
-        const vy_dual_buffer *to = given(m, id);
+        const vy_dual_buffer *to = b->tangents;
         if (!to || !b->dot || b->cls == VY_IN) continue;
         for (uint64_t e = 0; e < b->count; e++)
             to->tangent[e] = vy_dual_is_none(b->dot[e]) ? 0 : b->dot[e];
     }
 }
 
-static double leaf_tangent(const vy_machine *m, const vy_leaf *leaf)
+bool vy_dual_leaves(vy_machine *m)
 {
     const vy_dual *d = m->hooks->dual;
-    for (uint32_t k = 0; k < d->scalar_count && leaf->kind == VY_LEAF_SCALAR; k++)
-        if (strcmp(d->scalars[k].name, m->p->scalars.data[leaf->index].name) == 0 &&
-            d->scalars[k].tangent != 0)
-            return d->scalars[k].tangent;
-    return vy_dual_none();
-}
-
-void vy_dual_leaves(vy_machine *m)
-{
-    for (uint32_t k = 0; k < m->p->leaves.count; k++) {
+    double *scalars = vy_eval_alloc(m, m->p->scalars.count + 1, sizeof *scalars);
+    for (uint32_t k = 0; scalars && k < d->scalar_count; k++) {
+        const uint32_t i = vy_program_find_scalar(m->p, d->scalars[k].name);
+        if (i != UINT32_MAX && scalars[i] == 0) scalars[i] = d->scalars[k].tangent;
+    }
+    for (uint32_t k = 0; scalars && k < m->p->leaves.count; k++) {
+        const vy_leaf *l = &m->p->leaves.data[k];
         if (m->leaf_regs[k] == UINT32_MAX) continue;
         double *t = dots_of(m, m->leaf_regs[k]);
-        const double tangent = leaf_tangent(m, &m->p->leaves.data[k]);
+        const double of = l->kind == VY_LEAF_SCALAR ? scalars[l->index] : 0;
+        const double tangent = of != 0 ? of : vy_dual_none();
         for (uint32_t l = 0; l < m->lane_capacity; l++) t[l] = tangent;
     }
+    vy_free(scalars);
+    return scalars != NULL;
 }
 
 // ------------------------------------------------------------------------------------------ values
@@ -218,6 +211,8 @@ static void step_pure(vy_machine *m, const vy_xinst *x)
     case VY_OP_STOP_GRAD: // the value has the operand's rounding errors, whatever derivatives it has not
         VY_EACH_ACTIVE(m, l, d[l] = rounding ? ta[l] : none;)
         return;
+    case VY_OP_CANDIDATE: VY_EACH_ACTIVE(m, l, d[l] = ta[l];) return;
+    case VY_OP_DERIVE_AS:
     case VY_OP_STRAIGHT_THROUGH: VY_EACH_ACTIVE(m, l, d[l] = rounding ? ta[l] : tb[l];) return;
     default: break;
     }

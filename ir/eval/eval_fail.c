@@ -2,20 +2,22 @@
 // eval_fail.c: how a run fails, and its memory, which may.
 #include "ir/eval/eval.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+
+void vy_eval_fail_args(vy_machine *m, vy_code code, uint32_t line, uint32_t column,
+                       const char *format, va_list args)
+{
+    vy_diag_set_args(m->diag, code, line, column, NULL, format, args);
+    m->failed = true;
+}
 
 void vy_eval_fail(vy_machine *m, vy_code code, uint32_t line, uint32_t column, const char *format,
                   ...)
 {
-    char text[sizeof m->diag->text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vy_eval_fail_args(m, code, line, column, format, args);
     va_end(args);
-    vy_diag_set(m->diag, code, line, column, NULL, "%s", text);
-    m->failed = true;
 }
 
 void *vy_eval_alloc(vy_machine *m, uint64_t count, uint64_t size)

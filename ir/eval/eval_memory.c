@@ -14,18 +14,21 @@
 static void find_offsets(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
     int64_t *off = m->offsets;
+    bool outside = false;
     VY_EACH_ACTIVE(m, l, off[l] = m->padding[l] ? PADDING : 0;)
     for (uint32_t axis = 0; axis < b->rank; axis++) {
         const vy_scalar *index = vy_reg(m, m->operands[x->args + axis]);
         const uint64_t extent = b->dims[axis];
         VY_EACH_ACTIVE(
             m, l, if (off[l] >= 0) {
-                if (index[l].u >= extent)
+                if (index[l].u >= extent) {
                     off[l] = OUTSIDE;
-                else
+                    outside = true;
+                } else
                     off[l] = (int64_t)((uint64_t)off[l] * extent + index[l].u);
             })
     }
+    if (outside && x->flags & VY_FLAG_INRANGE) vy_mark_out_of_range(m, x);
 }
 
 // `what` happened to one lane: tells the reports.
@@ -39,21 +42,8 @@ static void note(vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t l
         vy_shadow_access(m, x, lane, (uint64_t)off, what);
 }
 
-static void disprove(const vy_machine *m, const vy_xinst *x)
-{
-    const uint32_t line = m->p->insts.data[x->inst].line;
-    if (!*m->hooks->disproved) *m->hooks->disproved = line ? line : UINT32_MAX;
-}
-
-// Devices do not look where a pass has proved that an access is in range.
-static void check_proof(const vy_machine *m, const vy_xinst *x)
-{
-    VY_EACH_ACTIVE(m, l, if (m->offsets[l] == OUTSIDE) disprove(m, x);)
-}
-
 static void note_all(vy_machine *m, const vy_xinst *x, const vy_bound *b, vy_touch_class what)
 {
-    if (x->flags & VY_FLAG_INRANGE && m->hooks->disproved) check_proof(m, x);
     if (!m->report || !(b->touches || b->written || m->options.report_out_of_range)) return;
     VY_EACH_ACTIVE(m, l, note(m, x, b, l, what);)
 }
@@ -132,19 +122,6 @@ static void run_zero(vy_machine *m, const vy_xinst *x)
 }
 
 // ----------------------------------------------------------------------------------------- atomics
-static vy_op plain_op(vy_op atomic)
-{
-    switch (atomic) {
-    case VY_OP_ATOMIC_ADD: return VY_OP_ADD;
-    case VY_OP_ATOMIC_MIN: return VY_OP_MIN;
-    case VY_OP_ATOMIC_MAX: return VY_OP_MAX;
-    case VY_OP_ATOMIC_AND: return VY_OP_AND;
-    case VY_OP_ATOMIC_OR: return VY_OP_OR;
-    case VY_OP_ATOMIC_XOR: return VY_OP_XOR;
-    default: return VY_OP_NONE;
-    }
-}
-
 // args: the operands behind the indices.
 static vy_scalar atomic_result(const vy_machine *m, const vy_xinst *x, vy_type type, vy_scalar old,
                                vy_scalar v, vy_scalar w)
@@ -153,7 +130,7 @@ static vy_scalar atomic_result(const vy_machine *m, const vy_xinst *x, vy_type t
     vy_scalar r = old;
     if (x->op == VY_OP_ATOMIC_EXCHANGE) return v;
     if (x->op == VY_OP_ATOMIC_CAS) return vy_scalar_same(type, old, v) ? w : old;
-    vy_scalar_eval(plain_op((vy_op)x->op), type, type, args, 0, m->options.f64, &r);
+    vy_scalar_eval(vy_op_plain((vy_op)x->op), type, type, args, 0, m->options.f64, &r);
     return r;
 }
 
@@ -176,7 +153,8 @@ static void run_atomic(vy_machine *m, const vy_xinst *x)
         if (m->offsets[l] >= 0) {
             unsigned char *at = element(b, l, m->offsets[l]);
             old = vy_scalar_read(b->type, at);
-            if (x->flags & VY_FLAG_ONCE && old.u && m->hooks->disproved) disprove(m, x);
+            if (b->owner || x->flags & VY_FLAG_ONCE)
+                vy_mark_update(m, x, l, (uint64_t)m->offsets[l], old);
             const vy_scalar r = atomic_result(m, x, type, old, v[l], w[l]);
             vy_scalar_write(b->type, r, at);
             if (ordered && m->hooks->path_hash) vy_path_mix(m, x, l, vy_scalar_same(type, old, r));

@@ -7,7 +7,6 @@
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,12 +43,10 @@ static bool fail(runner *r, vy_code code, const vy_pipe_step *s, const char *for
     __attribute__((format(printf, 4, 5)));
 static bool fail(runner *r, vy_code code, const vy_pipe_step *s, const char *format, ...)
 {
-    char text[sizeof r->m.diag->text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vy_eval_fail_args(&r->m, code, s->line, s->column, format, args);
     va_end(args);
-    vy_eval_fail(&r->m, code, s->line, s->column, "%s", text);
     return false;
 }
 
@@ -243,9 +240,22 @@ static uint32_t instructions_before(const runner *r, uint32_t program)
     return n;
 }
 
+// What the program of a dispatch found wrong, as the pipeline tells it.
+static bool blame_program(runner *r, const vy_pipe_step *s, const vy_program *p)
+{
+    vy_diag *d = r->m.diag;
+    char text[sizeof d->text];
+    memcpy(text, d->text, sizeof text);
+    snprintf(d->text, sizeof d->text, "%.60s: %.330s", p->name, text);
+    if (s->line) d->line = s->line, d->column = s->column;
+    r->m.failed = true;
+    return false;
+}
+
 static bool dispatch(runner *r, const vy_pipe_step *s)
 {
     const vy_program *p = dispatched(r, s);
+    const vy_eval_hooks *h = r->hooks;
     vy_eval_options options = r->m.options;
     uint32_t args = 0;
     if (!bind_buffers(r, s, p) || !bind_scalars(r, s, p) || !group_counts(r, s, options.groups))
@@ -253,37 +263,23 @@ static bool dispatch(runner *r, const vy_pipe_step *s)
     for (uint32_t id = 1; id < p->buffers.count; id++)
         args += p->buffers.data[id].cls <= VY_INOUT && !p->buffers.data[id].workspace;
     r->workspace_left = options.max_workspace_bytes - r->workspace_bytes;
-    if (r->hooks->trace) r->hooks->trace->base = instructions_before(r, s->program);
-    const vy_dual dual = {.mode = r->hooks->dual ? r->hooks->dual->mode : VY_DUAL_TANGENT,
+    if (h->trace) h->trace->base = instructions_before(r, s->program);
+    const vy_dual dual = {.mode = h->dual ? h->dual->mode : VY_DUAL_TANGENT,
                           .buffers = r->dots,
                           .buffer_count = r->dot_count,
                           .scalars = r->scalar_dots,
                           .scalar_count = r->scalar_dot_count,
                           .in_place = true};
-    const vy_eval_hooks hooks = {
-        .dual = r->hooks->dual ? &dual : NULL,
-        .path_hash = r->hooks->path_hash,
-        .trace = r->hooks->trace,
-        .uncleared = r->hooks->uncleared,
-        .disproved = r->hooks->disproved,
-        .steps = &r->steps,
-        .workspace_left = options.max_workspace_bytes ? &r->workspace_left : NULL,
-        .exact_groups = true,
-    };
+    vy_eval_hooks hooks = *h; // of the program
+    hooks.dual = h->dual ? &dual : NULL;
+    hooks.steps = &r->steps;
+    hooks.workspace_left = options.max_workspace_bytes ? &r->workspace_left : NULL;
+    hooks.exact_groups = true;
     vy_eval_report one = {0};
     const bool ok = vy_eval_hooked(p, r->args, args, r->scalars, p->scalars.count, &options, &hooks,
                                    r->m.report ? &one : NULL, r->m.diag);
     add_report(r, &one);
-    if (ok) return true;
-    char text[sizeof r->m.diag->text];
-    memcpy(text, r->m.diag->text, sizeof text);
-    snprintf(r->m.diag->text, sizeof r->m.diag->text, "%.60s: %.330s", p->name, text);
-    if (s->line) {
-        r->m.diag->line = s->line;
-        r->m.diag->column = s->column;
-    }
-    r->m.failed = true;
-    return false;
+    return ok || blame_program(r, s, p);
 }
 
 // ------------------------------------------------------------------------------------------ steps

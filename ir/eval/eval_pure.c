@@ -52,20 +52,20 @@
 #define NA 0
 #define BYHAND 0
 #define FOLD(f, s, u) f
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     RUN_(f32_##id, double, FLOATS, PUT_##rule(fold, TO_F32))                                       \
     RUN_(f64_##id, double, FLOATS, PUT_##rule(fold, TO_F64))
 VY_OPS(X)
 #undef X
 #undef FOLD
 #define FOLD(f, s, u) s
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     RUN_(i32_##id, int64_t, SIGNED, PUT_##rule(fold, TO_I32))
 VY_OPS(X)
 #undef X
 #undef FOLD
 #define FOLD(f, s, u) u
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     RUN_(u32_##id, uint64_t, UNSIGNED, PUT_##rule(fold, TO_U32))
 VY_OPS(X)
 #undef X
@@ -146,13 +146,13 @@ static void run_any(vy_machine *m, const vy_xinst *x)
 #define FOLD(f, s, u) 1
 #define TABLE(prefix)                                                                              \
     static const vy_handler prefix##_table[VY_OP_COUNT] = {VY_OPS(ENTRY_##prefix)};
-#define ENTRY_f32(id, text, form, rule, effect, fold, deriv, spirv)                                \
+#define ENTRY_f32(id, text, form, rule, effect, fold, deriv, spirv, cost)                          \
     [VY_OP_##id] = (fold) ? f32_##id : NULL,
-#define ENTRY_f64(id, text, form, rule, effect, fold, deriv, spirv)                                \
+#define ENTRY_f64(id, text, form, rule, effect, fold, deriv, spirv, cost)                          \
     [VY_OP_##id] = (fold) ? f64_##id : NULL,
-#define ENTRY_i32(id, text, form, rule, effect, fold, deriv, spirv)                                \
+#define ENTRY_i32(id, text, form, rule, effect, fold, deriv, spirv, cost)                          \
     [VY_OP_##id] = (fold) ? i32_##id : NULL,
-#define ENTRY_u32(id, text, form, rule, effect, fold, deriv, spirv)                                \
+#define ENTRY_u32(id, text, form, rule, effect, fold, deriv, spirv, cost)                          \
     [VY_OP_##id] = (fold) ? u32_##id : NULL,
 TABLE(f32)
 TABLE(f64)

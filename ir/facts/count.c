@@ -11,7 +11,7 @@
 // bounds are none (data, `while`) takes a variable `turns(k@12)`, with an upper bound of its value
 // where interval analysis knows one (trip_estimate.c).  Each loop costs its distance to the top, so
 // the walk is near-linear.
-#include "ir/facts/count.h"
+#include "ir/facts/count_values.h"
 #include "ir/core/flow.h"
 
 #include <stdio.h>
@@ -36,177 +36,40 @@ VY_VEC_TYPE(frame_vec, frame);
 typedef struct walk {
     vy_count *c;
     const vy_program *p;
-    const vy_sizes *sizes;
-    vy_poly *value; // of integer instructions; meaningful where has[] is set
-    uint8_t *has;
-    int64_t *trips; // upper bounds; −1: none
+    vy_count_values v; // of integers
+    int64_t *trips;    // upper bounds; −1: none
     item_vec items;
     frame_vec frames;
 } walk;
 
-// -------------------------------------------------------------------------------------- dimensions
-
-static vy_poly named(vy_poly_space *s, const char *text, bool known, double value)
-{
-    uint32_t var = vy_poly_name(s, text);
-    if (s->failed) return (vy_poly){0};
-    s->vars.data[var].known = known;
-    s->vars.data[var].value = value;
-    return vy_poly_of(s, var);
-}
-
-static vy_poly scalar(const walk *w, uint32_t index)
-{
-    const vy_sizes *z = w->sizes;
-    bool known = z->scalars && z->known && z->known[index];
-    return named(&w->c->space, w->p->scalars.data[index].name, known,
-                 known ? (double)z->scalars[index] : 0);
-}
-
-static vy_poly length(const walk *w, uint32_t buffer)
-{
-    char text[320];
-    uint64_t n = w->sizes->lengths ? w->sizes->lengths[buffer] : UINT64_MAX;
-    snprintf(text, sizeof text, "len(%.300s)", w->p->buffers.data[buffer].name);
-    return named(&w->c->space, text, n != UINT64_MAX, (double)n);
-}
-
-static vy_poly group_count(const walk *w, uint32_t axis)
-{
-    static const char *const names[] = {"num_groups.x", "num_groups.y", "num_groups.z"};
-    const uint32_t n = w->sizes->groups[axis];
-    return named(&w->c->space, names[axis], n != 0, n);
-}
-
-static vy_poly *make_dims(walk *w)
-{
-    vy_poly_space *s = &w->c->space;
-    vy_poly *dims = vy_arena_alloc(&s->arena, (w->p->dims.count + 1) * sizeof *dims);
-    if (!dims) s->failed = true;
-    for (uint32_t i = 1; i < w->p->dims.count && vy_poly_ok(s); i++) {
-        const vy_dim_node *d = &w->p->dims.data[i];
-        bool leaf = d->op < VY_DIM_ADD;
-        vy_poly *out = &dims[i], a = dims[leaf ? 0 : d->a], b = dims[leaf ? 0 : d->b];
-        char text[40];
-        switch (d->op) {
-        case VY_DIM_CONST: *out = vy_poly_const(s, d->value); break;
-        case VY_DIM_SCALAR: *out = scalar(w, (uint32_t)d->value); break;
-        case VY_DIM_UNKNOWN: *out = length(w, (uint32_t)d->value); break;
-        case VY_DIM_ADD: *out = vy_poly_add(s, a, b); break;
-        case VY_DIM_SUB: *out = vy_poly_sub(s, a, b); break;
-        case VY_DIM_MUL: *out = vy_poly_mul(s, a, b); break;
-        case VY_DIM_GROUPS: *out = group_count(w, (uint32_t)d->value); break;
-        case VY_DIM_STEP:
-            snprintf(text, sizeof text, "step%lld", (long long)d->value);
-            *out = named(s, text, false, 0);
-            break;
-        default: *out = vy_poly_special(s, d->op, a, b);
-        }
-    }
-    return dims;
-}
-
-// ------------------------------------------------------------------------------ values of integers
-static bool leaf_value(const walk *w, uint32_t id, vy_poly *out)
-{
-    const vy_leaf *l = &w->p->leaves.data[VY_LEAF_INDEX(id)];
-    vy_poly_space *s = &w->c->space;
-    if (!vy_type_is_integer((vy_type)l->type)) return false;
-    switch (l->kind) {
-    case VY_LEAF_CONST: *out = vy_poly_const(s, l->value.i); return true;
-    case VY_LEAF_SCALAR: *out = scalar(w, l->index); return true;
-    case VY_LEAF_OVER: *out = vy_poly_of(s, w->c->over[l->index]); return true;
-    case VY_LEAF_LEN: *out = w->c->dims[w->p->buffers.data[l->index].dims[l->axis].id]; return true;
-    case VY_LEAF_BUILTIN:
-        if (l->index != VY_NUM_GROUPS || w->p->overs.count) return false;
-        *out = group_count(w, l->axis);
-        return true;
-    default: return false;
-    }
-}
-
-static bool value_of(const walk *w, uint32_t id, vy_poly *out)
-{
-    if (VY_IS_LEAF(id)) return leaf_value(w, id, out);
-    *out = w->value[id];
-    return w->has[id];
-}
-
-// `a < b ? x : 0`, as in a count of iterations, is taken as x: no loop ends before its start.
-static bool guarded_count(const walk *w, uint32_t id, uint32_t *x)
-{
-    const vy_program *p = w->p;
-    uint32_t c = vy_arg(p, id, 0);
-    if (VY_IS_LEAF(c)) return false;
-    const vy_scalar *yes = vy_id_const(p, vy_arg(p, id, 1)), *no = vy_id_const(p, vy_arg(p, id, 2));
-    bool less = p->insts.data[c].op == VY_OP_LT && no && no->u == 0;
-    bool more = p->insts.data[c].op == VY_OP_LE && yes && yes->u == 0;
-    *x = vy_arg(p, id, less ? 1 : 2);
-    return less || more;
-}
-
-// Polynomials of integers are kept small: what is longer counts as unknown.
-static void note_value(walk *w, uint32_t id)
-{
-    enum { MOST = 48 };
-    const vy_inst *i = &w->p->insts.data[id];
-    vy_poly_space *s = &w->c->space;
-    vy_poly a, b, r;
-    if (!vy_type_is_integer((vy_type)i->type)) return;
-    uint32_t same = i->op == VY_OP_CAST ? vy_arg(w->p, id, 0) : 0;
-    if (same || (i->op == VY_OP_SELECT && guarded_count(w, id, &same))) {
-        w->has[id] = value_of(w, same, &w->value[id]);
-        return;
-    }
-    bool known = i->op == VY_OP_ADD || i->op == VY_OP_SUB || i->op == VY_OP_MUL ||
-                 i->op == VY_OP_DIV || i->op == VY_OP_MIN || i->op == VY_OP_MAX;
-    if (!known || !value_of(w, vy_arg(w->p, id, 0), &a) || !value_of(w, vy_arg(w->p, id, 1), &b) ||
-        a.count > MOST || b.count > MOST)
-        return;
-    bool overflow = s->overflow;
-    if (i->op == VY_OP_ADD)
-        r = vy_poly_add(s, a, b);
-    else if (i->op == VY_OP_SUB)
-        r = vy_poly_sub(s, a, b);
-    else if (i->op == VY_OP_MUL) {
-        if (a.count * b.count > MOST) return;
-        r = vy_poly_mul(s, a, b);
-    } else {
-        if (vy_poly_has_bound(s, a) || vy_poly_has_bound(s, b)) return;
-        r = vy_poly_special(s,
-                            i->op == VY_OP_DIV   ? VY_DIM_DIV
-                            : i->op == VY_OP_MIN ? VY_DIM_MIN
-                                                 : VY_DIM_MAX,
-                            a, b);
-    }
-    w->has[id] = !s->overflow; // a constant beyond 64 bits is no size
-    s->overflow = overflow;
-    w->value[id] = r;
-}
-
 // -------------------------------------------------------------------------------------- operations
+// On memory that its invocation owns, an atomic is a load, an addition and a store.
+static void count_atomic(const vy_program *p, const vy_inst *i, int64_t *plain)
+{
+    const bool owned = i->flags & VY_FLAG_OWNED, once = i->flags & VY_FLAG_ONCE;
+    const vy_type element = p->buffers.data[i->aux].type;
+    plain[VY_COST_ATOMIC] += !owned;
+    plain[VY_COST_LOAD] += owned && !once;
+    plain[VY_COST_STORE] += owned;
+    plain[VY_COST_ADD] += i->op == VY_OP_ATOMIC_ADD && vy_type_is_float(element) && !once;
+}
+
 static void count_inst(const walk *w, const vy_inst *i, int64_t *plain)
 {
-    vy_op op = (vy_op)i->op;
-    bool real = vy_type_is_float((vy_type)i->type);
-    bool global = vy_op_is_memory(op) && w->p->buffers.data[i->aux].cls <= VY_INOUT;
-    bool owned = vy_op_is_atomic(op) && (i->flags & VY_FLAG_OWNED);
-    if (vy_op_is_atomic(op)) {
-        vy_type element = w->p->buffers.data[i->aux].type;
-        plain[VY_COST_ATOMIC] += !owned;
-        bool once = i->flags & VY_FLAG_ONCE;
-        plain[VY_COST_LOAD] += owned && !once;
-        plain[VY_COST_STORE] += owned;
-        plain[VY_COST_ADD] += vy_type_is_float(element) && op == VY_OP_ATOMIC_ADD && !once;
-        return;
+    const bool real = vy_type_is_float((vy_type)i->type);
+    const vy_buf *b = vy_op_is_memory((vy_op)i->op) ? &w->p->buffers.data[i->aux] : NULL;
+    switch (vy_op_infos[i->op].work) {
+    case VY_WORK_ADD: plain[VY_COST_ADD] += real; break;
+    case VY_WORK_MUL: plain[VY_COST_MUL] += real; break;
+    case VY_WORK_FMA: plain[VY_COST_ADD]++, plain[VY_COST_MUL]++; break;
+    case VY_WORK_DIV: plain[VY_COST_DIV] += real; break;
+    case VY_WORK_ROOT:
+    case VY_WORK_MATH: plain[VY_COST_MATH]++; break;
+    case VY_WORK_LOAD: plain[VY_COST_LOAD] += b->cls <= VY_INOUT; break;
+    case VY_WORK_STORE: plain[VY_COST_STORE] += b->cls <= VY_INOUT; break;
+    case VY_WORK_ATOMIC: count_atomic(w->p, i, plain); break;
+    default: break;
     }
-    plain[VY_COST_LOAD] += op == VY_OP_LOAD && global;
-    plain[VY_COST_STORE] += op == VY_OP_STORE && global;
-    if (!real) return;
-    plain[VY_COST_ADD] += op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_FMA;
-    plain[VY_COST_MUL] += op == VY_OP_MUL || op == VY_OP_FMA;
-    plain[VY_COST_DIV] += op == VY_OP_DIV;
-    plain[VY_COST_MATH] += vy_op_is_function(op);
 }
 
 // ------------------------------------------------------------------------------------------- loops
@@ -240,8 +103,8 @@ static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
     vy_poly_space *s = &w->c->space;
     const vy_scalar *step = vy_id_const(w->p, vy_arg(w->p, id, 2));
     int64_t a, b;
-    if (!step || step->i < 1 || !value_of(w, vy_arg(w->p, id, 0), &l->from) ||
-        !value_of(w, vy_arg(w->p, id, 1), &l->to))
+    if (!step || step->i < 1 || !vy_count_value(&w->v, vy_arg(w->p, id, 0), &l->from) ||
+        !vy_count_value(&w->v, vy_arg(w->p, id, 1), &l->to))
         return;
     if (vy_poly_is_const(l->from, &a) && vy_poly_is_const(l->to, &b) && b < a) l->to = l->from;
     l->closed = l->unit = step->i == 1;
@@ -266,8 +129,8 @@ static void open_loop(walk *w, uint32_t id)
     f.var = l.closed ? vy_poly_bound(s, vy_string(&w->p->module->names, i->name))
                      : turns_variable(w, id);
     if (l.unit) {
-        w->value[id] = vy_poly_of(s, f.var);
-        w->has[id] = true;
+        w->v.value[id] = vy_poly_of(s, f.var);
+        w->v.has[id] = true;
     }
     if (!vy_vec_push(&w->frames, f) || !vy_vec_push(&w->c->loops, l)) s->failed = true;
     push_item(w, ITEM_LOOP + f.loop, vy_poly_const(s, 1));
@@ -322,7 +185,7 @@ static bool walk_code(walk *w)
         else if (op == VY_OP_IF)
             w->c->conditional = true;
         else if (vy_op_infos[op].effect != VY_CTRL) {
-            note_value(w, id);
+            vy_count_note(&w->v, id);
             count_inst(w, i, w->frames.data[w->frames.count - 1].plain);
         }
     }
@@ -334,7 +197,7 @@ static bool walk_code(walk *w)
 static bool bound_trips(walk *w)
 {
     const vy_program *p = w->p;
-    const vy_sizes *z = w->sizes;
+    const vy_sizes *z = w->v.sizes;
     vy_arena *arena = &w->c->space.arena;
     int64_t *values = vy_arena_alloc(arena, (p->dims.count + 1) * sizeof *values);
     bool *known = vy_arena_alloc(arena, p->dims.count + 1);
@@ -359,7 +222,8 @@ static void finish(walk *w)
     const vy_program *p = w->p;
     vy_poly none = {0}, runs = vy_poly_const(s, 1);
     if (!p->overs.count)
-        runs = named(s, "invocations", w->sizes->invocations != 0, (double)w->sizes->invocations);
+        runs = vy_count_named(s, "invocations", w->v.sizes->invocations != 0,
+                              (double)w->v.sizes->invocations);
     for (uint32_t i = 0; i < w->items.count; i++) {
         item t = w->items.data[i];
         vy_poly all = p->overs.count ? t.amount : vy_poly_mul(s, t.amount, runs);
@@ -389,19 +253,14 @@ static bool make_domain(vy_count *c, const vy_program *p)
     return c->over && !c->space.failed;
 }
 
-static const vy_sizes unknown_sizes = {0};
-
 bool vy_count_add(vy_count *c, const vy_program *p, const vy_sizes *sizes)
 {
-    walk w = {.c = c, .p = p, .sizes = sizes ? sizes : &unknown_sizes};
+    walk w = {.c = c, .p = p};
     vy_poly_space *s = &c->space;
-    w.value = vy_arena_alloc(&s->arena, (p->insts.count + 1) * sizeof *w.value);
-    w.has = vy_arena_alloc(&s->arena, p->insts.count + 1);
     // The outermost frame is the program itself: a loop with one turn.
     vy_loop_count whole = {.program = p, .closed = true, .to = vy_poly_const(s, 1)};
     frame outermost = {.loop = c->loops.count, .var = vy_poly_bound(s, "")};
-    c->dims = make_dims(&w);
-    bool ok = w.value && w.has && !s->failed && make_domain(c, p) &&
+    bool ok = vy_count_values_make(&w.v, c, p, sizes) && make_domain(c, p) &&
               vy_vec_push(&w.frames, outermost) && vy_vec_push(&c->loops, whole) &&
               bound_trips(&w) && walk_code(&w);
     if (ok) {
@@ -417,12 +276,6 @@ bool vy_count_make(vy_count *c, const vy_program *p, const vy_sizes *sizes)
 {
     *c = (vy_count){0};
     return vy_count_add(c, p, sizes);
-}
-
-vy_poly *vy_count_dims(vy_count *c, const vy_program *p, const vy_sizes *sizes)
-{
-    walk w = {.c = c, .p = p, .sizes = sizes ? sizes : &unknown_sizes};
-    return make_dims(&w);
 }
 
 void vy_count_free(vy_count *c)

@@ -4,13 +4,9 @@
 //   over(i: M, k: K)   b[k, j]: differs along k        s = s + a[i, j] * b[k, j]: along both
 //
 // A value differs along a variable if it is made of one that does, or if it stands where the
-// variable decides who reaches it.  What a loop carries depends on what its back edge brings, so
-// the walk is repeated until nothing changes; each turn follows every chain but those that go
-// backwards.
+// variable decides who reaches it (dataflow.h: from bits that grow).
 #include "ir/facts/domain_dependence.h"
-#include "ir/core/flow.h"
-
-enum { MAX_ROUNDS = 32 };
+#include "ir/core/dataflow.h"
 
 uint8_t vy_along_leaf(const vy_along *a, uint32_t id)
 {
@@ -24,19 +20,10 @@ static uint8_t get(const vy_along *a, uint32_t id)
     return VY_IS_LEAF(id) ? vy_along_leaf(a, id) : a->of[id];
 }
 
-static uint8_t operands(const vy_along *a, uint32_t id, uint32_t from, uint32_t to)
+static uint8_t any_of(const vy_along *a, const uint32_t *ids, uint32_t n)
 {
     uint8_t bits = 0;
-    for (uint32_t k = from; k < to; k++) bits |= get(a, vy_arg(a->p, id, k));
-    return bits;
-}
-
-// What comes out of a construct.
-static uint8_t result(const vy_along *a, uint32_t id)
-{
-    uint32_t sources[3], n = vy_slot_sources(a->p, a->s, id, sources);
-    uint8_t bits = a->route[vy_opener(a->p, a->s, id)];
-    for (uint32_t k = 0; k < n; k++) bits |= get(a, sources[k]);
+    for (uint32_t k = 0; k < n; k++) bits |= get(a, ids[k]);
     return bits;
 }
 
@@ -52,59 +39,46 @@ static uint8_t route(const vy_along *a, uint32_t id)
 static uint8_t value(const vy_along *a, uint32_t id)
 {
     const vy_inst *i = &a->p->insts.data[id];
-    uint8_t bits = route(a, id);
-    switch ((vy_op)i->op) {
-    case VY_OP_IF:
-    case VY_OP_LOOP: return bits | operands(a, id, 0, vy_control_args(a->p, a->s, id));
-    case VY_OP_CARRY: {
-        uint32_t loop = vy_arg(a->p, id, 0);
-        return bits | get(a, vy_slot_init(a->p, loop, i->aux)) |
-               get(a, vy_slot_next(a->p, a->s, loop, i->aux));
+    const vy_op op = (vy_op)i->op;
+    const uint8_t bits = route(a, id);
+    uint32_t ids[4];
+    if (vy_op_opens(op)) return bits | any_of(a, ids, vy_deciders(a->p, a->s, id, ids));
+    if (vy_is_slot(op)) {
+        const uint8_t way = op == VY_OP_RESULT ? a->route[vy_opener(a->p, a->s, id)] : 0;
+        return bits | way | any_of(a, ids, vy_slot_sources(a->p, a->s, id, ids));
     }
-    case VY_OP_RESULT: return bits | result(a, id);
-    default: break;
-    }
-    if (vy_op_infos[i->op].effect == VY_WRITE) return UINT8_MAX;
-    return vy_is_marker((vy_op)i->op) ? bits : bits | operands(a, id, 0, i->nargs);
+    if (vy_op_infos[op].effect == VY_WRITE) return UINT8_MAX;
+    return vy_is_marker(op) ? bits : bits | any_of(a, vy_args(a->p, id), i->nargs);
 }
 
-// What else decides the way through a construct than what is known where it begins.
-static uint32_t decides_later(const vy_along *a, uint32_t id, uint8_t *bits)
+// The way through a construct differs along more: so do its markers, its results, and what stands
+// directly inside.
+static void push_inside(vy_dataflow *d, uint32_t opener)
 {
-    uint32_t opener = vy_opener(a->p, a->s, id), n = vy_control_args(a->p, a->s, id);
-    *bits = 0;
-    if (opener == id || !n) return 0;
-    *bits = operands(a, id, 0, n);
-    return opener;
-}
-
-static bool round_of(vy_along *a)
-{
-    bool changed = false;
-    for (uint32_t id = 1; id < a->p->insts.count; id++) {
-        vy_op op = (vy_op)a->p->insts.data[id].op;
-        uint8_t bits = a->of[id] | value(a, id), more;
-        changed |= bits != a->of[id];
-        a->of[id] = bits;
-        if (vy_op_opens(op)) a->route[id] |= bits;
-        uint32_t opener = decides_later(a, id, &more);
-        if (!opener || (a->route[opener] & more) == more) continue;
-        a->route[opener] |= more;
-        a->of[opener] |= more;
-        changed = true;
+    const uint32_t last = vy_last_result(d->p, d->s, opener);
+    for (uint32_t id = opener + 1; id <= last; id++) {
+        vy_dataflow_push(d, id);
+        if (vy_op_opens((vy_op)d->p->insts.data[id].op)) id = vy_closer(d->p, d->s, id);
     }
-    return changed;
 }
 
-bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_arena *arena,
-                   bool *settled)
+bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_arena *arena)
 {
-    uint32_t overs = p->overs.count;
+    const uint32_t overs = p->overs.count;
+    vy_dataflow d;
     *a = (vy_along){.p = p, .s = s, .first = overs > VY_ALONG_AXES ? overs - VY_ALONG_AXES : 0};
     a->of = vy_arena_alloc(arena, p->insts.count);
     a->route = vy_arena_alloc(arena, p->insts.count);
-    *settled = false;
-    if (!a->of || !a->route) return false;
-    for (uint32_t round = 0; round < MAX_ROUNDS && !*settled; round++) *settled = !round_of(a);
+    if (!a->of || !a->route || !vy_dataflow_make(&d, p, s, arena)) return false;
+    vy_dataflow_push_all(&d);
+    for (uint32_t id; (id = vy_dataflow_pop(&d));) {
+        const uint8_t bits = a->of[id] | value(a, id);
+        if (bits == a->of[id]) continue;
+        a->of[id] = bits;
+        vy_dataflow_push_users(&d, id);
+        if (!vy_op_opens((vy_op)p->insts.data[id].op)) continue;
+        a->route[id] = bits;
+        push_inside(&d, id);
+    }
     return true;
 }

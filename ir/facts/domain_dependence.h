@@ -16,10 +16,8 @@ typedef struct vy_along {
     uint8_t *of;    // by instruction; of writes: all bits, for each invocation makes its own
     uint8_t *route; // by opening marker: what decides who takes which way through it, and to it
 } vy_along;
-// False: memory, or what loops carry depends on itself through too many others; then *settled is
-// false.
-bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_arena *arena,
-                   bool *settled);
+// False: memory.
+bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_arena *arena);
 uint8_t vy_along_leaf(const vy_along *a, uint32_t id);
 
 // A buffer parameter one of whose axes (*k) is as long as the domain is along `axis`; 0: there is

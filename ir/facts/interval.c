@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// interval.c: constant bounds of integer values, and which additions cannot wrap.
+// interval.c: what operations do to bounds of integers.
 //
-//   i = over variable of extent 8        0 … 7
-//   j = and i 3                          0 … 3
-//   k = add j 1                          1 … 4, does not wrap
+//   0 … 7, and 3        0 … 3
+//   0 … 3, + 1          1 … 4, does not wrap
+//   u32 0 … 7, − 1      anything: 0 − 1 is 4294967295
 //
-// One forward walk; what a loop carries may be anything.  Bounds are those of the value as a signed
-// 64-bit number, which is what an index is compared as.  A u64 above that range is `anything`.
-#include "ir/facts/range.h"
-#include "ir/core/flow.h"
+// Bounds of the result without wrapping come first, then whether the type holds them.  Where it
+// does not, the result may be all that the type has: an interval that wrapped has two ends, and
+// nobody asked for one with a hole.  tests/unit/test_interval.c goes through all operations, types
+// and small intervals at the ends of types, value by value.
+#include "ir/facts/interval.h"
 
-#define ANYTHING ((vy_interval){INT64_MIN, INT64_MAX})
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static vy_interval type_bounds(vy_type t)
+vy_interval vy_interval_of_type(vy_type t)
 {
     switch (t) {
     case VY_BOOL: return (vy_interval){0, 1};
@@ -22,62 +24,27 @@ static vy_interval type_bounds(vy_type t)
     case VY_U16: return (vy_interval){0, UINT16_MAX};
     case VY_I32: return (vy_interval){INT32_MIN, INT32_MAX};
     case VY_U32: return (vy_interval){0, UINT32_MAX};
-    default: return ANYTHING;
+    default: return (vy_interval){INT64_MIN, INT64_MAX};
     }
 }
 
-static vy_interval leaf_interval(const vy_program *p, const vy_leaf *l)
+vy_interval vy_interval_join(vy_interval x, vy_interval y)
 {
-    vy_interval r = type_bounds((vy_type)l->type);
-    const vy_dim_node *d = NULL;
-    switch ((vy_leaf_kind)l->kind) {
-    case VY_LEAF_CONST:
-        if (!vy_type_is_integer((vy_type)l->type)) return r;
-        if (l->type == VY_U64 && l->value.u > INT64_MAX) return r;
-        return (vy_interval){l->value.i, l->value.i};
-    case VY_LEAF_OVER:
-        d = &p->dims.data[p->overs.data[l->index].extent.id];
-        if (d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX) r.hi = d->value - 1;
-        return r;
-    case VY_LEAF_LEN:
-        d = &p->dims.data[p->buffers.data[l->index].dims[l->axis].id];
-        if (d->op == VY_DIM_CONST && d->value >= 0 && d->value <= UINT32_MAX)
-            r.lo = r.hi = d->value;
-        return r;
-    case VY_LEAF_BUILTIN: {
-        const uint32_t *w = p->workgroup;
-        uint64_t all = (uint64_t)w[0] * w[1] * w[2];
-        if (l->index == VY_LID && w[l->axis]) r.hi = w[l->axis] - 1;
-        if (l->index == VY_LINDEX && all && all <= UINT32_MAX) r.hi = (int64_t)all - 1;
-        return r;
-    }
-    default: return r;
-    }
+    return (vy_interval){min64(x.lo, y.lo), max64(x.hi, y.hi)};
 }
 
-vy_interval vy_interval_of(const vy_intervals *v, uint32_t id)
+// Can the value be told from its bits?  Those of a u64 from 2^63 on read as negative numbers.
+static bool ordered(vy_type t, vy_interval x) { return t != VY_U64 || x.lo >= 0; }
+
+// Does a type hold all of x?
+static bool holds(vy_type t, vy_interval x)
 {
-    if (!VY_IS_LEAF(id)) return v->of[id];
-    return leaf_interval(v->p, &v->p->leaves.data[VY_LEAF_INDEX(id)]);
+    return ordered(t, x) && vy_interval_within(x, vy_interval_of_type(t));
 }
 
-static vy_interval join(vy_interval x, vy_interval y)
+// ------------------------------------------------------------------------------------- operations
+static bool multiply(vy_interval x, vy_interval y, vy_interval *r)
 {
-    return (vy_interval){x.lo < y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
-}
-
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-
-// False when a bound leaves 64 bits.
-static bool arithmetic(vy_op op, vy_interval x, vy_interval y, vy_interval *r)
-{
-    if (op == VY_OP_ADD)
-        return !__builtin_add_overflow(x.lo, y.lo, &r->lo) &&
-               !__builtin_add_overflow(x.hi, y.hi, &r->hi);
-    if (op == VY_OP_SUB)
-        return !__builtin_sub_overflow(x.lo, y.hi, &r->lo) &&
-               !__builtin_sub_overflow(x.hi, y.lo, &r->hi);
     int64_t c[4];
     if (__builtin_mul_overflow(x.lo, y.lo, &c[0]) || __builtin_mul_overflow(x.lo, y.hi, &c[1]) ||
         __builtin_mul_overflow(x.hi, y.lo, &c[2]) || __builtin_mul_overflow(x.hi, y.hi, &c[3]))
@@ -87,93 +54,78 @@ static bool arithmetic(vy_op op, vy_interval x, vy_interval y, vy_interval *r)
     return true;
 }
 
-// Operations that never leave the bounds of what they are given.
-static vy_interval bounded(vy_op op, vy_interval x, vy_interval y, vy_interval whole)
+static vy_interval remainder_of(vy_interval x, vy_interval y)
 {
-    bool positive = x.lo >= 0 && y.lo >= 0;
+    if (y.lo == y.hi && y.lo > 0 && x.lo / y.lo == x.hi / y.lo) // no multiple between
+        return (vy_interval){x.lo % y.lo, x.hi % y.lo};
+    return (vy_interval){0, y.hi > 0 ? min64(x.hi, y.hi - 1) : 0};
+}
+
+static vy_interval quotient(vy_interval x, vy_interval y)
+{
+    if (y.lo > 0) // towards zero
+        return (vy_interval){x.lo / (x.lo < 0 ? y.lo : y.hi), x.hi / (x.hi < 0 ? y.hi : y.lo)};
+    return (vy_interval){0, y.hi > 0 ? x.hi : 0};
+}
+
+// By how much may not be known, nor which bits of it count.
+static vy_interval shifted(vy_interval x, vy_interval y)
+{
+    if (y.lo != y.hi || y.lo < 0 || y.lo > 31) return (vy_interval){0, x.hi};
+    return (vy_interval){x.lo >> y.lo, x.hi >> y.lo};
+}
+
+bool vy_interval_exactly(vy_op op, vy_interval x, vy_interval y, vy_interval *r)
+{
+    const bool natural = x.lo >= 0 && y.lo >= 0;
     switch (op) {
-    case VY_OP_MIN: return (vy_interval){min64(x.lo, y.lo), min64(x.hi, y.hi)};
-    case VY_OP_MAX: return (vy_interval){max64(x.lo, y.lo), max64(x.hi, y.hi)};
-    case VY_OP_AND: return positive ? (vy_interval){0, min64(x.hi, y.hi)} : whole;
-    case VY_OP_REM: // by zero: 0
-        return positive ? (vy_interval){0, min64(x.hi, max64(y.hi - 1, 0))} : whole;
-    case VY_OP_DIV: // by zero: 0
-        return positive ? (vy_interval){y.hi && y.lo ? x.lo / y.hi : 0, x.hi / max64(y.lo, 1)}
-                        : whole;
-    case VY_OP_SHR:
-        if (x.lo < 0 || y.lo != y.hi || y.lo < 0 || y.lo > 31)
-            return x.lo >= 0 ? (vy_interval){0, x.hi} : whole;
-        return (vy_interval){x.lo >> y.lo, x.hi >> y.lo};
-    default: return whole;
+    case VY_OP_ADD:
+        return !__builtin_add_overflow(x.lo, y.lo, &r->lo) &&
+               !__builtin_add_overflow(x.hi, y.hi, &r->hi);
+    case VY_OP_SUB:
+        return !__builtin_sub_overflow(x.lo, y.hi, &r->lo) &&
+               !__builtin_sub_overflow(x.hi, y.lo, &r->hi);
+    case VY_OP_MUL: return multiply(x, y, r);
+    case VY_OP_MIN: *r = (vy_interval){min64(x.lo, y.lo), min64(x.hi, y.hi)}; return true;
+    case VY_OP_MAX: *r = (vy_interval){max64(x.lo, y.lo), max64(x.hi, y.hi)}; return true;
+    case VY_OP_DIV: *r = quotient(x, y); return natural || y.lo > 0;
+    case VY_OP_REM: *r = remainder_of(x, y); return natural;
+    case VY_OP_AND: *r = (vy_interval){0, min64(x.hi, y.hi)}; return natural;
+    case VY_OP_SHR: *r = shifted(x, y); return x.lo >= 0;
+    default: return false;
     }
 }
 
-// Signed and unsigned order agree on values that are not negative as signed numbers.
-static bool ordered(vy_type t, vy_interval x) { return t != VY_U64 || x.lo >= 0; }
-
-static vy_interval binary(vy_intervals *v, uint32_t id)
+vy_interval vy_interval_binary(vy_op op, vy_type t, vy_interval x, vy_interval y, bool *exact)
 {
-    const vy_inst *i = &v->p->insts.data[id];
-    vy_interval x = vy_interval_of(v, vy_arg(v->p, id, 0)),
-                y = vy_interval_of(v, vy_arg(v->p, id, 1));
-    vy_interval whole = type_bounds((vy_type)i->type), r;
-    vy_op op = (vy_op)i->op;
-    if (!ordered((vy_type)i->type, x) || !ordered((vy_type)i->type, y)) return whole;
-    if (op != VY_OP_ADD && op != VY_OP_SUB && op != VY_OP_MUL) return bounded(op, x, y, whole);
-    if (!arithmetic(op, x, y, &r)) return whole;
-    if (r.lo < whole.lo || r.hi > whole.hi || (i->type == VY_U64 && r.lo < 0)) return whole;
-    v->exact[id] = 1;
-    return r;
+    vy_interval r;
+    const bool fits = ordered(t, x) && ordered(t, y) && vy_interval_exactly(op, x, y, &r);
+    const bool wraps = op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_MUL;
+    *exact = fits && wraps && holds(t, r);
+    return fits && (!wraps || *exact) ? r : vy_interval_of_type(t);
 }
 
-static vy_interval loop_variable(const vy_intervals *v, uint32_t id)
+vy_interval vy_interval_cast(vy_type from, vy_type to, vy_interval x, bool *exact)
 {
-    vy_type t = (vy_type)v->p->insts.data[id].type;
-    vy_interval from = vy_interval_of(v, vy_arg(v->p, id, 0));
-    vy_interval to = vy_interval_of(v, vy_arg(v->p, id, 1));
-    if (!ordered(t, from) || !ordered(t, to)) return ANYTHING;
-    // Where the body runs, from ≤ k < to.
-    return (vy_interval){from.lo, to.hi > from.lo ? to.hi - 1 : from.lo};
+    *exact = vy_type_is_integer(from) && ordered(from, x) && holds(to, x);
+    return *exact ? x : vy_interval_of_type(to);
 }
 
-static vy_interval result(const vy_intervals *v, uint32_t id)
+vy_interval vy_interval_counter(vy_type t, vy_interval from, vy_interval to)
 {
-    const vy_program *p = v->p;
-    uint32_t sources[3], n = vy_slot_sources(p, v->s, id, sources);
-    if (vy_is_loop((vy_op)p->insts.data[vy_opener(p, v->s, id)].op))
-        return type_bounds(vy_id_type(p, id));
-    vy_interval r = vy_interval_of(v, sources[0]);
-    return n == 1 ? r : join(r, vy_interval_of(v, sources[1]));
+    if (!ordered(t, from) || !ordered(t, to)) return vy_interval_of_type(t);
+    return (vy_interval){from.lo, to.hi > from.lo ? to.hi - 1 : from.lo}; // from ≤ k < to
 }
 
-static vy_interval compute(vy_intervals *v, uint32_t id)
+int vy_interval_compare(vy_op op, vy_type t, vy_interval x, vy_interval y)
 {
-    const vy_program *p = v->p;
-    const vy_inst *i = &p->insts.data[id];
-    vy_interval whole = type_bounds((vy_type)i->type), x;
-    if (!vy_type_is_integer((vy_type)i->type)) return ANYTHING;
-    switch ((vy_op)i->op) {
-    case VY_OP_LOOP: return loop_variable(v, id);
-    case VY_OP_RESULT: return result(v, id);
-    case VY_OP_LOAD: return type_bounds(p->buffers.data[i->aux].type);
-    case VY_OP_SELECT:
-        return join(vy_interval_of(v, vy_arg(p, id, 1)), vy_interval_of(v, vy_arg(p, id, 2)));
-    case VY_OP_CAST:
-        if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return whole;
-        x = vy_interval_of(v, vy_arg(p, id, 0));
-        if (!ordered(vy_id_type(p, vy_arg(p, id, 0)), x)) return whole;
-        v->exact[id] = x.lo >= whole.lo && x.hi <= whole.hi && (i->type != VY_U64 || x.lo >= 0);
-        return v->exact[id] ? x : whole;
-    default: return i->nargs == 2 && vy_op_infos[i->op].effect == VY_PURE ? binary(v, id) : whole;
+    const bool one = x.lo == x.hi && y.lo == y.hi, apart = x.hi < y.lo || y.hi < x.lo;
+    if (!ordered(t, x) || !ordered(t, y)) return -1;
+    switch (op) {
+    case VY_OP_LT: return x.hi < y.lo ? 1 : x.lo >= y.hi ? 0 : -1;
+    case VY_OP_LE: return x.hi <= y.lo ? 1 : x.lo > y.hi ? 0 : -1;
+    case VY_OP_EQ: return apart ? 0 : one ? 1 : -1;
+    case VY_OP_NE: return apart ? 1 : one ? 0 : -1;
+    default: return -1;
     }
-}
-
-bool vy_intervals_make(vy_intervals *v, const vy_program *p, const vy_structure *s, vy_arena *arena)
-{
-    *v = (vy_intervals){.p = p, .s = s};
-    v->of = vy_arena_alloc(arena, p->insts.count * sizeof *v->of);
-    v->exact = vy_arena_alloc(arena, p->insts.count);
-    if (!v->of || !v->exact) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++) v->of[id] = compute(v, id);
-    return true;
 }

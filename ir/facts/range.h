@@ -4,12 +4,9 @@
 #define VYRE_RANGE_H
 
 #include "ir/core/dims.h"
+#include "ir/facts/interval.h"
 
-typedef struct vy_interval {
-    int64_t lo, hi; // as signed 64-bit numbers, both included
-} vy_interval;
-
-// interval.c: constant bounds of every value.
+// value_range.c: constant bounds of every value.
 typedef struct vy_intervals {
     const vy_program *p;
     const vy_structure *s;

@@ -7,19 +7,21 @@
 // high] from constants, scalars, extents and loop bounds; what depends on data has none, and a loop
 // bounded by it counts as one turn, so the estimate is an upper one only if *complete stays true.
 #include "ir/facts/count.h"
+#include "ir/core/flow.h"
+#include "ir/facts/interval.h"
 
 #include <math.h>
 
-typedef struct interval {
-    int64_t low, high;
+typedef struct bounds {
+    vy_interval is;
     bool known;
-} interval;
+} bounds;
 
 typedef struct turns {
     const vy_program *p;
     const int64_t *scalars, *dims;
     const bool *scalar_known, *dim_known; // NULL: all are
-    interval *at;                         // by instruction
+    bounds *at;                           // by instruction
     vy_structure s;
     uint32_t *loops;   // by instruction: how many begin up to it
     int64_t *per_loop; // by opener: most turns, −1 where nothing bounds them; or NULL
@@ -27,99 +29,59 @@ typedef struct turns {
     bool complete;
 } turns;
 
-static interval exactly(int64_t v) { return (interval){v, v, true}; }
+static bounds exactly(int64_t v) { return (bounds){{v, v}, true}; }
 
-static interval extent(const turns *t, vy_dim d)
+static bounds extent(const turns *t, vy_dim d)
 {
-    return t->dim_known && !t->dim_known[d.id] ? (interval){0} : exactly(t->dims[d.id]);
+    return t->dim_known && !t->dim_known[d.id] ? (bounds){0} : exactly(t->dims[d.id]);
 }
 
-static interval leaf(const turns *t, uint32_t id)
+static bounds leaf(const turns *t, uint32_t id)
 {
     const vy_leaf *l = &t->p->leaves.data[VY_LEAF_INDEX(id)];
     const vy_program *p = t->p;
-    if (!vy_type_is_integer((vy_type)l->type)) return (interval){0};
+    if (!vy_type_is_integer((vy_type)l->type)) return (bounds){0};
     switch (l->kind) {
     case VY_LEAF_CONST: return exactly(l->value.i);
     case VY_LEAF_SCALAR:
-        if (t->scalar_known && !t->scalar_known[l->index]) return (interval){0};
+        if (t->scalar_known && !t->scalar_known[l->index]) return (bounds){0};
         return exactly(t->scalars[l->index]);
     case VY_LEAF_LEN: return extent(t, p->buffers.data[l->index].dims[l->axis]);
     case VY_LEAF_OVER: {
-        interval n = extent(t, p->overs.data[l->index].extent);
-        return (interval){0, n.high > 0 ? n.high - 1 : 0, n.known};
+        bounds n = extent(t, p->overs.data[l->index].extent);
+        return (bounds){{0, n.is.hi > 0 ? n.is.hi - 1 : 0}, n.known};
     }
-    default: return (interval){0};
+    default: return (bounds){0};
     }
 }
 
-static interval get(const turns *t, uint32_t id)
-{
-    return VY_IS_LEAF(id) ? leaf(t, id) : t->at[id];
-}
+static bounds get(const turns *t, uint32_t id) { return VY_IS_LEAF(id) ? leaf(t, id) : t->at[id]; }
 
-// Bounds of x op y for monotone operations on what cannot be negative; unknown when it may wrap.
-static interval combine(vy_op op, interval x, interval y, vy_type type)
+// x op y.  An unsigned difference that may be negative is guarded by a comparison where it matters:
+// the rest of the range is what counts.
+static bounds combine(vy_op op, bounds x, bounds y, vy_type type)
 {
-    interval r = {0, 0, x.known && y.known};
-    if (!r.known) return r;
-    bool wraps = false;
-    switch (op) {
-    case VY_OP_ADD:
-        wraps = __builtin_add_overflow(x.low, y.low, &r.low);
-        wraps |= __builtin_add_overflow(x.high, y.high, &r.high);
-        break;
-    case VY_OP_SUB:
-        wraps = __builtin_sub_overflow(x.low, y.high, &r.low);
-        wraps |= __builtin_sub_overflow(x.high, y.low, &r.high);
-        break;
-    case VY_OP_MUL:
-        wraps = x.low < 0 || y.low < 0;
-        wraps |= __builtin_mul_overflow(x.low, y.low, &r.low);
-        wraps |= __builtin_mul_overflow(x.high, y.high, &r.high);
-        break;
-    case VY_OP_DIV:
-        wraps = x.low < 0 || y.low <= 0;
-        if (!wraps) r.low = x.low / y.high, r.high = x.high / y.low;
-        break;
-    case VY_OP_MAX:
-        r.low = x.low > y.low ? x.low : y.low, r.high = x.high > y.high ? x.high : y.high;
-        break;
-    case VY_OP_MIN:
-        r.low = x.low < y.low ? x.low : y.low, r.high = x.high < y.high ? x.high : y.high;
-        break;
-    default: r.known = false;
-    }
-    // An unsigned difference that may be negative is guarded by a comparison where it matters; the
-    // rest of the range is what counts.
-    if (!vy_type_is_signed(type) && r.low < 0) r.low = 0;
-    if (!vy_type_is_signed(type) && r.high < 0) r.high = 0;
-    if (vy_type_size(type) == 4 && r.high > UINT32_MAX) r.known = false;
-    return wraps ? (interval){0} : r;
-}
-
-// x % y of what cannot be negative.
-static interval remainder_of(interval x, interval y)
-{
-    if (!x.known || !y.known || x.low < 0 || y.low <= 0) return (interval){0};
-    if (x.low == x.high && y.low == y.high) return exactly(x.low % y.low);
-    return (interval){0, x.high < y.high ? x.high : y.high - 1, true};
+    vy_interval r;
+    if (!x.known || !y.known || !vy_interval_exactly(op, x.is, y.is, &r)) return (bounds){0};
+    if (!vy_type_is_signed(type) && r.lo < 0) r.lo = 0;
+    if (!vy_type_is_signed(type) && r.hi < 0) r.hi = 0;
+    return (bounds){r, vy_type_size(type) != 4 || r.hi <= UINT32_MAX};
 }
 
 // The integer part of a root of an integer, as segment lengths are computed.  A device's root may
 // be off by one next to a square, which segments correct, and which is little against what counts
 // turns.
-static interval root(const turns *t, uint32_t id)
+static bounds root(const turns *t, uint32_t id)
 {
     const vy_program *p = t->p;
-    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_SQRT) return (interval){0};
+    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_SQRT) return (bounds){0};
     const uint32_t cast = vy_arg(p, id, 0);
-    if (VY_IS_LEAF(cast) || p->insts.data[cast].op != VY_OP_CAST) return (interval){0};
+    if (VY_IS_LEAF(cast) || p->insts.data[cast].op != VY_OP_CAST) return (bounds){0};
     const uint32_t of = vy_arg(p, cast, 0);
-    if (!vy_type_is_integer(vy_id_type(p, of))) return (interval){0};
-    const interval x = get(t, of);
-    if (!x.known || x.low < 0 || x.high > INT32_MAX) return (interval){0};
-    return (interval){(int64_t)sqrt((double)x.low), (int64_t)sqrt((double)x.high), true};
+    if (!vy_type_is_integer(vy_id_type(p, of))) return (bounds){0};
+    const bounds x = get(t, of);
+    if (!x.known || x.is.lo < 0 || x.is.hi > INT32_MAX) return (bounds){0};
+    return (bounds){{(int64_t)sqrt((double)x.is.lo), (int64_t)sqrt((double)x.is.hi)}, true};
 }
 
 // Whether a condition is decided by what is known: 1, 0; -1 it is not.
@@ -127,69 +89,51 @@ static int decided(const turns *t, uint32_t id)
 {
     const vy_program *p = t->p;
     if (VY_IS_LEAF(id) || p->insts.data[id].nargs != 2) return -1;
-    if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return -1;
-    const interval x = get(t, vy_arg(p, id, 0)), y = get(t, vy_arg(p, id, 1));
+    const vy_type type = vy_id_type(p, vy_arg(p, id, 0));
+    if (!vy_type_is_integer(type)) return -1;
+    const bounds x = get(t, vy_arg(p, id, 0)), y = get(t, vy_arg(p, id, 1));
     if (!x.known || !y.known) return -1;
-    const bool exact = x.low == x.high && y.low == y.high;
-    switch (p->insts.data[id].op) {
-    case VY_OP_LT: return x.high < y.low ? 1 : x.low >= y.high ? 0 : -1;
-    case VY_OP_LE: return x.high <= y.low ? 1 : x.low > y.high ? 0 : -1;
-    case VY_OP_EQ: return exact ? x.low == y.low : -1;
-    case VY_OP_NE: return exact ? x.low != y.low : -1;
-    default: return -1;
-    }
+    return vy_interval_compare((vy_op)p->insts.data[id].op, type, x.is, y.is);
 }
 
-static interval value(const turns *t, uint32_t id)
+static bounds value(const turns *t, uint32_t id)
 {
     const vy_inst *i = &t->p->insts.data[id];
     vy_type type = (vy_type)i->type;
-    if (!vy_type_is_integer(type)) return (interval){0};
+    bool exact;
+    if (!vy_type_is_integer(type)) return (bounds){0};
     if (i->op == VY_OP_CAST && vy_type_is_float(vy_id_type(t->p, vy_arg(t->p, id, 0))))
         return root(t, vy_arg(t->p, id, 0));
     if (i->op == VY_OP_CAST) {
-        interval x = get(t, vy_arg(t->p, id, 0));
-        if (x.known && !vy_type_is_signed(type) && x.low < 0) x.known = false;
-        return x;
+        bounds x = get(t, vy_arg(t->p, id, 0));
+        x.is = vy_interval_cast(vy_id_type(t->p, vy_arg(t->p, id, 0)), type, x.is, &exact);
+        return (bounds){x.is, x.known && exact};
     }
     if (i->op == VY_OP_SELECT) {
-        interval x = get(t, vy_arg(t->p, id, 1)), y = get(t, vy_arg(t->p, id, 2));
+        const bounds x = get(t, vy_arg(t->p, id, 1)), y = get(t, vy_arg(t->p, id, 2));
         const int taken = decided(t, vy_arg(t->p, id, 0));
         if (taken >= 0) return taken ? x : y;
-        return (interval){x.low < y.low ? x.low : y.low, x.high > y.high ? x.high : y.high,
-                          x.known && y.known};
+        return (bounds){vy_interval_join(x.is, y.is), x.known && y.known};
     }
-    if (i->nargs != 2 || vy_op_infos[i->op].effect != VY_PURE) return (interval){0};
-    if (i->op == VY_OP_REM)
-        return remainder_of(get(t, vy_arg(t->p, id, 0)), get(t, vy_arg(t->p, id, 1)));
+    if (i->nargs != 2 || vy_op_infos[i->op].effect != VY_PURE) return (bounds){0};
     return combine((vy_op)i->op, get(t, vy_arg(t->p, id, 0)), get(t, vy_arg(t->p, id, 1)), type);
-}
-
-// `n/c*c .. n`, what strip_mine.c leaves over: fewer than c iterations, whatever n is.
-static const vy_scalar *rest_below(const vy_program *p, uint32_t loop)
-{
-    uint32_t from = vy_arg(p, loop, 0), n = vy_arg(p, loop, 1);
-    if (VY_IS_LEAF(from) || p->insts.data[from].op != VY_OP_MUL) return NULL;
-    uint32_t quotient = vy_arg(p, from, 0), c = vy_arg(p, from, 1);
-    if (VY_IS_LEAF(quotient) || p->insts.data[quotient].op != VY_OP_DIV) return NULL;
-    return vy_arg(p, quotient, 0) == n && vy_arg(p, quotient, 1) == c ? vy_id_const(p, c) : NULL;
 }
 
 // Most iterations of a LOOP, and the interval of its variable.
 static int64_t trips(turns *t, uint32_t loop, bool *complete)
 {
-    interval from = get(t, vy_arg(t->p, loop, 0)), to = get(t, vy_arg(t->p, loop, 1));
-    interval step = get(t, vy_arg(t->p, loop, 2));
+    const bounds from = get(t, vy_arg(t->p, loop, 0)), to = get(t, vy_arg(t->p, loop, 1));
+    const bounds step = get(t, vy_arg(t->p, loop, 2));
     int64_t span;
-    if (!from.known || !to.known || !step.known || step.low < 1 ||
-        __builtin_sub_overflow(to.high, from.low, &span)) {
+    if (!from.known || !to.known || !step.known || step.is.lo < 1 ||
+        __builtin_sub_overflow(to.is.hi, from.is.lo, &span)) {
         *complete = false;
         return 1;
     }
-    t->at[loop] = (interval){from.low, to.high > from.low ? to.high - 1 : from.low, true};
-    const vy_scalar *c = rest_below(t->p, loop);
+    t->at[loop] = (bounds){vy_interval_counter(vy_id_type(t->p, loop), from.is, to.is), true};
+    const vy_scalar *c = vy_rest_below(t->p, loop);
     if (c && span >= c->i) span = c->i - 1;
-    return span > 0 ? (span - 1) / step.low + 1 : 0;
+    return span > 0 ? (span - 1) / step.is.lo + 1 : 0;
 }
 
 // Turns that clearing an array takes on a device (spirv/emit/emit_memory.c).
@@ -216,15 +160,16 @@ static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop
 // bounds of a product are far from the truth for triangles and for segments of segments.
 static bool one_by_one(turns *t, uint32_t loop, uint32_t end, uint64_t n, uint64_t *turns_of)
 {
-    const interval from = get(t, vy_arg(t->p, loop, 0)), step = get(t, vy_arg(t->p, loop, 2));
+    const bounds from = get(t, vy_arg(t->p, loop, 0)), step = get(t, vy_arg(t->p, loop, 2));
     const bool inner = t->loops[end] > t->loops[loop];
     uint64_t work;
-    if (!inner || n > UINT32_MAX || from.low != from.high || step.low != step.high) return false;
+    if (!inner || n > UINT32_MAX || from.is.lo != from.is.hi || step.is.lo != step.is.hi)
+        return false;
     if (__builtin_mul_overflow(n, (uint64_t)(end - loop), &work) || work > t->budget) return false;
     t->budget -= work;
     *turns_of = 0;
     for (uint64_t k = 0; k < n; k++) {
-        t->at[loop] = exactly(from.low + (int64_t)k * step.low);
+        t->at[loop] = exactly(from.is.lo + (int64_t)k * step.is.lo);
         *turns_of = sum(*turns_of, range_turns(t, loop + 1, end, true) + 1);
     }
     return true;
@@ -250,7 +195,7 @@ static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop
     uint64_t all = 0;
     for (uint32_t id = first; id < end; id++) {
         const vy_op op = (vy_op)t->p->insts.data[id].op;
-        t->at[id] = (interval){0};
+        t->at[id] = (bounds){0};
         if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
             const uint32_t closer = t->s.partner[id];
             all = sum(all, loop_turns(t, id, closer));

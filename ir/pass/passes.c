@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // passes.c: the pipeline.
 #include "ir/check/check.h"
-#include "ir/text/text.h"
 #include "ir/pass/pass.h"
 
 #include <string.h>
@@ -70,17 +69,13 @@ static bool wanted(const char *which, const char *name)
 static bool dump(vy_module *m, const vy_opt_options *o, const char *name)
 {
     if (!o->dump || !wanted(o->dump_after, name)) return true;
-    for (uint32_t i = 0; i < m->programs.count; i++) {
-        char *text =
-            // With what `mark_in_range` and `mark_owned` found.
-            vy_print_dump(m->programs.data[i], NULL);
-        if (!text) {
-            vy_fail_oom(m);
-            return false;
-        }
-        o->dump(o->user, name, text);
-        vy_free(text);
+    char *text = vy_print(m, NULL);
+    if (!text) {
+        vy_fail_oom(m);
+        return false;
     }
+    o->dump(o->user, name, text);
+    vy_free(text);
     return true;
 }
 

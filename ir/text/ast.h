@@ -94,7 +94,8 @@ typedef struct vy_range { // k in from..to step s
 
 struct vy_expr {
     uint8_t kind, type;
-    uint8_t op;   // token kind; literals: suffix; EX_BUILTIN: vy_builtin; EX_CAST: target
+    uint8_t op;   // token kind; literals: suffix; EX_BUILTIN: vy_builtin; EX_CAST: target;
+                  // EX_INDEX: marks, vy_inst_flags
     uint8_t link; // in a chain: the operator before this operand
     uint32_t line, column;
     uint32_t count; // of list; EX_BUILTIN: axis
@@ -257,6 +258,7 @@ struct vy_func { // function, program or pipeline
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
     bool exact;                   // `@exact program`
+    uint32_t order;               // the n of the last `@order(n)` before it
     vy_stmt *last;                // of the body
     vy_callee *callees;
     uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done

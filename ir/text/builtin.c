@@ -43,7 +43,8 @@ static const vy_builtin_info rows[] = {
 #define INFIX(n) 0
 #define SPECIAL(n) 0
 #define CALL(n) n
-#define X(id, text, form, rule, effect, fold, deriv, spirv)                                        \
+#define LOWERED(n) n
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost)                                  \
     {(form) ? text : "", BF_OP, form, VY_RULE_##rule, VY_OP_##id},
     VY_OPS(X)
 #undef X

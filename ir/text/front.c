@@ -4,8 +4,6 @@
 // Names are interned: everything behind the lexer compares pointers.
 #include "ir/text/front.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 // ------------------------------------------------------------------------------ memory and errors
@@ -23,12 +21,10 @@ void *vy_front_alloc(vy_front *f, size_t size)
 void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, const char *fix,
                     const char *format, ...)
 {
-    char text[sizeof f->m->diag.text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vy_diag_set_args(&f->m->diag, code, line, column, fix, format, args);
     va_end(args);
-    vy_fail(f->m, code, line, column, fix, "%s", text);
     f->failed = true;
     f->tok.kind = TK_END;
 }

@@ -30,7 +30,8 @@ typedef struct vy_front {
     vy_func *funcs, **funcs_tail;
     vy_func *pipes, **pipes_tail;
     vy_decl *consts, **consts_tail;
-    bool has_order;
+    bool has_order; // `@order(n)` was the last thing
+    bool lowered;   // what is parsed stands in a `@lowered program`
     // sema: the function being looked at
     vy_func *func;
     vy_decl *scope;
@@ -105,8 +106,9 @@ bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned
 // A statement or step begins with the word `at`, which nothing here goes on with.
 void vy_begins_wrongly(vy_front *f, const char *what, const vy_token *at, unsigned meant);
 bool vy_accept(vy_front *f, vy_token_kind kind);
-bool vy_at_word(const vy_front *f, const char *word); // a name spelled so
-bool vy_enter(vy_front *f);                           // one level deeper; false beyond the limit
+bool vy_at_word(const vy_front *f, const char *word);   // a name spelled so
+bool vy_enter(vy_front *f);                             // one level deeper; false beyond the limit
+void vy_close_block(vy_front *f, const vy_token *open); // the `}` of the block opened there
 const char *vy_token_text(const vy_token *t, char out[48]); // for diagnostics
 const char *vy_token_spelling(vy_token_kind kind);
 static inline void vy_leave(vy_front *f) { f->depth--; }
@@ -154,7 +156,8 @@ uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *
 uint8_t vy_synth_call(vy_front *f, vy_expr *e);
 void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type);
 uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out); // VY_VOID if not one value
-uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read);
+// marks: those that the access may have
+uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks);
 const vy_builtin_info *vy_call_builtin(const vy_expr *e);
 bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
 static inline bool vy_is_any(uint8_t t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }

@@ -15,6 +15,7 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (f->failed) return false;
     l.b = vy_program_begin(f->m, fn->decl->name->text);
     if (!l.b) return false;
+    vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
     vy_lower_head(&l, fn);
     if (!vy_lower_stopped(&l)) vy_lower_body(&l, fn);

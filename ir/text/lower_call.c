@@ -16,10 +16,13 @@ static vy_value lower_atomic(vy_lower *l, const vy_expr *e, const vy_builtin_inf
     if (b->kind == BF_ATOMIC_CAS) {
         vy_value w = vy_lower_expr(l, target->next->next);
         vy_lower_at(l, e->line, e->column);
-        return vy_atomic_cas(l->b, buf, index, v, w);
+        v = vy_atomic_cas(l->b, buf, index, v, w);
+    } else {
+        vy_lower_at(l, e->line, e->column);
+        v = vy_atomic(l->b, b->text + strlen("atomic_"), buf, index, v);
     }
-    vy_lower_at(l, e->line, e->column);
-    return vy_atomic(l->b, b->text + strlen("atomic_"), buf, index, v);
+    vy_emit_flags(l->b, v.id, target->op);
+    return v;
 }
 
 static vy_value lower_operation(vy_lower *l, const vy_builtin_info *b, uint32_t n,

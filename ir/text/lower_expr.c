@@ -197,7 +197,9 @@ static vy_value lower_load(vy_lower *l, const vy_expr *e)
     vy_value index[VY_MAX_RANK];
     if (!vy_lower_index(l, e, index)) return (vy_value){0};
     vy_lower_at(l, e->line, e->column);
-    return vy_load(l->b, vy_lower_buffer(l, e->u.ref.decl), index);
+    vy_value v = vy_load(l->b, vy_lower_buffer(l, e->u.ref.decl), index);
+    vy_emit_flags(l->b, v.id, e->op);
+    return v;
 }
 
 static vy_value lower_unary(vy_lower *l, const vy_expr *e)

@@ -143,6 +143,7 @@ bool vy_lower_pipeline(vy_front *f, vy_func *fn)
     l.pipe = vy_pipeline_begin(f->m, fn->decl->name->text);
     if (!l.pipe) return false;
     l.b = vy_pipeline_params(l.pipe);
+    vy_builder_program(l.b)->order = fn->order;
     vy_lower_head(&l, fn);
     for (const vy_decl *d = fn->params; d; d = d->next) buffer_name(&l, d->name);
     lower_steps(&l, fn->steps);

@@ -141,10 +141,12 @@ static void lower_assign(vy_lower *l, const vy_stmt *s)
     vy_buffer buf = vy_lower_buffer(l, t->u.ref.decl);
     vy_lower_at(l, s->line, s->column);
     if (compound) old = vy_load(l->b, buf, index);
+    if (compound) vy_emit_flags(l->b, old.id, t->op);
     v = vy_lower_expr(l, s->value);
     vy_lower_at(l, s->line, s->column);
     if (compound) v = vy_lower_operator(l, s->op, old, v);
     vy_store(l->b, buf, index, v);
+    vy_emit_flags(l->b, 0, t->op);
 }
 
 static void lower_call(vy_lower *l, const vy_stmt *s)

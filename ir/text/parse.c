@@ -103,32 +103,45 @@ static void parse_constant(vy_front *f)
 }
 
 // The list a declaration goes into.
-static void append(vy_func *fn, vy_func ***tail)
+static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
+    fn->order = f->m->order;
+    f->has_order = false; // another one may follow
     **tail = fn;
     *tail = &fn->next;
 }
 
-static void parse_exact(vy_front *f)
+// `@exact`, `@lowered` or both before `program`.
+static void parse_marked_program(vy_front *f)
 {
-    vy_token at = f->tok;
-    vy_advance(f);
+    bool exact = false, lowered = false;
+    vy_token at;
+    char text[48];
+    do {
+        at = f->tok;
+        bool *given = vy_at_word(f, "exact") ? &exact : vy_at_word(f, "lowered") ? &lowered : NULL;
+        if (!given || *given) break;
+        *given = true;
+        vy_advance(f);
+    } while (vy_accept(f, TK_AT));
     if (!vy_accept(f, TK_PROGRAM)) {
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it right before `program`",
-                       "attribute `exact` does not stand before a program");
+                       "attribute %s does not stand before a program", vy_token_text(&at, text));
         return;
     }
+    f->lowered = lowered;
     vy_func *fn = parse_program(f);
-    fn->exact = true;
-    append(fn, &f->funcs_tail);
+    f->lowered = false;
+    fn->exact = exact;
+    append(f, fn, &f->funcs_tail);
 }
 
 static void parse_module_attribute(vy_front *f)
 {
     vy_token at = f->tok;
     vy_advance(f);
-    if (vy_at_word(f, "exact")) {
-        parse_exact(f);
+    if (vy_at_word(f, "exact") || vy_at_word(f, "lowered")) {
+        parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);
         if (f->has_order)
@@ -158,11 +171,11 @@ bool vy_parse_text(vy_front *f)
         else if (vy_accept(f, TK_CONST))
             parse_constant(f);
         else if (vy_accept(f, TK_FN))
-            append(parse_function(f), &f->funcs_tail);
+            append(f, parse_function(f), &f->funcs_tail);
         else if (vy_accept(f, TK_PROGRAM))
-            append(parse_program(f), &f->funcs_tail);
+            append(f, parse_program(f), &f->funcs_tail);
         else if (vy_accept(f, TK_PIPELINE))
-            append(vy_parse_pipeline(f), &f->pipes_tail);
+            append(f, vy_parse_pipeline(f), &f->pipes_tail);
         else
             vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
                            vy_spelling_fix(f, at.text, at.length, VY_SPELL_WORDS,
@@ -171,5 +184,9 @@ bool vy_parse_text(vy_front *f)
                            "expected `program`, `pipeline`, `fn` or `const`, found %s",
                            vy_token_text(&at, text));
     }
+    if (f->has_order && (f->funcs || f->pipes))
+        vy_front_error(f, VY_E_ATTRIBUTE, f->tok.line, f->tok.column,
+                       "write it before the program or pipeline that it belongs to",
+                       "nothing follows attribute `order`");
     return !f->failed;
 }

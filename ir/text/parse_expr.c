@@ -78,6 +78,58 @@ static bool at_range(vy_front *f)
     return next.kind == TK_NAME && next.length == 2 && memcmp(next.text, "in", 2) == 0;
 }
 
+// ------------------------------------------------------------------------------- lowered programs
+// What stands behind `@`, if such may stand here.
+static bool parse_mark_word(vy_front *f, vy_token *word)
+{
+    vy_token at = f->tok;
+    vy_advance(f);
+    *word = f->tok;
+    vy_expect(f, TK_NAME, "behind `@`");
+    if (f->failed || f->lowered) return !f->failed;
+    vy_front_error(f, VY_E_MARK, at.line, at.column,
+                   "leave it out, or write `@lowered program` if passes have made this text",
+                   "`@%.*s` stands outside of a lowered program",
+                   word->length > 40 ? 40 : (int)word->length, word->text);
+    return false;
+}
+
+// `@in_range @owned` behind an element.
+static void parse_marks(vy_front *f, vy_expr *e)
+{
+    vy_token word;
+    char text[48];
+    while (f->tok.kind == TK_AT && parse_mark_word(f, &word)) {
+        uint8_t mark = vy_mark_named(word.text, word.length);
+        if (mark && !(e->op & mark)) {
+            e->op |= mark;
+            continue;
+        }
+        vy_front_error(f, VY_E_MARK, word.line, word.column, "marks are @in_range, @owned, @once",
+                       mark ? "mark %s is given twice" : "there is no mark %s",
+                       vy_token_text(&word, text));
+    }
+}
+
+// `@candidate(v, n)`: rows of ops.h with form LOWERED.
+static vy_expr *parse_lowered_call(vy_front *f)
+{
+    vy_expr *e = new_expr(f, EX_CALL, &f->tok);
+    vy_token word;
+    char text[48];
+    if (!parse_mark_word(f, &word)) return e;
+    if (word.text[-1] == '@' && vy_builtin_find(word.text - 1, word.length + 1)) {
+        e->u.ref.name = vy_front_name(f, word.text - 1, word.length + 1);
+        vy_expect(f, TK_LPAREN, "behind the operation");
+        e->u.ref.list = parse_list(f, TK_RPAREN, &e->count);
+    } else {
+        vy_front_error(f, VY_E_MARK, word.line, word.column,
+                       "operations of lowered programs are @derive_as(x, y), @candidate(v, n)",
+                       "there is no operation %s of lowered programs", vy_token_text(&word, text));
+    }
+    return e;
+}
+
 static vy_expr *parse_named(vy_front *f)
 {
     vy_expr *e = new_expr(f, EX_NAME, &f->tok);
@@ -92,6 +144,7 @@ static vy_expr *parse_named(vy_front *f)
     } else if (vy_accept(f, TK_LBRACKET)) {
         e->kind = EX_INDEX;
         e->u.ref.list = parse_list(f, TK_RBRACKET, &e->count);
+        parse_marks(f, e);
     } else if (vy_accept(f, TK_DOT)) {
         vy_name_rec *name = e->u.ref.name;
         e->kind = EX_MEMBER;
@@ -161,6 +214,7 @@ static vy_expr *parse_primary(vy_front *f)
     case TK_FALSE: return parse_literal(f);
     case TK_TYPE: return parse_cast(f);
     case TK_LPAREN: return parse_bracket(f);
+    case TK_AT: return parse_lowered_call(f);
     default: break;
     }
     if (!f->failed)

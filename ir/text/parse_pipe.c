@@ -25,10 +25,7 @@ static vy_pipe_stmt *parse_block(vy_front *f)
             *tail = parse_stmt(f);
             tail = &(*tail)->next;
         }
-        if (f->tok.kind == TK_END && !f->failed)
-            vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "add `}`",
-                           "the block opened on line %u is not closed", open.line);
-        vy_expect(f, TK_RBRACE, "to close the block");
+        vy_close_block(f, &open);
     }
     vy_leave(f);
     return list;

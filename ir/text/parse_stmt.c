@@ -33,10 +33,7 @@ vy_stmt *vy_parse_block(vy_front *f)
     if (vy_enter(f)) {
         vy_expect(f, TK_LBRACE, "to open the block");
         s->body = parse_list(f, false);
-        if (f->tok.kind == TK_END && !f->failed)
-            vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "add `}`",
-                           "the block opened on line %u is not closed", open.line);
-        vy_expect(f, TK_RBRACE, "to close the block");
+        vy_close_block(f, &open);
     }
     vy_leave(f);
     return s;

@@ -85,6 +85,14 @@ bool vy_at_word(const vy_front *f, const char *word)
            memcmp(f->tok.text, word, f->tok.length) == 0;
 }
 
+void vy_close_block(vy_front *f, const vy_token *open)
+{
+    if (f->tok.kind == TK_END && !f->failed)
+        vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "add `}`",
+                       "the block opened on line %u is not closed", open->line);
+    vy_expect(f, TK_RBRACE, "to close the block");
+}
+
 bool vy_enter(vy_front *f)
 {
     f->depth++;

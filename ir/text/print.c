@@ -7,9 +7,9 @@
 
 // ---------------------------------------------------------------------------------------- programs
 
-static void print_program(print_text *out, bool *failed, const vy_program *p, bool dump)
+static void print_program(print_text *out, bool *failed, const vy_program *p)
 {
-    printer o = {.p = p, .out = *out, .dump = dump};
+    printer o = {.p = p, .out = *out};
     if (*failed) return;
     if (!print_names_init(&o.names) || !print_tables(&o) || !print_plan(&o)) o.failed = true;
     if (!o.failed) {
@@ -34,36 +34,45 @@ static char *finish(print_text *out, bool failed, size_t *size)
     return NULL;
 }
 
+static void print_line(print_text *out, bool *failed)
+{
+    printer o = {.out = *out, .failed = *failed};
+    if (out->count) print_str(&o, "\n");
+    *out = o.out;
+    *failed = o.failed;
+}
+
+// Holds for what follows, until the next one.
+static void print_order(print_text *out, bool *failed, uint32_t order)
+{
+    print_line(out, failed);
+    printer o = {.out = *out, .failed = *failed};
+    print_str(&o, "@order(");
+    print_u64(&o, order);
+    print_str(&o, ")\n");
+    *out = o.out;
+    *failed = o.failed;
+}
+
 char *vy_print(const vy_module *m, size_t *size)
 {
     const uint64_t before = vy_memory_failures();
+    const uint32_t programs = m->programs.count, count = programs + m->pipelines.count;
     print_text out = {0};
     bool failed = false;
-    if (m->order) {
-        printer o = {0};
-        print_str(&o, "@order(");
-        print_u64(&o, m->order);
-        print_str(&o, ")\n");
-        out = o.out;
-        failed = o.failed;
-    }
-    for (uint32_t i = 0; i < m->programs.count + m->pipelines.count; i++) {
-        printer o = {.out = out, .failed = failed};
-        if (out.count) print_str(&o, "\n");
-        out = o.out;
-        failed = o.failed;
-        if (i < m->programs.count)
-            print_program(&out, &failed, m->programs.data[i], false);
+    uint32_t last = 0;
+    if (!count && m->order) print_order(&out, &failed, m->order);
+    for (uint32_t i = 0; i < count; i++) {
+        const vy_program *p = i < programs ? m->programs.data[i] : NULL;
+        const vy_pipeline *l = p ? NULL : m->pipelines.data[i - programs];
+        const uint32_t order = p ? p->order : l->signature->order;
+        if (order != last) print_order(&out, &failed, order);
+        last = order;
+        print_line(&out, &failed);
+        if (p)
+            print_program(&out, &failed, p);
         else
-            print_pipeline(&out, &failed, m->pipelines.data[i - m->programs.count]);
+            print_pipeline(&out, &failed, l);
     }
     return finish(&out, failed || vy_memory_failures() != before, size);
-}
-
-char *vy_print_dump(const vy_program *p, size_t *size)
-{
-    print_text out = {0};
-    bool failed = false;
-    print_program(&out, &failed, p, true);
-    return finish(&out, failed, size);
 }

@@ -12,7 +12,7 @@
 #ifndef VYRE_PRINT_H
 #define VYRE_PRINT_H
 
-#include "ir/core/ir.h"
+#include "ir/core/flow.h"
 
 VY_VEC_TYPE(print_text, char);
 
@@ -69,7 +69,6 @@ typedef struct printer {
     const vy_program *p;
     print_text out;
     bool failed;
-    bool dump; // write what is no part of the text in comments
     vy_structure s;
     uint32_t *block;     // the arrays below
     uint32_t *use_start; // users of value id: uses[use_start[id] … use_start[id + 1])

@@ -204,8 +204,7 @@ static void print_exit(printer *o, uint32_t keep)
 static void close_region(printer *o)
 {
     print_frame f = *top(o);
-    bool exits = o->p->insts.data[f.opener].flags & VY_FLAG_EXIT;
-    uint32_t keep = exits && op_of(o, f.opener) != VY_OP_CHECKPOINT ? vy_arg(o->p, f.closer, 0) : 0;
+    uint32_t keep = vy_keep(o->p, &o->s, f.opener);
     print_slots_assign(o, &f, true, keep);
     if (keep) print_exit(o, keep);
     print_aliases_end(o);
@@ -229,9 +228,11 @@ static void open_checkpoint(printer *o, uint32_t id)
 // `load` if it is written inline and loads what store `id` stores to, else 0.
 static uint32_t loads_element(const printer *o, uint32_t load, uint32_t id)
 {
+    const vy_inst *store = &o->p->insts.data[id];
     bool same = !VY_IS_LEAF(load) && o->inlined[load] && op_of(o, load) == VY_OP_LOAD &&
-                o->p->insts.data[load].aux == o->p->insts.data[id].aux;
-    uint32_t rank = o->p->insts.data[id].nargs - 1;
+                o->p->insts.data[load].aux == store->aux &&
+                o->p->insts.data[load].flags == store->flags;
+    uint32_t rank = store->nargs - 1;
     for (uint32_t k = 0; same && k < rank; k++) same = vy_arg(o->p, load, k) == vy_arg(o->p, id, k);
     return same ? load : 0;
 }

@@ -230,9 +230,11 @@ void print_element(printer *o, uint32_t id)
         print_expr(o, vy_arg(o->p, id, k), ANY, false);
     }
     print_str(o, "]");
-    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_INRANGE) print_str(o, " @in_range");
-    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_OWNED) print_str(o, " @owned");
-    if (o->dump && o->p->insts.data[id].flags & VY_FLAG_ONCE) print_str(o, " @once");
+    for (uint8_t mark = VY_FLAG_INRANGE; mark <= VY_FLAG_ONCE; mark = (uint8_t)(mark << 1)) {
+        if (!(o->p->insts.data[id].flags & mark)) continue;
+        print_str(o, " @");
+        print_str(o, vy_mark_name(mark));
+    }
 }
 
 void print_atomic(printer *o, uint32_t id)
@@ -252,8 +254,8 @@ void print_atomic(printer *o, uint32_t id)
 static void print_call(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
-    bool lane =
-        i->op == VY_OP_SG_BROADCAST || i->op == VY_OP_SG_SHUFFLE || i->op == VY_OP_SG_SHUFFLE_XOR;
+    bool numbered = i->op == VY_OP_SG_BROADCAST || i->op == VY_OP_SG_SHUFFLE ||
+                    i->op == VY_OP_SG_SHUFFLE_XOR || i->op == VY_OP_CANDIDATE;
     bool typed = shows_type(o, id, i->op == VY_OP_SELECT ? 1 : 0);
     if (i->op == VY_OP_CAST)
         print_str(o, vy_type_name((vy_type)i->type));
@@ -271,7 +273,7 @@ static void print_call(printer *o, uint32_t id)
     for (uint32_t k = 0; k < i->nargs; k++) {
         if (k) print_str(o, ", ");
         bool known = typed;
-        if (lane) known = k == 1 || !vy_id_const(o->p, vy_arg(o->p, id, 0));
+        if (numbered) known = k == 1 || !vy_id_const(o->p, vy_arg(o->p, id, 0));
         print_expr(o, vy_arg(o->p, id, k), ANY, known);
     }
     print_str(o, ")");

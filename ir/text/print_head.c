@@ -89,6 +89,7 @@ void print_head(printer *o)
 {
     uint32_t start = o->out.count;
     if (o->p->exact) print_str(o, "@exact ");
+    if (!o->p->signature && vy_program_lowered(o->p)) print_str(o, "@lowered ");
     print_str(o, o->p->signature ? "pipeline " : "program ");
     print_identifier(o, o->p->name);
     print_str(o, "(");

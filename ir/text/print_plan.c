@@ -94,13 +94,10 @@ static bool hands_on(const printer *o, uint32_t user, uint32_t value)
     case VY_OP_ENDCHECKPOINT:
     case VY_OP_WHILE: return true;
     case VY_OP_LOOP:
-        for (uint32_t k = 0; k < 3; k++)
+    case VY_OP_ENDLOOP:
+        for (uint32_t k = 0; k < vy_control_args(o->p, &o->s, user); k++)
             if (vy_arg(o->p, user, k) == value) return false;
         return true;
-    case VY_OP_ENDLOOP: {
-        bool exit = o->p->insts.data[o->s.partner[user]].flags & VY_FLAG_EXIT;
-        return !exit || vy_arg(o->p, user, 0) != value;
-    }
     default: return false;
     }
 }
@@ -252,7 +249,7 @@ static void plan_marker(printer *o, uint32_t id)
         for (uint32_t k = n; k-- > 0;) take(o, a[k]);
         break;
     case VY_OP_ENDLOOP:
-        skip = p->insts.data[o->s.partner[id]].flags & VY_FLAG_EXIT ? 1 : 0;
+        skip = vy_next_arg(p, o->s.partner[id]);
         if (skip) take(o, a[0]);
         take_yields(o, a + skip, n - skip);
         break;

@@ -19,8 +19,7 @@ uint32_t print_arm_end(const printer *o)
 
 static bool is_loop(const printer *o, uint32_t opener)
 {
-    vy_op op = (vy_op)o->p->insts.data[opener].op;
-    return op == VY_OP_LOOP || op == VY_OP_WHILE;
+    return vy_is_loop((vy_op)o->p->insts.data[opener].op);
 }
 
 static print_frame make_frame(const printer *o, uint32_t opener)
@@ -35,9 +34,7 @@ static print_frame make_frame(const printer *o, uint32_t opener)
 
 static uint32_t slot_count(const printer *o, const print_frame *f)
 {
-    const vy_inst *end = &o->p->insts.data[f->closer];
-    bool keep = is_loop(o, f->opener) && o->p->insts.data[f->opener].flags & VY_FLAG_EXIT;
-    return end->nargs - keep;
+    return vy_slot_count(o->p, &o->s, f->opener);
 }
 
 // The value slot k starts with; 0: none.
@@ -46,8 +43,8 @@ static uint32_t slot_start(const printer *o, const print_frame *f, uint32_t k)
     switch (o->p->insts.data[f->opener].op) {
     case VY_OP_IF:
         return print_if_start(f->opener, vy_arg(o->p, f->middle, k), vy_arg(o->p, f->closer, k));
-    case VY_OP_LOOP: return vy_arg(o->p, f->opener, 3 + k);
-    case VY_OP_WHILE: return vy_arg(o->p, f->opener, k);
+    case VY_OP_LOOP:
+    case VY_OP_WHILE: return vy_slot_init(o->p, f->opener, k);
     default: return 0;
     }
 }
@@ -193,12 +190,11 @@ void print_slots_open(printer *o, print_frame *f)
         o->failed = true;
         return;
     }
-    uint32_t skip = o->p->insts.data[f->closer].nargs - n;
     for (uint32_t k = 0; k < n && !o->failed; k++) {
         print_slot *s = &o->slots.data[o->slots.count++];
         *s = (print_slot){.result = f->closer + 1 + k,
                           .then_yield = branches ? vy_arg(o->p, f->middle, k) : 0,
-                          .end_yield = vy_arg(o->p, f->closer, skip + k)};
+                          .end_yield = vy_slot_yield(o->p, &o->s, f->opener, k)};
         int64_t var = choose(o, f, k, last);
         if (var < 0)
             declare(o, f, k, s);

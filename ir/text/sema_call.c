@@ -142,7 +142,8 @@ static uint8_t synth_atomic(vy_front *f, vy_expr *e, const vy_builtin_info *b)
                        "`%s` works on an element of a buffer", b->text);
         return e->type = VY_BROKEN;
     }
-    uint8_t t = vy_sema_index(f, target, true, true);
+    const vy_op op = b->op == VY_OP_SUB ? VY_OP_ATOMIC_ADD : (vy_op)b->op;
+    uint8_t t = vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
     if (f->failed) return e->type = VY_BROKEN;
     if (!rule_fits(b->rule, target->u.ref.decl->type)) {
         rule_error(f, e, b->text, target->u.ref.decl->type);
@@ -195,11 +196,13 @@ static uint8_t synth_bitcast(vy_front *f, vy_expr *e, const vy_builtin_info *b)
     return e->type = b->op;
 }
 
-static uint8_t synth_lane(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+// A value, and the number of a lane or candidate.
+static uint8_t synth_numbered(vy_front *f, vy_expr *e, const vy_builtin_info *b, vy_rule rule,
+                              const char *what)
 {
     uint8_t t = vy_synth(f, e->u.ref.list);
-    if (!f->failed && !rule_fits(VY_RULE_CB, t)) rule_error(f, e, b->text, t);
-    vy_check_as(f, e->u.ref.list->next, VY_U32, "the lane");
+    if (!f->failed && !rule_fits(rule, t)) rule_error(f, e, b->text, t);
+    vy_check_as(f, e->u.ref.list->next, VY_U32, what);
     return e->type = t;
 }
 
@@ -225,7 +228,8 @@ static bool allowed_in_const(const vy_builtin_info *b)
 
 static uint8_t synth_operation(vy_front *f, vy_expr *e, const vy_builtin_info *b)
 {
-    if (b->op >= VY_OP_SG_BROADCAST && b->op <= VY_OP_SG_SHUFFLE_XOR) return synth_lane(f, e, b);
+    if (vy_op_has_lane(b->op)) return synth_numbered(f, e, b, VY_RULE_CB, "the lane");
+    if (b->op == VY_OP_CANDIDATE) return synth_numbered(f, e, b, VY_RULE_F, "the number");
     if (b->op == VY_OP_SG_ANY || b->op == VY_OP_SG_ALL) {
         vy_check_as(f, e->u.ref.list, VY_BOOL, "the argument");
         return e->type = VY_BOOL;
@@ -273,15 +277,16 @@ uint8_t vy_synth_call(vy_front *f, vy_expr *e)
 void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
-    if (!rule_fits(b->rule, type)) {
+    const bool candidate = b->kind == BF_OP && b->op == VY_OP_CANDIDATE;
+    if (!rule_fits(candidate ? VY_RULE_F : b->rule, type)) {
         rule_error(f, e, b->text, type);
         return;
     }
-    bool lane = b->op >= VY_OP_SG_BROADCAST && b->op <= VY_OP_SG_SHUFFLE_XOR && b->kind == BF_OP;
+    bool lane = vy_op_has_lane(b->op) && b->kind == BF_OP;
     vy_expr *a = e->u.ref.list;
     if (b->kind == BF_SELECT || b->kind == BF_POLYGAMMA) a = a->next;
     for (; a && !f->failed; a = a->next) {
         vy_settle(f, a, type);
-        if (lane) break;
+        if (lane || candidate) break;
     }
 }

@@ -149,9 +149,19 @@ static uint8_t synth_member(vy_front *f, vy_expr *e)
     return e->type = VY_U32;
 }
 
-uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read)
+static void refuse_mark(vy_front *f, const vy_expr *e, uint8_t allowed)
 {
-    (void)read;
+    uint8_t wrong = e->op & (uint8_t)~allowed;
+    const bool once = allowed & VY_FLAG_OWNED && wrong & VY_FLAG_ONCE;
+    vy_front_error(f, VY_E_MARK, e->line, e->column,
+                   once ? "it stands on atomic_add, behind @owned" : "it stands on atomics only",
+                   "mark `@%s` means nothing on this access to `%s`",
+                   vy_mark_name(wrong & VY_FLAG_OWNED ? VY_FLAG_OWNED : VY_FLAG_ONCE),
+                   e->u.ref.name->text);
+}
+
+uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks)
+{
     vy_decl *d = e->u.ref.name->local;
     const char *name = e->u.ref.name->text;
     if (!d || (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
@@ -179,6 +189,7 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, bool read)
                        "`%s` is an `in` buffer: it may only be read", name);
         return broken(e);
     }
+    if (e->op & ~marks) refuse_mark(f, e, marks);
     for (vy_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
         uint8_t t = vy_check_value(f, i);
         if (!f->failed && !vy_operator_fits(TK_REM, t))
@@ -313,7 +324,7 @@ uint8_t vy_synth(vy_front *f, vy_expr *e)
     case EX_UNARY: return synth_unary(f, e);
     case EX_COND: return synth_cond(f, e);
     case EX_CALL: return synth_call(f, e);
-    case EX_INDEX: return vy_sema_index(f, e, false, true);
+    case EX_INDEX: return vy_sema_index(f, e, false, vy_marks_allowed(VY_OP_LOAD, e->op));
     case EX_CAST: return synth_cast(f, e);
     case EX_REDUCE: return synth_reduce(f, e);
     default: break;

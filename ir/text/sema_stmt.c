@@ -174,8 +174,9 @@ static uint8_t assigned_operator(uint8_t set)
 static void sema_assign(vy_front *f, vy_stmt *s)
 {
     bool compound = s->op != TK_SET;
+    const uint8_t marks = vy_marks_allowed(VY_OP_STORE, s->target->op);
     uint8_t t = s->target->kind == EX_NAME ? sema_variable_target(f, s->target)
-                                           : vy_sema_index(f, s->target, true, compound);
+                                           : vy_sema_index(f, s->target, true, marks);
     if (f->failed) return;
     s->op = assigned_operator(s->op);
     if (compound && !vy_operator_fits(s->op, t))

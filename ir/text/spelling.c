@@ -31,6 +31,7 @@ static const struct {
     {VY_SPELL_ATTRIBUTES, "workspace"},
     {VY_SPELL_ATTRIBUTES, "init"},
     {VY_SPELL_ATTRIBUTES, "exact"},
+    {VY_SPELL_ATTRIBUTES, "lowered"},
     {VY_SPELL_ATTRIBUTES, "order"},
     {VY_SPELL_ATTRIBUTES, "vjp"},
     {VY_SPELL_ATTRIBUTES, "jvp"},

@@ -5,9 +5,6 @@
 
 #include "ir/core/ir.h"
 
-// Text of one program as vy_print gives it, with what is no part of the text in comments.
-char *vy_print_dump(const vy_program *p, size_t *size);
-
 // ------------------------------------------------------------------------------- front end hook
 // Parses `source` (functions and constants only) and inlines a call of function `name` at the
 // current place of `b`.  results[n] must match what it returns.  False after an error (module's

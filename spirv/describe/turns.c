@@ -7,7 +7,7 @@
 // What depends on data has none; a loop bounded by it counts as one turn, and the formula is then
 // said to be open.  ir/facts/trip_estimate.c does the same in numbers, for whoever has the program.
 #include "spirv/describe/describe.h"
-#include "spirv/describe/describe.h"
+#include "ir/core/flow.h"
 
 #include <string.h>
 
@@ -163,24 +163,13 @@ static bounds value(walk *w, uint32_t id)
     return binary(w, (vy_op)i->op, get(w, vy_arg(p, id, 0)), get(w, vy_arg(p, id, 1)), type);
 }
 
-// `n/c*c .. n`, what ir/pass/device/strip_mine.c leaves over: fewer than c iterations, whatever n
-// is.
-static const vy_scalar *rest_below(const vy_program *p, uint32_t loop)
-{
-    const uint32_t from = vy_arg(p, loop, 0), n = vy_arg(p, loop, 1);
-    if (VY_IS_LEAF(from) || p->insts.data[from].op != VY_OP_MUL) return NULL;
-    const uint32_t q = vy_arg(p, from, 0), c = vy_arg(p, from, 1);
-    if (VY_IS_LEAF(q) || p->insts.data[q].op != VY_OP_DIV) return NULL;
-    return vy_arg(p, q, 0) == n && vy_arg(p, q, 1) == c ? vy_id_const(p, c) : NULL;
-}
-
 // Most iterations of a LOOP, as an expression; sets the bounds of its variable.
 static uint32_t trips(walk *w, uint32_t loop)
 {
     const uint32_t one = number(w, 1);
     const bounds from = get(w, vy_arg(w->p, loop, 0)), to = get(w, vy_arg(w->p, loop, 1));
     const bounds step = get(w, vy_arg(w->p, loop, 2));
-    const vy_scalar *rest = rest_below(w->p, loop);
+    const vy_scalar *rest = vy_rest_below(w->p, loop);
     bounds k = from;
     k.has_high = to.has_high;
     if (to.has_high) k.high = two(w, VY_EXPR_SUB, to.high, one);
@@ -287,12 +276,11 @@ static void compact(walk *w, uint32_t root, vy_kernel *k)
     k->turn_count = count;
 }
 
-static bool is_loop(vy_op op) { return op == VY_OP_LOOP || op == VY_OP_WHILE; }
-
 static bool has_loops(const vy_program *p)
 {
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (is_loop((vy_op)p->insts.data[id].op) || p->insts.data[id].op == VY_OP_ZERO) return true;
+        if (vy_is_loop((vy_op)p->insts.data[id].op) || p->insts.data[id].op == VY_OP_ZERO)
+            return true;
     return false;
 }
 

@@ -3,6 +3,7 @@
 #include "spirv/emit/emit.h"
 #include "spirv/describe/describe.h"
 #include "spirv/plan/make.h"
+#include "spirv/target/target.h"
 
 #include <string.h>
 
@@ -105,7 +106,9 @@ static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_di
     vy_kernel *kernels = vy_arena_alloc(&r->arena, (j->count + 1) * sizeof *kernels);
     vy_plan *plans = vy_arena_alloc(&r->arena, (j->count + 1) * sizeof *plans);
     if (!kernels || !plans) return false;
+    const vy_hooks hooks = vy_target_hooks(options);
     vy_spv m = {.options = options,
+                .hooks = &hooks,
                 .version = target_versions[options->target],
                 .diag = diag,
                 .next_id = 1};

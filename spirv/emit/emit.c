@@ -111,6 +111,8 @@ void vy_fn_free(vy_fn *f)
     vy_vec_free(&f->init_ids);
     vy_vec_free(&f->interface);
     vy_vec_free(&f->listed);
+    vy_free(f->target.arrays);
+    vy_free(f->target.many);
     vy_free(f->ids);
     vy_free(f->arrays);
     vy_free(f->extents);
@@ -181,10 +183,12 @@ static bool emit_all(vy_fn *f)
     // Without barriers and the like, lanes outside the domain skip the whole body.
     bool skip = !f->facts->barrier && !f->facts->subgroup;
     f->in_domain = skip ? 0 : inside;
-    vy_guard g = vy_guard_begin(f, vy_and_bool(f, vy_watch_row(f), skip ? inside : 0));
+    const vy_hooks *hooks = f->m->hooks;
+    const uint32_t lanes = hooks->lanes ? hooks->lanes(f) : 0;
+    vy_guard g = vy_guard_begin(f, vy_and_bool(f, lanes, skip ? inside : 0));
     bool ok = vy_emit_body(f);
     vy_guard_end(f, g, 0, 0, 0);
-    if (ok) vy_watch_loops(f);
+    if (ok && hooks->end) hooks->end(f);
     vy_spv_put(f->m, &f->code, SpvOpReturn, 0, NULL);
     return ok;
 }

@@ -58,6 +58,14 @@ typedef struct vy_frame {   // an open construct
 } vy_frame;
 VY_VEC_TYPE(vy_frame_vec, vy_frame);
 
+// What spirv/target/ remembers of a function; 0: not needed yet.
+typedef struct vy_target_state {
+    uint32_t zero, no;                  // a 0 and a `false` that nobody sees through
+    uint32_t watch_pointer, watch_word; // what tells that loops were ended
+    uint32_t *arrays; // by instruction: accesses to local and shared arrays up to it
+    bool *many;       // by instruction: made in very many ways
+} vy_target_state;
+
 typedef struct vy_fn {
     vy_spv *m;
     const vy_program *p;
@@ -88,13 +96,12 @@ typedef struct vy_fn {
     uint32_t returned;
     bool lines, names; // write OpLine, OpName
     uint32_t last_line, last_column;
-    vy_words interface;                 // global variables in use
-    vy_words listed;                    // by id: is it in the interface?
-    uint32_t watch_pointer, watch_word; // emit_watch.c; 0: not needed yet
-    bool spins;                         // there is a vy_spin
-    uint32_t unseen_zero, unseen_false; // unseen.c; 0: not needed yet
-    uint32_t ifs, loops;                // open now
-    uint32_t nesting, at, line;         // the most of them, and the line of the instruction where
+    vy_words interface;         // global variables in use
+    vy_words listed;            // by id: is it in the interface?
+    vy_target_state target;     // of spirv/target/
+    bool spins;                 // there is a vy_spin
+    uint32_t ifs, loops;        // open now
+    uint32_t nesting, at, line; // the most of them, and the line of the instruction where
 } vy_fn;
 
 // Emits the entry point of a program and describes it.  False with m->diag or m->oom set.
@@ -122,10 +129,40 @@ uint32_t vy_and_bool(vy_fn *f, uint32_t a, uint32_t b); // 0 is true
 uint32_t vy_select_id(vy_fn *f, uint32_t type, uint32_t c, uint32_t a, uint32_t b);
 static inline uint32_t vy_bool_type(vy_fn *f) { return vy_spv_type(f->m, VY_BOOL); }
 
-// --------------------------------------------------------------------------------------- unseen.c
-// The same number, or answer, of which drivers do not see what it is made of.
-uint32_t vy_unseen_bound(vy_fn *f, vy_type type, uint32_t bound);
-uint32_t vy_unseen_answer(vy_fn *f, uint32_t answer);
+// ------------------------------------------------------------------------------------------ hooks
+// Where drivers have faults the emitter asks how to write around them (vy_spv.hooks).  Each is NULL
+// where there is nothing to do; spirv/target/ has them, and alone knows drivers.
+typedef struct vy_hooks {
+    uint32_t (*bound)(vy_fn *f, vy_type type, uint32_t bound); // computed; a counter is held to it
+    uint32_t (*answer)(vy_fn *f, uint32_t answer); // computed; a WHILE or `break` goes by it
+    bool (*test_first)(vy_fn *f, uint32_t loop);   // may a LOOP not be tested at its end?
+    SpvLoopControlMask (*loop_control)(vy_fn *f);  // hints of a loop
+    uint32_t (*address)(vy_fn *f, uint32_t i, uint32_t address); // of what instruction i accesses
+    uint32_t (*widen)(vy_fn *f, vy_type to, uint32_t v);         // i32 to 64 bits
+    uint32_t (*lanes)(vy_fn *f); // bool: this lane takes part in the kernel; 0: all do
+    void (*end)(vy_fn *f);       // at the end of a kernel, where all its invocations come
+} vy_hooks;
+
+// --------------------------------------------------------------------------------- emit_counted.c
+// Everything about a LOOP that its header and its continue block need.
+typedef struct vy_counted {
+    vy_type type, unsigned_type;
+    uint32_t t, ut; // their ids
+    bool reverse;
+    uint32_t from, to, step, count; // count: 0 for the forms that compare the variable itself
+    uint32_t limit;                 // what the counting phi is compared with
+} vy_counted;
+
+// All but count, which vy_counted_first makes, and limit.
+vy_counted vy_counted_loop(vy_fn *f, uint32_t loop);
+// i + step cannot wrap, so the variable itself can be compared with `to`.
+bool vy_counted_simple(vy_fn *f, uint32_t loop);
+uint32_t vy_counted_first(vy_fn *f, vy_counted *c,
+                          bool simple); // initial value of the counting phi
+uint32_t vy_counted_limit(vy_fn *f, uint32_t loop, const vy_counted *c);
+uint32_t vy_counted_test(vy_fn *f, const vy_counted *c, uint32_t phi); // condition to run the body
+// The loop variable, at the top of the body; *next is the phi's next value if it is known there.
+uint32_t vy_counted_variable(vy_fn *f, const vy_counted *c, uint32_t phi, uint32_t *next);
 
 // ---------------------------------------------------------------------------------- emit_blocks.c
 void vy_label(vy_fn *f, uint32_t id);     // starts a block
@@ -181,9 +218,7 @@ uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);
 uint32_t vy_lindex(vy_fn *f); // of the invocation in its workgroup
 uint32_t vy_local_x(vy_fn *f);
-uint32_t vy_group_x(vy_fn *f);   // as dispatched
-uint32_t vy_watch_row(vy_fn *f); // emit_watch.c
-void vy_watch_loops(vy_fn *f);
+uint32_t vy_group_x(vy_fn *f); // as dispatched
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;
 uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form);
 uint32_t vy_domain_check(vy_fn *f); // makes the over variables; bool: inside the domain, or 0

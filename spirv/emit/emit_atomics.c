@@ -9,6 +9,7 @@
 //
 // A loop reads old value and bits once; a failed exchange gives the next ones.
 #include "spirv/emit/emit.h"
+#include "ir/core/access.h"
 #include "spirv/facts/facts.h"
 
 typedef struct vy_update {
@@ -170,8 +171,9 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
     vy_place at = vy_find_place(f, i, true);
     vy_guard g = vy_guard_begin(f, at.ok);
     uint32_t old;
-    if (in->flags & VY_FLAG_OWNED || b->cls == VY_LOCAL)
-        old = plainly(&u, at.address, in->flags & VY_FLAG_ONCE);
+    const vy_strength strength = vy_strength_of(f->p, i);
+    if (strength >= VY_STRENGTH_OWNED)
+        old = plainly(&u, at.address, strength == VY_STRENGTH_ONLY);
     else if (u.a->form == VY_MEM_HALVES)
         old = by_halves(&u, at.address);
     else if (u.a->form == VY_MEM_BITS)

@@ -21,23 +21,13 @@ static uint32_t to_bool(vy_fn *f, vy_type from, uint32_t v)
     return VY_DO(f, op, vy_bool_type(f), v, vy_spv_zero(f->m, from));
 }
 
-// Sign extension by shifts, not OpSConvert: Mesa 22.3 miscompiles comparisons of OpSConvert's
-// result with a constant (-1 < 1 is false; see tests/unit/test_device.c, widened_comparisons).
-static uint32_t widen_signed(vy_fn *f, vy_type to, uint32_t v)
-{
-    vy_spv *m = f->m;
-    uint32_t type = vy_spv_type(m, to), count = vy_spv_u32(m, 32);
-    v = VY_DO(f, SpvOpUConvert, vy_spv_type(m, VY_U64), v);
-    v = VY_DO(f, SpvOpShiftLeftLogical, type, v, count);
-    return VY_DO(f, SpvOpShiftRightArithmetic, type, v, count);
-}
-
 static uint32_t between_integers(vy_fn *f, vy_type to, vy_type from, uint32_t v)
 {
     vy_spv *m = f->m;
     if (vy_type_size(to) == vy_type_size(from))
         return VY_DO(f, SpvOpBitcast, vy_spv_type(m, to), v);
-    if (from == VY_I32 && vy_type_size(to) == 8) return widen_signed(f, to, v);
+    const bool widens = from == VY_I32 && vy_type_size(to) == 8;
+    if (widens && m->hooks->widen) return m->hooks->widen(f, to, v);
     // OpSConvert gives any integer type and extends the sign; OpUConvert gives unsigned ones only.
     if (vy_type_is_signed(from)) return VY_DO(f, SpvOpSConvert, vy_spv_type(m, to), v);
     vy_type u = vy_unsigned_of(to);

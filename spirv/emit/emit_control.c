@@ -3,11 +3,7 @@
 //
 //   IF … ELSE … ENDIF        header: SelectionMerge, BranchConditional; RESULTs are phis of the
 //                            merge block.  Empty arms have no block; two empty arms become selects.
-//   LOOP, step 1             header: i = phi(from, i+1) … i < to ?   never wraps: i+1 ≤ to
-//     reversed               header: j = phi(to, i) … j > from ?  i = j − 1
-//     other constant step    the same, where `to` is a constant so small that i + step cannot wrap
-//   LOOP, other steps        counts t = 0 … n with n = ⌈(to − from)/step⌉ computed before the loop:
-//                            i + step may wrap past the end, t does not
+//   LOOP                     header: t = phi(first, next) … goes on? (emit_counted.c)
 //   WHILE                    header, condition region, TEST leaves
 //
 // **Loops that lanes may leave at different turns have one form**, because a driver may go on
@@ -32,8 +28,8 @@
 // takes all through the body once more.  Results are then phis of the initial values and the next
 // values.
 //
-// What a driver might take for the end of a loop is hidden from it (unseen.c): computed bounds, the
-// answers of TESTs, and `break`.
+// What a driver might take for the end of a loop may be hidden from it (vy_hooks): computed bounds,
+// the answers of TESTs, and `break`.
 //
 // Phis of a header name values that do not exist yet, so their words are patched at the end of the
 // loop.
@@ -126,102 +122,10 @@ static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 }
 
 // ------------------------------------------------------------------------------------------- loops
-// Everything about a counted loop that its header and its continue block need.
-typedef struct counted {
-    vy_type type, unsigned_type;
-    uint32_t t, ut; // their ids
-    bool reverse;
-    uint32_t from, to, step, count; // count: 0 for the forms that compare the variable itself
-    uint32_t limit;                 // what the counting phi is compared with
-} counted;
-
-// i + step cannot wrap, so the variable itself can be compared with `to`.
-static bool is_simple(vy_fn *f, uint32_t i)
-{
-    const vy_scalar *step = vy_id_const(f->p, vy_arg(f->p, i, 2));
-    const vy_scalar *to = vy_id_const(f->p, vy_arg(f->p, i, 1));
-    if (step && step->i == 1) return true;
-    return step && to && !(inst(f, i)->flags & VY_FLAG_REVERSE) && step->i > 0 &&
-           step->i < 1 << 30 && to->i >= 0 && to->i < 1 << 30;
-}
-
-static SpvOp less_op(vy_type t) { return vy_type_is_signed(t) ? SpvOpSLessThan : SpvOpULessThan; }
-
-// n = from < to and step > 0 ? (to − from − 1)/step + 1 : 0, unsigned, which cannot wrap.
-static uint32_t trip_count(vy_fn *f, const counted *c)
-{
-    vy_spv *m = f->m;
-    uint32_t bools = vy_bool_type(f), one = vy_spv_int(m, c->unsigned_type, 1);
-    uint32_t zero = vy_spv_zero(m, c->unsigned_type);
-    uint32_t some = VY_DO(f, less_op(c->type), bools, c->from, c->to);
-    uint32_t good = VY_DO(f, less_op(c->type), bools, vy_spv_zero(m, c->type), c->step);
-    some = vy_and_bool(f, some, good);
-    uint32_t step = vy_cast_id(f, c->unsigned_type, c->type, c->step);
-    step = VY_DO(f, SpvOpSelect, c->ut, good, step, one);
-    uint32_t span = VY_DO(f, SpvOpISub, c->t, c->to, c->from);
-    span = VY_DO(f, SpvOpISub, c->ut, vy_cast_id(f, c->unsigned_type, c->type, span), one);
-    uint32_t n = VY_DO(f, SpvOpUDiv, c->ut, span, step);
-    n = VY_DO(f, SpvOpIAdd, c->ut, n, one);
-    return VY_DO(f, SpvOpSelect, c->ut, some, n, zero);
-}
-
-static counted counted_loop(vy_fn *f, uint32_t i)
-{
-    counted c = {.type = (vy_type)inst(f, i)->type};
-    c.unsigned_type = vy_unsigned_of(c.type);
-    c.t = vy_spv_type(f->m, c.type);
-    c.ut = vy_spv_type(f->m, c.unsigned_type);
-    c.reverse = inst(f, i)->flags & VY_FLAG_REVERSE;
-    c.from = vy_val(f, vy_arg(f->p, i, 0));
-    c.to = vy_val(f, vy_arg(f->p, i, 1));
-    c.step = vy_val(f, vy_arg(f->p, i, 2));
-    return c;
-}
-
-// Initial value of the counting phi.
-static uint32_t first_count(vy_fn *f, counted *c, bool simple)
-{
-    if (!simple) {
-        c->count = trip_count(f, c);
-        return c->reverse ? c->count : vy_spv_zero(f->m, c->unsigned_type);
-    }
-    if (!c->reverse) return c->from;
-    uint32_t some = VY_DO(f, less_op(c->type), vy_bool_type(f), c->from, c->to);
-    return VY_DO(f, SpvOpSelect, c->t, some, c->to, c->from);
-}
-
-static uint32_t find_limit(vy_fn *f, uint32_t i, const counted *c)
-{
-    if (c->count && c->reverse) return vy_spv_zero(f->m, c->unsigned_type);
-    if (c->count) return vy_unseen_bound(f, c->unsigned_type, c->count);
-    const uint32_t bound = c->reverse ? c->from : c->to;
-    return VY_IS_LEAF(vy_arg(f->p, i, !c->reverse)) ? bound : vy_unseen_bound(f, c->type, bound);
-}
-
-// Condition to run the body, from the phi.
-static uint32_t loop_test(vy_fn *f, const counted *c, uint32_t phi)
-{
-    uint32_t bools = vy_bool_type(f);
-    if (!c->count && !c->reverse) return VY_DO(f, less_op(c->type), bools, phi, c->limit);
-    if (!c->count) return VY_DO(f, less_op(c->type), bools, c->limit, phi);
-    return VY_DO(f, c->reverse ? SpvOpINotEqual : SpvOpULessThan, bools, phi, c->limit);
-}
-
-// The loop variable, at the top of the body; *next is the phi's next value if it is known there.
-static uint32_t loop_variable(vy_fn *f, const counted *c, uint32_t phi, uint32_t *next)
-{
-    uint32_t one = vy_spv_int(f->m, c->count ? c->unsigned_type : c->type, 1), steps = phi;
-    if (!c->count && !c->reverse) return phi;
-    if (!c->count) return *next = VY_DO(f, SpvOpISub, c->t, phi, one);
-    if (c->reverse) steps = *next = VY_DO(f, SpvOpISub, c->ut, phi, one);
-    steps = vy_cast_id(f, c->type, c->unsigned_type, steps);
-    return VY_DO(f, SpvOpIAdd, c->t, c->from, VY_DO(f, SpvOpIMul, c->t, steps, c->step));
-}
-
 // The CARRYs behind a LOOP or WHILE become phis of its header.
-static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before, uint32_t first_init)
+static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before)
 {
-    frame->carries = inst(f, i)->nargs - first_init;
+    frame->carries = inst(f, i)->nargs - vy_init_arg(f->p, i);
     for (uint32_t k = 0; k < frame->carries; k++) {
         uint32_t carry = i + 1 + k, id = vy_spv_id(f->m);
         uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, carry)->type);
@@ -231,46 +135,37 @@ static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before, u
     }
 }
 
-static bool reserve_inits(vy_fn *f, uint32_t i, uint32_t first_init, vy_frame *frame)
+static bool reserve_inits(vy_fn *f, uint32_t i, vy_frame *frame)
 {
     // Leaves are made in the prologue, but evaluating them here keeps ids in order of appearance.
-    uint32_t n = inst(f, i)->nargs - first_init;
+    uint32_t n = inst(f, i)->nargs - vy_init_arg(f->p, i);
     f->init_ids.count = 0;
     if (!vy_vec_reserve(&f->init_ids, n + 1)) {
         f->m->oom = true;
         return false;
     }
-    for (uint32_t k = 0; k < n; k++)
-        f->init_ids.data[k] = vy_val(f, vy_arg(f->p, i, first_init + k));
+    for (uint32_t k = 0; k < n; k++) f->init_ids.data[k] = vy_val(f, vy_slot_init(f->p, i, k));
     frame->inits = f->init_ids.data;
     return true;
 }
 
-// Drivers that write out turns of loops with exits put each turn into the `if` of the one before;
-// where `if`s are deep already that may be more than they bear (vkrt.h, nesting_limit).
 static void loop_merge(vy_fn *f, const vy_frame *frame)
 {
-    enum { DEEP = 32 };
-    SpvLoopControlMask control =
-        f->facts->nesting > DEEP ? SpvLoopControlDontUnrollMask : SpvLoopControlMaskNone;
+    const vy_hooks *hooks = f->m->hooks;
+    SpvLoopControlMask control = hooks->loop_control ? hooks->loop_control(f) : 0;
     VY_PUT(f->m, &f->code, SpvOpLoopMerge, frame->merge, frame->other, (uint32_t)control);
     vy_nest(f, 1, 1);
     vy_unnest(f, 1, 0); // the `if` of an exit holds nothing
 }
 
-// Does a driver guess how often the loop runs?  Mesa does, from the length of an array that is
-// indexed by the counter, and writes so many turns out in front of the loop (nir_opt_loop_unroll,
-// "partial unroll").  In Mesa 22.3 turns of a loop that is tested at its end get other values then;
-// tested first it is right.
-static bool is_guessed(vy_fn *f, uint32_t i)
-{
-    bool known = !(inst(f, i)->flags & VY_FLAG_EXIT);
-    for (uint32_t k = 0; k < 3; k++) known = known && vy_id_const(f->p, vy_arg(f->p, i, k));
-    return !known && f->facts->arrays[f->facts->partner[i]] > f->facts->arrays[i];
-}
-
 // Do all lanes that run this loop leave it in the same turn?
 static bool leave_together(const vy_fn *f, uint32_t i) { return f->facts->alike[i]; }
+
+static bool is_tested_first(vy_fn *f, uint32_t i)
+{
+    if (!leave_together(f, i)) return true;
+    return f->m->hooks->test_first && f->m->hooks->test_first(f, i);
+}
 
 // go = phi(true, …), where something but the counter may end the loop.
 static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
@@ -303,21 +198,21 @@ static bool begin_loop(vy_fn *f, uint32_t i)
                       .header = vy_spv_id(m),
                       .merge = vy_spv_id(m),
                       .other = vy_spv_id(m)};
-    counted c = counted_loop(f, i);
-    uint32_t initial = first_count(f, &c, is_simple(f, i)), phi = vy_spv_id(m);
-    c.limit = find_limit(f, i, &c);
-    if (!reserve_inits(f, i, 3, &frame)) return false;
+    vy_counted c = vy_counted_loop(f, i);
+    uint32_t initial = vy_counted_first(f, &c, vy_counted_simple(f, i)), phi = vy_spv_id(m);
+    c.limit = vy_counted_limit(f, i, &c);
+    if (!reserve_inits(f, i, &frame)) return false;
     uint32_t before = f->block;
     frame.count = c.count;
     frame.limit = c.limit;
     frame.first_end = before;
-    frame.test_first = !leave_together(f, i) || is_guessed(f, i);
-    if (frame.test_first || (is_simple(f, i) && vy_loop_surely_runs(f->p, i))) {
+    frame.test_first = is_tested_first(f, i);
+    if (frame.test_first || (vy_counted_simple(f, i) && vy_loop_surely_runs(f->p, i))) {
         vy_branch(f, frame.header);
     } else {
         frame.skip = vy_spv_id(m);
         vy_nest(f, 1, 0);
-        uint32_t some = loop_test(f, &c, initial);
+        uint32_t some = vy_counted_test(f, &c, initial);
         VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.skip, SpvSelectionControlMaskNone);
         vy_branch_if(f, some, frame.header, frame.skip);
     }
@@ -326,12 +221,12 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     frame.counter = phi;
     frame.counter_type = c.count ? c.unsigned_type : c.type;
     frame.counter_step = c.count ? vy_spv_int(m, c.unsigned_type, 1) : c.step;
-    carry_phis(f, i, &frame, before, 3);
-    if (frame.test_first && inst(f, i)->flags & VY_FLAG_EXIT) go_phi(f, &frame, before);
+    carry_phis(f, i, &frame, before);
+    if (frame.test_first && vy_exits(f->p, i)) go_phi(f, &frame, before);
     loop_merge(f, &frame);
     begin_test(f);
-    if (frame.test_first) leave_at_header(f, &frame, loop_test(f, &c, phi));
-    f->ids[i] = loop_variable(f, &c, phi, &frame.counter_next);
+    if (frame.test_first) leave_at_header(f, &frame, vy_counted_test(f, &c, phi));
+    f->ids[i] = vy_counted_variable(f, &c, phi, &frame.counter_next);
     return push(f, frame);
 }
 
@@ -353,13 +248,13 @@ static bool begin_while(vy_fn *f, uint32_t i)
                       .merge = vy_spv_id(m),
                       .other = vy_spv_id(m),
                       .test_first = true};
-    if (!reserve_inits(f, i, 0, &frame)) return false;
+    if (!reserve_inits(f, i, &frame)) return false;
     uint32_t before = f->block;
     bool inside = !leave_together(f, i) && !is_plain(f, i);
     vy_branch(f, frame.header);
     vy_label(f, frame.header);
-    carry_phis(f, i, &frame, before, 0);
-    if (inside || inst(f, i)->flags & VY_FLAG_EXIT) go_phi(f, &frame, before);
+    carry_phis(f, i, &frame, before);
+    if (inside || vy_exits(f->p, i)) go_phi(f, &frame, before);
     if (inside) frame.skip = vy_spv_id(m);
     loop_merge(f, &frame);
     begin_test(f);
@@ -371,7 +266,7 @@ static bool begin_while(vy_fn *f, uint32_t i)
 static uint32_t answer(vy_fn *f, uint32_t i)
 {
     const uint32_t operand = vy_arg(f->p, i, 0), id = vy_val(f, operand);
-    return VY_IS_LEAF(operand) ? id : vy_unseen_answer(f, id);
+    return VY_IS_LEAF(operand) || !f->m->hooks->answer ? id : f->m->hooks->answer(f, id);
 }
 
 static void loop_leave_test(vy_fn *f, uint32_t i)
@@ -392,13 +287,13 @@ static void loop_leave_test(vy_fn *f, uint32_t i)
 // Steps the counter of a LOOP; returns the condition to go on.
 static uint32_t count_on(vy_fn *f, const vy_frame *frame)
 {
-    counted c = counted_loop(f, frame->opener);
+    vy_counted c = vy_counted_loop(f, frame->opener);
     uint32_t next = frame->counter_next, t = vy_spv_type(f->m, frame->counter_type);
     c.count = frame->count;
     c.limit = frame->limit;
     if (!next) next = VY_DO(f, SpvOpIAdd, t, frame->counter, frame->counter_step);
     patch(f, frame->counter_phi, next);
-    return frame->test_first ? 0 : loop_test(f, &c, next);
+    return frame->test_first ? 0 : vy_counted_test(f, &c, next);
 }
 
 // A value for the next turn.  Behind the body of a WHILE whose condition
@@ -410,9 +305,15 @@ static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint3
     return VY_DO(f, SpvOpPhi, type, next, body_end, otherwise, frame->first_end);
 }
 
+// Carry k as ENDLOOP `end` hands it on.
+static uint32_t next_of(const vy_fn *f, const vy_frame *frame, uint32_t end, uint32_t k)
+{
+    return vy_arg(f->p, end, vy_next_arg(f->p, frame->opener) + k);
+}
+
 static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
-    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    const bool leaves = vy_exits(f->p, frame->opener);
     uint32_t body_end = 0, keep = leaves ? answer(f, i) : 0;
     if (frame->counter) count_on(f, frame);
     if (!frame->counter && frame->skip) {
@@ -423,7 +324,7 @@ static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
     for (uint32_t k = 0; k < frame->carries; k++) {
         uint32_t carry = frame->opener + 1 + k;
         uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, carry)->type);
-        uint32_t next = vy_val(f, vy_arg(f->p, i, k + leaves));
+        uint32_t next = vy_val(f, next_of(f, frame, i, k));
         patch(f, frame->phis + k * PHI_WORDS,
               next_value(f, frame, type, next, f->ids[carry], body_end));
     }
@@ -445,9 +346,9 @@ static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
 // Tests behind the body.
 static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
-    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
+    const bool leaves = vy_exits(f->p, frame->opener);
     for (uint32_t k = 0; k < frame->carries; k++)
-        patch(f, frame->phis + k * PHI_WORDS, vy_val(f, vy_arg(f->p, i, k + leaves)));
+        patch(f, frame->phis + k * PHI_WORDS, vy_val(f, next_of(f, frame, i, k)));
     uint32_t keep = leaves ? answer(f, i) : 0;
     vy_branch(f, frame->other);
     vy_label(f, frame->other);
@@ -473,12 +374,11 @@ static void end_loop(vy_fn *f, uint32_t i)
 static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 {
     const vy_frame *frame = &f->closed;
-    bool leaves = inst(f, frame->opener)->flags & VY_FLAG_EXIT;
     if (frame->test_first) return f->ids[frame->opener + 1 + k]; // the carry
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
-    uint32_t next = vy_val(f, vy_arg(f->p, end, k + leaves));
+    uint32_t next = vy_val(f, next_of(f, frame, end, k));
     if (!frame->skip) return next;
-    uint32_t initial = vy_val(f, vy_arg(f->p, frame->opener, 3 + k));
+    uint32_t initial = vy_val(f, vy_slot_init(f->p, frame->opener, k));
     return VY_DO(f, SpvOpPhi, type, initial, frame->first_end, next, f->closed_end);
 }
 

@@ -36,22 +36,10 @@ static uint32_t check_axis(vy_fn *f, uint32_t arg, vy_extent *e, bool guard, uin
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), v, limit);
 }
 
-static bool has_many_ways(const vy_fn *f, uint32_t i)
+// As the target wants it.
+static uint32_t settle_address(vy_fn *f, uint32_t i, uint32_t address)
 {
-    const uint32_t rank = f->p->buffers.data[f->p->insts.data[i].aux].rank;
-    for (uint32_t k = 0; k < rank; k++) {
-        const uint32_t id = vy_arg(f->p, i, k);
-        if (!VY_IS_LEAF(id) && f->facts->many[id]) return true;
-    }
-    return false;
-}
-
-// The same number, but neither taken for the same in all lanes nor looked into (ways.c): 0, made of
-// the lane's own number, is added in front of it.
-static uint32_t opaque(vy_fn *f, uint32_t address)
-{
-    const uint32_t zero = vy_u32_op(f, SpvOpShiftRightLogical, vy_lindex(f), vy_spv_u32(f->m, 31));
-    return vy_u32_op(f, SpvOpIAdd, zero, address);
+    return f->m->hooks->address ? f->m->hooks->address(f, i, address) : address;
 }
 
 vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
@@ -76,7 +64,7 @@ vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
     if (b->rank == 0) place.address = vy_spv_u32(f->m, 0);
     const uint32_t offset = f->arrays[in->aux].offset_field;
     if (offset) place.address = vy_u32_op(f, SpvOpIAdd, place.address, vy_param_id(f, offset - 1));
-    if (has_many_ways(f, i)) place.address = opaque(f, place.address);
+    place.address = settle_address(f, i, place.address);
     return place;
 }
 
@@ -181,8 +169,7 @@ uint32_t vy_emit_load(vy_fn *f, uint32_t i)
     if (!at.ok) return vy_read_element(f, a, at.address);
     uint32_t safe =
         vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, at.address, vy_spv_u32(f->m, 0));
-    if (has_many_ways(f, i)) safe = opaque(f, safe); // the condition has them, too
-    uint32_t v = vy_read_element(f, a, safe);
+    uint32_t v = vy_read_element(f, a, settle_address(f, i, safe)); // the condition is new in it
     return vy_select_id(f, type, at.ok, v, vy_spv_zero(f->m, loaded));
 }
 

@@ -26,7 +26,7 @@ enum { SpvOpNA = 0, GLSLstd450NA = 0 };
         ROW_EMIT, 0, 0, 0, 0, 0                                                                    \
     }
 static const row rows[VY_OP_COUNT] = {
-#define X(id, text, form, rule, effect, fold, deriv, spirv) [VY_OP_##id] = spirv,
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost) [VY_OP_##id] = spirv,
     VY_OPS(X)
 #undef X
 };
@@ -152,7 +152,9 @@ static uint32_t emit_by_hand(vy_fn *f, uint32_t i)
         return vy_cast_id(f, (vy_type)in->type, vy_id_type(f->p, vy_arg(f->p, i, 0)), arg(f, i, 0));
     case VY_OP_BITCAST: return emit_bitcast(f, i);
     case VY_OP_STOP_GRAD:
-    case VY_OP_STRAIGHT_THROUGH: return arg(f, i, 0);
+    case VY_OP_STRAIGHT_THROUGH:
+    case VY_OP_DERIVE_AS:
+    case VY_OP_CANDIDATE: return arg(f, i, 0);
     case VY_OP_SQRT: return vy_emit_sqrt(f, i);
     default: return 0;
     }

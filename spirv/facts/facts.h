@@ -23,10 +23,8 @@ typedef struct vy_facts {
     vy_mem_facts *buffers; // by buffer id
     bool *leaf_used;       // by leaf index
     uint32_t *partner;     // IF → ELSE → ENDIF, others 0
-    uint32_t *arrays;      // by instruction: accesses to local and shared arrays up to it
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
-    bool *many;            // by instruction: see ways.c
     bool barrier, subgroup, loop;
     uint32_t nesting; // constructs in one another, at most
 } vy_facts;
@@ -34,7 +32,6 @@ typedef struct vy_facts {
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
 bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
-bool *vy_ways_make(const vy_program *p);                // ways.c; likewise
 
 // whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared
 // array is read that nobody fills; others: if the other axes are long enough for a whole workgroup.

@@ -4,7 +4,7 @@
 // The form of a buffer (float or bits) and the layout of the parameter block must be known before
 // the first access, but depend on all of them.
 #include "spirv/facts/facts.h"
-#include "spirv/facts/facts.h"
+#include "ir/core/access.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,18 +14,17 @@ static bool allocate(vy_facts *f, const vy_program *p)
     size_t buffers = p->buffers.count, insts = p->insts.count, leaves = p->leaves.count;
     f->buffers = vy_realloc(NULL, (buffers + 1) * sizeof *f->buffers);
     f->partner = vy_realloc(NULL, (insts + 1) * sizeof *f->partner);
-    f->arrays = vy_realloc(NULL, (insts + 1) * sizeof *f->arrays);
     f->leaf_used = vy_realloc(NULL, leaves + 1);
-    if (!f->buffers || !f->partner || !f->arrays || !f->leaf_used) return false;
+    if (!f->buffers || !f->partner || !f->leaf_used) return false;
     memset(f->buffers, 0, (buffers + 1) * sizeof *f->buffers);
     memset(f->partner, 0, (insts + 1) * sizeof *f->partner);
-    memset(f->arrays, 0, (insts + 1) * sizeof *f->arrays);
     memset(f->leaf_used, 0, leaves + 1);
     return true;
 }
 
-static void note_memory(vy_facts *f, const vy_program *p, const vy_inst *in)
+static void note_memory(vy_facts *f, const vy_program *p, uint32_t i)
 {
+    const vy_inst *in = &p->insts.data[i];
     vy_op op = (vy_op)in->op;
     const vy_buf *b = &p->buffers.data[in->aux];
     vy_mem_facts *m = &f->buffers[in->aux];
@@ -33,7 +32,7 @@ static void note_memory(vy_facts *f, const vy_program *p, const vy_inst *in)
     m->stored |= op != VY_OP_LOAD;
     m->guarded |= !(in->flags & VY_FLAG_INRANGE);
     // An element that nobody else touches is read and written plainly.
-    if (!vy_op_is_atomic(op) || in->flags & VY_FLAG_OWNED || b->cls == VY_LOCAL) return;
+    if (vy_strength_of(p, i) != VY_STRENGTH_ATOMIC) return;
     if (!m->atomic) {
         m->line = in->line;
         m->column = in->column;
@@ -52,11 +51,7 @@ static bool scan(vy_facts *f, const vy_program *p)
         const uint32_t *args = vy_args(p, i);
         for (uint32_t k = 0; k < in->nargs; k++)
             if (VY_IS_LEAF(args[k])) f->leaf_used[VY_LEAF_INDEX(args[k])] = true;
-        f->arrays[i] = f->arrays[i - 1];
-        if (vy_op_is_memory(op)) {
-            note_memory(f, p, in);
-            f->arrays[i] += p->buffers.data[in->aux].cls > VY_INOUT;
-        }
+        if (vy_op_is_memory(op)) note_memory(f, p, i);
         if (op == VY_OP_BARRIER || vy_clears_shared(p, i)) f->barrier = true;
         if (vy_op_is_subgroup(op)) f->subgroup = true;
         if (op == VY_OP_LOOP || op == VY_OP_WHILE) f->loop = true;
@@ -137,8 +132,7 @@ bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
     const bool padded = p->overs.count && (f->barrier || f->subgroup);
     if (padded) f->uniform = vy_uniform_make(p, true);
     if (f->loop) f->alike = vy_uniform_make(p, false);
-    f->many = vy_ways_make(p);
-    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->many) m->oom = true;
+    if ((padded && !f->uniform) || (f->loop && !f->alike)) m->oom = true;
     return !m->oom;
 }
 
@@ -147,8 +141,6 @@ void vy_facts_free(vy_facts *f)
     vy_free(f->buffers);
     vy_free(f->partner);
     vy_free(f->alike);
-    vy_free(f->many);
-    vy_free(f->arrays);
     vy_free(f->leaf_used);
     vy_free(f->uniform);
     *f = (vy_facts){0};

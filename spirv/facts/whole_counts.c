@@ -22,9 +22,8 @@ typedef struct counting {
     const vy_program *p;
     const vy_structure *s;
     const vy_whole_uses *u;
-    uint32_t *
-        // By instruction: opener of the arm or loop that makes it happen or not; 0: it happens.
-        guard;
+    // By instruction: opener of the arm or loop that makes it happen or not; 0: it happens.
+    uint32_t *guard;
     uint32_t *before; // by instruction: how many loads from shared arrays come before it
     uint64_t *made;   // by instruction: which of the 64 from `first` on its value is made of
     uint32_t first;

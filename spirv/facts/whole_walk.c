@@ -199,20 +199,19 @@ static void run_loop(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
     const vy_inst *i = &w->p->insts.data[id];
     const value from = arg(w, id, 0), to = arg(w, id, 1), step = arg(w, id, 2);
-    if (!from.known || !to.known || !step.known || step.v.i <= 0) {
+    uint64_t turns;
+    if (!from.known || !to.known || !step.known ||
+        !vy_trips((vy_type)i->type, from.v, to.v, step.v, &turns)) {
         *is_known = false;
         w->sure = w->sure && w->uses->shared[id];
-        set_carries(w, id, id, 3, false);
+        set_carries(w, id, id, vy_init_arg(w->p, id), false);
         w->at[id] = (value){0};
         run_turn(w, id, is_known);
         return;
     }
-    const bool is_signed = vy_type_is_signed((vy_type)i->type);
-    const bool some = is_signed ? from.v.i < to.v.i : from.v.u < to.v.u;
-    const uint64_t by = step.v.u, turns = some ? (to.v.u - from.v.u - 1) / by + 1 : 0;
     for (uint64_t k = 0; k < turns && !w->spent; k++) {
         const uint64_t n = i->flags & VY_FLAG_REVERSE ? turns - 1 - k : k;
-        w->at[id] = (value){.v = {.u = from.v.u + n * by}, .known = true};
+        w->at[id] = (value){.v = {.u = from.v.u + n * step.v.u}, .known = true};
         if (!run_turn(w, id, is_known)) break;
     }
 }

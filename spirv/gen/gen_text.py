@@ -170,7 +170,7 @@ def generate(text, source):
 
 
 ROW = re.compile(r'^X\((\w+), *"(\w+)"', re.MULTILINE)
-MATH = re.compile(r"\bMATH\((\w+), (PLAIN|BOUNDED|MENDED)\)\) *\\?$", re.MULTILINE)
+MATH = re.compile(r"\bMATH\((\w+), (PLAIN|BOUNDED|MENDED)\), \w+\) *\\?$", re.MULTILINE)
 
 
 def check_rows(ops, names):

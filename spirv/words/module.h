@@ -35,7 +35,8 @@ VY_VEC_TYPE(vy_lib_vec, vy_lib_call);
 
 typedef struct vy_spv {
     const vy_spirv_options *options;
-    uint32_t version; // as in the header of the module
+    uint32_t version;             // as in the header of the module
+    const struct vy_hooks *hooks; // what the target changes (spirv/emit/emit.h)
     vy_diag *diag;
     vy_features features;
     bool oom;

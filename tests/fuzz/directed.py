@@ -102,4 +102,16 @@ PROGRAMS = (
     program("program p(x: in f64[M], at: in u32[N], o: out f64[N], M: u32, N: u32) over(i: N) { var s = x[at[i] % M];"
             " for k in 0..N { for j in 0..40 { s = s*x[j]; } if s > 3.0 { break; } } o[i] = s; }", "N=4 M=44",
             "at=0,3,1,3"),
+    # additions to elements: beside a load, with an old value, in two loops, beside another name of the element, to rows
+    program("program p(x: in f32[N], o: inout f32[N], z: out f32[N, M], N: u32, M: u32) over(i: N)"
+            " { for k in 0..M { atomic_add(o[i], x[i]*x[i]); z[i, k] = o[i]*x[i]; } }", "N=3 M=4"),
+    program("program p(x: in f32[N], k: inout u32[N], z: out f32[N, M], N: u32, M: u32) over(i: N)"
+            " { for t in 0..M { let old = atomic_add(k[i], 2u); z[i, t] = f32(old)*x[i]; } }", "N=3 M=4"),
+    program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32) over(i: N)"
+            " { for t in 0..M { for k in 0..M { atomic_add(o[i, k], x[i]*x[i]); } } }", "N=3 M=4"),
+    program("program p(x: in f32[N], z: inout f32[N, 2], N: u32, J: u32) over(i: N)"
+            " { let a = z[i, 0]; z[i, J] = x[i]*x[i]; z[i, 0] = a + x[i]*z[i, J]; }", "N=3 J=0"),
+    program("program p(x: in f32[16], z: inout f32[N, 16], o: out f32[N], N: u32, M: u32) over(i: N) { for j in 0..M {"
+            " var s = 0.0; for c in 0..16 { s += z[i, c]; } for c in 0..12 { z[i, c] += x[c]*x[c]*s; } o[i] = s; } }",
+            "N=3 M=2"),
 )

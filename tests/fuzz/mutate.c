@@ -18,7 +18,8 @@ static const char *const words[] = {
 #define INFIX(n) 0
 #define SPECIAL(n) 0
 #define CALL(n) n
-#define X(id, text, form, rule, effect, fold, deriv, spirv) text,
+#define LOWERED(n) n
+#define X(id, text, form, rule, effect, fold, deriv, spirv, cost) text,
     VY_OPS(X)
 #undef X
         "i32",

@@ -68,9 +68,17 @@ class Maker:
         name, v = self.name("s"), self.r.choice("vw")
         return ["var %s = 0.0f64;" % name, text.replace("HOLE", name), "%s = tanh(%s * 0.6 + %s);" % (v, v, name)]
 
+    def row(self):
+        """A loop of constant length through a row, which also reads what other turns of it write."""
+        c = self.name("c")
+        to, of = (self.r.choice(("C", "C", "C + 1", "12 - C", "2u")).replace("C", c) for _ in "ab")
+        return ["for %s in 0..12 { h[i, %s] = 0.4 * h[i, %s] + 0.3 * sin(h[i, %s]); }" % (c, to, to, of)]
+
     def statement(self, turns, depth):
         r, v = self.r, self.r.choice("vw")
         kind = r.random()
+        if r.random() < 0.06:
+            return self.row()
         if kind < 0.3:
             return self.construct(turns)
         if kind < 0.4:
@@ -118,7 +126,9 @@ def make(seed):
     maker = Maker(seed)
     body = maker.block([], 0) + maker.block([], 0)
     sizes = "N=%d M=%d T=%d" % (maker.r.choice((1, 2, 3)), maker.r.choice((3, 3, 4)), maker.r.choice((0, 1, 2, 3)))
-    return Program("// set: %s\n// seed: %d\nprogram p(x: in f64[N], g: in f64[N, M], z: inout f64[N, M], y: out f64[N],"
-                   " N: u32, M: u32, T: u32) over(i: N)\n{\n"
-            "    local a: f64[4];\n    var v = x[i];\n    var w = 0.2f64;\n    %s\n    y[i] = v + w * 0.5 + a[0] + a[2];\n}\n" % (
-                sizes, seed, "\n    ".join(body)))
+    return Program(
+        "// set: %s\n// seed: %d\n"
+        "program p(x: in f64[N], g: in f64[N, M], z: inout f64[N, M], h: inout f64[N, 13], y: out f64[N], N: u32, M: u32,"
+        " T: u32) over(i: N)\n{\n"
+        "    local a: f64[4];\n    var v = x[i];\n    var w = 0.2f64;\n    %s\n"
+        "    y[i] = v + w * 0.5 + a[0] + a[2] + h[i, 3];\n}\n" % (sizes, seed, "\n    ".join(body)))

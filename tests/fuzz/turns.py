@@ -2,7 +2,7 @@
 """Random loops whose ends are computed: bounds that are minima, maxima, clamps and choices of data, scalars and
 constants, run up to or down to, by `for`, `while` and `break`, in each other.
 
-What a driver believes about how often a loop runs decides how it writes the loop out (spirv/emit/unseen.c), so these are
+What a driver believes about how often a loop runs decides how it writes the loop out (spirv/target/mesa_loops.c), so these are
 for a device against the interpreter: make(seed) is one program of eight loops, each with a row of the output y.
 """
 import random

@@ -160,6 +160,12 @@ compare out.many want.json 2e-6
     --in w=0.25,0.75 --set s=0.5 >want.json || wrong "the text of build_program"
 compare out.built want.json 1e-7
 
+# derivatives beside their source, and a table that says what their parameters are
+"$bin/roles" mixture.vyre >out.roles || wrong "roles mixture.vyre"
+grep -v '^//' out.roles >roles.vyre
+"$VYRE_GRAD" print roles.vyre | cmp -s - roles.vyre || wrong "the module does not print as it was read"
+grep -q '^//   overwrites grad_x: gradient x$' out.roles || wrong "no role of grad_x"
+
 # what is wrong is said, with status 1
 says() { # TEXT COMMAND…
     text=$1
@@ -178,6 +184,7 @@ says '3 elements, but 2' "$bin/vulkan_only" steps.spv steps.json s=1 N=3 w=1,1,1
 says 'is -1' "$bin/vulkan_only" steps.spv steps.json s=1 N=-1 w=1,1,1 x=1,2
 says 'cannot read' "$bin/dozen_lines" none.vyre
 says 'E01' "$bin/dozen_lines" want.json
+says 'E01' "$bin/roles" want.json
 says 'no buffer\|no scalar\|no parameter' "$bin/dozen_lines" steps.vyre z=1
 says 'numbers are expected' "$bin/dozen_lines" steps.vyre x=one
 exit $bad

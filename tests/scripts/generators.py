@@ -89,10 +89,10 @@ class Text(unittest.TestCase):
                 gen_text.order(self.items(source))
             self.assertTrue(str(caught.exception).startswith(why), str(caught.exception))
 
-    OPS = """X(ADD, "+", CORE(FAdd, IAdd, IAdd, NA)) \\
-X(EXP, "exp", D1(MUL(G, Y)), MATH(Exp, PLAIN)) \\
+    OPS = """X(ADD, "+", CORE(FAdd, IAdd, IAdd, NA), ADD) \\
+X(EXP, "exp", D1(MUL(G, Y)), MATH(Exp, PLAIN), MATH) \\
 X(ERF, "erf", \\
-  D1(G), MATH(NA, BOUNDED)) \\
+  D1(G), MATH(NA, BOUNDED), MATH) \\
 """
 
     def test_rows_have_functions(self):

@@ -160,7 +160,7 @@ static bool axes_matter(const vy_program *p)
         if ((op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX) &&
             vy_type_is_float(vy_id_type(p, vy_arg(p, id, p->insts.data[id].nargs - 1))))
             return true;
-        if (op >= VY_OP_SG_ADD && op <= VY_OP_SG_ALL) return true;
+        if (vy_op_is_subgroup(op)) return true;
     }
     return has_leaf(p, VY_LANE, VY_SUBGROUP_SIZE);
 }

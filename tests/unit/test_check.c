@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -456,9 +457,80 @@ static void out_of_memory(void **state)
     tear_down(&s);
 }
 
+// ---------------------------------------------------------------------------------- many gradients
+enum { MANY = 40, WRONG = 18, SHARE = 16 };
+
+// y = Σ factor_k · sin(x_k); `odd` is the factor of x18.
+static vy_module *sum_of_many(double odd)
+{
+    char text[8192];
+    size_t n = (size_t)snprintf(text, sizeof text, "program f(");
+    for (int k = 0; k < MANY; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "x%d: in f32[N], ", k);
+    n += (size_t)snprintf(text + n, sizeof text - n,
+                          "y: out f32[N], N: u32) over(i: N) { var s = 0.0;");
+    for (int k = 0; k < MANY; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, " s += sin(x%d[i]) * %.4f;", k,
+                              k == WRONG ? odd : k + 1.0);
+    snprintf(text + n, sizeof text - n, " y[i] = s; }");
+    return parse(text);
+}
+
+// Checks the gradient of one against the other; rows of each test that were compared and failed.
+static void check_many(double odd, uint32_t compared[VY_CHECK_TESTS],
+                       uint32_t failed[VY_CHECK_TESTS])
+{
+    const uint64_t shape[1] = {N};
+    float data[N] = {0.5f, 1, 1.25f, 2, 2.5f, 3};
+    char names[MANY][8];
+    vy_eval_buffer buffers[MANY + 1] = {{"y", NULL, shape, 1}};
+    vy_module *primal = sum_of_many(3), *other = sum_of_many(odd);
+    vy_diag d;
+    vy_module *g = vy_grad(other, &(vy_grad_options){0}, &d);
+    assert_non_null(g);
+    for (int k = 0; k < MANY; k++) {
+        snprintf(names[k], sizeof names[k], "x%d", k);
+        buffers[k + 1] = (vy_eval_buffer){names[k], data, shape, 1};
+    }
+    const vy_check_request q = {.primal = only(primal),
+                                .gradient = only(g),
+                                .buffers = buffers,
+                                .buffer_count = MANY + 1,
+                                .budget = 1};
+    vy_check_result *r = checked(&q);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const vy_check_row *row = &r->rows[i];
+        compared[row->test] += row->compared != 0;
+        if (row->verdict != VY_CHECK_FAILED) continue;
+        failed[row->test]++;
+        assert_string_equal(row->buffer, "grad_x18");
+    }
+    assert_null(r->unverified);
+    vy_check_free(r);
+    vy_module_free(primal);
+    vy_module_free(other);
+    vy_module_free(g);
+}
+
+// Beyond the budget only some gradients are looked at element by element, all along directions:
+// together, and where that does not agree, by halves.
+static void many_gradients_share_runs(void **state)
+{
+    (void)state;
+    uint32_t compared[VY_CHECK_TESTS] = {0}, failed[VY_CHECK_TESTS] = {0};
+    check_many(3, compared, failed);
+    assert_int_equal(compared[VY_CHECK_DIFFERENCES], SHARE);
+    assert_int_equal(compared[VY_CHECK_TANGENTS], SHARE);
+    assert_int_equal(compared[VY_CHECK_DIRECTION], MANY);
+    assert_int_equal(failed[VY_CHECK_DIRECTION], 0);
+    check_many(3.001, compared, failed);
+    assert_int_equal(failed[VY_CHECK_DIRECTION], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_gradients_share_runs),
         cmocka_unit_test(right_derivative),
         cmocka_unit_test(derived),
         cmocka_unit_test(wrong_values),

@@ -164,7 +164,7 @@ static void conversions_are_exact(void **state)
     check_expression(g, VY_U32, VY_I32, "bitcast_i32(x)", true, 0);
 }
 
-// Mesa 22.3 gets comparisons of a sign-extended value with a constant wrong; see emit_cast.c.
+// Mesa 22.3 gets comparisons of a sign-extended value with a constant wrong; spirv/target/mesa_signs.c.
 static void widened_comparisons(void **state)
 {
     NEED_DEVICE(state);

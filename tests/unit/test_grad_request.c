@@ -142,7 +142,7 @@ static void roles(void **state)
         {"x", VY_IS_PRIMAL, "x", NULL},         {"m", VY_IS_PRIMAL, "m", NULL},
         {"grad_y", VY_IS_COTANGENT, "y", NULL}, {"ct_m", VY_IS_COTANGENT, "m", NULL},
         {"y", VY_IS_VALUE, "y", NULL},          {"grad_x", VY_IS_GRADIENT, "x", NULL},
-        {"grad_m", VY_IS_GRADIENT, "m", NULL},  {"grad_a", VY_IS_GRADIENT, "a", NULL},
+        {"grad_m", VY_IS_GRADIENT, "m", NULL},  {"grad_a", VY_IS_SCALAR_GRADIENT, "a", NULL},
     };
     has_roles(vy_module_find(g, "f_grad"), want, sizeof want / sizeof *want);
     // The source has none, nor has a program that was parsed.
@@ -205,6 +205,29 @@ static void roles_of_pipelines(void **state)
     vy_module_free(m);
 }
 
+// --------------------------------------------------------------------------------- what is reached
+// Through memory, loops, arms and indices: what vy_grad_reaches says of all inputs at once, and that
+// vy_grad_ends, which goes the other way and asks about one, has something to say of the others.
+static void reached(void **state)
+{
+    (void)state;
+    vy_module *m =
+        parse("program f(a: in f32[N], b: in f32[N], c: in f32[N], d: in f32[N], e: in f32[N], "
+              "h: in f32[N], y: out f32[N], N: u32) over(i: N) { local t: f32[4]; var s = a[i]; "
+              "t[u32(c[i]) % 4] = b[i]; for k in 0..4 { s = s * 0.5 + t[k]; } "
+              "if d[i] > 0.0 { s = s + floor(e[i]); } else { s = s * h[i]; } y[i] = s; }");
+    static const bool want[] = {true, true, false, false, false, true};
+    const vy_program *p = vy_module_program(m, 0);
+    bool got[9]; // six inputs, y, t, and 0
+    assert_true(vy_grad_reaches(p, got));
+    for (uint32_t i = 0; i < 6; i++) {
+        vy_grad_end end;
+        if (got[i + 1] != want[i]) fail_msg("input %u", i);
+        assert_true(vy_grad_ends(p, (vy_buffer){i + 1}, &end) == !want[i]);
+    }
+    vy_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +238,7 @@ int main(void)
         cmocka_unit_test(roles),
         cmocka_unit_test(roles_again),
         cmocka_unit_test(roles_of_pipelines),
+        cmocka_unit_test(reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

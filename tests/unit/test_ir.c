@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // test_ir.c: structure tables, equality, the binary form, the checker.
+#include "ir/build/edit.h"
 #include "eval_util.h"
 #include "ir/binary/binary.h"
 #include "ir/check/check.h"
 #include "ir/core/sha256.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 // A program with every construct: y[i] = Σ x[i], some of it pointless.
@@ -148,11 +150,12 @@ static void test_equal(void **state)
         assert_false(vy_module_equal(a, b));
         p->insts.data[id].type ^= 1;
         p->insts.data[id].line += 7;
-        p->insts.data[id].flags ^= VY_FLAG_INRANGE;
         assert_true(vy_module_equal(a, b));
-        p->insts.data[id].flags ^= VY_FLAG_INRANGE | VY_FLAG_REVERSE;
-        assert_false(vy_module_equal(a, b));
-        p->insts.data[id].flags ^= VY_FLAG_REVERSE;
+        for (uint8_t flag = VY_FLAG_REVERSE; flag <= VY_FLAG_ONCE; flag = (uint8_t)(flag << 1)) {
+            p->insts.data[id].flags ^= flag;
+            assert_false(vy_module_equal(a, b));
+            p->insts.data[id].flags ^= flag;
+        }
     }
     for (uint32_t i = 0; i < p->leaves.count; i++) {
         vy_leaf *l = &p->leaves.data[i];
@@ -340,6 +343,29 @@ static void test_names(void **state)
         vy_module_free(m);
         free(text);
     }
+}
+
+// Names are found by a hash; that these two have the same one must not matter.
+static void test_names_alike(void **state)
+{
+    (void)state;
+    char own[8];
+    vy_builder *b = vy_program_begin(vy_module_new(), "p");
+    const vy_dim d = vy_dim_const(b, 2);
+    for (int k = 0; k < 40; k++) { // more than are scanned
+        snprintf(own, sizeof own, "x%d", k);
+        vy_param_buffer(b, own, VY_IN, VY_F32, 1, &d);
+    }
+    const vy_buffer one = vy_param_buffer(b, "costarring", VY_IN, VY_F32, 1, &d);
+    const vy_buffer two = vy_param_buffer(b, "liquid", VY_OUT, VY_F32, 1, &d);
+    const vy_program *p = vy_builder_program(b);
+    assert_int_equal(vy_program_find_buffer(p, "costarring").id, one.id);
+    assert_int_equal(vy_program_find_buffer(p, "liquid").id, two.id);
+    assert_int_equal(vy_program_find_buffer(p, "x17").id, 18);
+    assert_int_equal(vy_program_find_buffer(p, "x").id, 0);
+    vy_module *m = vy_builder_module(b);
+    vy_program_end(b);
+    vy_module_free(m);
 }
 
 static void test_rules(void **state)
@@ -711,6 +737,7 @@ int main(void)
         cmocka_unit_test(test_read_out_in_loop),
         cmocka_unit_test(test_declarations),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names_alike),
         cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_uniform_return),
         cmocka_unit_test(test_damaged_fields),

@@ -83,6 +83,7 @@ static void test_float_arithmetic(void **state)
     CHECK_F(SQRT, VY_F32, -0.0, 0, -0.0);
     CHECK_F(STOP_GRAD, VY_F32, 1.5, 0, 1.5);
     CHECK_F(STRAIGHT_THROUGH, VY_F32, 1.5, 2.5, 1.5);
+    CHECK_F(DERIVE_AS, VY_F32, 1.5, 2.5, 1.5);
 }
 
 // min is a<b ? a : b and max a>b ? a : b, bit for bit: a tie and a NaN give the second operand.
@@ -147,6 +148,7 @@ static void test_comparisons(void **state)
     CHECK_FB(ISINF, VY_F64, NAN_, 0, 0);
     same(VY_I32, run(VY_OP_SELECT, VY_I32, VY_I32, U(1), I(-7), I(9), false), I(-7));
     same(VY_F32, run(VY_OP_SELECT, VY_F32, VY_F32, U(0), F(-7), F(9), false), F(9));
+    same(VY_F32, run(VY_OP_CANDIDATE, VY_U32, VY_F32, F(-7), U(9), U(0), false), F(-7));
     same(VY_F32, run(VY_OP_CLAMP, VY_F32, VY_F32, F(-7), F(0), F(9), false), F(0));
     same(VY_F32, run(VY_OP_CLAMP, VY_F32, VY_F32, F(-0.0), F(0), F(9), false), F(0));
     same(VY_F64, run(VY_OP_CLAMP, VY_F64, VY_F64, F(7), F(8), F(4), false), F(4));

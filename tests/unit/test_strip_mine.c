@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// test_strip_mine.c: the pass `chunk` (ir/pass/device/strip_mine.c): what loops compute stays.
+// test_strip_mine.c: the pass `chunk` (ir/pass/target/strip_mine.c): what loops compute stays.
 #include "ir/core/ir.h"
 
 #include <setjmp.h>

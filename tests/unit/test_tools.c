@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The helper files of the command: numbers as text, SPECs, .npy, output files, the nearest name.
+// The helper files of the command: numbers as text, SPECs, .npy, output files, the nearest name,
+// what verbs take.
 // The command is no library, so its files are built in here.
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,23 @@
 #include "tools/number.c"
 #include "tools/spec.c"
 #include "tools/text.c"
+
+// Options as they would be with these verbs in place of the command's, the second of them new.
+#include "tools/options.h"
+#undef VERBS
+#define VERBS(X)                                                                                   \
+    X(GRAD, "grad", , TAKES_MODULE, "")                                                            \
+    X(JVP, "list", , TAKES_FILE, "what a verb takes that says nothing more")                       \
+    X(COMPILE, "write", , TAKES_FILE | TAKES_OUTPUT, "")                                           \
+    X(RUN, "run", , TAKES_RUN, "")                                                                 \
+    X(CHECK, "check", , 0, "")                                                                     \
+    X(PRINT, "print", , 0, "")                                                                     \
+    X(EXPLAIN, "explain", , 0, "")                                                                 \
+    X(BENCH, "bench", , 0, "")                                                                     \
+    X(INSPECT, "inspect", , 0, "")                                                                 \
+    X(INFO, "info", , 0, "")                                                                       \
+    X(DEVICES, "devices", , 0, "")
+#include "tools/options.c"
 
 // cmocka has a macro `fail`, so it comes after them.
 #include <setjmp.h>
@@ -510,6 +528,38 @@ static void names_nearest(void **state)
     free(longest);
 }
 
+// A verb has the options of the groups in its row, its own and everyone's; others are refused by
+// name, and not read and forgotten.
+static void verbs_and_options(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verb, *option, *value, *error; // NULL: taken
+    } rows[] = {
+        {"grad", "--json", NULL, NULL},
+        {"write", "-o", "y", NULL},
+        {"list", "--quiet", NULL, NULL},
+        {"check", "--samples", "3", NULL},
+        {"list", "--json", NULL, "--json is no option of `list`, but of: grad, run"},
+        {"list", "--output", "y", "--output is no option of `list`, but of: grad, write, run"},
+        {"list", "-o", "y", "-o is no option of `list`, but of: grad, write, run"},
+        {"list", "--wrt", "x", "--wrt is no option of `list`, but of: grad, run"},
+        {"list", "--samples", "3", "--samples is no option of `list`, but of: check"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *argv[] = {"vyre-grad", (char *)rows[i].verb, (char *)rows[i].option,
+                        (char *)rows[i].value};
+        options o;
+        vy_diag d = {0};
+        bool ok = options_read(&o, rows[i].value ? 4 : 3, argv, &d);
+        if (rows[i].error)
+            assert_non_null(strstr(d.text, rows[i].error));
+        else if (!ok)
+            assert_non_null(strstr(d.text, "needs a FILE")); // which comes last
+        options_free(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,7 +569,7 @@ int main(void)
         cmocka_unit_test(npy_reading),     cmocka_unit_test(npy_hostile),
         cmocka_unit_test(npy_round_trip),  cmocka_unit_test(array_forms),
         cmocka_unit_test(array_limits),    cmocka_unit_test(output_all_or_none),
-        cmocka_unit_test(names_nearest),
+        cmocka_unit_test(names_nearest),   cmocka_unit_test(verbs_and_options),
     };
     return cmocka_run_group_tests_name("tools", tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
 #include "ir/facts/domain_dependence.h"
+#include "ir/facts/price.h"
 
 enum {
     MAX_AXES = 3,
@@ -39,11 +40,9 @@ enum {
     MAX_CODE = 4096,  // instructions
     MAX_BLOCKS = 128, // basic blocks
     MAX_CHUNK = 88,   // LARGEST_BODY of `chunk`, less what closes the loop
-    SOME_TURNS = 64,  // of a loop whose bounds are no constants
     ROW = 8,          // invocations that a device runs side by side, at least
     MASKS = 1 << VY_ALONG_AXES,
 };
-enum { WRITE = 12 }; // and as much again where an `if` guards it
 static const double least_gain = 0.75, per_axis = 1.05;
 
 // Of the instructions that differ along the same variables.
@@ -81,7 +80,7 @@ static bool inst_suits(const vy_program *p, uint32_t id)
     if (op == VY_OP_CHECKPOINT || vy_op_infos[op].effect == VY_CONV) return false;
     if (!vy_op_is_memory(op)) return vy_op_infos[op].effect != VY_WRITE;
     if (p->buffers.data[i->aux].cls > VY_INOUT) return false;
-    return !vy_op_is_atomic(op) || i->flags & VY_FLAG_OWNED;
+    return vy_strength_of(p, id) != VY_STRENGTH_ATOMIC;
 }
 
 enum { LOADED = 1, STORED = 2 };
@@ -143,40 +142,11 @@ static bool find_axes(coarsen *c, bool *found)
 }
 
 // --------------------------------------------------------------------------------------- costs
-// In operations on numbers, as n bodies and matmul measure on lavapipe, which loads lane by lane; a
-// GPU waits on loads.  One that is checked is compared, and its index replaced.
 static double cost_of(const vy_inst *i)
 {
-    const vy_op op = (vy_op)i->op;
-    const bool whole = !vy_type_is_float((vy_type)i->type);
-    switch (op) {
-    case VY_OP_LOAD: return i->flags & VY_FLAG_INRANGE ? 16 : 20;
-    case VY_OP_DIV:
-    case VY_OP_REM: return whole ? 16 : 4;
-    case VY_OP_IF: return 6;
-    case VY_OP_LOOP:
-    case VY_OP_WHILE:
-    case VY_OP_CARRY: return 0; // at ENDLOOP and RESULT
-    case VY_OP_SELECT:
-    case VY_OP_CAST:
-    case VY_OP_NEG:
-    case VY_OP_FMA: return 1;
-    default: break;
-    }
-    if (op_writes(op)) return WRITE;
-    if (vy_is_marker(op)) return 0;
-    return vy_op_infos[op].form == VY_FORM_CALL && !whole ? 6 : 1;
-}
-
-static double turns_of(const vy_program *p, uint32_t loop)
-{
-    if (p->insts.data[loop].op == VY_OP_WHILE) return SOME_TURNS;
-    const vy_scalar *from = vy_id_const(p, vy_arg(p, loop, 0));
-    const vy_scalar *to = vy_id_const(p, vy_arg(p, loop, 1));
-    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
-    if (!from || !to || !step || step->i <= 0) return SOME_TURNS;
-    const double n = ((double)to->i - (double)from->i) / (double)step->i;
-    return n > 1 ? n : 1;
+    const vy_price *price = vy_price_of((vy_op)i->op);
+    if (i->op == VY_OP_LOAD && !(i->flags & VY_FLAG_INRANGE)) return price->cpu + VY_PRICE_CHECK;
+    return vy_type_is_float((vy_type)i->type) ? price->cpu : price->cpu_whole;
 }
 
 static uint32_t blocks_of(const vy_inst *i)
@@ -195,7 +165,6 @@ static void add_up(coarsen *c)
 {
     const vy_program *p = c->p;
     uint32_t carried[MASKS] = {0}, body[MASKS] = {0}, innermost = 0;
-    enum { CARRY = 2 }; // what a turn itself costs was seen to save nothing
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         const vy_op op = (vy_op)i->op;
@@ -206,12 +175,12 @@ static void add_up(coarsen *c)
         at->code++;
         at->blocks += blocks_of(i);
         body[mask] += op_writes(op) ? 4 : 1;
-        if (vy_op_opens(op)) c->turns[id] = reached(c, id) * (vy_is_loop(op) ? turns_of(p, id) : 1);
+        if (vy_op_opens(op))
+            c->turns[id] = reached(c, id) * (vy_is_loop(op) ? vy_expected_trips(p, id) : 1);
         if (vy_is_loop(op)) {
             innermost = id;
             for (uint32_t m = 0; m < MASKS; m++) body[m] = carried[m] = 0;
         } else if (op == VY_OP_CARRY) {
-            at->cost += CARRY * c->turns[c->s.parent[id]];
             if (++carried[mask] > at->carried) at->carried = carried[mask];
         } else if (op == VY_OP_ENDLOOP) {
             const uint32_t loop = c->s.partner[id];
@@ -279,7 +248,7 @@ static double cost(const coarsen *c)
     if (all > 1 && (code > MAX_CODE || blocks > MAX_BLOCKS || carried > MAX_CARRIED ||
                     (c->chunked && body > MAX_CHUNK) || !enough_invocations(c)))
         return -1;
-    sum += WRITE * c->written * (all - 1);
+    sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // guarded by an `if`
     return sum / all * waste(c);
 }
 
@@ -310,12 +279,10 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
 static bool prepare(coarsen *c, bool *any)
 {
     uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
-    bool settled;
     c->turns = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->turns);
     if (!use || !c->turns || !vy_structure_make(c->p, &c->s)) return false;
     if (!memory_suits(c->p, use)) return true;
-    return vy_along_make(&c->along, c->p, &c->s, &c->arena, &settled) &&
-           (!settled || find_axes(c, any));
+    return vy_along_make(&c->along, c->p, &c->s, &c->arena) && find_axes(c, any);
 }
 
 static void choose(coarsen *c)

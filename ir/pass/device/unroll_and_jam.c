@@ -314,14 +314,13 @@ static void drop_axis(vy_program *p, uint32_t axis)
 
 static bool prepare(jam *j)
 {
-    bool settled;
     j->maps = vy_rewrite_table(&j->w, j->factor * sizeof *j->maps);
     j->at = vy_rewrite_table(&j->w, j->factor * sizeof *j->at);
     j->inside = vy_rewrite_table(&j->w, j->factor * sizeof *j->inside);
     j->classes = vy_dim_classes(j->w.p, &j->w.arena);
     if (j->w.oom || !j->classes) return false;
     for (uint32_t q = 0; q < j->factor; q++) j->maps[q] = q ? vy_rewrite_ids(&j->w) : j->w.map;
-    return !j->w.oom && vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena, &settled) && settled;
+    return !j->w.oom && vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena);
 }
 
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)

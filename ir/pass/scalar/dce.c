@@ -16,8 +16,6 @@
 bool vy_pass_dce(vy_program *p, vy_pass_context *c)
 {
     vy_sweep w;
-    if (!vy_sweep_begin(&w, p)) return false;
-    bool ok = vy_sweep_mark(&w, false) && vy_sweep_run(&w, p, &c->changed);
-    vy_sweep_free(&w);
-    return ok;
+    bool ok = vy_sweep_begin(&w, p) && vy_sweep_mark(&w, false);
+    return vy_sweep_end(&w, ok, &c->changed);
 }

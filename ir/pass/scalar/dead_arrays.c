@@ -33,7 +33,7 @@ static void find_used(const vy_program *p, uint32_t *to)
     }
 }
 
-static void renumber(vy_program *p, const uint32_t *to, vy_buf *old)
+static void move_buffers(vy_program *p, const uint32_t *to, vy_buf *old)
 {
     memcpy(old, p->buffers.data, p->buffers.count * sizeof *old);
     for (uint32_t b = 1; b < p->buffers.count; b++) {
@@ -41,19 +41,7 @@ static void renumber(vy_program *p, const uint32_t *to, vy_buf *old)
         p->buffers.data[to[b]] = old[b];
         p->buffers.data[to[b]].view_of = to[old[b].view_of];
     }
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_is_memory((vy_op)p->insts.data[id].op))
-            p->insts.data[id].aux = to[p->insts.data[id].aux];
-    for (uint32_t i = 0; i < p->leaves.count; i++) {
-        vy_leaf *l = &p->leaves.data[i];
-        if (l->kind != VY_LEAF_LEN) continue;
-        if (to[l->index])
-            l->index = to[l->index];
-        else
-            vy_leaf_drop(l);
-    }
-    for (uint32_t i = 1; i < p->dims.count; i++)
-        if (p->dims.data[i].op == VY_DIM_UNKNOWN) p->dims.data[i].value = to[p->dims.data[i].value];
+    vy_renumber_buffers(p, to);
 }
 
 // Gives those that stay, which `to` marks, their numbers.  How many there are; is any number
@@ -86,9 +74,8 @@ bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c)
     find_used(p, to);
     uint32_t kept = number(p, to, &moved);
     if (kept < n || moved) {
-        renumber(p, to, old);
+        move_buffers(p, to, old);
         p->buffers.count = kept;
-        vy_names_drop(p);
         c->changed = true;
     }
     vy_free(to);

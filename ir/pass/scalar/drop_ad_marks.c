@@ -12,7 +12,8 @@
 
 static bool marks(const vy_inst *i)
 {
-    return i->op == VY_OP_STOP_GRAD || i->op == VY_OP_STRAIGHT_THROUGH;
+    return i->op == VY_OP_STOP_GRAD || i->op == VY_OP_STRAIGHT_THROUGH ||
+           vy_op_is_lowered((vy_op)i->op);
 }
 
 static uint32_t instead(void *pass, uint32_t id)

@@ -10,6 +10,7 @@
 // and a barrier, behind which others may look, all that others can see.
 //
 // Needs valid structure; keeps everything else.  The list is short, so the whole is near-linear.
+#include "ir/core/access.h"
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
@@ -46,15 +47,6 @@ static void kill(dse *d, uint32_t id)
     d->any = true;
 }
 
-static bool same_element(const vy_program *p, uint32_t x, uint32_t y)
-{
-    const vy_inst *a = &p->insts.data[x], *b = &p->insts.data[y];
-    if (a->aux != b->aux) return false;
-    for (uint32_t k = 0; k < p->buffers.data[a->aux].rank; k++)
-        if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
-    return true;
-}
-
 static bool may_read(const vy_program *p, uint32_t reader, uint32_t store)
 {
     uint32_t x = p->insts.data[reader].aux, y = p->insts.data[store].aux;
@@ -87,7 +79,7 @@ static void forget_between(dse *d, uint32_t from, uint32_t to)
 static void store(dse *d, uint32_t id)
 {
     for (uint32_t n = 0; n < d->now.count; n++) {
-        if (!same_element(d->w.p, id, d->now.at[n])) continue;
+        if (!vy_same_element(d->w.p, id, d->now.at[n])) continue;
         kill(d, id);
         return;
     }
@@ -148,12 +140,12 @@ static bool find_dead(dse *d)
     return true;
 }
 
-static uint32_t instead(void *pass, uint32_t id) { return ((dse *)pass)->dead[id] ? id : 0; }
+static uint32_t leave_out_dead(void *pass, uint32_t id) { return ((dse *)pass)->dead[id] ? id : 0; }
 
 bool vy_pass_dse(vy_program *p, vy_pass_context *c)
 {
     dse d = {0};
     bool ok = vy_rewrite_begin(&d.w, p) && find_dead(&d);
-    if (ok && d.any) vy_rewrite_run(&d.w, instead, &d);
+    if (ok && d.any) vy_rewrite_run(&d.w, leave_out_dead, &d);
     return vy_rewrite_end(&d.w, ok, &c->changed);
 }

@@ -117,7 +117,7 @@ static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
 {
     const vy_program *p = f->w.p;
     const vy_inst *i = &p->insts.data[x], *j = &p->insts.data[y];
-    if (i->type != j->type || i->flags != j->flags || i->flags & VY_FLAG_EXIT) return false;
+    if (i->type != j->type || i->flags != j->flags || vy_exits(p, x)) return false;
     for (uint32_t k = 0; k < 3; k++)
         if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
     return true;
@@ -172,7 +172,7 @@ static uint32_t find_next(const fuse_loops *f, uint32_t loop)
 }
 
 // ---------------------------------------------------------------------------------------- the copy
-static uint32_t instead(void *pass, uint32_t id);
+static uint32_t fuse_with_next(void *pass, uint32_t id);
 
 // The values that stood between the loops.
 static void copy_between(fuse_loops *f, uint32_t loop, uint32_t next, bool late)
@@ -185,25 +185,25 @@ static void fuse_pair(fuse_loops *f, uint32_t loop, uint32_t next)
 {
     vy_rewrite *w = &f->w;
     uint32_t n = slots(f, loop), m = slots(f, next);
-    vy_wide_loop l;
+    vy_remade l;
     copy_between(f, loop, next, false);
-    if (!vy_wide_make(w, &l, loop, m)) return;
+    if (!vy_remake(w, &l, loop, m)) return;
     for (uint32_t k = 0; k < m; k++) l.in[n + k] = vy_new(w, vy_slot_init(w->p, next, k));
-    vy_wide_begin(w, &l);
+    vy_remake_begin(w, &l);
     w->map[next] = w->map[loop];
     vy_rewrite_slots(w, next, m, l.out + n);
-    vy_rewrite_range(w, loop + 1 + n, end_of(f, loop), instead, f);
-    vy_rewrite_range(w, next + 1 + m, end_of(f, next), instead, f);
-    vy_wide_next(w, &l);
+    vy_remake_body(w, &l, fuse_with_next, f);
+    vy_rewrite_range(w, next + 1 + m, end_of(f, next), fuse_with_next, f);
+    vy_remake_next(w, &l);
     for (uint32_t k = 0; k < m && !vy_rewrite_stopped(w); k++)
         l.in[n + k] = vy_new(w, vy_slot_next(w->p, &w->s, next, k));
-    vy_wide_end(w, &l);
+    vy_remake_end(w, &l);
     vy_rewrite_slots(w, end_of(f, next), m, l.out + n);
     copy_between(f, loop, next, true);
 }
 
 // Recursion is as deep as loops nest.
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t fuse_with_next(void *pass, uint32_t id)
 {
     fuse_loops *f = pass;
     uint32_t next = f->next[id];
@@ -212,7 +212,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return after(f, next) - 1;
 }
 
-static bool prepare(fuse_loops *f)
+static bool make_touches(fuse_loops *f)
 {
     f->next = vy_rewrite_ids(&f->w);
     f->taken = vy_rewrite_bytes(&f->w);
@@ -241,9 +241,9 @@ bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c)
     for (uint32_t round = 0; ok && again && round < ROUNDS; round++) {
         fuse_loops f = {0};
         again = false;
-        ok = vy_rewrite_begin(&f.w, p) && prepare(&f);
+        ok = vy_rewrite_begin(&f.w, p) && make_touches(&f);
         if (ok) find_pairs(&f);
-        if (ok && f.any) vy_rewrite_run(&f.w, instead, &f);
+        if (ok && f.any) vy_rewrite_run(&f.w, fuse_with_next, &f);
         ok = vy_rewrite_end(&f.w, ok, &again);
         c->changed |= again;
     }

@@ -15,6 +15,7 @@
 // Needs valid structure; keeps lines and names.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
+#include "ir/facts/price.h"
 
 enum { LIMIT = 6, TOO_MUCH = 1000 };
 
@@ -23,45 +24,6 @@ typedef struct ifconvert {
     uint8_t *flat; // by IF: becomes selects
     bool any;
 } ifconvert;
-
-static uint32_t cost(vy_op op)
-{
-    if (vy_op_infos[op].effect != VY_PURE) return TOO_MUCH;
-    switch (op) {
-    case VY_OP_ADD:
-    case VY_OP_SUB:
-    case VY_OP_MUL:
-    case VY_OP_NEG:
-    case VY_OP_FMA:
-    case VY_OP_MIN:
-    case VY_OP_MAX:
-    case VY_OP_CLAMP:
-    case VY_OP_ABS:
-    case VY_OP_SIGN:
-    case VY_OP_AND:
-    case VY_OP_OR:
-    case VY_OP_XOR:
-    case VY_OP_NOT:
-    case VY_OP_SHL:
-    case VY_OP_SHR:
-    case VY_OP_EQ:
-    case VY_OP_NE:
-    case VY_OP_LT:
-    case VY_OP_LE:
-    case VY_OP_ISNAN:
-    case VY_OP_ISINF:
-    case VY_OP_SELECT:
-    case VY_OP_CAST:
-    case VY_OP_BITCAST:
-    case VY_OP_STOP_GRAD:
-    case VY_OP_STRAIGHT_THROUGH:
-    case VY_OP_FLOOR:
-    case VY_OP_CEIL:
-    case VY_OP_TRUNC:
-    case VY_OP_ROUND: return 1;
-    default: return TOO_MUCH;
-    }
-}
 
 static bool choose(ifconvert *c)
 {
@@ -84,7 +46,7 @@ static bool choose(ifconvert *c)
         } else if (vy_op_closes(op))
             add = TOO_MUCH;
         else if (!vy_is_marker(op))
-            add = cost(op);
+            add = vy_is_cheap(op) ? 1 : TOO_MUCH;
         sum[depth] = sum[depth] + add > TOO_MUCH ? TOO_MUCH : sum[depth] + add;
     }
     return true;

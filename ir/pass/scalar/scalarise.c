@@ -29,9 +29,6 @@ typedef struct scalarise {
     uint32_t vars;
     uint32_t **assigned; // by opening marker: count, then variables assigned inside; or NULL
     uint32_t *now;       // by variable: its value, an id of the new program
-    uint32_t **before;   // by opening marker of an IF: values of `assigned` before the first arm
-    uint32_t *ids;       // two stretches of `room`
-    uint32_t room;
 } scalarise;
 
 static uint64_t elements(const vy_program *p, const vy_buf *b)
@@ -61,7 +58,7 @@ static bool element(const scalarise *z, uint32_t id, uint32_t *var)
     return true;
 }
 
-static bool choose(scalarise *z)
+static bool choose_arrays(scalarise *z)
 {
     const vy_program *p = z->w.p;
     z->base = vy_arena_alloc(&z->w.arena, p->buffers.count * sizeof *z->base);
@@ -116,8 +113,6 @@ static bool keep_list(scalarise *z, uint32_t opener, const uint8_t *set)
     for (uint32_t v = 0; v < z->vars; v++)
         if (set[v]) list[++list[0]] = v;
     z->assigned[opener] = list;
-    uint32_t room = n + z->w.p->insts.data[vy_closer(z->w.p, &z->w.s, opener)].nargs;
-    if (room > z->room) z->room = room;
     return true;
 }
 
@@ -130,7 +125,8 @@ static bool find_assigned(scalarise *z)
         if (z->w.s.depth[id] > deepest) deepest = z->w.s.depth[id];
     uint8_t *sets = vy_arena_alloc(&z->w.arena, ((size_t)deepest + 2) * z->vars);
     z->assigned = vy_arena_alloc(&z->w.arena, p->insts.count * sizeof *z->assigned);
-    if (!sets || !z->assigned) return false;
+    z->now = vy_arena_alloc(&z->w.arena, z->vars * sizeof *z->now);
+    if (!sets || !z->assigned || !z->now) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         uint8_t *set = sets + (size_t)z->w.s.depth[id] * z->vars;
@@ -144,84 +140,50 @@ static bool find_assigned(scalarise *z)
 }
 
 // ------------------------------------------------------------------------------------- rebuilding
-// Operands from `from` on of `id`, mapped, followed by the current values of the list.
-static uint32_t gather(const scalarise *z, uint32_t id, uint32_t from, const uint32_t *list)
+static void read_variables(const scalarise *z, const uint32_t *list, uint32_t *to)
 {
-    uint32_t n = 0;
-    for (uint32_t k = from; k < z->w.p->insts.data[id].nargs; k++)
-        z->ids[n++] = vy_new_arg(&z->w, id, k);
-    for (uint32_t v = 1; v <= list[0]; v++) z->ids[n++] = z->now[list[v]];
-    return n;
+    for (uint32_t v = 1; v <= list[0]; v++) to[v - 1] = z->now[list[v]];
 }
 
-// The first n values go to markers base+1+k, the others to the variables of the list.
-static void spread(scalarise *z, uint32_t base, uint32_t n, const uint32_t *list,
-                   const uint32_t *values)
+static void write_variables(scalarise *z, const uint32_t *list, const uint32_t *from)
 {
-    vy_rewrite_slots(&z->w, base, n, values);
-    for (uint32_t v = 1; v <= list[0]; v++) z->now[list[v]] = values[n + v - 1];
+    for (uint32_t v = 1; v <= list[0]; v++) z->now[list[v]] = from[v - 1];
 }
 
-static bool open_marker(scalarise *z, uint32_t id, const uint32_t *list)
+static uint32_t replace_access(void *pass, uint32_t id);
+
+static void both_arms(scalarise *z, vy_remade *x, const uint32_t *list)
 {
-    const vy_program *old = z->w.p;
-    const vy_inst *i = &old->insts.data[id];
-    uint32_t *out = z->ids + z->room, skip = vy_init_arg(old, id), n, bounds[3];
-    switch ((vy_op)i->op) {
-    case VY_OP_IF:
-        z->before[id] = vy_arena_alloc(&z->w.arena, list[0] * sizeof(uint32_t));
-        if (!z->before[id]) return false;
-        for (uint32_t v = 1; v <= list[0]; v++) z->before[id][v - 1] = z->now[list[v]];
-        vy_begin_if(z->w.b, vy_new_arg(&z->w, id, 0));
-        return true;
-    case VY_OP_LOOP:
-        n = gather(z, id, skip, list);
-        vy_new_args(&z->w, id, 3, bounds);
-        vy_rewrite_as(&z->w, id,
-                      vy_begin_loop(z->w.b, (vy_type)i->type, i->flags & VY_FLAG_REVERSE, bounds[0],
-                                    bounds[1], bounds[2], n, z->ids, out));
-        spread(z, id, i->nargs - skip, list, out);
-        return true;
-    case VY_OP_WHILE:
-        n = gather(z, id, 0, list);
-        vy_begin_while(z->w.b, 0, n, z->ids, out);
-        spread(z, id, i->nargs, list, out);
-        return true;
-    default: vy_begin_checkpoint(z->w.b); return true;
-    }
+    uint32_t *more = x->in + x->own, *before = x->out + x->own;
+    read_variables(z, list, before);
+    vy_remake_body(&z->w, x, replace_access, z);
+    vy_remake_then(&z->w, x);
+    read_variables(z, list, more);
+    vy_rewrite_at(&z->w, z->w.s.partner[x->opener]);
+    vy_remake_else(&z->w, x);
+    write_variables(z, list, before);
+    vy_remake_other(&z->w, x, replace_access, z);
 }
 
-static void close_marker(scalarise *z, uint32_t id, const uint32_t *list)
+// A construct that hands on the variables assigned inside.  Recursion is as deep as they nest.
+static uint32_t hand_on(scalarise *z, uint32_t opener, const uint32_t *list)
 {
-    const vy_program *old = z->w.p;
-    const vy_inst *i = &old->insts.data[id];
-    uint32_t *out = z->ids + z->room, opener = z->w.s.partner[id], keep = 0, from = 0;
-    if (i->op == VY_OP_ENDLOOP) {
-        from = vy_next_arg(old, opener);
-        if (from) keep = vy_new_arg(&z->w, id, 0);
-    }
-    uint32_t n = gather(z, id, from, list);
-    if (i->op == VY_OP_ENDIF)
-        vy_end_if(z->w.b, n, z->ids, out);
-    else if (i->op == VY_OP_ENDLOOP)
-        vy_end_loop(z->w.b, keep, n, z->ids, out);
+    vy_op op = (vy_op)z->w.p->insts.data[opener].op;
+    vy_remade x;
+    if (!vy_remake(&z->w, &x, opener, list[0])) return opener;
+    read_variables(z, list, x.in + x.own);
+    vy_remake_begin(&z->w, &x);
+    if (vy_is_loop(op)) write_variables(z, list, x.out + x.own);
+    if (op == VY_OP_IF)
+        both_arms(z, &x, list);
     else
-        vy_end_checkpoint(z->w.b, n, z->ids, out);
-    spread(z, id, i->nargs - from, list, out);
-}
-
-static bool marker(scalarise *z, uint32_t id, vy_op op, const uint32_t *list, uint32_t opener)
-{
-    vy_rewrite_at(&z->w, id);
-    if (vy_op_opens(op)) return open_marker(z, id, list);
-    if (op == VY_OP_ELSE) {
-        uint32_t n = gather(z, id, 0, list);
-        vy_begin_else(z->w.b, n, z->ids);
-        for (uint32_t v = 1; v <= list[0]; v++) z->now[list[v]] = z->before[opener][v - 1];
-    } else if (vy_op_closes(op)) {
-        close_marker(z, id, list);
-    }
-    return true;
+        vy_remake_body(&z->w, &x, replace_access, z);
+    vy_remake_next(&z->w, &x);
+    read_variables(z, list, x.in + x.own);
+    vy_rewrite_at(&z->w, vy_closer(z->w.p, &z->w.s, opener));
+    vy_remake_end(&z->w, &x);
+    write_variables(z, list, x.out + x.own);
+    return vy_remake_last(&z->w, &x);
 }
 
 static void access_element(scalarise *z, uint32_t id, vy_op op)
@@ -244,7 +206,7 @@ static void access_element(scalarise *z, uint32_t id, vy_op op)
     }
 }
 
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t replace_access(void *pass, uint32_t id)
 {
     scalarise *z = pass;
     const vy_inst *i = &z->w.p->insts.data[id];
@@ -253,12 +215,7 @@ static uint32_t instead(void *pass, uint32_t id)
         access_element(z, id, op);
         return id;
     }
-    if (!vy_is_marker(op) || op == VY_OP_TEST) return 0;
-    uint32_t opener = vy_opener(z->w.p, &z->w.s, id);
-    const uint32_t *list = z->assigned[opener];
-    if (!list) return 0;
-    z->w.oom |= !marker(z, id, op, list, opener);
-    return id;
+    return z->assigned[id] ? hand_on(z, id, z->assigned[id]) : 0;
 }
 
 // All elements are zero at first.
@@ -273,25 +230,14 @@ static void begin_zero(scalarise *z)
     }
 }
 
-static bool prepare(scalarise *z)
-{
-    size_t n = z->w.p->insts.count;
-    if (!find_assigned(z)) return false;
-    z->room++;
-    z->before = vy_rewrite_table(&z->w, n * sizeof *z->before);
-    z->now = vy_rewrite_table(&z->w, z->vars * sizeof *z->now);
-    z->ids = vy_rewrite_table(&z->w, 2 * (size_t)z->room * sizeof *z->ids);
-    return !z->w.oom;
-}
-
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c)
 {
     scalarise z = {0};
-    bool ok = vy_rewrite_begin(&z.w, p) && choose(&z);
-    ok = ok && (z.vars == 0 || prepare(&z));
+    bool ok = vy_rewrite_begin(&z.w, p) && choose_arrays(&z);
+    ok = ok && (z.vars == 0 || find_assigned(&z));
     if (ok && z.vars && vy_rewrite_open(&z.w)) {
         begin_zero(&z);
-        vy_rewrite_range(&z.w, 1, p->insts.count, instead, &z);
+        vy_rewrite_range(&z.w, 1, p->insts.count, replace_access, &z);
     }
     return vy_rewrite_end(&z.w, ok, &c->changed);
 }

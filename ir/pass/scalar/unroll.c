@@ -79,7 +79,7 @@ static void write_out(unroll *u, uint32_t loop)
     const vy_program *p = u->w.p;
     const vy_inst *i = &p->insts.data[loop];
     vy_type t = (vy_type)i->type;
-    uint32_t end = u->w.s.partner[loop], n = i->nargs - 3;
+    uint32_t end = u->w.s.partner[loop], n = vy_slot_count(p, &u->w.s, loop);
     uint64_t from = vy_id_const(p, vy_arg(p, loop, 0))->u,
              step = vy_id_const(p, vy_arg(p, loop, 2))->u;
     uint32_t *values = vy_realloc(NULL, (n + 1) * sizeof *values);
@@ -87,7 +87,7 @@ static void write_out(unroll *u, uint32_t loop)
         u->w.oom = true;
         return;
     }
-    for (uint32_t k = 0; k < n; k++) values[k] = vy_new_arg(&u->w, loop, 3 + k);
+    for (uint32_t k = 0; k < n; k++) values[k] = vy_new_arg(&u->w, loop, vy_init_arg(p, loop) + k);
     for (uint64_t trip = 0; trip < u->trips[loop] && !vy_rewrite_stopped(&u->w); trip++) {
         uint64_t step_no = i->flags & VY_FLAG_REVERSE ? u->trips[loop] - 1 - trip : trip;
         vy_scalar k = vy_wrap(t, (vy_scalar){.u = from + step_no * step});
@@ -107,7 +107,7 @@ static uint32_t instead(void *pass, uint32_t id)
     unroll *u = pass;
     if (!u->trips[id]) return 0;
     write_out(u, id);
-    return u->w.s.partner[id] + u->w.p->insts.data[id].nargs - 3; // its last RESULT
+    return vy_last_result(u->w.p, &u->w.s, id);
 }
 
 // --------------------------------------------------------------------------------- loops over rows

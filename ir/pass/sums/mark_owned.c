@@ -11,9 +11,8 @@
 // axes hold.  A domain variable of extent 1 tells no invocations apart and needs no axis: a domain
 // of one invocation owns all.
 //
-// Needs: a domain (`over`).  Sets VY_FLAG_OWNED, which is no part of a program's text; keeps all
-// else.
-#include "ir/core/ir.h"
+// Needs: a domain (`over`).  Sets VY_STRENGTH_OWNED (docs/language.md 16); keeps all else.
+#include "ir/core/access.h"
 #include "ir/pass/pass.h"
 
 #include <string.h>
@@ -77,10 +76,9 @@ bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c)
         if (vy_op_is_memory(op) && op != VY_OP_ZERO) meet(p, id, &m);
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        vy_inst *i = &p->insts.data[id];
-        if (!vy_op_is_atomic((vy_op)i->op) || !owned(p, i->aux, &m)) continue;
-        c->changed |= !(i->flags & VY_FLAG_OWNED);
-        i->flags |= VY_FLAG_OWNED;
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_atomic((vy_op)i->op) && owned(p, i->aux, &m))
+            c->changed |= vy_set_strength(p, id, VY_STRENGTH_OWNED);
     }
     vy_free(m.axes);
     return true;

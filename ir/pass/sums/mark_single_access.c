@@ -17,8 +17,8 @@
 // the addition must have counters that are indices of their own, `g[i, c]`: another turn adds to
 // another element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
 //
-// Sets VY_FLAG_ONCE, which is no part of a program's text; keeps all else.
-#include "ir/facts/memory.h"
+// Sets VY_STRENGTH_ONLY (docs/language.md 16); keeps all else.
+#include "ir/facts/addition.h"
 #include "ir/pass/pass.h"
 
 enum { MAX_ACCESSES = 64 };
@@ -26,34 +26,14 @@ enum { MAX_ACCESSES = 64 };
 typedef struct once {
     const vy_program *p;
     vy_structure s;
-    vy_writes touched; // reads and writes
+    vy_addition_facts a;
     vy_arena arena;
-    uint8_t *used;   // by instruction: somebody wants its value
     uint8_t *viewed; // by buffer: another one shows its memory
 } once;
 
-static bool is_index(const once *o, uint32_t site, uint32_t value)
-{
-    for (uint32_t k = 0; k + 1 < o->p->insts.data[site].nargs; k++)
-        if (vy_arg(o->p, site, k) == value) return true;
-    return false;
-}
-
-// Is the element of another turn of a loop around it, *turns: there is one, another element?
-static bool reached_once(const once *o, uint32_t site, bool *turns)
-{
-    *turns = false;
-    for (uint32_t up = o->s.parent[site]; up; up = o->s.parent[up]) {
-        if (!vy_is_loop((vy_op)o->p->insts.data[up].op)) continue;
-        if (o->p->insts.data[up].op != VY_OP_LOOP || !is_index(o, site, up)) return false;
-        *turns = true;
-    }
-    return true;
-}
-
 static bool meets(const once *o, uint32_t site, uint32_t other, bool turns)
 {
-    uint32_t rank = o->p->buffers.data[o->p->insts.data[site].aux].rank;
+    uint32_t rank = vy_rank_of(o->p, site);
     if (o->p->insts.data[other].op == VY_OP_ZERO) return true;
     if (!turns) return vy_indices_meet(o->p, rank, vy_args(o->p, site), vy_args(o->p, other));
     for (uint32_t k = 0; k < rank; k++) {
@@ -68,7 +48,7 @@ static bool meets(const once *o, uint32_t site, uint32_t other, bool turns)
 static bool alone(const once *o, uint32_t site, bool turns)
 {
     uint32_t buffer = o->p->insts.data[site].aux;
-    const uint32_t *at = o->touched.at, *start = o->touched.start;
+    const uint32_t *at = o->a.touched.at, *start = o->a.touched.start;
     if (start[buffer + 1] - start[buffer] > MAX_ACCESSES) return false;
     for (uint32_t n = start[buffer]; n < start[buffer + 1]; n++)
         if (at[n] != site && meets(o, site, at[n], turns)) return false;
@@ -78,15 +58,11 @@ static bool alone(const once *o, uint32_t site, bool turns)
 static bool find(once *o)
 {
     const vy_program *p = o->p;
-    o->used = vy_arena_alloc(&o->arena, p->insts.count);
     o->viewed = vy_arena_alloc(&o->arena, p->buffers.count);
-    if (!o->used || !o->viewed || !vy_structure_make(p, &o->s)) return false;
-    if (!vy_writes_make(&o->touched, p, VY_COUNT_READS | VY_COUNT_WRITES, &o->arena)) return false;
+    if (!o->viewed || !vy_structure_make(p, &o->s)) return false;
+    if (!vy_addition_facts_make(&o->a, p, &o->s, &o->arena)) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++)
         if (p->buffers.data[i].view_of) o->viewed[i] = o->viewed[p->buffers.data[i].view_of] = 1;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
-            if (!VY_IS_LEAF(vy_arg(p, id, k))) o->used[vy_arg(p, id, k)] = 1;
     return true;
 }
 
@@ -96,14 +72,13 @@ bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c)
     bool ok = find(&o);
     if (!ok) vy_fail_oom(p->module);
     for (uint32_t id = 1; ok && id < p->insts.count; id++) {
-        vy_inst *i = &p->insts.data[id];
-        if (i->op != VY_OP_ATOMIC_ADD || !(i->flags & VY_FLAG_OWNED) || o.used[id]) continue;
+        const vy_inst *i = &p->insts.data[id];
+        if (!vy_adds_silently(&o.a, id) || vy_strength_of(p, id) < VY_STRENGTH_OWNED) continue;
         const vy_buf *b = &p->buffers.data[i->aux]; // one that begins as ones or a copy is not zero
         if (b->cls != VY_OUT || b->init != VY_INIT_NONE || o.viewed[i->aux]) continue;
         bool turns;
-        if (!reached_once(&o, id, &turns) || !alone(&o, id, turns)) continue;
-        c->changed |= !(i->flags & VY_FLAG_ONCE);
-        i->flags |= VY_FLAG_ONCE;
+        if (vy_reached_once(p, &o.s, id, &turns) && alone(&o, id, turns))
+            c->changed |= vy_set_strength(p, id, VY_STRENGTH_ONLY);
     }
     vy_structure_free(&o.s);
     vy_arena_free(&o.arena);

@@ -29,7 +29,7 @@
 //     computed again, out of values from before the loop, the counter and what is loaded from
 //     memory that neither loops nor gap write.
 // Adding terms to one another first rounds differently and keeps zeros, infinities and NaN as
-// promote_sums.c does.
+// promote.c does.
 //
 // Computing again must be cheap: what then is computed in both loops, and the second has not got
 // already, may be two loads and arithmetic, but no division or function: that costs less than one
@@ -37,7 +37,8 @@
 //
 // A round moves each addition once, at most ROUNDS of them.  Needs valid structure; keeps lines and
 // names.
-#include "ir/facts/memory.h"
+#include "ir/facts/addition.h"
+#include "ir/facts/price.h"
 #include "ir/pass/pass.h"
 
 #include <string.h>
@@ -51,8 +52,8 @@ typedef struct nodes {
 
 typedef struct sink {
     vy_rewrite w;
-    vy_writes touched, written;
-    uint32_t *uses;   // by instruction
+    vy_addition_facts a;
+    vy_writes written;
     uint32_t *target; // by addition: the one that takes it over, or 0
     uint32_t *line;   // by addition: the one of its straight line that it takes over, or 0
     uint32_t *loop;   // the same of another loop
@@ -64,11 +65,6 @@ typedef struct sink {
 static uint32_t term_of(const sink *k, uint32_t site)
 {
     return vy_arg(k->w.p, site, k->w.p->insts.data[site].nargs - 1);
-}
-
-static bool adds(const sink *k, uint32_t id)
-{
-    return k->w.p->insts.data[id].op == VY_OP_ATOMIC_ADD && !k->uses[id];
 }
 
 // ------------------------------------------------------------------------------------------- where
@@ -120,15 +116,15 @@ static bool alike(const sink *k, uint32_t first, uint32_t second, uint32_t x, ui
     return true;
 }
 
-static bool same_element(const sink *k, uint32_t a, uint32_t b)
+// Do additions in two loops name the same element in the same turn?
+static bool alike_element(const sink *k, uint32_t a, uint32_t b)
 {
     const vy_inst *i = &k->w.p->insts.data[a], *j = &k->w.p->insts.data[b];
     uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b], steps = 0;
     if (i->aux != j->aux) return false;
-    for (uint32_t n = 0; n + 1 < i->nargs; n++) {
-        uint32_t x = vy_arg(k->w.p, a, n), y = vy_arg(k->w.p, b, n);
-        if (first == second ? x != y : !alike(k, first, second, x, y, &steps)) return false;
-    }
+    for (uint32_t n = 0; n + 1 < i->nargs; n++)
+        if (!alike(k, first, second, vy_arg(k->w.p, a, n), vy_arg(k->w.p, b, n), &steps))
+            return false;
     return true;
 }
 
@@ -178,8 +174,7 @@ static uint32_t price(const sink *k, uint32_t id)
 {
     const vy_inst *i = &k->w.p->insts.data[id];
     if (i->op == VY_OP_LOAD) return 1;
-    if (i->op == VY_OP_DIV || i->op == VY_OP_REM) return MAX_AGAIN + 1;
-    return vy_op_is_function((vy_op)i->op) ? MAX_AGAIN + 1 : 0;
+    return vy_is_cheap((vy_op)i->op) ? 0 : MAX_AGAIN + 1;
 }
 
 // Has the second loop got it before `site`?
@@ -208,7 +203,7 @@ static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
     if (contains(set, term_of(k, a), &at)) moved[at]++;
     for (uint32_t n = set->count; n-- > 0 && total <= MAX_AGAIN;) {
         uint32_t id = set->at[n];
-        if (moved[n] < k->uses[id]) {
+        if (moved[n] < k->a.uses[id]) {
             uint32_t cost = price(k, id);
             if (cost && !is_there(k, k->w.s.parent[a], b, id)) total += cost;
             continue;
@@ -220,29 +215,16 @@ static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
 }
 
 // ---------------------------------------------------------------------------------------- choosing
-// Is all that happens to the memory of `site` from `from` to `to`, exclusive, additions?
-static bool only_adds(const sink *k, uint32_t site, uint32_t from, uint32_t to)
-{
-    uint32_t memory = vy_memory_of(k->w.p, k->w.p->insts.data[site].aux), seen = 0;
-    if (vy_barrier_between(&k->touched, from, to)) return false;
-    for (uint32_t n = vy_first_after(&k->touched, memory, from); n < k->touched.start[memory + 1];
-         n++) {
-        uint32_t id = k->touched.at[n];
-        if (id >= to) break;
-        if (++seen > MAX_ACCESSES || !adds(k, id)) return false;
-    }
-    return true;
-}
-
 static bool suits(const sink *k, uint32_t a, uint32_t b)
 {
     uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b];
     if (first == second)
-        return in_line(k, a, b) && same_element(k, a, b) && !k->line[b] && only_adds(k, a, a, b);
+        return in_line(k, a, b) && vy_same_element(k->w.p, a, b) && !k->line[b] &&
+               vy_only_added(&k->a, a, a, b);
     nodes set;
     if (k->line[a] || k->loop[a] || k->loop[b]) return false; // next round
-    return same_range(k, first, second) && in_line(k, first, second) && same_element(k, a, b) &&
-           only_adds(k, a, first, k->w.s.partner[second]) && collect(k, a, second, &set) &&
+    return same_range(k, first, second) && in_line(k, first, second) && alike_element(k, a, b) &&
+           vy_only_added(&k->a, a, first, k->w.s.partner[second]) && collect(k, a, second, &set) &&
            is_cheap(k, a, b, &set);
 }
 
@@ -251,10 +233,10 @@ static void choose(sink *k, uint32_t a)
     const vy_buf *buf = &k->w.p->buffers.data[k->w.p->insts.data[a].aux];
     uint32_t memory = vy_memory_of(k->w.p, k->w.p->insts.data[a].aux), seen = 0;
     if (buf->cls == VY_LOCAL || vy_type_loaded(buf->type) != buf->type) return;
-    for (uint32_t n = vy_first_after(&k->touched, memory, a); n < k->touched.start[memory + 1];
+    for (uint32_t n = vy_first_after(&k->a.touched, memory, a); n < k->a.touched.start[memory + 1];
          n++) {
-        uint32_t b = k->touched.at[n];
-        if (++seen > MAX_ACCESSES || !adds(k, b)) return;
+        uint32_t b = k->a.touched.at[n];
+        if (++seen > MAX_ACCESSES || !vy_adds_silently(&k->a, b)) return;
         if (!suits(k, a, b)) continue;
         k->target[a] = b;
         *(k->w.s.parent[a] == k->w.s.parent[b] ? &k->line[b] : &k->loop[b]) = a;
@@ -321,13 +303,10 @@ static uint32_t instead(void *pass, uint32_t id)
 static bool prepare(sink *k)
 {
     const vy_program *p = k->w.p;
-    uint32_t **tables[] = {&k->uses, &k->target, &k->line, &k->loop, &k->kept, &k->again};
+    uint32_t **tables[] = {&k->target, &k->line, &k->loop, &k->kept, &k->again};
     for (size_t n = 0; n < sizeof tables / sizeof *tables; n++) *tables[n] = vy_rewrite_ids(&k->w);
     if (k->w.oom) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t n = 0; n < p->insts.data[id].nargs; n++)
-            if (!VY_IS_LEAF(vy_arg(p, id, n))) k->uses[vy_arg(p, id, n)]++;
-    return vy_writes_make(&k->touched, p, VY_COUNT_WRITES | VY_COUNT_READS, &k->w.arena) &&
+    return vy_addition_facts_make(&k->a, p, &k->w.s, &k->w.arena) &&
            vy_writes_make(&k->written, p, VY_COUNT_WRITES, &k->w.arena);
 }
 
@@ -348,7 +327,7 @@ bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c)
         more = false;
         ok = vy_rewrite_begin(&k.w, p) && prepare(&k);
         for (uint32_t id = 1; ok && id < p->insts.count; id++)
-            if (adds(&k, id)) choose(&k, id);
+            if (vy_adds_silently(&k.a, id)) choose(&k, id);
         if (ok && k.any) vy_rewrite_run(&k.w, instead, &k);
         ok = vy_rewrite_end(&k.w, ok, &more);
         c->changed |= more;

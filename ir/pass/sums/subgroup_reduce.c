@@ -35,7 +35,7 @@
 // structure; keeps lines and names.
 #include "ir/pass/sums/subgroup_reduce.h"
 
-#include "ir/facts/memory.h"
+#include "ir/facts/addition.h"
 #include "ir/check/uniform.h"
 
 enum {
@@ -77,20 +77,16 @@ static bool differs(const reduce *r, uint32_t id)
 }
 
 // --------------------------------------------------------------------------------------- choosing
-void vy_find_sums(const vy_program *p, uint8_t *sums)
+uint8_t *vy_find_sums(const vy_program *p, const vy_structure *s, vy_arena *arena)
 {
-    for (uint32_t b = 1; b < p->buffers.count; b++)
-        sums[b] = p->buffers.data[b].cls == VY_OUT || p->buffers.data[b].cls == VY_INOUT;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ATOMIC_ADD)
-            sums[vy_memory_of(p, i->aux)] = 0;
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t v = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(v) && p->insts.data[v].op == VY_OP_ATOMIC_ADD)
-                sums[vy_memory_of(p, p->insts.data[v].aux)] = 0;
-        }
+    vy_addition_facts a;
+    uint8_t *sums = vy_arena_alloc(arena, p->buffers.count);
+    if (!sums || !vy_addition_facts_make(&a, p, s, arena)) return NULL;
+    for (uint32_t m = 1; m < p->buffers.count; m++) {
+        vy_buffer_class cls = p->buffers.data[m].cls;
+        sums[m] = (cls == VY_OUT || cls == VY_INOUT) && vy_only_added_ever(&a, m);
     }
+    return sums;
 }
 
 bool vy_subgroup_adds(const vy_opt_options *o, vy_type t)
@@ -300,7 +296,8 @@ static void rebuild(reduce *r)
 
 static bool prepare(reduce *r)
 {
-    r->sums = vy_rewrite_table(&r->w, r->w.p->buffers.count);
+    r->sums = vy_find_sums(r->w.p, &r->w.s, &r->w.arena);
+    r->w.oom |= !r->sums;
     uint32_t **tables[] = {&r->out, &r->first, &r->last, &r->term};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) *tables[k] = vy_rewrite_ids(&r->w);
     r->differs = r->w.oom ? NULL : vy_differences(r->w.p, &r->w.s, NULL, &r->w.arena);
@@ -321,10 +318,7 @@ bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c)
     if (!vy_may_add_up(p, c->options)) return true;
     reduce r = {.options = c->options};
     bool ok = vy_rewrite_begin(&r.w, p) && prepare(&r);
-    if (ok) {
-        vy_find_sums(p, r.sums);
-        ok = choose(&r);
-    }
+    ok = ok && choose(&r);
     if (ok && r.count && vy_padding_ends(p, &r.w.s, r.differs, &r.w.arena, &r.w.oom)) rebuild(&r);
     vy_vec_free(&r.lifts);
     vy_vec_free(&r.yields);

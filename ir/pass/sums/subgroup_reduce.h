@@ -8,8 +8,8 @@
 
 // May subgroups add up, and does the program have atomic additions?
 bool vy_may_add_up(const vy_program *p, const vy_opt_options *o);
-// sums[m]: memory m is a result that only additions touch whose old values nobody uses.
-void vy_find_sums(const vy_program *p, uint8_t *sums);
+// By memory: is it a result that only additions touch whose old values nobody uses?  NULL: memory.
+uint8_t *vy_find_sums(const vy_program *p, const vy_structure *s, vy_arena *arena);
 bool vy_subgroup_adds(const vy_opt_options *o, vy_type t); // does subgroup_add exist for it?
 // May padding lanes run this program?  False with *oom: memory.
 bool vy_padding_ends(const vy_program *p, const vy_structure *s, const uint32_t *differs,

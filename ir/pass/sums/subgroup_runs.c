@@ -39,7 +39,7 @@
 // names.
 #include "ir/pass/sums/subgroup_reduce.h"
 
-#include "ir/facts/memory.h"
+#include "ir/facts/addition.h"
 #include "ir/check/uniform.h"
 
 enum { MAX_AXES = 3 };
@@ -119,7 +119,7 @@ static bool suits(const combine *c, uint32_t id)
     bool seldom = false;
     if (!vy_type_is_float(type) || !vy_subgroup_adds(c->options, type)) return false;
     if (!c->sums[vy_memory_of(c->w.p, i->aux)]) return false;
-    if (i->flags & (VY_FLAG_OWNED | VY_FLAG_ONCE)) return false;
+    if (vy_strength_of(c->w.p, id) != VY_STRENGTH_ATOMIC) return false;
     if (c->w.s.parent[id] && c->inside[c->w.s.parent[id]]) return false;
     for (uint32_t k = 0; k + 1 < i->nargs; k++) {
         uint32_t index = vy_arg(c->w.p, id, k);
@@ -227,7 +227,8 @@ static bool prepare(combine *c)
     c->kind = vy_rewrite_bytes(&c->w);
     c->chosen = vy_rewrite_bytes(&c->w);
     c->inside = vy_rewrite_bytes(&c->w);
-    c->sums = vy_rewrite_table(&c->w, c->w.p->buffers.count);
+    c->sums = vy_find_sums(c->w.p, &c->w.s, &c->w.arena);
+    c->w.oom |= !c->sums;
     c->differs = c->w.oom ? NULL : vy_differences(c->w.p, &c->w.s, NULL, &c->w.arena);
     return c->differs != NULL;
 }
@@ -238,7 +239,6 @@ bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *context)
     combine c = {.options = context->options};
     bool ok = vy_rewrite_begin(&c.w, p) && prepare(&c), any = false;
     if (ok) {
-        vy_find_sums(p, c.sums);
         choose(&c);
         any = c.count && vy_padding_ends(p, &c.w.s, c.differs, &c.w.arena, &c.w.oom);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// emit_watch.c: did the driver leave a loop?  (vy_spirv_options.watch_loops)
+// lavapipe_watch.c: did the driver leave a loop?  (vy_spirv_options.watch_loops)
 //
 // Some drivers give the loops of one invocation so many turns together, and end every loop after
 // them, in whatever turn it is, without a word (vkrt.h, loop_turn_limit).  What counts there cannot
@@ -18,8 +18,7 @@
 // them.  What these load is 0, so a `while` may never end for them, and take the turns of their
 // neighbours.  The whole body stands in a condition on them then, which says `lid.x < row` in a way
 // that no compiler can know to hold.
-#include "spirv/emit/emit.h"
-#include "spirv/describe/describe.h"
+#include "spirv/target/target.h"
 
 static uint32_t next_free_binding(const vy_program *p)
 {
@@ -57,25 +56,25 @@ static uint32_t declare_word(vy_fn *f)
 static void need_word(vy_fn *f)
 {
     vy_spv *m = f->m;
-    if (f->watch_word) return;
+    if (f->target.watch_word) return;
     vy_words *out = f->out;
     f->out = &f->prologue;
     const uint32_t u32 = vy_spv_type(m, VY_U32);
-    f->watch_pointer =
+    f->target.watch_pointer =
         VY_DO(f, SpvOpAccessChain, vy_spv_pointer(m, SpvStorageClassStorageBuffer, u32),
               declare_word(f), vy_spv_u32(m, 0));
-    f->watch_word = VY_DO(f, SpvOpLoad, u32, f->watch_pointer);
+    f->target.watch_word = VY_DO(f, SpvOpLoad, u32, f->target.watch_pointer);
     f->out = out;
 }
 
 // bool: the lane is none beyond the row; 0: there are no such lanes, or they do no harm.
-uint32_t vy_watch_row(vy_fn *f)
+uint32_t vy_lavapipe_lanes(vy_fn *f)
 {
     const uint32_t lanes = f->m->options->lanes, row = f->p->workgroup[0];
-    if (!lanes || row % lanes == 0 || !(f->facts->loop || f->facts->subgroup)) return 0;
+    if (row % lanes == 0 || !(f->facts->loop || f->facts->subgroup)) return 0;
     need_word(f);
     const uint32_t u32 = vy_spv_type(f->m, VY_U32);
-    const uint32_t end = VY_DO(f, SpvOpIMul, u32, f->watch_word, vy_spv_u32(f->m, row));
+    const uint32_t end = VY_DO(f, SpvOpIMul, u32, f->target.watch_word, vy_spv_u32(f->m, row));
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), vy_local_x(f), end);
 }
 
@@ -93,13 +92,13 @@ static bool few_turns(vy_fn *f)
 }
 
 // At the end of the kernel, where all its invocations come.
-void vy_watch_loops(vy_fn *f)
+void vy_lavapipe_end(vy_fn *f)
 {
     vy_spv *m = f->m;
-    if (!m->options->watch_loops || !f->facts->loop || few_turns(f)) return;
+    if (!f->facts->loop || few_turns(f)) return;
     need_word(f);
     const uint32_t u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f), zero = vy_spv_u32(m, 0);
-    const uint32_t n = f->watch_word, turns = VY_DO(f, SpvOpIAdd, u32, n, vy_spv_u32(m, 1));
+    const uint32_t n = f->target.watch_word, turns = VY_DO(f, SpvOpIAdd, u32, n, vy_spv_u32(m, 1));
     const uint32_t header = vy_spv_id(m), test = vy_spv_id(m), body = vy_spv_id(m);
     const uint32_t next = vy_spv_id(m), merge = vy_spv_id(m), t = vy_spv_id(m), s = vy_spv_id(m);
     const uint32_t before = f->block, t_next = vy_spv_id(m), s_next = vy_spv_id(m);
@@ -120,6 +119,6 @@ void vy_watch_loops(vy_fn *f)
     vy_label(f, merge);
     const uint32_t whole = VY_DO(f, SpvOpIMul, u32, turns, n);
     vy_guard g = vy_guard_begin(f, VY_DO(f, SpvOpINotEqual, bools, s, whole));
-    VY_PUT(m, f->out, SpvOpStore, f->watch_pointer, vy_spv_u32(m, f->d->number + 2));
+    VY_PUT(m, f->out, SpvOpStore, f->target.watch_pointer, vy_spv_u32(m, f->d->number + 2));
     vy_guard_end(f, g, 0, 0, 0);
 }

@@ -51,7 +51,7 @@ static void iteration(chunk *c, uint32_t loop, vy_type u, vy_value t, vy_value n
 {
     const vy_program *p = c->w.p;
     const vy_inst *i = &p->insts.data[loop];
-    uint32_t end = c->w.s.partner[loop], slots = i->nargs - 3;
+    uint32_t end = c->w.s.partner[loop], slots = vy_slot_count(p, &c->w.s, loop);
     vy_builder *b = c->w.b;
     if (i->flags & VY_FLAG_REVERSE) t = vy_sub(b, vy_sub(b, n, vy_int(b, u, 1)), t);
     vy_value step = vy_cast(b, u, mapped(c, vy_arg(p, loop, 2)));
@@ -73,7 +73,7 @@ static void emit_loop(chunk *c, uint32_t loop, vy_type u, vy_value from, vy_valu
                       uint32_t factor, uint32_t *values)
 {
     const vy_program *p = c->w.p;
-    uint32_t slots = p->insts.data[loop].nargs - 3, end = c->w.s.partner[loop];
+    uint32_t slots = vy_slot_count(p, &c->w.s, loop), end = c->w.s.partner[loop];
     if (provably_empty(c, from, to)) return;
     uint32_t *carries = vy_realloc(NULL, (slots * 2 + 1) * sizeof *carries);
     if (!carries) {
@@ -97,7 +97,7 @@ static void split(chunk *c, uint32_t loop)
 {
     const vy_program *p = c->w.p;
     const vy_inst *i = &p->insts.data[loop];
-    uint32_t slots = i->nargs - 3, end = c->w.s.partner[loop];
+    uint32_t slots = vy_slot_count(p, &c->w.s, loop), end = c->w.s.partner[loop];
     vy_type u = vy_type_size((vy_type)i->type) == 8 ? VY_U64 : VY_U32;
     uint32_t *values = vy_realloc(NULL, (slots + 1) * sizeof *values);
     if (!values) {
@@ -105,7 +105,8 @@ static void split(chunk *c, uint32_t loop)
         return;
     }
     vy_rewrite_at(&c->w, loop);
-    for (uint32_t s = 0; s < slots; s++) values[s] = vy_new_arg(&c->w, loop, 3 + s);
+    for (uint32_t s = 0; s < slots; s++)
+        values[s] = vy_new_arg(&c->w, loop, vy_init_arg(p, loop) + s);
     vy_value n = count_iterations(c, loop, u), factor = vy_int(c->w.b, u, c->factor);
     vy_value turns = vy_div(c->w.b, n, factor);
     emit_loop(c, loop, u, vy_zero(c->w.b, u), turns, n, c->factor, values);
@@ -120,7 +121,7 @@ static uint32_t instead(void *pass, uint32_t id)
     const vy_inst *i = &c->w.p->insts.data[id];
     if (i->op != VY_OP_LOOP || !suits(c, id)) return 0;
     split(c, id);
-    return c->w.s.partner[id] + i->nargs - 3; // its last RESULT
+    return vy_last_result(c->w.p, &c->w.s, id);
 }
 
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *context)

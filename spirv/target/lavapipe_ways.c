@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// ways.c: values that a driver would walk through for ever.
+// lavapipe_ways.c: values that llvmpipe would walk through for ever (the quirk many_ways).
 //
 //   h = h ^ (h >> 15);  h = h * C;  h = h ^ (h >> 13);        twelve times, of a scalar, then x[h % N]
 //
 // llvmpipe asks of each index whether it is the same in all lanes, and goes through all that it is
 // made of, by every way there is (nir_src_is_dynamically_uniform of Mesa 22.3): 4¹² here, and no
 // end with some rounds more.  It stops at the first operand that is not.  So an index with many
-// such ways gets one that no optimiser can see through (emit_memory.c).
+// such ways gets one that no optimiser can see through: 0, made of the lane's own number.
 //
 // Counted are ways through constants, scalars and what is computed of them, in local arrays too; a
 // load of a buffer, and what loops of many turns carry, ends them.  Functions are bodies of the
 // library, in which an argument occurs many times.
-#include "spirv/facts/facts.h"
+#include "spirv/target/target.h"
+
 #include "ir/core/flow.h"
 
 #include <string.h>
@@ -22,13 +23,11 @@ enum { IN_FUNCTION = 200, IN_SEQUENCE = 4, MOST_TURNS = 128 };
 typedef struct ways {
     const vy_program *p;
     vy_structure s;
-    uint64_t
-        *count; // by instruction: until the first operand that differs between lanes; at most MANY
+    // By instruction: until the first operand that differs between lanes; at most MANY.
+    uint64_t *count;
     bool *same; // it is made of constants and scalars alone
-    uint64_t *
-        // By buffer: of what its elements are, if it is a local array; a driver makes values of
-        // those.
-        held;
+    // By buffer: of what its elements are, if it is a local array; a driver makes values of those.
+    uint64_t *held;
     bool again; // the second time
 } ways;
 
@@ -139,7 +138,7 @@ static void pass(ways *w)
     }
 }
 
-bool *vy_ways_make(const vy_program *p)
+bool *vy_lavapipe_ways(const vy_program *p)
 {
     const uint32_t n = p->insts.count;
     ways w = {.p = p};
@@ -164,4 +163,25 @@ bool *vy_ways_make(const vy_program *p)
     vy_free(w.same);
     vy_free(w.held);
     return many;
+}
+
+static bool has_many(vy_fn *f, uint32_t i)
+{
+    const uint32_t rank = f->p->buffers.data[f->p->insts.data[i].aux].rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        const uint32_t id = vy_arg(f->p, i, k);
+        if (VY_IS_LEAF(id)) continue;
+        if (!f->target.many) f->target.many = vy_lavapipe_ways(f->p);
+        if (!f->target.many) f->m->oom = true;
+        if (f->target.many && f->target.many[id]) return true;
+    }
+    return false;
+}
+
+// The same number, but neither taken for the same in all lanes nor looked into.
+uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address)
+{
+    if (!has_many(f, i)) return address;
+    const uint32_t zero = vy_u32_op(f, SpvOpShiftRightLogical, vy_lindex(f), vy_spv_u32(f->m, 31));
+    return vy_u32_op(f, SpvOpIAdd, zero, address);
 }

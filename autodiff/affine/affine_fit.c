@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// affine_fit.c: functions whose numbers wrap as those of their type do.
+//
+//   i + 1            i < N, N < 2^30: rough bounds show that it fits, isl is not asked
+//   i - 1   (u32)    where `i > 0` is not known: { i - 1 : i >= 1; i + 4294967295 : i <= 0 }, as it wraps
+//   8 * i   (u32)    may exceed its type eight times: refused
+//
+// The wrapped piece costs nothing where it cannot be reached, and no correctness where it can: an
+// index that is four thousand million is out of range.
+#include "autodiff/affine/affine.h"
+
+enum { MAX_PIECES = 4 }; // of a function: sums of what may wrap double them
+
+vy_interval vy_affine_type(vy_type t)
+{
+    const vy_interval whole = vy_interval_of_type(t);
+    if (vy_type_size(t) < 8) return whole;
+    return (vy_interval){vy_type_is_signed(t) ? whole.lo / 2 : 0, whole.hi / 2};
+}
+
+isl_set *vy_nest_reached(const vy_nest *n)
+{
+    return isl_set_intersect_params(isl_set_copy(n->domain), isl_set_copy(n->a->context));
+}
+
+isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound)
+{
+    return isl_set_intersect(isl_pw_aff_lt_set(isl_pw_aff_copy(pa), vy_nest_number(n, bound)),
+                             vy_nest_reached(n));
+}
+
+static isl_set *above(const vy_nest *n, isl_pw_aff *pa, int64_t bound)
+{
+    return isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(pa), vy_nest_number(n, bound)),
+                             vy_nest_reached(n));
+}
+
+static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, int64_t shift)
+{
+    isl_ctx *ctx = isl_pw_aff_get_ctx(pa);
+    isl_pw_aff *r = isl_pw_aff_intersect_domain(isl_pw_aff_copy(pa), where);
+    return shift ? isl_pw_aff_add_constant_val(r, isl_val_int_from_si(ctx, shift)) : r;
+}
+
+static const int64_t turn = INT64_C(1) << 32;
+
+// Does x leave the bounds r of 32 bits by less than a turn?
+static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
+{
+    isl_set *far = isl_set_union(vy_nest_below(n, x.pa, r.lo - turn), above(n, x.pa, r.hi + turn));
+    const bool once = isl_set_is_empty(far) == isl_bool_true;
+    isl_set_free(far);
+    return once;
+}
+
+// In pieces: where x is in r, below, and above.
+static vy_number wrapped(const vy_nest *n, vy_number x, vy_interval r, isl_set *low, isl_set *high)
+{
+    isl_set *fits = isl_set_subtract(isl_set_subtract(vy_nest_reached(n), isl_set_copy(low)),
+                                     isl_set_copy(high));
+    isl_pw_aff *pa = on(x.pa, fits, 0);
+    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), turn));
+    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(high), -turn));
+    return (vy_number){pa, r};
+}
+
+static vy_number refuse(vy_number x, vy_affine_why reason, vy_affine_why *why)
+{
+    *why = reason;
+    isl_pw_aff_free(x.pa);
+    return (vy_number){0};
+}
+
+vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why)
+{
+    const vy_interval r = vy_affine_type(t);
+    if (!x.pa) return refuse(x, VY_AFFINE_LIMIT, why);
+    if (vy_interval_within(x.range, r)) return x;
+    if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) return refuse(x, VY_AFFINE_LIMIT, why);
+    isl_set *low = vy_nest_below(n, x.pa, r.lo), *high = above(n, x.pa, r.hi);
+    const isl_bool under = isl_set_is_empty(low), over = isl_set_is_empty(high);
+    vy_number out = x;
+    if (out.range.lo < r.lo) out.range.lo = r.lo;
+    if (out.range.hi > r.hi) out.range.hi = r.hi;
+    if (under == isl_bool_error || over == isl_bool_error)
+        out = refuse(x, VY_AFFINE_LIMIT, why);
+    else if ((!under || !over) && (vy_type_size(t) != 4 || !wraps_once(n, x, r)))
+        out = refuse(x, VY_AFFINE_WRAP, why);
+    else if (!under || !over) {
+        out = wrapped(n, x, r, low, high);
+        isl_pw_aff_free(x.pa);
+    }
+    isl_set_free(low);
+    isl_set_free(high);
+    return out;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+// transform.c: derivatives in the module of the program they are of; see transform.h.
+//
+// A derivative is made in a module of its own, as for vy_grad.  If that fails, the module of the
+// source has not been touched; else the result moves in, with names that are free there:
+//
+//   1. look the request up, by which parameters it names and not by how
+//   2. differentiate (vy_derive)
+//   3. copy the programs, then the pipelines that dispatch them; for lack of memory all go again
+//   4. note the request, with the roles of the result's parameters
+#include "autodiff/transform.h"
+
+#include "autodiff/driver/observed.h"
+#include "ir/build/edit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ASKED_OF = 1, ASKED_WRT = 2, ASKED_ADD = 4 };
+
+struct vy_derived_entry {
+    vy_derived shown;
+    vy_grad_options how;  // without names
+    const uint8_t *asked; // by buffer of the source, then by scalar: flags ASKED_…
+};
+
+static bool no_memory(vy_diag *diag)
+{
+    vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return false;
+}
+
+// ---------------------------------------------------------------------------------------- requests
+static uint32_t parameters_of(const vy_program *p) { return p->buffers.count + p->scalars.count; }
+
+// Marks what the names stand for.  A name of nothing marks place 0, which is no buffer: what was
+// refused for it cannot be equal to a request that was answered.
+static void mark_names(const vy_program *p, const char *const *names, uint32_t count, uint8_t flag,
+                       uint8_t *asked)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t b = vy_program_find_buffer(p, names[k]).id;
+        const uint32_t s = vy_program_find_scalar(p, names[k]);
+        asked[b || s == UINT32_MAX ? b : p->buffers.count + s] |= flag;
+    }
+}
+
+static void mark_defaults(const vy_program *p, uint8_t flags, uint8_t *asked)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        if (vy_grad_default_of(p, (vy_buffer){i})) asked[i] |= flags & ASKED_OF;
+        if (vy_grad_default_wrt(p, (vy_buffer){i})) asked[i] |= flags & ASKED_WRT;
+    }
+}
+
+static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *asked)
+{
+    mark_defaults(p, (o->of ? 0 : ASKED_OF) | (o->wrt ? 0 : ASKED_WRT), asked);
+    if (o->of) mark_names(p, o->of, o->of_count, ASKED_OF, asked);
+    if (o->wrt) mark_names(p, o->wrt, o->wrt_count, ASKED_WRT, asked);
+    mark_names(p, o->add, o->add_count, ASKED_ADD, asked);
+}
+
+static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
+{
+    return x->seed_buffer == y->seed_buffer && x->with_value == y->with_value &&
+           x->deterministic == y->deterministic && x->lean_sums == y->lean_sums &&
+           x->frugal == y->frugal && x->checkpoint == y->checkpoint &&
+           x->accumulate == y->accumulate && x->again == y->again;
+}
+
+static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,
+                              const uint8_t *asked, uint32_t count)
+{
+    for (uint32_t i = 0; i < m->derived.count; i++) {
+        const struct vy_derived_entry *e = m->derived.data[i];
+        if (e->shown.source.index == source.index && same_way(&e->how, o) &&
+            memcmp(e->asked, asked, count) == 0)
+            return &e->shown;
+    }
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------------------- names
+static const char *parameter_name(const vy_program *p, uint32_t i)
+{
+    return i < p->buffers.count ? p->buffers.data[i].name
+                                : p->scalars.data[i - p->buffers.count].name;
+}
+
+// Appends what was asked for where it is not the default.  Returns the length it would have taken.
+static size_t list(const vy_program *p, const uint8_t *asked, const uint8_t *usual, uint8_t flag,
+                   char *text, size_t size)
+{
+    bool same = true;
+    size_t n = 0;
+    for (uint32_t i = 1; i < parameters_of(p); i++) same &= !((asked[i] ^ usual[i]) & flag);
+    if (same) return 0;
+    n += (size_t)snprintf(text, size,
+                          flag == ASKED_OF    ? "_of"
+                          : flag == ASKED_WRT ? "_wrt"
+                                              : "_add");
+    for (uint32_t i = 1; i < parameters_of(p); i++)
+        if (asked[i] & flag)
+            n += (size_t)snprintf(n < size ? text + n : NULL, n < size ? size - n : 0, "_%s",
+                                  parameter_name(p, i));
+    return n;
+}
+
+static uint64_t number_of(const uint8_t *asked, uint32_t count) // FNV-1a, 40 bits
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (uint32_t i = 0; i < count; i++) h = (h ^ asked[i]) * 0x100000001b3u;
+    return (h ^ h >> 40) & 0xffffffffffu;
+}
+
+enum { LONGEST = 100 }; // of what is asked for, in a name
+#define RESULT_NAME 420
+
+static void result_name(const vy_program *p, const uint8_t *asked, const uint8_t *usual,
+                        char text[RESULT_NAME])
+{
+    char what[LONGEST + 1] = "";
+    size_t n = list(p, asked, usual, ASKED_OF, what, sizeof what);
+    if (n <= LONGEST) n += list(p, asked, usual, ASKED_WRT, what + n, sizeof what - n);
+    if (n <= LONGEST) n += list(p, asked, usual, ASKED_ADD, what + n, sizeof what - n);
+    if (n > LONGEST)
+        snprintf(what, sizeof what, "_%010" PRIx64, number_of(asked, parameters_of(p)));
+    snprintf(text, RESULT_NAME, "%.280s_grad%s", p->name, what);
+}
+
+// `name`, or with a number behind it where the module has that; NULL: memory.
+static const char *free_name(vy_module *m, const char *name)
+{
+    char text[RESULT_NAME + 12];
+    int n = snprintf(text, sizeof text, "%.*s", RESULT_NAME, name);
+    for (uint32_t k = 2; vy_module_find(m, text) || vy_module_find_pipeline(m, text); k++)
+        n = snprintf(text, sizeof text, "%.*s%u", RESULT_NAME, name, k);
+    return vy_arena_strdup(&m->arena, text, (size_t)n);
+}
+
+// --------------------------------------------------------------------------------------- moving in
+static bool add_program(vy_module *m, const vy_program *from, const char *name)
+{
+    const char *kept = free_name(m, name);
+    vy_program *p = kept ? vy_program_clone(from, m) : NULL;
+    if (p) p->name = kept;
+    if (p && vy_vec_push(&m->programs, p)) return true;
+    vy_program_free(p);
+    return false;
+}
+
+static bool add_pipeline(vy_module *m, const vy_pipeline *from, const char *name,
+                         const uint32_t *programs)
+{
+    const char *kept = free_name(m, name);
+    vy_pipeline *l = kept ? vy_pipeline_clone(from, m, programs) : NULL;
+    if (l) l->name = l->signature->name = kept;
+    if (l && vy_vec_push(&m->pipelines, l)) return true;
+    vy_pipeline_free(l);
+    return false;
+}
+
+static vy_ref result_of(const vy_module *m)
+{
+    const uint32_t n = m->pipelines.count;
+    return n ? (vy_ref){n - 1, true} : (vy_ref){0, false};
+}
+
+// Copies everything of `from`, calling its result `name`; *result: where that is now.
+static bool add_all(vy_module *m, const vy_module *from, const char *name, vy_ref *result)
+{
+    const vy_ref main = result_of(from);
+    uint32_t *programs = vy_realloc(NULL, (from->programs.count + 1) * sizeof *programs);
+    bool ok = programs != NULL;
+    for (uint32_t i = 0; ok && i < from->programs.count; i++) {
+        const vy_program *p = from->programs.data[i];
+        programs[i] = m->programs.count;
+        ok = add_program(m, p, !main.pipeline && i == main.index ? name : p->name);
+    }
+    for (uint32_t i = 0; ok && i < from->pipelines.count; i++) {
+        const vy_pipeline *l = from->pipelines.data[i];
+        ok = add_pipeline(m, l, i == main.index ? name : l->name, programs);
+    }
+    if (ok && main.pipeline) *result = (vy_ref){m->pipelines.count - 1, true};
+    if (ok && !main.pipeline) *result = (vy_ref){programs[main.index], false};
+    vy_free(programs);
+    return ok;
+}
+
+static void drop(vy_module *m, uint32_t programs, uint32_t pipelines)
+{
+    while (m->pipelines.count > pipelines)
+        vy_pipeline_free(m->pipelines.data[--m->pipelines.count]);
+    while (m->programs.count > programs) vy_program_free(m->programs.data[--m->programs.count]);
+}
+
+static bool note_roles(vy_module *m, vy_derived *d)
+{
+    const vy_program *p = d->result.pipeline ? m->pipelines.data[d->result.index]->signature
+                                             : m->programs.data[d->result.index];
+    const uint32_t n = p->buffers.count;
+    vy_derivative_role *roles = vy_arena_alloc(&m->arena, n * sizeof *roles);
+    for (uint32_t i = 1; roles && i < n; i++) roles[i] = vy_program_buffer(p, (vy_buffer){i}).role;
+    d->order = p->order;
+    d->role_count = n;
+    d->roles = roles;
+    return roles != NULL;
+}
+
+// NULL: memory, and the module is as it was.
+static const vy_derived *move_in(vy_module *m, struct vy_derived_entry *e, const vy_module *made,
+                                 const char *name)
+{
+    const uint32_t programs = m->programs.count, pipelines = m->pipelines.count;
+    const uint64_t before = vy_memory_failures();
+    const vy_diag was = m->diag;
+    if (add_all(m, made, name, &e->shown.result) && note_roles(m, &e->shown) &&
+        vy_vec_push(&m->derived, e)) {
+        if (vy_memory_failures() == before) return &e->shown;
+        m->derived.count--;
+    }
+    drop(m, programs, pipelines);
+    m->diag = was;
+    return NULL;
+}
+
+// ---------------------------------------------------------------------------------------- together
+static const vy_program *source_of(const vy_module *m, vy_ref source, vy_diag *diag)
+{
+    if (source.pipeline && source.index < m->pipelines.count) {
+        vy_refuse_pipeline(m->pipelines.data[source.index], diag);
+        return NULL;
+    }
+    if (!source.pipeline && source.index < m->programs.count) return m->programs.data[source.index];
+    vy_diag_set(diag, VY_E_API, 0, 0, "see vy_transform in autodiff/transform.h",
+                "the module has no %s %u", source.pipeline ? "pipeline" : "program", source.index);
+    return NULL;
+}
+
+static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_options *o,
+                                   const vy_program *p, vy_diag *diag)
+{
+    const uint32_t count = parameters_of(p);
+    struct vy_derived_entry *e = vy_arena_alloc(&m->arena, sizeof *e);
+    uint8_t *asked = e ? vy_arena_alloc(&m->arena, 2 * (size_t)count) : NULL;
+    if (!asked) return no_memory(diag), NULL;
+    uint8_t *usual = asked + count; // if nothing were said
+    char name[RESULT_NAME];
+    mark(p, o, asked);
+    const vy_derived *found = find(m, source, o, asked, count);
+    if (found) return found;
+    vy_module *made = vy_derive(p, o, NULL, diag);
+    if (!made) return NULL;
+    mark_defaults(p, ASKED_OF | ASKED_WRT, usual);
+    result_name(p, asked, usual, name);
+    *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .asked = asked};
+    e->how.program = NULL;
+    e->how.of = e->how.wrt = e->how.add = NULL;
+    const vy_derived *d = move_in(m, e, made, name);
+    vy_module_free(made);
+    if (!d) no_memory(diag);
+    return d;
+}
+
+const vy_derived *vy_transform(vy_module *m, vy_ref source, const vy_grad_options *request,
+                               vy_diag *diag)
+{
+    static const vy_grad_options defaults = {0};
+    *diag = (vy_diag){0};
+    if (!vy_module_ok(m)) {
+        *diag = m->diag;
+        return NULL;
+    }
+    const vy_program *p = source_of(m, source, diag);
+    return p ? transform(m, source, request ? request : &defaults, p, diag) : NULL;
+}
+
+const vy_derived *vy_module_derived(const vy_module *m, uint32_t index)
+{
+    return index < m->derived.count ? &m->derived.data[index]->shown : NULL;
+}
+
+// -------------------------------------------------------------------------------------- extraction
+enum { NOT_NEEDED = UINT32_MAX };
+
+// Copies the programs that are needed, in their order; programs[k] becomes the number of the copy.
+static bool take_programs(vy_module *out, const vy_module *m, uint32_t *programs)
+{
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        if (programs[i] == NOT_NEEDED) continue;
+        vy_program *p = vy_program_clone(m->programs.data[i], out);
+        programs[i] = out->programs.count;
+        if (p && vy_vec_push(&out->programs, p)) continue;
+        vy_program_free(p);
+        return false;
+    }
+    return true;
+}
+
+static bool take_pipeline(vy_module *out, const vy_pipeline *l, const uint32_t *programs)
+{
+    vy_pipeline *copy = vy_pipeline_clone(l, out, programs);
+    if (copy && vy_vec_push(&out->pipelines, copy)) return true;
+    vy_pipeline_free(copy);
+    return false;
+}
+
+static bool extract(const vy_module *m, vy_ref root, vy_module *out)
+{
+    const vy_pipeline *l = root.pipeline ? m->pipelines.data[root.index] : NULL;
+    uint32_t *programs = vy_realloc(NULL, (m->programs.count + 1) * sizeof *programs);
+    if (!programs) return false;
+    for (uint32_t i = 0; i < m->programs.count; i++) programs[i] = NOT_NEEDED;
+    if (!l) programs[root.index] = 0;
+    for (uint32_t i = 0; l && i < l->steps.count; i++)
+        if (l->steps.data[i].kind == VY_PIPE_DISPATCH) programs[l->steps.data[i].program] = 0;
+    out->order = l ? l->signature->order : m->programs.data[root.index]->order;
+    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
+    const bool ok =
+        out->file && take_programs(out, m, programs) && (!l || take_pipeline(out, l, programs));
+    vy_free(programs);
+    return ok;
+}
+
+bool vy_module_extract(const vy_module *m, vy_ref root, vy_module **out, vy_diag *diag)
+{
+    const uint64_t before = vy_memory_failures();
+    *out = NULL;
+    *diag = (vy_diag){0};
+    if (root.index >= (root.pipeline ? m->pipelines.count : m->programs.count)) {
+        vy_diag_set(diag, VY_E_API, 0, 0, "see vy_module_extract in autodiff/transform.h",
+                    "the module has no %s %u", root.pipeline ? "pipeline" : "program", root.index);
+        return false;
+    }
+    vy_module *made = vy_module_new();
+    if (made && extract(m, root, made) && vy_memory_failures() == before) return *out = made, true;
+    vy_module_free(made);
+    return no_memory(diag);
+}

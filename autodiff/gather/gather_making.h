@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// gather_making.h: a program over the elements of buffers while it is made: what gather_make.c and
+// gather_sums.c share.
+#ifndef VYRE_GATHER_MAKING_H
+#define VYRE_GATHER_MAKING_H
+
+#include "autodiff/gather/gather_build.h"
+
+typedef struct gather_making {
+    gather *g;
+    vy_builder *b;
+    uint32_t index;                // of the program
+    vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
+    uint32_t n;                    // how many
+    isl_id *ids[VY_MAX_AXES];
+    uint32_t used; // dimensions of the nest that have given an axis its name
+    vy_var *sum;   // by buffer: of single sites; id 0: none
+    vy_lattice_memo memo;
+    gather_site **group; // that share a walk
+    uint32_t count;
+    uint32_t *map;
+    const vy_lattice *walk;
+    bool tree;     // lanes of a workgroup share the points of an element
+    vy_value lane; // … which of them this is
+} gather_making;
+
+// ---- gather_sums.c
+// The first site that adds to the same elements as this single one: its sum has the variable.
+uint32_t gather_first_of(const gather *g, const gather_site *site);
+void gather_begin_sums(gather_making *w);
+void gather_end_sums(gather_making *w); // stores them
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// gather_sums.c: the sums of a program that gathers: one variable for each element that its
+// invocation has, from what is there before the walks to the store behind them.
+//
+//   var v = 0.0;        // or ga[i, k], where an earlier stage or @init left something
+//   …                   // the walks add to it: gather_make.c
+//   ga[i, k] = v;       // where lanes share an element: the sum of theirs, by one of them
+//
+// Sites that add to the same elements share a variable.  Additions to memory that the invocation
+// owns (sites that are not single) have none.
+#include "autodiff/gather/gather_making.h"
+
+// Do two places add to the same elements?  Of single sites of one program.
+static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
+{
+    if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
+    for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
+        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
+        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
+        if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
+    }
+    return true;
+}
+
+uint32_t gather_first_of(const gather *g, const gather_site *site)
+{
+    uint32_t k = 0;
+    while (!g->sites[k].single || !same_cell(g, &g->sites[k], site)) k++;
+    return k;
+}
+
+// Is site k the one of this program whose sum has a variable?
+static bool makes_sum(const gather_making *w, uint32_t k)
+{
+    const gather_site *site = &w->g->sites[k];
+    return site->program == w->index + 1 && site->single && gather_first_of(w->g, site) == k;
+}
+
+static void element_index(gather_making *w, const gather_site *site, vy_value *index)
+{
+    const vy_access *x = &site->access;
+    if (!x->flat) {
+        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
+        for (uint32_t k = 0, n = 0; k < x->rank; k++)
+            if (site->axes >> k & 1) index[k] = w->element[n++];
+        return;
+    }
+    vy_value at = w->element[0];
+    for (uint32_t k = 1; k < w->n; k++)
+        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, x->dim[k])), w->element[k]);
+    index[0] = at;
+}
+
+// Does an element begin as something else than zero?
+static bool begins(const gather_making *w, const vy_buf *buf)
+{
+    return w->g->programs[w->index].adds || buf->init != VY_INIT_NONE;
+}
+
+// Half floats are added up as f32 and rounded once.
+static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
+
+// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes
+// it comes in at the end.)
+void gather_begin_sums(gather_making *w)
+{
+    gather *g = w->g;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
+        if (!makes_sum(w, k)) continue;
+        vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
+        vy_type t = type_of_sum(buf->type);
+        vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
+        if (!w->tree && begins(w, buf)) {
+            element_index(w, site, index);
+            start = vy_cast(w->b, t, vy_load(w->b, (vy_buffer){buffer}, index));
+        }
+        w->sum[k] = vy_var_new(w->b, NULL, start);
+    }
+}
+
+// The sums of all lanes, in an `if` that one lane enters.
+static void fold_lanes(gather_making *w)
+{
+    gather *g = w->g;
+    vy_value *sums = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *sums);
+    uint32_t n = 0;
+    if (!sums) {
+        g->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
+    gather_fold(w->b, w->lane, sums, n);
+    n = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!makes_sum(w, k)) continue;
+        vy_buffer buffer = {g->sites[k].access.buffer};
+        vy_value index[VY_MAX_RANK];
+        if (begins(w, &vy_builder_program(w->b)->buffers.data[buffer.id])) {
+            element_index(w, &g->sites[k], index);
+            sums[n] = vy_add(w->b, vy_load(w->b, buffer, index), sums[n]);
+        }
+        w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
+    }
+}
+
+void gather_end_sums(gather_making *w)
+{
+    gather *g = w->g;
+    if (w->tree) fold_lanes(w);
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t buffer = site->access.buffer;
+        vy_value index[VY_MAX_RANK];
+        if (!makes_sum(w, k)) continue;
+        element_index(w, site, index);
+        vy_at(w->b, 0, 0);
+        const vy_type t = vy_builder_program(w->b)->buffers.data[buffer].type;
+        vy_store(w->b, (vy_buffer){buffer}, index, vy_cast(w->b, t, vy_get(w->b, w->sum[k])));
+    }
+    if (w->tree) vy_end(w->b);
+}
