@@ -139,6 +139,7 @@ typedef struct vy_hooks {
     SpvLoopControlMask (*loop_control)(vy_fn *f);  // hints of a loop
     uint32_t (*address)(vy_fn *f, uint32_t i, uint32_t address); // of what instruction i accesses
     uint32_t (*widen)(vy_fn *f, vy_type to, uint32_t v);         // i32 to 64 bits
+    uint32_t (*rounded)(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // Trunc, RoundEven
     uint32_t (*lanes)(vy_fn *f); // bool: this lane takes part in the kernel; 0: all do
     void (*end)(vy_fn *f);       // at the end of a kernel, where all its invocations come
 } vy_hooks;

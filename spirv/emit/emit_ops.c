@@ -58,6 +58,8 @@ static uint32_t emit_exact(vy_fn *f, uint32_t i, const row *r)
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t code = code_of(r, t), x = arg(f, i, 0);
     if (!code) return x; // abs of an unsigned
+    const bool rounds = code == GLSLstd450Trunc || code == GLSLstd450RoundEven;
+    if (rounds && f->m->hooks->rounded) return f->m->hooks->rounded(f, t, code, x);
     return VY_EXT(f, code, vy_spv_type(f->m, t), x);
 }
 

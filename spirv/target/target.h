@@ -13,6 +13,7 @@ bool vy_mesa_test_first(vy_fn *f, uint32_t i);
 uint32_t vy_mesa_widen(vy_fn *f, vy_type to, uint32_t v); // mesa_signs.c
 // lavapipe_ways.c.  By instruction: more ways than a compiler can go; NULL: memory.  vy_free it.
 bool *vy_lavapipe_ways(const vy_program *p);
+uint32_t vy_lavapipe_rounded(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // lavapipe_rounding.c
 uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address);
 SpvLoopControlMask vy_lavapipe_loop_control(vy_fn *f); // lavapipe_nesting.c
 uint32_t vy_lavapipe_lanes(vy_fn *f);                  // lavapipe_watch.c

@@ -55,6 +55,11 @@ static const struct {
      "  var h = N; for k in 0..24 { h = h ^ (h >> 15u); h = h * 2246822519u; h = h ^ (h >> 13u); }"
      "  y[i] = x[h % N] * x[i]; }",
      "%uint_31", false},
+    {VY_QUIRK_BIT(ROUNDED_DOUBLES),
+     "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
+     "  let a = trunc(f64(x[i]) * 0.25f64); let b = round(f64(x[i]) * 0.125f64);"
+     "  y[i] = (1.0f64 / a < 0.0f64 ? 1i32 : 0i32) + (1.0f64 / b < 0.0f64 ? 2i32 : 0i32); }",
+     " Ceil ", false},
     {VY_QUIRK_BIT(DEEP_UNROLLING), deep, " DontUnroll", false},
 };
 
@@ -152,7 +157,8 @@ static void sessions_spare_what_the_driver_lacks(void **state)
 {
     (void)state;
     enum { RADV = 3, NVIDIA = 4, INTEL_WINDOWS = 5, LLVMPIPE = 13, VENUS = 22, NEWER = 1000 };
-    const vy_quirks pipes = VY_QUIRK_BIT(MANY_WAYS) | VY_QUIRK_BIT(DEEP_UNROLLING);
+    const vy_quirks pipes =
+        VY_QUIRK_BIT(MANY_WAYS) | VY_QUIRK_BIT(ROUNDED_DOUBLES) | VY_QUIRK_BIT(DEEP_UNROLLING);
     assert_int_equal(spared_for(0, 0, VY_DRIVER_ANY), 0);
     assert_int_equal(spared_for(0, 0, VY_DRIVER_OTHER), VY_QUIRKS_ALL);
     assert_int_equal(spared_for(0, 0, VY_DRIVER_MESA), pipes);
