@@ -149,6 +149,11 @@ UNITS = {
         ("spirv/target/lavapipe_ways.c", None, "first = limited(first * each);", "first = limited(first + each);"),
         ("spirv/target/lavapipe_ways.c", None, "return n <= MOST_TURNS ? n : 0;", "return 0;"),
     ),
+    "test_device": (
+        ("spirv/target/lavapipe_rounding.c", None, "SpvOpFOrdNotEqual, bools, halved", "SpvOpFOrdEqual, bools, halved"),
+        ("spirv/target/lavapipe_rounding.c", None, "type, negative, up, down", "type, negative, down, down"),
+        ("spirv/target/lavapipe_rounding.c", None, "SpvOpFOrdEqual, bools, n, zero", "SpvOpFOrdNotEqual, bools, n, n"),
+    ),
     "test_quirks": (  # drivers that are given too much or too little to write around, hooks that are asked for what another does
         ("spirv/target/quirks.c", None, "version < quirks[k].right", "version > quirks[k].right"),
         ("spirv/target/quirks.c", None, "default: return VY_QUIRKS_ALL;", "default: return 0;"),
