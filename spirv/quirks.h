@@ -25,7 +25,7 @@ extern "C" {
     X(WIDENED_SIGNS, "widened_signs", MESA, 25, "i64(x) < 0 is wrong after OpSConvert")            \
     X(MANY_WAYS, "many_ways", LAVAPIPE, NEVER, "never done with an index made in very many ways")  \
     X(ROUNDED_DOUBLES, "rounded_doubles", LAVAPIPE, NEVER,                                         \
-      "round(3.5f64) is 3, trunc(-0.5f64) is 0 and not -0, without AVX-512")                       \
+      "f64 without AVX-512: round(3.5) is 3, trunc(33554432.5) is that itself")                    \
     X(DEEP_UNROLLING, "deep_unrolling", LAVAPIPE, NEVER,                                           \
       "turns written out go into one another, beyond the nesting that it bears")
 

@@ -5,8 +5,9 @@
 //   round(x)   n = floor(x) + (x − floor(x) > ½, or = ½ and floor(x) is odd ? 1 : 0);
 //              n == 0 ? trunc(x) : n, for the sign of zero
 //
-// On processors without AVX-512 llvmpipe rounds doubles with the limits of floats: 3.5 to 3, and
-// 2³⁰ + 0.5 not at all; its trunc loses the sign of zero.  Its floor and ceil are right everywhere.
+// On processors without AVX-512 llvmpipe (Mesa 22.3 and 25.0) rounds doubles with the limits of
+// floats: 3.5 to 3, beyond 2²⁴ not at all, and trunc likewise; both lose the sign of zero.  Its
+// floor and ceil are right everywhere.
 // x − floor(x) is exact but for x between −½ and 0, where n is 0 whatever it is.  Functions of the
 // library ask for the nearest integer only: neither for the even of two nor for a zero's sign.
 #include "spirv/target/target.h"
