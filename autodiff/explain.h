@@ -60,7 +60,7 @@ VY_API const char *vy_kept_why_name(vy_kept_why k);
 // How a value that a loop carries is had in the reverse.
 typedef enum vy_had_how {
     VY_HAD_NOT, // not stored: nothing asks for it, or it is computed again
-    // An integer that grows by the same amount each turn: initial value + turn · amount.
+    // An integer that grows by the same amount each iteration: initial value + iteration · amount.
     VY_HAD_CLOSED,
     VY_HAD_TAPE,
 } vy_had_how;
@@ -136,7 +136,7 @@ typedef struct vy_explain_carried {
     vy_had_how how;
 } vy_explain_carried;
 
-// One loop of the source, in all its copies.  Turns: how often its body runs.
+// One loop of the source, in all its copies.  Iterations: how often its body runs.
 typedef struct vy_explain_loop {
     const char *name; // of its variable; "while"
     uint32_t line, column;
@@ -144,7 +144,7 @@ typedef struct vy_explain_loop {
     vy_amount forward_each, forward_all;   // in the forward program
     vy_amount again_each, again_all;       // in the gradient, in the forward direction
     vy_amount reversed_each, reversed_all; // in the gradient, backwards
-    const vy_explain_carried *carried;     // values it carries from turn to turn
+    const vy_explain_carried *carried;     // values it carries from iteration to iteration
     uint32_t carried_count;
 } vy_explain_loop;
 

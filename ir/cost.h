@@ -12,13 +12,13 @@ extern "C" {
 // A number of things: `5 + 12*K`.
 typedef struct vy_amount {
     // A formula in the integer parameters, `invocations` for programs without `over`, `len(x)` for
-    // buffers sized `?`, `num_groups.x`, and `turns(k@12)`: how often the loop `k` at line 12 runs,
-    // where the parameters do not give it (`turns(@12)`: a `while`, or another loop without a
+    // buffers sized `?`, `num_groups.x`, and `iterations(k@12)`: how often the loop `k` at line 12 runs,
+    // where the parameters do not give it (`iterations(@12)`: a `while`, or another loop without a
     // variable).  `*` and `^` are product and power, `/` is exact; `floor isqrt max min %` appear
     // where dimensions or bounds have them.  It assumes that no loop's end lies before its start.
     const char *text;
-    bool known;     // value: every size in the formula is known
-    bool atmost;    // value is an upper bound: of turns, and where a count depends on a condition
+    bool known;  // value: every size in the formula is known
+    bool atmost; // value is an upper bound: of iterations, and where a count depends on a condition
     uint64_t value; // rounded to an integer; exact below 2^53
 } vy_amount;
 

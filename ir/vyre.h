@@ -285,11 +285,11 @@ VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, c
                                   vy_dim_state *states);
 // Is a row of its workgroup a multiple of `lanes`?
 VY_API bool vy_program_row_fills(const vy_program *p, uint32_t lanes);
-// Turns that the loops of one invocation take together, at most, given the values of scalars (by
+// Iterations that the loops of one invocation take together, at most, given the values of scalars (by
 // index) and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory
-// is out); such a loop counts as one turn.
-VY_API uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
-                                      const int64_t *dim_values, bool *complete);
+// is out); such a loop counts as one iteration.
+VY_API uint64_t vy_program_loop_iterations(const vy_program *p, const int64_t *scalars,
+                                           const int64_t *dim_values, bool *complete);
 // Index of the scalar parameter that the dimension is as a whole, or -1.
 VY_API int vy_program_dim_scalar(const vy_program *p, vy_dim d);
 
@@ -508,10 +508,11 @@ typedef struct vy_opt_options {
     int level;      // 0 … 3
     bool fast_math; // rules that give up exactness
     bool unchecked; // drop range guards
-    uint32_t chunk; // iterations per turn of innermost loops, for drivers that count turns; 0: 1
-    // … Do the loops of `p` take so few turns, in every launch, that it needs none?  NULL: nobody
+    uint32_t
+        chunk; // iterations per iteration of innermost loops, for drivers that count iterations; 0: 1
+    // … Do the loops of `p` take so few iterations, in every launch, that it needs none?  NULL: nobody
     // knows.
-    bool (*few_turns)(void *user, const vy_program *p);
+    bool (*few_iterations)(void *user, const vy_program *p);
     uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
                     // drivers that run lanes beyond the row; 0: leave them
     bool final;     // nobody differentiates the result: what stop_grad and

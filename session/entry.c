@@ -170,19 +170,19 @@ static bool launch_of(launch *l, const vy_pipe_step *s, const vy_program *p, con
     return true;
 }
 
-// Turns of one dispatch, as far as its scalars are known before the run.
-static uint64_t dispatch_turns(const vy_pipe_step *s, const vy_program *p, const int64_t *dims,
-                               const vy_dim_state *states, bool *complete)
+// Iterations of one dispatch, as far as its scalars are known before the run.
+static uint64_t dispatch_iterations(const vy_pipe_step *s, const vy_program *p, const int64_t *dims,
+                                    const vy_dim_state *states, bool *complete)
 {
     launch l;
     *complete = false;
-    const uint64_t turns = launch_of(&l, s, p, dims, states)
-                               ? vy_program_loop_turns(p, l.scalars, l.dims, complete)
-                               : 0;
+    const uint64_t iterations = launch_of(&l, s, p, dims, states)
+                                    ? vy_program_loop_iterations(p, l.scalars, l.dims, complete)
+                                    : 0;
     for (uint32_t i = 0; *complete && i < vy_program_scalar_count(p); i++)
         *complete = l.known[i] || !vy_type_is_integer(vy_program_scalar(p, i).type);
     launch_free(&l);
-    return turns;
+    return iterations;
 }
 
 int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis, const vys_launch *v)
@@ -203,50 +203,51 @@ int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis, const 
 }
 
 // Its dimensions are computed again: the optimiser may have given it more.
-static uint64_t program_turns(const vy_program *p, const vys_launch *v, bool *complete)
+static uint64_t program_iterations(const vy_program *p, const vys_launch *v, bool *complete)
 {
     const uint32_t m = vy_program_dim_count(p);
     launch l = {.dims = calloc(m + 1, sizeof *l.dims), .states = calloc(m + 1, sizeof *l.states)};
-    uint64_t turns = 0;
+    uint64_t iterations = 0;
     *complete = false;
     if (l.dims && l.states) {
         vy_program_dim_values(p, v->scalars, v->known, v->lengths, v->groups, l.dims, l.states);
-        turns = vy_program_loop_turns(p, v->scalars, l.dims, complete);
+        iterations = vy_program_loop_iterations(p, v->scalars, l.dims, complete);
         for (uint32_t i = 1; i < m; i++) *complete &= l.states[i] == VY_DIM_IS_KNOWN;
     }
     launch_free(&l);
-    return turns;
+    return iterations;
 }
 
-uint64_t vys_entry_program_turns(vys_entry r, const vy_program *p, const vys_launch *v,
-                                 bool *complete)
+uint64_t vys_entry_program_iterations(vys_entry r, const vy_program *p, const vys_launch *v,
+                                      bool *complete)
 {
     uint64_t most = 0;
     *complete = r.pipeline || p == r.program; // or it is not launched at all
-    if (!r.pipeline) return *complete ? program_turns(p, v, complete) : 0;
+    if (!r.pipeline) return *complete ? program_iterations(p, v, complete) : 0;
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         bool known;
         if (dispatched(r, i) != p) continue;
-        const uint64_t turns =
-            dispatch_turns(vy_pipeline_step(r.pipeline, i), p, v->dims, v->states, &known);
+        const uint64_t iterations =
+            dispatch_iterations(vy_pipeline_step(r.pipeline, i), p, v->dims, v->states, &known);
         *complete &= known; // unless what decides a later dispatch comes from an earlier one
-        if (turns > most) most = turns;
+        if (iterations > most) most = iterations;
     }
     return most;
 }
 
-uint64_t vys_entry_turns(vys_entry r, const vys_launch *v, const vy_program **worst, bool *complete)
+uint64_t vys_entry_iterations(vys_entry r, const vys_launch *v, const vy_program **worst,
+                              bool *complete)
 {
     uint64_t most = 0;
     *worst = r.program;
-    if (!r.pipeline) return vys_entry_program_turns(r, r.program, v, complete);
+    if (!r.pipeline) return vys_entry_program_iterations(r, r.program, v, complete);
     *complete = true;
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         const vy_program *p = dispatched(r, i);
         bool known = true;
-        const uint64_t turns = p ? vys_entry_program_turns(r, p, v, &known) : 0;
+        const uint64_t iterations = p ? vys_entry_program_iterations(r, p, v, &known) : 0;
         *complete &= known;
-        if (turns > most) most = turns, *worst = p;
+        if (iterations > most) most = iterations, *worst = p;
     }
     return most;
 }

@@ -43,13 +43,13 @@ typedef struct vys_launch {
     const bool *known; // of the scalars
     const vy_dim_state *states;
 } vys_launch;
-// Turns that the loops of one invocation take together, at most, in the program that takes the most
+// Iterations that the loops of one invocation take together, at most, in the program that takes the most
 // of them (*worst); loops that depend on data count as one, and *complete is then false.
-VYS_API uint64_t vys_entry_turns(vys_entry r, const vys_launch *v, const vy_program **worst,
-                                 bool *complete);
+VYS_API uint64_t vys_entry_iterations(vys_entry r, const vys_launch *v, const vy_program **worst,
+                                      bool *complete);
 // The same of one program, in all launches of it that r makes.
-VYS_API uint64_t vys_entry_program_turns(vys_entry r, const vy_program *p, const vys_launch *v,
-                                         bool *complete);
+VYS_API uint64_t vys_entry_program_iterations(vys_entry r, const vy_program *p, const vys_launch *v,
+                                              bool *complete);
 // How far the domain of `p` extends along an axis, at least, in all launches of it; -1: that is not
 // known.
 VYS_API int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis,

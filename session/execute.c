@@ -112,7 +112,7 @@ static void forget_code(vys_task *t)
     t->compiled_dims = NULL;
 }
 
-// What was compiled is right for all sizes but where loops then take more turns than the device
+// What was compiled is right for all sizes but where loops then take more iterations than the device
 // counts (vkrt says so), and fast for sizes like those it was made for.
 static bool still_suits(const vys_task *t)
 {
@@ -128,9 +128,10 @@ static bool still_suits(const vys_task *t)
     const vys_launch values = vys_binding_values(&t->data);
     const vy_program *worst;
     bool complete;
-    return !facts.loop_turn_limit ||
-           (vys_entry_turns(t->runs, &values, &worst, &complete) <= facts.loop_turn_limit &&
-            (complete || !t->runner.turns_known));
+    return !facts.loop_iteration_limit ||
+           (vys_entry_iterations(t->runs, &values, &worst, &complete) <=
+                facts.loop_iteration_limit &&
+            (complete || !t->runner.iterations_known));
 }
 
 static bool note_sizes(vys_task *t, vy_diag *d)

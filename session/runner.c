@@ -68,19 +68,20 @@ static void tell(const vys_work *w, const char *line)
     if (w->settings.tell) w->settings.tell(w->settings.user, line);
 }
 
-// A driver that leaves loops after so many turns does it without a word.
-static bool check_turns(vys_runner *r, const vys_facts *f, vy_diag *d)
+// A driver that leaves loops after so many iterations does it without a word.
+static bool check_iterations(vys_runner *r, const vys_facts *f, vy_diag *d)
 {
     const vys_launch values = vys_binding_values(r->data);
     const vy_program *worst;
-    if (!f->loop_turn_limit) return true;
-    const uint64_t turns = vys_entry_turns(r->what, &values, &worst, &r->turns_known);
-    return turns <= f->loop_turn_limit ||
+    if (!f->loop_iteration_limit) return true;
+    const uint64_t iterations =
+        vys_entry_iterations(r->what, &values, &worst, &r->iterations_known);
+    return iterations <= f->loop_iteration_limit ||
            vys_fail(
                d, VYS_DEVICE, "run fewer iterations, on another device, or in the interpreter",
-               "%s: its loops may take %llu turns per invocation, and this device leaves them after "
+               "%s: its loops may take %llu iterations per invocation, and this device leaves them after "
                "%u without a word",
-               vy_program_name(worst), (unsigned long long)turns, f->loop_turn_limit);
+               vy_program_name(worst), (unsigned long long)iterations, f->loop_iteration_limit);
 }
 
 static bool compile(vys_runner *r, const vys_work *w, vy_diag *d)
@@ -89,8 +90,8 @@ static bool compile(vys_runner *r, const vys_work *w, vy_diag *d)
     vy_spirv_options o = vys_spirv_options(&facts, &w->settings);
     const double start = vys_now_ms();
     char line[300] = "";
-    if (!check_turns(r, &facts, d)) return false;
-    o.turns_known = r->turns_known; // else kernels find out
+    if (!check_iterations(r, &facts, d)) return false;
+    o.iterations_known = r->iterations_known; // else kernels find out
     r->compiled = vys_entry_compile(r->what, &o, d);
     if (!r->compiled) return vys_fail_memory(d); // unless it said why
     vys_append(line, sizeof line, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",

@@ -18,7 +18,7 @@ typedef struct vys_runner {
     vkrt_plan *plan;      // NULL: the interpreter
     vy_eval_report seen;  // of the interpreter's last run, with settings.report
     // Of its loops, at most, where the device counts them; else kernels watch them.
-    bool turns_known;
+    bool iterations_known;
 } vys_runner;
 
 // Fills *d from an error of vkrt, with the code that the same mistake has elsewhere; always false.

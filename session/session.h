@@ -22,7 +22,7 @@
 // shapes
 // that contradict one another, E0805 for what was not given, E05xx for what has no derivative, …  Nothing
 // prints, exits or aborts, except what isl, GMP and SPIRV-Tools do when memory is out.
-// Limits.  A driver that breaks what goes beyond a limit of its own (lavapipe: 65,535 turns of
+// Limits.  A driver that breaks what goes beyond a limit of its own (lavapipe: 65,535 iterations of
 // loops, 80 nested conditions) is not given such a program: E0903.  Loops whose turns only the data
 // decide are counted while they run; beyond the limit the run fails (E0903) and no numbers are
 // handed out.  Ownership.  What a call hands out by its `out` belongs to the caller; tasks are

@@ -12,7 +12,7 @@ vys_facts vys_facts_of(const vkrt_device *device)
     const vkrt_device_info *info = vkrt_device_get_info(device);
     return (vys_facts){.known = true,
                        .cpu = strcmp(info->type, "CPU") == 0,
-                       .loop_turn_limit = info->loop_turn_limit,
+                       .loop_iteration_limit = info->loop_iteration_limit,
                        .subgroup_size = info->subgroup_size,
                        .driver_id = info->driver_id,
                        .driver_major = info->driver_major,
@@ -65,8 +65,8 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .validate = !s->no_validate,
                               .enabled = s->enabled | facts->features,
                               .spared = VY_QUIRKS_ALL & ~quirks,
-                              .watch_loops = facts->loop_turn_limit != 0,
-                              .lanes = facts->loop_turn_limit ? facts->subgroup_size : 0};
+                              .watch_loops = facts->loop_iteration_limit != 0,
+                              .lanes = facts->loop_iteration_limit ? facts->subgroup_size : 0};
 }
 
 void vys_step(const vys_settings *s, const char *what)
@@ -74,30 +74,30 @@ void vys_step(const vys_settings *s, const char *what)
     if (s->step) s->step(s->user, what);
 }
 
-// Several iterations in a turn cost twice the time where loops are short, so not where the data
+// Several iterations in an iteration cost twice the time where loops are short, so not where the data
 // stays below half the limit.
-static bool few_turns(void *user, const vy_program *p)
+static bool few_iterations(void *user, const vy_program *p)
 {
     const vys_asked *asked = user;
     bool complete;
     if (!asked->data) return false;
     const vys_launch values = vys_binding_values(asked->data);
-    const uint64_t most = vys_entry_program_turns(asked->data->what, p, &values, &complete);
-    return complete && most <= asked->facts->loop_turn_limit / 2;
+    const uint64_t most = vys_entry_program_iterations(asked->data->what, p, &values, &complete);
+    return complete && most <= asked->facts->loop_iteration_limit / 2;
 }
 
-// Iterations per turn: more where eight are not enough for the sizes at hand.
+// Iterations per iteration: more where eight are not enough for the sizes at hand.
 static uint32_t chunk(const vys_asked *asked)
 {
     enum { LEAST = 8, MOST = 64 };
     uint32_t n = LEAST;
     const vy_program *worst;
     bool complete;
-    if (!asked->facts->loop_turn_limit) return 0;
+    if (!asked->facts->loop_iteration_limit) return 0;
     if (!asked->data) return n;
     const vys_launch values = vys_binding_values(asked->data);
-    const uint64_t turns = vys_entry_turns(asked->data->what, &values, &worst, &complete);
-    while (n < MOST && turns / n > asked->facts->loop_turn_limit / 2) n *= 2;
+    const uint64_t iterations = vys_entry_iterations(asked->data->what, &values, &worst, &complete);
+    while (n < MOST && iterations / n > asked->facts->loop_iteration_limit / 2) n *= 2;
     return n;
 }
 
@@ -134,14 +134,14 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
     const vys_facts *f = asked->facts;
     const bool eval = s->interpreter; // its programs stay exact and guarded
     const vy_features have = eval ? 0 : s->enabled | f->features;
-    const bool counted = !eval && f->loop_turn_limit;
+    const bool counted = !eval && f->loop_iteration_limit;
     vy_opt_options opt = {.level = s->level ? (int)s->level - 1 : 2,
                           .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
                           .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                           .registers = f->known && !eval,
                           .chunk = counted ? chunk(asked) : 0,
-                          .few_turns = counted ? few_turns : NULL,
+                          .few_iterations = counted ? few_iterations : NULL,
                           .lanes = counted ? f->subgroup_size : 0,
                           .fast_math = s->fast_math && !eval,
                           .unchecked = s->unchecked && !eval,

@@ -20,7 +20,7 @@ extern "C" {
 typedef struct vys_facts {
     bool known; // there is a device
     bool cpu;   // whose invocations are lanes of a processor
-    uint32_t loop_turn_limit;
+    uint32_t loop_iteration_limit;
     uint32_t subgroup_size;
     vy_features features; // enabled
     // VkPhysicalDeviceDriverProperties.driverID, and its major version: which faults SPIR-V is

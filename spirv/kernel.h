@@ -144,10 +144,10 @@ typedef struct vy_kernel {
     // beyond.  `if`s inside one another, or loops if they are more, range guards and functions
     // called included, and the line of the source where they are (0: unknown).
     uint32_t nesting, nesting_line;
-    // Turns that all loops of one invocation take together: the last of turn_count.
-    const vy_expr *turns;
-    uint32_t turn_count; // expressions over `symbols`; 0: there are no loops
-    bool turns_open;     // some loops' turns depend on data, and count as one turn there
+    // Iterations that all loops of one invocation take together: the last of iteration_count.
+    const vy_expr *iterations;
+    uint32_t iteration_count; // expressions over `symbols`; 0: there are no loops
+    bool iterations_open; // some loops' iterations depend on data, and count as one iteration there
     // The kernel was compiled with vy_spirv_options.watch_loops: its last binding, a workspace of
     // one u32, which is 1, becomes 2 and the number of the kernel where the driver ended a loop.
     // It is filled and checked by the plan (VY_CHECK_LOOPS), once for all dispatches.

@@ -21,13 +21,13 @@ extern "C" {
     X(GUESSED_BOUNDS, "guessed_bounds", MESA, 25,                                                  \
       "the constant of a minimum is taken for how often a loop runs")                              \
     X(GUESSED_LENGTHS, "guessed_lengths", MESA, 25,                                                \
-      "turns guessed from an array's length read wrong elements, if tested at the end")            \
+      "iterations guessed from an array's length read wrong elements, if tested at the end")       \
     X(WIDENED_SIGNS, "widened_signs", MESA, 25, "i64(x) < 0 is wrong after OpSConvert")            \
     X(MANY_WAYS, "many_ways", LAVAPIPE, NEVER, "never done with an index made in very many ways")  \
     X(ROUNDED_DOUBLES, "rounded_doubles", LAVAPIPE, NEVER,                                         \
       "f64 without AVX-512: round(3.5) is 3, trunc(33554432.5) is that itself")                    \
     X(DEEP_UNROLLING, "deep_unrolling", LAVAPIPE, NEVER,                                           \
-      "turns written out go into one another, beyond the nesting that it bears")
+      "iterations written out go into one another, beyond the nesting that it bears")
 
 typedef enum vy_quirk {
 #define X(id, ...) VY_QUIRK_INDEX_##id,

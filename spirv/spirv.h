@@ -54,14 +54,14 @@ typedef struct vy_spirv_options {
     // Faults of drivers that the device's driver does not have (quirks.h): what is written because
     // of them is left out.  0: none is sure not to be there.
     vy_quirks spared;
-    // For a device that ends loops after so many turns (vkrt.h, loop_turn_limit): kernels find out,
+    // For a device that ends loops after so many iterations (vkrt.h, loop_iteration_limit): kernels find out,
     // and plans fail then instead of handing out numbers.  A kernel that cannot come there is not
     // changed.
     bool watch_loops;
     // With watch_loops: the caller has made sure that the iterations of all LOOPs and WHILEs
     // together stay below the limit, so kernels watch only loops that nobody can count before, those
     // of atomics and functions.
-    bool turns_known;
+    bool iterations_known;
     // Of such a device: rows of a workgroup are run so many lanes at a time, also where a row has
     // fewer.  The lanes that are none stay out of everything then.  0: nothing is known.
     uint32_t lanes;
@@ -122,7 +122,7 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //    "kernels": [{"name", "entry", "spirv": "1.3", "vulkan": "1.1", "local_size": [x, y, z],
 //                 "shared_bytes",
 //                 "features": ["shader_float64"],
-//                 "nesting", "loop_turns": EXPRESSION, "loop_turns_open": true or false,
+//                 "nesting", "loop_iterations": EXPRESSION, "loop_iterations_open": true or false,
 //                 "subgroup_size" if it was compiled for one,
 //                 "bindings": [{"name", "set", "binding", "access": "in|out|inout", "clear",
 //                               "workspace", "init", "type", "element_size", "shape"}],

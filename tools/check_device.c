@@ -22,7 +22,7 @@ static double device_tolerance(const command *c, vy_type type)
 // How much coarser than the interpreter's rounding the device's may be, which the program then
 // amplifies alike.  --precise gives the interpreter's bits but for the order of sums; the default
 // contracts, and has shorter functions of our own; --fast-math takes the device's, which Vulkan
-// bounds absolutely.  Measured on five turns of sin(a·b) in text/grad/shared/tiles (pingpong),
+// bounds absolutely.  Measured on five iterations of sin(a·b) in text/grad/shared/tiles (pingpong),
 // where the interpreter's own f32 is 2.2e-4 from double: 0, 3.8e-4, 2.5e-3.
 static double amplified(const command *c) { return c->o.fast_math ? 64 : 8; }
 

@@ -51,7 +51,10 @@ static void put_carried(const vy_explain_loop *l, vy_had_how how, text *out)
     if (count || unnamed) text_puts(out, "\n");
 }
 
-static const char *turns(uint32_t copies, const vy_amount *a) { return copies ? a->text : "-"; }
+static const char *iterations(uint32_t copies, const vy_amount *a)
+{
+    return copies ? a->text : "-";
+}
 
 static void put_loops(const vy_explanation *e, text *out)
 {
@@ -63,12 +66,12 @@ static void put_loops(const vy_explanation *e, text *out)
         if (t.size > name && t.size <= 30) name = t.size;
         out->failed |= t.failed;
         text_free(&t);
-        explain_widen(&width[0], turns(l->forward_copies, &l->forward_each));
-        explain_widen(&width[1], turns(l->again_copies, &l->again_each));
-        explain_widen(&width[2], turns(l->reversed_copies, &l->reversed_each));
+        explain_widen(&width[0], iterations(l->forward_copies, &l->forward_each));
+        explain_widen(&width[1], iterations(l->again_copies, &l->again_each));
+        explain_widen(&width[2], iterations(l->reversed_copies, &l->reversed_each));
     }
     if (!e->loop_count) return;
-    static const char title[] = "loops, turns per invocation";
+    static const char title[] = "loops, iterations per invocation";
     if (name + 2 < sizeof title - 1) name = sizeof title - 3;
     text_puts(out, "\n");
     explain_cell(title, name + 2, out);
@@ -81,9 +84,9 @@ static void put_loops(const vy_explanation *e, text *out)
         const size_t start = out->size;
         put_place(l->name, l->line, out);
         explain_pad(out, start, name);
-        explain_formula_cell(turns(l->forward_copies, &l->forward_each), width[0], out);
-        explain_formula_cell(turns(l->again_copies, &l->again_each), width[1], out);
-        explain_formula(turns(l->reversed_copies, &l->reversed_each), out);
+        explain_formula_cell(iterations(l->forward_copies, &l->forward_each), width[0], out);
+        explain_formula_cell(iterations(l->again_copies, &l->again_each), width[1], out);
+        explain_formula(iterations(l->reversed_copies, &l->reversed_each), out);
         text_puts(out, "\n");
         put_carried(l, VY_HAD_TAPE, out);
         put_carried(l, VY_HAD_CLOSED, out);

@@ -19,10 +19,11 @@ static const char copy_text[] =
 // x ← x b + c from different beginnings; with 0 < b < 1 nothing overflows or becomes subnormal.
 static void chains_text(text *t)
 {
-    text_puts(t, "program peak_mad(y: out f32[n], b: f32, c: f32, n: u32, turns: u32) workgroup(64)"
-                 " over(i: n)\n{\n");
+    text_puts(
+        t, "program peak_mad(y: out f32[n], b: f32, c: f32, n: u32, iterations: u32) workgroup(64)"
+           " over(i: n)\n{\n");
     for (int k = 0; k < CHAINS; k++) text_printf(t, "    var x%d = f32(i) + %d.0;\n", k, k);
-    text_puts(t, "    for t in 0..turns {\n");
+    text_puts(t, "    for t in 0..iterations {\n");
     for (int k = 0; k < CHAINS; k++) text_printf(t, "        x%d = x%d * b + c;\n", k, k);
     text_puts(t, "    }\n    y[i] = x0");
     for (int k = 1; k < CHAINS; k++) text_printf(t, " + x%d", k);
@@ -94,7 +95,7 @@ static bool measure_copy(peak *p, command *c, vy_diag *d)
 static bool measure_arithmetic(peak *p, command *c, vy_diag *d)
 {
     const bool software = !strcmp(vkrt_device_get_info(c->gpu->device)->type, "CPU");
-    const uint64_t n = software ? 1 << 14 : 1 << 20, turns = 1024;
+    const uint64_t n = software ? 1 << 14 : 1 << 20, iterations = 1024;
     probe mad = {0};
     vkrt_error e = {0};
     text source = {0};
@@ -105,10 +106,10 @@ static bool measure_arithmetic(peak *p, command *c, vy_diag *d)
     if (ok && (vkrt_plan_set_shape(mad.plan, "y", 1, &n, &e) ||
                vkrt_plan_set_float(mad.plan, "b", 0.75, &e) ||
                vkrt_plan_set_float(mad.plan, "c", 0.5, &e) ||
-               vkrt_plan_set_int(mad.plan, "turns", (int64_t)turns, &e)))
+               vkrt_plan_set_int(mad.plan, "iterations", (int64_t)iterations, &e)))
         ok = gpu_fail(&e, d);
     ok = ok && probe_time(&mad, &seconds, d);
-    if (ok) p->flops = 2.0 * CHAINS * (double)turns * (double)n / seconds;
+    if (ok) p->flops = 2.0 * CHAINS * (double)iterations * (double)n / seconds;
     probe_free(&mad);
     text_free(&source);
     return ok;

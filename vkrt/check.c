@@ -98,7 +98,8 @@ vkrt_status vkrt_check_kernel(const vy_kernel *k, vkrt_error *error)
     vkrt_status status =
         check_symbols(k->name, k->symbols, k->symbol_count, k->binding_count, error);
     if (!status) status = check_exprs(k->name, k->exprs, k->expr_count, k->symbol_count, error);
-    if (!status) status = check_exprs(k->name, k->turns, k->turn_count, k->symbol_count, error);
+    if (!status)
+        status = check_exprs(k->name, k->iterations, k->iteration_count, k->symbol_count, error);
     if (!status) status = check_params(k, error);
     for (uint32_t i = 0; !status && i < k->binding_count; i++) {
         const vy_kernel_binding *b = &k->bindings[i];

@@ -4,19 +4,20 @@
 #include "vkrt/plan_internal.h"
 
 // kernel_symbols are there; kernel_values are room.
-static vkrt_status check_turns(const vkrt_dispatch *d, vkrt_error *error)
+static vkrt_status check_iterations(const vkrt_dispatch *d, vkrt_error *error)
 {
     const vkrt_device_info *info = vkrt_device_get_info(d->plan->device);
     const vy_kernel *k = d->kernel;
     int64_t *values = d->plan->kernel_values;
     uint32_t bad;
     const bool watched = k->watched && d->plan->watch != VY_NO_EXPR;
-    if (!info->loop_turn_limit || !k->turn_count || d->plan->desc.trust_loops || watched)
+    if (!info->loop_iteration_limit || !k->iteration_count || d->plan->desc.trust_loops || watched)
         return VKRT_OK;
-    const bool ok =
-        vy_expr_eval(k->turns, k->turn_count, d->plan->kernel_symbols, NULL, values, NULL, &bad);
-    const int64_t turns = ok ? values[k->turn_count - 1] : INT64_MAX; // beyond what can be counted
-    return vkrt_check_turns(info, k, turns < 0 ? 0 : (uint64_t)turns, error);
+    const bool ok = vy_expr_eval(k->iterations, k->iteration_count, d->plan->kernel_symbols, NULL,
+                                 values, NULL, &bad);
+    const int64_t iterations =
+        ok ? values[k->iteration_count - 1] : INT64_MAX; // beyond what can be counted
+    return vkrt_check_iterations(info, k, iterations < 0 ? 0 : (uint64_t)iterations, error);
 }
 
 static vkrt_status evaluate_kernel(const vkrt_dispatch *d, vkrt_error *error)
@@ -29,7 +30,7 @@ static vkrt_status evaluate_kernel(const vkrt_dispatch *d, vkrt_error *error)
         if (status) return status;
     }
     uint32_t bad;
-    vkrt_status status = check_turns(d, error);
+    vkrt_status status = check_iterations(d, error);
     if (status) return status;
     if (vy_expr_eval(k->exprs, k->expr_count, plan->kernel_symbols, NULL, plan->kernel_values, NULL,
                      &bad))

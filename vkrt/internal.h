@@ -204,8 +204,8 @@ typedef struct vkrt_pipeline {
 } vkrt_pipeline;
 
 // Limits that the driver breaks without a word (pipeline.c).
-vkrt_status vkrt_check_turns(const vkrt_device_info *info, const vy_kernel *k, uint64_t turns,
-                             vkrt_error *error);
+vkrt_status vkrt_check_iterations(const vkrt_device_info *info, const vy_kernel *k,
+                                  uint64_t iterations, vkrt_error *error);
 vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel *k,
                                   vkrt_error *error);
 

@@ -61,7 +61,7 @@ static void fill_identity(vkrt_device_info *info, const property_chain *p)
     // LP_MAX_TGSI_LOOP_ITERATIONS of Mesa's gallivm, and LP_MAX_TGSI_NESTING, where an `else` is
     // lost already
     if (p->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) {
-        info->loop_turn_limit = 65535;
+        info->loop_iteration_limit = 65535;
         info->nesting_limit = 79;
     }
     info->type = type_text(d->deviceType);

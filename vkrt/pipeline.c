@@ -60,28 +60,29 @@ static vkrt_status check_silent(const vkrt_device_info *info, const vy_kernel *k
     return VKRT_OK;
 }
 
-vkrt_status vkrt_check_turns(const vkrt_device_info *info, const vy_kernel *k, uint64_t turns,
-                             vkrt_error *error)
+vkrt_status vkrt_check_iterations(const vkrt_device_info *info, const vy_kernel *k,
+                                  uint64_t iterations, vkrt_error *error)
 {
-    if (!info->loop_turn_limit || turns <= info->loop_turn_limit) return VKRT_OK;
+    if (!info->loop_iteration_limit || iterations <= info->loop_iteration_limit) return VKRT_OK;
     return vkrt_fail(
         error, VKRT_LIMIT,
         "compile with vy_opt_options.chunk, use fewer iterations, another device or the "
         "interpreter",
-        "%s: its loops may take %llu turns per invocation, and '%s' leaves them after %u "
+        "%s: its loops may take %llu iterations per invocation, and '%s' leaves them after %u "
         "without a word",
-        k->name, (unsigned long long)turns, info->name, info->loop_turn_limit);
+        k->name, (unsigned long long)iterations, info->name, info->loop_iteration_limit);
 }
 
 vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel *k,
                                   vkrt_error *error)
 {
-    if (!info->loop_turn_limit || !k->turns_open) return VKRT_OK;
-    return vkrt_fail(error, VKRT_LIMIT,
-                     "set vkrt_plan_desc.trust_loops if they stay below, or choose another device",
-                     "%s: a loop whose turns depend on data, and '%s' leaves loops after %u turns "
-                     "without a word",
-                     k->name, info->name, info->loop_turn_limit);
+    if (!info->loop_iteration_limit || !k->iterations_open) return VKRT_OK;
+    return vkrt_fail(
+        error, VKRT_LIMIT,
+        "set vkrt_plan_desc.trust_loops if they stay below, or choose another device",
+        "%s: a loop whose iterations depend on data, and '%s' leaves loops after %u iterations "
+        "without a word",
+        k->name, info->name, info->loop_iteration_limit);
 }
 
 vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *k, vkrt_error *error)

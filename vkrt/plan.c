@@ -14,7 +14,7 @@ static bool allocate_arrays(vkrt_plan *x)
         if (k->binding_count > bindings) bindings = k->binding_count;
         if (k->symbol_count > symbols) symbols = k->symbol_count;
         if (k->expr_count > exprs) exprs = k->expr_count;
-        if (k->turn_count > exprs) exprs = k->turn_count;
+        if (k->iteration_count > exprs) exprs = k->iteration_count;
         if (k->param_bytes > params) params = k->param_bytes;
     }
     x->pipelines = zeros(p->kernel_count, sizeof *x->pipelines);

@@ -114,8 +114,8 @@ static vkrt_status loops_ended(const vkrt_plan *plan, int64_t kernel, vkrt_error
         error, VKRT_LIMIT,
         "run fewer iterations per invocation, on another device, or in the interpreter",
         "%.100s: '%.100s' left a loop before it was done; it ends the loops of an "
-        "invocation after %u turns",
-        known ? p->kernels[kernel].name : p->name, info->name, info->loop_turn_limit);
+        "invocation after %u iterations",
+        known ? p->kernels[kernel].name : p->name, info->name, info->loop_iteration_limit);
 }
 
 // Depends on nothing that a submission computes, as values read back end a segment.

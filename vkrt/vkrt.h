@@ -111,10 +111,10 @@ typedef struct vkrt_device_info {
     uint32_t max_spirv_version; // 0x00010600
     uint8_t cache_uuid[16];
     uint32_t subgroup_size;
-    // Turns that the loops of one invocation may take together before the driver leaves them
+    // Iterations that the loops of one invocation may take together before the driver leaves them
     // without a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the
     // remedy.
-    uint32_t loop_turn_limit;
+    uint32_t loop_iteration_limit;
     // Conditions inside one another, and loops, before the driver forgets lanes; 0: no such limit
     // is known.  lavapipe: 79.
     uint32_t nesting_limit;
@@ -200,7 +200,7 @@ typedef enum vkrt_cache {
 
 // VKRT_OK if the device can run the kernel; else BAD_KERNEL (malformed), MISSING_FEATURE (named) or
 // LIMIT, also one that a driver breaks without a word: nesting, another subgroup size than the
-// kernel was compiled for.  Turns of loops are checked with plans.
+// kernel was compiled for.  Iterations of loops are checked with plans.
 VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *kernel,
                                        vkrt_error *error);
 
@@ -251,9 +251,9 @@ typedef struct vkrt_plan_desc {   // zero: defaults
     uint64_t max_workspace_bytes; // that WORKSPACE buffers may take together; 0: no limit
     // Most that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for ever.
     uint64_t timeout_ns;
-    // The caller knows that the loops of no invocation take more turns together than the device's
-    // loop_turn_limit.  Else a plan is refused (LIMIT) where it may be so: when it is created, if
-    // turns depend on data; in a run, if a bound computed from its sizes is beyond, though it may
+    // The caller knows that the loops of no invocation take more iterations together than the device's
+    // loop_iteration_limit.  Else a plan is refused (LIMIT) where it may be so: when it is created, if
+    // iterations depend on data; in a run, if a bound computed from its sizes is beyond, though it may
     // be larger than the truth.  Neither holds for kernels that watch their loops
     // (vy_spirv_options.watch_loops): a run whose loops were ended fails then (LIMIT), trusted or
     // not.
@@ -262,7 +262,7 @@ typedef struct vkrt_plan_desc {   // zero: defaults
 
 // An executable copy of `plan` on `device`; compiles its kernels.  `plan` must stay alive and
 // unchanged until vkrt_plan_destroy.  `desc` may be NULL.  Errors: as vkrt_device_compile; LIMIT:
-// loops whose turns depend on data, where the device counts them (see trust_loops).
+// loops whose iterations depend on data, where the device counts them (see trust_loops).
 VKRT_API vkrt_status vkrt_plan_create(vkrt_device *device, const vy_plan *plan,
                                       const vkrt_plan_desc *desc, vkrt_plan **out,
                                       vkrt_error *error);

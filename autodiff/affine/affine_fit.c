@@ -42,12 +42,12 @@ static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, int64_t shift)
     return shift ? isl_pw_aff_add_constant_val(r, isl_val_int_from_si(ctx, shift)) : r;
 }
 
-static const int64_t turn = INT64_C(1) << 32;
+static const int64_t wrap = INT64_C(1) << 32;
 
-// Does x leave the bounds r of 32 bits by less than a turn?
+// Does x leave the bounds r of 32 bits by less than one wrap?
 static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
 {
-    isl_set *far = isl_set_union(vy_nest_below(n, x.pa, r.lo - turn), above(n, x.pa, r.hi + turn));
+    isl_set *far = isl_set_union(vy_nest_below(n, x.pa, r.lo - wrap), above(n, x.pa, r.hi + wrap));
     const bool once = isl_set_is_empty(far) == isl_bool_true;
     isl_set_free(far);
     return once;
@@ -59,8 +59,8 @@ static vy_number wrapped(const vy_nest *n, vy_number x, vy_interval r, isl_set *
     isl_set *fits = isl_set_subtract(isl_set_subtract(vy_nest_reached(n), isl_set_copy(low)),
                                      isl_set_copy(high));
     isl_pw_aff *pa = on(x.pa, fits, 0);
-    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), turn));
-    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(high), -turn));
+    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), wrap));
+    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(high), -wrap));
     return (vy_number){pa, r};
 }
 

@@ -110,8 +110,8 @@ static bool add_loop(vy_nest *n, uint32_t k)
     meet(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), to.pa));
     if (step > 1) {
         isl_val *by = isl_val_int_from_si(n->a->ctx, step);
-        isl_pw_aff *turns = isl_pw_aff_sub(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa));
-        meet(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(turns, by), vy_nest_number(n, 0)));
+        isl_pw_aff *iterations = isl_pw_aff_sub(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa));
+        meet(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(iterations, by), vy_nest_number(n, 0)));
     }
     isl_pw_aff_free(from.pa);
     return true;

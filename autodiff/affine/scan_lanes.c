@@ -7,7 +7,7 @@
 //
 // The two innermost loops are shared, eight lanes to a row: neighbours in memory are mostly those
 // of the innermost loop, outer ones are often short (images of a batch), and dividing two loops
-// needs no product of their lengths, which could wrap, and no division in each turn.  A loop alone
+// needs no product of their lengths, which could wrap, and no division in each iteration.  A loop alone
 // is all lanes'.  Bounds may depend on outer counters: each lane evaluates those it comes to.  What
 // no loop divides lane 0 does.
 #include "autodiff/affine/scan.h"

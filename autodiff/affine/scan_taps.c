@@ -6,10 +6,10 @@
 //   for i_2 in max(2, P + i) − 2..min(M − 1, P + i) + 1 { u = P + i − i_2; … }       in the order of the set
 //   for u in 0..3 { i_2 = P + i − u; if 0 <= i_2 < M { … } }                         what is made here
 //
-// The turns are almost the same, but they are constant: all invocations take them together, what
+// The iterations are almost the same, but they are constant: all invocations take them together, what
 // depends on taps alone is the same for all of them (a filter's weights), loops can be unrolled,
 // and neighbours can be made by one invocation (ir/pass/device/coarsen.c, which leaves variables
-// alone that decide how often a loop turns).
+// alone that decide how often a loop runs).
 //
 // A tap is a dimension with few values; it is used where an equality determines one other, longer
 // dimension, with coefficient ±1: others (stride 2) would leave out most of the points.  The set
@@ -120,10 +120,10 @@ static isl_set *larger(const taps *t, isl_set *set)
 static void order_dimensions(const taps *t, vy_taps *r)
 {
     uint32_t at = 0;
-    const uint64_t turn[] = {~(t->taps | t->found), t->taps, t->found};
+    const uint64_t order[] = {~(t->taps | t->found), t->taps, t->found};
     for (uint32_t pass = 0; pass < 3; pass++)
         for (uint32_t k = 0; k < t->l->nest->count; k++)
-            if (turn[pass] >> k & 1) r->order[at++] = k;
+            if (order[pass] >> k & 1) r->order[at++] = k;
 }
 
 static bool without_divisions(isl_set *set)
@@ -223,7 +223,8 @@ static isl_stat meet_all(isl_basic_set *s, void *user)
     guard *g = user;
     const uint32_t count = g->l->nest->count;
     for (uint32_t k = 0; k <= count; k++) {
-        g->last = k ? k - 1 : count; // outer ones first: they are the same for the turns inside
+        g->last =
+            k ? k - 1 : count; // outer ones first: they are the same for the iterations inside
         g->refused |= isl_basic_set_foreach_constraint(s, meet, g) != isl_stat_ok;
     }
     g->refused |= (int)g->met != (int)isl_basic_set_n_constraint(s);

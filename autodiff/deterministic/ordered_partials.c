@@ -139,9 +139,9 @@ bool vy_partial_choose(vy_ordering *o)
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (is_site(p, id)) o->partials[p->insts.data[id].aux].on &= site_suits(&c, id);
     for (uint32_t i = 1; i < p->buffers.count; i++) {
-        bool turns;
-        o->partials[i].once =
-            o->partials[i].on && c.sites[i] == 1 && vy_reached_once(p, &o->w.s, c.site[i], &turns);
+        bool iterations;
+        o->partials[i].once = o->partials[i].on && c.sites[i] == 1 &&
+                              vy_reached_once(p, &o->w.s, c.site[i], &iterations);
     }
     return true;
 }

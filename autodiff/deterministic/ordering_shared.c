@@ -69,7 +69,7 @@ uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_
     return before + rank;
 }
 
-// Does nothing touch the array before clear `id`, in any turn of a loop, or nothing after it?
+// Does nothing touch the array before clear `id`, in any iteration of a loop, or nothing after it?
 static bool is_idle(const vy_ordering *o, uint32_t id)
 {
     const vy_program *p = o->w.p;

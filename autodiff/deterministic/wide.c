@@ -13,7 +13,7 @@
 // stay atomics.
 //
 // An invocation that adds to elements of its own needs it, too, where it does so in a loop; but for
-// elements that each turn has for itself.  Where the sums have an order (deterministic.c), this is
+// elements that each iteration has for itself.  Where the sums have an order (deterministic.c), this is
 // all that is done here.
 //
 // Buffers of the program's own, and those that other atomics change or whose old values somebody
@@ -52,7 +52,7 @@ static bool can_widen(const vy_ordering *o, uint32_t buffer)
     return b->cls <= VY_INOUT && !b->view_of && is_adjoint(o->wide, b->name);
 }
 
-// Of what one invocation has for itself: in a loop each turn adds, but for those that have elements
+// Of what one invocation has for itself: in a loop each iteration adds, but for those that have elements
 // of their own.
 static void choose_added(vy_ordering *o)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // explain_result.c: gradients, adjoints and storage, as the optimised result shows them.
 //
-// What a gradient is added up with is what the result does, not what was planned: passes turn
+// What a gradient is added up with is what the result does, not what was planned: passes iteration
 // atomic additions into plain ones (ir/pass/sums/mark_owned.c) and plain ones into stores
 // (ir/pass/sums/promote.c, ir/pass/scalar/forward.c).
 #include "autodiff/explain/explain_build.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // notes.h: what explain.c keeps of a differentiation, whose tables are gone when it is done.
 //
-// What can be seen in the result (how gradients are added up, bytes, turns) is taken from the
+// What can be seen in the result (how gradients are added up, bytes, iterations) is taken from the
 // result.  Only what cannot is noted: which value of the source a tape holds and why, where
 // adjoints live.  Buffers of the result are noted by name: unused ones are dropped and numbers
 // change.

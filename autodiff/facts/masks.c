@@ -15,7 +15,7 @@
 // A value that is not maskable counts always, that is, whenever it is computed.  For
 //
 //   s = 1;  for k in 0..n { s = s * q }       s and s * q count always if what the loop hands on does:
-//                                             the last turn by that, each other by the next one
+//                                             the last iteration by that, each other by the next one
 //
 // so counting is by assumption: all values count always until every use that made them do so is
 // gone.  Each use is taken away once, hence linear.

@@ -60,7 +60,7 @@ static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
     return (up < s->partner[region]) == (store < s->partner[region]) ? up : 0;
 }
 
-// Whoever executes `load` executes `store` in the same phase, the same turn of the loops around it.
+// Whoever executes `load` executes `store` in the same phase, the same iteration of the loops around it.
 static bool stores_too(const owners *o, uint32_t load, uint32_t store)
 {
     const vy_program *p = o->p;
@@ -167,8 +167,8 @@ static bool tells_apart(const owners *o, form f, uint8_t *told)
     return true;
 }
 
-// Every turn of the loop has a barrier: no two are of one phase.
-static bool parts_turns(const owners *o, uint32_t loop)
+// Every iteration of the loop has a barrier: no two are of one phase.
+static bool parts_iterations(const owners *o, uint32_t loop)
 {
     for (uint32_t id = loop + 1; id < o->facts->s.partner[loop]; id++)
         if (o->p->insts.data[id].op == VY_OP_BARRIER && o->facts->s.parent[id] == loop) return true;
@@ -181,7 +181,7 @@ static bool is_injective(const owners *o, uint32_t load)
     uint32_t before = load;
     uint8_t told = 0, all = 0;
     for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
-        if (!parts_turns(o, loop)) before = loop;
+        if (!parts_iterations(o, loop)) before = loop;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[load].aux].rank; k++) {
         form f;
@@ -199,7 +199,7 @@ static bool is_single(const owners *o, uint32_t load)
     uint8_t all = 0;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
     for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
-        if (!parts_turns(o, loop)) before = loop;
+        if (!parts_iterations(o, loop)) before = loop;
     for (uint32_t up = o->facts->s.parent[load]; up; up = o->facts->s.parent[up]) {
         if (p->insts.data[up].op != VY_OP_IF || load > o->facts->s.partner[up]) continue;
         uint32_t equal = vy_arg(p, up, 0);

@@ -51,7 +51,7 @@ static uint32_t slot(const vy_program *p, uint32_t id)
     return VY_IS_LEAF(id) ? p->insts.count + VY_LEAF_INDEX(id) : id;
 }
 
-// Is `store` executed by whoever executes `load`, in the same turns of the loops around it?
+// Is `store` executed by whoever executes `load`, in the same iterations of the loops around it?
 static bool implies(const proof *q, uint32_t load, uint32_t store)
 {
     const vy_program *p = q->facts->p;

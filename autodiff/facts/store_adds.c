@@ -4,7 +4,7 @@
 //   v = B[i] + e;  B[i] = v           ē += B̄[i]
 //
 // Reversed instruction by instruction this takes B̄[i] out at the store and puts it back at the
-// load.  Then the adjoint of a sum in memory would be written in every turn of a loop in which it
+// load.  Then the adjoint of a sum in memory would be written in every iteration of a loop in which it
 // does not change, and no program over elements could read it (gather.h).  So the store does not
 // clear, and the load does not add: what they hand on is the same.
 //

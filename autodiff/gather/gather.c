@@ -168,7 +168,7 @@ static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
     char text[340];
     if (!last->tree) return true;
     q->tree = q->name;
-    if (!last->turns.id) return true;
+    if (!last->iterations.id) return true;
     for (uint32_t number = 1;; number++) {
         int n = snprintf(text, sizeof text, "%.300s_few", q->name);
         if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
@@ -232,9 +232,10 @@ static bool trim(gather *g, vy_program **stages, uint32_t count, bool whole)
 // place.
 static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
 {
-    vy_dim *turns = vy_arena_alloc(&g->arena, (count + 1) * sizeof *turns);
-    for (uint32_t k = rest; turns && k < count; k++) turns[k] = g->stages[k - rest].turns;
-    if (turns) return vy_stages_replace_some(g->m, g->r, stages, turns, count);
+    vy_dim *iterations = vy_arena_alloc(&g->arena, (count + 1) * sizeof *iterations);
+    for (uint32_t k = rest; iterations && k < count; k++)
+        iterations[k] = g->stages[k - rest].iterations;
+    if (iterations) return vy_stages_replace_some(g->m, g->r, stages, iterations, count);
     free_stages(stages, count);
     return false;
 }

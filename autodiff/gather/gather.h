@@ -24,7 +24,7 @@ typedef struct vy_gather_notes {
 } vy_gather_notes;
 
 typedef struct vy_gather_options {
-    bool lean;   // no memory is taken that grows with the turns of loops
+    bool lean;   // no memory is taken that grows with the iterations of loops
     bool always; // also where adding atomically would be faster
     bool few;    // also for outputs of constant size
 } vy_gather_options;

@@ -7,7 +7,7 @@
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
 //   gather_cost.c   is a program worth it?
-//   gather_turns.c  may a copied loop run the other way?
+//   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   what a value is made of
 //   gather_kept.c   what of that the reverse program keeps
 //   gather_leaf.c   built-ins, as they are at a point
@@ -73,7 +73,7 @@ typedef struct gather_program {
 typedef struct gather_stage {
     uint32_t program; // index
     bool tree;
-    vy_dim turns; // of the reverse program: how often it is dispatched, 0 or 1; id 0: once
+    vy_dim iterations; // of the reverse program: how often it is dispatched, 0 or 1; id 0: once
 } gather_stage;
 
 typedef struct gather {
@@ -98,7 +98,7 @@ typedef struct gather {
     uint64_t *points;     // of the programs
     uint32_t *map;        // by instruction: scratch of the program being made
     gather_stage *stages; // by stage made
-    bool lean;            // nothing is kept for every turn of a loop
+    bool lean;            // nothing is kept for every iteration of a loop
     bool always;          // costs do not decide
     bool few;             // nor does it matter that elements are few
     bool affine;          // `a` is there
@@ -123,9 +123,9 @@ void gather_fill_holes(gather *g, gather_site *site);
 double gather_adding(const gather *g, const gather_site *site);
 // Takes back programs that cost more than what they save.  True: there were some.
 bool gather_leave_dear(gather *g);
-// ---- gather_turns.c
-// May `loop`, of which what is marked in asked[] is copied, take its turns in any order?
-bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop);
+// ---- gather_iterations.c
+// May `loop`, of which what is marked in asked[] is copied, take its iterations in any order?
+bool gather_iterations_commute(gather *g, const uint8_t *asked, uint32_t loop);
 // ---- gather_need.c
 // Marks what operand values of the site are made of, at the level of site->access.  False:
 // something can be neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31

@@ -109,7 +109,7 @@ static void open(gather_clone *c, uint32_t id)
     default:
         map_slots(c, &s, id, 3);
         uint8_t reverse = i->flags & VY_FLAG_REVERSE;
-        if (reverse && gather_turns_commute(g, c->asked, id)) reverse = 0;
+        if (reverse && gather_iterations_commute(g, c->asked, id)) reverse = 0;
         c->map[id] =
             vy_begin_loop(c->b, (vy_type)i->type, reverse, gather_map(c, vy_arg(g->r, id, 0)),
                           gather_map(c, vy_arg(g->r, id, 1)), gather_map(c, vy_arg(g->r, id, 2)),

@@ -92,7 +92,7 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
     if (!g->failed && !only && (!tree || both)) {
         made[n] = gather_make(g, k, NULL);
         stage[n] = (gather_stage){.program = k};
-        if (both) stage[n].turns = one_less(g, few);
+        if (both) stage[n].iterations = one_less(g, few);
         n += made[n] != NULL;
     }
     if (both && (!n || g->failed)) {
@@ -102,6 +102,6 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
     if (!tree) return n;
     made[n] = tree;
     stage[n] = (gather_stage){.program = k, .tree = true};
-    if (both) stage[n].turns = few;
+    if (both) stage[n].iterations = few;
     return n + 1;
 }

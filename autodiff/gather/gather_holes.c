@@ -6,7 +6,7 @@
 //   for i in 0..j { … }  for i in j + 1..N { … }        what isl makes of the points that reach g[j]
 //   for i in 0..N { if i != j { … } }                   what is made here
 //
-// One loop with a cheap condition has half the code, turns that all invocations take together, and
+// One loop with a cheap condition has half the code, iterations that all invocations take together, and
 // can be fused with the loop over the same bodies that computes what g[j] adds itself
 // (ir/pass/scalar/fuse_loops.c).
 //

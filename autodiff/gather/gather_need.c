@@ -6,7 +6,7 @@
 // A gather has domain variables and the counters of the loops around the addition.  From these it
 // computes the value again: arithmetic, loads of memory that has its final contents, whole inner
 // loops.  What a loop around the addition carries it cannot have, nor what was in memory that
-// changed later: such values the reverse program keeps (`kept_…`, one element per turn and
+// changed later: such values the reverse program keeps (`kept_…`, one element per iteration and
 // invocation).  A local array that has its final contents there (a row of adjoints) is kept whole,
 // one element for each of its own and invocation.
 #include "autodiff/gather/gather_build.h"
@@ -115,10 +115,10 @@ static bool keep(needing *n, uint32_t id)
     uint32_t loops[VY_MAX_RANK], own = gather_loops(n->g, id, loops);
     uint32_t all = gather_loops(n->g, n->site->id, loops);
     if (own > 1 && own >= all && n->g->r->insts.data[id].op != VY_OP_CARRY)
-        return refuse(n, "would have to store a number for every turn of its loops");
+        return refuse(n, "would have to store a number for every iteration of its loops");
     if (gather_keep(n->g, id)) return true;
     if (own && n->g->lean)
-        return refuse(n, "would have to store a number for every turn of its loops");
+        return refuse(n, "would have to store a number for every iteration of its loops");
     return refuse(n, "needs a value from inside a loop that only the data bound");
 }
 

@@ -115,7 +115,7 @@ static bool choose_level(gather *g, gather_site *site)
         site->why = NULL;
         if (depth && !at_level(g, site, UINT32_MAX)) return false;
         if (!keep_results(g, site, loop)) {
-            site->why = "would repeat a loop for every turn of its own";
+            site->why = "would repeat a loop for every iteration of its own";
             return false;
         }
     }

@@ -5,7 +5,7 @@
 //   for u in 0..3 { c = i + P − u < M; sum += select(c, w[u] · g[select(c, i + P − u, 0)], 0) }
 //
 // A branch that some lanes take costs more than the multiplication it saves, and keeps loads that
-// neighbours share apart.  So values are computed in every turn where they are arithmetic and loads
+// neighbours share apart.  So values are computed in every iteration where they are arithmetic and loads
 // of buffers.  Loads stay in range without their points: an index that is a coordinate in range
 // anyhow stays as it is (a filter's weights: the same for all invocations), others become 0.
 #include "autodiff/gather/gather_build.h"

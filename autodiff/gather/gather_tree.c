@@ -15,7 +15,7 @@
 //                                                   }
 //
 // How many elements there are is known when the program runs.  So both are made, and the pipeline
-// dispatches one of them, with a repeat that takes one turn or none:
+// dispatches one of them, with a repeat that takes one iteration or none:
 //
 //   repeat once in 0..few { f_gather_b_few(…); }     few = min(1, max(0, min(256, points / 256) + 1 − elements))
 //   repeat once in 0..1 - few { f_gather_b(…); }

@@ -46,7 +46,7 @@ typedef struct loop_adjoint {
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
 
-// The adjoint of a half is carried as f32 (adjoint.h); a turn adds up its own part of a captured
+// The adjoint of a half is carried as f32 (adjoint.h); an iteration adds up its own part of a captured
 // one as what it is.
 static bool is_widened(const reverse *r, const loop_adjoint *a)
 {
@@ -240,7 +240,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
     r->build.replaying = outer;
 }
 
-// What a turn leaves of adjoint or mask a, which came in as `carry`.
+// What an iteration leaves of adjoint or mask a, which came in as `carry`.
 static uint32_t next_of(reverse *r, const loop_adjoint *a, uint32_t carry)
 {
     if (a->is_mask) return a->captured ? or_false(r, r->build.mask[a->id]) : counts(r, a->id);

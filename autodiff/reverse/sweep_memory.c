@@ -84,7 +84,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
         vy_emit_update(r->b, VY_OP_ATOMIC_ADD, strength, buffer, rank + 1, args);
 }
 
-// Half floats in parameters, to which turns of a loop add: they are added up as f32 (wide.c), which
+// Half floats in parameters, to which iterations of a loop add: they are added up as f32 (wide.c), which
 // sees atomics.
 static bool is_half_sum(const reverse *r, uint32_t id)
 {
@@ -157,7 +157,7 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
         if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
-    // What turns of a loop hand on in memory is a sum as what they carry is.
+    // What iterations of a loop hand on in memory is a sum as what they carry is.
     return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id
                                                           : g;
 }

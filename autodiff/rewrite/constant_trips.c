@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// constant_trips.c: a `while` whose turns follow from constants becomes a counted loop.
+// constant_trips.c: a `while` whose iterations follow from constants becomes a counted loop.
 //
 //   var h = 8u; while h > 0 { …; barrier(); h /= 2; }      →      for n in 0..4 { …; h /= 2; }
 //
-// The strides of trees and scans look like that.  Left alone, only a run would say how many turns
+// The strides of trees and scans look like that.  Left alone, only a run would say how many iterations
 // there are, and the derivative would be three programs.  Counted and short, the loop is written
 // out and its strides are constants.
 //
-// What only constants and what the loop carries decide is followed turn by turn, integers only:
-// what the condition is computed from must be known in each turn.  What stands ahead of the
+// What only constants and what the loop carries decide is followed iteration by iteration, integers only:
+// what the condition is computed from must be known in each iteration.  What stands ahead of the
 // condition is run once more than the body, so it may only compute.
 #include "autodiff/rewrite/rewrite.h"
 #include "ir/build/rewrite.h"
@@ -19,9 +19,9 @@ enum { MOST_TURNS = 64, MOST_WORK = 1 << 22 };
 
 typedef struct known {
     vy_rewrite w;
-    vy_scalar *value; // by instruction
-    uint8_t *has;     // value holds it, in this turn
-    uint32_t *turns;  // by WHILE: how many, + 1; 0: stays
+    vy_scalar *value;     // by instruction
+    uint8_t *has;         // value holds it, in this iteration
+    uint32_t *iterations; // by WHILE: how many, + 1; 0: stays
     uint64_t work;
 } known;
 
@@ -98,11 +98,11 @@ static uint32_t follow(known *w, uint32_t loop, uint32_t test)
     const vy_inst *o = &w->w.p->insts.data[loop];
     const uint32_t end = w->w.s.partner[loop];
     if (!advance(w, loop, o->nargs, true)) return 0;
-    for (uint32_t turn = 0; turn <= MOST_TURNS && w->work < MOST_WORK; turn++) {
+    for (uint32_t iteration = 0; iteration <= MOST_TURNS && w->work < MOST_WORK; iteration++) {
         vy_scalar go;
         compute_range(w, loop, loop + 1 + o->nargs, test);
         if (!get(w, vy_arg(w->w.p, test, 0), &go)) return 0;
-        if (!go.u) return turn + 1;
+        if (!go.u) return iteration + 1;
         compute_range(w, loop, test + 1, end);
         advance(w, loop, o->nargs, false);
     }
@@ -110,14 +110,14 @@ static uint32_t follow(known *w, uint32_t loop, uint32_t test)
 }
 
 // How often the loop runs, + 1; 0: not known.
-static uint32_t count_turns(known *w, uint32_t loop)
+static uint32_t count_iterations(known *w, uint32_t loop)
 {
     const uint32_t test = plain_test(w, loop), end = w->w.s.partner[loop];
     if (!test || vy_exits(w->w.p, loop)) return 0;
-    const uint32_t turns = follow(w, loop, test);
-    // What the loop computed in the turn that was followed last is no constant of the loops in it.
+    const uint32_t iterations = follow(w, loop, test);
+    // What the loop computed in the iteration that was followed last is no constant of the loops in it.
     memset(w->has + loop, 0, end - loop);
-    return turns;
+    return iterations;
 }
 
 static uint32_t replace_loop(void *pass, uint32_t id);
@@ -128,7 +128,7 @@ static uint32_t make_counted(known *w, uint32_t id)
     if (!vy_remake(&w->w, &l, id, 0)) return 0;
     vy_builder *b = w->w.b;
     vy_rewrite_at(&w->w, id);
-    uint32_t bounds[3] = {vy_int(b, VY_U32, 0).id, vy_int(b, VY_U32, w->turns[id] - 1).id,
+    uint32_t bounds[3] = {vy_int(b, VY_U32, 0).id, vy_int(b, VY_U32, w->iterations[id] - 1).id,
                           vy_int(b, VY_U32, 1).id};
     w->w.map[id] = vy_remake_counted(&w->w, &l, VY_U32, 0, bounds);
     vy_remake_body(&w->w, &l, replace_loop, w);
@@ -140,19 +140,19 @@ static uint32_t make_counted(known *w, uint32_t id)
 static uint32_t replace_loop(void *pass, uint32_t id)
 {
     known *w = pass;
-    if (w->w.p->insts.data[id].op == VY_OP_TEST && w->turns[w->w.s.partner[id]]) return id;
-    return w->turns[id] ? make_counted(w, id) : 0;
+    if (w->w.p->insts.data[id].op == VY_OP_TEST && w->iterations[w->w.s.partner[id]]) return id;
+    return w->iterations[id] ? make_counted(w, id) : 0;
 }
 
 static bool find_loops(known *w, bool *any)
 {
     w->value = vy_rewrite_table(&w->w, w->w.p->insts.count * sizeof *w->value);
     w->has = vy_rewrite_bytes(&w->w);
-    w->turns = vy_rewrite_ids(&w->w);
+    w->iterations = vy_rewrite_ids(&w->w);
     for (uint32_t id = 1; id < w->w.p->insts.count && !w->w.oom; id++) {
         if (w->w.p->insts.data[id].op != VY_OP_WHILE) continue;
-        w->turns[id] = count_turns(w, id);
-        *any |= w->turns[id] != 0;
+        w->iterations[id] = count_iterations(w, id);
+        *any |= w->iterations[id] != 0;
     }
     return !w->w.oom;
 }

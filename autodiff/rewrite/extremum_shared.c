@@ -26,8 +26,8 @@
 //
 // an invocation's maximum, the last one among equals, is one candidate, behind the loop.  The
 // candidates of an invocation in one phase are numbered, so that its last one wins.  In a loop
-// without barriers that is taken together each turn is a phase: among equals of several turns the
-// last turn's wins.
+// without barriers that is taken together each iteration is a phase: among equals of several turns the
+// last iteration's wins.
 //
 // Refused: elements that change in the first kind of loop; other atomics on the array in the phase;
 // loads and stores behind the atomic in it, by the one invocation that has the element, as the
@@ -101,7 +101,7 @@ static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
     uint32_t rank = vy_candidate_rank(e, &s);
     if (s.loop && !all_before(e, id, rank, s.loop))
         return refuse_site(
-            e, id, "let the whole workgroup take the loop's turns, with conditions inside it",
+            e, id, "let the whole workgroup take the loop's iterations, with conditions inside it",
             "at an element that changes in a loop that its invocations do not take "
             "together cannot be differentiated yet");
     if (s.loop && e->used[id])

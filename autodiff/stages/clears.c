@@ -19,7 +19,8 @@ static bool writes(const vy_program *p, uint32_t buffer)
     return false;
 }
 
-bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns, uint32_t count)
+bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *iterations,
+                    uint32_t count)
 {
     for (uint32_t k = 1; k < count; k++)
         for (uint32_t i = 1; i < stages[k]->buffers.count; i++) {
@@ -29,7 +30,8 @@ bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns
                 uint32_t same = vy_program_find_buffer(stages[j], b->name).id;
                 if (!same || !writes(stages[j], same)) continue;
                 // Two forms of one program, of which sizes choose one, both write all of it.
-                if (turns && turns[j].id && turns[k].id && writes(stages[k], i)) continue;
+                if (iterations && iterations[j].id && iterations[k].id && writes(stages[k], i))
+                    continue;
                 vy_fail(m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` clears `%s`, which `%s` writes",
                         stages[k]->name, b->name, stages[j]->name);
                 return false;

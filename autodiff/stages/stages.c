@@ -132,20 +132,20 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
     vy_free(scalars);
 }
 
-// Dispatches stage k as often as c->turns says: as turns of a repeat.
-static void dispatch_turns(cut *c, uint32_t k, const vy_buffer *made)
+// Dispatches stage k as often as c->iterations says: as iterations of a repeat.
+static void dispatch_iterations(cut *c, uint32_t k, const vy_buffer *made)
 {
     vy_dim *dims = cut_table(c->m, c->whole->dims.count, sizeof *dims);
     char text[300];
     if (!dims) return;
-    vy_dim turns = cut_dim(c, c->whole, dims, c->turns[k]);
+    vy_dim iterations = cut_dim(c, c->whole, dims, c->iterations[k]);
     vy_free(dims);
     snprintf(text, sizeof text, "once");
     for (uint32_t n = 2; vy_program_find_buffer(c->b->p, text).id || cut_scalar(c->b->p, text) >= 0;
          n++)
         snprintf(text, sizeof text, "once%u", n);
     const vy_dim zero = vy_dim_const(c->b, 0);
-    vy_pipeline_repeat(c->q, text, zero, turns, VY_KEEP_ALL, zero);
+    vy_pipeline_repeat(c->q, text, zero, iterations, VY_KEEP_ALL, zero);
     dispatch(c, c->stages[k], made);
     vy_pipeline_close(c->q);
 }
@@ -172,8 +172,8 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
         for (uint32_t k = 0; k < c->count && vy_module_ok(c->m); k++) {
             memset(dims, 0, most * sizeof *dims);
             declare(c, k, dims, made);
-            if (c->turns && c->turns[k].id)
-                dispatch_turns(c, k, made);
+            if (c->iterations && c->iterations[k].id)
+                dispatch_iterations(c, k, made);
             else
                 dispatch(c, c->stages[k], made);
             made += c->stages[k]->buffers.count;
@@ -275,14 +275,15 @@ static bool add_stages(vy_module *m, vy_program *const *stages, uint32_t count)
 }
 
 bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
-                            const vy_dim *turns, uint32_t count)
+                            const vy_dim *iterations, uint32_t count)
 {
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
-    cut c = {.m = m, .whole = whole, .stages = stages, .turns = turns, .count = count};
+    cut c = {.m = m, .whole = whole, .stages = stages, .iterations = iterations, .count = count};
     c.start = starts_of(m, stages, count);
     bool ok = add_stages(m, stages, count) && c.start && cut_take_groups(&c) &&
-              vy_stages_keep(m, stages, turns, count) && (m->pipelines.count || wrap(m, whole));
+              vy_stages_keep(m, stages, iterations, count) &&
+              (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
         vy_pipeline *p = m->pipelines.data[l];
         // From the end: behind a step that is replaced nothing is looked at again.

@@ -24,13 +24,14 @@
 // scalar (stages_groups.c).  False: m's diag says why; the result is then of no use, but may be
 // freed.  All programs belong to m in every case, `whole` is freed.
 bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count);
-// The same where sizes decide which stages run: turns[k], a dimension of `whole`, is how often
+// The same where sizes decide which stages run: iterations[k], a dimension of `whole`, is how often
 // stage k does, id 0: once.
 bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
-                            const vy_dim *turns, uint32_t count);
+                            const vy_dim *iterations, uint32_t count);
 
 // Does no stage clear what an earlier one writes?  Else m's diag says which.  (clears.c)
-bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *turns, uint32_t count);
+bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *iterations,
+                    uint32_t count);
 
 // NAME_suffix, or with a number behind it where the module has that name, in m's arena; NULL:
 // memory (m's diag).  NAME is `base` up to its last `_grad`, `_reverse` or the like, if it has one.

@@ -20,7 +20,7 @@ typedef struct cut {
     const vy_pipe_step *step; // that dispatched `whole`
     vy_program *const *stages;
     // By stage, in `whole`: how often it is dispatched, id 0: once; NULL: all once.
-    const vy_dim *turns;
+    const vy_dim *iterations;
     uint32_t count;
     // By stage and axis: the scalar that is num_groups of `whole`, from 1; 0: none.
     uint32_t *groups;

@@ -16,7 +16,7 @@
 // invocations, with the same index.  "The same" needs indices and conditions made of values that
 // never change in an invocation: parameters, its numbers, elements of `in` buffers, what is
 // computed at top level, and the variables of loops around the store that always take the same
-// turns.  (An element that nobody ever stored is undefined, and no load may see it.)
+// iterations.  (An element that nobody ever stored is undefined, and no load may see it.)
 //
 // The innermost loop or checkpoint for which this holds is the load's *stage*; 0: none.  A replay
 // of `root`
@@ -132,7 +132,7 @@ static bool loops_run(const stager *s, pairing *m, uint32_t w)
     return true;
 }
 
-// Does `store`, which all invocations come to in each turn of what is around `common`, write again
+// Does `store`, which all invocations come to in each iteration of what is around `common`, write again
 // what whoever comes to it has written by `w`?
 static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w)
 {

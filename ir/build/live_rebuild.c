@@ -5,7 +5,7 @@
 // becomes of a construct is decided at its opening marker:
 //
 //   HOW_COPY   it stays             HOW_THEN, HOW_ELSE   its condition is constant
-//   HOW_NEVER  a loop does not run  HOW_ONCE   a while that leaves after one turn
+//   HOW_NEVER  a loop does not run  HOW_ONCE   a while that leaves after one iteration
 //
 // A condition is looked at after its operands were rebuilt, so chains of constant IFs go in one
 // walk.

@@ -44,7 +44,7 @@ static void leave(vy_builder *b)
 }
 
 // Else-arm: a new region with the same opener.
-static void turn(vy_builder *b, uint32_t middle)
+static void iteration(vy_builder *b, uint32_t middle)
 {
     build_region *r = innermost(b);
     b->open.data[r->serial] = 0;
@@ -70,7 +70,7 @@ void vy_begin_if(vy_builder *b, uint32_t cond)
 void vy_begin_else(vy_builder *b, uint32_t n, const uint32_t *then_yields)
 {
     uint32_t id = b->failed ? 0 : outer_marker(b, VY_OP_ELSE, n, then_yields);
-    if (id) turn(b, id);
+    if (id) iteration(b, id);
 }
 
 void vy_else_yields(vy_builder *b, uint32_t n, const uint32_t *ids)

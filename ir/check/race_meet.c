@@ -8,7 +8,7 @@
 // Pairs of invocations that differ in one domain variable (without a domain, in one axis of lid),
 // among the first four, the others being 0.  For such a pair every value is known in both, or is
 // sure to be one value in both (made of parameters, `in` buffers, what workgroups have in common,
-// turns of loops that both take), or neither.  The store is one that both come to, or neither: then
+// iterations of loops that both take), or neither.  The store is one that both come to, or neither: then
 // they meet if it is reached at all.
 #include "ir/check/race.h"
 

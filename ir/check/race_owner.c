@@ -6,7 +6,7 @@
 //   if j == 0 { y[i] += … }              a condition that only one value of j gets past
 //
 // An access has *marks*: equal elements have equal marks, and a mark tells the invocations apart
-// that differ in its variables, in whatever turn of whatever loop.  Several accesses belong to one
+// that differ in its variables, in whatever iteration of whatever loop.  Several accesses belong to one
 // invocation as far as they have marks in common, so that y[4*i] += … and y[4*i + 1] += … do (the
 // digit above 4), and y[i] and y[i + 1] do not.
 #include "ir/check/race.h"
@@ -26,7 +26,7 @@ static bool is_over(const vy_races *r, uint32_t id, uint32_t *v)
     return *v < 29;
 }
 
-// Made of constants and parameters alone: the same in all invocations and all turns.
+// Made of constants and parameters alone: the same in all invocations and all iterations.
 static bool is_steady(const vy_races *r, uint32_t id, int depth)
 {
     const vy_inst *i = inst(r, id);
@@ -89,7 +89,7 @@ static int64_t largest(const vy_races *r, uint32_t id, int depth)
     return !b || a <= most / b ? a * b : -1;
 }
 
-// Is `id` from 0 to below `extent`, a parameter maybe: a domain variable, the turn of a loop?
+// Is `id` from 0 to below `extent`, a parameter maybe: a domain variable, the iteration of a loop?
 static bool is_digit(const vy_races *r, uint32_t id, uint32_t extent)
 {
     uint32_t v;
@@ -148,7 +148,7 @@ static bool as_digits(const vy_races *r, const uint32_t *terms, uint32_t n, uint
     return e && sum < e->i;
 }
 
-// The variables that a value tells apart, in whatever turns.
+// The variables that a value tells apart, in whatever iterations.
 static uint32_t told(const vy_races *r, uint32_t id, int depth)
 {
     uint32_t v, vars = 0, terms[MOST_TERMS], steady = 0, other = 0;

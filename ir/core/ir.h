@@ -45,7 +45,7 @@
 // Stated limits; going beyond is a diagnostic (LIMIT).
 #define VY_MAX_INSTRUCTIONS (1u << 26)
 #define VY_MAX_NESTING 1000u
-#define VY_ZERO_STEP 16u // elements of a local array that a device clears per turn of a loop
+#define VY_ZERO_STEP 16u // elements of a local array that a device clears per iteration of a loop
 #define VY_MAX_RANK 32u
 
 enum vy_inst_flags {

@@ -107,7 +107,7 @@ uint32_t vy_addition_way_out(const vy_addition_facts *a, uint32_t site, uint32_t
                              bool *sparse)
 {
     uint32_t out = 0;
-    // Is `site` reached in each turn of the construct at hand?
+    // Is `site` reached in each iteration of the construct at hand?
     bool certain = from == site || a->s->parent[site] == from;
     for (uint32_t c = a->s->parent[from]; c; c = a->s->parent[c], certain = false) {
         vy_op op = (vy_op)a->p->insts.data[c].op;
@@ -128,13 +128,13 @@ static bool is_index(const vy_program *p, uint32_t access, uint32_t value)
     return false;
 }
 
-bool vy_reached_once(const vy_program *p, const vy_structure *s, uint32_t access, bool *turns)
+bool vy_reached_once(const vy_program *p, const vy_structure *s, uint32_t access, bool *iterations)
 {
-    *turns = false;
+    *iterations = false;
     for (uint32_t up = s->parent[access]; up; up = s->parent[up]) {
         if (!vy_is_loop((vy_op)p->insts.data[up].op)) continue;
         if (p->insts.data[up].op != VY_OP_LOOP || !is_index(p, access, up)) return false;
-        *turns = true;
+        *iterations = true;
     }
     return true;
 }

@@ -9,7 +9,7 @@
 //
 // Passes merge such additions, keep their sums in variables, weaken their atomics or put them in an
 // order.  All of them ask the same: is it the same element, is there nothing but additions, does
-// the element change from turn to turn?  The strengths are those of ir/core/access.h.
+// the element change from iteration to iteration?  The strengths are those of ir/core/access.h.
 //
 // Additions come in no promised order, so one whose old value nobody uses ("silent") may be made
 // later, together with others, as long as nobody looks at the element in between.
@@ -49,13 +49,13 @@ bool vy_only_added_ever(const vy_addition_facts *a, uint32_t m);
 // Are the indices of an access, but for axis `but` (VY_NO_AXIS), known before the loop begins?
 bool vy_index_invariant(const vy_program *p, uint32_t access, uint32_t loop, uint32_t but);
 // The outermost loop behind which silent addition `site` could be made once instead of in its
-// turns: around it the index (but axis `but`) does not change and the memory is only added to.  0:
+// iterations: around it the index (but axis `but`) does not change and the memory is only added to.  0:
 // none.  from: `site`, or a construct that it must not leave.  *sparse: that loop may run without
 // coming to `site`.
 uint32_t vy_addition_way_out(const vy_addition_facts *a, uint32_t site, uint32_t from, uint32_t but,
                              bool *sparse);
-// Does an invocation come to no element twice by this access?  Loops around it, if any (*turns),
+// Does an invocation come to no element twice by this access?  Loops around it, if any (*iterations),
 // have counters that are indices of their own.
-bool vy_reached_once(const vy_program *p, const vy_structure *s, uint32_t access, bool *turns);
+bool vy_reached_once(const vy_program *p, const vy_structure *s, uint32_t access, bool *iterations);
 
 #endif

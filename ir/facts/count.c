@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// count.c: operations and turns of loops as polynomials.
+// count.c: operations and iterations of loops as polynomials.
 //
-//   for i in 0..n {        each turn of i: 1 add, and i turns of j with 1 mul each
+//   for i in 0..n {        each iteration of i: 1 add, and i iterations of j with 1 mul each
 //     for j in 0..i { p *= x[j]; }                →  mul: Σ_{i<n} i = n²/2 − n/2,  load: the same
 //     s += p;                                     →  add: n
 //   }
 //
 // One walk: what stands in a loop is collected in a list and, at the loop's end, summed over its
 // variable.  Bounds are polynomials in parameters and the variables of loops around; a loop whose
-// bounds are none (data, `while`) takes a variable `turns(k@12)`, with an upper bound of its value
+// bounds are none (data, `while`) takes a variable `iterations(k@12)`, with an upper bound of its value
 // where interval analysis knows one (trip_estimate.c).  Each loop costs its distance to the top, so
 // the walk is near-linear.
 #include "ir/facts/count_values.h"
@@ -27,7 +27,7 @@ VY_VEC_TYPE(item_vec, item);
 
 typedef struct frame {
     uint32_t loop; // index in c->loops
-    uint32_t var;  // bound variable, or of its turns
+    uint32_t var;  // bound variable, or of its iterations
     uint32_t start;
     int64_t plain[VY_COST_COUNT]; // straight-line operations so far
 } frame;
@@ -78,14 +78,14 @@ static void push_item(walk *w, uint32_t class, vy_poly amount)
     if (!vy_vec_push(&w->items, ((item){class, amount}))) w->c->space.failed = true;
 }
 
-// The variable of a loop whose turns are no polynomial.
-static uint32_t turns_variable(walk *w, uint32_t opener)
+// The variable of a loop whose iterations are no polynomial.
+static uint32_t iterations_variable(walk *w, uint32_t opener)
 {
     const vy_inst *i = &w->p->insts.data[opener];
     const char *name = vy_string(&w->p->module->names, i->name);
     vy_poly_space *s = &w->c->space;
     char text[160];
-    snprintf(text, sizeof text, "turns(%.100s@%u)", name, i->line);
+    snprintf(text, sizeof text, "iterations(%.100s@%u)", name, i->line);
     uint32_t var = vy_poly_name(s, text);
     int64_t most = w->trips[opener];
     if (s->failed) return 0;
@@ -97,7 +97,7 @@ static uint32_t turns_variable(walk *w, uint32_t opener)
     return var;
 }
 
-// The bounds of a loop whose turns are a polynomial.
+// The bounds of a loop whose iterations are a polynomial.
 static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
 {
     vy_poly_space *s = &w->c->space;
@@ -109,7 +109,7 @@ static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
     if (vy_poly_is_const(l->from, &a) && vy_poly_is_const(l->to, &b) && b < a) l->to = l->from;
     l->closed = l->unit = step->i == 1;
     if (l->unit) return;
-    // ⌈(to − from)/step⌉ turns; the variable itself is no polynomial.
+    // ⌈(to − from)/step⌉ iterations; the variable itself is no polynomial.
     vy_poly span = vy_poly_sub(s, l->to, l->from);
     if (vy_poly_has_bound(s, span)) return;
     span = vy_poly_add(s, span, vy_poly_const(s, step->i - 1));
@@ -127,7 +127,7 @@ static void open_loop(walk *w, uint32_t id)
     w->c->conditional |= vy_exits(w->p, id);
     if (i->op == VY_OP_LOOP) find_bounds(w, id, &l);
     f.var = l.closed ? vy_poly_bound(s, vy_string(&w->p->module->names, i->name))
-                     : turns_variable(w, id);
+                     : iterations_variable(w, id);
     if (l.unit) {
         w->v.value[id] = vy_poly_of(s, f.var);
         w->v.has[id] = true;
@@ -193,7 +193,7 @@ static bool walk_code(walk *w)
 }
 
 // --------------------------------------------------------------------------------------- the whole
-// Upper bounds of turns, for loops that are no polynomials.
+// Upper bounds of iterations, for loops that are no polynomials.
 static bool bound_trips(walk *w)
 {
     const vy_program *p = w->p;
@@ -257,7 +257,7 @@ bool vy_count_add(vy_count *c, const vy_program *p, const vy_sizes *sizes)
 {
     walk w = {.c = c, .p = p};
     vy_poly_space *s = &c->space;
-    // The outermost frame is the program itself: a loop with one turn.
+    // The outermost frame is the program itself: a loop with one iteration.
     vy_loop_count whole = {.program = p, .closed = true, .to = vy_poly_const(s, 1)};
     frame outermost = {.loop = c->loops.count, .var = vy_poly_bound(s, "")};
     bool ok = vy_count_values_make(&w.v, c, p, sizes) && make_domain(c, p) &&

@@ -11,7 +11,7 @@
 typedef struct vy_loop_count {
     const vy_program *program;
     uint32_t opener; // 0: the program as a whole
-    bool closed;     // its turns are a polynomial: it runs from `from` to before `to` …
+    bool closed;     // its iterations are a polynomial: it runs from `from` to before `to` …
     bool unit;       // … and these are the values of its variable
     vy_poly from, to;
     vy_poly each, all;
@@ -41,7 +41,7 @@ vy_amount vy_count_amount(vy_count *c, vy_poly x);
 vy_poly vy_count_extent(vy_count *c, const vy_poly *dims, const vy_buf *b, uint32_t first,
                         uint32_t last);
 
-// trip_estimate.c: most turns of every loop of the program by its opener's id; −1 where none is
+// trip_estimate.c: most iterations of every loop of the program by its opener's id; −1 where none is
 // known.  The values are those of scalars by index and of dimensions by id, where known.  False:
 // memory.
 bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scalar_known,

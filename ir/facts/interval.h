@@ -3,7 +3,7 @@
 //
 // The one place that knows when integers wrap.  Whoever bounds values asks here what an operation
 // makes of the bounds of its operands, and decides itself what it takes a leaf to be: constant
-// bounds of a program (range.h), turns for given sizes (trip_estimate.c), indices of a nest
+// bounds of a program (range.h), iterations for given sizes (trip_estimate.c), indices of a nest
 // (autodiff/affine).
 #ifndef VYRE_INTERVAL_H
 #define VYRE_INTERVAL_H

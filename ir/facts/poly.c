@@ -293,8 +293,8 @@ vy_poly vy_poly_sum(vy_poly_space *s, vy_poly body, uint32_t var, vy_poly from, 
             return zero;
         }
         if (!coefficient.count) continue;
-        vy_poly turns = vy_poly_sub(s, power_sum(s, p, to), power_sum(s, p, from));
-        sum = vy_poly_add(s, sum, vy_poly_mul(s, coefficient, turns));
+        vy_poly iterations = vy_poly_sub(s, power_sum(s, p, to), power_sum(s, p, from));
+        sum = vy_poly_add(s, sum, vy_poly_mul(s, coefficient, iterations));
     }
     return sum;
 }

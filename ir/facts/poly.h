@@ -4,7 +4,7 @@
 // How often something happens is a sum over loops: a statement in `for j in 0..i` inside
 // `for i in 0..n` happens Σ_i i = n(n−1)/2 times.  Polynomials are closed under these sums, so a
 // count stays exact, can be shown as a formula, and gets a number when sizes are known.  What is no
-// polynomial (a division that leaves a rest, `max`, turns that depend on data) becomes a variable
+// polynomial (a division that leaves a rest, `max`, iterations that depend on data) becomes a variable
 // with a text of its own.
 //
 // Everything lives in the space's arena.  Memory that is out, or coefficients and degrees beyond

@@ -14,7 +14,7 @@
 //           lavapipe to n bodies and matmul (docs/performance.md).  A GPU waits on loads too; the
 //           device that asks for other numbers gets a column of its own here.
 //
-// A loop costs what stands in it, so its markers are free; what it carries is moved once a turn.
+// A loop costs what stands in it, so its markers are free; what it carries is moved once an iteration.
 #include "ir/facts/price.h"
 
 const vy_price vy_prices[VY_WORK_COUNT] = {

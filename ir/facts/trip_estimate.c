@@ -2,10 +2,10 @@
 // trip_estimate.c: how many turns the loops of one invocation may take, from the values of the
 // parameters.
 //
-// For drivers that leave loops after so many turns without a word (vkrt.h, loop_turn_limit):
+// For drivers that leave loops after so many iterations without a word (vkrt.h, loop_iteration_limit):
 // whoever launches a program there can at least say so.  Every integer value gets an interval [low,
 // high] from constants, scalars, extents and loop bounds; what depends on data has none, and a loop
-// bounded by it counts as one turn, so the estimate is an upper one only if *complete stays true.
+// bounded by it counts as one iteration, so the estimate is an upper one only if *complete stays true.
 #include "ir/facts/count.h"
 #include "ir/core/flow.h"
 #include "ir/facts/interval.h"
@@ -17,26 +17,26 @@ typedef struct bounds {
     bool known;
 } bounds;
 
-typedef struct turns {
+typedef struct iterations {
     const vy_program *p;
     const int64_t *scalars, *dims;
     const bool *scalar_known, *dim_known; // NULL: all are
     bounds *at;                           // by instruction
     vy_structure s;
     uint32_t *loops;   // by instruction: how many begin up to it
-    int64_t *per_loop; // by opener: most turns, −1 where nothing bounds them; or NULL
+    int64_t *per_loop; // by opener: most iterations, −1 where nothing bounds them; or NULL
     uint64_t budget;   // instructions that iterations gone through one by one may take
     bool complete;
-} turns;
+} iterations;
 
 static bounds exactly(int64_t v) { return (bounds){{v, v}, true}; }
 
-static bounds extent(const turns *t, vy_dim d)
+static bounds extent(const iterations *t, vy_dim d)
 {
     return t->dim_known && !t->dim_known[d.id] ? (bounds){0} : exactly(t->dims[d.id]);
 }
 
-static bounds leaf(const turns *t, uint32_t id)
+static bounds leaf(const iterations *t, uint32_t id)
 {
     const vy_leaf *l = &t->p->leaves.data[VY_LEAF_INDEX(id)];
     const vy_program *p = t->p;
@@ -55,7 +55,10 @@ static bounds leaf(const turns *t, uint32_t id)
     }
 }
 
-static bounds get(const turns *t, uint32_t id) { return VY_IS_LEAF(id) ? leaf(t, id) : t->at[id]; }
+static bounds get(const iterations *t, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? leaf(t, id) : t->at[id];
+}
 
 // x op y.  An unsigned difference that may be negative is guarded by a comparison where it matters:
 // the rest of the range is what counts.
@@ -70,8 +73,8 @@ static bounds combine(vy_op op, bounds x, bounds y, vy_type type)
 
 // The integer part of a root of an integer, as segment lengths are computed.  A device's root may
 // be off by one next to a square, which segments correct, and which is little against what counts
-// turns.
-static bounds root(const turns *t, uint32_t id)
+// iterations.
+static bounds root(const iterations *t, uint32_t id)
 {
     const vy_program *p = t->p;
     if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_SQRT) return (bounds){0};
@@ -85,7 +88,7 @@ static bounds root(const turns *t, uint32_t id)
 }
 
 // Whether a condition is decided by what is known: 1, 0; -1 it is not.
-static int decided(const turns *t, uint32_t id)
+static int decided(const iterations *t, uint32_t id)
 {
     const vy_program *p = t->p;
     if (VY_IS_LEAF(id) || p->insts.data[id].nargs != 2) return -1;
@@ -96,7 +99,7 @@ static int decided(const turns *t, uint32_t id)
     return vy_interval_compare((vy_op)p->insts.data[id].op, type, x.is, y.is);
 }
 
-static bounds value(const turns *t, uint32_t id)
+static bounds value(const iterations *t, uint32_t id)
 {
     const vy_inst *i = &t->p->insts.data[id];
     vy_type type = (vy_type)i->type;
@@ -120,7 +123,7 @@ static bounds value(const turns *t, uint32_t id)
 }
 
 // Most iterations of a LOOP, and the interval of its variable.
-static int64_t trips(turns *t, uint32_t loop, bool *complete)
+static int64_t trips(iterations *t, uint32_t loop, bool *complete)
 {
     const bounds from = get(t, vy_arg(t->p, loop, 0)), to = get(t, vy_arg(t->p, loop, 1));
     const bounds step = get(t, vy_arg(t->p, loop, 2));
@@ -136,8 +139,8 @@ static int64_t trips(turns *t, uint32_t loop, bool *complete)
     return span > 0 ? (span - 1) / step.is.lo + 1 : 0;
 }
 
-// Turns that clearing an array takes on a device (spirv/emit/emit_memory.c).
-static uint64_t zero_turns(const turns *t, uint32_t buffer)
+// Iterations that clearing an array takes on a device (spirv/emit/emit_memory.c).
+static uint64_t zero_iterations(const iterations *t, uint32_t buffer)
 {
     const vy_buf *b = &t->p->buffers.data[buffer];
     int64_t n = 1; // the checker bounds arrays to 64 KiB
@@ -154,11 +157,12 @@ static uint64_t sum(uint64_t x, uint64_t y)
     return __builtin_add_overflow(x, y, &x) ? UINT64_MAX / 2 : x;
 }
 
-static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop);
+static uint64_t range_iterations(iterations *t, uint32_t first, uint32_t end, bool in_loop);
 
 // Iterations one by one, where inner loops may depend on which one it is and that is affordable:
 // bounds of a product are far from the truth for triangles and for segments of segments.
-static bool one_by_one(turns *t, uint32_t loop, uint32_t end, uint64_t n, uint64_t *turns_of)
+static bool one_by_one(iterations *t, uint32_t loop, uint32_t end, uint64_t n,
+                       uint64_t *iterations_of)
 {
     const bounds from = get(t, vy_arg(t->p, loop, 0)), step = get(t, vy_arg(t->p, loop, 2));
     const bool inner = t->loops[end] > t->loops[loop];
@@ -167,15 +171,15 @@ static bool one_by_one(turns *t, uint32_t loop, uint32_t end, uint64_t n, uint64
         return false;
     if (__builtin_mul_overflow(n, (uint64_t)(end - loop), &work) || work > t->budget) return false;
     t->budget -= work;
-    *turns_of = 0;
+    *iterations_of = 0;
     for (uint64_t k = 0; k < n; k++) {
         t->at[loop] = exactly(from.is.lo + (int64_t)k * step.is.lo);
-        *turns_of = sum(*turns_of, range_turns(t, loop + 1, end, true) + 1);
+        *iterations_of = sum(*iterations_of, range_iterations(t, loop + 1, end, true) + 1);
     }
     return true;
 }
 
-static uint64_t loop_turns(turns *t, uint32_t loop, uint32_t end)
+static uint64_t loop_iterations(iterations *t, uint32_t loop, uint32_t end)
 {
     bool bounded = t->p->insts.data[loop].op == VY_OP_LOOP;
     const uint64_t n = bounded ? (uint64_t)trips(t, loop, &bounded) : 1;
@@ -183,14 +187,14 @@ static uint64_t loop_turns(turns *t, uint32_t loop, uint32_t end)
     if (t->per_loop) t->per_loop[loop] = bounded ? (int64_t)n : -1;
     t->complete &= bounded;
     if (!bounded || t->per_loop || !one_by_one(t, loop, end, n, &all)) {
-        const uint64_t inside = range_turns(t, loop + 1, end, true) + 1;
+        const uint64_t inside = range_iterations(t, loop + 1, end, true) + 1;
         if (__builtin_mul_overflow(n, inside, &all)) all = UINT64_MAX / 2;
     }
     return sum(all, 1); // the test that fails, where it comes first
 }
 
 // Of the instructions from `first` to before `end`.
-static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop)
+static uint64_t range_iterations(iterations *t, uint32_t first, uint32_t end, bool in_loop)
 {
     uint64_t all = 0;
     for (uint32_t id = first; id < end; id++) {
@@ -198,10 +202,10 @@ static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop
         t->at[id] = (bounds){0};
         if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
             const uint32_t closer = t->s.partner[id];
-            all = sum(all, loop_turns(t, id, closer));
+            all = sum(all, loop_iterations(t, id, closer));
             id = closer;
         } else if (op == VY_OP_ZERO && !in_loop) { // a loop of the emitter's
-            all = sum(all, zero_turns(t, t->p->insts.data[id].aux));
+            all = sum(all, zero_iterations(t, t->p->insts.data[id].aux));
         } else if (vy_op_infos[op].effect != VY_CTRL) {
             t->at[id] = value(t, id);
         }
@@ -210,7 +214,7 @@ static uint64_t range_turns(turns *t, uint32_t first, uint32_t end, bool in_loop
 }
 
 // Walks the program with the values of integers.  False: memory.
-static bool walk(turns t, uint64_t *total, bool *complete)
+static bool walk(iterations t, uint64_t *total, bool *complete)
 {
     const vy_program *p = t.p;
     t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
@@ -222,7 +226,7 @@ static bool walk(turns t, uint64_t *total, bool *complete)
         n += p->insts.data[id].op == VY_OP_LOOP || p->insts.data[id].op == VY_OP_WHILE;
         t.loops[id] = n;
     }
-    *total = ok ? range_turns(&t, 1, p->insts.count, false) : 0;
+    *total = ok ? range_iterations(&t, 1, p->insts.count, false) : 0;
     *complete = ok && t.complete;
     vy_structure_free(&t.s);
     vy_free(t.at);
@@ -230,11 +234,11 @@ static bool walk(turns t, uint64_t *total, bool *complete)
     return ok;
 }
 
-uint64_t vy_program_loop_turns(const vy_program *p, const int64_t *scalars,
-                               const int64_t *dim_values, bool *complete)
+uint64_t vy_program_loop_iterations(const vy_program *p, const int64_t *scalars,
+                                    const int64_t *dim_values, bool *complete)
 {
     uint64_t total;
-    walk((turns){.p = p, .scalars = scalars, .dims = dim_values}, &total, complete);
+    walk((iterations){.p = p, .scalars = scalars, .dims = dim_values}, &total, complete);
     return total;
 }
 
@@ -243,11 +247,11 @@ bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scal
 {
     uint64_t total;
     bool complete;
-    return walk((turns){.p = p,
-                        .scalars = scalars,
-                        .dims = dim_values,
-                        .scalar_known = scalar_known,
-                        .dim_known = dim_known,
-                        .per_loop = per_loop},
+    return walk((iterations){.p = p,
+                             .scalars = scalars,
+                             .dims = dim_values,
+                             .scalar_known = scalar_known,
+                             .dim_known = dim_known,
+                             .per_loop = per_loop},
                 &total, &complete);
 }

@@ -25,8 +25,9 @@ bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c);       // constructs
 bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c); // carries that never change
 bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c); // values stand where they are used
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);       // options->coarsen elements each
-bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);    // options->chunk iterations per turn
-bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);    // sets VY_FLAG_OWNED
+bool vy_pass_strip_mine(vy_program *p,
+                        vy_pass_context *c); // options->chunk iterations per iteration
+bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);         // sets VY_FLAG_OWNED
 bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c); // sets VY_FLAG_ONCE
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);          // local arrays → values
 // One atomic addition per subgroup.
@@ -41,7 +42,7 @@ bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c);      // arrays nobo
 // Does `chunk` work on the loops of the program?
 static inline bool vy_is_chunked(const vy_program *p, const vy_opt_options *o)
 {
-    return o && o->chunk > 1 && !(o->few_turns && o->few_turns(o->user, p));
+    return o && o->chunk > 1 && !(o->few_iterations && o->few_iterations(o->user, p));
 }
 
 // Could a program tell the size of its workgroups: no domain, a built-in, shared memory, a barrier?

@@ -189,7 +189,7 @@ static void test_while(printer *o, uint32_t id)
     print_slots_turn(o, f);
 }
 
-// `if c { break; }` for a keep that is !c; the front end turns `if !c` around.
+// `if c { break; }` for a keep that is !c; the front end iterations `if !c` around.
 static void print_exit(printer *o, uint32_t keep)
 {
     bool negated = !VY_IS_LEAF(keep) && o->inlined[keep] && op_of(o, keep) == VY_OP_NOT;

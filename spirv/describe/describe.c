@@ -190,7 +190,7 @@ static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out
     const uint32_t last =
         vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)w - 1});
     const uint32_t whole = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = w});
-    const uint32_t turn =
+    const uint32_t iteration =
         vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)x->from - 1});
     const uint32_t limit =
         vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST,
@@ -199,8 +199,8 @@ static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out
     need =
         vy_describe_binary(d, VY_EXPR_SUB, last, vy_describe_binary(d, VY_EXPR_REM, need, whole));
     if (x->from > 1)
-        need = vy_describe_binary(d, VY_EXPR_REM, vy_describe_binary(d, VY_EXPR_ADD, need, turn),
-                                  whole);
+        need = vy_describe_binary(d, VY_EXPR_REM,
+                                  vy_describe_binary(d, VY_EXPR_ADD, need, iteration), whole);
     if (x->others) need = vy_describe_binary(d, VY_EXPR_MUL, need, describe_others(d, x->axis));
     char text[400], turned[60] = "idle there";
     if (x->from > 1) snprintf(turned, sizeof turned, "(idle there + %u) %% %u", x->from - 1, w);
@@ -259,7 +259,7 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     k->domain_rank = p->overs.count;
     k->domain = d->domain;
     k->subgroup_size = m->options->subgroup_size;
-    vy_describe_turns(d, k);
+    vy_describe_iterations(d, k);
     return !d->oom;
 }
 

@@ -44,8 +44,8 @@ uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t 
 uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
                            uint32_t index);
 bool vy_describe_end(vy_describe *d, const vy_spv *m); // false: memory
-// What its loops do at most (turns.c); part of vy_describe_end.
-void vy_describe_turns(vy_describe *d, vy_kernel *k);
+// What its loops do at most (iterations.c); part of vy_describe_end.
+void vy_describe_iterations(vy_describe *d, vy_kernel *k);
 void vy_describe_free(vy_describe *d);
 
 #endif

@@ -44,7 +44,8 @@ typedef struct vy_frame {   // an open construct
     uint32_t header;        // label of the block that branches (IF) or of the loop header
     uint32_t first_end;     // block where the first arm ended, or before a loop's guard or body
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
-    uint32_t go, go_phi;    // loops: false in the turn that leaves, and the place of its phi; or 0
+    uint32_t go,
+        go_phi; // loops: false in the iteration that leaves, and the place of its phi; or 0
     // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or
     // 0
     uint32_t skip;

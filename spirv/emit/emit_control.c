@@ -6,7 +6,7 @@
 //   LOOP                     header: t = phi(first, next) … goes on? (emit_counted.c)
 //   WHILE                    header, condition region, TEST leaves
 //
-// **Loops that lanes may leave at different turns have one form**, because a driver may go on
+// **Loops that lanes may leave at different iterations have one form**, because a driver may go on
 // computing values for lanes that have left, with loads that give zero (Mesa's llvmpipe before 25;
 // SwiftShader): only what a phi made is theirs still, and a value that the driver moves or shares
 // may lose its phi.
@@ -20,7 +20,7 @@
 // Nothing of the body dominates the merge block, so nothing of it can be used behind the loop, by
 // us or by an optimiser, but through these phis.  `break` is a carried value, go, and so is the
 // condition of a WHILE that reads memory or holds a construct (its region then belongs to the body,
-// under the phi of its last answer; one more turn finds it false).  The continue block is empty, so
+// under the phi of its last answer; one more iteration finds it false).  The continue block is empty, so
 // that drivers need not invent a place for it.  This is what every GLSL compiler writes.
 //
 // **Loops that all lanes leave together** (bounds and exits alike, uniform.c) are tested at the end
@@ -158,7 +158,7 @@ static void loop_merge(vy_fn *f, const vy_frame *frame)
     vy_unnest(f, 1, 0); // the `if` of an exit holds nothing
 }
 
-// Do all lanes that run this loop leave it in the same turn?
+// Do all lanes that run this loop leave it in the same iteration?
 static bool leave_together(const vy_fn *f, uint32_t i) { return f->facts->alike[i]; }
 
 static bool is_tested_first(vy_fn *f, uint32_t i)
@@ -296,7 +296,7 @@ static uint32_t count_on(vy_fn *f, const vy_frame *frame)
     return frame->test_first ? 0 : vy_counted_test(f, &c, next);
 }
 
-// A value for the next turn.  Behind the body of a WHILE whose condition
+// A value for the next iteration.  Behind the body of a WHILE whose condition
 // stands inside: where that was false carries stay as they are.
 static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint32_t next,
                            uint32_t otherwise, uint32_t body_end)
@@ -311,7 +311,7 @@ static uint32_t next_of(const vy_fn *f, const vy_frame *frame, uint32_t end, uin
     return vy_arg(f->p, end, vy_next_arg(f->p, frame->opener) + k);
 }
 
-static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
+static void next_iteration(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
     const bool leaves = vy_exits(f->p, frame->opener);
     uint32_t body_end = 0, keep = leaves ? answer(f, i) : 0;
@@ -336,7 +336,7 @@ static void next_turn(vy_fn *f, uint32_t i, const vy_frame *frame)
 
 static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
-    next_turn(f, i, frame);
+    next_iteration(f, i, frame);
     vy_branch(f, frame->other);
     vy_label(f, frame->other);
     vy_branch(f, frame->header);

@@ -233,7 +233,7 @@ static void clear_shared(vy_fn *f, const vy_array *a)
 
 // A store of the whole array would be shorter, but drivers split it into its elements, and the time
 // that LLVM takes for those grows with their square: 5 s for 512.  Inside a loop they are put up
-// with: there the turns of another loop would have to be counted (ir/facts/trip_estimate.c).
+// with: there the iterations of another loop would have to be counted (ir/facts/trip_estimate.c).
 void vy_emit_zero(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;

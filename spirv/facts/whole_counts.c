@@ -9,7 +9,7 @@
 // Forwards, each value has the set of loads that it is made of, whatever conditions say; what a
 // condition chooses has those that both sides have.  Loads inside of what it chooses stay in the
 // set, for the walk of the lanes knows whether they came by.  Sets are 64 loads at a time.  What
-// loops carry starts with all and loses what a turn does not hand on, until nothing changes.
+// loops carry starts with all and loses what an iteration does not hand on, until nothing changes.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ typedef struct counting {
 // ----------------------------------------------------------------------------------------- guards
 // An arm's guard is its IF or ELSE; that of a body its loop, if it may be left early, or its bounds
 // are not the same for all.
-static bool takes_turns(const counting *c, uint32_t opener)
+static bool takes_iterations(const counting *c, uint32_t opener)
 {
     const vy_inst *i = &c->p->insts.data[opener];
     return i->op == VY_OP_LOOP && c->u->shared[opener] && !vy_exits(c->p, opener);
@@ -46,7 +46,7 @@ static void find_guards(counting *c)
         const vy_op op = up ? (vy_op)c->p->insts.data[up].op : VY_OP_CHECKPOINT;
         if (op == VY_OP_IF)
             c->guard[id] = id < middle ? up : middle;
-        else if (op != VY_OP_CHECKPOINT && !takes_turns(c, up))
+        else if (op != VY_OP_CHECKPOINT && !takes_iterations(c, up))
             c->guard[id] = up;
         else
             c->guard[id] = c->guard[up];
@@ -97,7 +97,7 @@ static uint64_t made_of_result(const counting *c, uint32_t id)
     if (op != VY_OP_ENDLOOP) return made_of(c, vy_arg(c->p, end, k));
     const uint64_t x = made_of(c, vy_slot_init(c->p, opener, k)),
                    y = made_of(c, vy_slot_next(c->p, c->s, opener, k));
-    return takes_turns(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
+    return takes_iterations(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
 }
 
 static uint64_t made(const counting *c, uint32_t id)
@@ -136,7 +136,7 @@ static uint64_t needed(const counting *c, uint32_t id)
     const bool write = vy_op_infos[op].effect == VY_WRITE;
     const uint32_t n = write ? c->p->insts.data[id].nargs : vy_control_args(c->p, c->s, id);
     const uint32_t guard =
-        c->guard[op == VY_OP_TEST ? c->s->parent[id] : id]; // the first turn's test happens
+        c->guard[op == VY_OP_TEST ? c->s->parent[id] : id]; // the first iteration's test happens
     return n ? made_of_args(c, id, n) & ~below(c, guard) : 0;
 }
 

@@ -2,11 +2,11 @@
 // whole_walk.c: walks the program of one invocation as far as its place in the workgroup decides
 // what it does.
 //
-// Integers and conditions made of lid, lindex, constants and the turns of loops with such bounds
+// Integers and conditions made of lid, lindex, constants and the iterations of loops with such bounds
 // are computed; gid and the domain's variables are known modulo the workgroup's sizes; all else is
 // not known.  Both arms of a condition that is not known are walked, and what is done there is not
-// sure.  A loop of an unknown number of turns is walked once, with nothing known of what it
-// carries; that a turn is taken is sure where the bounds are made of scalars alone.
+// sure.  A loop of an unknown number of iterations is walked once, with nothing known of what it
+// carries; that an iteration is taken is sure where the bounds are made of scalars alone.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
@@ -160,7 +160,7 @@ static uint32_t carried(const vy_whole_walk *w, uint32_t id)
     return vy_slot_count(w->p, w->s, id);
 }
 
-// A turn begins with what `marker` has from operand `skip` on, or with what is not known.
+// An iteration begins with what `marker` has from operand `skip` on, or with what is not known.
 static void set_carries(vy_whole_walk *w, uint32_t id, uint32_t marker, uint32_t skip,
                         bool is_known)
 {
@@ -169,8 +169,8 @@ static void set_carries(vy_whole_walk *w, uint32_t id, uint32_t marker, uint32_t
     for (uint32_t k = 0; k < n; k++) w->at[id + 1 + k] = w->next[k];
 }
 
-// The turn that begins with the carries.  False: it was the last one.
-static bool run_turn(vy_whole_walk *w, uint32_t id, bool *is_known)
+// The iteration that begins with the carries.  False: it was the last one.
+static bool run_iteration(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
     const uint32_t end = w->s->partner[id], exits = vy_next_arg(w->p, id);
     uint32_t at = run(w, id + 1 + carried(w, id), end);
@@ -188,31 +188,31 @@ static bool run_turn(vy_whole_walk *w, uint32_t id, bool *is_known)
 
 static void run_while(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
-    while (run_turn(w, id, is_known) && *is_known && !w->spent) {}
+    while (run_iteration(w, id, is_known) && *is_known && !w->spent) {}
     if (*is_known) return;
     set_carries(w, id, id, 0, false);
-    run_turn(w, id, is_known);
+    run_iteration(w, id, is_known);
 }
 
-// In order of the turns, so that a value that is carried is what it is.
+// In order of the iterations, so that a value that is carried is what it is.
 static void run_loop(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
     const vy_inst *i = &w->p->insts.data[id];
     const value from = arg(w, id, 0), to = arg(w, id, 1), step = arg(w, id, 2);
-    uint64_t turns;
+    uint64_t iterations;
     if (!from.known || !to.known || !step.known ||
-        !vy_trips((vy_type)i->type, from.v, to.v, step.v, &turns)) {
+        !vy_trips((vy_type)i->type, from.v, to.v, step.v, &iterations)) {
         *is_known = false;
         w->sure = w->sure && w->uses->shared[id];
         set_carries(w, id, id, vy_init_arg(w->p, id), false);
         w->at[id] = (value){0};
-        run_turn(w, id, is_known);
+        run_iteration(w, id, is_known);
         return;
     }
-    for (uint64_t k = 0; k < turns && !w->spent; k++) {
-        const uint64_t n = i->flags & VY_FLAG_REVERSE ? turns - 1 - k : k;
+    for (uint64_t k = 0; k < iterations && !w->spent; k++) {
+        const uint64_t n = i->flags & VY_FLAG_REVERSE ? iterations - 1 - k : k;
         w->at[id] = (value){.v = {.u = from.v.u + n * step.v.u}, .known = true};
-        if (!run_turn(w, id, is_known)) break;
+        if (!run_iteration(w, id, is_known)) break;
     }
 }
 

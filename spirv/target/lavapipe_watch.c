@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // lavapipe_watch.c: did the driver leave a loop?  (vy_spirv_options.watch_loops)
 //
-// Some drivers give the loops of one invocation so many turns together, and end every loop after
-// them, in whatever turn it is, without a word (vkrt.h, loop_turn_limit).  What counts there cannot
-// be counted here: a driver that runs lanes in lock step counts their turns together, those of
-// compare-exchange loops and of functions too.  But once they are used up, a loop takes one turn,
+// Some drivers give the loops of one invocation so many iterations together, and end every loop after
+// them, in whatever iteration it is, without a word (vkrt.h, loop_iteration_limit).  What counts there cannot
+// be counted here: a driver that runs lanes in lock step counts their iterations together, those of
+// compare-exchange loops and of functions too.  But once they are used up, a loop takes one iteration,
 // whatever its condition says.  So a last loop stands at the end of the kernel, and tells:
 //
 //       n = watch[0]                           1, until a kernel says what follows
-//       for t in 0..n + 1 { s += n }           two turns, which no compiler can know
-//       if s != (n + 1) n { watch[0] = k }     one turn: this invocation's loops were ended
+//       for t in 0..n + 1 { s += n }           two iterations, which no compiler can know
+//       if s != (n + 1) n { watch[0] = k }     one iteration: this invocation's loops were ended
 //
 // k is the kernel's number and 2.  The word is a binding of the kernel like a workspace's; plans
 // fill it, read it back at the end and check it (VY_CHECK_LOOPS).
 //
 // Such a driver also runs more lanes than a row of the workgroup has, if that is no multiple of
-// them.  What these load is 0, so a `while` may never end for them, and take the turns of their
+// them.  What these load is 0, so a `while` may never end for them, and take the iterations of their
 // neighbours.  The whole body stands in a condition on them then, which says `lid.x < row` in a way
 // that no compiler can know to hold.
 #include "spirv/target/target.h"
@@ -78,27 +78,28 @@ uint32_t vy_lavapipe_lanes(vy_fn *f)
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), vy_local_x(f), end);
 }
 
-// Turns that surely are so few that nothing can end them.  Those of a compare-exchange and of
+// Iterations that surely are so few that nothing can end them.  Those of a compare-exchange and of
 // functions in f64 are counted nowhere.
-static bool few_turns(vy_fn *f)
+static bool few_iterations(vy_fn *f)
 {
     enum { FEW = 30000 };
     vy_kernel k = {0};
     if (f->spins || (f->m->lib.count && f->m->types[VY_F64])) return false;
-    if (f->m->options->turns_known) return true;
-    vy_describe_turns(f->d, &k);
-    const vy_expr *most = k.turn_count ? &k.turns[k.turn_count - 1] : NULL;
-    return !most || (!k.turns_open && most->op == VY_EXPR_CONST && most->value < FEW);
+    if (f->m->options->iterations_known) return true;
+    vy_describe_iterations(f->d, &k);
+    const vy_expr *most = k.iteration_count ? &k.iterations[k.iteration_count - 1] : NULL;
+    return !most || (!k.iterations_open && most->op == VY_EXPR_CONST && most->value < FEW);
 }
 
 // At the end of the kernel, where all its invocations come.
 void vy_lavapipe_end(vy_fn *f)
 {
     vy_spv *m = f->m;
-    if (!f->facts->loop || few_turns(f)) return;
+    if (!f->facts->loop || few_iterations(f)) return;
     need_word(f);
     const uint32_t u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f), zero = vy_spv_u32(m, 0);
-    const uint32_t n = f->target.watch_word, turns = VY_DO(f, SpvOpIAdd, u32, n, vy_spv_u32(m, 1));
+    const uint32_t n = f->target.watch_word,
+                   iterations = VY_DO(f, SpvOpIAdd, u32, n, vy_spv_u32(m, 1));
     const uint32_t header = vy_spv_id(m), test = vy_spv_id(m), body = vy_spv_id(m);
     const uint32_t next = vy_spv_id(m), merge = vy_spv_id(m), t = vy_spv_id(m), s = vy_spv_id(m);
     const uint32_t before = f->block, t_next = vy_spv_id(m), s_next = vy_spv_id(m);
@@ -109,7 +110,7 @@ void vy_lavapipe_end(vy_fn *f)
     VY_PUT(m, f->out, SpvOpLoopMerge, merge, next, SpvLoopControlDontUnrollMask);
     vy_branch(f, test);
     vy_label(f, test);
-    vy_branch_if(f, VY_DO(f, SpvOpULessThan, bools, t, turns), body, merge);
+    vy_branch_if(f, VY_DO(f, SpvOpULessThan, bools, t, iterations), body, merge);
     vy_label(f, body);
     VY_PUT(m, f->out, SpvOpIAdd, u32, t_next, t, vy_spv_u32(m, 1));
     VY_PUT(m, f->out, SpvOpIAdd, u32, s_next, s, n);
@@ -117,7 +118,7 @@ void vy_lavapipe_end(vy_fn *f)
     vy_label(f, next);
     vy_branch(f, header);
     vy_label(f, merge);
-    const uint32_t whole = VY_DO(f, SpvOpIMul, u32, turns, n);
+    const uint32_t whole = VY_DO(f, SpvOpIMul, u32, iterations, n);
     vy_guard g = vy_guard_begin(f, VY_DO(f, SpvOpINotEqual, bools, s, whole));
     VY_PUT(m, f->out, SpvOpStore, f->target.watch_pointer, vy_spv_u32(m, f->d->number + 2));
     vy_guard_end(f, g, 0, 0, 0);

@@ -9,7 +9,7 @@
 // such ways gets one that no optimiser can see through: 0, made of the lane's own number.
 //
 // Counted are ways through constants, scalars and what is computed of them, in local arrays too; a
-// load of a buffer, and what loops of many turns carry, ends them.  Functions are bodies of the
+// load of a buffer, and what loops of many iterations carry, ends them.  Functions are bodies of the
 // library, in which an argument occurs many times.
 #include "spirv/target/target.h"
 
@@ -61,7 +61,7 @@ static void of_operation(ways *w, uint32_t id)
     for (uint32_t k = 0; k < i->nargs; k++) add_operand(w, id, vy_arg(w->p, id, k), times);
 }
 
-// A store in a loop may hold more each turn: what has grown since the first pass has no end.
+// A store in a loop may hold more each iteration: what has grown since the first pass has no end.
 static void of_local(ways *w, uint32_t id)
 {
     const vy_inst *i = &w->p->insts.data[id];
@@ -74,16 +74,16 @@ static void of_local(ways *w, uint32_t id)
     if (n > w->held[b]) w->held[b] = w->again ? MANY : n;
 }
 
-// Turns of a loop that a driver may unroll; 0: it does not.
-static uint64_t turns_of(const ways *w, uint32_t loop)
+// Iterations of a loop that a driver may unroll; 0: it does not.
+static uint64_t iterations_of(const ways *w, uint32_t loop)
 {
     uint64_t n;
     if (vy_exits(w->p, loop) || !vy_constant_trips(w->p, loop, &n)) return 0;
     return n <= MOST_TURNS ? n : 0;
 }
 
-// After n turns in each of which what is carried occurs `each` times.
-static uint64_t after_turns(uint64_t first, uint64_t each, uint64_t n)
+// After n iterations in each of which what is carried occurs `each` times.
+static uint64_t after_iterations(uint64_t first, uint64_t each, uint64_t n)
 {
     while (n-- && first < MANY) first = limited(first * each);
     return first;
@@ -97,9 +97,10 @@ static void of_result(ways *w, uint32_t id)
     w->count[id] = 1;
     w->same[id] = true;
     if (vy_is_loop(op)) {
-        const uint64_t n = turns_of(w, opener);
+        const uint64_t n = iterations_of(w, opener);
         w->same[id] = n && is_same(w, from[1]) && is_same(w, from[0]);
-        if (w->same[id]) w->count[id] = after_turns(count_of(w, from[0]), count_of(w, from[1]), n);
+        if (w->same[id])
+            w->count[id] = after_iterations(count_of(w, from[0]), count_of(w, from[1]), n);
         return;
     }
     if (op == VY_OP_IF) add_operand(w, id, vy_arg(w->p, opener, 0), 1);
@@ -111,7 +112,7 @@ static void of_carry(ways *w, uint32_t id)
 {
     const uint32_t loop = vy_arg(w->p, id, 0), k = w->p->insts.data[id].aux;
     const uint32_t result = vy_result(w->p, &w->s, loop, k);
-    const bool unrolled = turns_of(w, loop) != 0;
+    const bool unrolled = iterations_of(w, loop) != 0;
     w->same[id] = unrolled && is_same(w, vy_slot_init(w->p, loop, k));
     w->count[id] = w->again && w->same[id] ? w->count[result] : 1;
 }
@@ -130,7 +131,7 @@ static void pass(ways *w)
         else if (op == VY_OP_RESULT)
             of_result(w, id);
         else if (op == VY_OP_LOOP)
-            w->count[id] = 1, w->same[id] = turns_of(w, id) != 0;
+            w->count[id] = 1, w->same[id] = iterations_of(w, id) != 0;
         else if (is_local(w, &w->p->insts.data[id]))
             of_local(w, id);
         else

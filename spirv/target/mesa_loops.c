@@ -3,23 +3,23 @@
 //
 // **By bounds** (the quirk guessed_bounds).
 //
-//   for k in rev(min(n, 1)..9)        while k > min(n, 1)         Mesa 22.3: eight turns, whatever n is
+//   for k in rev(min(n, 1)..9)        while k > min(n, 1)         Mesa 22.3: eight iterations, whatever n is
 //
 // Mesa asks of each exit that compares a counter whether the other side has a constant bound, and
-// writes out as many turns.  Up to 22.3 it takes the constant of any minimum for one, also where
+// writes out as many iterations.  Up to 22.3 it takes the constant of any minimum for one, also where
 // the counter runs down to it (try_find_limit_of_alu of nir_loop_analyze.c), and minima come from
 // clamps and conditions, too.  So nothing that was computed is compared with a counter as it is: a
 // zero is added that no optimiser knows to be one, and answers that end a loop differ from a
 // `false` of that kind.  Bounds that are constants, parameters, or places of the invocation are
 // what they are: most loops cost nothing, the others an addition each time they are entered, and a
-// WHILE or a `break` an operation on booleans each turn.
+// WHILE or a `break` an operation on booleans each iteration.
 //
 // The zero is the highest bit of the workgroup's number, which is below 2³¹, and the same in all
 // lanes.
 //
 // **By lengths** (guessed_lengths).  Mesa takes the length of an array that is indexed by the
-// counter for a bound, too, and writes so many turns out in front of the loop (nir_opt_loop_unroll,
-// "partial unroll").  In Mesa 22.3 turns of a loop that is tested at its end get other values then;
+// counter for a bound, too, and writes so many iterations out in front of the loop (nir_opt_loop_unroll,
+// "partial unroll").  In Mesa 22.3 iterations of a loop that is tested at its end get other values then;
 // tested first it is right.
 #include "spirv/target/target.h"
 

@@ -126,15 +126,15 @@ static void put_features(vy_text *t, const vy_kernel *k)
 // What its loops and conditions do at most; see kernel.h.
 static void put_bounds(vy_text *t, const vy_kernel *k)
 {
-    vy_text_add(t, "      \"nesting\": %u, \"loop_turns\": ", k->nesting);
-    if (k->turn_count) {
+    vy_text_add(t, "      \"nesting\": %u, \"loop_iterations\": ", k->nesting);
+    if (k->iteration_count) {
         vy_text_add(t, "\"");
-        vy_text_expr(t, k->turns, k->turn_count - 1, k->symbols);
+        vy_text_expr(t, k->iterations, k->iteration_count - 1, k->symbols);
         vy_text_add(t, "\"");
     } else {
         vy_text_add(t, "\"0\"");
     }
-    vy_text_add(t, ", \"loop_turns_open\": %s", k->turns_open ? "true" : "false");
+    vy_text_add(t, ", \"loop_iterations_open\": %s", k->iterations_open ? "true" : "false");
     if (k->subgroup_size) vy_text_add(t, ", \"subgroup_size\": %u", k->subgroup_size);
     vy_text_add(t, ",\n");
 }

@@ -88,7 +88,7 @@ PROGRAMS = (
             " { if i < j { o[i, j] = x[i]*x[i]; } else { o[i, j] = x[j]*x[i]; } }", "N=5 M=4"),
     program("program p(x: in f32[N + K], o: out f32[N], N: u32, K: u32) over(i: N)"
             " { o[i] = sum(k in 0..K: x[i + k]*x[k]); }", "N=6 K=3"),
-    # a loop that is copied whole, whose turns have an order
+    # a loop that is copied whole, whose iterations have an order
     program("program p(x: in f32[M], w: in f32[K], y: in f32[N], o: out f32[N, M], N: u32, M: u32, K: u32)"
             " over(i: N, j: M) { var s = x[j]; var a = 0.0; for t in 0..K { a += s*w[t]; s = w[t] - s; } o[i, j] = a*y[i]; }",
             "N=4 M=3 K=4"),
@@ -98,7 +98,7 @@ PROGRAMS = (
     # a walk that begins at the element less a constant
     program("program p(x: in f32[N + 2], y: in f32[M], o: out f32[N, M], N: u32, M: u32)"
             " over(i: N, j: M) { if j >= i { o[i, j] = x[i + 2]*y[j]; } }", "N=4 M=5"),
-    # a row that a loop adds to beside a scatter, where lanes leave the loop at different turns
+    # a row that a loop adds to beside a scatter, where lanes leave the loop at different iterations
     program("program p(x: in f64[M], at: in u32[N], o: out f64[N], M: u32, N: u32) over(i: N) { var s = x[at[i] % M];"
             " for k in 0..N { for j in 0..40 { s = s*x[j]; } if s > 3.0 { break; } } o[i] = s; }", "N=4 M=44",
             "at=0,3,1,3"),

@@ -265,7 +265,7 @@ class Meetings:
         c.vars.append((v, "@F", True))
         trips = "((%s + %du) / %du)" % (extent, self.lanes - 1, self.lanes) if self.chance(0.7) else "2u"
         out += [S("barrier loop", "for %s in 0u..%s" % (k, trips), [], [body])]
-        if trips == "2u":  # an empty input takes no turn, and so no barrier
+        if trips == "2u":  # an empty input takes no iteration, and so no barrier
             self.dirty = set()
         return self.seen("tiles", out)
 

@@ -144,7 +144,7 @@ class Memory:
         c.vars.append((name, "@F", False))
         return out
 
-    def s_alias(self, c):  # stored and read under indices written differently, from one loop turn to another
+    def s_alias(self, c):  # stored and read under indices written differently, from one loop iteration to another
         v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3", "4"))
         c.buffers.append(Buffer(a, "@F", "local", [], n, True, True))
         i = Scope(c)
@@ -185,15 +185,15 @@ class Memory:
         first, second = c.name(), c.name()
         i = Scope(c)
         low2, high2, trips2, t2 = self.bounds(i)
-        turn = i.name("k")
-        i.vars.append((turn, t2, False))
+        iteration = i.name("k")
+        i.vars.append((iteration, t2, False))
         i.loops, i.cost = c.loops + 1, c.cost * max(trips2, 1) * max(trips, 1)
         steps = [read(second) + [S("assign", "%s = tanh(%s * 0.8 + %s);" % (v, v, second))], self.s_store(i)]
         if self.chance(0.3):
             steps.reverse()
-        around = "for %s in {0}..{1}" % turn
+        around = "for %s in {0}..{1}" % iteration
         if self.chance(0.2):
-            around = "for %s in rev({0}..{1})" % turn
+            around = "for %s in rev({0}..{1})" % iteration
         out = read(first) + [S("for", around, [low2, high2], [sum(steps, [])])]
         return out + [S("assign", "%s = tanh(%s * 0.8 + %s);" % (v, v, first))]
 

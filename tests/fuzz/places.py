@@ -5,7 +5,7 @@ own place: what a gathered gradient has to turn around.
 Domains of one to five axes under workgroups of one to three; extents that are none, one, a prime, a multiple of
 the workgroup; built-in values and scalars that are no dimension as values, in indices, conditions and bounds;
 periodic, mirrored, strided, flattened, triangular and red-black indices; `?` buffers; stores that are shifted or
-scattered by affine maps; loops that lanes leave at different turns; occasionally very deep nests.
+scattered by affine maps; loops that lanes leave at different iterations; occasionally very deep nests.
 
 Free of races as the programs of several.py are: what is stored without an atomic is owned (maps.py).
 `traits` names what a program holds, for coverage.py, which counts each with each way of accumulating.
@@ -356,7 +356,7 @@ class Places(Maps, Maker):
         return head, i
 
     def s_lanes(self, c):
-        """A value that a loop makes which lanes leave at different turns."""
+        """A value that a loop makes which lanes leave at different iterations."""
         r, v = self.r, c.name()
         if c.cost > 12:
             return self.s_let(c)

@@ -75,7 +75,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
      "(vy_value){vy_primal(r, c)}"),
     ("autodiff/reverse/replay.c", None, "if (counts) in[n] = zero(r, VY_U32);",
      "if (counts) in[n] = vy_int(r->b, VY_U32, 1).id;"),
-    # constructs made again: loops that leave early, arms, what the last turn hands on
+    # constructs made again: loops that leave early, arms, what the last iteration hands on
     ("ir/build/rewrite.c", None, "l->keep = keep ? vy_new(w, keep) : 0;", "l->keep = 0;"),
     ("ir/build/rewrite.c", None, "vy_new(w, vy_slot_then(w->p, &w->s, l->opener, k))",
      "vy_new(w, vy_slot_yield(w->p, &w->s, l->opener, k))"),
@@ -301,7 +301,7 @@ TILES = ("tiles_filled.py", (
     ("spirv/facts/whole_walk.c", None, "if (!keep.known) *is_known = w->sure = false;", ""),
     ("spirv/facts/whole_counts.c", None, "(x & y) | (x & inside(c, opener, middle)) |", "(x & y) |"),
     ("spirv/facts/whole_counts.c", None, "return (x & y) | (x & inside", "return x | (x & inside"),
-    ("spirv/facts/whole_counts.c", None, "return takes_turns(c, opener) ? y :", "return true ? y :"),
+    ("spirv/facts/whole_counts.c", None, "return takes_iterations(c, opener) ? y :", "return true ? y :"),
     ("spirv/facts/whole_counts.c", None, "& ~below(c, guard)", ""),
     ("spirv/facts/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
     ("spirv/describe/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
@@ -349,10 +349,10 @@ ROUNDS = (
     ("ir/pass/sums/promote.c", None, "x->read_first |=", "x->read_first |= false &&"),
     ("ir/pass/scalar/fuse_ifs.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
 )
-# Faults in what is followed turn by turn: past strides.py's programs.
+# Faults in what is followed iteration by iteration: past strides.py's programs.
 STRIDES = (
     ("autodiff/rewrite/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
-    ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return turn + 1;", "if (!go.u) return turn + 2;"),
+    ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return iteration + 1;", "if (!go.u) return iteration + 2;"),
     ("ir/pass/scalar/invariant_carries.c", None, "x->held &= !drop(x, id);", "drop(x, id);"),
     ("ir/pass/scalar/invariant_results.c", None, "|| vy_exits(p, loop))", ")"),
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
@@ -485,7 +485,7 @@ def main():
     parser.add_argument("--only", type=int, default=0, metavar="NUMBER")
     parser.add_argument("--units", action="store_true", help="only those that a unit test looks for: a minute")
     parser.add_argument("--directed", action="store_true", help="only the faults in how sums are made: minutes")
-    parser.add_argument("--rounds", action="store_true", help="only those in what loops do turn by turn: minutes")
+    parser.add_argument("--rounds", action="store_true", help="only those in what loops do iteration by iteration: minutes")
     parser.add_argument("--command", action="store_true", help="only those that a script looks for with the command: ten minutes")
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)

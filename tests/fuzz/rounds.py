@@ -17,42 +17,42 @@ class Maker:
         self.names += 1
         return "%s%d" % (letter, self.names)
 
-    def index(self, turns):
+    def index(self, iterations):
         r = self.r
         whole = ["0u", "1u", "2u", "M - 1"] + ["(i + 1) % M"]
         for t in turns[-2:]:
             whole += ["%s %% M" % t, "(%s + 1) %% M" % t, "M - 1 - %s %% M" % t]
-        return r.choice(whole + whole[-3:] * (2 if turns else 0))
+        return r.choice(whole + whole[-3:] * (2 if iterations else 0))
 
-    def place(self, turns):
-        index = self.index(turns)
+    def place(self, iterations):
+        index = self.index(iterations)
         return self.r.choice(("z[i, %s]", "z[i, %s]", "a[%s]", "g[i, %s]")) % (index if self.r.random() < 0.9 else "2u")
 
-    def stored(self, turns):
-        where = self.place(turns)
+    def stored(self, iterations):
+        where = self.place(iterations)
         while where.startswith("g"):
-            where = self.place(turns)
+            where = self.place(iterations)
         return where
 
-    def bounds(self, turns):
+    def bounds(self, iterations):
         r = self.r
         some = ["0..M", "0..T", "1..M", "0..T + 1", "rev(0..M)", "rev(0..T)", "0..M step 2"]
         for t in turns[-1:]:
             some += ["%s..M" % t, "0..%s" % t, "0..%s + 1" % t]
         return r.choice(some)
 
-    def value(self, turns):
+    def value(self, iterations):
         r = self.r
-        return r.choice(("v", "w", "x[i]", "v * x[i]", "v - w", "0.5", "%s" % self.place(turns), "v + " + self.place(turns)))
+        return r.choice(("v", "w", "x[i]", "v * x[i]", "v - w", "0.5", "%s" % self.place(iterations), "v + " + self.place(iterations)))
 
-    def condition(self, turns):
+    def condition(self, iterations):
         r = self.r
-        some = ["%s > 0.1" % self.place(turns), "v > w", "i % 2 == 0u", "T > 1u"]
+        some = ["%s > 0.1" % self.place(iterations), "v > w", "i % 2 == 0u", "T > 1u"]
         for t in turns[-2:]:
             some += ["%s %% 2 == 0u" % t, "%s > 0u" % t]
         return r.choice(some)
 
-    def construct(self, turns):
+    def construct(self, iterations):
         """A sum or a choice; what it sets is a new variable."""
         usable = [text for text, inside in self.said if all(t in turns for t in inside)]
         if usable and self.r.random() < 0.5:
@@ -60,54 +60,54 @@ class Maker:
         else:
             into, k = "HOLE", self.name("k")
             if self.r.random() < 0.65:
-                text = "for %s in %s { %s += %s * 0.3; }" % (k, self.bounds(turns), into, self.place(turns + [k]))
+                text = "for %s in %s { %s += %s * 0.3; }" % (k, self.bounds(iterations), into, self.place(iterations + [k]))
             else:
                 text = "if %s { %s = sin(%s); } else { %s = %s * 0.5; }" % (
-                    self.condition(turns), into, self.place(turns), into, self.place(turns))
+                    self.condition(iterations), into, self.place(iterations), into, self.place(iterations))
             self.said.append((text, [t for t in turns if t in text]))
         name, v = self.name("s"), self.r.choice("vw")
         return ["var %s = 0.0f64;" % name, text.replace("HOLE", name), "%s = tanh(%s * 0.6 + %s);" % (v, v, name)]
 
     def row(self):
-        """A loop of constant length through a row, which also reads what other turns of it write."""
+        """A loop of constant length through a row, which also reads what other iterations of it write."""
         c = self.name("c")
         to, of = (self.r.choice(("C", "C", "C + 1", "12 - C", "2u")).replace("C", c) for _ in "ab")
         return ["for %s in 0..12 { h[i, %s] = 0.4 * h[i, %s] + 0.3 * sin(h[i, %s]); }" % (c, to, to, of)]
 
-    def statement(self, turns, depth):
+    def statement(self, iterations, depth):
         r, v = self.r, self.r.choice("vw")
         kind = r.random()
         if r.random() < 0.06:
             return self.row()
         if kind < 0.3:
-            return self.construct(turns)
+            return self.construct(iterations)
         if kind < 0.4:
-            return ["%s = tanh(%s * 0.7 + %s);" % (v, v, self.place(turns))]
+            return ["%s = tanh(%s * 0.7 + %s);" % (v, v, self.place(iterations))]
         if kind < 0.62:
-            return ["%s = sin(%s);" % (self.stored(turns), self.value(turns))]
+            return ["%s = sin(%s);" % (self.stored(iterations), self.value(iterations))]
         if kind < 0.7:
-            return ["%s += 0.3 * sin(%s);" % (self.stored(turns), self.value(turns))]
+            return ["%s += 0.3 * sin(%s);" % (self.stored(iterations), self.value(iterations))]
         if kind < 0.73:
             return ["local a;"]
         if depth > 2:
-            return ["%s = sin(%s);" % (v, self.value(turns))]
+            return ["%s = sin(%s);" % (v, self.value(iterations))]
         if kind < 0.8:
-            return ["if %s {" % self.condition(turns)] + self.block(turns, depth + 1) + (
-                ["} else {"] + self.block(turns, depth + 1) if r.random() < 0.4 else []) + ["}"]
+            return ["if %s {" % self.condition(iterations)] + self.block(iterations, depth + 1) + (
+                ["} else {"] + self.block(iterations, depth + 1) if r.random() < 0.4 else []) + ["}"]
         t = self.name("t")
         if kind < 0.94:
-            inside = self.block(turns + [t], depth + 1)
+            inside = self.block(iterations + [t], depth + 1)
             if r.random() < 0.2:
                 leaves = r.choice(("%s > 0.95" % v, "%s == 1u" % t)), r.choice(("break", "continue"))
                 inside.insert(r.choice((0, len(inside))), "if %s { %s; }" % leaves)
-            return ["for %s in %s {" % (t, self.bounds(turns))] + inside + ["}"]
+            return ["for %s in %s {" % (t, self.bounds(iterations))] + inside + ["}"]
         return ["var %s = 0u;" % t, "while %s < %s {" % (t, r.choice(("M", "T", "T + 1")))] + self.block(
-            turns + [t], depth + 1) + ["%s += 1;" % t, "}"]
+            iterations + [t], depth + 1) + ["%s += 1;" % t, "}"]
 
-    def block(self, turns, depth):
+    def block(self, iterations, depth):
         out = []
         for _ in range(self.r.randrange(1, 5 if depth < 2 else 4)):
-            out += self.statement(turns, depth)
+            out += self.statement(iterations, depth)
         return out
 
 

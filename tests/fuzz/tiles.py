@@ -70,7 +70,7 @@ class Maker:
                          ("%s %% 2u == %du" % (a.text, c % 2), lambda l: a.value(l) % 2 == c % 2)))
 
     # ---- statements: text, and the elements that a lane accesses in order
-    def turns(self):
+    def iterations(self):
         """A loop: what it ranges over, and its values in a lane; None: no loop."""
         r, w = self.r, self.workgroup[0]
         n, m = r.choice((1, 2, 3, w)), r.choice((2, w))
@@ -78,8 +78,8 @@ class Maker:
             None, None, ("0u..%du" % n, lambda l: range(n)), ("lid.x..%du" % w, lambda l: range(l.x, w)),
             ("rev(0u..lid.x + 1u)", lambda l: range(l.x, -1, -1)), ("lid.x..%du step %du" % (self.count, m), lambda l: range(l.x, self.count, m))))
 
-    def open_turns(self):
-        """Loops whose turns depend on data or sizes."""
+    def open_iterations(self):
+        """Loops whose iterations depend on data or sizes."""
         return self.r.choice((("0u..u32(d) % 3u", lambda l: range(l.data % 3)), ("0u..min(%du, N)" % self.workgroup[0], lambda l: range(min(self.workgroup[0], l.n)))))
 
     def wrap(self, text, places, loop, conditions):
@@ -92,16 +92,16 @@ class Maker:
         return text, places
 
     def store(self):
-        loop = self.turns()
+        loop = self.iterations()
         at = self.index(loop)
         said = [self.condition()] if self.r.random() < 0.3 else []
         text, places = self.wrap("t[%s] = f32(%s) + 1.0;" % (at.text, at.text), lambda l: [at.value(l)], loop, said)
         return text, places
 
     def read(self):
-        loop, said = self.turns(), []
+        loop, said = self.iterations(), []
         if self.r.random() < 0.15:
-            loop, self.sure = self.open_turns(), False
+            loop, self.sure = self.open_iterations(), False
         at = self.index(loop)
         if self.r.random() < 0.3:
             said.append(self.condition())
@@ -167,9 +167,9 @@ class Maker:
 
 def make(seed):
     """The first program from `seed` on, by turns, that reads nothing which nobody fills."""
-    for turn in range(10000):
+    for iteration in range(10000):
         try:
-            return Maker("%d %d" % (seed, turn)).make()
+            return Maker("%d %d" % (seed, iteration)).make()
         except KeyError:
             continue
     raise AssertionError("no program")

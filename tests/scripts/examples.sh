@@ -56,17 +56,17 @@ both() {
 both f32 "$SRC/examples/gmm.vyre" 2e-6
 
 # A derivative of several kernels: the length of its tape depends on data.
-cat >turns.vyre <<'VYRE'
-program turns(x: in f32[N], y: out f32[N], N: u32) over(i: N)
+cat >iterations.vyre <<'VYRE'
+program iterations(x: in f32[N], y: out f32[N], N: u32) over(i: N)
 {
     var s = x[i];
     while s > 0.5 { s = s * sin(s); }
     y[i] = s;
 }
 VYRE
-"$VYRE_GRAD" run turns.vyre --grad --json --engine eval --in x=0.6,1.2 >want.json ||
-    wrong "the interpreter on turns.vyre"
-# A loop of 100,000 turns, which lavapipe leaves after 65,535 unless it is compiled for that.
+"$VYRE_GRAD" run iterations.vyre --grad --json --engine eval --in x=0.6,1.2 >want.json ||
+    wrong "the interpreter on iterations.vyre"
+# A loop of 100,000 iterations, which lavapipe leaves after 65,535 unless it is compiled for that.
 cat >long.vyre <<'V'
 program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N)
 {
@@ -78,12 +78,12 @@ V
 "$bin/dozen_lines" long.vyre x=1,2 K=100000 >out.long || wrong "dozen_lines long.vyre"
 [ "$(cat out.long)" = "grad_x = 100000 100000" ] || { cat out.long; wrong "a long loop"; }
 
-"$bin/dozen_lines" turns.vyre x=0.6,1.2 >out.turns || wrong "dozen_lines turns.vyre"
-compare out.turns want.json 2e-6
-"$VYRE_GRAD" grad turns.vyre --with-value -o turns/ || wrong "grad -o turns/"
-"$bin/vulkan_only" turns/turns_grad.spv turns/turns_grad.json N=2 x=0.6,1.2 >out.turns ||
-    wrong "vulkan_only turns"
-compare out.turns want.json 2e-6
+"$bin/dozen_lines" iterations.vyre x=0.6,1.2 >out.iterations || wrong "dozen_lines iterations.vyre"
+compare out.iterations want.json 2e-6
+"$VYRE_GRAD" grad iterations.vyre --with-value -o iterations/ || wrong "grad -o iterations/"
+"$bin/vulkan_only" iterations/iterations_grad.spv iterations/iterations_grad.json N=2 x=0.6,1.2 >out.iterations ||
+    wrong "vulkan_only iterations"
+compare out.iterations want.json 2e-6
 "$VYRE_GRAD" devices | grep -q shader_float64 && both f64 gmm64.vyre 1e-12
 
 # fills, copies, workspaces through the manifest; a `?` output is given with its size

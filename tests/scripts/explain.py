@@ -78,7 +78,7 @@ def check(path, *options):
     if want and " %d bytes" % sum(want.values()) not in text:
         bad.append("%s: the text does not say %d bytes:\n%s" % (name, sum(want.values()), text))
     for where, a in amounts(e):
-        if a["value"] is None or "turns(" in a["formula"] or "len(" in a["formula"]:
+        if a["value"] is None or "iterations(" in a["formula"] or "len(" in a["formula"]:
             continue
         if formula(a["formula"], sizes) != a["value"]:
             bad.append("%s: %s is %s, not %s" % (name, where, a, formula(a["formula"], sizes)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Loops that drivers guess about: random ones whose ends are computed (tests/fuzz/turns.py), device against interpreter.
+"""Loops that drivers guess about: random ones whose ends are computed (tests/fuzz/iterations.py), device against interpreter.
 
 From a fresh seed that is printed; VYRE_SEED gives one, VYRE_COUNT says how many programs of eight loops.
 """
@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
 sys.dont_write_bytecode = True
-import turns  # noqa: E402
+import iterations  # noqa: E402
 
 COMMAND = os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 GIVEN = ["--set", "m=3", "--set", "s=-2", "--set", "w=0.5", "--in", "x=-3,-2,-1,-0.5,0,0.5,1,2,3,4", "--in", "n=-3,-2,-1,0,1,2,3,4,9,-5",
@@ -26,8 +26,8 @@ def run(path, engine, level):
     if done.returncode:
         return done.stderr[:400] or done.stdout[:400]
     outputs = json.loads(done.stdout)["outputs"]
-    width = len(outputs["y"]["data"]) // turns.LOOPS
-    return [outputs[name]["data"][k * width:(k + 1) * width] for k in range(turns.LOOPS) for name in ("hash", "y")]
+    width = len(outputs["y"]["data"]) // iterations.LOOPS
+    return [outputs[name]["data"][k * width:(k + 1) * width] for k in range(iterations.LOOPS) for name in ("hash", "y")]
 
 
 def same(x, y):
@@ -43,7 +43,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.vyre")
         for at in range(seed, seed + count):
-            text = turns.make(at)
+            text = iterations.make(at)
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
             here = run(path, "eval", "-O2")

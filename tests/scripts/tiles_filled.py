@@ -26,7 +26,7 @@ COMMAND = os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 LINE = "program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8) over(i: N) { shared t: f32[16]; %s barrier(); var v = 0.0; %s y[i] = v; }"
 PLANE = ("program p(x: in f32[N, M], y: out f32[N, M], N: u32, M: u32) workgroup(4, 4) over(i: N, j: M) "
          "{ shared t: f32[%s]; %s barrier(); var v = 0.0; %s y[i, j] = v; }")
-# Places on axes that the domain has not are nobody's; loops that may take no turn read nothing for certain.  None: what is read is
+# Places on axes that the domain has not are nobody's; loops that may take no iteration read nothing for certain.  None: what is read is
 # used under a condition only, so no plan may refuse it.
 OTHERS = [
     ("program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8, 4) over(i: N) { shared t: f32[16]; t[lid.x] = x[i]; barrier(); "

@@ -162,26 +162,27 @@ static void ways_out(void **state)
     }
 }
 
-static void rows_and_turns(void **state)
+static void rows_and_iterations(void **state)
 {
     (void)state;
     asked q = ask("for a in 0..M { for c in 0..4 { atomic_add(z[i, c], x[a]); } }");
     uint32_t site = nth(&q, VY_OP_ATOMIC_ADD, 1), outer = nth(&q, VY_OP_LOOP, 1);
     uint32_t inner = nth(&q, VY_OP_LOOP, 2);
-    bool sparse, turns;
+    bool sparse, iterations;
     assert_int_equal(vy_addition_way_out(&q.a, site, inner, 1, &sparse), outer);
     assert_false(sparse);
     assert_int_equal(vy_addition_way_out(&q.a, site, site, VY_NO_AXIS, &sparse), 0);
-    assert_false(vy_reached_once(q.p, &q.s, site, &turns)); // the outer loop comes back
+    assert_false(vy_reached_once(q.p, &q.s, site, &iterations)); // the outer loop comes back
     assert_true(vy_only_added_ever(&q.a, q.p->insts.data[site].aux));
     leave(&q);
     q = ask("for c in 0..4 { if x[c] > 0.0 { atomic_add(z[i, c], 1.0); } } z[i, 0] = 1.0;");
     site = nth(&q, VY_OP_ATOMIC_ADD, 1);
-    assert_true(vy_reached_once(q.p, &q.s, site, &turns) && turns);
+    assert_true(vy_reached_once(q.p, &q.s, site, &iterations) && iterations);
     assert_false(vy_only_added_ever(&q.a, q.p->insts.data[site].aux));
     leave(&q);
     q = ask("if M > 1 { atomic_add(y[i], 1.0); }");
-    assert_true(vy_reached_once(q.p, &q.s, nth(&q, VY_OP_ATOMIC_ADD, 1), &turns) && !turns);
+    assert_true(vy_reached_once(q.p, &q.s, nth(&q, VY_OP_ATOMIC_ADD, 1), &iterations) &&
+                !iterations);
     leave(&q);
 }
 
@@ -219,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_additions), cmocka_unit_test(atomic_additions),
-        cmocka_unit_test(ways_out),        cmocka_unit_test(rows_and_turns),
+        cmocka_unit_test(ways_out),        cmocka_unit_test(rows_and_iterations),
         cmocka_unit_test(strengths_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

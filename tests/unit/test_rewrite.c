@@ -220,17 +220,17 @@ static const char *const counted[] = {
     "main { var c = 0u; var q = 1u; for k in u32(x[3])..u32(x[3]) * 9 step 2 { c += 1; q = q * 3 + k; }"
     " real[0] = c; var d = 0u; for k in rev(0..i32(x[4] * 10)) step 4 { d += 1; q = q * 5 + u32(k); }"
     " real[1] = d; h[0] = q; var e = 0u; for k in 0..i32(x[5]) { e += 1; } real[2] = e; }",
-    // nests count on: an inner loop's counter is the sum over the outer's turns
+    // nests count on: an inner loop's counter is the sum over the outer's iterations
     "main { var c = 0u; var d = 0u; var f = x[0]; while c < 5 { c += 1; var g = f; "
     "while g < 40 { g = g * 3 + 1; d += 1; } f += g; } real[0] = c; real[1] = d; y[0] = f; }",
     // inside arms, one of which has it only sometimes; for around while
     "main { var d = 0u; var e = 0u; for k in 0..8 { if x[k] > 0.3 { var g = x[k]; "
     "while g < 9 { g += x[k]; d += 1; } y[k] = g; } else { for j in 0..u32(-x[k]) { e += 1; } } }"
     " real[0] = d; real[1] = e; }",
-    // break and continue: the last turn counts too
+    // break and continue: the last iteration counts too
     "main { var c = 0u; var f = 1.0; while true { c += 1; f *= 1.7; if f < 3 { continue; } "
     "if f > 90 { break; } h[1] += 1; } real[0] = c; y[0] = f; }",
-    // a condition that writes: its last evaluation is a turn of its own
+    // a condition that writes: its last evaluation is an iteration of its own
     NEXT "main { local m: f32[2]; var c = 0u; while next(m, x[4]) < 20 { c += 1; }"
          " real[0] = c + 1; y[0] = m[0]; y[1] = m[1]; }",
     // the same with a break in the body, once taken and once not
@@ -327,7 +327,7 @@ static const char *const contests[] = {
     "main { var v = x[0]; for k in 0..8u step 3 { v = min(x[k], v); } y[0] = v; }",
     "main { var v = x[0]; for k in 0..8 { v = max(v, x[k]); if k == 4 { break; } } y[0] = v; }",
     "main { var v = x[0]; for k in 0..8 { if x[k] > 1.6 { break; } v = max(v, x[k]); } y[0] = v; }",
-    "main { var v = x[0]; for k in 0..a { v = max(v, x[k]); } y[0] = v; }", // a = 0: no turn
+    "main { var v = x[0]; for k in 0..a { v = max(v, x[k]); } y[0] = v; }", // a = 0: no iteration
     "main { var v = x[0]; var w = x[1]; for k in 0..8 { v = max(v, x[k]); w = min(x[k] * 2, w); } "
     "y[0] = v; y[1] = w; }",
     "main { for j in 0..8 { var v = -inf; for k in 0..8 { v = max(v, x[k] - abs(x[j])); } y[j] = v; } }",

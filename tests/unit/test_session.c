@@ -290,7 +290,7 @@ static void mistakes(void **state)
     assert_null(none);
 }
 
-// More turns than lavapipe counts before it leaves loops without a word.
+// More iterations than lavapipe counts before it leaves loops without a word.
 static void long_loops(void **state)
 {
     static const char text[] =
@@ -657,10 +657,10 @@ static void limits_are_errors(void **state)
     vkrt_error e = {0};
 
     vy_compiled *c = compiled(loop, true, &plain, &spirv);
-    assert_true(c->kernels[0].turn_count > 0 && !c->kernels[0].turns_open);
+    assert_true(c->kernels[0].iteration_count > 0 && !c->kernels[0].iterations_open);
     assert_int_equal(run_below(device, c, false, 100, got, &e), VKRT_OK);
     assert_true(got[0] == 100 && got[1] == 100);
-    if (info->loop_turn_limit) {
+    if (info->loop_iteration_limit) {
         assert_int_equal(run_below(device, c, false, 100000, got, &e), VKRT_LIMIT);
         if (!strstr(e.text, "its loops may take 10000") || !strstr(e.fix, "chunk"))
             fail_msg("%s (%s)", e.text, e.fix);
@@ -672,7 +672,7 @@ static void limits_are_errors(void **state)
     vy_compiled_free(c);
 
     c = compiled(open, true, &plain, &spirv);
-    if (info->loop_turn_limit) {
+    if (info->loop_iteration_limit) {
         assert_int_equal(run_below(device, c, false, 10, got, &e), VKRT_LIMIT);
         assert_non_null(strstr(e.text, "depend on data"));
     }

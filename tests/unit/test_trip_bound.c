@@ -139,7 +139,7 @@ static void drop_subject(subject *s)
     vy_module_free(s->m);
 }
 
-static uint32_t turns(const subject *s, const int64_t v[3])
+static uint32_t iterations(const subject *s, const int64_t v[3])
 {
     static const char *const names[3] = {"a", "b", "s"};
     float x[4] = {3, 8, 0, 0};
@@ -162,7 +162,7 @@ static void check(const subject *s, const int64_t v[3])
     for (uint32_t k = 0; k < COUNT(lengths); k++) lengths[k] = 4;
     assert_true(made->dims.count <= COUNT(values));
     vy_program_dim_values(made, v, known, lengths, groups, values, states);
-    const uint32_t n = turns(s, v);
+    const uint32_t n = iterations(s, v);
     const bool fine = states[s->bound.id] == VY_DIM_IS_KNOWN;
     // One that does not fit 64 bits stops the launch, loudly; sizes that people have must do.
     bool extreme = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_trip_limit.c: loops that go on for longer than some drivers let them (vkrt.h,
-// loop_turn_limit) give the interpreter's numbers or an error, in programs, derivatives and
+// loop_iteration_limit) give the interpreter's numbers or an error, in programs, derivatives and
 // pipelines, through the session and below it.
 #include "session/session.h"
 #include "spirv/spirv.h"
@@ -22,7 +22,7 @@ enum { N = 8 };
     "program p(x: in f32[N], n: in u32[N], m: inout f32[2], y: out f32[N], N: u32) " workgroup     \
     " over(i: N) { var s = 0.0; var a = 0u; " code " y[i] = s; }"
 
-// n[i] is how many turns invocation i takes, more or less.
+// n[i] is how many iterations invocation i takes, more or less.
 static const struct {
     const char *name, *text;
     bool derivative;
@@ -46,15 +46,15 @@ static const struct {
     {"short behind",
      PROGRAM("", "while a < n[i] { a += 1u; } for k in 0u..n[(i + 1u) % N] % 9u { s += x[i]; }"),
      true},
-    // Lanes take their turns one after the other: a driver that runs them together takes the turns
+    // Lanes take their turns one after the other: a driver that runs them together takes the iterations
     // of all.
     {"in turns",
      PROGRAM("", "for j in 0u..8u { for k in 0u..select(j == i, n[i], 1u) { s += x[i]; } }"),
      false},
-    // A compare-exchange loop in each turn.
+    // A compare-exchange loop in each iteration.
     {"exchange",
      PROGRAM("", "for k in 0u..n[i] { atomic_max(m[k % 2u], f32(k) * 0.5); s += 1.0; }"), false},
-    // Its turns are known, those of the exchanges are not.
+    // Its iterations are known, those of the exchanges are not.
     {"uncounted",
      PROGRAM("", "for k in 0u..N * 7500u { atomic_max(m[k % 2u], f32(k) * x[i]); s += 1.0; }"),
      false},
@@ -132,7 +132,7 @@ static bool run_on(vys_session *s, uint32_t program, const uint32_t *n, bool der
     return ok;
 }
 
-// How many turns are surely allowed, whatever the program makes of them.
+// How many iterations are surely allowed, whatever the program makes of them.
 static bool is_small(const uint32_t *n)
 {
     uint32_t sum = 0;
@@ -154,7 +154,7 @@ static void compare(uint32_t p, const uint32_t *n, bool derivative, uint32_t *er
         return;
     }
     const vkrt_device_info *info = vkrt_device_get_info(vys_session_device(engines[1]));
-    if (!info->loop_turn_limit || strcmp(d.code, "E0903") ||
+    if (!info->loop_iteration_limit || strcmp(d.code, "E0903") ||
         (is_small(n) && strcmp(programs[p].name, "uncounted")))
         fail_msg("%s: [%s] %s (%s)", programs[p].name, d.code, d.text, d.fix);
     ++*errors;
@@ -192,7 +192,7 @@ static void below_the_session(void **state)
         vy_module *m = vy_parse(text, strlen(text), "below");
         vy_compiled *c = vy_compile(vy_module_program(m, 0), &o, &d);
         if (!c) fail_msg("%s", d.text);
-        assert_true(c->kernels[0].watched && c->kernels[0].turns_open);
+        assert_true(c->kernels[0].watched && c->kernels[0].iterations_open);
         vkrt_status status = vkrt_plan_create_for_kernel(device, c->kernels, NULL, &plan, &e);
         assert_int_equal(status, VKRT_BAD_ARGUMENT); // nobody would look
         status = vkrt_plan_create(device, c->plans, NULL, &plan, &e);
@@ -207,10 +207,10 @@ static void below_the_session(void **state)
             if (y[i] != (float)counts[k][i] * xs[i]) fail_msg("%g", (double)y[i]);
         }
         if (status) {
-            if (status != VKRT_LIMIT || !info->loop_turn_limit || is_small(counts[k]))
+            if (status != VKRT_LIMIT || !info->loop_iteration_limit || is_small(counts[k]))
                 fail_msg("%s", e.text);
             assert_non_null(strstr(e.text, "p: '"));
-            assert_non_null(strstr(e.text, "65535 turns"));
+            assert_non_null(strstr(e.text, "65535 iterations"));
         }
         vkrt_plan_destroy(plan);
         vy_compiled_free(c);

@@ -50,17 +50,17 @@ static void ways(void **state)
     assert_false(endless("u32(x[i])", 24));
 }
 
-// Each turn of a loop multiplies them, if it is one that is written out.
+// Each iteration of a loop multiplies them, if it is one that is written out.
 static void ways_of_loops(void **state)
 {
     static const char body[] = "program f(x: in f32[N], y: out f32[N], m: u32, N: u32) over(i: N) "
                                "{ var h = m; for k in 0..%s { h = (h ^ (h >> 15)) * 3u; } "
                                "y[i] = x[h %% N]; }";
-    static const char *const turns[] = {"2", "24", "m"};
+    static const char *const iterations[] = {"2", "24", "m"};
     (void)state;
     for (int k = 0; k < 3; k++) {
         char text[500];
-        snprintf(text, sizeof text, body, turns[k]);
+        snprintf(text, sizeof text, body, iterations[k]);
         assert_int_equal(any_endless(text), k == 1);
     }
 }

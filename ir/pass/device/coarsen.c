@@ -10,7 +10,7 @@
 // jam"); unroll_and_jam.c does that for any program, this file says along which domain variables
 // and how many.
 //
-// Each instruction costs something, as often as the loops around it turn, and is needed once for
+// Each instruction costs something, as often as the loops around it iteration, and is needed once for
 // all copies along the variables that it does not depend on (domain_dependence.c).  All ways to
 // make at most options->coarsen elements by at most MAX_AXES variables are compared, and the
 // cheapest is taken if it saves a quarter at least.  Limits: what loops carry must fit registers,
@@ -22,8 +22,8 @@
 // The bits do not change: each element is computed as before, in the same order.  Only programs
 // whose invocations do not meet: no barriers, subgroup operations, built-ins, shared memory or
 // atomics on what others own, and nothing is loaded that is stored too.  A variable that decides
-// how often a loop turns is left alone: the loops of one invocation must not become longer (vkrt.h,
-// loop_turn_limit).
+// how often a loop runs is left alone: the loops of one invocation must not become longer (vkrt.h,
+// loop_iteration_limit).
 //
 // Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`,
 // whose flags the copies keep, and whose proofs would be harder on the result: text that is printed
@@ -59,7 +59,7 @@ typedef struct coarsen {
     vy_structure s;
     vy_along along;
     vy_arena arena;
-    double *turns; // by opening marker: how often what stands in it is reached
+    double *iterations; // by opening marker: how often what stands in it is reached
     part parts[MASKS];
     uint8_t masks[MASKS];
     uint32_t mask_count, axes;
@@ -158,7 +158,7 @@ static uint32_t blocks_of(const vy_inst *i)
 static double reached(const coarsen *c, uint32_t id)
 {
     const uint32_t up = c->s.parent[id];
-    return up ? c->turns[up] : 1;
+    return up ? c->iterations[up] : 1;
 }
 
 static void add_up(coarsen *c)
@@ -176,7 +176,7 @@ static void add_up(coarsen *c)
         at->blocks += blocks_of(i);
         body[mask] += op_writes(op) ? 4 : 1;
         if (vy_op_opens(op))
-            c->turns[id] = reached(c, id) * (vy_is_loop(op) ? vy_expected_trips(p, id) : 1);
+            c->iterations[id] = reached(c, id) * (vy_is_loop(op) ? vy_expected_trips(p, id) : 1);
         if (vy_is_loop(op)) {
             innermost = id;
             for (uint32_t m = 0; m < MASKS; m++) body[m] = carried[m] = 0;
@@ -279,8 +279,8 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
 static bool prepare(coarsen *c, bool *any)
 {
     uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
-    c->turns = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->turns);
-    if (!use || !c->turns || !vy_structure_make(c->p, &c->s)) return false;
+    c->iterations = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->iterations);
+    if (!use || !c->iterations || !vy_structure_make(c->p, &c->s)) return false;
     if (!memory_suits(c->p, use)) return true;
     return vy_along_make(&c->along, c->p, &c->s, &c->arena) && find_axes(c, any);
 }

@@ -10,12 +10,12 @@
 // same points, and the backward sweep of a row walks it again and again.  What such loops have in
 // common, loads above all, is shared by the builder once they are one.
 //
-// Turn k of the second then runs before turns k+1, k+2, … of the first.  Nobody can tell if
+// Iteration k of the second then runs before iterations k+1, k+2, … of the first.  Nobody can tell if
 //   - both are counted, with the same bounds, step and direction, and neither can be left early
 //   - the second uses no result of the first: not in its body, nor as what its sums begin with
 //     (adding on to the first one's sum would be another order of additions)
 //   - memory that one of them writes and both touch is indexed by the loop's own counter on one
-//     axis, in every access of both: then different turns touch different elements, and in one turn
+//     axis, in every access of both: then different iterations touch different elements, and in one iteration
 //     the order stays
 //   - there is no barrier, subgroup operation or clearing of a shared array in or between them
 // What stands between them is computed before both, or after both if it uses the first one's
@@ -96,7 +96,7 @@ static bool written(const fuse_loops *f, const touch *table, uint32_t loop, uint
     return t->loop == loop && t->writes;
 }
 
-// May turns of the second go before later turns of the first, and is there anything to share?
+// May iterations of the second go before later iterations of the first, and is there anything to share?
 static bool memory_allows(const fuse_loops *f, uint32_t loop, uint32_t next)
 {
     bool common = false;

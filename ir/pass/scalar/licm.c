@@ -26,7 +26,7 @@ typedef struct licm {
     bool any;
 } licm;
 
-// May the element be undefined where the loop takes no turn?
+// May the element be undefined where the loop takes no iteration?
 static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
 {
     const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];

@@ -6,14 +6,14 @@
 //     s = add c0 (load x[k])     →     r = add b (load x[2])
 //   ENDLOOP [s]  RESULT 0
 //
-// Worth it for what it uncovers: constant indices turn local arrays into values and let loads be
+// Worth it for what it uncovers: constant indices iteration local arrays into values and let loads be
 // shared.  Looking at one loop at a time would unroll a nest into thousands of instructions; so
 // sizes are computed inside out with inner loops as they will be, and a loop is written out only if
 // the result stays within the budget (more at -O3).  A loop that runs once is always written out.
 //
-// Loops over rows (vy_pass_registers) are longer than that.  They are written out where that turns
+// Loops over rows (vy_pass_registers) are longer than that.  They are written out where that iterations
 // local arrays that a loop works on into values, all of them or none, and with them the loops that
-// load the same row in every turn of the loop around them:
+// load the same row in every iteration of the loop around them:
 //
 //   for j in 0..n {                                   t0 = g[0]; t1 = g[1]; …
 //     for c in 0..64 { t[c] += e(j) * g[c]; }   →     for j in 0..n { t_0 += e(j) * t0; t_1 += e(j) * t1; … }
@@ -164,7 +164,7 @@ static void find_arrays(const unroll *u, row_choice *c)
     }
 }
 
-// Does `id` load the same elements in every turn of the loop around `loop`?
+// Does `id` load the same elements in every iteration of the loop around `loop`?
 static bool loads_again(const unroll *u, uint32_t id, uint32_t loop)
 {
     const vy_inst *i = &u->w.p->insts.data[id];

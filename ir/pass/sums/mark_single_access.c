@@ -14,8 +14,8 @@
 // One invocation must own the element (`mark_owned`, which runs before), reach the addition once,
 // and have no other access that could meet the element: indices that differ in a constant.
 // Accesses of one buffer are compared pairwise, so a buffer with many is left alone.  Loops around
-// the addition must have counters that are indices of their own, `g[i, c]`: another turn adds to
-// another element.  Then only constants tell other accesses apart: c + 1 is the next turn's c.
+// the addition must have counters that are indices of their own, `g[i, c]`: another iteration adds to
+// another element.  Then only constants tell other accesses apart: c + 1 is the next iteration's c.
 //
 // Sets VY_STRENGTH_ONLY (docs/language.md 16); keeps all else.
 #include "ir/facts/addition.h"
@@ -31,11 +31,11 @@ typedef struct once {
     uint8_t *viewed; // by buffer: another one shows its memory
 } once;
 
-static bool meets(const once *o, uint32_t site, uint32_t other, bool turns)
+static bool meets(const once *o, uint32_t site, uint32_t other, bool iterations)
 {
     uint32_t rank = vy_rank_of(o->p, site);
     if (o->p->insts.data[other].op == VY_OP_ZERO) return true;
-    if (!turns) return vy_indices_meet(o->p, rank, vy_args(o->p, site), vy_args(o->p, other));
+    if (!iterations) return vy_indices_meet(o->p, rank, vy_args(o->p, site), vy_args(o->p, other));
     for (uint32_t k = 0; k < rank; k++) {
         uint32_t x = vy_arg(o->p, site, k), y = vy_arg(o->p, other, k);
         if (vy_id_const(o->p, x) && vy_id_const(o->p, y) && vy_values_differ(o->p, x, y))
@@ -45,13 +45,13 @@ static bool meets(const once *o, uint32_t site, uint32_t other, bool turns)
 }
 
 // Does no other access meet the element?
-static bool alone(const once *o, uint32_t site, bool turns)
+static bool alone(const once *o, uint32_t site, bool iterations)
 {
     uint32_t buffer = o->p->insts.data[site].aux;
     const uint32_t *at = o->a.touched.at, *start = o->a.touched.start;
     if (start[buffer + 1] - start[buffer] > MAX_ACCESSES) return false;
     for (uint32_t n = start[buffer]; n < start[buffer + 1]; n++)
-        if (at[n] != site && meets(o, site, at[n], turns)) return false;
+        if (at[n] != site && meets(o, site, at[n], iterations)) return false;
     return true;
 }
 
@@ -76,8 +76,8 @@ bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c)
         if (!vy_adds_silently(&o.a, id) || vy_strength_of(p, id) < VY_STRENGTH_OWNED) continue;
         const vy_buf *b = &p->buffers.data[i->aux]; // one that begins as ones or a copy is not zero
         if (b->cls != VY_OUT || b->init != VY_INIT_NONE || o.viewed[i->aux]) continue;
-        bool turns;
-        if (vy_reached_once(p, &o.s, id, &turns) && alone(&o, id, turns))
+        bool iterations;
+        if (vy_reached_once(p, &o.s, id, &iterations) && alone(&o, id, iterations))
             c->changed |= vy_set_strength(p, id, VY_STRENGTH_ONLY);
     }
     vy_structure_free(&o.s);

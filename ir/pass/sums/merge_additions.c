@@ -116,7 +116,7 @@ static bool alike(const sink *k, uint32_t first, uint32_t second, uint32_t x, ui
     return true;
 }
 
-// Do additions in two loops name the same element in the same turn?
+// Do additions in two loops name the same element in the same iteration?
 static bool alike_element(const sink *k, uint32_t a, uint32_t b)
 {
     const vy_inst *i = &k->w.p->insts.data[a], *j = &k->w.p->insts.data[b];

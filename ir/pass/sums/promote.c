@@ -19,13 +19,13 @@
 //                                           }
 //
 // Three passes: promote_elements, promote_sums, and promote_rows for either where the index is also
-// the counter of an inner loop with constant bounds.  (scalarise, which runs next, turns t into a
+// the counter of an inner loop with constant bounds.  (scalarise, which runs next, iterations t into a
 // carried value; rows need unroll first.)  What they must know of the element, or of the row as a
 // whole:
 //
 //   stored   Storing behind the loop without asking whether it ran would write an element that the
 //            program does not write, which may be another invocation's: a race of our making.  So a
-//            store stands directly in the body, which runs in the first turn, and the one behind
+//            store stands directly in the body, which runs in the first iteration, and the one behind
 //            the loop is guarded by `from < to`.  Every access to the memory inside the loop is a
 //            load or a store of this element or certainly of another one, and with a barrier inside
 //            only local arrays qualify.  The index is proved in range: a store out of range would
@@ -75,8 +75,8 @@ static const vy_buf *buffer_of(const promote *q, uint32_t id)
 }
 
 // --------------------------------------------------------------------------------------- the place
-// Turns of a loop from 0 in steps of 1 that never leaves early; 0: not such a one, or too many.
-static uint32_t turns(const promote *q, uint32_t loop)
+// Iterations of a loop from 0 in steps of 1 that never leaves early; 0: not such a one, or too many.
+static uint32_t iterations(const promote *q, uint32_t loop)
 {
     const vy_program *p = q->w.p;
     int64_t from, step;
@@ -93,7 +93,7 @@ static bool find_row(const promote *q, place *x)
     uint32_t found = 0;
     x->inner = q->w.s.parent[x->site];
     while (x->inner && inst(q, x->inner)->op == VY_OP_IF) x->inner = q->w.s.parent[x->inner];
-    if (!x->inner || !(x->count = turns(q, x->inner))) return false;
+    if (!x->inner || !(x->count = iterations(q, x->inner))) return false;
     for (uint32_t k = 0; k < vy_rank_of(q->w.p, x->site); k++)
         if (vy_arg(q->w.p, x->site, k) == x->inner) x->axis = k, found++;
     return found == 1;
@@ -107,12 +107,12 @@ static bool is_at(const promote *q, const place *x, uint32_t id)
     if (!x->inner) return true;
     uint32_t counter = vy_arg(q->w.p, id, x->axis);
     if (VY_IS_LEAF(counter) || counter < x->loop) return false;
-    uint32_t n = turns(q, counter);
+    uint32_t n = iterations(q, counter);
     return n && n <= x->count;
 }
 
-// Is access `id` certainly to another place, whatever turns of x->loop the two are made in?  On the
-// axis of a row nothing tells: c + 1 is the c of the next turn.
+// Is access `id` certainly to another place, whatever iterations of x->loop the two are made in?  On the
+// axis of a row nothing tells: c + 1 is the c of the next iteration.
 static bool is_apart(const promote *q, const place *x, uint32_t id)
 {
     for (uint32_t k = 0; k < vy_rank_of(q->w.p, id); k++)

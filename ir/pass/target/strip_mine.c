@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// strip_mine.c: several iterations per turn, for drivers that count turns.
+// strip_mine.c: several iterations in one, for drivers that count iterations.
 //
 //   for k in a..b step s { body }   →   for t in 0..n/8 { body(a + (8t)s); … body(a + (8t+7)s) }
 //                                       for t in n/8*8..n { body(a + t s) }      n = ⌈(b − a)/s⌉
 //
-// lavapipe ends every loop of an invocation, without a word, once its loops have taken 65,535 turns
-// together.  Fewer turns are the only remedy that a shader has.  (They also cost less there: a turn
+// lavapipe ends every loop of an invocation, without a word, once its loops have taken 65,535 iterations
+// together.  Fewer iterations are the only remedy that a shader has.  (They also cost less there: an iteration
 // spills what the loop carries.)  The number of iterations is computed without a sign in the loop's
 // own width, where b − a of a non-empty loop cannot overflow.
 //
@@ -47,7 +47,7 @@ static vy_value count_iterations(chunk *c, uint32_t loop, vy_type u)
 }
 
 // The body once, for iteration number t of n.
-static void iteration(chunk *c, uint32_t loop, vy_type u, vy_value t, vy_value n)
+static void one_iteration(chunk *c, uint32_t loop, vy_type u, vy_value t, vy_value n)
 {
     const vy_program *p = c->w.p;
     const vy_inst *i = &p->insts.data[loop];
@@ -84,8 +84,8 @@ static void emit_loop(chunk *c, uint32_t loop, vy_type u, vy_value from, vy_valu
     vy_value t = {vy_begin_loop(c->w.b, u, 0, from.id, to.id, one, slots, values, carries)};
     for (uint32_t s = 0; s < slots; s++) c->w.map[loop + 1 + s] = carries[s];
     vy_value first = vy_mul(c->w.b, t, vy_int(c->w.b, u, factor));
-    for (uint32_t turn = 0; turn < factor && !vy_rewrite_stopped(&c->w); turn++) {
-        iteration(c, loop, u, vy_add(c->w.b, first, vy_int(c->w.b, u, turn)), n);
+    for (uint32_t iteration = 0; iteration < factor && !vy_rewrite_stopped(&c->w); iteration++) {
+        one_iteration(c, loop, u, vy_add(c->w.b, first, vy_int(c->w.b, u, iteration)), n);
         for (uint32_t s = 0; s < slots; s++) nexts[s] = vy_new_arg(&c->w, end, s);
         for (uint32_t s = 0; s < slots; s++) c->w.map[loop + 1 + s] = nexts[s];
     }
@@ -108,9 +108,9 @@ static void split(chunk *c, uint32_t loop)
     for (uint32_t s = 0; s < slots; s++)
         values[s] = vy_new_arg(&c->w, loop, vy_init_arg(p, loop) + s);
     vy_value n = count_iterations(c, loop, u), factor = vy_int(c->w.b, u, c->factor);
-    vy_value turns = vy_div(c->w.b, n, factor);
-    emit_loop(c, loop, u, vy_zero(c->w.b, u), turns, n, c->factor, values);
-    emit_loop(c, loop, u, vy_mul(c->w.b, turns, factor), n, n, 1, values);
+    vy_value iterations = vy_div(c->w.b, n, factor);
+    emit_loop(c, loop, u, vy_zero(c->w.b, u), iterations, n, c->factor, values);
+    emit_loop(c, loop, u, vy_mul(c->w.b, iterations, factor), n, n, 1, values);
     if (!vy_rewrite_stopped(&c->w)) vy_rewrite_slots(&c->w, end, slots, values);
     vy_free(values);
 }

@@ -4,7 +4,7 @@
 //
 // lavapipe runs rows of a workgroup in vectors (8 lanes with AVX2).  Lanes beyond the row take part
 // in loops: what they load is 0, a `while` that 0 satisfies never ends for them, and the driver's
-// limit on turns then ends the loops of the real invocations too, without a word.
+// limit on iterations then ends the loops of the real invocations too, without a word.
 #include "ir/pass/pass.h"
 
 bool vy_sees_workgroup(const vy_program *p)

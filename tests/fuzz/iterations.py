@@ -7,7 +7,7 @@ for a device against the interpreter: make(seed) is one program of eight loops, 
 """
 import random
 
-# Of small numbers, so that every loop ends after some dozen turns: n is from -5 to 9, s is -2, u from 0 to 9, x from -3 to 4.
+# Of small numbers, so that every loop ends after some dozen iterations: n is from -5 to 9, s is -2, u from 0 to 9, x from -3 to 4.
 LEAVES = {"i32": ("n[i]", "s", "i32(x[i] * 2.0)", "i32(i) - 3", "i32(u[i])"), "u32": ("u[i]", "m", "i % 7u", "u32(max(n[i], 0))"),
           "f32": ("x[i]", "w", "f32(n[i])", "x[i] * 2.0 - 1.0")}
 LOOPS = 8
@@ -48,7 +48,7 @@ class Maker:
         k, (before, end) = self.name("k"), self.ends(t)
         body = self.body(k, t, depth)
         kind = r.choice(("for", "rev", "rev", "rev", "up", "down", "down", "break up", "break down"))
-        if kind == "rev" and t == "i32" and r.random() < 0.4:  # few turns, by the constant alone
+        if kind == "rev" and t == "i32" and r.random() < 0.4:  # few iterations, by the constant alone
             c = r.randrange(-2, 4)
             near = r.choice(("min(%s, %di32)", "clamp(%s, -3i32, %di32)")) % (self.bound(t, 1), c)
             return "for %s in rev(%s..%di32) { %s }" % (k, near, c + r.randrange(1, 4), body)

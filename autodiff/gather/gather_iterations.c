@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT
-// gather_turns.c: may the turns of a loop that a gather copies whole be taken in another order?
+// gather_iterations.c: may the iterations of a loop that a gather copies whole be taken in another order?
 //
 //   for j in rev(0..N) { if j != i { adj -= f(i, j); } }      →      for j in 0..N { … }
 //
-// The reverse sweep takes turns backwards because the derivative of a loop needs what later turns
-// did.  Where all that a gather asks of the loop are sums, whose terms use nothing that turns hand
+// The reverse sweep takes iterations backwards because the derivative of a loop needs what later iterations
+// did.  Where all that a gather asks of the loop are sums, whose terms use nothing that iterations hand
 // on, it does not matter: a gradient's sums are added up in the order in which that is done best,
 // and then the walk over what others contribute, which goes forwards, may be fused with this loop
 // (ir/pass/scalar/fuse_loops.c).
 //
 // A chain is the carried value and what comes of it by adding something, in either arm of an `if`
 // and in inner loops.  Every use of a chain must be in its chain, and its end must be what is
-// handed on: then each turn adds something that depends on no turn.  Nothing else in a copied loop
+// handed on: then each iteration adds something that depends on no iteration.  Nothing else in a copied loop
 // has an order: it writes nothing, and the memory that it reads has its final contents.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 
-typedef struct turns {
+typedef struct iterations {
     const gather *g;
     uint32_t loop;
     uint32_t *chain; // by instruction, from `loop` on: 1 + slot whose chain it belongs to; 0: none
     const uint8_t *asked;
-} turns;
+} iterations;
 
-static uint32_t chain_of(const turns *t, uint32_t id)
+static uint32_t chain_of(const iterations *t, uint32_t id)
 {
     return VY_IS_LEAF(id) || id < t->loop ? 0 : t->chain[id - t->loop];
 }
 
 // A value that is kept is read back: it is whatever the reverse program had.
-static void set_chain(turns *t, uint32_t id, uint32_t chain)
+static void set_chain(iterations *t, uint32_t id, uint32_t chain)
 {
     t->chain[id - t->loop] = t->g->keep[id] ? 0 : chain;
 }
 
-static bool free_of_chains(const turns *t, uint32_t id, uint32_t from, uint32_t to)
+static bool free_of_chains(const iterations *t, uint32_t id, uint32_t from, uint32_t to)
 {
     for (uint32_t k = from; k < to; k++)
         if (chain_of(t, vy_arg(t->g->r, id, k))) return false;
@@ -42,7 +42,7 @@ static bool free_of_chains(const turns *t, uint32_t id, uint32_t from, uint32_t 
 }
 
 // x + y, x − y, x || y.
-static bool extend(turns *t, uint32_t id, bool swaps)
+static bool extend(iterations *t, uint32_t id, bool swaps)
 {
     uint32_t x = chain_of(t, vy_arg(t->g->r, id, 0)), y = chain_of(t, vy_arg(t->g->r, id, 1));
     if (y && (x || !swaps)) return false;
@@ -50,7 +50,7 @@ static bool extend(turns *t, uint32_t id, bool swaps)
     return true;
 }
 
-static bool open(turns *t, uint32_t id)
+static bool open(iterations *t, uint32_t id)
 {
     const vy_program *p = t->g->r;
     vy_op op = (vy_op)p->insts.data[id].op;
@@ -63,7 +63,7 @@ static bool open(turns *t, uint32_t id)
     return free_of_chains(t, id, 0, vy_init_arg(p, id));
 }
 
-static bool close(turns *t, uint32_t id)
+static bool close(iterations *t, uint32_t id)
 {
     const vy_program *p = t->g->r;
     uint32_t opener = t->g->s.partner[id], n = vy_slot_count(p, &t->g->s, opener);
@@ -79,7 +79,7 @@ static bool close(turns *t, uint32_t id)
     return free_of_chains(t, id, 0, vy_control_args(p, &t->g->s, id));
 }
 
-static bool visit(turns *t, uint32_t id)
+static bool visit(iterations *t, uint32_t id)
 {
     vy_op op = (vy_op)t->g->r->insts.data[id].op;
     if (op == VY_OP_CARRY || op == VY_OP_RESULT || op == VY_OP_ELSE)
@@ -93,12 +93,12 @@ static bool visit(turns *t, uint32_t id)
     return free_of_chains(t, id, 0, t->g->r->insts.data[id].nargs);
 }
 
-bool gather_turns_commute(gather *g, const uint8_t *asked, uint32_t loop)
+bool gather_iterations_commute(gather *g, const uint8_t *asked, uint32_t loop)
 {
     const vy_program *p = g->r;
     uint32_t end = g->s.partner[loop], n = vy_slot_count(p, &g->s, loop);
     if (p->insts.data[loop].op != VY_OP_LOOP || vy_exits(p, loop)) return false;
-    turns t = {.g = g, .loop = loop, .asked = asked};
+    iterations t = {.g = g, .loop = loop, .asked = asked};
     t.chain = vy_arena_alloc(&g->arena, (end + 1 + n - loop) * sizeof *t.chain);
     if (!t.chain) {
         g->failed = true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// turns.c: what a kernel's loops may do at most, for devices that break what goes beyond (kernel.h:
-// vy_kernel.turns).
+// iterations.c: what a kernel's loops may do at most, for devices that break what goes beyond (kernel.h:
+// vy_kernel.iterations).
 //
 // How many turns the loops of one invocation take is a formula in the kernel's scalars and extents:
 // every integer that a loop's bounds are made of gets a lower and an upper bound as expressions.
-// What depends on data has none; a loop bounded by it counts as one turn, and the formula is then
+// What depends on data has none; a loop bounded by it counts as one iteration, and the formula is then
 // said to be open.  ir/facts/trip_estimate.c does the same in numbers, for whoever has the program.
 #include "spirv/describe/describe.h"
 #include "ir/core/flow.h"
@@ -205,8 +205,8 @@ static void find_needed(walk *w)
     }
 }
 
-// Turns of a loop of the emitter's that clears an array (emit_memory.c).
-static uint32_t zero_turns(walk *w, uint32_t buffer)
+// Iterations of a loop of the emitter's that clears an array (emit_memory.c).
+static uint32_t zero_iterations(walk *w, uint32_t buffer)
 {
     const vy_buf *b = &w->p->buffers.data[buffer];
     const uint32_t *size = w->p->workgroup;
@@ -237,7 +237,7 @@ static uint32_t total(walk *w, uint32_t *inside, uint32_t *most)
             loops--;
             inside[loops] = two(w, VY_EXPR_ADD, inside[loops], all);
         } else if (op == VY_OP_ZERO && !loops) {
-            inside[0] = two(w, VY_EXPR_ADD, inside[0], zero_turns(w, p->insts.data[id].aux));
+            inside[0] = two(w, VY_EXPR_ADD, inside[0], zero_iterations(w, p->insts.data[id].aux));
         } else if (w->needed[id]) {
             w->at[id] = value(w, id);
         }
@@ -272,8 +272,8 @@ static void compact(walk *w, uint32_t root, vy_kernel *k)
         }
         to[i] = count++;
     }
-    k->turns = kept;
-    k->turn_count = count;
+    k->iterations = kept;
+    k->iteration_count = count;
 }
 
 static bool has_loops(const vy_program *p)
@@ -284,7 +284,7 @@ static bool has_loops(const vy_program *p)
     return false;
 }
 
-void vy_describe_turns(vy_describe *d, vy_kernel *k)
+void vy_describe_iterations(vy_describe *d, vy_kernel *k)
 {
     const vy_program *p = d->p;
     walk w = {.d = *d, .p = p};
@@ -303,7 +303,7 @@ void vy_describe_turns(vy_describe *d, vy_kernel *k)
         find_needed(&w);
         const uint32_t root = total(&w, stack, stack + VY_MAX_NESTING + 2);
         if (!w.d.oom) compact(&w, root, k);
-        k->turns_open = w.open;
+        k->iterations_open = w.open;
     }
     d->oom |= w.d.oom;
     vy_vec_free(&w.d.exprs);

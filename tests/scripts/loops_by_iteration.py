@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # ONCE
-"""What loops do turn by turn: random programs past every level against -O0 and all ways to the gradient.
+"""What loops do iteration by iteration: random programs past every level against -O0 and all ways to the gradient.
 
 Memory that loops read and write in turn (tests/fuzz/rounds.py), and loops decided by integers that other loops compute
 (strides.py).  From a fresh seed that is printed; VYRE_SEED gives one, VYRE_COUNT says how many of each.
@@ -37,7 +37,7 @@ def wrong_of(bench, maker, seeds):
 
 def main():
     seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 700)
-    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k loops_in_turn" % (seed, count))
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k loops_by_iteration" % (seed, count))
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
