@@ -22,6 +22,7 @@ typedef struct reverse {
     grad_facts facts;
     storage_plan plan;
     build_state build;
+    uint32_t links; // the first of those that all builds share; 0: none yet
     bool failed;
 } reverse;
 

@@ -158,16 +158,17 @@ static void element(vy_builder *b, uint32_t buffer, vy_value *at)
     at[0] = e;
 }
 
-// The program that adds the accumulators of buffer `id`, called `name`, to it.
-static vy_program *total(vy_ordering *o, uint32_t id, const char *name)
+// The program that adds the accumulators of buffer `id`, which are `kept`, to it.
+static vy_program *total(vy_ordering *o, uint32_t id, const vy_buf *kept)
 {
     vy_builder *b = vy_total_begin(o, id, "total");
     if (!b) return NULL;
     const vy_buf *of = &o->w.p->buffers.data[id];
     vy_buffer g = {id};
     vy_value at[VY_MAX_RANK];
-    vy_buffer sums = declare(o, b, VY_IN, id, name);
+    vy_buffer sums = declare(o, b, VY_IN, id, kept->name);
     vy_builder_program(b)->buffers.data[sums.id].made = VY_MADE_SUMS;
+    vy_builder_program(b)->buffers.data[sums.id].link = kept->link;
     element(b, id, at);
     vy_value held = vy_total_starts(o, id) ? (vy_value){0} : vy_load(b, g, at);
     vy_store(b, g, at, element_of(o, b, sums, of->rank, at, of->type, held));
@@ -183,11 +184,11 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
         const vy_buf *b = &o->w.p->buffers.data[i];
         if (!(o->use[i] & VY_USE_ADDED) || b->workspace || b->cls == VY_SHARED) continue;
         bool terms = o->partials[i].on;
-        uint32_t kept = terms ? o->partials[i].terms.id : o->sums[i].id;
-        const char *name = stages[0]->buffers.data[kept].name;
+        uint32_t own = terms ? o->partials[i].terms.id : o->sums[i].id;
+        const vy_buf *kept = &stages[0]->buffers.data[own];
         if (terms)
-            n += vy_partial_totals(o, i, name, stages + n);
-        else if ((stages[n] = total(o, i, name)))
+            n += vy_partial_totals(o, i, kept, stages + n);
+        else if ((stages[n] = total(o, i, kept)))
             n++;
     }
     return n;

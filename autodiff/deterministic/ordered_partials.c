@@ -289,14 +289,23 @@ static vy_value add_up(vy_builder *b, vy_buffer buf, uint32_t n, vy_value *at, v
     return vy_get(b, sum);
 }
 
-static vy_program *make_parts(vy_ordering *o, uint32_t id, const char *name, const char *parts)
+// The same as parameter `of` of another program.
+static void take_link(vy_builder *b, vy_buffer buf, const vy_buf *of)
+{
+    if (!vy_builder_failed(b)) vy_builder_program(b)->buffers.data[buf.id].link = of->link;
+}
+
+// *parts: what the sums are in.
+static vy_program *make_parts(vy_ordering *o, uint32_t id, const vy_buf *kept, vy_buf *parts)
 {
     vy_builder *b = vy_total_begin(o, id, "parts");
     if (!b) return NULL;
     vy_dim dims[VY_MAX_RANK + 1], terms = invocations(b, o->w.p), count = parts_of(b, terms);
     uint32_t n = axes_of(o, id, dims);
-    vy_buffer from = declare(o, b, VY_IN, id, name, terms);
-    vy_buffer to = declare(o, b, VY_INOUT, id, parts, count);
+    vy_buffer from = declare(o, b, VY_IN, id, kept->name, terms);
+    vy_buffer to = declare(o, b, VY_INOUT, id, parts->name, count);
+    take_link(b, from, kept);
+    if (!vy_builder_failed(b)) parts->link = vy_builder_program(b)->buffers.data[to.id].link;
     vy_value at[VY_MAX_RANK + 1], e = vy_over(b, "e", times(b, elements(o, b, id), count));
     vy_value step = vy_len(b, to, n), part = n ? vy_rem(b, e, step) : e;
     if (n) split(b, from, n, vy_div(b, e, step), at);
@@ -306,7 +315,7 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const char *name, con
     return vy_total_end(b);
 }
 
-static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
+static vy_program *make_total(vy_ordering *o, uint32_t id, const vy_buf *parts)
 {
     vy_builder *b = vy_total_begin(o, id, "total");
     if (!b) return NULL;
@@ -314,7 +323,9 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
     const vy_buf of = o->w.p->buffers.data[id];
     vy_dim dims[VY_MAX_RANK + 1];
     uint32_t n = axes_of(o, id, dims), k = 0;
-    vy_buffer from = declare(o, b, VY_IN, id, parts, parts_of(b, invocations(b, o->w.p)));
+    vy_dim count = parts_of(b, invocations(b, o->w.p));
+    vy_buffer from = declare(o, b, VY_IN, id, parts->name, count);
+    take_link(b, from, parts);
     vy_builder_program(b)->buffers.data[from.id].made = VY_MADE_PARTS;
     vy_value at[VY_MAX_RANK + 1], to[VY_MAX_RANK];
     split(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
@@ -328,10 +339,10 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const char *parts)
     return vy_total_end(b);
 }
 
-uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made)
+uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const vy_buf *kept, vy_program **made)
 {
     char text[320];
-    const char *parts = vy_free_name(o->w.p, "parts", o->w.p->buffers.data[id].name, text);
-    if (!(made[0] = make_parts(o, id, name, parts))) return 0;
-    return (made[1] = make_total(o, id, parts)) ? 2 : 1;
+    vy_buf parts = {.name = vy_free_name(o->w.p, "parts", o->w.p->buffers.data[id].name, text)};
+    if (!(made[0] = make_parts(o, id, kept, &parts))) return 0;
+    return (made[1] = make_total(o, id, &parts)) ? 2 : 1;
 }

@@ -87,8 +87,8 @@ bool vy_partial_choose(vy_ordering *o);
 void vy_partial_declare(vy_ordering *o, uint32_t id);
 // In place of an atomic addition of v to element `at` of buffer `id`.
 void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v);
-// The programs that add up the terms of buffer `id`, called `name`: two.  How many were made.
-uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const char *name, vy_program **made);
+// The programs that add up the terms of buffer `id`, which are `kept`: two.  How many were made.
+uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const vy_buf *kept, vy_program **made);
 
 // ordering_shared.c
 bool vy_shared_choose(vy_ordering *o); // fills o->sliced; false: the module's diag

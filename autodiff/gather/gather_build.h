@@ -33,7 +33,8 @@ typedef struct gather_kept {
     uint32_t id;
     // Of the buffer: [loops around it …, domain]; of an array: [its axes …, domain].
     const char *name;
-    bool wanted; // a gather reads it
+    uint32_t link; // of its declarations in all programs that have it; 0: none yet
+    bool wanted;   // a gather reads it
 } gather_kept;
 VY_VEC_TYPE(gather_kept_vec, gather_kept);
 

@@ -135,13 +135,18 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
             return 0;
         }
     }
-    vy_buffer have = vy_program_find_buffer(vy_builder_program(b), kept->name);
-    if (have.id) return have.id;
+    const vy_buf_vec *have = &vy_builder_program(b)->buffers;
+    for (uint32_t i = p->buffers.count; kept->link && i < have->count; i++) // kept ones come last
+        if (have->data[i].link == kept->link) return i;
     for (uint32_t j = 0; j < n; j++)
         dims[j] = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
     for (uint32_t j = 0; j < p->overs.count; j++) dims[n + j] = p->overs.data[j].extent;
     vy_type t = array ? array->type : vy_id_type(p, kept->id);
-    return vy_param_buffer(b, kept->name, VY_INOUT, t == VY_BOOL ? VY_U32 : t, n + p->overs.count,
-                           dims)
-        .id;
+    if (t == VY_BOOL) t = VY_U32;
+    vy_buffer made = vy_param_buffer(b, kept->name, VY_INOUT, t, n + p->overs.count, dims);
+    if (vy_builder_failed(b)) return 0;
+    uint32_t *link = &vy_builder_program(b)->buffers.data[made.id].link;
+    if (kept->link) *link = kept->link;
+    kept->link = *link;
+    return made.id;
 }

@@ -105,6 +105,14 @@ static vy_program *copy_rest(gather *g)
 
 enum { USED = 1, WRITTEN = 2 };
 
+// The buffer of p of a value that is kept; 0: p has none.
+static uint32_t same_kept(const gather *g, const vy_program *p, uint32_t link)
+{
+    uint32_t i = g->r->buffers.count;
+    while (i < p->buffers.count && p->buffers.data[i].link != link) i++;
+    return i < p->buffers.count ? i : 0;
+}
+
 // What the stages do to each buffer of p, which has those of the reverse program in the same
 // places, as they do.
 static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *stages, uint32_t count)
@@ -115,8 +123,7 @@ static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *sta
             const vy_inst *i = &stages[k]->insts.data[id];
             uint32_t at = i->aux;
             if (!vy_op_is_memory((vy_op)i->op)) continue;
-            if (at >= g->r->buffers.count)
-                at = vy_program_find_buffer(p, stages[k]->buffers.data[at].name).id;
+            if (at >= g->r->buffers.count) at = same_kept(g, p, stages[k]->buffers.data[at].link);
             use[at] |= vy_op_infos[i->op].effect == VY_WRITE ? USED | WRITTEN : USED;
         }
     return use;

@@ -129,7 +129,7 @@ vy_program *vy_reverse_count(reverse *r)
     if (vy_reverse_params(r)) {
         vy_dim dims[2] = {vy_dim_const(r->b, r->build.counters_used), vy_tape_blocks(r)};
         char name[VY_FREE_NAME];
-        vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
+        vy_reverse_free_name(r, "count", 0, name);
         uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
         vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));

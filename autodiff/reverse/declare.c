@@ -49,6 +49,41 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
     return b;
 }
 
+uint32_t vy_reverse_declare_copy(reverse *r, vy_buffer_class cls, uint32_t like)
+{
+    const uint32_t b = vy_reverse_declare(r, vy_buffer_name(r, like), cls, like);
+    vy_reverse_link(r, b, LINK_COPY, like);
+    return b;
+}
+
+// Reserves the links of all kinds of all buffers, then those of the scalars.
+static uint32_t first_link(reverse *r)
+{
+    if (!r->links) {
+        r->links = r->out->links + 1;
+        r->out->links += LINK_KINDS * r->p->buffers.count + r->p->scalars.count;
+    }
+    return r->links;
+}
+
+void vy_reverse_link(reverse *r, uint32_t buffer, link_kind kind, uint32_t like)
+{
+    if (!buffer || vy_builder_failed(r->b)) return;
+    vy_builder_program(r->b)->buffers.data[buffer].link =
+        first_link(r) + kind * r->p->buffers.count + like;
+}
+
+bool vy_reverse_scalars(reverse *r)
+{
+    const uint32_t first = first_link(r) + LINK_KINDS * r->p->buffers.count;
+    for (uint32_t i = 0; i < r->p->scalars.count; i++)
+        vy_param_scalar(r->b, r->p->scalars.data[i].name, r->p->scalars.data[i].type);
+    if (vy_builder_failed(r->b)) return false;
+    for (uint32_t i = 0; i < r->p->scalars.count; i++)
+        vy_builder_program(r->b)->scalars.data[i].link = first + i;
+    return true;
+}
+
 bool vy_reverse_is_open(const reverse *r, uint32_t buffer)
 {
     const vy_buf *buf = &r->p->buffers.data[buffer];
@@ -61,7 +96,7 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
     const vy_buf *buf = &r->p->buffers.data[like];
     if (!r->build.dims[buf->dims[0].id]
              .id) // an output that nothing else shows: bound, but not touched
-        r->build.buffers[like].twin = vy_reverse_declare(r, buf->name, VY_OUT, like);
+        r->build.buffers[like].twin = vy_reverse_declare_copy(r, VY_OUT, like);
     if (r->failed || vy_builder_failed(r->b)) return 0;
     vy_dim n =
         vy_dim_binary(r->b, VY_DIM_MAX, r->build.dims[buf->dims[0].id], vy_dim_const(r->b, 0));

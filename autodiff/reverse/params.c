@@ -120,7 +120,7 @@ static void declare_primal_inputs(reverse *r)
         if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
         bool keeps =
             buf->cls == VY_INOUT && r->options->with_value && !vy_is_ahead(r->build.purpose);
-        info->twin = info->copy = vy_reverse_declare(r, buf->name, keeps ? VY_INOUT : VY_IN, i);
+        info->twin = info->copy = vy_reverse_declare_copy(r, keeps ? VY_INOUT : VY_IN, i);
         role_of_buffer(r, info->copy, VY_IS_PRIMAL, i);
         info->stores = keeps;
     }
@@ -147,6 +147,7 @@ static void declare_cotangents(reverse *r)
         info->adjoint =
             vy_reverse_declare(r, name, VY_IN, i); // replaced where it is only the start
         role_of_buffer(r, info->adjoint, VY_IS_COTANGENT, i);
+        vy_reverse_link(r, info->adjoint, LINK_COTANGENT, i);
         if (!info->twin) info->twin = info->adjoint;
     }
 }
@@ -157,7 +158,7 @@ static void declare_outputs(reverse *r)
         const vy_buf *buf = &r->p->buffers.data[i];
         built_buffer *info = &r->build.buffers[i];
         if (buf->cls != VY_OUT || !r->options->with_value) continue;
-        info->copy = vy_reverse_declare(r, buf->name, VY_OUT, i);
+        info->copy = vy_reverse_declare_copy(r, VY_OUT, i);
         role_of_buffer(r, info->copy, VY_IS_VALUE, i);
         info->stores = true;
         info->twin = info->copy;
@@ -236,7 +237,7 @@ static void declare_arrays(reverse *r, uint32_t i)
 {
     const vy_buf *buf = &r->p->buffers.data[i];
     built_buffer *info = &r->build.buffers[i];
-    info->copy = info->twin = vy_reverse_declare(r, buf->name, buf->cls, i);
+    info->copy = info->twin = vy_reverse_declare_copy(r, buf->cls, i);
     info->stores = true;
     if (is_active_buffer(r, i)) {
         char own[VY_FREE_NAME];
@@ -268,7 +269,7 @@ static void declare_workspaces(reverse *r)
         if (buf->cls == VY_OUT && !info->copy && facts->loaded && facts->last_write) {
             // An output of open length that nothing else shows is bound by the caller in any case.
             bool open = vy_reverse_is_open(r, i) && !r->build.dims[buf->dims[0].id].id;
-            info->copy = open ? vy_reverse_declare(r, buf->name, VY_OUT, i)
+            info->copy = open ? vy_reverse_declare_copy(r, VY_OUT, i)
                               : vy_reverse_declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
             info->stores = true;
             info->twin = info->copy;
@@ -301,7 +302,7 @@ static void declare_for_lengths(reverse *r)
         const char *name = vy_buffer_name(r, l->index);
         r->build.buffers[l->index].twin =
             own ? vy_reverse_declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
-                : vy_reverse_declare(r, name, VY_OUT, l->index);
+                : vy_reverse_declare_copy(r, VY_OUT, l->index);
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         built_buffer *info = &r->build.buffers[i];
@@ -310,16 +311,14 @@ static void declare_for_lengths(reverse *r)
         // when every index is proved.
         info->twin =
             vy_reverse_is_open(r, i)
-                ? vy_reverse_declare(r, vy_buffer_name(r, i), VY_OUT, i)
+                ? vy_reverse_declare_copy(r, VY_OUT, i)
                 : vy_reverse_declare_workspace(r, vy_buffer_name(r, i), i, VY_INIT_NONE, NULL);
     }
 }
 
 bool vy_reverse_params(reverse *r)
 {
-    for (uint32_t i = 0; i < r->p->scalars.count; i++)
-        vy_param_scalar(r->b, r->p->scalars.data[i].name, r->p->scalars.data[i].type);
-    if (!vy_reverse_copy_dims(r)) return false;
+    if (!vy_reverse_scalars(r) || !vy_reverse_copy_dims(r)) return false;
     for (uint32_t i = 0; i < r->p->overs.count; i++)
         vy_over(r->b, r->p->overs.data[i].name, r->build.dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);

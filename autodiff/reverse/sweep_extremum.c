@@ -52,7 +52,7 @@ static uint32_t declare_numbers(reverse *r, const char *prefix, uint32_t buffer,
 }
 
 // Programs after this one see what it makes; it only reads what those before made.
-static void hand_on(reverse *r, uint32_t buffer, bool made)
+static void pass_on(reverse *r, uint32_t buffer, bool made)
 {
     if (!buffer || vy_builder_failed(r->b)) return;
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[buffer];
@@ -76,9 +76,12 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     if (info->winner) guard_numbers(r, info->winner);
     if (numbers && facts->events && r->build.purpose != BUILD_FIND_WINNER)
         info->last = declare_numbers(r, "last", buffer, VY_MADE_LAST);
-    hand_on(r, info->final, r->build.purpose == BUILD_FIND_FINAL);
-    hand_on(r, info->winner, r->build.purpose == BUILD_FIND_WINNER);
-    hand_on(r, info->last, r->build.purpose == BUILD_FIND_LAST);
+    vy_reverse_link(r, info->final, LINK_FINAL, buffer);
+    vy_reverse_link(r, info->winner, LINK_WINNER, buffer);
+    vy_reverse_link(r, info->last, LINK_LAST, buffer);
+    pass_on(r, info->final, r->build.purpose == BUILD_FIND_FINAL);
+    pass_on(r, info->winner, r->build.purpose == BUILD_FIND_WINNER);
+    pass_on(r, info->last, r->build.purpose == BUILD_FIND_LAST);
 }
 
 // ---------------------------------------------------------------------------------- forward sweeps

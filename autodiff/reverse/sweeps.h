@@ -42,6 +42,20 @@ bool vy_reverse_copy_dims(reverse *r);
 bool vy_reverse_is_open(const reverse *r, uint32_t buffer); // the primal's length is `?`
 // Declare a buffer, a workspace, of the shape of primal buffer `like`.
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like);
+// Buffer `like` itself, with its name.
+uint32_t vy_reverse_declare_copy(reverse *r, vy_buffer_class cls, uint32_t like);
+// Parameters that several programs of one derivative have: each is one buffer of the pipeline, so
+// its declarations in all of them have one link.
+typedef enum link_kind {
+    LINK_COPY, // the primal's buffer
+    LINK_COTANGENT,
+    LINK_FINAL, // what extremum_stages.c passes on
+    LINK_WINNER,
+    LINK_LAST,
+    LINK_KINDS,
+} link_kind;
+void vy_reverse_link(reverse *r, uint32_t buffer, link_kind kind, uint32_t like);
+bool vy_reverse_scalars(reverse *r); // declares those of the primal
 uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
                                       const char *from);
 // `grad_x`, `grad2_x`, … ; `ct_x` …

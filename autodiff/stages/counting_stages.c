@@ -83,6 +83,7 @@ typedef struct assembly {
     const vy_program *p; // the reverse program
     vy_dim *dims;        // dimension of p → of the signature; 0: not there yet
     vy_buffer *buffers;  // buffer of p → of the signature
+    uint32_t *own;       // by link: buffer of p
     vy_dim *rows;        // scalar of p → what it is, for numbers of rows
     uint8_t *inner; // by buffer of p: made by differentiation, and sized or filled by the programs
                     // before; no parameter of the result
@@ -144,7 +145,7 @@ static void declare_parameters(assembly *a)
     }
 }
 
-// Scalars of `p` by name: those of the primal are the pipeline's.
+// Scalars of `p`: those of the primal are the pipeline's.
 static uint32_t scalars_for(assembly *a, const vy_program *p, vy_pipe_scalar *list)
 {
     uint32_t n = 0;
@@ -163,7 +164,7 @@ static uint32_t scalars_for(assembly *a, const vy_program *p, vy_pipe_scalar *li
     return n;
 }
 
-// Dispatches a program made here: arguments by name; what the reverse does not have is `count`.
+// Dispatches a program made here: what the reverse does not have is `count`.
 static void dispatch(assembly *a, const vy_program *p, vy_buffer count, vy_pipe_arg *args,
                      vy_pipe_scalar *scalars)
 {
@@ -171,8 +172,8 @@ static void dispatch(assembly *a, const vy_program *p, vy_buffer count, vy_pipe_
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (b->cls > VY_INOUT || b->workspace) continue;
-        vy_buffer own = vy_program_find_buffer(a->p, b->name);
-        args[n++] = (vy_pipe_arg){.buffer = own.id ? a->buffers[own.id] : count};
+        const uint32_t own = a->own[b->link];
+        args[n++] = (vy_pipe_arg){.buffer = own ? a->buffers[own] : count};
     }
     vy_dim groups[3]; // without a domain: as many as the caller asks for
     for (uint32_t k = 0; k < 3 && !p->overs.count; k++) groups[k] = vy_dim_groups(a->b, k);
@@ -241,6 +242,15 @@ static bool make_tables(assembly *a)
     return !a->r->failed;
 }
 
+// Once all programs are there, and so all links.
+static bool link_parameters(assembly *a)
+{
+    a->own = table(a->r, a->r->out->links, sizeof *a->own);
+    for (uint32_t i = 1; a->own && i < a->p->buffers.count; i++)
+        if (a->p->buffers.data[i].cls <= VY_INOUT) a->own[a->p->buffers.data[i].link] = i;
+    return a->own != NULL;
+}
+
 static bool make_pipeline(reverse *r, vy_program *p)
 {
     assembly a = {.r = r, .p = p};
@@ -253,6 +263,7 @@ static bool make_pipeline(reverse *r, vy_program *p)
     ok = offsets && vy_vec_push(&r->out->programs, p);
     if (!ok) vy_program_free(p);
     if (offsets && !ok) fail_oom(r);
+    ok = ok && link_parameters(&a);
     if (ok) a.q = vy_pipeline_begin(r->out, name);
     if (a.q) {
         a.b = vy_pipeline_params(a.q);
@@ -267,6 +278,7 @@ static bool make_pipeline(reverse *r, vy_program *p)
     vy_free(a.buffers);
     vy_free(a.rows);
     vy_free(a.inner);
+    vy_free(a.own);
     return ok;
 }
 

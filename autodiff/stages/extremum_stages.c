@@ -18,37 +18,10 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/stages/result.h"
 
-#include <stdio.h>
-#include <string.h>
-
-// Workspaces of one name would be one intermediate of the pipeline; each stage has its own copies.
-static bool rename_own(reverse *r, vy_program *p, const char *suffix)
-{
-    char text[340];
-    vy_names_drop(p);
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        vy_buf *b = &p->buffers.data[i];
-        if (!b->workspace) continue;
-        int n = snprintf(text, sizeof text, "%.290s_%s", b->name, suffix);
-        const char *name = vy_arena_strdup(&r->out->arena, text, (size_t)n);
-        if (!name) {
-            vy_fail_oom(r->out);
-            return false;
-        }
-        b->name = name;
-    }
-    return true;
-}
-
 static vy_program *find(reverse *r, build_purpose purpose, const char *suffix, const char *base)
 {
     vy_program *p = vy_reverse_find(r, purpose, suffix);
-    if (!p) return NULL;
-    if (!rename_own(r, p, suffix)) {
-        vy_program_free(p);
-        return NULL;
-    }
-    if (!vy_reverse_finish(r, p)) return NULL;
+    if (!p || !vy_reverse_finish(r, p)) return NULL;
     r->out->programs.count--; // listed when it replaces the reverse
     p->name = vy_stage_name(r->out, base, suffix);
     return p;

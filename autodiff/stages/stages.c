@@ -7,7 +7,7 @@
 //                                            f_gather_x(adj, grad_x);
 //                                        }
 //
-// The stages know nothing of pipelines: parameters of one name are one buffer.  Shapes of what they
+// The stages know nothing of pipelines: parameters of one link are one buffer.  Shapes of what they
 // share are written in scalars of the replaced program, which the dispatch of it says how to
 // compute.
 #include "autodiff/stages/stages_build.h"
@@ -45,18 +45,6 @@ const char *vy_stage_name(vy_module *m, const char *base, const char *suffix)
 }
 
 // ----------------------------------------------------------------------------------- intermediates
-static bool is_bound(const cut *c, const char *name)
-{
-    return c->args[vy_program_find_buffer(c->whole, name).id].buffer.id != 0;
-}
-
-static uint32_t users(const cut *c, const char *name)
-{
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < c->count; k++) n += vy_program_find_buffer(c->stages[k], name).id != 0;
-    return n;
-}
-
 // A name that no buffer of the pipeline has.
 static const char *free_name(const cut *c, const char *name, char text[300])
 {
@@ -67,47 +55,44 @@ static const char *free_name(const cut *c, const char *name, char text[300])
 }
 
 // What the pipeline calls the buffer that one begins as a copy of; NULL: of none.
-static const char *origin(const cut *c, const char *from)
+static const char *origin(const cut *c, const start *s)
 {
-    if (!from) return NULL;
-    const vy_pipe_arg *a = &c->args[vy_program_find_buffer(c->whole, from).id];
-    return c->b->p->buffers.data[a->buffer.id].name;
+    return s->from ? c->b->p->buffers.data[c->args[s->from].buffer.id].name : NULL;
 }
 
-// Declares what stage k is the first to have; what it is now called the later ones find by name.
-static void declare(cut *c, uint32_t k, vy_dim *dims, vy_buffer *made)
+// Declares buffer i of stage p, an intermediate that no earlier stage has.
+static void declare_buffer(cut *c, const vy_program *p, uint32_t i, vy_dim *dims)
 {
-    const start *starts = c->start + (made - c->made);
-    vy_program *p = c->stages[k];
+    const vy_buf *b = &p->buffers.data[i];
+    const start *s = &c->start[b->link];
     char text[300];
+    vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
+    if (shape) cut_shape(c, p, i, dims, shape);
+    if (shape && vy_module_ok(c->m)) {
+        const vy_buffer made =
+            vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
+        if (s->init != VY_INIT_NONE) vy_buffer_init(c->b, made, s->init, origin(c, s));
+        c->made[b->link] = made;
+    }
+    vy_free(shape);
+}
+
+// Makes parameters of stage p of what it shares with others, and declares what none before it had.
+static void declare(cut *c, vy_program *p, vy_dim *dims)
+{
     for (uint32_t i = 1; i < p->buffers.count && vy_module_ok(c->m); i++) {
         vy_buf *b = &p->buffers.data[i];
-        if (b->cls > VY_INOUT || is_bound(c, b->name) || (b->workspace && users(c, b->name) == 1))
-            continue;
-        uint32_t at = 0; // of buffer i in `made` of an earlier stage
-        for (uint32_t j = 0; j < k && !made[i].id; j++) {
-            vy_buffer same = vy_program_find_buffer(c->stages[j], b->name);
-            if (same.id) made[i] = c->made[at + same.id];
-            at += c->stages[j]->buffers.count;
-        }
-        if (!vy_share_workspace(p, i)) return; // the pipeline fills it
-        b->init = VY_INIT_NONE;
+        const bool bound = c->args[cut_own(c, p, i)].buffer.id != 0;
+        if (b->cls > VY_INOUT || bound || (b->workspace && c->users[b->link] == 1)) continue;
+        if (!vy_share_workspace(p, i)) return;
+        b->init = VY_INIT_NONE; // the pipeline fills it
         b->init_from = NULL;
-        if (made[i].id) continue;
-        vy_dim *shape = cut_table(c->m, b->rank, sizeof *shape);
-        if (shape) cut_shape(c, p, i, &starts[i], dims, shape);
-        if (shape && vy_module_ok(c->m)) {
-            made[i] =
-                vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
-            if (starts[i].init != VY_INIT_NONE)
-                vy_buffer_init(c->b, made[i], starts[i].init, origin(c, starts[i].from));
-        }
-        vy_free(shape);
+        if (!c->made[b->link].id) declare_buffer(c, p, i, dims);
     }
 }
 
 // ------------------------------------------------------------------------------------- dispatches
-static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
+static void dispatch(cut *c, const vy_program *p)
 {
     vy_pipe_arg *args = cut_table(c->m, p->buffers.count, sizeof *args);
     vy_pipe_scalar *scalars = cut_table(c->m, p->scalars.count, sizeof *scalars);
@@ -115,12 +100,13 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
     for (uint32_t i = 1; args && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;
-        uint32_t own = vy_program_find_buffer(c->whole, b->name).id;
-        args[n++] = made[i].id ? (vy_pipe_arg){.buffer = made[i]} : c->args[own];
+        const vy_buffer made = c->made[b->link];
+        args[n++] = made.id ? (vy_pipe_arg){.buffer = made} : c->args[cut_own(c, p, i)];
     }
     for (uint32_t i = 0; scalars && i < p->scalars.count; i++) {
-        int s = cut_scalar(c->whole, p->scalars.data[i].name), axis = cut_groups_axis(c, p, i);
-        if (s >= 0) scalars[i] = c->step->scalars[s];
+        const uint32_t own = c->own_scalar[p->scalars.data[i].link];
+        const int axis = cut_groups_axis(c, p, i);
+        if (own) scalars[i] = c->step->scalars[own - 1];
         if (axis >= 0)
             scalars[i] = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = c->step->groups[axis]};
         scalars[i].name = p->scalars.data[i].name;
@@ -133,7 +119,7 @@ static void dispatch(cut *c, const vy_program *p, const vy_buffer *made)
 }
 
 // Dispatches stage k as often as c->iterations says: as iterations of a repeat.
-static void dispatch_iterations(cut *c, uint32_t k, const vy_buffer *made)
+static void dispatch_iterations(cut *c, uint32_t k)
 {
     vy_dim *dims = cut_table(c->m, c->whole->dims.count, sizeof *dims);
     char text[300];
@@ -141,26 +127,25 @@ static void dispatch_iterations(cut *c, uint32_t k, const vy_buffer *made)
     vy_dim iterations = cut_dim(c, c->whole, dims, c->iterations[k]);
     vy_free(dims);
     snprintf(text, sizeof text, "once");
-    for (uint32_t n = 2; vy_program_find_buffer(c->b->p, text).id || cut_scalar(c->b->p, text) >= 0;
+    for (uint32_t n = 2; vy_program_find_buffer(c->b->p, text).id ||
+                         vy_program_find_scalar(c->b->p, text) != UINT32_MAX;
          n++)
         snprintf(text, sizeof text, "once%u", n);
     const vy_dim zero = vy_dim_const(c->b, 0);
     vy_pipeline_repeat(c->q, text, zero, iterations, VY_KEEP_ALL, zero);
-    dispatch(c, c->stages[k], made);
+    dispatch(c, c->stages[k]);
     vy_pipeline_close(c->q);
 }
 
 static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
 {
     vy_pipe_step step = l->steps.data[at];
-    uint32_t n = 0, most = 0, total = 0;
-    for (uint32_t k = 0; k < c->count; k++) {
-        total += c->stages[k]->buffers.count;
+    uint32_t n = 0, most = 0;
+    for (uint32_t k = 0; k < c->count; k++)
         if (most < c->stages[k]->dims.count) most = c->stages[k]->dims.count;
-    }
     c->step = &step;
     c->args = cut_table(c->m, c->whole->buffers.count, sizeof *c->args);
-    c->made = cut_table(c->m, total, sizeof *c->made);
+    c->made = cut_table(c->m, c->m->links, sizeof *c->made);
     vy_dim *dims = cut_table(c->m, most, sizeof *dims);
     c->q = c->args && c->made && dims ? vy_pipeline_reopen(l, at) : NULL;
     if (c->q) {
@@ -168,15 +153,13 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
         vy_at(c->b, step.line, step.column);
         for (uint32_t i = 1; i < c->whole->buffers.count; i++)
             if (vy_pipe_binds(&c->whole->buffers.data[i])) c->args[i] = step.args[n++];
-        vy_buffer *made = c->made;
         for (uint32_t k = 0; k < c->count && vy_module_ok(c->m); k++) {
             memset(dims, 0, most * sizeof *dims);
-            declare(c, k, dims, made);
+            declare(c, c->stages[k], dims);
             if (c->iterations && c->iterations[k].id)
-                dispatch_iterations(c, k, made);
+                dispatch_iterations(c, k);
             else
-                dispatch(c, c->stages[k], made);
-            made += c->stages[k]->buffers.count;
+                dispatch(c, c->stages[k]);
         }
     }
     bool ok = vy_pipeline_resume(c->q, l, at);
@@ -186,18 +169,36 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
     return ok;
 }
 
-// What the stages' buffers start with; declared in the first pipeline, they no longer say.
-static start *starts_of(vy_module *m, vy_program *const *stages, uint32_t count)
+// Which parameters of the whole and of the stages are the same, and what those start with: declared
+// in the first pipeline, the stages no longer say.  False: memory.
+static bool link_parameters(cut *c)
 {
-    uint32_t total = 0, at = 0;
-    for (uint32_t k = 0; k < count; k++) total += stages[k]->buffers.count;
-    start *list = cut_table(m, total, sizeof *list);
-    for (uint32_t k = 0; list && k < count; k++)
-        for (uint32_t i = 0; i < stages[k]->buffers.count; i++) {
-            const vy_buf *b = &stages[k]->buffers.data[i];
-            list[at++] = (start){b->init, b->init_from, b->dims};
+    const vy_program *w = c->whole;
+    const uint32_t links = c->m->links;
+    c->own = cut_table(c->m, links, sizeof *c->own);
+    c->own_scalar = cut_table(c->m, links, sizeof *c->own_scalar);
+    c->users = cut_table(c->m, links, sizeof *c->users);
+    c->start = cut_table(c->m, links, sizeof *c->start);
+    if (!c->own || !c->own_scalar || !c->users || !c->start) return false;
+    for (uint32_t i = 1; i < w->buffers.count; i++) c->own[w->buffers.data[i].link] = i;
+    for (uint32_t i = 0; i < w->scalars.count; i++) c->own_scalar[w->scalars.data[i].link] = i + 1;
+    for (uint32_t k = 0; k < c->count; k++)
+        for (uint32_t i = 1; i < c->stages[k]->buffers.count; i++) {
+            const vy_buf *b = &c->stages[k]->buffers.data[i];
+            if (b->cls > VY_INOUT || c->users[b->link]++) continue;
+            const uint32_t from = b->init_from ? vy_program_find_buffer(w, b->init_from).id : 0;
+            c->start[b->link] = (start){b->init, from, b->dims};
         }
-    return list;
+    return true;
+}
+
+static void unlink_parameters(cut *c)
+{
+    vy_free(c->own);
+    vy_free(c->own_scalar);
+    vy_free(c->users);
+    vy_free(c->start);
+    vy_free(c->groups);
 }
 
 // --------------------------------------------------------------------------------------- pipelines
@@ -280,8 +281,7 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .iterations = iterations, .count = count};
-    c.start = starts_of(m, stages, count);
-    bool ok = add_stages(m, stages, count) && c.start && cut_take_groups(&c) &&
+    bool ok = add_stages(m, stages, count) && link_parameters(&c) && cut_take_groups(&c) &&
               vy_stages_keep(m, stages, iterations, count) &&
               (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
@@ -293,8 +293,7 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
                 ok = replace_step(&c, p, i);
         }
     }
-    vy_free(c.start);
-    vy_free(c.groups);
+    unlink_parameters(&c);
     for (uint32_t k = 0; k < count; k++) // initial contents are now declared in the pipelines
         for (uint32_t i = 1; ok && i < stages[k]->buffers.count; i++)
             if (stages[k]->buffers.data[i].init == VY_INIT_NONE)

@@ -8,16 +8,17 @@
 // Replaces `whole`, a program of module `m`, by `count` programs that run in its place: in every
 // pipeline that dispatches it or, where there is no pipeline, as a new one that has the name and
 // the parameters of `whole`.  The stages are finished programs owned by m that m does not list yet;
-// their names must be free (vy_stage_name).  Buffers and scalars are matched by name:
+// their names must be free (vy_stage_name).  Buffers and scalars are the same where their links are
+// (vy_buf.link: copies of a program keep them):
 //
-//   scalar of a stage            the scalar of `whole` with that name
+//   scalar of a stage            the same of `whole`
 //   buffer that `whole` binds    the same (it may be `out` in the first stage and `inout` in the next: a
 //                                dispatch clears what it takes as `out`)
 //   @workspace of one stage      stays that
 //   anything else                an intermediate of the pipeline, made before the first stage that has it,
 //                                with the shape and initial contents that this stage declares
-//                                (zeros); so stages hand values to each other by declaring
-//                                workspaces of one name
+//                                (zeros); so stages pass values to each other by declaring
+//                                workspaces of one link
 //
 // A stage without a domain runs in the groups of `whole`, which then has none either.  In a stage
 // that has a domain where `whole` has none, num_groups is what it is in `whole`: it becomes a

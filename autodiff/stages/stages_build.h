@@ -8,7 +8,7 @@
 
 typedef struct start {
     vy_init init;
-    const char *from;
+    uint32_t from; // a copy: of this buffer of `whole`
     const vy_dim *dims;
 } start;
 
@@ -25,19 +25,24 @@ typedef struct cut {
     // By stage and axis: the scalar that is num_groups of `whole`, from 1; 0: none.
     uint32_t *groups;
     vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
-    // by buffer of all stages, one after the other:
-    vy_buffer *made; // intermediate; id 0: none
-    start *start;    // what it starts with, and its dimensions
+    // ---- by link
+    uint32_t *own;        // buffer of `whole`, or 0
+    uint32_t *own_scalar; // 1 + scalar of `whole`, or 0
+    uint32_t *users;      // how many stages have the buffer
+    start *start;         // what an intermediate starts with, and its dimensions
+    vy_buffer *made;      // intermediate of the pipeline at hand; id 0: none
 } cut;
 
 void *cut_table(vy_module *m, size_t count, size_t size); // zeroed; NULL: m's diag
-int cut_scalar(const vy_program *p, const char *name);    // -1: none
 // Dimension d of a stage, in the pipeline; dims: those there are, by dimension of the stage.
 vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d);
-// The same of all of buffer i of stage p, an intermediate that was declared as `own` says; fills
-// `shape`.
-void cut_shape(cut *c, const vy_program *p, uint32_t i, const start *own, vy_dim *dims,
-               vy_dim *shape);
+// The same of all of buffer i of stage p, an intermediate; fills `shape`.
+void cut_shape(cut *c, const vy_program *p, uint32_t i, vy_dim *dims, vy_dim *shape);
+// The buffer of `whole` that buffer i of stage p is; 0: none.
+static inline uint32_t cut_own(const cut *c, const vy_program *p, uint32_t i)
+{
+    return c->own[p->buffers.data[i].link];
+}
 
 // Makes scalars of num_groups in stages that have a domain where `whole` has none; fills c->groups.
 // False: memory.

@@ -16,7 +16,8 @@
 
 static bool is_taken(const vy_program *p, const char *name)
 {
-    bool taken = vy_program_find_buffer(p, name).id || cut_scalar(p, name) >= 0;
+    bool taken =
+        vy_program_find_buffer(p, name).id || vy_program_find_scalar(p, name) != UINT32_MAX;
     for (uint32_t k = 0; k < p->overs.count; k++) taken |= !strcmp(p->overs.data[k].name, name);
     return taken;
 }

@@ -15,11 +15,6 @@ void *cut_table(vy_module *m, size_t count, size_t size)
 }
 
 // ------------------------------------------------------------------------------------------ shapes
-int cut_scalar(const vy_program *p, const char *name)
-{
-    return (int)vy_program_find_scalar(p, name);
-}
-
 // A stage's scalar, in the pipeline.
 static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
 {
@@ -27,8 +22,8 @@ static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
     if (!c->whole)
         return vy_dim_value(c->b, (vy_value){vy_leaf_other(c->b, VY_LEAF_SCALAR, own->type,
                                                            (uint32_t)scalar, 0)});
-    int s = cut_scalar(c->whole, own->name);
-    if (s >= 0) return c->step->scalars[s].dim;
+    const uint32_t same = c->own_scalar[own->link];
+    if (same) return c->step->scalars[same - 1].dim;
     int axis = cut_groups_axis(c, stage, (uint32_t)scalar);
     if (axis >= 0) return c->step->groups[axis];
     vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a scalar of its own, `%s`",
@@ -40,9 +35,8 @@ static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
 static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
 {
     if (!c->whole) return vy_dim_unknown(c->b);
-    vy_buffer own = vy_program_find_buffer(c->whole, stage->buffers.data[buffer].name);
-    const vy_pipe_arg *a = &c->args[own.id];
-    if (own.id && a->buffer.id) return c->b->p->buffers.data[a->buffer.id].dims[a->rank];
+    const vy_pipe_arg *a = &c->args[cut_own(c, stage, (uint32_t)buffer)];
+    if (a->buffer.id) return c->b->p->buffers.data[a->buffer.id].dims[a->rank];
     vy_fail(c->m, VY_E_INTERNAL, 0, 0, NULL, "stage `%s` has a buffer of unknown length",
             stage->name);
     return (vy_dim){0};
@@ -86,14 +80,11 @@ vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
 
 // Of open length, as stages share it (vy_share_workspace): the whole says how long it is, or what
 // it begins as a copy of.
-static vy_dim open_length(cut *c, const char *name, const start *own)
+static vy_dim open_length(cut *c, uint32_t link)
 {
     const vy_program *p = c->whole;
-    if (own->init == VY_INIT_COPY) {
-        uint32_t from = vy_program_find_buffer(p, own->from).id;
-        return length_of(c, p, from);
-    }
-    uint32_t same = vy_program_find_buffer(p, name).id;
+    if (c->start[link].init == VY_INIT_COPY) return length_of(c, p, c->start[link].from);
+    const uint32_t same = c->own[link];
     vy_dim *dims = cut_table(c->m, p->dims.count, sizeof *dims);
     vy_dim d = {0};
     if (same && dims) d = cut_dim(c, p, dims, p->buffers.data[same].dims[0]);
@@ -101,16 +92,15 @@ static vy_dim open_length(cut *c, const char *name, const start *own)
     return d;
 }
 
-void cut_shape(cut *c, const vy_program *p, uint32_t i, const start *own, vy_dim *dims,
-               vy_dim *shape)
+void cut_shape(cut *c, const vy_program *p, uint32_t i, vy_dim *dims, vy_dim *shape)
 {
     const vy_buf *b = &p->buffers.data[i];
     if (b->rank == 1 && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
-        shape[0] = open_length(c, b->name, own);
+        shape[0] = open_length(c, b->link);
         if (shape[0].id || !vy_module_ok(c->m)) return;
     }
     for (uint32_t a = 0; a < b->rank && vy_module_ok(c->m); a++)
-        shape[a] = cut_dim(c, p, dims, own->dims[a]);
+        shape[a] = cut_dim(c, p, dims, c->start[b->link].dims[a]);
 }
 
 int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar)

@@ -91,7 +91,7 @@ static void read_scalars(reader *r, vy_program *p)
 {
     uint32_t n = vy_binary_get_count(r, 3);
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
-        vy_scalar_param s = {.name = vy_binary_get_name(r)};
+        vy_scalar_param s = {.name = vy_binary_get_name(r), .link = ++r->m->links};
         s.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
         s.line = vy_binary_get_u32(r);
         vy_binary_keep(r, vy_vec_push(&p->scalars, s));
@@ -115,7 +115,7 @@ static void read_dims(reader *r, vy_program *p)
 
 static void read_buffer(reader *r, vy_program *p)
 {
-    vy_buf b = {.name = vy_binary_get_name(r)};
+    vy_buf b = {.name = vy_binary_get_name(r), .link = ++r->m->links};
     b.cls = (vy_buffer_class)vy_binary_get_max(r, VY_LOCAL);
     b.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
     b.rank = (uint32_t)vy_binary_get_max(r, VY_MAX_RANK);

@@ -104,6 +104,7 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
     vy_buf buf = {.cls = cls,
                   .type = type,
                   .rank = rank,
+                  .link = ++b->m->links,
                   .line = b->line,
                   .binding = cls <= VY_INOUT ? b->parameters : 0,
                   .name = keep_name(b, name),
@@ -209,7 +210,10 @@ void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role
 vy_value vy_param_scalar(vy_builder *b, const char *name, vy_type type)
 {
     if (vy_builder_failed(b)) return (vy_value){0};
-    vy_scalar_param s = {.name = keep_name(b, name), .type = type, .line = b->line};
+    vy_scalar_param s = {.name = keep_name(b, name),
+                         .type = type,
+                         .line = b->line,
+                         .link = ++b->m->links};
     if (!s.name || !vy_vec_push(&b->p->scalars, s)) {
         vy_build_oom(b);
         return (vy_value){0};

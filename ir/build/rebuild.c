@@ -165,6 +165,13 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
     return true;
 }
 
+// In another module links mean other parameters.
+static void new_links(vy_program *p)
+{
+    for (uint32_t i = 0; i < p->scalars.count; i++) p->scalars.data[i].link = ++p->module->links;
+    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].link = ++p->module->links;
+}
+
 vy_program *vy_program_clone(const vy_program *old, vy_module *m)
 {
     vy_program *p = vy_realloc(NULL, sizeof *p);
@@ -184,6 +191,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->module = m;
         memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
         ok = clone_texts(p, old, m);
+        if (m != old->module) new_links(p);
     }
     if (ok) return p;
     vy_program_free(p);

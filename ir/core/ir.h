@@ -122,6 +122,9 @@ typedef struct vy_buf {
     vy_init init;
     const char *init_from;
     vy_derivative_role role; // of derivatives; names in the module's arena.  No part of the text
+    // Programs of a module that are made of one another (rebuilt, cloned) have parameters in common:
+    // those with one link.  Unique within the module otherwise.  No part of the text
+    uint32_t link;
     uint32_t line;
 } vy_buf;
 
@@ -130,6 +133,7 @@ typedef struct vy_scalar_param {
     vy_type type;
     uint32_t line;
     uint32_t rows; // of a derivative: of the tapes of that counter; 0: it is no number of rows
+    uint32_t link; // as that of buffers
 } vy_scalar_param;
 
 typedef struct vy_over_var {
@@ -187,6 +191,7 @@ struct vy_module {
     const char *source;
     size_t source_size;
     uint32_t order; // of programs that are begun in it
+    uint32_t links; // the last link that a parameter has
     vy_program_vec programs;
     vy_pipeline_vec pipelines;
     vy_derived_vec derived; // which of them are derivatives, of what (autodiff/transform.h)

@@ -28,18 +28,42 @@ static vy_module *parse(const char *text)
     return m;
 }
 
+// Parameters of p that have a name that q has, too, are the same.
+static void link_as(vy_program *p, const vy_program *q)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        const uint32_t same = vy_program_find_buffer(q, b->name).id;
+        if (same) b->link = q->buffers.data[same].link;
+    }
+    for (uint32_t i = 0; i < p->scalars.count; i++) {
+        vy_scalar_param *s = &p->scalars.data[i];
+        const uint32_t same = vy_program_find_scalar(q, s->name);
+        if (same != UINT32_MAX) s->link = q->scalars.data[same].link;
+    }
+}
+
+// The programs of `text`, for `m`.
+static uint32_t linked_stages(vy_module *m, const char *text, vy_program *list[3])
+{
+    vy_module *from = parse(text);
+    uint32_t n = vy_module_program_count(from);
+    assert_true(n <= 3);
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = vy_program_clone(vy_module_program(from, i), m);
+        assert_non_null(list[i]);
+        link_as(list[i], vy_module_find(m, "f_grad"));
+        for (uint32_t k = i; k-- > 0;) link_as(list[i], list[k]);
+    }
+    vy_module_free(from);
+    return n;
+}
+
 // Replaces program f_grad of `m` by the programs of `text`.
 static bool replace(vy_module *m, const char *text)
 {
     vy_program *list[3];
-    vy_module *from = parse(text);
-    uint32_t n = vy_module_program_count(from);
-    assert_true(n <= COUNT(list));
-    for (uint32_t i = 0; i < n; i++) {
-        list[i] = vy_program_clone(vy_module_program(from, i), m);
-        assert_non_null(list[i]);
-    }
-    vy_module_free(from);
+    const uint32_t n = linked_stages(m, text, list);
     return vy_stages_replace(m, vy_module_find(m, "f_grad"), list, n);
 }
 
@@ -120,6 +144,30 @@ static void test_in_pipelines(void **state)
     vy_module_free(m);
 }
 
+static void rename_buffer(vy_program *p, const char *name, const char *as)
+{
+    p->buffers.data[vy_program_find_buffer(p, name).id].name = as;
+    vy_names_drop(p);
+}
+
+// Names tell nothing: `sum` and `out` have other ones in the stages behind, and those of a third.
+static void test_links(void **state)
+{
+    (void)state;
+    vy_module *m = parse(whole);
+    vy_program *list[3];
+    const uint32_t n = linked_stages(m, stages, list);
+    rename_buffer(list[1], "sum", "own");
+    rename_buffer(list[1], "out", "y");
+    rename_buffer(list[2], "out", "begun");
+    assert_true(vy_stages_replace(m, vy_module_find(m, "f_grad"), list, n));
+    expect_text(m, "    f_squares(x, y, begun, sum);\n"
+                   "    f_root(sum, begun, out);\n"
+                   "    f_double(out);\n");
+    check_values(m, "f_grad");
+    vy_module_free(m);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -165,9 +213,9 @@ static void test_clears(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),  cmocka_unit_test(test_in_pipelines),
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_unknown_scalar),
-        cmocka_unit_test(test_clears),
+        cmocka_unit_test(test_alone),          cmocka_unit_test(test_in_pipelines),
+        cmocka_unit_test(test_links),          cmocka_unit_test(test_names),
+        cmocka_unit_test(test_unknown_scalar), cmocka_unit_test(test_clears),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
