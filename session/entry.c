@@ -244,8 +244,10 @@ uint64_t vys_entry_iterations(vys_entry r, const vys_launch *v, const vy_program
     *complete = true;
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         const vy_program *p = dispatched(r, i);
-        bool known = true;
-        const uint64_t iterations = p ? vys_entry_program_iterations(r, p, v, &known) : 0;
+        bool known;
+        if (!p) continue;
+        const uint64_t iterations =
+            dispatch_iterations(vy_pipeline_step(r.pipeline, i), p, v->dims, v->states, &known);
         *complete &= known;
         if (iterations > most) most = iterations, *worst = p;
     }

@@ -20,6 +20,8 @@
 // Needs valid structure.  Runs until nothing is left to do: the result is a fixed point.
 #include "ir/build/live.h"
 
+#include "ir/core/dataflow.h"
+
 static bool set_same(vy_sweep *w, uint32_t id, uint32_t value)
 {
     if (w->same[id] == value) return false;
@@ -48,65 +50,99 @@ static bool settles(const vy_sweep *w, uint32_t next, uint32_t carry, uint32_t i
            settles(w, vy_arg(p, end, k), carry, init, depth - 1);
 }
 
-static bool close_loop(vy_sweep *w, uint32_t end)
+// Slot k of the construct that `end` closes: is it one value all the time?
+static bool close_loop(vy_sweep *w, uint32_t end, uint32_t k)
 {
     const vy_program *p = w->w.p;
-    uint32_t loop = w->w.s.partner[end], n = vy_slot_count(p, &w->w.s, loop);
+    const uint32_t loop = w->w.s.partner[end], carry = vy_carry(loop, k);
+    const uint32_t init = vy_same(w, vy_slot_init(p, loop, k));
+    if (!settles(w, vy_slot_next(p, &w->w.s, loop, k), carry, init, 4)) return false;
+    const bool changed = set_same(w, carry, init);
+    return set_same(w, end + 1 + k, init) || changed;
+}
+
+static bool close_if(vy_sweep *w, uint32_t end, uint32_t k)
+{
+    const vy_program *p = w->w.p;
+    const uint32_t opener = vy_opener(p, &w->w.s, end);
+    const uint32_t x = vy_same(w, vy_slot_then(p, &w->w.s, opener, k));
+    const uint32_t y = vy_same(w, vy_slot_yield(p, &w->w.s, opener, k));
+    return x == y && from_outside(x, opener) && set_same(w, end + 1 + k, x);
+}
+
+static bool close_checkpoint(vy_sweep *w, uint32_t end, uint32_t k)
+{
+    const uint32_t opener = w->w.s.partner[end];
+    const uint32_t x = vy_same(w, vy_slot_yield(w->w.p, &w->w.s, opener, k));
+    return from_outside(x, opener) && set_same(w, end + 1 + k, x);
+}
+
+static bool close_slot(vy_sweep *w, uint32_t end, uint32_t k)
+{
+    switch ((vy_op)w->w.p->insts.data[end].op) {
+    case VY_OP_ENDLOOP: return close_loop(w, end, k);
+    case VY_OP_ENDIF: return close_if(w, end, k);
+    case VY_OP_ENDCHECKPOINT: return close_checkpoint(w, end, k);
+    default: return false;
+    }
+}
+
+// In execution order, inner constructs first.
+static bool close_all(vy_sweep *w)
+{
+    const vy_program *p = w->w.p;
     bool changed = false;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t carry = loop + 1 + k;
-        uint32_t init = vy_same(w, vy_arg(p, loop, vy_init_arg(p, loop) + k));
-        if (!settles(w, vy_arg(p, end, vy_next_arg(p, loop) + k), carry, init, 4)) continue;
-        changed |= set_same(w, carry, init);
-        changed |= set_same(w, end + 1 + k, init);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const uint32_t value = w->same[id];
+        if (value != id) changed |= set_same(w, id, vy_same(w, value)); // follow the chain
+        if (!vy_op_closes((vy_op)p->insts.data[id].op)) continue;
+        const uint32_t opener = vy_opener(p, &w->w.s, id), n = vy_slot_count(p, &w->w.s, opener);
+        for (uint32_t k = 0; k < n; k++) changed |= close_slot(w, id, k);
     }
     return changed;
 }
 
-static bool close_if(vy_sweep *w, uint32_t end)
+// `id` takes over something that has changed.  Is that news for its users?
+static bool visit(vy_sweep *w, vy_dataflow *flow, uint32_t id)
 {
     const vy_program *p = w->w.p;
-    uint32_t opener = w->w.s.partner[end], middle = w->w.s.partner[opener];
-    bool changed = false;
-    for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
-        uint32_t x = vy_same(w, vy_arg(p, middle, k)), y = vy_same(w, vy_arg(p, end, k));
-        if (x == y && from_outside(x, opener)) changed |= set_same(w, end + 1 + k, x);
-    }
-    return changed;
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    if (!vy_is_slot(op)) return op == VY_OP_SELECT; // settles() looks through it
+    const uint32_t opener = vy_opener(p, &w->w.s, id), end = vy_closer(p, &w->w.s, opener);
+    const bool loop = vy_is_loop((vy_op)p->insts.data[opener].op);
+    const uint32_t k = op == VY_OP_CARRY ? id - opener - 1 : id - end - 1;
+    if (!close_slot(w, end, k)) return !loop;
+    if (loop) vy_dataflow_push_users(flow, vy_carry(opener, k));
+    vy_dataflow_push_users(flow, end + 1 + k);
+    return false;
 }
 
-static bool close_checkpoint(vy_sweep *w, uint32_t end)
+// The rest, where what one slot is follows from another, as in a row of slots each of which takes
+// over the next one: only what depends on something new is looked at again.
+static bool close_rest(vy_sweep *w)
 {
-    const vy_program *p = w->w.p;
-    bool changed = false;
-    for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
-        uint32_t x = vy_same(w, vy_arg(p, end, k));
-        if (from_outside(x, w->w.s.partner[end])) changed |= set_same(w, end + 1 + k, x);
-    }
-    return changed;
-}
-
-// A carry found invariant may serve an arm that was looked at before it; a few rounds find those.
-// Each round keeps what the last one proved, so stopping early is safe.
-static void find_same(vy_sweep *w)
-{
-    bool changed = true;
-    for (int round = 0; changed && round < 4; round++) {
-        changed = false;
-        for (uint32_t id = 1; id < w->w.p->insts.count; id++) {
-            vy_op op = (vy_op)w->w.p->insts.data[id].op;
-            uint32_t value = w->same[id];
-            if (value != id) changed |= set_same(w, id, vy_same(w, value)); // follow the chain
-            if (op == VY_OP_ENDLOOP)
-                changed |= close_loop(w, id);
-            else if (op == VY_OP_ENDIF)
-                changed |= close_if(w, id);
-            else if (op == VY_OP_ENDCHECKPOINT)
-                changed |= close_checkpoint(w, id);
+    enum { MOST_LOOKED_THROUGH = 4 };
+    vy_dataflow flow;
+    uint8_t *looked = vy_rewrite_bytes(&w->w);
+    if (!looked || !vy_dataflow_make(&flow, w->w.p, &w->w.s, &w->w.arena)) return false;
+    for (uint32_t id = 1; id < w->w.p->insts.count; id++)
+        if (w->same[id] != id) vy_dataflow_push_users(&flow, id);
+    for (uint32_t id; (id = vy_dataflow_pop(&flow));)
+        if (visit(w, &flow, id) && looked[id] < MOST_LOOKED_THROUGH) {
+            looked[id]++;
+            vy_dataflow_push_users(&flow, id);
         }
-    }
+    return true;
+}
+
+// A carry found invariant may serve an arm that was looked at before it: a second round finds
+// most of those.  False: memory.
+static bool find_same(vy_sweep *w)
+{
+    if (close_all(w) && close_all(w) && !close_rest(w)) return false;
     // Chains lead to earlier ids, so one scan shortens them all.
     for (uint32_t id = 1; id < w->w.p->insts.count; id++) w->same[id] = vy_same(w, w->same[id]);
+    return true;
 }
 
 bool vy_pass_cleanup(vy_program *p, vy_pass_context *c)
@@ -116,8 +152,7 @@ bool vy_pass_cleanup(vy_program *p, vy_pass_context *c)
         vy_sweep w;
         changed = false;
         bool ok = vy_sweep_begin(&w, p);
-        if (ok) find_same(&w);
-        ok = ok && vy_sweep_mark(&w, true);
+        ok = ok && find_same(&w) && vy_sweep_mark(&w, true);
         if (!vy_sweep_end(&w, ok, &changed)) return false;
         c->changed |= changed;
     }

@@ -36,6 +36,13 @@ void *malloc(size_t size)
     allocations++;
     return __libc_malloc(size);
 }
+static uint64_t reallocations; // the library's own tables; isl's are allocations
+void *__libc_realloc(void *p, size_t size);
+void *realloc(void *p, size_t size)
+{
+    reallocations++;
+    return __libc_realloc(p, size);
+}
 static uint64_t comparisons;
 int strcmp(const char *a, const char *b)
 {
@@ -45,7 +52,7 @@ int strcmp(const char *a, const char *b)
 }
 #else
 #define COUNTED 0
-static uint64_t allocations, comparisons;
+static uint64_t allocations, reallocations, comparisons;
 #endif
 
 enum { TEXT = 1 << 22 };
@@ -137,6 +144,15 @@ static void shift(text *t, unsigned n) // n carried values, each handed to the s
     put(t, " for k in 0..K { let t = a0;");
     for (unsigned k = 0; k < n; k++) put(t, " a%u = a%u;", k, k + 1);
     put(t, " a%u = sin(t); } y[i] = a0; }", n);
+}
+
+static void settled(text *t, unsigned n) // the same, where none ever changes but the first
+{
+    put(t, "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) { var a0 = x[i];");
+    for (unsigned k = 1; k <= n; k++) put(t, " var a%u = 0.0;", k);
+    put(t, " for k in 0..K {");
+    for (unsigned k = 0; k < n; k++) put(t, " a%u = a%u;", k, k + 1);
+    put(t, " } y[i] = a0; }");
 }
 
 static void names(text *t, unsigned n) // each used: buffers and scalars
@@ -285,6 +301,30 @@ static void facts_take_one_step_for_each_use(void **state)
     }
 }
 
+// A slot that never changes may be known only by way of all others: still one rebuild, not one for
+// a few slots each.  (Memory is asked for as the program grows, and for each rebuild.)
+static void constant_slots_are_found_together(void **state)
+{
+    (void)state;
+    uint64_t asked[2];
+    for (unsigned k = 0; k < 2; k++) {
+        text t = {.at = malloc(TEXT)};
+        assert_non_null(t.at);
+        settled(&t, k ? 8000 : 800);
+        asked[k] = reallocations;
+        vy_module *m = vy_parse(t.at, t.n, "scaling");
+        asked[k] = reallocations - asked[k];
+        assert_non_null(m);
+        if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+        assert_true(vy_module_program(m, 0)->insts.count < 20);
+        vy_module_free(m);
+        free(t.at);
+    }
+    print_message("%llu and %llu allocations\n", (unsigned long long)asked[0],
+                  (unsigned long long)asked[1]);
+    if (COUNTED && asked[1] > 12 * asked[0]) fail_msg("too many rebuilds");
+}
+
 // ------------------------------------------------------------------------------------------- names
 // Comparisons of strings from the text to SPIR-V, of the program and, where it is one, of its
 // gradient.
@@ -335,6 +375,7 @@ int main(void)
         cmocka_unit_test(grows_with_the_program),
         cmocka_unit_test(too_many_are_added_atomically),
         cmocka_unit_test(facts_take_one_step_for_each_use),
+        cmocka_unit_test(constant_slots_are_found_together),
         cmocka_unit_test(names_are_hashed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
