@@ -214,7 +214,7 @@ static bool starts_results(const vy_ordering *o, const vy_program *p)
 // The first of several stages; what it takes as `out` none before it has written.
 static bool finish_first(vy_ordering *o, const vy_program *whole, vy_program *p)
 {
-    p->name = vy_stage_name(o->m, whole->name, "sums");
+    p->name = vy_stage_name(o->m, whole, "sums");
     return p->name && vy_drop_unused(p, !starts_results(o, p)) && vy_drop_unused_scalars(p);
 }
 
@@ -246,7 +246,7 @@ static bool choose_additions(vy_ordering *o, bool *any)
     return !o->w.oom && (!*any || vy_partial_choose(o));
 }
 
-bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide)
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_adjoint_buffers *wide)
 {
     vy_ordering o = {.m = m, .lean = lean || wide, .wide = wide};
     uint32_t n = p->buffers.count;

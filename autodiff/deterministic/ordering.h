@@ -38,7 +38,7 @@ typedef struct vy_ordering {
     vy_module *m;
     bool lean; // no partial sums
     // Half floats only, of these buffers, whose sums are f32 and in any order; or NULL.
-    const vy_wide_names *wide;
+    const vy_adjoint_buffers *wide;
     vy_arena arena;       // of what follows
     uint8_t *use;         // by buffer
     vy_buffer *sums;      // by buffer: its accumulators in the program being built
@@ -66,7 +66,7 @@ bool vy_total_starts(const vy_ordering *o, uint32_t id);
 // deterministic.c
 // Replaces program p by what its additions become: in an order or, wide, those of half floats as
 // f32.
-bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_wide_names *wide);
+bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_adjoint_buffers *wide);
 
 // wide.c
 void vy_wide_choose(vy_ordering *o); // fills o->use

@@ -23,7 +23,7 @@ static bool any_halves(const vy_module *m)
     return any;
 }
 
-bool vy_widen_sums(vy_module *m, const vy_wide_names *names)
+bool vy_widen_sums(vy_module *m, const vy_adjoint_buffers *names)
 {
     static const vy_opt_options options = {.level = 2};
     if (!any_halves(m)) return true;

@@ -10,13 +10,13 @@
 bool vy_order_sums(vy_module *m, bool lean);
 // wide.c: makes the sums of half floats that derivatives are sums of f32 that are rounded once; the
 // module is optimised before if there are any.
-typedef struct vy_wide_names {
-    const char **names; // of the buffers of the result that hold adjoints
-    uint32_t count;
+typedef struct vy_adjoint_buffers {
+    const bool *holds; // by link: does the buffer of the result hold adjoints?
+    uint32_t count;    // of links
     bool own; // only those that an invocation adds to in a loop; the others' sums have an order
-} vy_wide_names;
+} vy_adjoint_buffers;
 // Those of `p`, just built; in the module's arena.  False: memory.
-bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names);
-bool vy_widen_sums(vy_module *m, const vy_wide_names *names);
+bool vy_wide_find(reverse *r, const vy_program *p, vy_adjoint_buffers *names);
+bool vy_widen_sums(vy_module *m, const vy_adjoint_buffers *names);
 
 #endif

@@ -16,7 +16,7 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
 {
     char text[120];
     snprintf(text, sizeof text, "%s_%.80s", suffix, o->w.p->buffers.data[id].name);
-    const char *own = vy_stage_name(o->m, o->w.p->name, text);
+    const char *own = vy_stage_name(o->m, o->w.p, text);
     vy_builder *b = own ? vy_rebuild_begin(o->w.p) : NULL;
     if (!b) return NULL;
     vy_program *p = vy_builder_program(b);

@@ -24,32 +24,27 @@
 
 #include <string.h>
 
-bool vy_wide_find(reverse *r, const vy_program *p, vy_wide_names *names)
+bool vy_wide_find(reverse *r, const vy_program *p, vy_adjoint_buffers *names)
 {
     const uint32_t buffers = r->p->buffers.count, leaves = r->p->leaves.count;
-    names->names = vy_arena_alloc(&r->out->arena, (buffers + leaves) * sizeof *names->names);
-    if (!names->names) {
+    bool *holds = vy_arena_alloc(&r->out->arena, r->out->links + 1);
+    if (!holds) {
         vy_fail_oom(r->out);
         return false;
     }
     for (uint32_t i = 0; i < buffers + leaves; i++) {
         uint32_t id = i < buffers ? r->build.buffers[i].adjoint : r->build.leaf_grad[i - buffers];
-        if (id) names->names[names->count++] = p->buffers.data[id].name;
+        if (id) holds[p->buffers.data[id].link] = true;
     }
+    names->holds = holds;
+    names->count = r->out->links + 1;
     return true;
-}
-
-static bool is_adjoint(const vy_wide_names *names, const char *name)
-{
-    for (uint32_t i = 0; i < names->count; i++)
-        if (strcmp(names->names[i], name) == 0) return true;
-    return false;
 }
 
 static bool can_widen(const vy_ordering *o, uint32_t buffer)
 {
     const vy_buf *b = &o->w.p->buffers.data[buffer];
-    return b->cls <= VY_INOUT && !b->view_of && is_adjoint(o->wide, b->name);
+    return b->cls <= VY_INOUT && !b->view_of && b->link < o->wide->count && o->wide->holds[b->link];
 }
 
 // Of what one invocation has for itself: in a loop each iteration adds, but for those that have elements

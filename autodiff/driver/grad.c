@@ -235,22 +235,30 @@ static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *sou
     return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
 }
 
-// Gradients that began as what the caller's buffer holds are `inout` from now on.
-static void keep_gradients(vy_module *m, const vy_grad_options *o)
+// Is what has this role a gradient that is added to what the caller's buffer holds?
+static bool is_added(const reverse *r, const vy_derivative_role *role)
 {
+    const vy_grad_options *o = r->options;
+    if (role->kind == VY_IS_GRADIENT) return r->facts.buffers[role->parameter].kept;
+    for (uint32_t n = 0; role->kind == VY_IS_SCALAR_GRADIENT && n < o->add_count; n++)
+        if (vy_program_find_scalar(r->p, o->add[n]) == role->parameter) return true;
+    return false;
+}
+
+// Gradients that began as what the caller's buffer holds are `inout` from now on.
+static void keep_gradients(const reverse *r)
+{
+    vy_module *m = r->out;
+    const vy_grad_options *o = r->options;
     for (uint32_t k = 0; o->add_count && k < m->programs.count; k++)
         for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++) {
             vy_buf *b = &m->programs.data[k]->buffers.data[i];
             if (b->init == VY_INIT_KEEP) b->cls = VY_INOUT, b->init = VY_INIT_NONE;
         }
-    for (uint32_t k = 0; k < m->pipelines.count; k++)
-        for (uint32_t n = 0; n < o->add_count; n++) {
-            vy_program *p = m->pipelines.data[k]->signature;
-            for (uint32_t i = 1; i < p->buffers.count; i++) {
-                vy_buf *b = &p->buffers.data[i];
-                if (vy_is_gradient(b->role.kind) && strcmp(b->role.of, o->add[n]) == 0)
-                    b->cls = VY_INOUT;
-            }
+    for (uint32_t k = 0; o->add_count && k < m->pipelines.count; k++)
+        for (uint32_t i = 1; i < m->pipelines.data[k]->signature->buffers.count; i++) {
+            vy_buf *b = &m->pipelines.data[k]->signature->buffers.data[i];
+            if (is_added(r, &b->role)) b->cls = VY_INOUT;
         }
 }
 
@@ -258,7 +266,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
-    vy_wide_names names = {0};
+    vy_adjoint_buffers names = {0};
     vy_program *p = NULL;
     bool ready = rewrite_primal(r, primal, source);
     for (uint32_t round = 0; ready; round++) {
@@ -295,7 +303,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     if (ok && !r->options->again && !(observer && observer->narrow))
         ok = vy_widen_sums(r->out, &names);
     if (ok && r->options->deterministic) ok = vy_order_sums(r->out, r->options->lean_sums);
-    if (ok) keep_gradients(r->out, r->options);
+    if (ok) keep_gradients(r);
     vy_reverse_free(r);
     vy_free(hints);
     return ok;

@@ -112,10 +112,10 @@ static bool name_program(gather *g, gather_program *q, uint32_t number)
         const char *of = b->role.kind == VY_IS_GRADIENT ? b->role.of : b->name;
         if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of);
     }
-    q->name = vy_stage_name(g->m, g->r->name, text);
+    q->name = vy_stage_name(g->m, g->r, text);
     for (uint32_t k = 2; q->name && has_name(g, q, q->name); k++) {
         snprintf(text + n, sizeof text - n, "_%u", k);
-        q->name = vy_stage_name(g->m, g->r->name, text);
+        q->name = vy_stage_name(g->m, g->r, text);
     }
     return q->name != NULL;
 }
@@ -254,7 +254,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     bool ok = trim(g, stages + 1, count, whole);
     if (!empty && ok) {
         bool last = g->m->pipelines.count > 0; // it has taken the name already
-        rest->name = last ? g->r->name : vy_stage_name(g->m, g->r->name, "reverse");
+        rest->name = last ? g->r->name : vy_stage_name(g->m, g->r, "reverse");
         ok = rest->name != NULL;
     }
     if (empty || !ok) vy_program_free(rest);

@@ -61,8 +61,12 @@ static bool begin(reverse *r, build_purpose purpose, const char *suffix)
     }
     vy_tape_number_counters(r);
     r->b = vy_program_begin(r->out, name);
-    if (r->b) copy_workgroup(r, vy_builder_program(r->b));
-    return r->b != NULL;
+    if (!r->b) return false;
+    vy_program *p = vy_builder_program(r->b);
+    copy_workgroup(r, p);
+    p->stem = vy_arena_strdup(&r->out->arena, r->p->name, strlen(r->p->name));
+    if (!p->stem) vy_fail_oom(r->out);
+    return true;
 }
 
 static vy_program *end(reverse *r)

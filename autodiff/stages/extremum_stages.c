@@ -18,12 +18,12 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/stages/result.h"
 
-static vy_program *find(reverse *r, build_purpose purpose, const char *suffix, const char *base)
+static vy_program *find(reverse *r, build_purpose purpose, const char *suffix)
 {
     vy_program *p = vy_reverse_find(r, purpose, suffix);
     if (!p || !vy_reverse_finish(r, p)) return NULL;
     r->out->programs.count--; // listed when it replaces the reverse
-    p->name = vy_stage_name(r->out, base, suffix);
+    p->name = vy_stage_name(r->out, p, suffix);
     return p;
 }
 
@@ -39,11 +39,10 @@ bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks)
     vy_program *stages[4];
     uint32_t n = 0;
     bool last = asks == BUILD_FIND_LAST, loose;
-    const char *base = p->name;
     if (asks == BUILD_REVERSE) return true;
-    bool ok = (stages[n] = find(r, BUILD_FIND_FINAL, "final", base)) && ++n;
-    ok = ok && (stages[n] = find(r, BUILD_FIND_WINNER, "winner", base)) && ++n;
-    ok = ok && (!last || ((stages[n] = find(r, BUILD_FIND_LAST, "last", base)) && ++n));
+    bool ok = (stages[n] = find(r, BUILD_FIND_FINAL, "final")) && ++n;
+    ok = ok && (stages[n] = find(r, BUILD_FIND_WINNER, "winner")) && ++n;
+    ok = ok && (!last || ((stages[n] = find(r, BUILD_FIND_LAST, "last")) && ++n));
     ok = ok && (stages[n] = vy_program_clone(p, r->out)) && ++n;
     if (ok && !vy_extremum_loose(&r->facts, &loose)) {
         vy_fail_oom(r->out);
@@ -51,8 +50,7 @@ bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks)
     }
     if (ok && loose) stages[n - 1]->exact = true;
     // `p` goes; a pipeline there is none yet takes its name.
-    if (ok && !r->out->pipelines.count)
-        stages[n - 1]->name = vy_stage_name(r->out, base, "reverse");
+    if (ok && !r->out->pipelines.count) stages[n - 1]->name = vy_stage_name(r->out, p, "reverse");
     if (ok && vy_module_ok(r->out)) return vy_stages_replace(r->out, p, stages, n);
     for (uint32_t k = 0; k < n; k++) vy_program_free(stages[k]);
     return false;

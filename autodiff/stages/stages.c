@@ -24,21 +24,14 @@ static bool is_taken(const vy_module *m, const char *name)
     return vy_module_find(m, name) || vy_module_find_pipeline(m, name);
 }
 
-const char *vy_stage_name(vy_module *m, const char *base, const char *suffix)
+const char *vy_stage_name(vy_module *m, const vy_program *p, const char *suffix)
 {
-    static const char *const ends[] = {"_grad", "_reverse"};
+    // Names of any length are legal; this one is for readers.
+    const char *base = p->stem ? p->stem : p->name;
     char text[320];
-    size_t n = strlen(base);
-    for (uint32_t k = 0; k < sizeof ends / sizeof *ends; k++) {
-        size_t e = strlen(ends[k]);
-        if (n <= e || strcmp(base + n - e, ends[k]) != 0) continue;
-        n -= e;
-        break;
-    }
-    if (n > 200) n = 200; // names of any length are legal; this one is for readers
-    int length = snprintf(text, sizeof text, "%.*s_%.90s", (int)n, base, suffix);
+    int length = snprintf(text, sizeof text, "%.200s_%.90s", base, suffix);
     for (uint32_t k = 2; is_taken(m, text); k++)
-        length = snprintf(text, sizeof text, "%.*s_%.90s%u", (int)n, base, suffix, k);
+        length = snprintf(text, sizeof text, "%.200s_%.90s%u", base, suffix, k);
     const char *name = vy_arena_strdup(&m->arena, text, (size_t)length);
     if (!name) vy_fail_oom(m);
     return name;

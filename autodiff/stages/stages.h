@@ -34,8 +34,8 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
 bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *iterations,
                     uint32_t count);
 
-// NAME_suffix, or with a number behind it where the module has that name, in m's arena; NULL:
-// memory (m's diag).  NAME is `base` up to its last `_grad`, `_reverse` or the like, if it has one.
-const char *vy_stage_name(vy_module *m, const char *base, const char *suffix);
+// What a stage of p is called: NAME_suffix, or with a number behind it where the module has that
+// name, in m's arena; NULL: memory (m's diag).  NAME is what p was derived from, or p itself.
+const char *vy_stage_name(vy_module *m, const vy_program *p, const char *suffix);
 
 #endif

@@ -86,6 +86,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     b->rebuild = true;
     vy_program *p = b->p;
     p->name = old->name;
+    p->stem = old->stem;
     p->line = old->line;
     p->order = old->order;
     memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
@@ -141,7 +142,7 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
 {
     vy_arena *a = &m->arena;
 #define KEEP(field) ((field) = vy_arena_strdup(a, (field), strlen(field)))
-    if (!KEEP(p->name)) return false;
+    if (!KEEP(p->name) || (p->stem && !KEEP(p->stem))) return false;
     for (uint32_t i = 0; i < p->scalars.count; i++)
         if (!KEEP(p->scalars.data[i].name)) return false;
     for (uint32_t i = 0; i < p->overs.count; i++)
@@ -182,6 +183,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
               COPY_VEC(&p->overs, &old->overs);
     if (ok) {
         p->name = old->name;
+        p->stem = old->stem;
         p->line = old->line;
         p->order = old->order;
         p->has_workgroup = old->has_workgroup;

@@ -153,6 +153,8 @@ typedef struct vy_names vy_names; // names.c
 struct vy_program {
     vy_module *module;
     const char *name;
+    const char
+        *stem; // of the program it was derived from: its stages are called after that; or NULL
     uint32_t line;
     uint32_t order;        // of derivative: the n of `@order(n)`
     uint32_t workgroup[3]; // {0,0,0} until known; defaulted by vy_program_end
