@@ -286,7 +286,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     const vy_gather_options gathering = {
         .lean = r->options->frugal || r->options->checkpoint,
         .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
-        .few = r->options->accumulate == VY_ACCUMULATE_GATHER,
+        .allow_small = r->options->accumulate == VY_ACCUMULATE_GATHER,
     };
     if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
