@@ -17,7 +17,7 @@ bool vy_extremum_prepare(vy_program *p, const uint8_t *active);
 bool vy_extremum_shared(vy_program *p, const uint8_t *active);
 
 // ---- extremum_paths.c
-// *loose: inexact floats decide whether, where or how often the atomics execute.  False: memory.
-bool vy_extremum_loose(const grad_facts *f, bool *loose);
+// *inexact: inexact floats decide whether, where or how often the atomics execute.  False: memory.
+bool vy_extremum_loose(const grad_facts *f, bool *inexact);
 
 #endif

@@ -79,16 +79,16 @@ static void mark_candidates(paths *x)
     }
 }
 
-bool vy_extremum_loose(const grad_facts *f, bool *loose)
+bool vy_extremum_loose(const grad_facts *f, bool *inexact)
 {
     vy_arena arena = {0};
     paths x = {.facts = f, .marks = vy_arena_alloc(&arena, f->p->insts.count)};
     bool ok = x.marks && vy_dataflow_make(&x.flow, f->p, &f->s, &arena);
-    *loose = false;
+    *inexact = false;
     if (ok) mark_candidates(&x);
     for (uint32_t id; ok && (id = vy_dataflow_pop(&x.flow));) follow(&x, id);
     for (uint32_t id = 1; ok && id < f->p->insts.count; id++)
-        *loose |= x.marks[id] && is_inexact(f, id);
+        *inexact |= x.marks[id] && is_inexact(f, id);
     vy_arena_free(&arena);
     return ok;
 }

@@ -316,7 +316,7 @@ bool vy_degrees_body(vy_degrees *d)
     return false;
 }
 
-// --------------------------------------------------------------------------------- behind the loop
+// ---------------------------------------------------------------------------------- after the loop
 // The end of the region that the loop is in.
 static uint32_t region_end(const vy_degrees *d)
 {
