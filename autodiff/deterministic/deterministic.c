@@ -104,16 +104,16 @@ static uint32_t replace_addition(void *pass, uint32_t id)
     vy_ordering *o = pass;
     const vy_program *p = o->w.p;
     const vy_inst *i = &p->insts.data[id];
-    bool memory = vy_op_is_memory((vy_op)i->op), whole = i->op == VY_OP_ZERO;
+    bool memory = vy_op_is_memory((vy_op)i->op), clears = i->op == VY_OP_ZERO;
     bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
     vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1];
     if (vy_wide_cast(o, id)) return id;
     if (!memory || (!o->use[i->aux] && !adds)) return 0;
     uint32_t rank = p->buffers.data[i->aux].rank;
-    for (uint32_t k = 0; k < rank && !whole; k++) at[k].id = vy_new_arg(&o->w, id, k);
+    for (uint32_t k = 0; k < rank && !clears; k++) at[k].id = vy_new_arg(&o->w, id, k);
     vy_rewrite_at(&o->w, id);
     vy_scope(o->w.b);
-    uint32_t sum_rank = whole ? 0 : vy_shared_index(o, i->aux, at, sum_at);
+    uint32_t sum_rank = clears ? 0 : vy_shared_index(o, i->aux, at, sum_at);
     if (adds)
         add_term(o, id, at, sum_rank, sum_at, (vy_value){vy_new_arg(&o->w, id, rank)});
     else
@@ -176,7 +176,7 @@ static vy_program *total(vy_ordering *o, uint32_t id, const vy_buf *kept)
 }
 
 // --------------------------------------------------------------------------------------- programs
-// The programs that make the totals, behind the first; how many there are then.
+// Makes the programs of the totals, after stages[0].  Returns how many stages there are then.
 static uint32_t make_totals(vy_ordering *o, vy_program **stages)
 {
     uint32_t n = 1;
@@ -194,9 +194,9 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
     return n;
 }
 
-// Does nobody but the whole program give a result its first contents?  What starts as ones or as a
-// copy does so with a program that has it, used there or not; and what none of the stages writes is
-// cleared by one that takes it.
+// Does the first stage have to initialise a result?  What starts as ones or as a copy is
+// initialised by a stage that has it as a parameter, used there or not; and what no stage writes is
+// cleared by one that has it.
 static bool starts_results(const vy_ordering *o, const vy_program *p)
 {
     for (uint32_t i = 1; i < o->w.p->buffers.count; i++) {
@@ -211,14 +211,15 @@ static bool starts_results(const vy_ordering *o, const vy_program *p)
     return false;
 }
 
-// The first of several stages; what it takes as `out` none before it has written.
+// Names the first of several stages and drops parameters that it does not need; no earlier stage
+// has written what it has as `out`.
 static bool finish_first(vy_ordering *o, const vy_program *whole, vy_program *p)
 {
     p->name = vy_stage_name(o->m, whole, "sums");
     return p->name && vy_drop_unused(p, !starts_results(o, p)) && vy_drop_unused_scalars(p);
 }
 
-// stages[0] is there.
+// stages[0] is made already.
 static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
 {
     uint32_t n = make_totals(o, stages);
@@ -226,7 +227,7 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
     if (vy_module_ok(o->m)) vy_pass_dead_arrays(stages[0], &c);
     bool ok = vy_module_ok(o->m) && (n == 1 || finish_first(o, whole, stages[0]));
     if (ok && n > 1) return vy_stages_replace(o->m, whole, stages, n);
-    if (ok) { // all in memory of its own
+    if (ok) { // all sums are in memory of the program's own
         vy_program_replace(whole, stages[0]);
         return true;
     }

@@ -237,9 +237,9 @@ static void find_digits(reading *r, vy_type wide, vy_value found[3])
     call(b, "advance", 2, args, 2, results);
     vy_set(b, carry, results[1]);
     // −x = ~x + 1, digit by digit
-    vy_value turned = vy_add(b, vy_sub(b, u32(b, 255), results[0]), vy_get(b, negate));
-    vy_set(b, negate, vy_shr(b, turned, u32(b, 8)));
-    vy_value digit = vy_select(b, r->minus, vy_and(b, turned, u32(b, 255)), results[0]);
+    vy_value inverted = vy_add(b, vy_sub(b, u32(b, 255), results[0]), vy_get(b, negate));
+    vy_set(b, negate, vy_shr(b, inverted, u32(b, 8)));
+    vy_value digit = vy_select(b, r->minus, vy_and(b, inverted, u32(b, 255)), results[0]);
     vy_value old = vy_get(b, window), byte = vy_int(b, wide, 255);
     vy_set(b, lost, vy_or(b, vy_get(b, lost), vy_ne(b, vy_and(b, old, byte), zero)));
     vy_value top = vy_shl(b, w64 ? vy_cast(b, wide, digit) : digit, vy_int(b, wide, w64 ? 56 : 24));

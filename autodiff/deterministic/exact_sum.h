@@ -11,7 +11,7 @@ uint32_t vy_fixed_words(vy_type t);
 // Adds v to the sum at sums[index…][…]: `sums` has i32 elements and, behind the axes of the index,
 // one of vy_fixed_words(type of v).  Any number of invocations may do so at once.
 void vy_fixed_add(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index, vy_value v);
-// The sum, rounded once to t, to nearest even: plain loads, so nobody may be adding.
+// The sum, rounded once to t, to nearest even: plain loads, so no invocation may be adding.
 vy_value vy_fixed_total(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index,
                         vy_type t);
 // Sets the sum to 0: plain stores.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// ordered_partials.c: few elements to which all invocations add: each keeps its term, and programs
-// add them up.
+// ordered_partials.c: small buffers to which all invocations add: each stores its term, and further
+// programs add the terms up.
 //
 //   f_sums:  over(i: N)          … for k in 0..D { terms_g[k, i] = v; }
 //   f_parts_g:                   parts_g[k, b] = Σ terms_g[k, j]  over j = b, b + B, b + 2B …
 //   f_total_g:                   g[k] = Σ parts_g[k, b]           over b
 //
-// Parameters, biases, scalars: all invocations come to the same elements, so an accumulator would
-// be in everybody's way.  A term each costs a store and a load; nothing of the program runs twice.
+// Parameters, biases, scalars: all invocations add to the same elements, so all would contend for
+// one accumulator.  A term each costs a store and a load; nothing of the program runs twice.
 // The order of additions depends on the size of the domain alone: an invocation adds what it has
 // for an element in program order, parts are every B-th term, so that neighbours read neighbouring
 // ones, and B makes parts of 256 terms, of √n where there are more than 65,536 of them.
@@ -15,9 +15,9 @@
 // Suits a buffer if all places that add to it do so at indices that are the same in all
 // invocations: constants, scalars, and what depends on loops alone.  (Each invocation has its own
 // terms for all elements, so the others could have any index; that was slower than accumulators.)
-// Axes where no index ever changes are left out.  That is as many terms as elements times
-// invocations, too much for large buffers; how large nobody knows before the sizes are, so callers
-// with a limit ask for accumulators instead when they hit it (`lean`).
+// Axes on which no index ever changes are omitted.  There are as many terms as elements times
+// invocations, too much for large buffers; how many is known only with the sizes, so callers with a
+// limit request accumulators instead when they hit it (`lean`).
 //
 // Sums of f16 are terms of f32, rounded once.
 #include "autodiff/deterministic/ordering.h"
@@ -27,8 +27,8 @@
 #include <string.h>
 
 enum {
-    PART = 256, // terms of a part, at least
-    FEW = 256,  // elements of an axis of constant length that count as few
+    PART = 256,  // terms of a part, at least
+    SMALL = 256, // elements of a small axis of constant length, at most
 };
 
 // --------------------------------------------------------------------------------------- choosing
@@ -53,7 +53,7 @@ static void find_loops(choosing *c)
     }
 }
 
-// Can number `d` of the domain be computed in the program (without overflow: its value fits u32)?
+// Can dimension `d` of the domain be computed in the program (without overflow: it fits u32)?
 static bool computes(const vy_program *p, uint32_t d)
 {
     const vy_dim_node *n = &p->dims.data[d];
@@ -74,14 +74,14 @@ static bool domain_suits(const vy_program *p)
     return p->overs.count > 0;
 }
 
-// May axis k of the buffer stay, or go, with this index at a site?
+// With this index at a site, may the terms have axis k of the buffer, or omit it if it is fixed?
 static bool axis_suits(const choosing *c, uint32_t buffer, uint32_t k, uint32_t index)
 {
     const vy_program *p = c->o->w.p;
     if (VY_IS_LEAF(index) ? vy_leaf_differs(p, index) : c->differs[index] != 0) return false;
     if (c->o->partials[buffer].fixed[k] || by_loops(c, index)) return true;
     const vy_dim_node *d = &p->dims.data[p->buffers.data[buffer].dims[k].id];
-    return d->op == VY_DIM_CONST && d->value <= FEW;
+    return d->op == VY_DIM_CONST && d->value <= SMALL;
 }
 
 // Leaves that are known where the totals are made.
@@ -157,7 +157,7 @@ static vy_dim times(vy_builder *b, vy_dim x, vy_dim y)
     return vy_dim_binary(b, VY_DIM_MUL, x, y);
 }
 
-// Extent k of the domain of `of`, whose dimensions `b` has; those below 0 are none.
+// Extent k of the domain of `of`, whose dimensions `b` has; a negative one counts as 0.
 static vy_dim extent(vy_builder *b, const vy_program *of, uint32_t k)
 {
     const vy_program *p = vy_builder_program(b);

@@ -4,8 +4,9 @@
 //   additions.c      which additions there are
 //   deterministic.c  the program without them
 //   totals.c         programs that make totals
-//   ordered_partials.c        few elements, to which all invocations add: a term each, added up by programs
-//   exact_sum.c          any elements: exact accumulators
+//   ordered_partials.c  small buffers to which all invocations add: a term from each, added up by
+//                    further programs
+//   exact_sum.c      any buffers: exact accumulators
 //   ordering_shared.c  where those of shared arrays are
 //   wide.c           half floats, added up as f32 by atomics: not in an order, but rounded once
 #ifndef VYRE_ORDERING_H
@@ -28,13 +29,13 @@ enum {
 typedef struct vy_partial {
     bool on;
     bool once; // an invocation adds at most one term to an element
-    uint32_t
-        fixed[VY_MAX_RANK]; // by axis: the leaf that every index there is; 0: the axis is needed
+    // By axis: the leaf that is the index at every site; 0: the terms have the axis.
+    uint32_t fixed[VY_MAX_RANK];
     vy_buffer terms;
 } vy_partial;
 
 typedef struct vy_ordering {
-    vy_rewrite w; // until there is the program without them
+    vy_rewrite w; // until the program without the additions is made
     vy_module *m;
     bool lean; // no partial sums
     // Half floats only, of these buffers, whose sums are f32 and in any order; or NULL.
@@ -55,17 +56,16 @@ bool vy_adds_halves(const vy_program *p, uint32_t id); // … of half floats
 bool vy_find_additions(vy_ordering *o);
 
 // totals.c
-// Begins a program `suffix_BUFFER` with the parameters of o->w.p and no domain; *id is in it what it
-// is there.
+// Begins a program `suffix_BUFFER` with the parameters of o->w.p, numbered as there, and no domain.
 vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 // Ends it; NULL: the module's diag says why.
 vy_program *vy_total_end(vy_builder *b);
-// Is nothing in the buffer before the totals are?
+// Do the totals initialise the buffer?
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
 
 // deterministic.c
-// Replaces program p by what its additions become: in an order or, wide, those of half floats as
-// f32.
+// Replaces program p by stages whose additions have an order or, with `wide`, whose additions of
+// half floats to these buffers are in f32.
 bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_adjoint_buffers *wide);
 
 // wide.c
@@ -73,29 +73,30 @@ void vy_wide_choose(vy_ordering *o); // fills o->use
 // The sums of buffer `id` of o->w.p, called `name` in program b.
 vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                           const char *name);
-// Instruction `id` makes f32 of a half that is a sum: its value before it is rounded.  False: it
-// does not.
+// Replaces instruction `id`, if it casts a half that is a sum to f32, by the sum before rounding.
+// False: it is no such cast.
 bool vy_wide_cast(vy_ordering *o, uint32_t id);
-// owned: so is the addition that it stands for.
+// owned: one invocation owns the element, as for the addition that this replaces.
 void vy_wide_add(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value v, bool owned);
 // The element: what the buffer held (id 0: nothing) and the sum, as f16.
 vy_value vy_wide_total(vy_builder *b, vy_buffer sums, const vy_value *at, vy_value held);
 
 // ordered_partials.c
-// Sets o->partials for the buffers that it suits.  False: memory.
+// Sets o->partials for the buffers that terms suit.  False: memory.
 bool vy_partial_choose(vy_ordering *o);
 void vy_partial_declare(vy_ordering *o, uint32_t id);
 // In place of an atomic addition of v to element `at` of buffer `id`.
 void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v);
-// The programs that add up the terms of buffer `id`, which are `kept`: two.  How many were made.
+// Makes the two programs that add up the terms of buffer `id`, which are `kept`.  Returns how many it
+// has made.
 uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const vy_buf *kept, vy_program **made);
 
 // ordering_shared.c
 bool vy_shared_choose(vy_ordering *o); // fills o->sliced; false: the module's diag
 vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name);
-// Writes the place of the accumulator of element `index` of any buffer; of how many numbers.
+// Writes the index of the accumulator of element `index` of any buffer to at[]; returns its rank.
 uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at);
-// Behind a clear of a shared array: that of the accumulators.
+// After a clear of a shared array: clears its accumulators.
 void vy_shared_clear(vy_ordering *o, uint32_t id);
 
 #endif

@@ -6,13 +6,14 @@
 //   barrier();  y[k] = t[k];           barrier();  y[k] = t[k] + total of sums_t[k]
 //   shared t;                          shared t;  shared sums_t;
 //
-// As for buffers that are also loaded or stored to (deterministic.c): what is touched is the
-// element's own accumulator, in the same way and the same phase, so nothing races that did not.  An
+// As for buffers that are also loaded or stored to (deterministic.c): each access touches the
+// element's own accumulator, in the same way and the same phase, so there are no new races.  An
 // element takes 148 bytes.  Where the shared memory that every device has does not hold that, a
 // workspace does, in which each workgroup has a slice (spill.c): the barriers order it too.  A
-// slice starts as zero, so a clear ahead of all accesses is none, like one behind them.  Others are
-// loops: over an invocation's part, or, as those outside the domain write to no buffer, over the
-// whole, by the first invocation of the workgroup, which is always inside.
+// slice starts as zero, so a clear ahead of all accesses, or after all of them, needs no code.
+// Other clears are loops: of each invocation over its share or, in a program with a domain, as
+// invocations outside it write to no buffer, of the first invocation of the workgroup, which is
+// always inside, over the whole slice.
 #include "autodiff/deterministic/exact_sum.h"
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/core/reverse.h"

@@ -8,7 +8,7 @@ bool vy_order_sums(vy_module *m, bool lean)
 {
     static const vy_opt_options options = {.level = 2};
     if (!vy_optimize(m, &options)) return false;
-    // From the end: stages are added behind, and what they replace is taken out.
+    // From the end: stages are appended, and the program that they replace is removed.
     for (uint32_t n = m->programs.count; n-- > 0;)
         if (!vy_order_program(m, m->programs.data[n], lean, NULL)) return false;
     return true;

@@ -32,7 +32,7 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
 vy_program *vy_total_end(vy_builder *b)
 {
     vy_program *p = vy_rebuild_end(b);
-    for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that are no more
+    for (uint32_t k = 0; p && k < p->leaves.count; k++) { // domain variables that were removed
         vy_leaf *l = &p->leaves.data[k];
         if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// wide.c: what is added to gradients of half floats in memory is added up as f32 and rounded once.
+// wide.c: gradients of half floats that are summed in memory are summed as f32 and rounded once.
 //
 //   program f_grad(w: in f16[M], idx, x, grad_w: out f16[M])
 //   { atomic_add(grad_w[idx[i]], x[i]); }
-//                   →   f_sums(idx, x, sums_grad_w: f32[M])   { atomic_add(sums_grad_w[idx[i]], f32(x[i])); }
-//                       f_total_grad_w(sums_grad_w, grad_w)   { grad_w[i] = f16(sums_grad_w[i]); }
+//               →   f_sums(idx, x, sums_grad_w: f32[M])
+//                   { atomic_add(sums_grad_w[idx[i]], f32(x[i])); }
+//                   f_total_grad_w(sums_grad_w, grad_w)
+//                   { grad_w[i] = f16(sums_grad_w[i]); }
 //
 // A half has 11 bits: from 2,048 on a sum no longer sees a term of 1, so a bias over 3,000 rows
 // comes out several per cent off.  f32 takes twice the memory for the sums, and its atomics are the
@@ -12,12 +14,12 @@
 // sums with an order (deterministic.c); here it is for buffers of half floats alone, and additions
 // stay atomics.
 //
-// An invocation that adds to elements of its own needs it, too, where it does so in a loop; but for
-// elements that each iteration has for itself.  Where the sums have an order (deterministic.c), this is
-// all that is done here.
+// An invocation that adds to elements of its own in a loop needs this, too, unless each iteration
+// has elements of its own.  Where the sums have an order (deterministic.c), only this case is done
+// here.
 //
-// Buffers of the program's own, and those that other atomics change or whose old values somebody
-// wants, are left alone.
+// Buffers of the program's own, and those that other atomics change or whose old values are used,
+// are left alone.
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/deterministic/sums.h"
@@ -47,8 +49,7 @@ static bool can_widen(const vy_ordering *o, uint32_t buffer)
     return b->cls <= VY_INOUT && !b->view_of && b->link < o->wide->count && o->wide->holds[b->link];
 }
 
-// Of what one invocation has for itself: in a loop each iteration adds, but for those that have elements
-// of their own.
+// Among elements that one invocation owns only those that several iterations of a loop may add to.
 static void choose_added(vy_ordering *o)
 {
     const vy_program *p = o->w.p;
@@ -91,7 +92,7 @@ vy_buffer vy_wide_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class c
     return vy_param_buffer(b, name, cls, VY_F32, of->rank, dims);
 }
 
-// A half as f32: what it was before it was rounded, if that is one.
+// A half as f32: the f32 that was rounded to it, if there is one.
 static vy_value as_f32(vy_builder *b, vy_value v)
 {
     const vy_program *p = vy_builder_program(b);

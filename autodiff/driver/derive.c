@@ -2,7 +2,7 @@
 // derive.c: vy_grad: chooses the program, simplifies a copy of it, and differentiates that.
 //
 // **Short loops** are unrolled first: constant indices make values of arrays, and what an unrolled
-// loop carries needs no tape.  For a gather the loop is better as it is: the nine places of a 3×3
+// loop carries needs no tape.  For a gather the loop is better kept: the nine places of a 3×3
 // filter become nine sums over preimages, each with its own guards, where the loop gives one sum
 // with exact bounds,
 //
@@ -42,7 +42,7 @@ static const vy_program *choose_program(const vy_module *m, const char *name, vy
     return NULL;
 }
 
-// Is there something called as the n-th derivative would call what belongs to parameter `of`?
+// Is a name taken that the n-th derivative would give to a parameter made for parameter `of`?
 static bool is_taken(const vy_program *p, const char *of, uint32_t n)
 {
     static const char *const prefixes[] = {"grad", "ct", "dot"};
@@ -57,9 +57,8 @@ static bool is_taken(const vy_program *p, const char *of, uint32_t n)
     return false;
 }
 
-// The order of the derivative: the next one, or the next under which no name of the program is
-// needed for anything else: where a parameter is called `grad_x` already, the gradient of x is
-// `grad2_x`.
+// The order of the derivative: the next one whose names are all free: where a parameter is called
+// `grad_x` already, the gradient of x is `grad2_x`.
 static uint32_t next_order(const vy_program *p)
 {
     uint32_t n = p->order + 1;
@@ -73,7 +72,7 @@ static uint32_t next_order(const vy_program *p)
     return n;
 }
 
-// The result starts as an empty module that shows places in the same source.
+// The result starts as an empty module that refers to the same source file.
 static vy_module *result_module(const vy_program *p)
 {
     const char *file = p->module->file;
@@ -98,7 +97,7 @@ static bool simplify(vy_program *p, bool *unrolled)
     c.changed = false;
     if (*unrolled && !vy_pass_unroll(p, &c)) return false;
     *unrolled = c.changed;
-    // Arrays with constant indices become values: a checkpoint keeps those that live into it.
+    // Arrays with constant indices become values: a checkpoint keeps those that are live into it.
     return vy_pass_scalarise(p, &c) && vy_pass_forward(p, &c) && vy_pass_dse(p, &c) &&
            vy_pass_licm(p, &c) && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c);
 }
@@ -187,7 +186,7 @@ static bool would_unroll(const derivation *d)
     return ok && unrolled;
 }
 
-// What differentiation rewrites a program to is for its own phases: it has been differentiated.
+// Lowered operations are for the phases of differentiation: a program with one went through it.
 static bool refuse_rewritten(const vy_program *p, vy_diag *diag)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -213,8 +212,8 @@ vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
     d.unrolled = true;
     if (!out) out = derive(&d, observer, diag);
     if (vy_memory_failures() == before) return out;
-    // One way or another was given up, or an analysis, for want of memory: not what it would have
-    // been.
+    // An alternative or an analysis was given up for want of memory: this is not the result that
+    // there would have been.
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     return NULL;

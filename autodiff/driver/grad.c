@@ -29,7 +29,7 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------- one attempt
-// What this form cannot do yet is refused before anything is built.
+// Refuses what cannot be differentiated yet, before anything is built.
 static void refuse_unsupported(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -43,7 +43,7 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-// What all lanes of a workgroup store to one element alike: no derivative belongs to all of them.
+// Refuses stores of all lanes of a workgroup to one element: no derivative belongs to all of them.
 static void refuse_redundant(reverse *r)
 {
     uint8_t *stores = vy_reverse_zeroed(r, r->p->insts.count, 1);
@@ -66,7 +66,7 @@ static void refuse_redundant(reverse *r)
     vy_free(stores);
 }
 
-// Nothing is missing, nothing is stored for nobody, and there is room for it.
+// No value is missing, none is stored without being used, and the storage fits.
 static bool is_final(reverse *r, vy_program *p)
 {
     if (vy_reverse_poison(r, p) || r->failed || vy_restage_settle(r, p)) return false;
@@ -74,7 +74,7 @@ static bool is_final(reverse *r, vy_program *p)
     return !vy_spill(r, p) && !r->failed;
 }
 
-// Builds until no poison is left: each time, what it stands for is kept.
+// Builds until no poison is left: each time, the values that it stands for are kept.
 static vy_program *build_with_tapes(reverse *r)
 {
     for (;;) {
@@ -95,8 +95,8 @@ static bool has_replays(const reverse *r)
     return false;
 }
 
-// What the reverse asks of replays: a trial build in which they have nothing.
-static bool ask(reverse *r, uint8_t *asked)
+// Finds what the reverse needs of replays: a trial build in which they yield nothing but poison.
+static bool probe_replays(reverse *r, uint8_t *needed)
 {
     vy_program *p = vy_reverse_build(r, BUILD_PROBE);
     if (!p) return false;
@@ -104,18 +104,18 @@ static bool ask(reverse *r, uint8_t *asked)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
             const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-            if (l && l->kind == VY_LEAF_POISON) asked[l->index] = 1;
+            if (l && l->kind == VY_LEAF_POISON) needed[l->index] = 1;
         }
     vy_program_free(p);
     return true;
 }
 
-// Builds with what the plan keeps; what turns out not to be read is not kept after all.
+// Builds with what the plan keeps; values whose tapes prove unread are then not kept.
 static vy_program *build_as_planned(reverse *r)
 {
     uint32_t n = r->p->insts.count;
     uint8_t *marks = vy_reverse_zeroed(r, n, 1);
-    bool ok = marks && ask(r, marks) && vy_plan(r, marks, r->plan.kept);
+    bool ok = marks && probe_replays(r, marks) && vy_plan(r, marks, r->plan.kept);
     vy_program *p = ok ? build_with_tapes(r) : NULL;
     if (p) {
         bool unread = false;
@@ -132,7 +132,7 @@ static vy_program *build_as_planned(reverse *r)
     return p;
 }
 
-// False: there was no memory, and the differentiation has failed.
+// Returns `ok`; where that is false memory ran out, and the differentiation has failed.
 static bool has_memory(reverse *r, bool ok)
 {
     if (ok) return true;
@@ -141,7 +141,7 @@ static bool has_memory(reverse *r, bool ok)
     return false;
 }
 
-// What the old values of atomics decide: see order_dependence.c.  False after an error.
+// Refuses what depends on old values of atomics: see order_dependence.c.  False after an error.
 static bool refuse_order(reverse *r)
 {
     uint32_t atomic;
@@ -155,7 +155,7 @@ static bool refuse_order(reverse *r)
     return !r->failed;
 }
 
-// What follows from activity.
+// Computes the facts that follow from activity.
 static bool find_facts(reverse *r)
 {
     grad_facts *f = &r->facts;
@@ -179,7 +179,7 @@ static vy_program *attempt(reverse *r, const vy_program *source)
 // Outermost counted loops whose iterations are kept: marks them, and says whether there are any.
 static bool choose_loops(const reverse *r, uint8_t *chosen)
 {
-    enum { FEW = 16 }; // iterations that are not worth it
+    enum { SHORT = 16 }; // loops with fewer iterations are not worth it
     bool any = false;
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         uint32_t keeper = r->plan.kept[id] - 1, found = 0;
@@ -188,7 +188,7 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
             if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
             const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
             const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
-            if (!from || !to || to->i - from->i >= FEW) found = l;
+            if (!from || !to || to->i - from->i >= SHORT) found = l;
         }
         if (found) chosen[found] = 1, any = true;
     }
@@ -201,7 +201,7 @@ static void restart(reverse *r)
     *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
 }
 
-// A pass over the primal that is told which values have derivatives.
+// Runs a pass over the primal that needs to know which values have derivatives.
 static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
                     bool (*pass)(vy_program *p, const uint8_t *active))
 {
@@ -214,7 +214,7 @@ static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
     for (uint32_t id = 1; active && id < primal->insts.count; id++) {
         const vy_inst *i = &primal->insts.data[id];
         active[id] = vy_is_active(&r->facts, id);
-        if (vy_op_is_atomic((vy_op)i->op)) // its memory has
+        if (vy_op_is_atomic((vy_op)i->op)) // whether its memory has
             active[id] = (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE &&
                          vy_type_is_float(primal->buffers.data[i->aux].type);
     }
@@ -294,7 +294,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     const vy_gather_options gathering = {
         .lean = r->options->frugal || r->options->checkpoint,
         .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
-        .few = r->options->accumulate == VY_ACCUMULATE_GATHER,
+        .allow_small = r->options->accumulate == VY_ACCUMULATE_GATHER,
     };
     if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,

@@ -7,8 +7,8 @@
 #include "autodiff/gather/gather.h"
 
 // ---- grad.c
-// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before parameters
-// that nobody uses are dropped.
+// vy_grad that shows its tables to `observer` (or NULL) when the result is built, before unused
+// parameters are dropped.
 typedef struct reverse_observer {
     void (*note)(void *user, const reverse *r, const vy_program *result);
     void *user;
@@ -16,7 +16,7 @@ typedef struct reverse_observer {
     bool narrow;                     // sums of half floats stay as they are
 } reverse_observer;
 // Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments
-// as often as asked for.
+// as often as the options say.
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
 // ---- derive.c

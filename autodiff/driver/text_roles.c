@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// text_roles.c: what the parameters of a derivative that is a text are.
+// text_roles.c: roles of the parameters of a derivative that is a text.
 //
-// A derivative made here says it (vy_derivative_role).  A text does not: one written by hand, or
-// printed and read again.  There the names of docs/language.md 9.1 hold, grad_x, ct2_x, dot_x, and
-// nowhere else are they looked at.
+// A derivative made here has them (vy_derivative_role).  A text, written by hand or printed and
+// parsed again, does not.  There the names of docs/language.md 9.1 decide, grad_x, ct2_x, dot_x,
+// and nowhere else.
 #include "autodiff/transform.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 //
 //   1. look the request up, by which parameters it names and not by how
 //   2. differentiate (vy_derive)
-//   3. copy the programs, then the pipelines that dispatch them; for lack of memory all go again
+//   3. copy the programs, then the pipelines that dispatch them; without memory all are removed
 //   4. note the request, with the roles of the result's parameters
 #include "autodiff/transform.h"
 
@@ -17,12 +17,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ASKED_OF = 1, ASKED_WRT = 2, ASKED_ADD = 4 };
+enum { REQUEST_OF = 1, REQUEST_WRT = 2, REQUEST_ADD = 4 };
 
 struct vy_derived_entry {
     vy_derived shown;
-    vy_grad_options how;  // without names
-    const uint8_t *asked; // by buffer of the source, then by scalar: flags ASKED_…
+    vy_grad_options how;      // without names
+    const uint8_t *requested; // by buffer of the source, then by scalar: flags REQUEST_…
 };
 
 static bool no_memory(vy_diag *diag)
@@ -34,32 +34,32 @@ static bool no_memory(vy_diag *diag)
 // ---------------------------------------------------------------------------------------- requests
 static uint32_t parameters_of(const vy_program *p) { return p->buffers.count + p->scalars.count; }
 
-// Marks what the names stand for.  A name of nothing marks place 0, which is no buffer: what was
-// refused for it cannot be equal to a request that was answered.
+// Marks the parameters that the names denote.  An unknown name marks place 0, which is no buffer: a
+// request that is refused for it cannot equal one that was answered.
 static void mark_names(const vy_program *p, const char *const *names, uint32_t count, uint8_t flag,
-                       uint8_t *asked)
+                       uint8_t *requested)
 {
     for (uint32_t k = 0; k < count; k++) {
         const uint32_t b = vy_program_find_buffer(p, names[k]).id;
         const uint32_t s = vy_program_find_scalar(p, names[k]);
-        asked[b || s == UINT32_MAX ? b : p->buffers.count + s] |= flag;
+        requested[b || s == UINT32_MAX ? b : p->buffers.count + s] |= flag;
     }
 }
 
-static void mark_defaults(const vy_program *p, uint8_t flags, uint8_t *asked)
+static void mark_defaults(const vy_program *p, uint8_t flags, uint8_t *requested)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
-        if (vy_grad_default_of(p, (vy_buffer){i})) asked[i] |= flags & ASKED_OF;
-        if (vy_grad_default_wrt(p, (vy_buffer){i})) asked[i] |= flags & ASKED_WRT;
+        if (vy_grad_default_of(p, (vy_buffer){i})) requested[i] |= flags & REQUEST_OF;
+        if (vy_grad_default_wrt(p, (vy_buffer){i})) requested[i] |= flags & REQUEST_WRT;
     }
 }
 
-static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *asked)
+static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *requested)
 {
-    mark_defaults(p, (o->of ? 0 : ASKED_OF) | (o->wrt ? 0 : ASKED_WRT), asked);
-    if (o->of) mark_names(p, o->of, o->of_count, ASKED_OF, asked);
-    if (o->wrt) mark_names(p, o->wrt, o->wrt_count, ASKED_WRT, asked);
-    mark_names(p, o->add, o->add_count, ASKED_ADD, asked);
+    mark_defaults(p, (o->of ? 0 : REQUEST_OF) | (o->wrt ? 0 : REQUEST_WRT), requested);
+    if (o->of) mark_names(p, o->of, o->of_count, REQUEST_OF, requested);
+    if (o->wrt) mark_names(p, o->wrt, o->wrt_count, REQUEST_WRT, requested);
+    mark_names(p, o->add, o->add_count, REQUEST_ADD, requested);
 }
 
 static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
@@ -71,12 +71,12 @@ static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
 }
 
 static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,
-                              const uint8_t *asked, uint32_t count)
+                              const uint8_t *requested, uint32_t count)
 {
     for (uint32_t i = 0; i < m->derived.count; i++) {
         const struct vy_derived_entry *e = m->derived.data[i];
         if (e->shown.source.index == source.index && same_way(&e->how, o) &&
-            memcmp(e->asked, asked, count) == 0)
+            memcmp(e->requested, requested, count) == 0)
             return &e->shown;
     }
     return NULL;
@@ -89,48 +89,48 @@ static const char *parameter_name(const vy_program *p, uint32_t i)
                                 : p->scalars.data[i - p->buffers.count].name;
 }
 
-// Appends what was asked for where it is not the default.  Returns the length it would have taken.
-static size_t list(const vy_program *p, const uint8_t *asked, const uint8_t *usual, uint8_t flag,
-                   char *text, size_t size)
+// Appends what was requested where it is not the default.  Returns the length that it needs.
+static size_t list(const vy_program *p, const uint8_t *requested, const uint8_t *usual,
+                   uint8_t flag, char *text, size_t size)
 {
     bool same = true;
     size_t n = 0;
-    for (uint32_t i = 1; i < parameters_of(p); i++) same &= !((asked[i] ^ usual[i]) & flag);
+    for (uint32_t i = 1; i < parameters_of(p); i++) same &= !((requested[i] ^ usual[i]) & flag);
     if (same) return 0;
     n += (size_t)snprintf(text, size,
-                          flag == ASKED_OF    ? "_of"
-                          : flag == ASKED_WRT ? "_wrt"
-                                              : "_add");
+                          flag == REQUEST_OF    ? "_of"
+                          : flag == REQUEST_WRT ? "_wrt"
+                                                : "_add");
     for (uint32_t i = 1; i < parameters_of(p); i++)
-        if (asked[i] & flag)
+        if (requested[i] & flag)
             n += (size_t)snprintf(n < size ? text + n : NULL, n < size ? size - n : 0, "_%s",
                                   parameter_name(p, i));
     return n;
 }
 
-static uint64_t number_of(const uint8_t *asked, uint32_t count) // FNV-1a, 40 bits
+static uint64_t number_of(const uint8_t *requested, uint32_t count) // FNV-1a, 40 bits
 {
     uint64_t h = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < count; i++) h = (h ^ asked[i]) * 0x100000001b3u;
+    for (uint32_t i = 0; i < count; i++) h = (h ^ requested[i]) * 0x100000001b3u;
     return (h ^ h >> 40) & 0xffffffffffu;
 }
 
-enum { LONGEST = 100 }; // of what is asked for, in a name
+enum { LONGEST = 100 }; // of what is requested, in a name
 #define RESULT_NAME 420
 
-static void result_name(const vy_program *p, const uint8_t *asked, const uint8_t *usual,
+static void result_name(const vy_program *p, const uint8_t *requested, const uint8_t *usual,
                         char text[RESULT_NAME])
 {
     char what[LONGEST + 1] = "";
-    size_t n = list(p, asked, usual, ASKED_OF, what, sizeof what);
-    if (n <= LONGEST) n += list(p, asked, usual, ASKED_WRT, what + n, sizeof what - n);
-    if (n <= LONGEST) n += list(p, asked, usual, ASKED_ADD, what + n, sizeof what - n);
+    size_t n = list(p, requested, usual, REQUEST_OF, what, sizeof what);
+    if (n <= LONGEST) n += list(p, requested, usual, REQUEST_WRT, what + n, sizeof what - n);
+    if (n <= LONGEST) n += list(p, requested, usual, REQUEST_ADD, what + n, sizeof what - n);
     if (n > LONGEST)
-        snprintf(what, sizeof what, "_%010" PRIx64, number_of(asked, parameters_of(p)));
+        snprintf(what, sizeof what, "_%010" PRIx64, number_of(requested, parameters_of(p)));
     snprintf(text, RESULT_NAME, "%.280s_grad%s", p->name, what);
 }
 
-// `name`, or with a number behind it where the module has that; NULL: memory.
+// `name`, with a number appended if the module has it already; NULL: memory.
 static const char *free_name(vy_module *m, const char *name)
 {
     char text[RESULT_NAME + 12];
@@ -244,18 +244,18 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
 {
     const uint32_t count = parameters_of(p);
     struct vy_derived_entry *e = vy_arena_alloc(&m->arena, sizeof *e);
-    uint8_t *asked = e ? vy_arena_alloc(&m->arena, 2 * (size_t)count) : NULL;
-    if (!asked) return no_memory(diag), NULL;
-    uint8_t *usual = asked + count; // if nothing were said
+    uint8_t *requested = e ? vy_arena_alloc(&m->arena, 2 * (size_t)count) : NULL;
+    if (!requested) return no_memory(diag), NULL;
+    uint8_t *usual = requested + count; // of a request without names
     char name[RESULT_NAME];
-    mark(p, o, asked);
-    const vy_derived *found = find(m, source, o, asked, count);
+    mark(p, o, requested);
+    const vy_derived *found = find(m, source, o, requested, count);
     if (found) return found;
     vy_module *made = vy_derive(p, o, NULL, diag);
     if (!made) return NULL;
-    mark_defaults(p, ASKED_OF | ASKED_WRT, usual);
-    result_name(p, asked, usual, name);
-    *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .asked = asked};
+    mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
+    result_name(p, requested, usual, name);
+    *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
     e->how.program = NULL;
     e->how.of = e->how.wrt = e->how.add = NULL;
     const vy_derived *d = move_in(m, e, made, name);

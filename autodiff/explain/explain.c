@@ -131,13 +131,14 @@ static bool is_copy(const explaining *x, const vy_program *p)
     return true;
 }
 
-// The form for few elements of a gather that has another one, which does the same.
+// Is `p` the form for small buffers of a gather that has the usual form, too, which does the same?
 static bool is_other_form(const vy_gather_note *n, const vy_program *p)
 {
     return n->tree && strcmp(n->tree, p->name) == 0 && strcmp(n->tree, n->program) != 0;
 }
 
-// A step that runs none of the program's code: sums over blocks; or one of two that do the same.
+// Is `p` a step without code of the program (sums over blocks), or the second of two that do the
+// same?
 static bool is_between(const explaining *x, const vy_program *p)
 {
     for (uint32_t k = 0; k < x->gathers.notes.count; k++) {

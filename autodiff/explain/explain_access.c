@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // explain_access.c: which elements each access of the forward program touches, as isl relations.
 //
-// Accesses of one line that touch the same elements in the same way are told once.  isl takes part
-// of a millisecond for each, so of a large program only the first ones are looked at, and fewer
+// Accesses of one line that touch the same elements in the same way are listed once.  isl takes
+// part of a millisecond for each, so of a large program only the first ones are analysed, and fewer
 // where isl takes long; the explanation says how many were left out.
 #include "autodiff/affine/access.h"
 #include "autodiff/explain/explain_build.h"
@@ -18,7 +18,7 @@ static vy_access_kind kind_of(vy_op op)
                                : VY_ACCESS_ATOMIC;
 }
 
-static bool is_told(const vy_program *p, uint32_t id)
+static bool is_listed(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
     if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO) return false;
@@ -55,12 +55,12 @@ static bool describe(explaining *x, vy_affine *a, uint32_t id, vy_explain_access
     return !a->failed;
 }
 
-static void tell(explaining *x, vy_affine *a, vy_explain_access *list)
+static void list_accesses(explaining *x, vy_affine *a, vy_explain_access *list)
 {
     vy_explanation *e = x->e;
     vy_affine_begin_round(a);
     for (uint32_t id = 1; id < x->forward->insts.count && !x->failed; id++) {
-        if (!is_told(x->forward, id)) continue;
+        if (!is_listed(x->forward, id)) continue;
         if (e->access_count == MOST_ACCESSES || vy_affine_spent(a)) {
             e->accesses_left_out++;
             continue;
@@ -85,7 +85,7 @@ void vy_explain_accesses(explaining *x)
         return;
     }
     if (vy_affine_begin(&a, x->forward, &s))
-        tell(x, &a, list);
+        list_accesses(x, &a, list);
     else
         x->failed = true;
     x->failed |= !vy_affine_end(&a);

@@ -2,8 +2,8 @@
 // explain_loops.c: what became of each loop of the source.
 //
 // A loop may be in a program several times: functions are inlined, a reversed loop replays the
-// loops inside it.  All copies keep the source's line and column, which is how they are told; a
-// copy that runs against the source's direction reverses it.
+// loops inside it.  All copies keep the source's line and column, which identify them; a copy that
+// runs against the source's direction reverses it.
 #include "autodiff/explain/explain_build.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void join(explaining *x, tally *into, const tally *from)
     if (!*into->name || strcmp(from->name, "while") == 0) into->name = from->name;
 }
 
-// Inlined functions and segments give a place several loops: what is stored for one counts.
+// Inlined functions and segments give a place several loops: what is stored for any of them counts.
 static void take_carried(explaining *x, const note_loop *note, vy_explain_loop *out)
 {
     const notes *n = &x->notes;

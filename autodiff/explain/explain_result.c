@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // explain_result.c: gradients, adjoints and storage, as the optimised result shows them.
 //
-// What a gradient is added up with is what the result does, not what was planned: passes iteration
-// atomic additions into plain ones (ir/pass/sums/mark_owned.c) and plain ones into stores
+// How a gradient is summed is read from the result, not from the plan: passes convert atomic
+// additions to plain ones (ir/pass/sums/mark_owned.c) and plain ones to stores
 // (ir/pass/sums/promote.c, ir/pass/scalar/forward.c).
 #include "autodiff/explain/explain_build.h"
 
@@ -59,8 +59,8 @@ static bool is_over(const vy_program *p, uint32_t id, uint32_t variable)
     return l->kind == VY_LEAF_OVER && l->index == variable;
 }
 
-// The first domain variable that is on no axis in every access, and the access that shows it: the
-// proof of ir/pass/sums/mark_owned.c, told where it fails.
+// The first domain variable for which no axis has it as index in every access, and the access that
+// shows it: where the proof of ir/pass/sums/mark_owned.c fails.
 static void why_atomic(const explaining *x, uint32_t buffer, vy_explain_gradient *g)
 {
     const vy_program *p = x->result;
@@ -133,7 +133,7 @@ static void explain_gradient(explaining *x, const note_gradient *note, vy_explai
     *g = (vy_explain_gradient){.name = note->name, .of = note->of, .start = "zero", .shape = ""};
     const vy_program *p = writer_of(x, note->name);
     uint32_t id = vy_program_find_buffer(p, note->name).id;
-    if (!id && x->signature) { // nobody writes it
+    if (!id && x->signature) { // no step has it
         p = x->signature;
         id = vy_program_find_buffer(p, note->name).id;
     }
@@ -176,7 +176,7 @@ void vy_explain_buffers(explaining *x)
     for (uint32_t i = 0; list && i < n->buffers.count; i++) {
         const note_buffer *note = &n->buffers.data[i];
         uint32_t id = named(x->forward, note->name);
-        // Arrays that optimisation made values of are in neither program any more.
+        // Arrays that optimisation replaced by values are in neither program any more.
         if (!id) continue;
         const vy_buf *b = &x->forward->buffers.data[id];
         list[count++] = (vy_explain_buffer){.name = note->name,
@@ -198,7 +198,7 @@ typedef struct bytes {
     bool per_invocation;
 } bytes;
 
-// The last axes of a workspace are the domain's: element for element an invocation's own.
+// A workspace whose last axes are those of the domain has elements for each invocation.
 static bytes bytes_of(const explaining *x, uint32_t id)
 {
     vy_count *c = &x->memory->gradient;
@@ -218,7 +218,7 @@ static bytes bytes_of(const explaining *x, uint32_t id)
     return r;
 }
 
-// Allocated by whoever runs the result: of several steps, all that the caller does not see.
+// Is it allocated by whoever runs the result?  Of several steps, all that the caller does not see.
 static bool is_hidden(const explaining *x, const vy_buf *b)
 {
     if (b->cls > VY_INOUT || !x->signature || b->workspace) return b->workspace;
@@ -261,7 +261,7 @@ static void explain_workspaces(explaining *x)
     for (uint32_t i = 1; i < p->buffers.count; i++)
         if (is_hidden(x, &p->buffers.data[i]))
             add_workspace(x, p, i, bytes_of(x, i), x->roles[i], &t);
-    for (uint32_t i = 1; g && i < g->buffers.count; i++) { // what other steps hand on
+    for (uint32_t i = 1; g && i < g->buffers.count; i++) { // what other steps pass on
         const vy_buf *b = &g->buffers.data[i];
         if (!b->workspace || vy_explain_find(x, b->name)) continue;
         vy_poly n = vy_count_extent(c, x->signature_dims, b, 0, b->rank);

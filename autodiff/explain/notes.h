@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// notes.h: what explain.c keeps of a differentiation, whose tables are gone when it is done.
+// notes.h: what explain.c keeps of a differentiation, whose tables are freed when it is done.
 //
 // What can be seen in the result (how gradients are added up, bytes, iterations) is taken from the
 // result.  Only what cannot is noted: which value of the source a tape holds and why, where

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // gather.c: gather.h, the driver.
 //
-//   program f_grad over(i: M, j: N)             pipeline f_grad {
-//       for k in rev(0..K) {                        f_gather_b(a, grad_c, grad_b);    over(k: K, j: N)
-//           atomic_add(grad_b[k, j], …);     →      f_gather_a(b, grad_c, grad_a);    over(i: M, k: K)
-//           atomic_add(grad_a[i, k], …);        }
+//   program f_grad over(i: M, j: N)            pipeline f_grad {
+//       for k in rev(0..K) {                       f_gather_b(a, grad_c, grad_b);  // k: K, j: N
+//           atomic_add(grad_b[k, j], …);    →      f_gather_a(b, grad_c, grad_a);  // i: M, k: K
+//           atomic_add(grad_a[i, k], …);       }
 //       }
 //
-//   1. which buffers: results that the reverse program only adds to, and not all of them its own
-//   2. each place that adds: can it be had, and how (gather_site.c)
+//   1. which buffers: results that the reverse program only adds to, and not each invocation to
+//      elements of its own
+//   2. each place that adds: can it be gathered, and how (gather_site.c)
 //   3. programs: one for the places of a buffer whose elements are named by the same axes; buffers
-//   that are
-//      added to at the same points share one
+//      that are added to at the same points share one
 //   4. the rest of the reverse program runs first: it fills what the gathers read
 //
-// A buffer some of whose places cannot be gathered is added to atomically first, and by its gather
-// then.
+// A buffer some of whose places cannot be gathered is first added to atomically, then by its
+// gather.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/stages/stages.h"
@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 3 }; // of making programs: each takes back those that cannot be made
+enum { ROUNDS = 3 }; // of making programs: each drops those that cannot be made
 
 // ------------------------------------------------------------------------------------------ tables
 static bool is_plain(const vy_program *p)
@@ -89,7 +89,7 @@ static bool is_begun(const gather *g, uint32_t k)
     return false;
 }
 
-// Is another of the programs, which are not the module's yet, called so?
+// Has another of the programs, which are not in the module yet, this name?
 static bool has_name(const gather *g, const gather_program *q, const char *name)
 {
     for (uint32_t k = 0; k < g->program_count; k++) {
@@ -148,7 +148,7 @@ static bool make_programs(gather *g)
     for (uint32_t k = 0; k < g->program_count; k++) {
         if (!g->programs[k].sites) continue;
         for (uint32_t j = 0; j < g->site_count; j++)
-            g->programs[k].few |= g->sites[j].program == k + 1 && g->sites[j].few;
+            g->programs[k].small |= g->sites[j].program == k + 1 && g->sites[j].small;
         if (!name_program(g, &g->programs[k], k + 1)) return false;
     }
     return true;
@@ -160,8 +160,8 @@ static void free_stages(vy_program **stages, uint32_t count)
     for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
 }
 
-// Names the form for few elements, if there is one: as the other with `_few` behind it, or alone as
-// the other.
+// Names the form for small buffers, if there is one: if it is the only form, as usual, else with
+// `_few` at the end.
 static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
 {
     gather_program *q = &g->programs[k];
@@ -194,8 +194,8 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;
-            g->sites[j].why = g->programs[k].few ? "has few elements, to which many add"
-                                                 : "could wrap around in its inverse";
+            g->sites[j].why = g->programs[k].small ? "has few elements, to which many add"
+                                                   : "could wrap around in its inverse";
         }
     }
     if (!all || g->failed) free_stages(stages, *count);
@@ -209,15 +209,15 @@ static bool any_gathered(const gather *g)
     return false;
 }
 
-// The last word on kept values: those that only refused sites asked for are not kept.
+// The final choice of kept values: those that only refused sites need are not kept.
 static void forget_kept(gather *g)
 {
     for (uint32_t k = 0; k < g->kept.count; k++) {
         uint32_t id = g->kept.data[k].id;
-        bool wanted = false;
-        for (uint32_t j = 0; j < g->site_count && !wanted; j++)
-            wanted = g->sites[j].gathered && g->sites[j].need[id];
-        g->kept.data[k].wanted = wanted;
+        bool used = false;
+        for (uint32_t j = 0; j < g->site_count && !used; j++)
+            used = g->sites[j].gathered && g->sites[j].need[id];
+        g->kept.data[k].used = used;
     }
 }
 
@@ -228,8 +228,8 @@ static bool trim(gather *g, vy_program **stages, uint32_t count, bool whole)
     return true;
 }
 
-// Puts `count` stages, `first` of which is the rest of the reverse program or a gather, in its
-// place.
+// Replaces the reverse program by `count` stages, of which the first is the rest of it (`rest`) or
+// a gather.
 static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
 {
     vy_dim *iterations = vy_arena_alloc(&g->arena, (count + 1) * sizeof *iterations);
@@ -253,7 +253,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     bool whole = empty && count == 1 && !g->m->pipelines.count;
     bool ok = trim(g, stages + 1, count, whole);
     if (!empty && ok) {
-        bool last = g->m->pipelines.count > 0; // it has taken the name already
+        bool last = g->m->pipelines.count > 0; // a pipeline has the program's name already
         rest->name = last ? g->r->name : vy_stage_name(g->m, g->r, "reverse");
         ok = rest->name != NULL;
     }
@@ -300,8 +300,8 @@ static void leave_singles(gather *g)
     }
 }
 
-// Has an earlier place of the buffer its map among the notes?
-static bool is_told(const gather *g, uint32_t site)
+// Has an earlier place of the buffer a map in the notes?
+static bool is_described(const gather *g, uint32_t site)
 {
     for (uint32_t k = 0; k < site; k++)
         if (g->sites[k].text && g->sites[k].access.buffer == g->sites[site].access.buffer)
@@ -319,7 +319,7 @@ static void leave_all(gather *g)
     }
 }
 
-// What one place has kept others need not compute again.
+// What is kept for one place the others need not recompute.
 static void use_kept(gather *g)
 {
     for (uint32_t k = 0; k < g->site_count && g->kept.count && !g->failed; k++)
@@ -339,7 +339,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
         if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
-        if (notes && g->sites[k].map && !is_told(g, k))
+        if (notes && g->sites[k].map && !is_described(g, k))
             g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
     }
     use_kept(g);
@@ -349,7 +349,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     for (int round = 0; round < ROUNDS; round++) {
         do {
             if (g->failed || !make_programs(g)) return false;
-        } while (gather_leave_dear(g));
+        } while (gather_drop_expensive(g));
         if (g->failed) return false;
         if (!any_gathered(g)) return true;
         if (make_stages(g, stages + 1, &count)) return replace(g, stages, count);
@@ -369,7 +369,7 @@ static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
     return &notes->notes.data[notes->notes.count - 1];
 }
 
-// Of buffers whose additions are too many to be looked at.
+// Notes for buffers with too many additions to be examined.
 static bool note_left(const gather *g, const vy_program *r, vy_gather_notes *notes)
 {
     for (uint32_t id = 1; id < r->insts.count; id++) {
@@ -380,7 +380,7 @@ static bool note_left(const gather *g, const vy_program *r, vy_gather_notes *not
         n->sites = g->left[i->aux];
         n->why = "is one of too many";
         n->line = i->line;
-        g->left[i->aux] = 0; // told
+        g->left[i->aux] = 0; // noted once
     }
     return true;
 }
@@ -421,12 +421,13 @@ static bool clean_up(gather *g)
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    gather g = {.m = m, .r = whole, .lean = o->lean, .always = o->always, .few = o->few};
+    gather g = {
+        .m = m, .r = whole, .lean = o->lean, .always = o->always, .allow_small = o->allow_small};
     if (!is_plain(whole)) return true;
     bool ok = make_tables(&g) && gather_find(&g);
     if (ok && g.site_count) {
         g.affine = true;
-        vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` goes
+        vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced
         ok = vy_affine_begin(&g.a, whole, &g.s) && take_apart(&g, notes);
         if (ok && notes) ok = kept && take_notes(&g, kept, notes);
         vy_program_free(kept);

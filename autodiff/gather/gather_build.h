@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT
-// gather_build.h: one reverse program being taken apart; shared by autodiff/gather*.c.
+// gather_build.h: one reverse program whose additions are being gathered; shared by gather*.c.
 //
 //   gather.c        the driver: which buffers, in which programs, what is left
 //   gather_find.c   the additions it may have
-//   gather_site.c   one addition: how deep, over which axes, can it be had
+//   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
 //   gather_cost.c   is a program worth it?
 //   gather_iterations.c  may a copied loop run the other way?
-//   gather_need.c   what a value is made of
+//   gather_need.c   the backward slice of a value
 //   gather_kept.c   what of that the reverse program keeps
 //   gather_leaf.c   built-ins, as they are at a point
-//   gather_clone.c  copies a value to another place
+//   gather_clone.c  copies a value to a point
 //   gather_make.c   makes a program out of additions
 //   gather_sums.c   … their sums
 //   gather_trim.c   … with the parameters that it needs
 //   gather_name.c   … names that are free in it
-//   gather_tree.c   … in which a workgroup makes an element
+//   gather_tree.c   … in which a workgroup sums an element
 //   gather_forms.c  … with that, without, or in both forms
-//   gather_rest.c   the reverse program without them
+//   gather_rest.c   the reverse program without the additions
+//
+// A gather walks the iteration points that reach an element.  The dimensions of a point are the
+// domain variables and the loops of the nest: of the loops around an addition, those that become
+// part of the iteration domain.  All other constructs are copied whole.
 #ifndef VYRE_GATHER_BUILD_H
 #define VYRE_GATHER_BUILD_H
 
@@ -27,14 +31,14 @@
 #include "ir/build/edit.h"
 #include "autodiff/affine/scan.h"
 
-// A value that the reverse program stores because a gather cannot have it otherwise; or the
-// contents of a local array: it stands for that as the last instruction that writes to the array.
+// A value that the reverse program stores because a gather cannot recompute it; or the contents of
+// a local array, represented by the last instruction that writes to the array.
 typedef struct gather_kept {
     uint32_t id;
     // Of the buffer: [loops around it …, domain]; of an array: [its axes …, domain].
     const char *name;
     uint32_t link; // of its declarations in all programs that have it; 0: none yet
-    bool wanted;   // a gather reads it
+    bool used;     // a gather reads it
 } gather_kept;
 VY_VEC_TYPE(gather_kept_vec, gather_kept);
 
@@ -45,13 +49,13 @@ typedef struct gather_site {
     bool joins;       // stays with others that are not gathered
     const char *why;  // if not
     const char *text; // the access for readers, if there are notes
-    vy_access access; // at the level chosen: its nest's loops are taken apart
-    uint32_t axes;    // those that say which element, a mask
-    bool few;         // it has few elements, whatever the sizes
+    vy_access access; // with the loops of the chosen nest
+    uint32_t axes;    // those that identify the element, a mask
+    bool small;       // its buffer has few elements, whatever the sizes
     bool single;      // one element at a time: the sum is a variable, not memory
-    bool cells;       // … of those that the other axes' constants name
+    bool cells;       // … of those that the constants on the other axes identify
     isl_map *map;     // { nest → those axes }
-    uint8_t *need;    // by instruction: is copied
+    uint8_t *need;    // by instruction: it is copied
     uint32_t hash;    // of the map
     uint32_t points;  // class of sites that are added to at the same points
     double adding;    // what the addition would cost, for all points of an invocation
@@ -59,15 +63,15 @@ typedef struct gather_site {
 } gather_site;
 
 typedef struct gather_program {
-    uint32_t first;   // site that says which axes
+    uint32_t first;   // site that determines the axes
     uint32_t sites;   // how many
-    bool adds;        // an earlier stage writes one of the buffers: what is there stays
-    bool few;         // its elements are few, whatever the sizes: a workgroup makes each
+    bool adds;        // an earlier stage writes one of the buffers: add to its contents
+    bool small;       // it has few elements, whatever the sizes: a workgroup sums each
     uint64_t *points; // classes of its sites, as bits
-    double adding,
-        walking; // operations of an invocation: with atomic additions, and for its points here
+    // Operations of an invocation: with atomic additions, and for its points here.
+    double adding, walking;
     const char *name;
-    const char *tree; // the program that does so where they are few; NULL: none
+    const char *tree; // the program with a workgroup for each element of a small buffer, or NULL
 } gather_program;
 
 // A program that has been made.
@@ -86,7 +90,7 @@ typedef struct gather {
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
     uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
-    uint32_t *left;       // by buffer: additions, if they are too many to be looked at
+    uint32_t *left;       // by buffer: its additions, if there are too many to be examined
     uint8_t *counted;     // by instruction; scratch
     uint32_t *keep;       // by instruction: 1 + index in kept
     gather_kept_vec kept;
@@ -101,54 +105,53 @@ typedef struct gather {
     gather_stage *stages; // by stage made
     bool lean;            // nothing is kept for every iteration of a loop
     bool always;          // costs do not decide
-    bool few;             // nor does it matter that elements are few
-    bool affine;          // `a` is there
+    bool allow_small;     // nor does a small number of elements
+    bool affine;          // `a` is initialised
     bool failed;          // memory
 } gather;
 
 // ---- gather_find.c
 bool gather_find(gather *g); // the sites; false: memory
-// Are the axes of both, which say which element, equally long?
+// Have the axes that identify the element the same extents in both?
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
 void gather_classify(gather *g, gather_site *site); // its class, once there is a map
 // ---- gather_site.c
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // ---- gather_holes.c
-// Lets the walk over the site's points go over those that an `i != j` leaves out, where that makes
-// it one.
+// Makes the walk over the site's points include those that an `i != j` excludes, where that leaves
+// fewer pieces.
 void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
 // What adding atomically would cost one invocation.  Where the index is the same in all of them a
 // subgroup adds up first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.
 double gather_adding(const gather *g, const gather_site *site);
-// Takes back programs that cost more than what they save.  True: there were some.
-bool gather_leave_dear(gather *g);
+// Drops programs that cost more than they save.  True: there were some.
+bool gather_drop_expensive(gather *g);
 // ---- gather_iterations.c
-// May `loop`, of which what is marked in asked[] is copied, take its iterations in any order?
-bool gather_iterations_commute(gather *g, const uint8_t *asked, uint32_t loop);
+// May `loop`, of which what is marked in needed[] is copied, run its iterations in any order?
+bool gather_iterations_commute(gather *g, const uint8_t *needed, uint32_t loop);
 // ---- gather_need.c
-// Marks what operand values of the site are made of, at the level of site->access.  False:
-// something can be neither copied nor kept (site->why).  What has to be kept is in g->keep as 2^31
-// | instruction.
+// Marks the backward slice of the site's operands, for the nest of site->access.  False: something
+// can be neither copied nor kept (site->why).  What has to be kept is entered into g->kept.
 bool gather_need(gather *g, gather_site *site);
 double gather_weight(const gather *g, uint32_t id); // of one instruction
-// Operations for one point of the site but for those counted, by instruction, which it adds to; a
-// value that stands further out is computed again for every point.
+// Operations for one point of the site, except those marked in counted[] (by instruction), and
+// marks them there; a value from further out is recomputed for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
 // ---- gather_kept.c
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);
 // Does a dimension need the length of a buffer declared `?`?
 bool gather_is_open(const vy_program *p, uint32_t dim);
-// Marks `id` as kept; false: it cannot be.
+// Marks `id` as kept; false: it cannot be kept.
 bool gather_keep(gather *g, uint32_t id);
 // The last write to the local array that `load` reads, if nothing is written after the loops around
 // it began; else 0.
 uint32_t gather_array_at(const gather *g, uint32_t load);
-// The local array that a kept value is; NULL: it is a number.
+// The local array whose contents a kept `id` represents; NULL: it is a number.
 const vy_buf *gather_array(const gather *g, uint32_t id);
-// Buffer of the program being built that keeps g->kept.data[k]; declares it if it is not there.
+// Buffer of the program being built that keeps g->kept.data[k]; declares it if necessary.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_clone.c
 typedef struct gather_clone {
@@ -158,8 +161,8 @@ typedef struct gather_clone {
     uint32_t count;
     const vy_value *index;  // by dimension of the first site's nest
     uint32_t *map;          // by instruction of g->r; scratch
-    const uint8_t *around;  // by instruction: see there; scratch
-    const uint8_t *asked;   // by instruction: some site needs it; scratch
+    const uint8_t *around;  // by instruction: how a construct around the sites is treated; scratch
+    const uint8_t *needed;  // by instruction: some site needs it; scratch
     const vy_lattice *walk; // … whose guard says whether there is a point
     void (*add)(void *user, gather_site *site, vy_value value); // at a site
     void *user;
@@ -170,39 +173,39 @@ uint32_t gather_map(gather_clone *c, uint32_t id); // an operand
 // Is the leaf, of the reverse program, known at a point of a gather?
 bool gather_has_leaf(const gather *g, uint32_t id);
 uint32_t gather_leaf(gather_clone *c, uint32_t id); // what it is there
-// Does program p, that gathers, nowhere ask for its own place in the dispatch?  Else g->m's diag.
+// Does the gathering program p nowhere use its own built-ins?  Else g->m's diag.
 bool gather_has_no_place(const gather *g, const vy_program *p);
 // ---- gather_taps.c
-// Can the values of sites that share a walk be computed where there is no point, to be thrown away?
+// Can the values of sites that share a walk be computed where there is no point, and be discarded?
 bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count);
 // Index k of a load as it is there, too: in range.
 uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint32_t index);
 // ---- gather_name.c
-// No parameter or buffer of p has that name, nor the first `overs` domain variables; and text can
-// hold it.
+// No parameter or buffer of p has that name, nor any of the first `overs` domain variables; and the
+// name can be printed.
 bool gather_is_free(const vy_program *p, const char *name, uint32_t overs);
 bool gather_name_is_free(vy_builder *b, const char *name); // in the program being built
 // ---- gather_make.c
-// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  few:
-// NULL, or the program in which a workgroup makes an element is wanted; receives the dimension of
-// g->r that is 1 where elements are few, else 0.
-vy_program *gather_make(gather *g, uint32_t k, vy_dim *few);
-// Gives it its name, and the parameters it uses; whole: it takes the place of the reverse program
+// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  small:
+// NULL, or makes the form in which a workgroup sums an element, and receives the dimension of g->r
+// that is 1 where the buffer is small, else 0.
+vy_program *gather_make(gather *g, uint32_t k, vy_dim *small);
+// Gives it its name, and only the parameters that it uses; whole: it replaces the reverse program
 // and keeps all of them.  False: m's diag.
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
 // ---- gather_tree.c
-enum { GATHER_LANES = 64, GATHER_SUMS = 32 }; // of a workgroup; that it makes at most
-// 1 where elements are few, else 0, in b.
-vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b);
+enum { GATHER_LANES = 64, GATHER_SUMS = 32 }; // of a workgroup; sums that it has at most
+// 1 where the site's buffer is small beside its points, else 0, in b.
+vy_dim gather_is_small(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.
 void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
 // ---- gather_forms.c
-// Makes program k for many elements, for few or, where sizes decide, for both: made[], stage[].
-// Returns how many that are; 0: refused, or memory.
+// Makes program k for large buffers, for small ones or, where sizes decide, for both: made[],
+// stage[].  Returns how many that are; 0: refused, or memory.
 uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
 // ---- gather_rest.c
-// The reverse program without what is gathered by `stages`; NULL: memory.  *empty: nothing is left
-// to do in it.
+// The reverse program without the additions that `stages` gather; NULL: memory.  *empty: nothing is
+// left to do in it.
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);
 
 #endif

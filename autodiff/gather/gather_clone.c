@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// gather_clone.c: copies what the values of additions are made of to a point of a gather.
+// gather_clone.c: copies the backward slice of additions to a point of a gather.
 //
-// The instructions are copied in their order.  Loops that are taken apart are not: their counters
-// are the point's coordinates.  Nor are conditions that the point's set says already.  Constructs
-// are copied with the carried and yielded values that are asked for.
+// The instructions are copied in their order.  Loops of the nest are not: their counters are the
+// point's coordinates.  Nor are conditions that the set of points implies.  Constructs are copied
+// with the carried and yielded values that are needed.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/core/reverse.h"
@@ -16,7 +16,7 @@ uint32_t gather_map(gather_clone *c, uint32_t id)
     const uint32_t have = VY_IS_LEAF(id) ? gather_leaf(c, id) : c->map[id];
     if (have || c->g->failed || vy_builder_failed(c->b)) return have;
     vy_fail(c->g->m, VY_E_INTERNAL, c->g->r->insts.data[id].line, 0, NULL,
-            "a program that gathers needs a value that nobody has asked for");
+            "a program that gathers uses a value that is not marked as needed");
     c->g->failed = true;
     return 0;
 }
@@ -48,28 +48,28 @@ static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
 }
 
 // -------------------------------------------------------------------------------------- constructs
-// What surrounds the sites: taken apart, or said by the point's set (TAKEN, in the second arm of an
-// `if` OTHER); an `if` (GUARD); copied whole.
+// Constructs around the sites: implied by the point or its set (TAKEN; OTHER: an `if` whose second
+// arm has the site); an `if` that guards the addition (GUARD); copied whole.
 enum { TAKEN = 1, OTHER, GUARD, WHOLE };
 
-static bool asked(const gather_clone *c, uint32_t id) { return c->asked[id]; }
+static bool needed(const gather_clone *c, uint32_t id) { return c->needed[id]; }
 
-// The values that a construct hands on and somebody asks for: which, and what they are here.
+// The values that a construct yields and that are needed: which, and what they are here.
 typedef struct slots {
     uint32_t *k, *mapped, *made, n;
 } slots;
 
-// What slot k of a construct is made of has been asked for: not where its RESULT is read from what
-// is kept, and no other site computes it.
+// Are the sources of slot k of a construct needed?  Not where its RESULT is loaded as a kept value,
+// and no other site computes it.
 static bool is_made(const gather_clone *c, uint32_t opener, uint32_t k)
 {
     const gather *g = c->g;
     const uint32_t end = vy_closer(g->r, &g->s, opener), middle = g->s.partner[opener];
     if (!g->keep[end + 1 + k]) return true;
     if (vy_is_loop((vy_op)g->r->insts.data[opener].op))
-        return asked(c, opener + 1 + k) && !g->keep[opener + 1 + k];
+        return needed(c, opener + 1 + k) && !g->keep[opener + 1 + k];
     const uint32_t x = vy_arg(g->r, middle, k), y = vy_arg(g->r, end, k);
-    return (VY_IS_LEAF(x) || asked(c, x)) && (VY_IS_LEAF(y) || asked(c, y));
+    return (VY_IS_LEAF(x) || needed(c, x)) && (VY_IS_LEAF(y) || needed(c, y));
 }
 
 static void live(gather_clone *c, uint32_t opener, slots *s)
@@ -84,7 +84,7 @@ static void live(gather_clone *c, uint32_t opener, slots *s)
     s->mapped = s->k + all;
     s->made = s->mapped + all;
     for (uint32_t k = 0; k < all; k++)
-        if (asked(c, end + 1 + k) && is_made(c, opener, k)) s->k[s->n++] = k;
+        if (needed(c, end + 1 + k) && is_made(c, opener, k)) s->k[s->n++] = k;
 }
 
 static void map_slots(gather_clone *c, slots *s, uint32_t marker, uint32_t first)
@@ -109,7 +109,7 @@ static void open(gather_clone *c, uint32_t id)
     default:
         map_slots(c, &s, id, 3);
         uint8_t reverse = i->flags & VY_FLAG_REVERSE;
-        if (reverse && gather_iterations_commute(g, c->asked, id)) reverse = 0;
+        if (reverse && gather_iterations_commute(g, c->needed, id)) reverse = 0;
         c->map[id] =
             vy_begin_loop(c->b, (vy_type)i->type, reverse, gather_map(c, vy_arg(g->r, id, 0)),
                           gather_map(c, vy_arg(g->r, id, 1)), gather_map(c, vy_arg(g->r, id, 2)),
@@ -147,15 +147,15 @@ static void close(gather_clone *c, uint32_t id)
     }
 }
 
-// The results of a construct around one site, for another that stands behind it.  At their points,
-// which are the same, it is known which arm is taken: what that one yields.
-static void hand_out(gather_clone *c, uint32_t end, uint8_t around)
+// The results of a construct around one site, for another one after it.  At their points, which are
+// the same, it is known which arm is taken: its operands are the results.
+static void forward_results(gather_clone *c, uint32_t end, uint8_t around)
 {
     gather *g = c->g;
     const uint32_t opener = g->s.partner[end], all = vy_slot_count(g->r, &g->s, opener);
     const bool then = g->r->insts.data[end].op == VY_OP_ENDIF && around == TAKEN;
     for (uint32_t k = 0; k < all; k++)
-        if (asked(c, end + 1 + k) && is_made(c, opener, k))
+        if (needed(c, end + 1 + k) && is_made(c, opener, k))
             c->map[end + 1 + k] = gather_map(c, vy_arg(g->r, then ? g->s.partner[opener] : end, k));
 }
 
@@ -169,10 +169,10 @@ static void marker(gather_clone *c, uint32_t id)
     if (op == VY_OP_CARRY || op == VY_OP_RESULT) return; // made with their markers
     uint8_t around = c->around[opener];
     if (around == TAKEN || around == OTHER) {
-        if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) hand_out(c, id, around);
+        if (op == VY_OP_ENDIF || op == VY_OP_ENDCHECKPOINT) forward_results(c, id, around);
         return;
     }
-    if (!around && !asked(c, opener)) return;
+    if (!around && !needed(c, opener)) return;
     if (around == GUARD) {
         uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
         if (op == VY_OP_IF) {
@@ -221,7 +221,7 @@ static void copy(gather_clone *c, uint32_t id)
     vy_pass_name(c->b, g->r, id, c->map[id]);
 }
 
-// What stands around the sites.
+// Finds how the constructs around the sites are treated.
 static void surround(gather_clone *c, uint8_t *around)
 {
     gather *g = c->g;
@@ -253,20 +253,20 @@ void gather_copy(gather_clone *c)
     for (uint32_t k = 0; k < c->count; k++)
         for (uint32_t id = 1; id < all; id++) need[id] |= c->sites[k]->need[id];
     c->around = around;
-    c->asked = need;
+    c->needed = need;
     const vy_nest *n = &c->sites[0]->access.nest;
-    memset(c->map, 0, all * sizeof *c->map); // what an earlier walk has is not in scope here
+    memset(c->map, 0, all * sizeof *c->map); // values of an earlier walk are not in scope here
     for (uint32_t k = n->overs; k < n->count; k++) c->map[n->loop[k]] = c->index[k].id;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
         if (vy_builder_failed(c->b) || g->failed) break;
         vy_op op = (vy_op)g->r->insts.data[id].op;
         gather_site *site = site_at(c, id);
-        bool want = asked(c, id) && !gather_array(g, id); // of an array, its loads are copied
-        if (want && g->keep[id])
+        bool copied = needed(c, id) && !gather_array(g, id); // of an array, its loads are copied
+        if (copied && g->keep[id])
             c->map[id] = load_kept(c, id);
         else if (vy_is_marker(op))
             marker(c, id);
-        else if (want)
+        else if (copied)
             copy(c, id);
         if (!site) continue;
         vy_pass_at(c->b, g->r, id);

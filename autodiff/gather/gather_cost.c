@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // gather_cost.c: is a program that gathers worth what it saves?
 //
-// Operations of one invocation, by weights (gather_need.c) and guesses how often loops run.  A
-// gather computes again what the reverse program has anyway, and saves its atomic additions, and
-// all of the reverse program if nothing of it stays.  A first estimate adds up the walks.  Walks
-// over the same points share what they compute once their loops are one
+// Costs are operations of one invocation, by weights (gather_need.c) and expected trip counts.  A
+// gather recomputes what the reverse program has anyway, and saves its atomic additions, and the
+// whole reverse program if nothing of it stays.  A first estimate adds up the walks.  Walks over
+// the same points share what they compute once their loops are fused
 // (ir/pass/scalar/fuse_loops.c).  The passes know best how much that is, so a candidate up to 3×
 // over budget that has the domain of the reverse program is built, optimised and measured.
 #include "autodiff/gather/gather_build.h"
@@ -40,7 +40,7 @@ double gather_adding(const gather *g, const gather_site *site)
     return w;
 }
 
-// Sites that take the same loops apart share a walk, and what they are made of.
+// Sites with the same nest share a walk, and what it computes.
 static bool same_walk(const gather_site *x, const gather_site *y)
 {
     const vy_nest *n = &x->access.nest, *m = &y->access.nest;
@@ -50,7 +50,7 @@ static bool same_walk(const gather_site *x, const gather_site *y)
     return true;
 }
 
-// Of the walk whose first site is k, all its points.
+// The cost of the walk whose first site is k, for all its points.
 static double walk_cost(gather *g, uint32_t k)
 {
     const vy_nest *n = &g->sites[k].access.nest;
@@ -78,8 +78,8 @@ static void sum_costs(gather *g)
     }
 }
 
-// Are the reverse program's additions all it does, and all of them gathered?  Then nothing of it is
-// left.
+// Are additions all that the reverse program writes, and all of them gathered?  Then nothing of it
+// is left.
 static bool nothing_stays(const gather *g)
 {
     uint32_t gathered = 0, writes = 0;
@@ -89,7 +89,7 @@ static bool nothing_stays(const gather *g)
     return gathered == writes;
 }
 
-// Operations of a program that is there.
+// Operations of an existing program.
 static double count(vy_program *p)
 {
     vy_structure s;
@@ -106,8 +106,8 @@ static double count(vy_program *p)
     return sum;
 }
 
-// The same of program k as it will be; negative: memory.  What cannot be made costs nothing: why is
-// said when all are made.
+// The same for program k as it will be; negative: memory.  What cannot be made costs nothing: the
+// reason is reported when all are made.
 static double built_cost(gather *g, uint32_t k)
 {
     static bool (*const passes[])(vy_program *, vy_pass_context *) = {
@@ -124,8 +124,8 @@ static double built_cost(gather *g, uint32_t k)
     return sum;
 }
 
-// Has the program an invocation for each of the reverse program's?  Else the operations of one say
-// nothing.
+// Has the program as many invocations as the reverse program?  Else the operations of one cannot be
+// compared.
 static bool same_domain(const gather *g, uint32_t program)
 {
     const vy_access *x = &g->sites[g->programs[program].first].access;
@@ -140,21 +140,21 @@ static bool same_domain(const gather *g, uint32_t program)
     return n == g->r->overs.count;
 }
 
-static bool is_dear(gather *g, uint32_t k, double limit)
+static bool is_expensive(gather *g, uint32_t k, double limit)
 {
     enum { HOPELESS = 3 }; // times the limit
     double cost = g->programs[k].walking;
     if (cost <= limit || g->always || cost > HOPELESS * limit) return cost > limit;
-    if (g->kept.count || !same_domain(g, k)) return true; // what is kept is paid elsewhere
+    if (g->kept.count || !same_domain(g, k)) return true; // kept values cost elsewhere
     cost = built_cost(g, k);
     g->failed |= cost < 0;
     return cost > limit;
 }
 
-bool gather_leave_dear(gather *g)
+bool gather_drop_expensive(gather *g)
 {
     enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
-    // What is kept is computed as before.
+    // Kept values are computed as before.
     double whole = whole_cost(g), saved = nothing_stays(g) && !g->kept.count ? whole : 0;
     // Without atomics sums have an order, and loops no obstacle.
     double worth = saved > 0 ? 1.25 : 1;
@@ -163,7 +163,7 @@ bool gather_leave_dear(gather *g)
     for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
         const gather_program *q = &g->programs[k];
         double limit = g->always ? TOO_MUCH * whole : worth * (q->adding + saved);
-        if (!q->sites || !is_dear(g, k, limit)) continue;
+        if (!q->sites || !is_expensive(g, k, limit)) continue;
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;

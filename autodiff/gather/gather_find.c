@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // gather_find.c: the additions that a gather may have, and which of them happen at the same points.
 //
-// One pass over the program finds them.  What comes after asks isl about each and compares each
-// with each, so their number is limited: 512 places are more than stencils and convolutions written
-// out have, and isl is through with them in about a second.  A buffer whose additions no longer fit
-// is added to atomically.
+// One pass over the program finds them.  What follows queries isl for each and compares each with
+// each, so their number is limited: 512 places are more than fully unrolled stencils and
+// convolutions have, and take isl about a second.  A buffer whose additions no longer fit is added
+// to atomically.
 #include "autodiff/gather/gather_build.h"
 #include "ir/facts/addition.h"
 
@@ -13,15 +13,15 @@
 
 enum {
     MOST_SITES = 512,
-    MAX_WORK = 1 << 25, // places × instructions
-    FEW_CLASSES = 48    // as long as isl compares two maps that are not written alike
+    MAX_WORK = 1 << 25,        // places × instructions
+    MOST_COMPARED_CLASSES = 48 // up to this many, isl compares maps of different form, too
 };
 
 // What all accesses to a buffer have in common.
 typedef struct finding {
     gather *g;
     vy_addition_facts added;
-    uint32_t *axes;  // by buffer and domain variable: axes that are this variable everywhere
+    uint32_t *axes;  // by buffer and domain variable: axes indexed by it in every addition
     uint32_t *count; // by buffer: additions
 } finding;
 
@@ -69,7 +69,7 @@ static bool is_owned(const finding *f, uint32_t buffer)
     return true;
 }
 
-// Of each buffer, the axes on which all its places have constants.
+// Finds for each buffer the axes on which all its places have constants.
 static void find_fixed(gather *g)
 {
     for (uint32_t k = 0; k < g->site_count; k++) {
@@ -141,7 +141,7 @@ static bool comparable(const gather *g, const gather_site *x, const gather_site 
     return gather_same_extents(g, x, y);
 }
 
-// Most equal maps are written alike, and have the same hash.  Among a few, isl is asked about
+// Most equal maps have the same form, and the same hash.  While classes are few, isl compares the
 // others too.
 void gather_classify(gather *g, gather_site *site)
 {
@@ -153,7 +153,7 @@ void gather_classify(gather *g, gather_site *site)
             isl_map_plain_is_equal(x->map, site->map) == isl_bool_true)
             return;
     }
-    for (uint32_t c = 0; c < g->class_count && g->class_count <= FEW_CLASSES; c++) {
+    for (uint32_t c = 0; c < g->class_count && g->class_count <= MOST_COMPARED_CLASSES; c++) {
         const gather_site *x = g->classes[c];
         site->points = c;
         if (comparable(g, x, site) && isl_map_is_equal(x->map, site->map) == isl_bool_true) return;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// gather_forms.c: does an invocation make an element, or a workgroup (gather_tree.c), or does that
+// gather_forms.c: does an invocation sum an element, or a workgroup (gather_tree.c), or does that
 // depend on sizes?
 //
-// The form by workgroups is made only where elements can be few beside their points: two dimensions
-// of the points or more name no axis of the element, or one, and the element has at most one axis,
-// of another extent (bodies of n bodies are as many as those that pull them).  A stencil has none.
+// The form by workgroups is made only where the elements can be few beside their points: if two or
+// more dimensions of the points correspond to no axis of the element, or if one does and the
+// element has at most one axis, of another extent (of n bodies as many are pulled as pull).  A
+// stencil has no such dimension.
 #include "autodiff/gather/gather_build.h"
 
-// Dimensions of the points that name no axis.
+// How many dimensions of the points correspond to no axis.
 static uint32_t summed(const gather_site *site)
 {
     uint32_t n = site->access.nest.count;
@@ -44,18 +45,18 @@ static bool divides(const gather *g, uint32_t k)
     return sums <= GATHER_SUMS;
 }
 
-// Is program k worth a form in which a workgroup makes an element?
+// Is program k worth a form in which a workgroup sums an element?
 static bool has_tree(const gather *g, uint32_t k)
 {
-    bool few = g->programs[k].few;
+    bool small = g->programs[k].small;
     if (!divides(g, k)) return false;
-    for (uint32_t j = 0; j < g->site_count && !few; j++) {
+    for (uint32_t j = 0; j < g->site_count && !small; j++) {
         const gather_site *site = &g->sites[j];
         if (site->program != k + 1) continue;
         uint32_t n = summed(site), axes = site->access.nest.count - n;
-        few = n > 1 || (n == 1 && axes < 2 && !(axes && same_extent(g, site)));
+        small = n > 1 || (n == 1 && axes < 2 && !(axes && same_extent(g, site)));
     }
-    return few;
+    return small;
 }
 
 // -------------------------------------------------------------------------------------- both forms
@@ -81,18 +82,18 @@ static int64_t constant(const gather *g, vy_dim d)
 uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage)
 {
     uint32_t n = 0;
-    const bool only = g->programs[k].few;
-    vy_dim few = {0};
-    vy_program *tree = has_tree(g, k) ? gather_make(g, k, &few) : NULL;
-    if (tree && !only && constant(g, few) == 0) {
+    const bool only = g->programs[k].small;
+    vy_dim small = {0};
+    vy_program *tree = has_tree(g, k) ? gather_make(g, k, &small) : NULL;
+    if (tree && !only && constant(g, small) == 0) {
         vy_program_free(tree);
         tree = NULL;
     }
-    const bool both = tree && !only && constant(g, few) < 0;
+    const bool both = tree && !only && constant(g, small) < 0;
     if (!g->failed && !only && (!tree || both)) {
         made[n] = gather_make(g, k, NULL);
         stage[n] = (gather_stage){.program = k};
-        if (both) stage[n].iterations = one_less(g, few);
+        if (both) stage[n].iterations = one_less(g, small);
         n += made[n] != NULL;
     }
     if (both && (!n || g->failed)) {
@@ -102,6 +103,6 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
     if (!tree) return n;
     made[n] = tree;
     stage[n] = (gather_stage){.program = k, .tree = true};
-    if (both) stage[n].iterations = few;
+    if (both) stage[n].iterations = small;
     return n + 1;
 }

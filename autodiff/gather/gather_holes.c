@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// gather_holes.c: points left out of a walk by `if i != j` are walked over.
+// gather_holes.c: walks include the points that an `if i != j` excludes.
 //
 //   over(i: N) for j in 0..N if j != i { atomic_add(g[j], …); }
 //
-//   for i in 0..j { … }  for i in j + 1..N { … }        what isl makes of the points that reach g[j]
-//   for i in 0..N { if i != j { … } }                   what is made here
+//   for i in 0..j { … }  for i in j + 1..N { … }       what isl makes of the points that reach g[j]
+//   for i in 0..N { if i != j { … } }                  what is made here
 //
-// One loop with a cheap condition has half the code, iterations that all invocations take together, and
-// can be fused with the loop over the same bodies that computes what g[j] adds itself
+// One loop with a cheap condition has half the code, runs uniformly in all invocations, and can be
+// fused with the loop over the same bodies that computes what g[j] adds itself
 // (ir/pass/scalar/fuse_loops.c).
 //
-// The access is looked at again with such conditions left loose, as those on data are
-// (iteration_domain.c): the set of points grows, and the `if` is copied.  That is taken if the set
-// has fewer pieces then.
+// The access is analysed again with such conditions over-approximated, as those on data are
+// (iteration_domain.c): the set of points grows, and the `if` is copied.  The result is used if the
+// set then has fewer pieces.
 #include "autodiff/gather/gather_build.h"
 
 static bool same_nest(const vy_nest *n, const vy_nest *m)

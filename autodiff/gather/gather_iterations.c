@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// gather_iterations.c: may the iterations of a loop that a gather copies whole be taken in another order?
+// gather_iterations.c: may a loop that a gather copies whole run its iterations in another order?
 //
 //   for j in rev(0..N) { if j != i { adj -= f(i, j); } }      →      for j in 0..N { … }
 //
-// The reverse sweep takes iterations backwards because the derivative of a loop needs what later iterations
-// did.  Where all that a gather asks of the loop are sums, whose terms use nothing that iterations hand
-// on, it does not matter: a gradient's sums are added up in the order in which that is done best,
-// and then the walk over what others contribute, which goes forwards, may be fused with this loop
-// (ir/pass/scalar/fuse_loops.c).
+// The reverse sweep runs iterations backwards because the derivative of a loop needs what later
+// iterations did.  Where a gather needs nothing of the loop but sums, whose terms depend on no
+// carried value, the order does not matter: a gradient's sums have no prescribed order, and a
+// forward loop may be fused with the walk over what other invocations contribute, which is forward
+// too (ir/pass/scalar/fuse_loops.c).
 //
-// A chain is the carried value and what comes of it by adding something, in either arm of an `if`
-// and in inner loops.  Every use of a chain must be in its chain, and its end must be what is
-// handed on: then each iteration adds something that depends on no iteration.  Nothing else in a copied loop
-// has an order: it writes nothing, and the memory that it reads has its final contents.
+// A chain is the carried value and what is made of it by additions, in either arm of an `if` and in
+// inner loops.  Every use of a chain must be in the chain itself, and its end must be the value
+// carried to the next iteration: then each iteration adds something that depends on no other
+// iteration.  Nothing else in a copied loop has an order: it writes nothing, and the memory that it
+// reads has its final contents.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 
@@ -20,7 +21,7 @@ typedef struct iterations {
     const gather *g;
     uint32_t loop;
     uint32_t *chain; // by instruction, from `loop` on: 1 + slot whose chain it belongs to; 0: none
-    const uint8_t *asked;
+    const uint8_t *needed;
 } iterations;
 
 static uint32_t chain_of(const iterations *t, uint32_t id)
@@ -28,7 +29,7 @@ static uint32_t chain_of(const iterations *t, uint32_t id)
     return VY_IS_LEAF(id) || id < t->loop ? 0 : t->chain[id - t->loop];
 }
 
-// A value that is kept is read back: it is whatever the reverse program had.
+// A kept value is loaded: it is whatever the reverse program computed.
 static void set_chain(iterations *t, uint32_t id, uint32_t chain)
 {
     t->chain[id - t->loop] = t->g->keep[id] ? 0 : chain;
@@ -58,7 +59,7 @@ static bool open(iterations *t, uint32_t id)
     if (op == VY_OP_IF) return free_of_chains(t, id, 0, 1);
     if (op == VY_OP_CHECKPOINT) return true;
     for (uint32_t k = 0; k < n; k++)
-        if (t->asked[end + 1 + k])
+        if (t->needed[end + 1 + k])
             set_chain(t, vy_carry(id, k), chain_of(t, vy_slot_init(p, id, k)));
     return free_of_chains(t, id, 0, vy_init_arg(p, id));
 }
@@ -69,7 +70,7 @@ static bool close(iterations *t, uint32_t id)
     uint32_t opener = t->g->s.partner[id], n = vy_slot_count(p, &t->g->s, opener);
     vy_op op = (vy_op)p->insts.data[id].op;
     for (uint32_t k = 0; k < n; k++) {
-        if (!t->asked[id + 1 + k]) continue;
+        if (!t->needed[id + 1 + k]) continue;
         uint32_t x = chain_of(t, vy_slot_yield(p, &t->g->s, opener, k)), y = x;
         if (op == VY_OP_ENDIF) y = chain_of(t, vy_slot_then(p, &t->g->s, opener, k));
         if (op == VY_OP_ENDLOOP) y = chain_of(t, vy_carry(opener, k));
@@ -84,32 +85,32 @@ static bool visit(iterations *t, uint32_t id)
     vy_op op = (vy_op)t->g->r->insts.data[id].op;
     if (op == VY_OP_CARRY || op == VY_OP_RESULT || op == VY_OP_ELSE)
         return true; // by their markers
-    if (vy_op_opens(op)) return !t->asked[id] || open(t, id);
-    if (vy_op_closes(op)) return !t->asked[t->g->s.partner[id]] || close(t, id);
+    if (vy_op_opens(op)) return !t->needed[id] || open(t, id);
+    if (vy_op_closes(op)) return !t->needed[t->g->s.partner[id]] || close(t, id);
     if (op == VY_OP_TEST) return free_of_chains(t, id, 0, 1);
-    if (!t->asked[id] || t->g->keep[id]) return true;
+    if (!t->needed[id] || t->g->keep[id]) return true;
     if (op == VY_OP_ADD || op == VY_OP_OR) return extend(t, id, true);
     if (op == VY_OP_SUB) return extend(t, id, false);
     return free_of_chains(t, id, 0, t->g->r->insts.data[id].nargs);
 }
 
-bool gather_iterations_commute(gather *g, const uint8_t *asked, uint32_t loop)
+bool gather_iterations_commute(gather *g, const uint8_t *needed, uint32_t loop)
 {
     const vy_program *p = g->r;
     uint32_t end = g->s.partner[loop], n = vy_slot_count(p, &g->s, loop);
     if (p->insts.data[loop].op != VY_OP_LOOP || vy_exits(p, loop)) return false;
-    iterations t = {.g = g, .loop = loop, .asked = asked};
+    iterations t = {.g = g, .loop = loop, .needed = needed};
     t.chain = vy_arena_alloc(&g->arena, (end + 1 + n - loop) * sizeof *t.chain);
     if (!t.chain) {
         g->failed = true;
         return false;
     }
     for (uint32_t k = 0; k < n; k++)
-        if (asked[end + 1 + k]) set_chain(&t, loop + 1 + k, 1 + k);
+        if (needed[end + 1 + k]) set_chain(&t, loop + 1 + k, 1 + k);
     for (uint32_t id = loop + 1 + n; id < end; id++)
         if (!visit(&t, id)) return false;
     for (uint32_t k = 0; k < n; k++)
-        if (asked[end + 1 + k] && chain_of(&t, vy_slot_next(p, &g->s, loop, k)) != 1 + k)
+        if (needed[end + 1 + k] && chain_of(&t, vy_slot_next(p, &g->s, loop, k)) != 1 + k)
             return false;
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_kept.c: values that the reverse program keeps for a gather: which it can, and the buffers
-// they are in.
+// gather_kept.c: values that the reverse program keeps for a gather: which ones it can keep, and
+// the buffers they are in.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/facts/trip_bound.h"
@@ -46,7 +46,7 @@ static bool can_keep(const gather *g, uint32_t id)
         uint32_t start = vy_arg(g->r, loops[k], 0);
         bool natural = !vy_type_is_signed(vy_id_type(g->r, start));
         if (!natural && (!vy_id_int(g->r, start, &from) || from < 0)) return false;
-        // A bound there is: asked again, for a dimension, when the buffer is declared.
+        // Only whether there is a bound: it is computed again when the buffer is declared.
         vy_builder *b = vy_rebuild_begin(g->r);
         if (!b) return false;
         const vy_bounds bounds = {.p = g->r, .b = b};

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// gather_leaf.c: what stands for itself in an expression, at the point that a gather visits.
+// gather_leaf.c: leaves (constants, scalars, domain variables, built-ins) at the point that a
+// gather visits.
 //
-//   over(i: N) { atomic_add(g[0], f32(lindex) · y); }             the invocation of point i has lindex = i % 64
-//   over(e: 1) for i in 0..N { sum += f32(i % 64) · y; }          a gather's own lindex is something else
+//   over(i: N) { atomic_add(g[0], f32(lindex) · y); }       point i: lindex = i % 64
+//   over(e: 1) for i in 0..N { sum += f32(i % 64) · y; }    the gather's own lindex differs
 //
-// A gather runs in a domain of its own, so a name that each invocation understands for itself must
-// be said in terms of the point: domain variables are its coordinates; gid, lid, wid and lindex
-// follow from these and the workgroup of the reverse program, as the coordinates follow from gid
-// (the last one is x, the one before y, all others share z).  Lane and subgroup size are the
-// device's: a value made of them is kept by the reverse program, or the addition stays atomic.  The
-// two switches have no default: a new kind of leaf does not compile until it is told here.
+// A gather runs in a domain of its own, so what depends on the invocation must be expressed in
+// terms of the point: domain variables are its coordinates; gid, lid, wid and lindex follow from
+// these and the workgroup of the reverse program, as the coordinates follow from gid (the last one
+// is x, the one before y, all others share z).  Lane and subgroup size are the device's: a value
+// that depends on them is kept by the reverse program, or the addition stays atomic.  The two
+// switches have no default: a new kind of leaf does not compile until it is handled here.
 #include "autodiff/gather/gather_build.h"
 #include "ir/build/edit.h"
 
@@ -108,7 +109,7 @@ static uint32_t builtin(gather_clone *c, const vy_leaf *l, uint32_t id)
     case VY_LINDEX: return local_index(c).id;
     case VY_NUM_GROUPS: return group_count(c, l->axis).id;
     case VY_LANE:
-    case VY_SUBGROUP_SIZE: break; // nobody has asked for it: see gather_has_leaf
+    case VY_SUBGROUP_SIZE: break; // never needed: see gather_has_leaf
     }
     return id;
 }
@@ -128,7 +129,7 @@ bool gather_has_no_place(const gather *g, const vy_program *p)
             if (!VY_IS_LEAF(a) || p->leaves.data[VY_LEAF_INDEX(a)].kind != VY_LEAF_BUILTIN)
                 continue;
             vy_fail(g->m, VY_E_INTERNAL, p->insts.data[id].line, 0, NULL,
-                    "a program that gathers takes its own place for that of a point");
+                    "a program that gathers uses a built-in of its own instead of the point's");
             return false;
         }
     return true;

@@ -10,9 +10,9 @@
 //   }
 //
 // The points are those of the inverse of the access relation, as isl's AST builder walks them.
-// Additions of one buffer follow one another; those that happen at the same points to elements of
-// the same name (of other buffers, too) share one walk.  A walk with loops sums for itself, so that
-// it may be fused with another (ir/pass/scalar/fuse_loops.c).
+// Additions to one buffer have walks one after the other; those that happen at the same points to
+// elements identified by the same axes (of other buffers, too) share a walk.  A walk with loops has
+// a sum of its own, so that it may be fused with another (ir/pass/scalar/fuse_loops.c).
 #include "autodiff/gather/gather_making.h"
 
 #include "ir/check/check.h"
@@ -23,7 +23,7 @@
 
 // -------------------------------------------------------------------------------------- the domain
 
-// The first of the nest's dimensions in an index that gives no other axis its name; -1: none.
+// The first of the nest's dimensions in an index that has not named another axis; -1: none.
 static int variable_in(const vy_nest *n, uint32_t id, uint32_t used, int depth)
 {
     int k = vy_nest_dim(n, id);
@@ -72,8 +72,7 @@ static void add_lanes(gather_making *w)
     vy_workgroup(w->b, GATHER_LANES, 1, 1);
 }
 
-// Domain variables: the axes of the element.  Leaves of the old ones that have no place any more
-// go.
+// Domain variables: the axes of the element.  Leaves of old ones beyond their number are dropped.
 static void make_domain(gather_making *w, const gather_site *site)
 {
     vy_program *p = vy_builder_program(w->b);
@@ -98,7 +97,7 @@ static void make_domain(gather_making *w, const gather_site *site)
 }
 
 // ------------------------------------------------------------------------------------------ points
-// The points of the nest whose element has the coordinates: they become parameters.
+// The points of the nest that reach the element; its coordinates become parameters.
 static isl_set *preimage(const gather_making *w, const gather_site *site)
 {
     isl_map *map = isl_map_copy(site->map);
@@ -125,8 +124,8 @@ static isl_set *natural(const gather_making *w)
     return set;
 }
 
-// Axis of the site's buffer that coordinate k of the element is: buffers that share a program have
-// them in different places.
+// The axis of the site's buffer that coordinate k of the element indexes: it may differ between
+// buffers that share a program.
 static uint32_t axis_of(const gather_site *site, uint32_t k)
 {
     uint32_t axis = 0;
@@ -134,7 +133,7 @@ static uint32_t axis_of(const gather_site *site, uint32_t k)
         if (site->axes >> axis & 1 && k-- == 0) return axis;
 }
 
-// `context` (taken), and that the element exists.
+// `context` (consumed), and that the element exists.
 static isl_set *known(const gather_making *w, const gather_site *site, isl_set *context)
 {
     vy_affine *a = &w->g->a;
@@ -188,7 +187,7 @@ static void add_at(void *user, gather_site *site, vy_value value)
         value = vy_select(w->b, guard, value,
                           vy_zero(w->b, vy_id_type(vy_builder_program(w->b), value.id)));
     const vy_scalar *k = vy_id_const(vy_builder_program(w->b), have.id);
-    // Nothing is there yet: 0 + x would be x but for −0.
+    // The first term is not added to 0: 0 + x would be x but for −0.
     vy_set(w->b, sum, k && k->f == 0 ? value : vy_add(w->b, have, value));
 }
 
@@ -210,7 +209,7 @@ static void point(void *user, const vy_value *index)
 }
 
 // ------------------------------------------------------------------------------------------ groups
-// Do x and y, which one construct holds, stand in the same arm of it?
+// Are x and y, which have the same parent construct, in the same arm of it?
 static bool same_arm(const gather *g, uint32_t x, uint32_t y)
 {
     const uint32_t around = g->s.parent[x];
@@ -225,22 +224,21 @@ static bool together(const gather *g, const gather_site *x, const gather_site *y
     return !x->single || (g->s.parent[x->id] == g->s.parent[y->id] && same_arm(g, x->id, y->id));
 }
 
-// Sets the sums of the group to what is left of them for its own walk: nothing yet; puts what there
-// was into had[].
-static void begin_part(gather_making *w, vy_value *had)
+// Sets the sums of the group to zero for its own walk, and saves their previous values in had[].
+static void begin_subtotal(gather_making *w, vy_value *had)
 {
     for (uint32_t k = 0; k < w->count; k++) {
         vy_var sum = w->sum[gather_first_of(w->g, w->group[k])];
         vy_value have = vy_get(w->b, sum);
         const vy_scalar *c = vy_id_const(vy_builder_program(w->b), have.id);
         had[k] = (vy_value){0};
-        if (c && c->f == 0) continue; // by an earlier one of the group, too
+        if (c && c->f == 0) continue; // also where a site of the group before it has set it
         had[k] = have;
         vy_set(w->b, sum, vy_zero(w->b, vy_id_type(vy_builder_program(w->b), have.id)));
     }
 }
 
-static void end_part(gather_making *w, const vy_value *had)
+static void end_subtotal(gather_making *w, const vy_value *had)
 {
     for (uint32_t k = 0; k < w->count; k++) {
         vy_var sum = w->sum[gather_first_of(w->g, w->group[k])];
@@ -272,7 +270,7 @@ static bool walk(gather_making *w, const gather_site *first)
         ok = vy_vec_push(&l.ids, e);
     }
     if (!ok) w->g->failed = true;
-    // That lengths are no larger than memory is used up: without it isl's loops come sooner.
+    // gist removes the bounds of lengths by memory: without them isl's loops are found sooner.
     isl_set *all = known(w, first, isl_set_copy(w->g->a.context));
     isl_set *points = preimage(w, first);
     vy_affine_limit(&w->g->a, first->access.nest.count);
@@ -307,11 +305,11 @@ static bool make_walks(gather_making *w)
             done[j] = 1;
             w->group[w->count++] = site;
         }
-        bool part = later && first->single && has_loops(first);
-        if (part) begin_part(w, had);
+        bool subtotal = later && first->single && has_loops(first);
+        if (subtotal) begin_subtotal(w, had);
         ok = walk(w, first);
         later = true;
-        if (ok && part) end_part(w, had);
+        if (ok && subtotal) end_subtotal(w, had);
     }
     return ok;
 }
@@ -347,9 +345,9 @@ static vy_program *finish(gather_making *w, bool ok)
     return NULL;
 }
 
-// Dimensions of the program being built become dimensions of the reverse program, which it began as
-// a copy of.
-static void hand_back(gather_making *w)
+// Copies the new dimensions of the program being built to the reverse program, whose copy it began
+// as.
+static void copy_back_dims(gather_making *w)
 {
     const vy_program *p = vy_builder_program(w->b);
     vy_dim_vec *to = &w->g->r->dims;
@@ -359,9 +357,9 @@ static void hand_back(gather_making *w)
     }
 }
 
-vy_program *gather_make(gather *g, uint32_t k, vy_dim *few)
+vy_program *gather_make(gather *g, uint32_t k, vy_dim *small)
 {
-    gather_making w = {.g = g, .index = k, .tree = few != NULL};
+    gather_making w = {.g = g, .index = k, .tree = small != NULL};
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) return NULL;
     w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
@@ -381,9 +379,9 @@ vy_program *gather_make(gather *g, uint32_t k, vy_dim *few)
     gather_end_sums(&w);
     vy_lattice_forget(&w.memo);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
-    if (few) {
-        *few = gather_few(g, &g->sites[g->programs[k].first], w.b);
-        hand_back(&w);
+    if (small) {
+        *small = gather_is_small(g, &g->sites[g->programs[k].first], w.b);
+        copy_back_dims(&w);
     }
     return finish(&w, ok);
 }

@@ -13,8 +13,8 @@ typedef struct gather_making {
     vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
     uint32_t n;                    // how many
     isl_id *ids[VY_MAX_AXES];
-    uint32_t used; // dimensions of the nest that have given an axis its name
-    vy_var *sum;   // by buffer: of single sites; id 0: none
+    uint32_t used; // dimensions of the nest that have named an axis, a mask
+    vy_var *sum;   // by site: of the first single site of an element; id 0: none
     vy_lattice_memo memo;
     gather_site **group; // that share a walk
     uint32_t count;
@@ -25,7 +25,7 @@ typedef struct gather_making {
 } gather_making;
 
 // ---- gather_sums.c
-// The first site that adds to the same elements as this single one: its sum has the variable.
+// The first site that adds to the same elements as this single one: w->sum is by its index.
 uint32_t gather_first_of(const gather *g, const gather_site *site);
 void gather_begin_sums(gather_making *w);
 void gather_end_sums(gather_making *w); // stores them

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// gather_need.c: what the value of an addition is made of.
+// gather_need.c: the backward slice of an addition's operands.
 //
 //   over(i) for j { s = Σ_k q[i,k] · w[j,k];  atomic_add(g[j], s · adj) }
 //
-// A gather has domain variables and the counters of the loops around the addition.  From these it
-// computes the value again: arithmetic, loads of memory that has its final contents, whole inner
-// loops.  What a loop around the addition carries it cannot have, nor what was in memory that
-// changed later: such values the reverse program keeps (`kept_…`, one element per iteration and
-// invocation).  A local array that has its final contents there (a row of adjoints) is kept whole,
-// one element for each of its own and invocation.
+// A gather knows the domain variables and the counters of the loops around the addition.  From
+// these it recomputes the value: arithmetic, loads of memory that has its final contents, whole
+// inner loops.  It cannot recompute what a loop around the addition carries, nor load what was in
+// memory that changed later: the reverse program keeps such values (`kept_…`, one element per
+// iteration and invocation).  A local array that has its final contents there (a row of adjoints)
+// is kept whole, once for each invocation.
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/build/edit.h"
@@ -34,7 +34,7 @@ double gather_weight(const gather *g, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------------- marks
-static void ask(needing *n, uint32_t id)
+static void demand(needing *n, uint32_t id)
 {
     if (VY_IS_LEAF(id)) {
         n->lacks |= !gather_has_leaf(n->g, id);
@@ -45,12 +45,12 @@ static void ask(needing *n, uint32_t id)
     n->stack[n->count++] = id;
 }
 
-static void ask_args(needing *n, uint32_t id)
+static void demand_args(needing *n, uint32_t id)
 {
-    for (uint32_t k = 0; k < n->g->r->insts.data[id].nargs; k++) ask(n, vy_arg(n->g->r, id, k));
+    for (uint32_t k = 0; k < n->g->r->insts.data[id].nargs; k++) demand(n, vy_arg(n->g->r, id, k));
 }
 
-// Is `loop` taken apart?
+// Is `loop` in the nest?
 static bool is_level(const gather_site *site, uint32_t loop)
 {
     const vy_nest *n = &site->access.nest;
@@ -59,30 +59,30 @@ static bool is_level(const gather_site *site, uint32_t loop)
     return false;
 }
 
-static void ask_bounds(needing *n, uint32_t opener)
+static void demand_bounds(needing *n, uint32_t opener)
 {
     const vy_program *p = n->g->r;
     const vy_structure *s = &n->g->s;
     uint32_t deciders[4], count = vy_deciders(p, s, opener, deciders);
-    ask(n, opener);
-    for (uint32_t k = 0; k < count; k++) ask(n, deciders[k]);
+    demand(n, opener);
+    for (uint32_t k = 0; k < count; k++) demand(n, deciders[k]);
 }
 
 // Value k that a construct carries or yields.
-static void ask_slot(needing *n, uint32_t opener, uint32_t k)
+static void demand_slot(needing *n, uint32_t opener, uint32_t k)
 {
     const vy_program *p = n->g->r;
     const vy_structure *s = &n->g->s;
     uint32_t result = vy_result(p, s, opener, k), sources[3];
     uint32_t count = vy_slot_sources(p, s, result, sources);
     bool loop = vy_is_loop((vy_op)p->insts.data[opener].op);
-    ask(n, result);
+    demand(n, result);
     if (loop)
-        ask(n, vy_carry(opener, k));
+        demand(n, vy_carry(opener, k));
     else
-        ask_bounds(n, opener);
-    for (uint32_t j = 0; j < count; j++) ask(n, sources[j]);
-    if (loop) ask_bounds(n, opener);
+        demand_bounds(n, opener);
+    for (uint32_t j = 0; j < count; j++) demand(n, sources[j]);
+    if (loop) demand_bounds(n, opener);
 }
 
 // Has the memory that `load` reads its final contents there?
@@ -93,7 +93,7 @@ static bool is_final(const gather *g, uint32_t load)
     return g->last_write[buffer] < from;
 }
 
-// Memory that the reverse program fills, of a shape that cannot be handed on?
+// Memory that the reverse program fills, of a shape that no other stage can have as a parameter?
 static bool is_hidden(const gather *g, uint32_t buffer)
 {
     const vy_buf *b = &g->r->buffers.data[buffer];
@@ -108,8 +108,8 @@ static bool refuse(needing *n, const char *why)
     return false;
 }
 
-// What a loop carries is kept as a tape keeps it.  Anything else only if that is less than one
-// number for every point.
+// What a loop carries is kept as on a tape.  Anything else only if that takes less than one number
+// for every point.
 static bool keep(needing *n, uint32_t id)
 {
     uint32_t loops[VY_MAX_RANK], own = gather_loops(n->g, id, loops);
@@ -122,24 +122,24 @@ static bool keep(needing *n, uint32_t id)
     return refuse(n, "needs a value from inside a loop that only the data bound");
 }
 
-// A load is made again where the memory has its final contents.
+// A load is repeated where the memory has its final contents.
 static bool visit_load(needing *n, uint32_t id)
 {
     gather *g = n->g;
     uint32_t array = gather_array_at(g, id);
     if (array && gather_keep(g, array)) {
-        ask(n, array);
-        ask_args(n, id);
+        demand(n, array);
+        demand_args(n, id);
         return true;
     }
     if (!is_final(g, id)) return keep(n, id);
     if (is_hidden(g, g->r->insts.data[id].aux))
         return refuse(n, "needs a tape as long as a buffer of open length");
-    ask_args(n, id);
+    demand_args(n, id);
     return true;
 }
 
-// Markers, and what they carry and hand on.
+// Markers, and what they carry and yield.
 static bool visit_marker(needing *n, uint32_t id)
 {
     gather *g = n->g;
@@ -147,17 +147,17 @@ static bool visit_marker(needing *n, uint32_t id)
     uint32_t opener;
     switch ((vy_op)i->op) {
     case VY_OP_LOOP:
-        if (!is_level(n->site, id)) ask_bounds(n, id);
+        if (!is_level(n->site, id)) demand_bounds(n, id);
         return true;
     case VY_OP_CARRY:
         opener = vy_arg(g->r, id, 0);
         if (is_level(n->site, opener)) return keep(n, id);
-        ask_slot(n, opener, i->aux);
+        demand_slot(n, opener, i->aux);
         return true;
-    case VY_OP_RESULT: ask_slot(n, vy_opener(g->r, &g->s, id), i->aux); return true;
+    case VY_OP_RESULT: demand_slot(n, vy_opener(g->r, &g->s, id), i->aux); return true;
     case VY_OP_IF:
     case VY_OP_WHILE:
-    case VY_OP_CHECKPOINT: return true; // asked with their slots
+    case VY_OP_CHECKPOINT: return true; // demanded with their slots
     default: return refuse(n, "needs what cannot be computed again");
     }
 }
@@ -183,7 +183,7 @@ static bool visit(needing *n, uint32_t id)
     switch (vy_op_infos[op].effect) {
     case VY_PURE:
         if (is_local(n, id)) return keep(n, id);
-        ask_args(n, id);
+        demand_args(n, id);
         return true;
     case VY_READ: return op == VY_OP_LOAD && !is_local(n, id) ? visit_load(n, id) : keep(n, id);
     case VY_WRITE: // an atomic's old value
@@ -193,27 +193,27 @@ static bool visit(needing *n, uint32_t id)
     return false;
 }
 
-// What stands around the site inside the loops taken apart.
-static void ask_around(needing *n)
+// Constructs around the site that are copied, not implied by the point.
+static void demand_around(needing *n)
 {
     const vy_nest *nest = &n->site->access.nest;
     const vy_program *p = n->g->r;
     for (uint32_t k = 0; k < nest->loose_count; k++) {
         uint32_t opener = nest->loose[k];
         if (p->insts.data[opener].op == VY_OP_IF)
-            ask(n, vy_arg(p, opener, 0));
+            demand(n, vy_arg(p, opener, 0));
         else
-            ask_bounds(n, opener);
+            demand_bounds(n, opener);
     }
 }
 
-// Operations that a kept value costs a point: it is read from far away, and if there is one for
-// every point also written.
+// What a kept value costs for each point: a load from memory and, if there is one for every point,
+// a store.
 static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
 {
     const double read = vy_prices[VY_WORK_LOAD].again;
     uint32_t loops[VY_MAX_RANK];
-    if (gather_array(g, id)) return 0; // its loads count
+    if (gather_array(g, id)) return 0; // its loads are counted
     const vy_nest *n = &site->access.nest;
     return gather_loops(g, id, loops) < n->count - n->overs ? read : read + VY_PRICE_KEPT_WRITE;
 }
@@ -244,9 +244,9 @@ bool gather_need(gather *g, gather_site *site)
         return false;
     }
     uint32_t rank = p->buffers.data[p->insts.data[site->id].aux].rank;
-    ask(&n, vy_arg(p, site->id, rank));
-    for (uint32_t k = 0; k < rank && !site->single; k++) ask(&n, vy_arg(p, site->id, k));
-    ask_around(&n);
+    demand(&n, vy_arg(p, site->id, rank));
+    for (uint32_t k = 0; k < rank && !site->single; k++) demand(&n, vy_arg(p, site->id, k));
+    demand_around(&n);
     bool ok = true;
     while (n.count && ok) ok = visit(&n, n.stack[--n.count]);
     vy_free(n.stack);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_rest.c: the reverse program without the additions that are gathered, and with the values
-// stored that the gathers cannot have otherwise.  Dead-code removal leaves what still has a reader.
+// gather_rest.c: the reverse program without the additions that are gathered, but with stores of
+// the values that the gathers cannot recompute.  Dead-code removal leaves what is still used.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/reverse/sweeps.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-// Stores values that are now complete: a CARRY or RESULT once all of its construct are there.
+// Stores kept value `id`, just copied; a CARRY or RESULT once all of its construct are copied.
 static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *map)
 {
     const vy_program *p = g->r;
@@ -46,12 +46,13 @@ static void store_array(gather *g, vy_builder *b, uint32_t id)
     for (uint32_t k = 0; k < rank; k++) vy_end_loop(b, 0, 0, NULL, NULL);
 }
 
-// Stores the arrays whose last write, or what stands around it, is over with instruction `id`.
+// Stores the arrays whose last write, or the outermost construct around it, ends with instruction
+// `id`.
 static void store_arrays(gather *g, vy_builder *b, uint32_t id)
 {
     for (uint32_t k = 0; k < g->kept.count; k++) {
         uint32_t last = g->kept.data[k].id, top = last;
-        if (!g->kept.data[k].wanted || !gather_array(g, last)) continue;
+        if (!g->kept.data[k].used || !gather_array(g, last)) continue;
         while (g->s.parent[top]) top = g->s.parent[top];
         uint32_t end = top == last ? last : vy_last_result(g->r, &g->s, top);
         if (id == end) store_array(g, b, last);
@@ -66,8 +67,8 @@ static bool is_slot(const vy_program *p, uint32_t id)
 typedef struct rest {
     vy_rewrite w;
     gather *g;
-    uint8_t *gone;    // by instruction: is an addition that is gathered
-    uint32_t waiting; // first slot of a construct whose slots are not all there
+    uint8_t *removed; // by instruction: it is an addition that is gathered
+    uint32_t waiting; // first slot of a construct whose slots are not all copied; 0: none
 } rest;
 
 static uint32_t leave_out_gathered(void *pass, uint32_t id)
@@ -75,13 +76,13 @@ static uint32_t leave_out_gathered(void *pass, uint32_t id)
     rest *t = pass;
     gather *g = t->g;
     const vy_program *p = t->w.p;
-    if (t->gone[id]) return id; // never the last write to an array
+    if (t->removed[id]) return id; // never the last write to an array
     vy_rewrite_copy(&t->w, id);
     bool slot = is_slot(p, id);
     if (slot && !t->waiting) t->waiting = id;
     if (slot && is_slot(p, id + 1) && vy_arg(p, id, 0) == vy_arg(p, id + 1, 0)) return id;
     for (uint32_t k = t->waiting ? t->waiting : id; k <= id; k++)
-        if (g->keep[k] && g->kept.data[g->keep[k] - 1].wanted && !gather_array(g, k))
+        if (g->keep[k] && g->kept.data[g->keep[k] - 1].used && !gather_array(g, k))
             store_kept(g, t->w.b, k, t->w.map);
     store_arrays(g, t->w.b, id);
     t->waiting = 0;
@@ -92,12 +93,12 @@ static vy_program *copy_rest(gather *g)
 {
     rest t = {.g = g};
     bool ok = vy_rewrite_begin(&t.w, g->r);
-    t.gone = vy_rewrite_bytes(&t.w);
-    for (uint32_t k = 0; t.gone && k < g->site_count; k++)
-        t.gone[g->sites[k].id] = g->sites[k].gathered;
-    if (ok && t.gone && vy_rewrite_open(&t.w)) {
+    t.removed = vy_rewrite_bytes(&t.w);
+    for (uint32_t k = 0; t.removed && k < g->site_count; k++)
+        t.removed[g->sites[k].id] = g->sites[k].gathered;
+    if (ok && t.removed && vy_rewrite_open(&t.w)) {
         for (uint32_t k = 0; k < g->kept.count; k++)
-            if (g->kept.data[k].wanted) gather_kept_buffer(g, t.w.b, k);
+            if (g->kept.data[k].used) gather_kept_buffer(g, t.w.b, k);
         vy_rewrite_range(&t.w, 1, g->r->insts.count, leave_out_gathered, &t);
     }
     return vy_rewrite_take(&t.w, ok);
@@ -113,8 +114,7 @@ static uint32_t same_kept(const gather *g, const vy_program *p, uint32_t link)
     return i < p->buffers.count ? i : 0;
 }
 
-// What the stages do to each buffer of p, which has those of the reverse program in the same
-// places, as they do.
+// How the stages use each buffer of p; both number the buffers of the reverse program as it does.
 static uint8_t *find_uses(gather *g, const vy_program *p, vy_program *const *stages, uint32_t count)
 {
     uint8_t *use = vy_arena_alloc(&g->arena, p->buffers.count);
@@ -133,7 +133,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
 {
     vy_program *p = copy_rest(g);
     vy_pass_context c = {0};
-    // Buffers that other stages use are results here, not scratch memory whose stores nobody sees.
+    // Buffers that other stages use are results here, not scratch memory whose stores are dead.
     const uint8_t *use = p ? find_uses(g, p, stages, count) : NULL;
     if (!use) {
         g->failed = true;
@@ -151,8 +151,8 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     *empty = true;
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         *empty &= vy_op_infos[p->insts.data[id].op].effect != VY_WRITE;
-    // What nobody writes begins as zero with the pipeline; as something else only with a stage that
-    // has it as a result.
+    // A result that no stage writes starts as zero with the pipeline; as something else only with a
+    // stage that has it as a result.
     bool begins = false;
     for (uint32_t i = 1; ok && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-// gather_site.c: one atomic addition: can a program over the elements have it, and how deep does
-// that program take the loops around it apart?
+// gather_site.c: one atomic addition: can a program over the elements make it, and which of the
+// loops around it does the nest of that program have?
 //
-//   over(i: N) for j in 0..N { s = Σ_d q[i,d] k[j,d];  for d in 0..D { atomic_add(gk[j,d], f(s) ·
-//   q[i,d]); } }
+//   over(i: N) for j in 0..N {
+//       s = Σ_d q[i,d] k[j,d];
+//       for d in 0..D { atomic_add(gk[j,d], f(s) · q[i,d]); }
+//   }
 //
-//   all the way     over(j, d): Σ_i f(Σ_d …) q[i,d]         s is computed D times as often
-//   up to j         over(j): for i { s = …; for d { gk[j,d] += f(s) · q[i,d] } }
+//   all of them     over(j, d): Σ_i f(Σ_d …) q[i,d]         s is computed D times as often
+//   down to j       over(j): for i { s = …; for d { gk[j,d] += f(s) · q[i,d] } }
 //
-// All the way is right unless a value that stands further out is worth a loop.  A value outside all
-// loops is stored instead, one number per invocation.
+// All of them is right unless the value needs a costly loop from further out.  The results of a
+// loop outside all loops are stored instead, one number per invocation.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 
 #include <string.h>
 
-enum { CHEAP = 24, FEW = 256, MANY = 1024 };
+enum { CHEAP = 24, SMALL = 256, MANY = 1024 };
 
 // --------------------------------------------------------------------------------------- the level
 static bool encloses(const gather *g, uint32_t opener, uint32_t id)
@@ -43,8 +45,8 @@ static double loop_cost(const gather *g, uint32_t opener)
     return sum;
 }
 
-// The outermost loop that the value needs whole although it stands further out than the site: 0 if
-// there is none that matters.
+// The first loop that the value needs whole although it is further out than the site, and that is
+// not cheap; 0: none.
 static uint32_t costly_loop(const gather *g, const gather_site *site)
 {
     const vy_nest *n = &site->access.nest;
@@ -56,7 +58,7 @@ static uint32_t costly_loop(const gather *g, const gather_site *site)
     return 0;
 }
 
-// Keeps what `loop` results in, as far as the site asks.
+// Keeps the results of `loop` that the site needs.
 static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
 {
     uint32_t n = vy_slot_count(g->r, &g->s, loop), end = vy_closer(g->r, &g->s, loop);
@@ -69,7 +71,8 @@ static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
     return any;
 }
 
-// Axes that are constants in all places make no domain: an invocation has p[i, 0] and p[i, 1].
+// Axes that are constants in all places add nothing to the domain: an invocation has p[i, 0] and
+// p[i, 1].
 static void choose_axes(const gather *g, gather_site *site)
 {
     const vy_access *x = &site->access;
@@ -82,7 +85,7 @@ static void choose_axes(const gather *g, gather_site *site)
     site->single = (site->axes | fixed) == all && !x->nest.inner;
 }
 
-// The site with `levels` loops taken apart.  False: site->why.
+// Analyses the site with the outermost `levels` loops in the nest.  False: site->why.
 static bool at_level(gather *g, gather_site *site, uint32_t levels)
 {
     vy_access_free(&site->access);
@@ -133,7 +136,7 @@ static bool constant_extent(const vy_program *p, vy_dim d, double *product)
 
 // A handful of elements that thousands of points add to: a program over the elements would have
 // nothing to do in parallel.
-static bool has_few(const gather *g, const gather_site *site)
+static bool is_small(const gather *g, const gather_site *site)
 {
     const vy_access *x = &site->access;
     const vy_nest *n = &x->nest;
@@ -148,7 +151,7 @@ static bool has_few(const gather *g, const gather_site *site)
             of = 4096;
         points *= of;
     }
-    return elements <= FEW && points > MANY * elements;
+    return elements <= SMALL && points > MANY * elements;
 }
 
 void gather_decide(gather *g, uint32_t k)
@@ -168,10 +171,10 @@ void gather_decide(gather *g, uint32_t k)
     bool chosen = choose_level(g, site);
     g->failed |= g->a.failed || !vy_module_ok(g->m);
     if (chosen && !g->failed) {
-        site->few = has_few(g, site);
+        site->small = is_small(g, site);
         if (!site->single && g->r->buffers.data[site->access.buffer].type == VY_F16)
             site->why = "would add half floats up in memory, which loses digits";
-        else if (site->few && !g->few)
+        else if (site->small && !g->allow_small)
             site->why = "has few elements, to which many add";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))
             site->why = "is too involved";

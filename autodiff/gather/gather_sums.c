@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// gather_sums.c: the sums of a program that gathers: one variable for each element that its
-// invocation has, from what is there before the walks to the store behind them.
+// gather_sums.c: the sums of a program that gathers: one variable for each element of an
+// invocation, from its initial value before the walks to the store after them.
 //
 //   var v = 0.0;        // or ga[i, k], where an earlier stage or @init left something
 //   …                   // the walks add to it: gather_make.c
-//   ga[i, k] = v;       // where lanes share an element: the sum of theirs, by one of them
+//   ga[i, k] = v;       // where lanes share an element: their total, by one of them
 //
 // Sites that add to the same elements share a variable.  Additions to memory that the invocation
 // owns (sites that are not single) have none.
 #include "autodiff/gather/gather_making.h"
 
-// Do two places add to the same elements?  Of single sites of one program.
+// Do two single sites of a program add to the same elements?
 static bool same_cell(const gather *g, const gather_site *x, const gather_site *y)
 {
     if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
@@ -51,7 +51,7 @@ static void element_index(gather_making *w, const gather_site *site, vy_value *i
     index[0] = at;
 }
 
-// Does an element begin as something else than zero?
+// May an element have an initial value other than zero?
 static bool begins(const gather_making *w, const vy_buf *buf)
 {
     return w->g->programs[w->index].adds || buf->init != VY_INIT_NONE;
@@ -60,8 +60,8 @@ static bool begins(const gather_making *w, const vy_buf *buf)
 // Half floats are added up as f32 and rounded once.
 static vy_type type_of_sum(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
 
-// Sums begin as what is there: zero, what @init says, or what an earlier stage left.  (Among lanes
-// it comes in at the end.)
+// Sums begin as the element: zero, what @init says, or what an earlier stage left.  (Where lanes
+// share an element it is added at the end.)
 void gather_begin_sums(gather_making *w)
 {
     gather *g = w->g;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// gather_taps.c: what is computed where a walk over taps leaves the points (scan_taps.c).
+// gather_taps.c: values where a walk over taps leaves the points (scan_taps.c).
 //
 //   for u in 0..3 { if i + P − u < M { sum += w[u] · g[i + P − u] } }
 //   for u in 0..3 { c = i + P − u < M; sum += select(c, w[u] · g[select(c, i + P − u, 0)], 0) }
 //
-// A branch that some lanes take costs more than the multiplication it saves, and keeps loads that
-// neighbours share apart.  So values are computed in every iteration where they are arithmetic and loads
-// of buffers.  Loads stay in range without their points: an index that is a coordinate in range
-// anyhow stays as it is (a filter's weights: the same for all invocations), others become 0.
+// A divergent branch costs more than the multiplication that it saves, and separates loads that
+// neighbours share.  So values that consist of arithmetic and loads of buffers are computed in
+// every iteration.  Loads stay in range where there is no point: an index that is a coordinate and
+// in range anyhow stays as it is (a filter's weights: the same for all invocations), others become
+// 0.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 
@@ -20,7 +21,7 @@ static bool is_flat(const gather *g, uint32_t id)
     return vy_op_infos[op].effect == VY_PURE;
 }
 
-// Is `id` the counter of a loop that is taken apart?
+// Is `id` the counter of a loop of the nest?
 static bool is_counter(const gather_site *site, uint32_t id)
 {
     return vy_nest_dim(&site->access.nest, id) >= 0;

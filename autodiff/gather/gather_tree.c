@@ -2,28 +2,31 @@
 // gather_tree.c: few elements to which many points add: a workgroup for each element instead of an
 // invocation.
 //
-//   program f_gather_b(…) over(o: O) {              program f_gather_b_few(…) workgroup(64) over(o: O, t: 64) {
-//       var v = 0.0;                                    shared part: f32[64];
-//       for i in 0..M { for j in 0..N {                 var v = 0.0;
-//           v += g[i, o, j];                  →         for i in t / 8..M step 8 { for j in t % 8..N step 8 {
-//       } }                                                 v += g[i, o, j];
-//       grad_b[o] = v;                                  } }
-//   }                                                   part[t] = v;   barrier();
-//                                                       if t < 8 { part[t] = part[t] + part[t + 8] + … }   barrier();
-//                                                       if t == 0 { grad_b[o] = part[0] + … +
-//                                                       part[7]; }
-//                                                   }
+//   program f_gather_b(…) over(o: O) {        program f_gather_b_few(…) workgroup(64)
+//       var v = 0.0;                              over(o: O, t: 64) {
+//       for i in 0..M { for j in 0..N {           shared part: f32[64];
+//           v += g[i, o, j];                      var v = 0.0;
+//       } }                               →       for i in t / 8..M step 8 {
+//       grad_b[o] = v;                                for j in t % 8..N step 8 { v += g[i, o, j]; }
+//   }                                             }
+//                                                 part[t] = v;   barrier();
+//                                                 if t < 8 { part[t] = part[t] + part[t + 8] + … }
+//                                                 barrier();
+//                                                 if t == 0 { grad_b[o] = part[0] + … + part[7]; }
+//                                             }
 //
-// How many elements there are is known when the program runs.  So both are made, and the pipeline
-// dispatches one of them, with a repeat that takes one iteration or none:
+// The number of elements is known when the program runs.  So both are made, and the pipeline
+// dispatches one of them, with a repeat that runs once or not at all:
 //
-//   repeat once in 0..few { f_gather_b_few(…); }     few = min(1, max(0, min(256, points / 256) + 1 − elements))
+//   repeat once in 0..few { f_gather_b_few(…); }
 //   repeat once in 0..1 - few { f_gather_b(…); }
 //
-// Up to 256 elements are four workgroups or fewer of one invocation each: a large device is idle
-// but for a few per cent.  An element has 256 points at least, four for each lane: two barriers
-// cost more than fewer.  What it costs where there are no more than two cores is in
-// docs/performance.md.
+//   few = min(1, max(0, min(256, points / 256) + 1 − elements))
+//
+// With one invocation for each, up to 256 elements are at most four workgroups: all but a few per
+// cent of a large device would be idle.  An element has at least 256 points, four for each lane:
+// with fewer, the two barriers would cost more than they save.  What the form costs on no more than
+// two cores is in docs/performance.md.
 //
 // The program keeps its workgroup of 64, whatever the user's is: what a lane adds, and in which
 // order lanes are added up, depends on sizes alone.  No lane is padding: the lanes are the domain's
@@ -34,11 +37,11 @@
 
 #include <stdio.h>
 
-enum { ROW = 8, FEW = 256, POINTS = 256 };
+enum { ROW = 8, SMALL = 256, POINTS = 256 };
 
 // ---------------------------------------------------------------------------------------- how many
-// Puts factor d to a product *x of `count` factors; numbers are kept below 2^20, and what they are
-// multiplied with below 2^40, so that nothing overflows.
+// Multiplies *x, a product of `count` factors, by d; d is clamped to 2^20 and the product before it
+// to 2^40, so that nothing overflows.
 static void times(vy_builder *b, vy_dim *x, vy_dim d, uint32_t *count)
 {
     enum { MOST = 20 };
@@ -60,7 +63,7 @@ static vy_dim elements(const gather_site *site, vy_builder *b)
     return n;
 }
 
-// The points, or fewer: loops of which nobody knows how long they are count once.
+// The number of points, or a lower estimate: loops without a known trip bound count once.
 static vy_dim points(const gather *g, const gather_site *site, vy_builder *b)
 {
     const vy_nest *nest = &site->access.nest;
@@ -75,11 +78,11 @@ static vy_dim points(const gather *g, const gather_site *site, vy_builder *b)
     return n;
 }
 
-vy_dim gather_few(const gather *g, const gather_site *site, vy_builder *b)
+vy_dim gather_is_small(const gather *g, const gather_site *site, vy_builder *b)
 {
     vy_dim zero = vy_dim_const(b, 0), one = vy_dim_const(b, 1);
     vy_dim each = vy_dim_binary(b, VY_DIM_DIV, points(g, site, b), vy_dim_const(b, POINTS));
-    vy_dim most = vy_dim_binary(b, VY_DIM_MIN, each, vy_dim_const(b, FEW));
+    vy_dim most = vy_dim_binary(b, VY_DIM_MIN, each, vy_dim_const(b, SMALL));
     most = vy_dim_binary(b, VY_DIM_SUB, vy_dim_binary(b, VY_DIM_ADD, most, one), elements(site, b));
     return vy_dim_binary(b, VY_DIM_MIN, vy_dim_binary(b, VY_DIM_MAX, most, zero), one);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gather_trim.c: a gathering program, which began as a copy of the reverse program's parameters,
-// gets those that it needs, as it needs them: `in` where it only reads, no scratch memory of the
-// sweep.
+// gather_trim.c: reduces the parameters of a gathering program, which began as a copy of the
+// reverse program's, to those that it needs, and as it needs them: `in` where it only reads, no
+// scratch memory of the sweep.
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/reverse/sweeps.h"
@@ -33,7 +33,8 @@ static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
     return true;
 }
 
-// Once more through the builder: what is only read now is loaded once.  As its text reads back.
+// Through the builder once more: buffers that are only read now are loaded once, as in the program
+// that is parsed from its text.
 static bool share_loads(vy_program *p)
 {
     vy_pass_context c = {0};
@@ -43,7 +44,7 @@ static bool share_loads(vy_program *p)
     return vy_rewrite_end(&w, ok, &c.changed) && vy_pass_dce(p, &c);
 }
 
-// The program is all there is: scratch memory of the sweep that it no longer reads goes.
+// The program is the whole result: drops scratch memory of the sweep that it no longer reads.
 static bool drop_scratch(vy_program *p, const uint8_t *scratch)
 {
     if (!share_loads(p)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// argmax.c: a maximum or minimum over iterations has the derivative of one of them.
+// argmax.c: the maximum or minimum over a loop's iterations has the derivative of one of them.
 //
 //   var v = a;                                  var v = a; var at = from; var any = false;
 //   for k in from..to {                         for k in from..to {
@@ -9,10 +9,10 @@
 //                                               }
 //                                               let r = any ? e(at) : a;
 //
-// where r stands for v from there on.  Its reverse is that of one e instead of one in each
-// iteration, nothing is kept but `at`, and what e gathers from is added to once.  By the left fold
-// of docs/language.md 9.2 the last of equals wins, as comparing in order does.  e must be made from
-// the iteration's number and from what the loop does not change.
+// where r replaces v after the loop.  The reverse differentiates one e instead of one for each
+// iteration, only `at` is taped, and the gradients of what e loads get one addition each.  Among
+// equals the last wins, by the left fold of docs/language.md 9.2, as it does when comparing in
+// order.  e may use only the induction variable and loop-invariant values.
 #include "autodiff/rewrite/argmax.h"
 #include "ir/build/rewrite.h"
 
@@ -43,7 +43,7 @@ static bool written_in(const winner *w, uint32_t buffer, uint32_t opener)
     return false;
 }
 
-// Can `id` be computed again after the loop, for another iteration?
+// Can `id` be recomputed after the loop, for any iteration?
 static bool repeatable(const winner *w, uint32_t id, uint32_t loop)
 {
     const vy_inst *i = &w->w.p->insts.data[id];
@@ -55,8 +55,8 @@ static bool repeatable(const winner *w, uint32_t id, uint32_t loop)
     }
 }
 
-// Marks what the value `e` of the loop's body is made of; false: something else than the
-// iteration's number and constants of the loop.
+// Marks the backward slice of `e` in the loop's body; false: it depends on more than the induction
+// variable and loop-invariant values.
 static bool mark_slice(winner *w, uint32_t loop, uint32_t e)
 {
     uint32_t first = loop + 1, last = w->w.s.partner[loop];
@@ -138,7 +138,7 @@ static uint32_t replay_winner(winner *w, uint32_t loop, const contest *c, uint32
 
 static void stop_grad(winner *w, uint32_t *id) { *id = vy_stop_grad(w->w.b, (vy_value){*id}).id; }
 
-// The loop carries `at` and `any` of each contest behind its own.
+// The loop carries `at` and `any` of each contest after its own values.
 static void remake_loop(winner *w, vy_remade *l, const contest_vec *list)
 {
     vy_builder *b = w->w.b;

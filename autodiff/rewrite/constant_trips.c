@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// constant_trips.c: a `while` whose iterations follow from constants becomes a counted loop.
+// constant_trips.c: a `while` whose trip count follows from constants becomes a counted loop.
 //
 //   var h = 8u; while h > 0 { …; barrier(); h /= 2; }      →      for n in 0..4 { …; h /= 2; }
 //
-// The strides of trees and scans look like that.  Left alone, only a run would say how many iterations
-// there are, and the derivative would be three programs.  Counted and short, the loop is written
-// out and its strides are constants.
+// The strides of trees and scans look like that.  Left alone, only a run would tell the trip count,
+// and the derivative would be three programs.  Counted and short, the loop is fully unrolled and
+// its strides are constants.
 //
-// What only constants and what the loop carries decide is followed iteration by iteration, integers only:
-// what the condition is computed from must be known in each iteration.  What stands ahead of the
-// condition is run once more than the body, so it may only compute.
+// Integers that depend only on constants and on what the loop carries are evaluated iteration by
+// iteration; the operands of the condition must be known in each.  What is ahead of the condition
+// executes once more than the body, so it must be pure.
 #include "autodiff/rewrite/rewrite.h"
 #include "ir/build/rewrite.h"
 
 #include <string.h>
 
-enum { MOST_TURNS = 64, MOST_WORK = 1 << 22 };
+enum { MOST_TRIPS = 64, MOST_WORK = 1 << 22 };
 
 typedef struct known {
     vy_rewrite w;
     vy_scalar *value;     // by instruction
-    uint8_t *has;         // value holds it, in this iteration
-    uint32_t *iterations; // by WHILE: how many, + 1; 0: stays
+    uint8_t *has;         // value[] holds it, in this iteration
+    uint32_t *iterations; // by WHILE: its trip count, + 1; 0: the loop stays
     uint64_t work;
 } known;
 
@@ -33,17 +33,18 @@ static bool get(const known *w, uint32_t id, vy_scalar *out)
     return true;
 }
 
-static bool whole(vy_type t) { return t == VY_BOOL || vy_type_is_integer(t); }
+static bool is_integral(vy_type t) { return t == VY_BOOL || vy_type_is_integer(t); }
 
-// Computes instruction `id` of the body if its operands are known.
+// Evaluates instruction `id` of the body if its operands are known.
 static void compute(known *w, uint32_t id)
 {
     const vy_inst *i = &w->w.p->insts.data[id];
     vy_scalar args[3] = {0};
     w->has[id] = 0;
-    if (vy_op_infos[i->op].effect != VY_PURE || !whole((vy_type)i->type) || i->nargs > 3) return;
+    if (vy_op_infos[i->op].effect != VY_PURE || !is_integral((vy_type)i->type) || i->nargs > 3)
+        return;
     for (uint32_t k = 0; k < i->nargs; k++)
-        if (!whole(vy_id_type(w->w.p, vy_arg(w->w.p, id, k))) ||
+        if (!is_integral(vy_id_type(w->w.p, vy_arg(w->w.p, id, k))) ||
             !get(w, vy_arg(w->w.p, id, k), &args[k]))
             return;
     vy_type type = vy_id_type(w->w.p, vy_arg(w->w.p, id, i->nargs - 1));
@@ -53,7 +54,7 @@ static void compute(known *w, uint32_t id)
         w->value[id] = vy_wrap((vy_type)i->type, w->value[id]);
 }
 
-// The TEST of a loop ahead of which everything only computes, or 0.
+// The TEST of the loop if everything ahead of it is pure, else 0.
 static uint32_t plain_test(const known *w, uint32_t loop)
 {
     uint32_t id = loop + 1;
@@ -65,7 +66,7 @@ static uint32_t plain_test(const known *w, uint32_t loop)
     return id < w->w.s.partner[loop] ? id : 0;
 }
 
-// Nested constructs are passed over: what they hand on is not known.
+// Nested constructs are skipped: what they yield is not known.
 static void compute_range(known *w, uint32_t loop, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++, w->work++)
@@ -78,10 +79,10 @@ static bool advance(known *w, uint32_t loop, uint32_t n, bool first)
 {
     uint32_t end = w->w.s.partner[loop];
     bool any = false;
-    for (uint32_t k = 0; k < n; k++) { // into the places of the results, which nobody asks for yet
+    for (uint32_t k = 0; k < n; k++) { // into the places of the results, which are not used yet
         uint32_t to = end + 1 + k, from = first ? vy_slot_init(w->w.p, loop, k)
                                                 : vy_slot_next(w->w.p, &w->w.s, loop, k);
-        w->has[to] = whole(vy_id_type(w->w.p, loop + 1 + k)) && get(w, from, &w->value[to]);
+        w->has[to] = is_integral(vy_id_type(w->w.p, loop + 1 + k)) && get(w, from, &w->value[to]);
     }
     for (uint32_t k = 0; k < n; k++) {
         w->has[loop + 1 + k] = w->has[end + 1 + k];
@@ -92,13 +93,13 @@ static bool advance(known *w, uint32_t loop, uint32_t n, bool first)
     return any;
 }
 
-// Follows the loop from its entry; how often it runs, + 1; 0: not known.
+// Evaluates the loop from its entry.  Its trip count, + 1; 0: not known.
 static uint32_t follow(known *w, uint32_t loop, uint32_t test)
 {
     const vy_inst *o = &w->w.p->insts.data[loop];
     const uint32_t end = w->w.s.partner[loop];
     if (!advance(w, loop, o->nargs, true)) return 0;
-    for (uint32_t iteration = 0; iteration <= MOST_TURNS && w->work < MOST_WORK; iteration++) {
+    for (uint32_t iteration = 0; iteration <= MOST_TRIPS && w->work < MOST_WORK; iteration++) {
         vy_scalar go;
         compute_range(w, loop, loop + 1 + o->nargs, test);
         if (!get(w, vy_arg(w->w.p, test, 0), &go)) return 0;
@@ -109,13 +110,13 @@ static uint32_t follow(known *w, uint32_t loop, uint32_t test)
     return 0;
 }
 
-// How often the loop runs, + 1; 0: not known.
+// The trip count of the loop, + 1; 0: not known.
 static uint32_t count_iterations(known *w, uint32_t loop)
 {
     const uint32_t test = plain_test(w, loop), end = w->w.s.partner[loop];
     if (!test || vy_exits(w->w.p, loop)) return 0;
     const uint32_t iterations = follow(w, loop, test);
-    // What the loop computed in the iteration that was followed last is no constant of the loops in it.
+    // Values of the iteration evaluated last are no constants for the loops inside this one.
     memset(w->has + loop, 0, end - loop);
     return iterations;
 }

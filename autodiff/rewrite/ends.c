@@ -2,16 +2,16 @@
 // ends.c: where the derivative of an input ends although its value goes on.
 //
 // A float that reaches the outputs only through integers, comparisons, indices or floor has
-// gradient zero, which is right and hardly ever what was meant.  So it is said, with the first
-// place at which a derivative is lost.  Per value and buffer there are two flags, for the one input
-// that is looked at:
+// gradient zero, which is right and hardly ever what was meant.  So it is reported, with the first
+// place at which a derivative is lost.  Each value and buffer has two flags, for the one input in
+// question:
 //
 //   SMOOTH  depends on it differentiably: what activity.c calls varied
 //   SEEN    depends on it in any way, also by index or condition
 //
 // Both spread through memory, arms and loops (dataflow.h).  If some output is SEEN and none is
-// SMOOTH, the gradient is zero by rule, and the first instruction that takes something SMOOTH and
-// hands on something that is only SEEN is the place.
+// SMOOTH, the gradient is zero by rule, and the first instruction that has a SMOOTH operand but a
+// result that is only SEEN is the place.
 #include "autodiff/grad.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
@@ -22,14 +22,14 @@ typedef struct ends {
     const vy_program *p;
     vy_structure s;
     uint8_t *values, *buffers;
-    uint8_t *decided; // by opening marker: whether its inside happens depends on something SEEN
+    uint8_t *decided; // by opening marker: whether its body executes depends on something SEEN
     vy_dataflow flow;
 } ends;
 
 static uint8_t flags_of(const ends *e, uint32_t id) { return VY_IS_LEAF(id) ? 0 : e->values[id]; }
 
-// The inside of a construct depends on something SEEN, and so do the writes there.  What is decided
-// already is passed over, hence linear.
+// Whether the body of a construct executes depends on something SEEN, and so do the writes in it.
+// Constructs that are marked already are skipped, which makes this linear.
 static void decide_inside(ends *e, uint32_t opener)
 {
     const vy_program *p = e->p;
@@ -44,7 +44,7 @@ static void decide_inside(ends *e, uint32_t opener)
     }
 }
 
-// A construct is SEEN: so is what it carries and hands on.
+// A construct is SEEN: so is what it carries and yields.
 static void decide(ends *e, uint32_t opener)
 {
     const vy_program *p = e->p;
@@ -71,15 +71,14 @@ static void add_buffer(ends *e, uint32_t buffer, uint8_t more)
     vy_dataflow_push_accesses(&e->flow, buffer);
 }
 
-// A construct is SEEN if what decides about it is: its condition, its bounds, the test that leaves
-// it.
+// A construct is SEEN if its condition, one of its bounds or its exit test is.
 static void spread_control(ends *e, uint32_t opener)
 {
     uint32_t deciders[4], n = vy_deciders(e->p, &e->s, opener, deciders);
     for (uint32_t k = 0; k < n; k++) add(e, opener, flags_of(e, deciders[k]) & SEEN);
 }
 
-// CARRY and RESULT: what they take over, and what decides how often or which.
+// CARRY and RESULT: the flags of their sources, and SEEN if the construct is.
 static void spread_slot(ends *e, uint32_t id)
 {
     uint32_t sources[3], n = vy_slot_sources(e->p, &e->s, id, sources);
@@ -140,7 +139,7 @@ static void reach(ends *e, uint32_t id)
     vy_dataflow_push(&e->flow, id);
 }
 
-// Against the direction of spread(), for SMOOTH alone: what passes something on to `id` is reached
+// Against the direction of spread(), for SMOOTH alone: what passes a derivative to `id` is reached
 // too.
 static void reach_back(ends *e, uint32_t id)
 {

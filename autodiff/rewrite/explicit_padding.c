@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// explicit_padding.c: padding lanes written out.
+// explicit_padding.c: padding lanes made explicit.
 //
 //   over(i: N):                                  over(i: (N + 63) / 64 * 64):
 //       s = x[i]                          →          inside = i < N
@@ -9,20 +9,19 @@
 //                                                    if inside { y[i] = u }
 //
 // Lanes outside the domain take part in subgroup operations: their loads give zero, their stores do
-// nothing, in reductions they are the identity (docs/language.md 3.3).  A shuffle may read
-// what they computed, so a derivative may have to pass through them: the butterfly `s +=
+// nothing, in reductions they are the identity (docs/language.md 3.3).  A shuffle may read what
+// they computed, so a derivative may have to pass through them: the butterfly `s +=
 // subgroup_shuffle_xor(s, 1 << k)` goes through padding lanes in the last subgroup of N = 5.  But a
-// padding lane can keep nothing on a tape, add nothing to a gradient, and counts for nothing in the
-// sums that reverse mode makes of its own.  With the rules for padding lanes in the code and none
-// of these lanes left, reverse mode needs to know nothing of them, and masks, tapes and sums are
-// right by themselves.
+// padding lane has no tape, adds to no gradient, and does not count in the sums that reverse mode
+// introduces.  Once the rules for padding lanes are code and no such lane is left, reverse mode
+// needs to know nothing about them, and masks, tapes and sums are right without special cases.
 //
-// Domain variables of a padding lane are those of the nearest invocation inside: `map` has values
-// as the lane sees them.  Where a padding lane cannot tell (indices of memory, whatever stands
-// under `inside`, conditions that are the same in a whole workgroup), `raw` has them without, so
-// that indices stay what the optimiser understands.  Axes of the workgroup that the domain lacks
-// become domain variables, of which only 0 is inside.  Needs at most three domain variables: more
-// fold into one axis.
+// The domain variables of a padding lane are clamped to the nearest invocation inside: `map` has
+// the values computed from the clamped variables.  Where clamping makes no difference (indices of
+// memory, everything under `inside`, conditions that are uniform in the workgroup), `raw` has the
+// values without it, so that indices keep a form that the optimiser understands.  Workgroup axes
+// that the domain lacks become domain variables, of which only 0 is inside.  Needs at most three
+// domain variables: more fold into one axis.
 #include "autodiff/rewrite/explicit_padding.h"
 
 #include "ir/pass/pass.h"
@@ -33,11 +32,11 @@
 #include <string.h>
 
 typedef struct unpad {
-    vy_rewrite w; // its map: values as padding lanes see them
+    vy_rewrite w; // its map: values with clamped domain variables
     const uint32_t *differs;
-    uint8_t *written; // by buffer
-    uint32_t *raw;
-    uint32_t nearest[VY_LAUNCH_AXES]; // by domain variable: as a padding lane sees it
+    uint8_t *written;                 // by buffer
+    uint32_t *raw;                    // by instruction: the value without clamping
+    uint32_t nearest[VY_LAUNCH_AXES]; // by domain variable: clamped
     uint32_t own[VY_LAUNCH_AXES];     // … and as it is
     uint32_t inside;
 } unpad;
@@ -85,7 +84,7 @@ static void add_spare_axis(unpad *u, uint32_t axis)
     vy_over(u->w.b, name, vy_dim_const(u->w.b, p->workgroup[axis]));
 }
 
-// New domain variables stand before the others.
+// New domain variables come before the others.
 static vy_value begin_spare_axes(unpad *u, uint32_t spare)
 {
     vy_program *p = vy_builder_program(u->w.b);
@@ -104,7 +103,7 @@ static vy_value begin_spare_axes(unpad *u, uint32_t spare)
     return inside;
 }
 
-// Domain variables, and which lanes are inside; the domain becomes a multiple of the workgroup.
+// Makes the domain variables and `inside`; the domain becomes a multiple of the workgroup.
 static void begin_lanes(unpad *u)
 {
     vy_program *p = vy_builder_program(u->w.b);
@@ -148,7 +147,7 @@ static void copy_pure(unpad *u, uint32_t id)
                      : vy_emit(u->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, raw);
 }
 
-// Under `if inside`; what it gives is zero otherwise.
+// Under `if inside`; its value is zero otherwise.
 static void copy_guarded(unpad *u, uint32_t id)
 {
     vy_type type = (vy_type)u->w.p->insts.data[id].type;
@@ -175,7 +174,7 @@ static void copy_load(unpad *u, uint32_t id)
     vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
     uint32_t loaded = u->w.map[id];
     u->w.map[id] = inside_or(u, (vy_type)i->type, loaded, zero(u, (vy_type)i->type));
-    // At an index that is the same in a workgroup it decides for all of it alike.
+    // Loaded at an index that is uniform in the workgroup, the value is, and conditions stay, so.
     u->raw[id] = u->differs[id] || cls != VY_IN ? u->w.map[id] : loaded;
 }
 
@@ -211,7 +210,7 @@ static void copy_subgroup(unpad *u, uint32_t id)
     u->raw[id] = u->w.map[id];
 }
 
-// Conditions and bounds that are the same in a workgroup must be seen to be.
+// Conditions and bounds that are uniform in the workgroup must remain recognisable as such.
 static void copy_marker(unpad *u, uint32_t id)
 {
     const vy_program *p = u->w.p;
@@ -229,9 +228,9 @@ static void copy_marker(unpad *u, uint32_t id)
     u->raw[id] = u->w.map[id];
 }
 
-// Stores to the lane's own arrays, which nobody sees of a padding lane; clears, which are the whole
-// workgroup's.
-static void copy_once(unpad *u, uint32_t id)
+// Not guarded: stores to the lane's own arrays, as nothing else reads those of a padding lane, and
+// clears, which the whole workgroup executes.
+static void copy_unguarded(unpad *u, uint32_t id)
 {
     uint32_t *args = operands(u, id, true);
     if (!args) return;
@@ -239,7 +238,7 @@ static void copy_once(unpad *u, uint32_t id)
     u->raw[id] = u->w.map[id];
 }
 
-static uint32_t write_out(void *pass, uint32_t id)
+static uint32_t make_explicit(void *pass, uint32_t id)
 {
     unpad *u = pass;
     const vy_inst *i = &u->w.p->insts.data[id];
@@ -253,7 +252,7 @@ static uint32_t write_out(void *pass, uint32_t id)
         copy_load(u, id);
     else if (op == VY_OP_ZERO ||
              (vy_op_is_memory(op) && u->w.p->buffers.data[i->aux].cls == VY_LOCAL))
-        copy_once(u, id);
+        copy_unguarded(u, id);
     else if (vy_op_is_memory(op))
         copy_guarded(u, id);
     else
@@ -283,7 +282,7 @@ bool vy_unpad(vy_program *p, bool *done)
     bool ok = vy_rewrite_begin(&u.w, p) && find_differences(&u);
     if (ok && vy_rewrite_open(&u.w)) {
         begin_lanes(&u);
-        vy_rewrite_range(&u.w, 1, p->insts.count, write_out, &u);
+        vy_rewrite_range(&u.w, 1, p->insts.count, make_explicit, &u);
     }
     if (!vy_rewrite_end(&u.w, ok, done)) return false;
     vy_pass_context c = {0};

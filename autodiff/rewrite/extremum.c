@@ -3,22 +3,25 @@
 //
 //   for k in 0..K { atomic_max(best[c[k]], e(k)); }
 //
-// The element is in the end one of the candidates, or what it was before.  The derivative of it is
-// that one's, among equals the last's (docs/language.md 9.2): of the highest invocation, and in
-// this invocation of the last that it came to.  Which one that is, three programs find out before
-// the reverse (extremum_stages.c):
+// The final value of the element is one of the candidates, or its initial value.  Its derivative is
+// that candidate's, among equals the last one's (docs/language.md 9.2): of the highest invocation
+// and, in that invocation, of the last one that it executes.  Three programs determine which one
+// that is before the reverse (extremum_stages.c):
 //
-//   f_final     runs the primal up to the atomics, on a copy:              final_best = best in the end
-//   f_winner    again; a candidate that equals the final value votes:      atomic_max(winner_best[i], invocation)
-//   f_last      again; one of the winning invocation says which it is:     last_best[i] = event
+//   f_final     runs the primal up to the atomics, on a copy:
+//                   final_best = best in the end
+//   f_winner    again; a candidate that equals the final value votes:
+//                   atomic_max(winner_best[i], invocation)
+//   f_last      again; such a candidate of the winning invocation records which one it is:
+//                   last_best[i] = event
 //
-// and in the reverse the candidate for which both are right takes the adjoint.  Where no loop and
-// no second atomic lets an invocation come twice, f_last is not needed.  Otherwise the events of an
-// invocation are counted: here, in an array of one element, which becomes an ordinary carried
-// integer of the program.
+// and in the reverse the candidate that matches both takes the adjoint.  Where no loop and no
+// second atomic lets an invocation offer two candidates, f_last is not needed.  Otherwise the
+// events of an invocation are counted: here, in an array of one element, which becomes an ordinary
+// carried integer of the program.
 //
-// Everything else that touches the memory in the same program is refused: there is no order between
-// it and the atomics of other invocations.
+// Any other access to the memory in the same program is refused: it is unordered with respect to
+// the atomics of other invocations.
 #include "autodiff/rewrite/extremum.h"
 
 #include "ir/build/rewrite.h"
@@ -39,7 +42,7 @@ bool vy_has_extremum(const vy_program *p)
 typedef struct extremum {
     vy_rewrite w;
     uint32_t *first;   // by buffer: its first active site, or 0
-    uint8_t *repeats;  // by buffer: an invocation may come to it more than once
+    uint8_t *repeats;  // by buffer: an invocation may update it more than once
     vy_buffer *events; // by buffer: the array that counts
     bool any;          // repeats any
 } extremum;
@@ -56,7 +59,7 @@ static bool has_open_length(const vy_program *p, const vy_buf *b)
     return b->rank && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN;
 }
 
-// Access `id` to memory that atomic `site` finds extrema in.
+// Access `id` to memory in which atomic `site` finds extrema.
 static bool refuse_access(const extremum *e, uint32_t site, uint32_t id)
 {
     const vy_program *p = e->w.p;

@@ -9,29 +9,29 @@
 //                               if winner_t[c] == lindex + 1 { t[c] = straight_through(t[c], e); }
 //                               barrier();
 //
-// On a buffer finding the winner takes programs of their own (extremum.c).  A workgroup finds its
-// own between barriers, in the program: who has the final value votes, and of those the highest
-// invocation's last candidate stores it.  That changes no bit of the array, and it is a plain
-// store: the derivative of the element is the winner's by the rules that there are, and what was
-// there before has it where nobody won.  The atomic itself passes adjoints on as they are
-// (sweep_memory.c).  Replays, tapes, masks and second derivatives need to know nothing, and the
-// reverse compares no floats: it asks who has won.
+// On a buffer, finding the winner takes separate programs (extremum.c).  A workgroup finds its own
+// between barriers, in the program: candidates that equal the final value vote, and of those the
+// last one of the highest invocation is stored.  That changes no bit of the array, and it is a
+// plain store: by the existing rules the derivative of the element is the winner's, or that of the
+// previous contents where no candidate won.  The atomic itself passes adjoints through unchanged
+// (sweep_memory.c).  Replays, tapes, masks and second derivatives need no special case, and the
+// reverse compares no floats: it reads the number of the winner.
 //
-// Barriers need uniform control flow, so all this stands in the innermost region that the whole
-// workgroup reaches, ahead of the barrier that ends the phase, or of the region's end.  Candidates
-// from arms of `if`s are handed out of them in local arrays, which become values.  Where a loop
-// that invocations do not take together comes to one element again and again,
+// Barriers need uniform control flow, so all this is placed in the innermost region that the whole
+// workgroup executes, ahead of the barrier that ends the phase, or of the region's end.  Candidates
+// leave the arms of `if`s through local arrays, which become values.  Where a divergent loop
+// updates one element repeatedly,
 //
 //   for j in lindex..n step 64 { atomic_max(t[c], e(j)); }
 //
-// an invocation's maximum, the last one among equals, is one candidate, behind the loop.  The
-// candidates of an invocation in one phase are numbered, so that its last one wins.  In a loop
-// without barriers that is taken together each iteration is a phase: among equals of several turns the
-// last iteration's wins.
+// an invocation's maximum, the last one among equals, is a single candidate, after the loop.  The
+// candidates of an invocation in one phase are numbered, so that its last one wins.  In a uniform
+// loop without barriers each iteration is a phase: among equals of several iterations the last
+// iteration's wins.
 //
-// Refused: elements that change in the first kind of loop; other atomics on the array in the phase;
-// loads and stores behind the atomic in it, by the one invocation that has the element, as the
-// winner is not known yet.
+// Refused: indices that change in a divergent loop; other atomics on the array in the phase; loads
+// and stores of the array that follow the atomic in the phase (only the sole invocation that uses
+// the element may have them), as the winner is not known yet.
 #include "autodiff/rewrite/extremum_vote.h"
 #include "autodiff/facts/phases.h"
 
@@ -46,13 +46,13 @@ static bool is_site(const vy_voting *e, uint32_t id)
 }
 
 // ----------------------------------------------------------------------------------------- finding
-// From the end: a barrier, or a construct with one, ends the phase; a marker that is no opener ends
-// its region.
+// Walks backwards: a barrier, or a construct with one, ends the phase; a marker that is no opener
+// ends its region.
 static bool find_points(vy_voting *e)
 {
     const vy_program *p = e->w.p;
     uint32_t n = p->insts.count, barriers = 0;
-    uint32_t *behind = vy_rewrite_ids(&e->w); // barriers from an instruction on
+    uint32_t *behind = vy_rewrite_ids(&e->w); // by instruction: barriers from there to the end
     if (!behind) return false;
     e->point[n] = n;
     for (uint32_t id = n; id-- > 1;) {
@@ -79,7 +79,8 @@ static bool refuse_site(const vy_voting *e, uint32_t id, const char *fix, const 
     return false;
 }
 
-// Known before instruction `id`, and so the same whenever what it opens comes to it?
+// Are the first n operands of the atomic defined before loop `id`, and so the same whenever the
+// loop executes it?
 static bool all_before(const vy_voting *e, uint32_t atomic, uint32_t n, uint32_t id)
 {
     for (uint32_t k = 0; k < n; k++) {
@@ -101,8 +102,8 @@ static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
     uint32_t rank = vy_candidate_rank(e, &s);
     if (s.loop && !all_before(e, id, rank, s.loop))
         return refuse_site(
-            e, id, "let the whole workgroup take the loop's iterations, with conditions inside it",
-            "at an element that changes in a loop that its invocations do not take "
+            e, id, "let the whole workgroup run the loop's iterations, with conditions inside it",
+            "at an element that changes in a loop that its invocations do not run "
             "together cannot be differentiated yet");
     if (s.loop && e->used[id])
         return refuse_site(e, id, "do without the old value",
@@ -178,7 +179,7 @@ static bool make_tables(vy_voting *e)
 {
     size_t n = e->w.p->insts.count, buffers = e->w.p->buffers.count;
     e->point = vy_rewrite_table(&e->w, (n + 1) * sizeof *e->point);
-    e->meets = vy_rewrite_table(&e->w, (n + 1) * sizeof *e->meets);
+    e->first_at = vy_rewrite_table(&e->w, (n + 1) * sizeof *e->first_at);
     e->used = vy_rewrite_uses(&e->w);
     e->of = vy_rewrite_ids(&e->w);
     e->counts = vy_rewrite_table(&e->w, buffers * sizeof *e->counts);
@@ -198,8 +199,8 @@ static bool find_sites(vy_voting *e)
     }
     for (uint32_t k = e->sites.count; k-- > 0;) {
         vy_candidate *s = &e->sites.data[k];
-        s->next = e->meets[s->point];
-        e->meets[s->point] = k + 1;
+        s->next = e->first_at[s->point];
+        e->first_at[s->point] = k + 1;
     }
     return check_sites(e);
 }

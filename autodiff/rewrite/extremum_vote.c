@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// extremum_vote.c: writes the votes of extremum_shared.c, which says what they are.
+// extremum_vote.c: emits the votes that extremum_shared.c describes.
 #include "ir/build/edit.h"
 #include "autodiff/rewrite/extremum_vote.h"
 
@@ -28,7 +28,7 @@ static void declare(vy_voting *e)
             e->winner[buffer] = vy_shared_array(e->w.b, name, VY_U32, of.rank, of.dims);
         }
         if (!s->outer) continue;
-        s->came = local(e, s, "came", VY_U32);
+        s->reached = local(e, s, "came", VY_U32);
         s->candidate = local(e, s, "candidate", of.type);
         for (uint32_t axis = 0; axis < of.rank; axis++)
             s->places[axis] =
@@ -56,18 +56,18 @@ static vy_value none_yet(vy_voting *e, const vy_candidate *s)
                    : vy_zero(e->w.b, t);
 }
 
-// Ahead of the construct that site `s` stands in.
+// Ahead of the divergent construct around site `s`.
 static void reset(vy_voting *e, const vy_candidate *s)
 {
     place_at(e, s);
-    set(e, s->came, vy_zero(e->w.b, VY_U32));
+    set(e, s->reached, vy_zero(e->w.b, VY_U32));
     set(e, s->candidate, none_yet(e, s));
     for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++)
         set(e, s->places[k],
             vy_zero(e->w.b, vy_builder_program(e->w.b)->buffers.data[s->places[k].id].type));
 }
 
-// The atomic, of a candidate that has no derivative.  Its old value.
+// Emits the atomic, with a candidate that has no derivative; returns its old value.
 static uint32_t update(vy_voting *e, const vy_candidate *s, const vy_value *index, vy_value v)
 {
     const vy_inst *i = &e->w.p->insts.data[s->atomic];
@@ -77,7 +77,7 @@ static uint32_t update(vy_voting *e, const vy_candidate *s, const vy_value *inde
     return vy_emit(e->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, rank + 1, args);
 }
 
-static void meet(vy_voting *e, vy_candidate *s)
+static void replace_atomic(vy_voting *e, vy_candidate *s)
 {
     const vy_inst *i = &e->w.p->insts.data[s->atomic];
     vy_value index[VY_MAX_RANK];
@@ -92,22 +92,22 @@ static void meet(vy_voting *e, vy_candidate *s)
         s->value = v;
         return;
     }
-    if (s->loop) { // at a tie to the later one
+    if (s->loop) { // in a tie the later one wins
         vy_op op = i->op == VY_OP_ATOMIC_MAX ? VY_OP_MAX : VY_OP_MIN;
         uint32_t both[2] = {get(e, s->candidate).id, v.id};
         v.id = vy_emit(e->w.b, op, vy_value_type(e->w.b, v), 0, 2, both);
     }
     set(e, s->candidate, v);
-    set(e, s->came, vy_int(e->w.b, VY_U32, 1));
+    set(e, s->reached, vy_int(e->w.b, VY_U32, 1));
     for (uint32_t k = 0; k < rank; k++) set(e, s->places[k], index[k]);
 }
 
-static void take(vy_voting *e, vy_candidate *s)
+static void take_out(vy_voting *e, vy_candidate *s)
 {
     if (!s->outer) return;
     place_at(e, s);
-    vy_value came = get(e, s->came), zero = vy_zero(e->w.b, VY_U32);
-    s->is_here = vy_ne(e->w.b, came, zero);
+    vy_value reached = get(e, s->reached), zero = vy_zero(e->w.b, VY_U32);
+    s->is_here = vy_ne(e->w.b, reached, zero);
     s->value = get(e, s->candidate);
     for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++) s->index[k] = get(e, s->places[k]);
     if (!s->loop) return;
@@ -133,7 +133,7 @@ static void vote(vy_voting *e, const vy_candidate *s)
     vy_if(b, s->is_here);
     vy_value own = vy_stop_grad(b, s->value);
     vy_value final = vy_stop_grad(b, vy_load(b, (vy_buffer){buffer}, s->index));
-    // One after the other, so that the code does not depend on the C compiler.
+    // In statements of their own: the C compiler chooses the order of evaluation in expressions.
     vy_value nan_own = vy_ne(b, own, own), nan_final = vy_ne(b, final, final);
     vy_value both_nan = vy_and(b, nan_own, nan_final), equal = vy_eq(b, own, final);
     vy_if(b, vy_or(b, equal, both_nan));
@@ -142,7 +142,7 @@ static void vote(vy_voting *e, const vy_candidate *s)
     vy_end(b);
 }
 
-static void put(vy_voting *e, const vy_candidate *s)
+static void store_winner(vy_voting *e, const vy_candidate *s)
 {
     uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
     vy_builder *b = e->w.b;
@@ -157,18 +157,18 @@ static void put(vy_voting *e, const vy_candidate *s)
     vy_end(b);
 }
 
-// The sites whose phase, or region, ends ahead of instruction `point`.
-static void settle(vy_voting *e, uint32_t point)
+// Casts the votes of the sites whose phase, or region, ends ahead of instruction `point`.
+static void cast_votes(vy_voting *e, uint32_t point)
 {
     vy_candidate *sites = e->sites.data;
-    uint32_t first = e->meets[point];
+    uint32_t first = e->first_at[point];
     if (!first) return;
     vy_scope(e->w.b);
     for (uint32_t k = first; k; k = sites[k - 1].next)
         e->counts[e->w.p->insts.data[sites[k - 1].atomic].aux] = 0;
     for (uint32_t k = first; k; k = sites[k - 1].next) {
         uint32_t buffer = e->w.p->insts.data[sites[k - 1].atomic].aux;
-        take(e, &sites[k - 1]);
+        take_out(e, &sites[k - 1]);
         sites[k - 1].number = e->counts[buffer]++;
         if (!sites[k - 1].number)
             vy_emit(e->w.b, VY_OP_ZERO, VY_VOID, e->winner[buffer].id, 0, NULL);
@@ -176,22 +176,22 @@ static void settle(vy_voting *e, uint32_t point)
     vy_barrier(e->w.b);
     for (uint32_t k = first; k; k = sites[k - 1].next) vote(e, &sites[k - 1]);
     vy_barrier(e->w.b);
-    for (uint32_t k = first; k; k = sites[k - 1].next) put(e, &sites[k - 1]);
+    for (uint32_t k = first; k; k = sites[k - 1].next) store_winner(e, &sites[k - 1]);
     vy_barrier(e->w.b);
     vy_end(e->w.b);
 }
 
-static uint32_t put_votes(void *pass, uint32_t id)
+static uint32_t insert_votes(void *pass, uint32_t id)
 {
     vy_voting *e = pass;
-    settle(e, id);
+    cast_votes(e, id);
     for (; e->opened < e->sites.count; e->opened++) {
         const vy_candidate *s = &e->sites.data[e->opened];
         if ((s->outer ? s->outer : s->atomic) > id) break;
         if (s->outer) reset(e, s);
     }
     if (!e->of[id]) return 0;
-    meet(e, &e->sites.data[e->of[id] - 1]);
+    replace_atomic(e, &e->sites.data[e->of[id] - 1]);
     return id;
 }
 
@@ -200,6 +200,6 @@ void vy_voting_rewrite(vy_voting *e)
     uint32_t n = e->w.p->insts.count;
     if (!vy_rewrite_open(&e->w)) return;
     declare(e);
-    vy_rewrite_range(&e->w, 1, n, put_votes, e);
-    if (!vy_rewrite_stopped(&e->w)) settle(e, n);
+    vy_rewrite_range(&e->w, 1, n, insert_votes, e);
+    if (!vy_rewrite_stopped(&e->w)) cast_votes(e, n);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// extremum_vote.h: candidates for extrema in shared memory, and how the program looks in which they
-// vote.  See extremum_shared.c.
+// extremum_vote.h: candidates for extrema in shared memory, and the rewrite that lets them vote.
+// See extremum_shared.c.
 #ifndef VYRE_EXTREMUM_VOTE_H
 #define VYRE_EXTREMUM_VOTE_H
 
@@ -10,13 +10,13 @@
 // One atomic_min or atomic_max.
 typedef struct vy_candidate {
     uint32_t atomic; // of the primal
-    uint32_t outer;  // construct in the uniform region that it stands in, or 0: it is there itself
-    uint32_t loop;   // outermost loop in which invocations part, or 0
+    uint32_t outer;  // outermost divergent construct around it, or 0: none
+    uint32_t loop;   // outermost loop around it from `outer` inwards, or 0: none
     uint32_t point;  // instruction ahead of which the votes are cast
-    uint32_t next;   // site of the same point, + 1
+    uint32_t next;   // next site of the same point, + 1
     uint32_t number; // among those of one array and point, from 0
-    vy_buffer came, candidate, *places; // where an arm hands it out
-    vy_value is_here, value, *index;    // where the votes are cast
+    vy_buffer reached, candidate, *places; // local arrays that take it out of `outer`
+    vy_value is_here, value, *index;       // where the votes are cast
 } vy_candidate;
 VY_VEC_TYPE(vy_candidate_vec, vy_candidate);
 
@@ -24,13 +24,13 @@ typedef struct vy_voting {
     vy_rewrite w;
     const uint8_t *active;
     vy_candidate_vec sites;
-    uint32_t opened;   // sites whose construct has begun
-    uint32_t *point;   // by instruction: what ends its phase, or its region
-    uint32_t *used;    // by instruction: how many operands it is
-    uint32_t *of;      // by instruction: site + 1
-    uint32_t *meets;   // by instruction: first of the sites that meet ahead of it, + 1
-    uint32_t *counts;  // by buffer: sites of the point at hand
-    vy_buffer *winner; // by buffer
+    uint32_t opened;    // sites whose `outer` has begun
+    uint32_t *point;    // by instruction: what ends its phase, or its region
+    uint32_t *used;     // by instruction: how many uses it has
+    uint32_t *of;       // by instruction: site + 1
+    uint32_t *first_at; // by instruction: first of the sites whose votes are cast ahead of it, + 1
+    uint32_t *counts;   // by buffer: sites of the current point
+    vy_buffer *winner;  // by buffer
 } vy_voting;
 
 static inline uint32_t vy_candidate_rank(const vy_voting *e, const vy_candidate *s)

@@ -6,13 +6,13 @@
 //   p = exp(s − t)                   now 1
 //   l' = l · shrink + p              now 1 if l has old 1
 //
-// Putting M for m and t changes every value by a factor e^(old (m − M) + now (t − M)), or by that
-// exponent itself.  Sums need equal degrees, products add them, exp and log turn one kind into the
-// other.  What the loop hands to the next iteration with now = n is had there with old = n, since t
-// is then called m.  Degrees only get less certain (UNSEEN, then one of them, then NONE), so going
-// over the body until nothing changes ends; carried values start as UNSEEN and take the degree of
-// what is added to them first.  Comparisons of values that change are NONE: rounding may decide
-// them otherwise.
+// Substituting M for m and t changes every factor by the factor e^(old (m − M) + now (t − M)), and
+// every term by that exponent.  Sums need equal degrees, products add them, exp and log convert one
+// kind into the other.  A value carried to the next iteration with now = n has old = n there, since
+// t is then called m.  Degrees only descend a lattice (UNSEEN, then a degree, then NONE), so
+// passes over the body reach a fixpoint; carried values start as UNSEEN and take the degree of what
+// is added to them first.  Comparisons of values that change are NONE: rounding may change their
+// outcome.
 #include "autodiff/facts/degree.h"
 #include "ir/core/flow.h"
 
@@ -58,7 +58,7 @@ static vy_degree arg(const vy_degrees *d, uint32_t id, uint32_t k)
 }
 
 // -------------------------------------------------------------------------------------- operations
-// y counts `sign` times.
+// Adds `sign` times the degree of y to that of x.
 static vy_degree combine(vy_degree x, vy_degree y, int sign)
 {
     vy_degree r = x.old || x.now ? x : y;
@@ -82,7 +82,7 @@ static vy_degree sum(vy_degree x, vy_degree y, int sign)
     return combine(x, y, sign);
 }
 
-// c · term, where c is the same in all iterations
+// c · term, for a loop-invariant c
 static vy_degree scaled(const vy_degrees *d, vy_degree term, uint32_t c)
 {
     if (term.scale || (!VY_IS_LEAF(c) && c > d->loop)) return none;
@@ -105,7 +105,7 @@ static vy_degree product(const vy_degrees *d, uint32_t id_x, uint32_t id_y, int 
 }
 
 // exp and log, in base e or 2
-static vy_degree turned(vy_degree x, vy_op op)
+static vy_degree converted(vy_degree x, vy_op op)
 {
     bool raises = op == VY_OP_EXP || op == VY_OP_EXP2;
     uint8_t base = op == VY_OP_EXP || op == VY_OP_LOG ? VY_OP_EXP : VY_OP_EXP2;
@@ -127,7 +127,7 @@ static vy_degree negated(vy_degree x)
     return x;
 }
 
-// Everything else: of operands that stay.
+// Every other operation: its operands must stay.
 static vy_degree plain(const vy_degrees *d, uint32_t id, uint32_t count)
 {
     bool waits = false;
@@ -163,7 +163,7 @@ static vy_degree operation(const vy_degrees *d, uint32_t id)
     case VY_OP_EXP:
     case VY_OP_EXP2:
     case VY_OP_LOG:
-    case VY_OP_LOG2: return turned(of(d, a[0]), (vy_op)i->op);
+    case VY_OP_LOG2: return converted(of(d, a[0]), (vy_op)i->op);
     case VY_OP_SELECT: return chosen(of(d, a[0]), of(d, a[1]), of(d, a[2]));
     case VY_OP_CAST:
         if (vy_type_is_float(vy_id_type(d->p, a[0]))) return of(d, a[0]);
@@ -173,7 +173,7 @@ static vy_degree operation(const vy_degrees *d, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------ control and memory
-// Is whether and how often the construct runs its inside what it was?
+// The degree of what decides whether and how often the construct runs its body.
 static vy_degree control(const vy_degrees *d, uint32_t opener)
 {
     const vy_inst *i = &d->p->insts.data[opener];
@@ -192,9 +192,9 @@ static bool steady(const vy_degrees *d, uint32_t id)
     return true;
 }
 
-// Behind an `if` one of whose arms finds the new maximum: in the other t is m, so only old + now
-// counts.
-static vy_degree meet(vy_degree with, vy_degree without)
+// After an `if` one of whose arms finds the new maximum: in the other t is m, so only old + now
+// matters.
+static vy_degree join_arms(vy_degree with, vy_degree without)
 {
     int total = with.old + with.now;
     if (with.kind == VY_DEGREE_NONE || without.kind == VY_DEGREE_NONE) return none;
@@ -224,7 +224,7 @@ static vy_degree slot(const vy_degrees *d, uint32_t id)
         if (c.kind == VY_DEGREE_UNSEEN) return unseen;
         if (!vy_degree_stays(c)) return none;
         uint8_t arm = d->behind ? 0 : d->chain[opener];
-        return arm == 1 ? meet(x, y) : arm == 2 ? meet(y, x) : vy_degree_join(x, y);
+        return arm == 1 ? join_arms(x, y) : arm == 2 ? join_arms(y, x) : vy_degree_join(x, y);
     }
     if (op == VY_OP_CHECKPOINT) return y;
     if (op != VY_OP_LOOP) return none;
@@ -234,8 +234,8 @@ static vy_degree slot(const vy_degrees *d, uint32_t id)
     return vy_degree_join(x, y);
 }
 
-// Handed to the next iteration: what was `now` is `old`.
-static vy_degree handed_on(vy_degree d)
+// Carried to the next iteration: what was `now` is `old`.
+static vy_degree carried_over(vy_degree d)
 {
     if (d.kind >= VY_DEGREE_TERM || d.old) return none;
     d.old = d.now;
@@ -270,7 +270,7 @@ static void store(vy_degrees *d, uint32_t id)
     if (!vy_degree_stays(plain(d, id, i->nargs - 1)) || !steady(d, id))
         *held = none;
     else if (d->role[i->aux] == VY_ROLE_SUM)
-        *held = vy_degree_join(*held, handed_on(value));
+        *held = vy_degree_join(*held, carried_over(value));
     else
         *held = vy_degree_join(*held, value);
 }
@@ -278,7 +278,7 @@ static void store(vy_degrees *d, uint32_t id)
 static vy_degree carried(const vy_degrees *d, uint32_t id)
 {
     if (id == d->reference) return (vy_degree){.kind = VY_DEGREE_TERM, .old = 1};
-    return handed_on(of(d, vy_slot_next(d->p, d->s, d->loop, d->p->insts.data[id].aux)));
+    return carried_over(of(d, vy_slot_next(d->p, d->s, d->loop, d->p->insts.data[id].aux)));
 }
 
 static vy_degree degree_of(const vy_degrees *d, uint32_t id)
@@ -316,8 +316,8 @@ bool vy_degrees_body(vy_degrees *d)
     return false;
 }
 
-// --------------------------------------------------------------------------------- behind the loop
-// Where the region that the loop stands in ends.
+// ---------------------------------------------------------------------------------- after the loop
+// The end of the region that the loop is in.
 static uint32_t region_end(const vy_degrees *d)
 {
     uint32_t up = d->s->parent[d->loop];
@@ -326,7 +326,7 @@ static uint32_t region_end(const vy_degrees *d)
     return end > d->loop ? end : d->s->partner[end]; // the second arm of an `if`
 }
 
-// Are the operands that are stored, are a place, or decide something, as they were?
+// Do the operands stay that are stored, are indices or decide control flow?
 static bool lasting(const vy_degrees *d, uint32_t id)
 {
     const vy_inst *i = &d->p->insts.data[id];
@@ -334,7 +334,7 @@ static bool lasting(const vy_degrees *d, uint32_t id)
     uint32_t last = vy_control_args(d->p, d->s, id);
     if (effect == VY_WRITE || effect == VY_CONV) last = i->nargs;
     if (i->op == VY_OP_STORE && d->role[i->aux] == VY_ROLE_SUM) {
-        // An element of a sum that is changed must change with the others.
+        // What is stored to an element of a sum must have the degree of the others.
         vy_degree value = arg(d, id, last - 1);
         if (!vy_degree_same(vy_degree_join(value, d->held[i->aux]), d->held[i->aux])) return false;
         last--;
@@ -375,6 +375,6 @@ bool vy_degrees_cancel(vy_degrees *d)
     if (!settle(d, first, last)) return false;
     for (uint32_t id = first; id < last; id++)
         if (!lasting(d, id)) return false;
-    // What leaves the region: the next iteration of a loop around knows nothing of degrees.
+    // What leaves the region: the next iteration of an enclosing loop knows nothing of degrees.
     return last == p->insts.count || vy_degree_stays(plain(d, last, p->insts.data[last].nargs));
 }

@@ -2,40 +2,37 @@
 // online_softmax.c: a sum that is rescaled when a running maximum grows has the derivative of a
 // plain sum.
 //
-//   for j in … {                                for j in … { … as it was … }
-//       let t = max(m, s(j));                   let M = @derive_as(m, 0);
-//       l = l * exp(m - t) + exp(s(j) - t);     var l2 = 0;
-//       for c in … {                 becomes    local a2;
-//           a[c] = a[c] * exp(m - t)            for j in … {
-//                + exp(s(j) - t) * w(j, c);         l2 += exp(s(j) - M);
-//       }                                           for c in … { a2[c] += exp(s(j) - M) * w(j, c); }
-//       m = t;                                  }
-//   }                                           l = @derive_as(l, l2);
-//                                               for c in … { a[c] = @derive_as(a[c], a2[c]);
-//                                               }
+//   for j in … {                              for j in … { … as it was … }
+//       let t = max(m, s(j));                 let M = @derive_as(m, 0);
+//       l = l * exp(m - t) + exp(s(j) - t);   var l2 = 0;  local a2;
+//       for c in … {                          for j in … {
+//           a[c] = a[c] * exp(m - t)      →       l2 += exp(s(j) - M);
+//                + exp(s(j) - t) * w(j, c);       for c in … { a2[c] += exp(s(j) - M) * w(j, c); }
+//       }                                     }
+//       m = t;                                l = @derive_as(l, l2);
+//   }                                         for c in … { a[c] = @derive_as(a[c], a2[c]); }
 //
-// This is online softmax, the inside of attention.  Its plain reverse asks for m, l and every a[c]
-// in every iteration, since each is multiplied by something that depends on the inputs: a tape of T
-// numbers for each number of a row.  A sum's reverse asks for nothing but M.  Values stay those of
-// the loop as it was, to the bit; the sum is never computed, since only its derivative is used.
+// This is online softmax, the core of attention.  Its plain reverse needs m, l and every a[c] of
+// every iteration, since each is multiplied by something that depends on the inputs: a tape of T
+// numbers for each number of a row.  A sum's reverse needs only M.  Values stay those of the
+// original loop, to the bit; the sum is never computed, since only its derivative is used.
 //
 // Why it is legal: degrees of homogeneity, homogeneity.c.  Each value of the body is shown to
-// change by a known power of e^(m − M) and e^(t − M) if M is put for m and for t, and what is
-// handed on to change by the same power of the maximum handed on.  So by induction l2 = l · e^(m −
-// M) after every iteration, and after the last, where m is M, they are equal.  At the start they
-// are if l is 0, else l2 starts as l · e^(m − M), or as l where M is still the first m, and
-// infinite: e^(−inf + inf) is no number.  What cannot be shown keeps the loop's own derivative.
+// change by a known power of e^(m − M) and e^(t − M) if M replaces m and t, and each carried value
+// to change by the same power of the carried maximum.  So by induction l2 = l · e^(m − M) after
+// every iteration, and after the last, where m is M, they are equal.  They are equal at the start
+// if l is 0, else l2 starts as l · e^(m − M), or as l where M is still the initial m, and infinite:
+// e^(−inf + inf) is NaN.  A loop for which this cannot be shown keeps its own derivative.
 //
-// M is a number like any other there, with a derivative: that of one s(j), by argmax.c.  But mostly
-// it cancels, as in a[c] / l or m + log(l): where nothing that is stored or decides something
-// depends on which M it is, M has no derivative, and its loop is not searched again.  (Not
-// stop_grad(m): in the gradient, which may be differentiated again, m stands for M and has its
-// derivative, as l there has its own.)
+// M is an ordinary value there, with a derivative: that of one s(j), by argmax.c.  But mostly it
+// cancels, as in a[c] / l or m + log(l): where neither a store nor control flow depends on the
+// choice of M, M has no derivative, and no further copy of the loop is made to compute it.  (Not
+// stop_grad(m): in the gradient, which may be differentiated again, m takes the place of M and has
+// its derivative, as l there has its own.)
 //
-// For s = −inf, p is 0 with derivative 0.  Where the forward loop makes NaN (all of a row −inf, s
-// NaN) the gradient is NaN too, from the value that divides; a row that only begins with −inf is
-// NaN in the forward loop, and its gradient is the sum's derivative where that value does not
-// enter.
+// For s = −inf, p is 0 with derivative 0.  Where the forward loop yields NaN (all of a row −inf, s
+// NaN) the gradient is NaN too, from the divisor; a row that only begins with −inf is NaN in the
+// forward loop, and its gradient is the sum's derivative where that value is not used.
 #include "autodiff/rewrite/online_softmax.h"
 #include "autodiff/core/reverse.h"
 #include "ir/pass/pass.h"
@@ -46,8 +43,8 @@ typedef struct rescale {
     vy_rewrite w;
     const uint8_t *active;
     uint32_t *fresh; // by buffer: the copy's own array, or 0
-    uint32_t *kept;  // by buffer: likewise of the loop as it was
-    uint32_t M;      // stands for the maximum in the copy that is made; 0: nothing does
+    uint32_t *kept;  // by buffer: likewise of the original loop
+    uint32_t M;      // replaces the maximum in the copy being made; 0: nothing does
     vy_rescaled r;
 } rescale;
 
@@ -60,7 +57,8 @@ static void copy_access(rescale *w, uint32_t id, uint32_t array)
     w->w.map[id] = vy_emit(w->w.b, (vy_op)i->op, (vy_type)i->type, array, i->nargs, args);
 }
 
-// What others see is written once, and what they may write is not read.
+// Memory that other invocations see is written by the original loop alone, and what they may write
+// is not read.
 static void copy_memory(rescale *w, uint32_t id)
 {
     const vy_inst *i = &w->w.p->insts.data[id];
@@ -70,7 +68,7 @@ static void copy_memory(rescale *w, uint32_t id)
         w->w.map[id] = vy_zero(w->w.b, (vy_type)i->type).id;
 }
 
-// m − m, also scaled: e to it is 1, whatever m is.
+// m − m, also scaled: its exponential is 1, whatever m is.
 static bool is_no_step(const rescale *w, uint32_t id)
 {
     const vy_inst *i = &w->w.p->insts.data[id];
@@ -78,27 +76,27 @@ static bool is_no_step(const rescale *w, uint32_t id)
            vy_new_arg(&w->w, id, 0) == vy_new_arg(&w->w, id, 1);
 }
 
-// Memory, and what M stands for, in the body of a copy.
+// Replaces memory accesses and the maximum in the body of a copy.
 static uint32_t replace_in_copy(void *pass, uint32_t id)
 {
     rescale *w = pass;
     const vy_inst *i = &w->w.p->insts.data[id];
     const vy_degrees *d = &w->r.d;
-    const bool stands = w->M && d->chain[id];
+    const bool is_maximum = w->M && d->chain[id];
     vy_rewrite_at(&w->w, id);
     if (vy_op_is_memory((vy_op)i->op) && d->role[i->aux] != VY_ROLE_FIXED)
         copy_memory(w, id);
-    else if (stands && i->type != VY_VOID && i->op != VY_OP_RESULT)
+    else if (is_maximum && i->type != VY_VOID && i->op != VY_OP_RESULT)
         w->w.map[id] = w->M;
     else if (w->M && is_no_step(w, id))
         w->w.map[id] = vy_zero(w->w.b, (vy_type)i->type).id;
     else
         vy_rewrite_copy(&w->w, id);
-    if (stands && i->op == VY_OP_RESULT) w->w.map[id] = w->M;
+    if (is_maximum && i->op == VY_OP_RESULT) w->w.map[id] = w->M;
     return id;
 }
 
-// A sum's first value: x · e^(old c (m₀ − M)), and x where M is still the first m, and infinite.
+// A sum's initial value: x · e^(old c (m₀ − M)), and x where M is still m₀, and infinite.
 static uint32_t first_value(rescale *w, uint32_t k, uint32_t M)
 {
     vy_builder *b = w->w.b;
@@ -128,7 +126,7 @@ static void make_arrays(rescale *w, bool scratch)
     }
 }
 
-// The loop once more, its results in l->out; M: put for the maximum, 0: nothing is.
+// Emits a copy of the loop, its results in l->out; M: replaces the maximum, 0: nothing does.
 static bool copy_loop(rescale *w, uint32_t M, vy_remade *l)
 {
     uint32_t loop = w->r.d.loop;
@@ -153,9 +151,9 @@ static uint32_t derive_as(rescale *w, vy_type type, uint32_t value, uint32_t der
     return vy_emit(w->w.b, VY_OP_DERIVE_AS, type, 0, 2, (uint32_t[]){value, derivative});
 }
 
-// Every element of the array gets the value of that of `value` and the derivative of that of
+// Gives each element of `array` the value of that element of `value`, and the derivative of that of
 // `slope`.
-static void hand_over(rescale *w, uint32_t array, uint32_t value, uint32_t slope)
+static void derive_array_as(rescale *w, uint32_t array, uint32_t value, uint32_t slope)
 {
     const vy_buf *buf = &w->w.p->buffers.data[array];
     uint32_t index[VY_MAX_RANK + 1], zero = vy_int(w->w.b, VY_U32, 0).id;
@@ -179,8 +177,7 @@ static uint32_t replace_kept(void *pass, uint32_t id)
     return id;
 }
 
-// The loop as it was, but for the arrays that it sums in: theirs are other ones, without a
-// derivative.
+// The original loop, but with its sums in other arrays, which have no derivative.
 static void keep_loop(rescale *w)
 {
     uint32_t loop = w->r.d.loop, n = vy_slot_count(w->w.p, &w->w.s, loop);
@@ -209,7 +206,7 @@ static void replace_results(rescale *w)
             map[result] = derive_as(w, vy_id_type(p, result), map[result], l.out[k]);
     }
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (w->r.d.role[i] == VY_ROLE_SUM) hand_over(w, i, w->kept[i], w->fresh[i]);
+        if (w->r.d.role[i] == VY_ROLE_SUM) derive_array_as(w, i, w->kept[i], w->fresh[i]);
 }
 
 static uint32_t replace_rescaling(void *pass, uint32_t id)

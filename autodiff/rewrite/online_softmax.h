@@ -6,8 +6,8 @@
 #include "autodiff/facts/degree.h"
 #include "ir/core/ir.h"
 
-// Gives what such loops hand on the derivative of a plain sum, where active[] (by instruction) says
-// that it has one.  False: the module's diag.
+// Gives the results of such loops the derivative of a plain sum, where active[] (by instruction)
+// says that they have one.  False: the module's diag.
 bool vy_rescale(vy_program *p, const uint8_t *active);
 // May there be such a loop?
 bool vy_has_rescaling(const vy_program *p);
@@ -18,12 +18,12 @@ typedef struct vy_rescaled {
     const uint32_t *uses; // by instruction
     uint32_t k;           // the maximum is carried value k
     uint32_t ifs;         // around the instruction that makes it
-    bool stopped;         // no derivative passes it
+    bool stopped;         // no derivative passes through it
     bool cancels;         // nothing depends on which maximum it is
 } vy_rescaled;
-// Fills r, whose tables are there, for the loop r->d.loop.  False: it is none of them.
+// Fills r, whose tables are allocated, for the loop r->d.loop.  False: it is no such loop.
 bool vy_rescaled_find(vy_rescaled *r, const uint8_t *active);
-// Carried value k is a sum to be handed over.
+// Is carried value k a sum whose result gets the derivative of the plain sum?
 bool vy_rescaled_sum(const vy_rescaled *r, uint32_t k);
 
 #endif

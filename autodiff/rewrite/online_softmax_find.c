@@ -5,7 +5,7 @@
 // The maximum is a carried value whose next one is max(it, s) or min, perhaps in an arm of an `if`
 // that leaves it alone otherwise, perhaps under stop_grad.  What is summed is a carried value or a
 // local array of which each iteration updates the same elements, each once: an index is the
-// variable of an inner loop, or the same in all iterations, so no two updates meet.  Degrees
+// variable of an inner loop, or the same in all iterations, so no two updates alias.  Degrees
 // (homogeneity.c) say whether it is legal.
 #include "autodiff/rewrite/online_softmax.h"
 #include "ir/core/flow.h"
@@ -24,7 +24,7 @@ static bool is_extremum(const vy_rescaled *r, uint32_t id, uint32_t carry)
     return (vy_arg(r->d.p, id, 0) == carry) != (vy_arg(r->d.p, id, 1) == carry);
 }
 
-// Marks what makes the next maximum `id` from the last one.
+// Marks the instructions that compute the next maximum, `id`, from the previous one.
 static bool mark_chain(vy_rescaled *r, uint32_t id, uint32_t carry)
 {
     const vy_program *p = r->d.p;
@@ -34,7 +34,7 @@ static bool mark_chain(vy_rescaled *r, uint32_t id, uint32_t carry)
         if (is_extremum(r, id, carry)) return true;
         if (inst(r, id)->op == VY_OP_STOP_GRAD) {
             id = vy_arg(p, id, 0);
-            r->stopped = true; // only if nothing else sees the maximum
+            r->stopped = true; // only if nothing else uses the maximum
             if (outside(r, id) || r->uses[id] != 1 || !is_extremum(r, id, carry)) return false;
             continue;
         }
@@ -93,8 +93,7 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
     for (uint32_t k = 0; k < rank; k++) {
         uint32_t index = vy_arg(p, id, k);
         used += !outside(r, index);
-        // A variable of an inner loop, which encloses the store; of one on two axes there are
-        // fewer.
+        // Only variables of inner loops around the store; one on two axes makes `used` too large.
         if (!outside(r, index) && inst(r, index)->op != VY_OP_LOOP) return false;
     }
     return ifs == r->ifs && used == loops;
@@ -123,7 +122,7 @@ static bool same_place(const vy_rescaled *r, uint32_t load, uint32_t store)
     return true;
 }
 
-// Is the array a sum?  Notes for each load which store updates its element.
+// Is the array a sum?  Records for each load which store updates its element.
 static bool is_sum(vy_rescaled *r, uint32_t buffer)
 {
     uint32_t stores[MOST_UPDATES], n = 0, first = r->d.loop + 1, last = closer(r);
@@ -187,7 +186,7 @@ bool vy_rescaled_sum(const vy_rescaled *r, uint32_t k)
     return k != r->k && vy_type_is_float(type) && d.kind == VY_DEGREE_FACTOR;
 }
 
-// Is there a sum that is rescaled, and has a derivative?  Arrays that are none are given up.
+// Is there a sum that is rescaled, and has a derivative?  Arrays that are no sums lose the role.
 static bool has_sums(vy_rescaled *r, const uint8_t *active)
 {
     const vy_program *p = r->d.p;
@@ -206,7 +205,7 @@ static bool has_sums(vy_rescaled *r, const uint8_t *active)
     return any;
 }
 
-// Constructs that a second copy of the body may not hold.
+// Is there nothing in the body that a second copy must not hold?
 static bool can_be_copied(const vy_rescaled *r)
 {
     for (uint32_t id = r->d.loop + 1; id < closer(r); id++) {

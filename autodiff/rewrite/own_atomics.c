@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// own_atomics.c: atomics whose old value is wanted, on elements that one invocation owns, as plain
-// steps.
+// own_atomics.c: atomics whose old value is used, on elements that one invocation owns, as loads,
+// operations and stores.
 //
 //   let old = atomic_add(b[i], v);     →     let old = b[i]; b[i] = old + v;
 //
@@ -14,7 +14,7 @@
 
 typedef struct own_atomics {
     vy_rewrite w;
-    const uint8_t *chosen; // by instruction: an atomic that is written out
+    const uint8_t *chosen; // by instruction: an atomic that is replaced
 } own_atomics;
 
 static bool is_plain(vy_op op)
@@ -35,7 +35,7 @@ static void mark_accesses(const vy_program *p, const uint8_t *chosen, uint8_t *b
     }
 }
 
-// Chooses those wanted ones that are in buffers whose elements no other invocation touches.
+// Chooses the atomics on buffers whose elements are touched by one invocation each.
 static bool keep_owned(own_atomics *o, bool *any)
 {
     const vy_program *p = o->w.p;
@@ -45,7 +45,7 @@ static bool keep_owned(own_atomics *o, bool *any)
     if (o->w.oom) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_op op = (vy_op)p->insts.data[id].op;
-        // Somebody wants its value, or it has no derivative as it stands.
+        // Its old value is used, or it has no derivative as an atomic.
         chosen[id] = op == VY_OP_ATOMIC_EXCHANGE || (is_plain(op) && uses[id]);
     }
     mark_accesses(p, chosen, owned, sites);
@@ -58,7 +58,7 @@ static bool keep_owned(own_atomics *o, bool *any)
     return true;
 }
 
-static uint32_t write_out(void *pass, uint32_t id)
+static uint32_t replace_atomic(void *pass, uint32_t id)
 {
     own_atomics *o = pass;
     const vy_inst *i = &o->w.p->insts.data[id];
@@ -78,6 +78,6 @@ bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c)
     if (!any || !p->overs.count) return true;
     any = false;
     bool ok = vy_rewrite_begin(&o.w, p) && keep_owned(&o, &any);
-    if (ok && any) vy_rewrite_run(&o.w, write_out, &o);
+    if (ok && any) vy_rewrite_run(&o.w, replace_atomic, &o);
     return vy_rewrite_end(&o.w, ok, &c->changed);
 }

@@ -6,10 +6,11 @@
 #include "ir/build/live.h"
 
 // ---- own_atomics.c
-// Atomics whose old value is wanted become load, operation and store where an invocation owns the
+// Atomics whose old value is used become load, operation and store where one invocation owns the
 // element.
 bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c);
 // ---- constant_trips.c
-bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c); // counts what only constants decide
+// A `while` whose trip count follows from constants becomes a counted loop.
+bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c);
 
 #endif

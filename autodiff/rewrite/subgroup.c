@@ -5,14 +5,14 @@
 //                       →   won = subgroup_max(x == m ? lane : 0)
 //                           y = subgroup_shuffle(x, won)
 //
-// The derivative of a maximum is that of one lane's value: among equals the highest, by the left
-// fold of docs/language.md 9.2.  Found here, before anything is replayed, the reverse needs no
-// comparison with a value from a tape, which another rounding could let fail; it needs `won` only.
-// A NaN that comes out is the last one that went in, so NaN counts as equal to NaN.
+// The derivative of a maximum is that of one lane's value: among equals the highest lane's, by the
+// left fold of docs/language.md 9.2.  As the lane is found here, before anything is replayed, the
+// reverse needs only `won`, and no comparison with a taped value, which different rounding could
+// make fail.  A NaN result is the last NaN operand, so NaN counts as equal to NaN.
 //
-// Where operations move values between lanes, padding lanes are written out, see
-// explicit_padding.c.  Sums, maxima and minima leave them out, and what they hand to a padding lane
-// goes nowhere: programs that have no others stay as they are.
+// Where operations move values between lanes, padding lanes are made explicit, see
+// explicit_padding.c.  Sums, maxima and minima ignore padding lanes, and nothing uses the result
+// that a padding lane gets: programs that have no other operations stay as they are.
 #include "autodiff/rewrite/subgroup.h"
 
 #include "autodiff/rewrite/explicit_padding.h"
@@ -41,7 +41,7 @@ static uint32_t replace_extremum(void *pass, uint32_t id)
     vy_rewrite_at(&g->w, id);
     vy_value x = {vy_new_arg(&g->w, id, 0)}, held = vy_stop_grad(b, x);
     vy_value m = {vy_emit(b, (vy_op)i->op, (vy_type)i->type, 0, 1, &held.id)};
-    // One after the other, so that the code does not depend on the C compiler.
+    // In statements of their own: the C compiler chooses the order of evaluation in expressions.
     vy_value nan_m = vy_ne(b, m, m), nan_x = vy_ne(b, held, held);
     vy_value both_nan = vy_and(b, nan_x, nan_m);
     vy_value ties = vy_or(b, vy_eq(b, held, m), both_nan);

@@ -5,9 +5,9 @@
 
 #include "autodiff/core/reverse.h"
 
-// Makes subgroup operations ready for the reverse: writes out maxima and minima as what one lane
-// has, and padding lanes where the reverse would pass through them (explicit_padding.h).  active[]:
-// by instruction, whether it has a derivative.  False: the module's diag.
+// Prepares subgroup operations for the reverse: replaces maxima and minima by one lane's value, and
+// makes padding lanes explicit where the reverse would pass through them (explicit_padding.h).
+// active[]: by instruction, whether it has a derivative.  False: the module's diag.
 bool vy_subgroup_prepare(vy_program *p, const uint8_t *active);
 bool vy_has_subgroup(const vy_program *p);
 

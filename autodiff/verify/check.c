@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum { MOST_SAMPLES = 256, FEWEST_SAMPLES = 4 };
-// A program of many gradients is large: even the fewest samples of each would take time for its
-// square.  Beyond the budget only a share of its gradients is looked at element by element; all are
+// A program of many gradients is large: even the fewest samples of each would take quadratic time.
+// Beyond the budget only a share of its gradients is checked element by element; all are checked
 // along directions (check_direction.c).
 enum { FEWEST_GRADIENTS = 16, SET_UP = 8 }; // steps that starting a run takes per instruction
 #define MANY_BUDGET 1000000000.0
@@ -31,7 +31,7 @@ static void name_origin(const image *m, uint32_t inst, vy_check_nonfinite *out)
     out->column = i->column;
 }
 
-// The first element of buffer i that is no finite number.
+// The first element of buffer i that is not finite.
 static bool scan(const image *m, uint32_t i, const vy_eval_trace *trace, vy_check_nonfinite *out)
 {
     if (m->types[i] != VY_F64) return false;
@@ -96,8 +96,9 @@ static bool has_constant(vy_check_subject s, vy_type type, double value)
     return false;
 }
 
-// Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that,
-// in double mode too.  Fractions that the type surely holds do not count, nor the primal's own.
+// Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that
+// type, in double mode too.  Fractions that the type represents exactly do not count, nor the
+// primal's own.
 static bool rounded(const check *c, vy_type type)
 {
     const vy_program *p;
@@ -185,7 +186,7 @@ static bool report_program(check *c, const vy_eval_report *report)
     return true;
 }
 
-// Runs the primal where it is, for its path, its cost and what it gives.
+// Runs the primal on the given data, for its path, its cost and its outputs.
 static bool run_primal(check *c, check_run *run, uint64_t *steps)
 {
     vy_eval_trace trace = {0};

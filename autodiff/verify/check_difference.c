@@ -18,12 +18,12 @@
 // Where dual numbers say that the gradient is right, a difference that contradicts both must fit
 // them too: F(x+h) − F(x−h) is the integral of the slope in between.  If their slopes at five
 // places there integrate to something else than F does, one of the two is wrong, and the row fails;
-// if the slopes themselves are too rough for that, so is the difference.  A program that says
-// stop_grad or straight_through wants something else than its differences: there nothing
+// if the slopes themselves are too rough for that, so is the difference.  A program with stop_grad
+// or straight_through has by intent another derivative than its differences: there nothing
 // contradicts.
 //
 // All probes must take the path the program takes at x (ir/eval/eval_path.c).  Where none of the
-// step sizes does, x stands at a kink.
+// step sizes does, x is at a kink.
 //
 // F is Σ cotangent · output, but outputs are subtracted one by one before they are added up: those
 // that do not depend on x cancel exactly, however many they are.
@@ -277,7 +277,7 @@ static bool leave_out(check *c, const image *derived, uint32_t i)
                                       "element by element");
     if (!row) return vy_check_memory(c);
     row->elements = derived->counts[i];
-    row->size = NAN; // nobody asked
+    row->size = NAN; // not computed
     vy_check_row *tangents = &c->tangents[c->tangent_count++];
     *tangents = *row;
     tangents->test = VY_CHECK_TANGENTS;

@@ -3,10 +3,10 @@
 //
 //   ⟨∇f, v⟩ = Σ ∂f/∂x_e · v_e, one run with dual numbers, whatever the number of elements
 //
-// A program of a thousand inputs has a thousand gradients, and a run for each of them takes time
-// for the whole program: quadratic.  Directions add up, so where gradients are *many* (check.c), all
-// of them are tried with one run; if it does not agree, both halves are, and so on down to single
-// ones.  Right gradients cost one or two runs in all, each wrong one some more.
+// A program of a thousand inputs has a thousand gradients, and a run of the whole program for each
+// is quadratic.  Directions add up, so where gradients are *many* (check.c), all of them are tried
+// with one run; if it does not agree, both halves are, and so on down to single ones.  Right
+// gradients cost one or two runs in all, each wrong one some more.
 #include "autodiff/verify/check_internal.h"
 
 #include <float.h>
@@ -21,9 +21,9 @@ typedef struct tried {
     double got;      // ⟨gradient, v⟩
 } tried;
 
-// In proportion to 1/|g|, so that every element counts alike and a fault of a small one shows;
-// signs and sizes random.  Elements that are no numbers stay out of it; those that are nothing but
-// rounding beside the others do not drown them.
+// In proportion to 1/|g|, so that every element has the same weight and a fault of a small one
+// shows; signs and sizes are random.  Elements that are not finite do not move; those that are
+// nothing but rounding beside the others do not drown them.
 static void choose_direction(const check *c, const double *gradient, uint64_t count, double *along)
 {
     double most = 0;
@@ -88,7 +88,7 @@ static bool try_one(check *c, const tried *t)
     return true;
 }
 
-// -------------------------------------------------------------------------------------- all at once
+// ------------------------------------------------------------------------------------- all at once
 // Do the slopes along all of these directions together agree?
 static bool agree(check *c, const tried *t, uint32_t n, bool *yes)
 {

@@ -130,7 +130,7 @@ static void convert(vy_type from, const void *in, vy_type to, void *out, uint64_
                         (char *)out + e * vy_type_size(to));
 }
 
-// The one of that name; `near` is where it stands if the list has the order of the program.
+// The one of that name; `near` is its index if the list has the order of the program.
 static const vy_eval_buffer *given(const vy_eval_buffer *list, uint32_t count, const char *name,
                                    uint32_t near)
 {

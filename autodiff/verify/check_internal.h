@@ -96,8 +96,8 @@ typedef struct check_run { // zero: a plain run
 // Every run of a program, primal or derivative, goes through here.
 bool vy_check_run(check *c, image *m, check_run *run);
 
-// What of the primal the buffer `name` of derivative `p` is the gradient of: buffer or scalar of
-// `primal`; false: it is none.
+// The buffer or scalar of `primal` that buffer i of `derived` is the gradient of; false: it is no
+// gradient.
 typedef struct gradient_of {
     int buffer, scalar; // index, or -1
 } gradient_of;
@@ -113,7 +113,7 @@ const vy_program *vy_check_parameters(vy_check_subject s);
 // splitmix64 of a number: for samples, signs, cotangents
 uint64_t vy_check_random(uint64_t x);
 
-// What is moved: an element, a scalar, or elements along `along`.
+// What a probe moves: an element, a scalar, or elements along `along`.
 typedef struct probe {
     gradient_of of;
     double *data;        // first of them, in c->base
@@ -162,8 +162,8 @@ bool vy_check_difference(check *c, const probe *p, vy_check_row *row, double got
 
 // check_promises.c
 bool vy_check_primal(check *c); // PRIMAL rows
-bool vy_check_promises(check *c,
-                       const image *derived); // the rest, from a first run of the gradient
+// The other rows, from a first run of the gradient.
+bool vy_check_promises(check *c, const image *derived);
 
 // check_rows.c
 vy_check_row *vy_check_row_add(vy_check_result *r, vy_check_test test, const char *buffer);

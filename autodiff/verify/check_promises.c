@@ -37,14 +37,14 @@ static double order_tolerance(vy_type type)
 static bool same_outputs(check *c, const image *forward, const image *valued)
 {
     // The programs of a pipeline know its buffers by other names.
-    const bool loose = forward->pipeline && vy_check_order_matters(c->q->primal);
+    const bool inexact = forward->pipeline && vy_check_order_matters(c->q->primal);
     for (uint32_t i = 0; i < forward->count; i++) {
         const char *name = forward->buffers[i].name;
         const int k = vy_image_find(valued, name);
         if (k < 0 || vy_image_class(forward, i) == VY_IN || vy_image_class(valued, k) == VY_IN)
             continue;
         const double tolerance =
-            loose || adds_atomically(forward->p, name) ? order_tolerance(forward->types[i]) : 0;
+            inexact || adds_atomically(forward->p, name) ? order_tolerance(forward->types[i]) : 0;
         if (!vy_check_compare(c->r, VY_CHECK_PRIMAL, name, forward->types[i], forward->counts[i],
                               valued->buffers[k].data, forward->buffers[i].data, tolerance))
             return vy_check_memory(c);
@@ -83,7 +83,8 @@ static bool same_gradients(check *c, vy_check_test test, const image *first, con
     return true;
 }
 
-// Contents that a program which reads before it writes would give away: large, and no two alike.
+// Contents that show in the results of a program that reads before it writes: large, and no two
+// alike.
 static void poison(const check *c, image *m)
 {
     for (uint32_t i = 0; i < m->count; i++) {

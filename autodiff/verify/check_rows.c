@@ -38,7 +38,7 @@ vy_check_row *vy_check_row_add(vy_check_result *r, vy_check_test test, const cha
 
 void vy_check_row_note(vy_check_row *row, uint64_t index, double got, double expected)
 {
-    // Equal infinities agree; whatever else is not finite is as wrong as can be.
+    // Equal infinities agree, and so do NaNs; any other value that is not finite has error ∞.
     double error = fabs(got - expected) / fmax(row->floor, fmax(fabs(got), fabs(expected)));
     if (got == expected || (isnan(got) && isnan(expected))) error = 0;
     if (isnan(error)) error = INFINITY;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // check_tangent.c: gradients against dual numbers.
 //
-// Dual numbers (ir/eval/dual.h) run the primal as it stands, forwards, by rules of their own: they
-// share nothing with the reverse pass, have no step size, and know what the language says at kinks.
+// Dual numbers (ir/eval/dual.h) run the primal itself, forwards, by rules of their own: they share
+// nothing with the reverse pass, have no step size, and implement what the language says at kinks.
 // So they decide.
 //
 // Both sides round.  A gradient that is the difference of large terms has few right digits, whoever
