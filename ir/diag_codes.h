@@ -2,8 +2,9 @@
 // diag_codes.h: every diagnostic of the library.  X(id, code, blame, standard fix)
 //
 // E00xx general · E01xx lexing and parsing · E02xx types and names · E03xx checker · E04xx binary
-// form E05xx differentiation · E06xx emission · E07xx interpreter tests/text/diag holds one failing
-// program for each; docs/diagnostics.md explains them.
+// form · E05xx differentiation · E06xx emission · E07xx interpreter
+//
+// tests/text/diag holds one failing program for each; docs/diagnostics.md explains them.
 // clang-format off
 /* E00xx general */
 X(MEMORY,            "E0001", SYSTEM,  "close other programs or use a smaller input")

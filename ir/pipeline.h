@@ -6,9 +6,9 @@
 // parameters of a program (reflection, shape inference, binding of data) works on a pipeline.  The
 // intermediates (`buffer h: f32[B, H];`) are workspace buffers of the signature, of class VY_INOUT;
 // dimensions, slice positions and counts are dimension expressions of the signature (vy_dim), in
-// which a VY_DIM_STEP node stands for a number that is known only while the pipeline runs, and
-// num_groups (vy_dim_groups) for what the caller of the pipeline gives.  An intermediate begins as
-// zeros, or as vy_buffer_init of it says; its name is no other buffer's.
+// which a VY_DIM_STEP node is a number that is known only while the pipeline runs, and num_groups
+// (vy_dim_groups) what the caller of the pipeline gives.  An intermediate starts as zeros, or as
+// vy_buffer_init sets it; its name is no other buffer's.
 //
 //   vy_pipe     *q = vy_pipeline_begin(m, "mlp");
 //   vy_builder  *b = vy_pipeline_params(q);             // vy_param_buffer, vy_param_scalar, vy_dim_…
@@ -29,7 +29,7 @@ typedef struct vy_pipeline vy_pipeline;
 typedef struct vy_pipe vy_pipe; // one being built
 
 typedef enum vy_pipe_kind {
-    VY_PIPE_BUFFER,     // intermediate `buffer` begins here: sized, cleared to zero
+    VY_PIPE_BUFFER,     // the lifetime of intermediate `buffer` begins: sized, cleared to zero
     VY_PIPE_DISPATCH,   // one program
     VY_PIPE_VALUE,      // reads element `index` of `buffer`; later VY_DIM_STEP nodes name this step
     VY_PIPE_REPEAT,     // runs the steps up to its END for each t in from..to; VY_DIM_STEP: t
@@ -59,15 +59,14 @@ typedef struct vy_pipe_scalar {
     vy_dim dim;      // DIM: an integer expression
     uint32_t scalar; // PARAM: scalar parameter of the signature, same type, bit for bit
     vy_scalar value; // CONST: in the parameter's type
-    // In a finished pipeline integers are DIM, whatever they were given as; floats and bools are
-    // not.
+    // In a finished pipeline integers are DIM, however they were given; floats and bools never.
 } vy_pipe_scalar;
 
 typedef struct vy_pipe_step {
     vy_pipe_kind kind;
     uint32_t line, column;
     uint32_t program;        // DISPATCH: index in the module
-    uint32_t arg_count;      // DISPATCH: one per buffer parameter that is no workspace
+    uint32_t arg_count;      // DISPATCH: one per buffer parameter that is not a workspace
     const vy_pipe_arg *args; //           of the program, in its order
     // DISPATCH: one per scalar parameter of the program, in its order; after vy_pipeline_end none
     // is INFER.
@@ -91,7 +90,7 @@ VY_API const char *vy_pipeline_name(const vy_pipeline *p);
 VY_API vy_module *vy_pipeline_module(const vy_pipeline *p);
 // The parameters, as a program without code.
 VY_API const vy_program *vy_pipeline_signature(const vy_pipeline *p);
-// True: it names num_groups, so whoever runs it says how many workgroups that is.
+// True: it uses num_groups, so its caller gives the number of workgroups.
 VY_API bool vy_pipeline_takes_groups(const vy_pipeline *p);
 VY_API uint32_t vy_pipeline_step_count(const vy_pipeline *p);
 VY_API const vy_pipe_step *vy_pipeline_step(const vy_pipeline *p, uint32_t index);
@@ -103,10 +102,10 @@ VY_API const vy_pipe_step *vy_pipeline_step(const vy_pipeline *p, uint32_t index
 VY_API vy_pipe *vy_pipeline_begin(vy_module *m, const char *name);
 // The builder of the signature.  It belongs to the pipe; do not end it.
 VY_API vy_builder *vy_pipeline_params(vy_pipe *q);
-// An intermediate, from here to the end of the innermost repeat or checkpoint.
+// An intermediate, which lives from here to the end of the innermost repeat or checkpoint.
 VY_API vy_buffer vy_pipeline_buffer(vy_pipe *q, const char *name, vy_type type, uint32_t rank,
                                     const vy_dim *dims);
-// p: of the same module.  args: one per buffer parameter that is no workspace.  scalars: those
+// p: of the same module.  args: one per buffer parameter that is not a workspace.  scalars: those
 // given explicitly, in any order; the others are inferred from the shapes of the buffers.  groups:
 // three, for a program without `over`; else NULL.
 VY_API void vy_pipeline_dispatch(vy_pipe *q, const vy_program *p, uint32_t arg_count,
@@ -124,13 +123,12 @@ VY_API vy_pipeline *vy_pipeline_end(vy_pipe *q);
 VY_API void vy_pipeline_abandon(vy_pipe *q); // appends nothing, frees q
 
 // ------------------------------------------------------------------------------------ interpreter
-// Runs all steps in the reference interpreter, as vy_eval runs one program, which says what the
-// arguments are: `buffers` are the parameters of the pipeline (not its intermediates),
-// options->groups is what num_groups stands for, options->max_steps counts the steps of all
-// dispatches, and one for each step of the pipeline.  `out` parameters are cleared first, and
-// before every dispatch that takes them as `out`.  Returns false with *diag filled on error: what
-// vy_eval reports, at the place of the dispatch; a slice or value out of range; a size that is
-// negative or overflows; overlapping memory.
+// Runs all steps in the reference interpreter, with the arguments of vy_eval: `buffers` are the
+// parameters of the pipeline (not its intermediates), options->groups is the value of num_groups,
+// options->max_steps counts the steps of all dispatches, and one for each step of the pipeline.
+// `out` parameters are cleared first, and before every dispatch that takes them as `out`.  Returns
+// false with *diag filled on error: what vy_eval reports, with the source place of the dispatch; a
+// slice or value out of range; a size that is negative or overflows; overlapping memory.
 VY_API bool vy_eval_pipeline(const vy_pipeline *p, const vy_eval_buffer *buffers,
                              uint32_t buffer_count, const vy_eval_scalar *scalars,
                              uint32_t scalar_count, const vy_eval_options *options,

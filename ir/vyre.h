@@ -7,9 +7,9 @@
 //
 // Errors.  Nothing here prints, exits or aborts on bad input.  The first error of a module sticks
 // in its vy_diag (vy_module_diag); later calls on that module do nothing and return a null handle,
-// so a caller may build a whole program and look once.  Memory.  A module owns everything made in
-// it; vy_module_free frees it.  Strings handed in are copied.  Threads.  Different modules may be
-// used by different threads; one module by one thread at a time.
+// so a caller may build an entire program and check once.  Memory.  A module owns everything made
+// in it; vy_module_free frees it.  Strings passed in are copied.  Threads.  Different modules may
+// be used by different threads; one module by one thread at a time.
 #ifndef VYRE_H
 #define VYRE_H
 
@@ -97,7 +97,7 @@ typedef struct vy_diag {
     vy_severity severity; // VY_OK: nothing happened
     vy_blame blame;
     const char *code;      // "E0203", static
-    uint32_t line, column; // from 1; 0 where there is no place
+    uint32_t line, column; // from 1; 0 where there is none
     char text[400];
     char fix[300]; // what to do about it; may be empty
 } vy_diag;
@@ -117,9 +117,9 @@ VY_API bool vy_diag_is(const vy_diag *d, vy_code code);
 VY_API size_t vy_diag_format(const vy_diag *d, const char *file, const char *source,
                              size_t source_size, bool color, char *out, size_t size);
 
-// How many allocations of the library have failed in this thread so far.  Analyses and alternatives
-// take "no" for an answer, and lack of memory must not become one: what the library returns is no
-// result if this has changed since it was called, and it says so (E0001).
+// How many allocations of the library have failed in this thread so far.  An analysis that may
+// answer "not proved" must not do so for lack of memory: if this number has changed during a call
+// of the library, what the call computed is not a result, and it reports E0001.
 VY_API uint64_t vy_memory_failures(void);
 
 // --------------------------------------------------------------------------------------- modules
@@ -130,13 +130,13 @@ VY_API const vy_diag *vy_module_diag(const vy_module *m);
 VY_API bool vy_module_ok(const vy_module *m); // no error so far
 
 // Parses `size` bytes of program text (need not be terminated).  `file` names it in diagnostics and
-// in debug information.  Always returns a module unless memory is out (NULL); look at
-// vy_module_ok.  A module that came back fine has been checked (vy_module_check).
+// in debug information.  Always returns a module unless memory is out (NULL); test vy_module_ok.  A
+// module without an error has been checked (vy_module_check).
 VY_API vy_module *vy_parse(const char *text, size_t size, const char *file);
 
-// The same with values for constants of the text, in place of those that stand there: `value` is a
-// number as the text would have it, `true` or `false`.  A name that is no constant of the text, a
-// value that does not fit its type, or a name given twice is an error of the module.
+// The same with other values for constants of the text: `value` is a number in the language's
+// syntax, `true` or `false`.  A name that is no constant of the text, a value that does not fit its
+// type, or a name given twice is an error of the module.
 typedef struct vy_define {
     const char *name, *value;
 } vy_define;
@@ -155,20 +155,21 @@ VY_API vy_program *vy_module_find(const vy_module *m, const char *name);  // NUL
 
 // Prints canonical text: parse(print(m)) equals m, print(parse(t)) is a fixed point.  Returns a
 // malloc'd, terminated string and its length in *size (may be NULL), or NULL when memory is out.
-// Of programs that vy_optimize has been at it is `@lowered` text with the marks of the passes
-// (docs/language.md 16); for text to be read or differentiated again call vy_drop_marks before.
+// Programs that vy_optimize has changed are printed as `@lowered` text with the marks of the passes
+// (docs/language.md 16); for text that people read or that is differentiated again, call
+// vy_drop_marks first.
 VY_API char *vy_print(const vy_module *m, size_t *size);
-// Takes out what passes have proved of single accesses (that an index is in range, that an element
-// is an invocation's own).  Programs mean the same; vy_optimize finds most of it again.
+// Removes what passes have proved of single accesses (that an index is in range, that no other
+// invocation updates an element).  Programs mean the same; vy_optimize proves most of it again.
 VY_API void vy_drop_marks(vy_module *m);
 
 // Structural equality: same parameters, instructions, marks, types, constants; debug names of
 // values, line numbers and the order of interned leaves do not count.
 VY_API bool vy_module_equal(const vy_module *a, const vy_module *b);
 
-// Binary form: magic, version, SHA-256-like 256-bit digest of the payload.  vy_binary_write returns
-// a malloc'd block.  vy_binary_read refuses anything corrupted, truncated or of another version
-// with a diagnostic; the module it returns has been checked.
+// Binary form: magic, version, 256-bit digest (SHA-256) of the payload and the header's fields.
+// vy_binary_write returns a malloc'd block.  vy_binary_read refuses anything corrupted, truncated
+// or of another version with a diagnostic; the module it returns has been checked.
 VY_API void *vy_binary_write(const vy_module *m, size_t *size);
 VY_API vy_module *vy_binary_read(const void *data, size_t size);
 VY_API bool vy_binary_is(const void *data, size_t size); // starts with the magic
@@ -190,10 +191,10 @@ typedef enum vy_buffer_class {
 // @init(NAME)).
 typedef enum vy_init { VY_INIT_NONE, VY_INIT_ONES, VY_INIT_COPY } vy_init;
 
-// What a parameter of a derivative is (autodiff/grad.h) to the program that was differentiated.  A
-// text does not say it: a program that was parsed has parameters only.
+// The role of a derivative's parameter (autodiff/grad.h) with respect to the program that was
+// differentiated.  Text does not express it: in a program that was parsed all are VY_IS_PARAMETER.
 typedef enum vy_derivative_kind {
-    VY_IS_PARAMETER,       // no derivative's
+    VY_IS_PARAMETER,       // of a program that is no derivative
     VY_IS_PRIMAL,          // the same parameter of the source, with the same contents
     VY_IS_VALUE,           // what the source writes to the parameter
     VY_IS_GRADIENT,        // of a buffer
@@ -203,19 +204,19 @@ typedef enum vy_derivative_kind {
 } vy_derivative_kind;
 
 typedef enum vy_derivative_mode {
-    VY_READS,      // given by the caller, and left as it is
-    VY_OVERWRITES, // what it held does not matter
-    VY_IN_PLACE,   // given, and changed: `inout` ones of the source where its values are asked for
-    VY_ADDS,       // a gradient that is added to what is there
+    VY_READS,      // given by the caller, and left unchanged
+    VY_OVERWRITES, // its previous contents do not matter
+    VY_IN_PLACE,   // given, and changed: `inout` of the source whose final contents are requested
+    VY_ADDS,       // a gradient that is added to the previous contents
 } vy_derivative_mode;
 
 typedef struct vy_derivative_role {
     vy_derivative_kind kind;
     vy_derivative_mode mode;
-    const char *of;     // the parameter of the source; NULL: of none.  WORKSPACE: as long as that
+    const char *of;     // the parameter of the source, or NULL.  WORKSPACE: one of that length
     uint32_t parameter; // its vy_buffer.id there; SCALAR_GRADIENT: the index of the scalar
-    // Of derivatives of derivatives: the parameter of the first source that it has the shape of,
-    // and its vy_buffer.id or index there.
+    // In derivatives of derivatives: the parameter of the first source whose shape it has, and its
+    // vy_buffer.id or index there.
     const char *root;
     uint32_t root_parameter;
 } vy_derivative_role;
@@ -252,13 +253,13 @@ typedef struct vy_over_info {
 VY_API const char *vy_program_name(const vy_program *p);
 // The n of `@order(n)`: how many derivative transforms made it.
 VY_API uint32_t vy_program_order(const vy_program *p);
-// Whether the text it was parsed from has a constant of that name.
+// Does the text it was parsed from have a constant of that name?
 VY_API bool vy_program_has_constant(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_buffer_count(const vy_program *p); // parameters, shared and local arrays
 // Valid until the program changes.  Buffers are numbered from 1, as handles are.
 VY_API vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b);
-// The parameter or shared array of that name; id 0: none.  (Local arrays may be called as others
-// are: those that passes make have the name of what they stand for.)
+// The parameter or shared array of that name; id 0: none.  (Local arrays may share a name with
+// others: those that passes make have the name of what they replace.)
 VY_API vy_buffer vy_program_find_buffer(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_scalar_count(const vy_program *p);
 VY_API vy_scalar_info vy_program_scalar(const vy_program *p, uint32_t index);
@@ -267,30 +268,30 @@ VY_API uint32_t vy_program_find_scalar(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_over_count(const vy_program *p);
 VY_API vy_over_info vy_program_over(const vy_program *p, uint32_t index);
 VY_API void vy_program_workgroup(const vy_program *p, uint32_t xyz[3]);
-// Has an instruction values of this type?
+// Does an instruction have a value of this type?
 VY_API bool vy_program_computes(const vy_program *p, vy_type type);
 VY_API bool vy_program_exact(const vy_program *p); // text: `@exact program`; see vy_exact
-// Does it hold what only `@lowered program` may: marks of passes, or operations that only they
+// Does it have what only a `@lowered program` may: marks of passes, or operations that only passes
 // make?
 VY_API bool vy_program_lowered(const vy_program *p);
 VY_API uint32_t vy_program_instruction_count(const vy_program *p);
-// Values of all dimensions and extents of a program, indexed by vy_dim.id, given those of its
-// integer scalars, by vy_buffer.id, the lengths of the buffers declared `?`, and by axis what
-// num_groups stands for (-1: not known; NULL: none is).  OPEN: it needs one that is not known.
-// BAD: overflow, division by zero.
+// Values of all dimensions and extents of a program, indexed by vy_dim.id, given the values of its
+// integer scalars, the lengths of the buffers declared `?` by vy_buffer.id, and num_groups by axis
+// (-1: not known; NULL: none is).  OPEN: it depends on one that is not known.  BAD: overflow,
+// division by zero.
 typedef enum vy_dim_state { VY_DIM_IS_KNOWN, VY_DIM_IS_OPEN, VY_DIM_IS_BAD } vy_dim_state;
 VY_API uint32_t vy_program_dim_count(const vy_program *p); // one more than the largest id
 VY_API void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
                                   const int64_t *lengths, const int64_t *groups, int64_t *values,
                                   vy_dim_state *states);
-// Is a row of its workgroup a multiple of `lanes`?
+// Is the size of its workgroup along x a multiple of `lanes`?  (True if `lanes` is 0.)
 VY_API bool vy_program_row_fills(const vy_program *p, uint32_t lanes);
-// Iterations that the loops of one invocation take together, at most, given the values of scalars (by
-// index) and dimensions (by vy_dim.id).  *complete: false where a loop depends on data (or memory
-// is out); such a loop counts as one iteration.
+// Upper bound of the iterations that all loops of one invocation run together, given the values of
+// scalars (by index) and dimensions (by vy_dim.id).  *complete: false where a loop depends on data
+// (or memory is out); such a loop counts as one iteration.
 VY_API uint64_t vy_program_loop_iterations(const vy_program *p, const int64_t *scalars,
                                            const int64_t *dim_values, bool *complete);
-// Index of the scalar parameter that the dimension is as a whole, or -1.
+// Index of the scalar parameter that is the whole dimension, or -1.
 VY_API int vy_program_dim_scalar(const vy_program *p, vy_dim d);
 
 // ---------------------------------------------------------------------------------------- building
@@ -323,8 +324,8 @@ VY_API void vy_name(vy_builder *b, vy_value v, const char *name);
 // Dimensions: constants, scalar parameters, + − * / % min max isqrt of those, and `?`.
 VY_API vy_dim vy_dim_const(vy_builder *b, int64_t value);
 VY_API vy_dim vy_dim_value(vy_builder *b, vy_value scalar_parameter);
-// What dimensions are made of.  What has no operands stands before VY_DIM_ADD, and is made by the
-// functions above.
+// What dimensions are made of.  Those before VY_DIM_ADD have no operands, and are made by functions
+// of their own (vy_dim_const, …).
 typedef enum vy_dim_op {
     VY_DIM_CONST,   // value
     VY_DIM_SCALAR,  // value = scalar parameter index
@@ -338,12 +339,12 @@ typedef enum vy_dim_op {
     VY_DIM_REM,
     VY_DIM_MIN,
     VY_DIM_MAX,
-    VY_DIM_SQRT, // isqrt(a), rounded down, 0 of a negative one; b is a again
+    VY_DIM_SQRT, // isqrt(a), rounded down, 0 if a is negative; b is a again
 } vy_dim_op;
-// op: VY_DIM_ADD or one behind it; of VY_DIM_SQRT y is x again.
+// op: VY_DIM_ADD or a later one; for VY_DIM_SQRT pass x as y.
 VY_API vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y);
-// num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain and of a pipeline: the
-// workgroups that the caller runs it in.
+// num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain or of a pipeline: how many
+// workgroups the caller runs it in.
 VY_API vy_dim vy_dim_groups(vy_builder *b, uint32_t axis);
 VY_API vy_dim vy_dim_unknown(vy_builder *b); // `?`: rank 1 only
 
@@ -359,9 +360,8 @@ VY_API void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const cha
 VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
 // Floats of this program are computed as written, in every float mode (text: `@exact program`):
 // nothing is contracted or reassociated, f32 functions are the library's and not the device's, and
-// the builder computes only what every device rounds alike.  So two programs that share a
-// computation get the same bits.  To be called before the first instruction; not for pipelines
-// (E0003).
+// the builder folds only what every device rounds alike.  So two programs that share a computation
+// get the same bits.  Must be called before the first instruction; not for pipelines (E0003).
 VY_API void vy_exact(vy_builder *b);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
@@ -370,7 +370,7 @@ VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, 
 VY_API vy_buffer vy_local_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                                 const vy_dim *dims);
 
-// Values always at hand.
+// Values that are always in scope.
 VY_API vy_value vy_float(vy_builder *b, vy_type type, double value); // rounded to type
 VY_API vy_value vy_int(vy_builder *b, vy_type type, int64_t value);  // any numeric type; wrapped
 VY_API vy_value vy_bool(vy_builder *b, bool value);
@@ -413,8 +413,8 @@ VY_API vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y);
 VY_API vy_value vy_cast(vy_builder *b, vy_type to, vy_value x);
 VY_API vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x); // 32- or 64-bit types
 VY_API vy_value vy_stop_grad(vy_builder *b, vy_value x);
-// Functions by name: abs sign sqrt rsqrt cbrt exp … (docs/language.md 7.1), and those defined by
-// others: recip relu fract log10 mod step clamp mix smoothstep digamma.  Unknown names and wrong
+// Functions by name: abs sign sqrt rsqrt cbrt exp … (docs/language.md 7.1), and those defined in
+// terms of others: recip relu fract mod step clamp mix smoothstep digamma.  Unknown names and wrong
 // arities are errors of the module.
 VY_API vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_value *args);
 VY_API vy_value vy_polygamma(vy_builder *b, uint32_t n, vy_value x);
@@ -439,7 +439,7 @@ VY_API vy_value vy_get(vy_builder *b, vy_var v);
 VY_API void vy_set(vy_builder *b, vy_var v, vy_value value);
 
 // Control flow.  Each begin is closed by vy_end.  Values computed inside a construct, or after a
-// statement that may have left it early, are handed on through variables.
+// statement that may have left it early, reach later code through variables.
 VY_API void vy_if(vy_builder *b, vy_value condition);
 VY_API void vy_else(vy_builder *b);
 VY_API vy_value vy_for(vy_builder *b, const char *name, vy_value from, vy_value to); // step 1
@@ -455,8 +455,8 @@ VY_API void vy_break(vy_builder *b);
 VY_API void vy_continue(vy_builder *b);
 VY_API void vy_return(vy_builder *b);
 
-// The candidate of which `word` is most likely a misspelling (one edit in three letters, the first
-// in the alphabet among equally near ones), or NULL.
+// The candidate of which `word` is most likely a misspelling (at most one edit in three letters; of
+// equally near ones the first in the alphabet), or NULL.
 VY_API const char *vy_nearest_name(const char *word, uint32_t count, const char *const *candidates);
 
 // ------------------------------------------------------------------------------------ interpreter
@@ -480,19 +480,19 @@ typedef struct vy_eval_options {
     bool report_races;
     bool report_out_of_range;
     bool report_uninitialised; // shared arrays and `out` buffers read before written
-    // 0: workgroups, and the invocations of each, in order; else in a pseudo-random order (the
+    // 0: workgroups, and the invocations of each, run in order; else in a pseudo-random order (the
     // invocations of a program with subgroup operations stay in order).
     uint64_t shuffle_seed;
     uint64_t max_steps; // instructions × lanes before giving up with a diagnostic; 0: no limit
-    // Bytes that compiler-made buffers and a pipeline's intermediates may take together (in their
-    // own types, also with f64) before it is an error; 0: no limit.
+    // Limit, in bytes, of compiler-made buffers and a pipeline's intermediates together (in their
+    // own types, also with f64); more is an error.  0: no limit.
     uint64_t max_workspace_bytes;
 } vy_eval_options;
 
 typedef struct vy_eval_report {
-    uint64_t races, out_of_range, uninitialised; // how many
-    vy_diag first; // one of the first of them, as a diagnostic; races and unwritten reads go before
-    vy_diag first_out_of_range; // the first of those
+    uint64_t races, out_of_range, uninitialised; // numbers of findings
+    vy_diag first; // one of the first findings; races and uninitialised reads take precedence
+    vy_diag first_out_of_range; // the first of that kind
 } vy_eval_report;
 
 // Every buffer parameter that is not a workspace must be given; workspace buffers are allocated and
@@ -508,30 +508,32 @@ typedef struct vy_opt_options {
     int level;      // 0 … 3
     bool fast_math; // rules that give up exactness
     bool unchecked; // drop range guards
-    uint32_t
-        chunk; // iterations per iteration of innermost loops, for drivers that count iterations; 0: 1
-    // … Do the loops of `p` take so few iterations, in every launch, that it needs none?  NULL: nobody
-    // knows.
+    // Strip-mining of innermost loops by this factor (ir/pass/target/strip_mine.c), for drivers
+    // that limit how many iterations the loops of an invocation run; 0: 1.
+    uint32_t chunk;
+    // … True: in every launch the loops of `p` run so few iterations that it needs no strip-mining.
+    // NULL: not known.
     bool (*few_iterations)(void *user, const vy_program *p);
-    uint32_t lanes; // rows of workgroups are made to fill so many where programs cannot tell, for
-                    // drivers that run lanes beyond the row; 0: leave them
-    bool final;     // nobody differentiates the result: what stop_grad and
-                    // straight_through say to derivatives is dropped
-    bool registers; // loops over short rows are written out: a device has registers
-    // Most elements of its domain that one invocation makes, where that saves loads
+    // Workgroups get an x size that is a multiple of this where programs cannot observe it, for
+    // drivers that run lanes beyond the row; 0: they keep their sizes.
+    uint32_t lanes;
+    bool final;     // the result will not be differentiated: stop_grad, straight_through and what
+                    // else serves derivatives only is dropped
+    bool registers; // loops over short rows are fully unrolled: a device has registers
+    // The most elements of its domain that one invocation computes, where that saves loads
     // (ir/pass/device/coarsen.c); 0: 1.
     uint32_t coarsen;
-    uint64_t invocations; // … as long as a domain keeps so many
-    // … How far the domain of `p` extends along an axis in every launch, for the same; -1: not
-    // known, and thought to be far.  NULL: nothing is known.
+    uint64_t invocations; // … as long as a domain keeps this many invocations
+    // … The extent of the domain of `p` along an axis in every launch, for the same; -1: not known,
+    // and assumed to be large.  NULL: nothing is known.
     int64_t (*extent)(void *user, const vy_program *p, uint32_t axis);
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
-    bool subgroup_shuffle;  // … and shuffles: runs of equal indices may be added up with them
+    bool subgroup_shuffle;  // … and shuffles: sums over runs of equal indices may use them
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;
-    const char *skip; // leave this pass out (tests)
+    const char *skip; // omit this pass (tests)
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 // binary.h: layout of the binary form.
 //
-//   binary_write.c, binary_put.c  module → bytes; numbers and strings of it
-//   binary_read.c, binary_get.c   bytes → module; numbers and strings of it
-//   binary_declarations.c, binary_pipe.c, binary_header.c   their parts, both ways
+//   binary_write.c, binary_put.c  module → bytes; its numbers and strings
+//   binary_read.c, binary_get.c   bytes → module; its numbers and strings
+//   binary_declarations.c, binary_pipe.c, binary_header.c   sections, written and read
 //
-//   0   8  magic "\x89VYRE\r\n\x1a": no text file, and damaged by any transfer that is not binary
+//   0   8  magic "\x89VYRE\r\n\x1a": not a text file, and damaged by transfers that are not binary
 //   8   4  version, little endian
-//   12  4  what the table of operations was: the low bits of its digest
+//   12  4  identifies the table of operations: a 32-bit hash (vy_binary_table_id)
 //   16  8  size of the payload
 //   24 32  SHA-256 of (SHA-256 of the payload, bytes 8 … 23)
 //   56     payload
 //
-// Payload: numbers as LEB128, signed ones in zigzag, strings as length and bytes, in this order:
+// Payload: numbers are LEB128, signed ones zigzag, strings length and bytes.  In this order:
 //   order, file; names (debug names, by first use); programs:
-//     name, line, workgroup ×3, flags (1: it was written by the user, 2: @exact, 4: its order is
-//       not the module's), order with flag 4
+//     name, line, workgroup ×3, flags (1: the workgroup was written by the user, 2: @exact, 4: its
+//       order is not the module's), order with flag 4
 //     scalars (name, type, line)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
 //     instructions (op, type, flags, line delta, column, name, aux, operands)
 //   An operand is 2·leaf+1 or 2·(distance back to the instruction).
 // Then pipelines:
-//   the declarations of the signature, as of a program
+//   the declarations of the signature, as for a program
 //   steps (kind, line, column, then by kind; see binary_pipe.c)
 #ifndef VYRE_BINARY_H
 #define VYRE_BINARY_H
@@ -48,8 +48,8 @@ void vy_binary_put_bytes(vy_binary_writer *w, const void *data, size_t n);
 void vy_binary_put(vy_binary_writer *w, uint64_t v);
 void vy_binary_put_signed(vy_binary_writer *w, int64_t v);
 void vy_binary_put_string(vy_binary_writer *w, const char *s);
-// Parameters.  dims, by dimension: on entry nonzero for those that other things use; receives the
-// number each has in the file, 0 for those left out.
+// Parameters.  dims, by dimension: on entry nonzero for those that are used elsewhere; receives the
+// number of each in the file, 0 for those left out.
 void vy_binary_put_declarations(vy_binary_writer *w, const vy_program *p, uint32_t *dims);
 void vy_binary_put_pipeline(vy_binary_writer *w, const vy_pipeline *l);
 
@@ -63,24 +63,24 @@ typedef struct vy_binary_reader {
     uint32_t name_count;
 } vy_binary_reader;
 static inline bool vy_binary_ok(const vy_binary_reader *r) { return !r->wrong && !r->no_memory; }
-uint64_t vy_binary_bad(vy_binary_reader *r, const char *what); // notes the first finding; 0
-void vy_binary_keep(vy_binary_reader *r, bool pushed);         // notes that there was no memory
+uint64_t vy_binary_bad(vy_binary_reader *r, const char *what); // records the first finding; 0
+void vy_binary_keep(vy_binary_reader *r, bool pushed); // !pushed: records that memory is out
 uint64_t vy_binary_get(vy_binary_reader *r);
 int64_t vy_binary_get_signed(vy_binary_reader *r);
 uint32_t vy_binary_get_u32(vy_binary_reader *r);
 uint64_t vy_binary_get_max(vy_binary_reader *r, uint64_t max);
-// A count of things that take at least `least` bytes each.
+// A number of elements of at least `least` bytes each.
 uint32_t vy_binary_get_count(vy_binary_reader *r, uint32_t least);
-// Bytes of a string; *n its length.
+// The bytes of a string; *n: its length.
 const char *vy_binary_get_bytes(vy_binary_reader *r, uint32_t *n);
 const char *vy_binary_get_string(vy_binary_reader *r);
-// A name that text can hold.
+// A name that can be written as text.
 const char *vy_binary_get_name(vy_binary_reader *r);
 vy_program *vy_binary_get_declarations(
     vy_binary_reader *r); // a program without code; NULL: an error
 void vy_binary_get_pipeline(vy_binary_reader *r);
 
-// Digest of a block with its header in place.
+// The digest of a block whose header is complete but for the digest.
 void vy_binary_digest(const uint8_t *block, size_t size, uint8_t digest[32]);
 
 #endif

@@ -6,8 +6,8 @@
 // ----------------------------------------------------------------------------------------- writing
 typedef vy_binary_writer writer;
 
-// Dimensions in use keep their order; number[old] is the new one, and on entry nonzero for those
-// that something else uses.
+// Dimensions in use keep their order; number[old] becomes the new one, and is nonzero on entry for
+// those that are used elsewhere.
 static uint32_t number_dims(const vy_program *p, uint32_t *number)
 {
     uint32_t n = 0;
@@ -124,7 +124,7 @@ static void read_buffer(reader *r, vy_program *p)
     for (uint32_t k = 0; k < b.rank && vy_binary_ok(r); k++) b.dims[k].id = vy_binary_get_u32(r);
     b.set = vy_binary_get_u32(r);
     b.binding = vy_binary_get_u32(r);
-    b.view_of = vy_binary_get_max(r, 0); // no front end makes views yet, and no text has them
+    b.view_of = vy_binary_get_max(r, 0); // no front end makes views yet, and text has none
     b.workspace = vy_binary_get_max(r, 1) != 0;
     b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
     if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_name(r);

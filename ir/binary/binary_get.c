@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// binary_get.c: numbers and strings out of the binary form, trusting nothing.
+// binary_get.c: reads numbers and strings of the binary form, trusting nothing.
 //
-// Every count is bounded by the bytes that are left, every number by the field it goes into.
+// Every count is bounded by the bytes that are left, every number by the field it is stored in.
 #include "ir/binary/binary.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// binary_header.c: what a binary form is known by: magic, number of the table of operations,
-// digest.
+// binary_header.c: what identifies a binary form: magic, hash of the table of operations, digest.
 #include "ir/binary/binary.h"
 #include "ir/core/sha256.h"
 
@@ -10,7 +9,8 @@ const uint8_t vy_binary_magic[8] = {0x89, 'V', 'Y', 'R', 'E', '\r', '\n', 0x1a};
 
 uint32_t vy_binary_table_id(void)
 {
-    // Numbers of operations and types are positions in tables: another table is another format.
+    // Operations and types are numbered by position in their tables: a different table makes a
+    // different format.
     uint32_t h = 2166136261u;
     for (int op = 1; op < VY_OP_COUNT; op++)
         for (const char *s = vy_op_infos[op].id; *s; s++) h = (h ^ (uint8_t)*s) * 16777619u;

@@ -2,12 +2,15 @@
 // binary_pipe.c: pipelines in the binary form, written and read.
 //
 // A step is kind, line, column, and then
-//   BUFFER      buffer                        REPEAT  counter, from, to, keep, count where it has one
-//   VALUE       buffer, index ×rank           CHECKPOINT, END  nothing: blocks are paired by counting
+//   BUFFER      buffer
+//   VALUE       buffer, index ×rank
+//   REPEAT      counter, from, to, keep, count if it has one
+//   CHECKPOINT, END  nothing: blocks are paired by counting
 //   DISPATCH    program, arguments (buffer, rank, index ×rank), per scalar of the program
 //               (kind, dimension | scalar | bits), groups? (0 or 1, 3 dimensions)
-// Reading trusts nothing; what the numbers refer to is looked at by vy_check_pipeline, except where
-// the next number cannot be read without.
+//
+// Reading trusts nothing; vy_check_pipeline checks what the numbers refer to, except where the next
+// number cannot be read without.
 #include "ir/binary/binary.h"
 #include "ir/core/pipe.h"
 
@@ -17,7 +20,7 @@
 typedef struct pipe_writer {
     vy_binary_writer *w;
     const vy_pipeline *l;
-    uint32_t *dims; // numbers in the file
+    uint32_t *dims; // their numbers in the file
 } pipe_writer;
 
 static void mark(void *user, vy_dim d) { ((pipe_writer *)user)->dims[d.id] = 1; }
@@ -110,8 +113,8 @@ static void bad(pipe_reader *q, const char *what)
 
 static uint32_t get32(pipe_reader *q) { return (uint32_t)vy_binary_get_max(q->r, UINT32_MAX); }
 
-// Room for n things of `size` bytes that take `least` bytes or more each in the file; NULL: an
-// error.
+// Room for n elements of `size` bytes, each of which has at least `least` bytes in the file; NULL:
+// an error.
 static void *room(pipe_reader *q, uint32_t n, size_t size, uint32_t least)
 {
     if (n > (uint64_t)(q->r->end - q->r->at) / least) bad(q, "it ends too early");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// binary_put.c: numbers and strings into the binary form.
+// binary_put.c: writes numbers and strings of the binary form.
 #include "ir/binary/binary.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // binary_read.c: bytes → module, trusting nothing.
 //
-// The digest finds damage, not malice: anybody can compute one.  So nothing is
-// believed (binary_get.c), and when the tables stand the checker
-// looks at what they refer to (vy_module_check) before anybody else does.
+// The digest detects damage, not malice: anybody can compute one.  So nothing is trusted
+// (binary_get.c), and once the tables are complete, the checker verifies what they refer to
+// (vy_module_check) before anything else uses them.
 #include "ir/binary/binary.h"
 
 #include <string.h>
@@ -82,8 +82,8 @@ static void read_code(reader *r, vy_program *p)
     }
 }
 
-// A name of one letter, line, workgroup ×3, whose it is; counts of scalars, dimensions, buffers,
-// overs, leaves and instructions.
+// Bytes of the smallest program: a name of one letter, line, workgroup ×3, flags; counts of
+// scalars, dimensions, buffers, overs, leaves and instructions.
 enum { LEAST_PROGRAM = 2 + 1 + 3 + 1 + 6 };
 
 static void read_program(reader *r)
@@ -121,7 +121,7 @@ static uint64_t fixed(const uint8_t *at, int bytes)
 static bool check_header(vy_module *m, const uint8_t *data, size_t size)
 {
     if (!vy_binary_is(data, size)) {
-        vy_fail(m, VY_E_BINARY_MAGIC, 0, 0, NULL, "this is no binary form of a module");
+        vy_fail(m, VY_E_BINARY_MAGIC, 0, 0, NULL, "this is not the binary form of a module");
         return false;
     }
     if (size < VY_BINARY_HEADER) {
@@ -154,6 +154,14 @@ static void drop_programs(vy_module *m)
     while (m->pipelines.count) vy_pipeline_free(m->pipelines.data[--m->pipelines.count]);
 }
 
+// What would be a bug of the library in a program of its own is a malformed file here.
+static void blame_file(vy_module *m)
+{
+    const vy_diag found = m->diag;
+    m->diag = (vy_diag){0};
+    vy_fail(m, VY_E_BINARY_CONTENT, found.line, found.column, NULL, "%s", found.text);
+}
+
 vy_module *vy_binary_read(const void *data, size_t size)
 {
     const uint64_t before = vy_memory_failures();
@@ -163,13 +171,13 @@ vy_module *vy_binary_read(const void *data, size_t size)
                 .end = (const uint8_t *)data + size,
                 .m = m};
     read_payload(&r);
-    if (r.no_memory) // what was read after that means nothing
+    if (r.no_memory) // what was read after that is meaningless
         vy_fail_oom(m);
     else if (r.wrong)
         vy_fail(m, VY_E_BINARY_CONTENT, 0, 0, NULL, "the binary form is malformed: %s", r.wrong);
-    else if (!vy_module_check(m) && strcmp(m->diag.code, "E0301") == 0)
-        m->diag.code = "E0404"; // not our fault: somebody's file
-    // What was refused is not handed out in parts.
+    else if (!vy_module_check(m) && vy_diag_is(&m->diag, VY_E_INTERNAL))
+        blame_file(m);
+    // No part of a refused file is returned.
     if (!vy_module_memory(m, before)) drop_programs(m);
     return m;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // binary_write.c: module → bytes.  The same module always gives the same bytes: leaves and names
-// are numbered by first use, whatever order they were made in, and unused ones are left out.
+// are numbered by first use, in whatever order they were made, and unused ones are omitted.
 #include "ir/binary/binary.h"
 #include "ir/core/sha256.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// api.c: the building functions of vyre.h, which check what they are given, over the builder.
+// api.c: the building functions of vyre.h: they check their arguments and call the builder.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -7,7 +7,7 @@
 
 static const vy_value none = {0};
 
-// All operands usable here?  Reports the first that is not.
+// Are all operands usable here?  Reports the first that is not.
 static bool usable(vy_builder *b, const char *what, uint32_t n, const vy_value *v)
 {
     if (vy_builder_failed(b)) return false;
@@ -59,7 +59,7 @@ vy_value vy_bool(vy_builder *b, bool value)
 
 vy_value vy_zero(vy_builder *b, vy_type type)
 {
-    return (vy_value){vy_leaf_const(b, type, (vy_scalar){.u = 0})}; // 0.0 has no bits either
+    return (vy_value){vy_leaf_const(b, type, (vy_scalar){.u = 0})}; // the bits of 0.0 are 0 too
 }
 
 vy_value vy_builtin_value(vy_builder *b, vy_builtin id, uint32_t axis)
@@ -166,7 +166,7 @@ vy_value vy_polygamma(vy_builder *b, uint32_t n, vy_value x)
     return rule_op(b, VY_OP_POLYGAMMA, n, 1, &x);
 }
 
-// ---- functions defined by others (docs/language.md 7.4)
+// ---- functions defined in terms of others (docs/language.md 7.4)
 static vy_value derived_recip(vy_builder *b, const vy_value *v)
 {
     return vy_div(b, vy_float(b, vy_value_type(b, v[0]), 1), v[0]);
@@ -195,7 +195,7 @@ static vy_value derived_step(vy_builder *b, const vy_value *v)
     return vy_select(b, vy_lt(b, v[1], v[0]), vy_float(b, t, 0), vy_float(b, t, 1));
 }
 
-// Of floats it is an operation, for its derivative at the bounds.
+// For floats clamp is an operation, because of its derivative at the bounds.
 static vy_value derived_clamp(vy_builder *b, const vy_value *v)
 {
     if (vy_type_is_float(vy_value_type(b, v[0]))) return rule_op(b, VY_OP_CLAMP, 0, 3, v);
@@ -253,7 +253,7 @@ vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_v
     vy_op op = vy_op_from_call(function, strlen(function));
     if (op && vy_op_is_subgroup(op)) op = VY_OP_NONE;
     if (op) arity = vy_op_infos[op].arity;
-    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++) { // clamp is both
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++) { // clamp is also an operation
         if (strcmp(derived[i].name, function) != 0) continue;
         if (count == derived[i].arity) return call_derived(b, &derived[i], args);
         arity = derived[i].arity;

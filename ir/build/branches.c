@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // branches.c: if, else and guards: the variables that either arm assigned become the yields of
-// both.  What guards are for says control.c.
+// both.  For the purpose of guards see control.c.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -20,7 +20,7 @@ void vy_if(vy_builder *b, vy_value condition)
     }
 }
 
-// Leaves the first arm: remembers what it assigned and starts over.
+// Ends the first arm: records what it assigned and restores the variables for the second.
 static void finish_then(vy_builder *b)
 {
     build_frame *f = vy_frame_top(b);
@@ -48,7 +48,7 @@ void vy_else(vy_builder *b)
     finish_then(b);
 }
 
-// One merged variable: values in the two arms.
+// One merged variable: its values at the ends of the two arms.
 typedef struct merge {
     uint32_t var, then_value, else_value;
 } merge;
@@ -61,8 +61,8 @@ static int by_variable(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// Emits yields and gives the variables their merged values in the enclosing frame.  They are handed
-// on in the order of their declaration, whatever the order of assignment: the printer relies on it.
+// Emits yields and gives the variables their merged values in the enclosing frame.  The yields are
+// in the order of declaration, whatever the order of assignment: the printer relies on it.
 static void emit_merges(vy_builder *b, merge_vec *list)
 {
     uint32_t n = list->count;
@@ -120,7 +120,7 @@ void vy_if_end(vy_builder *b)
 
 // ----------------------------------------------------------------------------------------- guards
 
-// Closes the guard on top, if there is one.  Variables declared inside live on.
+// Closes the innermost frame if it is a guard.  Variables declared inside stay declared.
 void vy_guard_close(vy_builder *b)
 {
     if (b->failed || vy_frame_top(b)->kind != FRAME_GUARD) return;

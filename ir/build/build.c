@@ -3,10 +3,10 @@
 // differentiation may write naive code.
 //
 // Sharing: a hash table from (operation, type, aux, operands) to the instruction that computes it.
-// An entry serves only while the region it stands in is still open; one from a closed region is
-// replaced.  Loads carry the version of the memory they read: every write to a buffer gives it a
-// new version, and loops and barriers make all written memory new, because a loop's body may write
-// it later in the text.
+// An entry is valid only while its region is open; one from a closed region is replaced.  Loads
+// carry the version of the memory they read: every write to a buffer gives it a new version, and
+// loops and barriers give one to all memory that is written, because a loop's body may write it
+// later in the text.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -114,15 +114,15 @@ static bool commutes(vy_op op)
            op == VY_OP_XOR || op == VY_OP_EQ || op == VY_OP_NE || op == VY_OP_FMA;
 }
 
-// Operand order of commuting operations: constants last, other leaves before them, instructions in
-// order first.  (min and max do not commute: ties, NaN.)
+// Operand order of commutative operations: instructions in program order, then leaves other than
+// constants, then constants.  (min and max do not commute: ties, NaN.)
 static uint32_t rank_of(const vy_program *p, uint32_t id)
 {
     return !VY_IS_LEAF(id) ? 0 : vy_id_const(p, id) ? 2 : 1;
 }
 
-// Must `b` stand before `a`?  Leaves are ordered by what they are, not by when they were first
-// used, so that equal programs have equal operands.
+// Must operand `b` precede `a`?  Leaves are ordered by content, not by first use, so that equal
+// programs have equal operands.
 static bool out_of_order(const vy_program *p, uint32_t a, uint32_t b)
 {
     uint32_t ra = rank_of(p, a), rb = rank_of(p, b);
@@ -149,7 +149,7 @@ static void note_write(vy_builder *b, vy_op op, uint32_t aux)
         b->versions.data[aux] = ++b->clock;
 }
 
-// The operands, or those of a commuting operation in order.
+// The operands, in canonical order if the operation is commutative.
 static const uint32_t *in_order(const vy_builder *b, vy_op op, uint32_t nargs, const uint32_t *args,
                                 uint32_t swapped[3])
 {
@@ -204,7 +204,7 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
 void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags)
 {
     uint32_t last = b->p->insts.count - 1;
-    if (b->failed || (id && id != last)) return; // shared with an earlier one
+    if (b->failed || (id && id != last)) return; // an earlier instruction is shared
     b->p->insts.data[last].flags |= flags;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// build.h: the inside of a builder, which most files of this folder share.
+// build.h: the internals of the builder, which most files of this folder share.
 #ifndef VYRE_BUILD_H
 #define VYRE_BUILD_H
 
@@ -7,7 +7,7 @@
 
 // What sharing needs to know about an instruction.
 typedef struct build_note {
-    uint32_t region;  // serial of the region it stands in
+    uint32_t region;  // serial of its region
     uint32_t version; // LOAD: version of the memory it read
 } build_note;
 
@@ -21,7 +21,7 @@ typedef struct build_region {
 typedef struct build_variable {
     uint32_t value;  // current
     uint32_t name;   // offset in module names
-    uint32_t logged; // serial of the frame that has logged its old value
+    uint32_t logged; // serial of the last frame that logged its old value
     uint32_t mark;
     vy_type type;
 } build_variable;
@@ -34,7 +34,7 @@ typedef enum build_frame_kind {
     FRAME_FUNCTION,
     FRAME_SCOPE,
     FRAME_IF,
-    FRAME_GUARD, // implicit `if live` behind a statement that may have left early
+    FRAME_GUARD, // implicit `if live` after a statement that may have left early
     FRAME_LOOP,
     FRAME_WHILE,
     FRAME_CHECKPOINT,
@@ -42,10 +42,10 @@ typedef enum build_frame_kind {
 
 typedef struct build_frame {
     build_frame_kind kind;
-    uint32_t serial;     // names the frame in `logged`; SCOPE and FUNCTION share their parent's
+    uint32_t serial;     // id of the frame in `logged`; SCOPE and FUNCTION share their parent's
     uint32_t undo_start; // first entry of the undo log that is this frame's
     uint32_t var_start;  // variables from here on were declared inside
-    uint32_t then_start; // IF: entries of then_values that are this frame's
+    uint32_t then_start; // IF: first entry of then_values that is this frame's
     uint32_t carry_start, carry_count; // LOOP, WHILE: entries of carried
     uint32_t live, keep; // flag variables (index + 1); FUNCTION: live; LOOP, WHILE: both
     uint32_t condition;  // GUARD
@@ -64,7 +64,7 @@ VY_VEC_TYPE(build_frame_vec, build_frame);
 VY_VEC_TYPE(build_carried_vec, build_carried);
 VY_VEC_TYPE(build_byte_vec, uint8_t);
 
-// Of the table of equal values.  Probes look at the hash first, and growing needs nothing else.
+// An entry of the table of shared values.  Probes compare hashes first; growing needs only these.
 typedef struct build_entry {
     uint32_t id; // 0: free
     uint32_t hash;
@@ -101,25 +101,26 @@ struct vy_builder {
 void vy_build_fail(vy_builder *b, vy_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void vy_build_oom(vy_builder *b);
-// Value of `op` without emitting it, or 0: constants, algebraic identities.  May emit others.
+// The value of `op` by constant folding or an algebraic rule, or 0: `op` is to be emitted.  A rule
+// may emit other operations.
 uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args);
-// The value of a PURE operation that may be used here and is there already, or 0.
+// The value of a PURE operation that has been computed already and is visible here, or 0.
 uint32_t vy_made_before(vy_builder *b, vy_op op, vy_type type, uint32_t nargs,
                         const uint32_t *args);
 // Appends an instruction as it is; 0 after an error.
 uint32_t vy_append(vy_builder *b, vy_inst inst, const uint32_t *args, uint32_t version);
-// Enters leaf `index` into the table.  False: memory.
+// Enters leaf `index` into the table.  False: out of memory.
 bool vy_leaf_insert(vy_builder *b, uint32_t index);
-// Opens a region of `opener` (0: the whole program).  False: memory.
+// Opens a region of `opener` (0: the entire program).  False: out of memory.
 bool vy_open_region(vy_builder *b, uint32_t opener);
 // True if `id` may be used here.
 bool vy_visible(const vy_builder *b, uint32_t id);
-// A buffer whose `?` dimensions stay other buffers' lengths (intermediates of pipelines).
+// A buffer whose `?` dimensions may be other buffers' lengths (intermediates of pipelines).
 vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
                           uint32_t rank, const vy_dim *dims);
 vy_dim vy_dim_step(vy_builder *b, uint32_t step); // VY_DIM_STEP
-// The innermost frame; opens one.
+// The innermost frame, and a new one.
 build_frame *vy_frame_top(vy_builder *b);
 bool vy_frame_push(vy_builder *b, build_frame_kind kind);
 // Variables by index (+ 1 where new): see variables.c.
@@ -129,7 +130,7 @@ void vy_variable_assign(vy_builder *b, uint32_t var, uint32_t value);
 void vy_variable_name(vy_builder *b, uint32_t var, uint32_t value);
 // Undoes the assignments logged since `start`.
 void vy_variables_rewind(vy_builder *b, uint32_t start);
-// Closes the guard on top, if there is one; variables declared inside live on.
+// Closes the innermost frame if it is a guard; variables declared inside stay declared.
 void vy_guard_close(vy_builder *b);
 void vy_if_end(vy_builder *b);        // branches.c
 void vy_loop_end(vy_builder *b);      // loops.c

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// cleanup.c: takes out structure that decides nothing.
+// cleanup.c: removes structure without effect.
 //
 // A front end carries every variable that a loop might assign and yields every variable that an arm
-// assigned.  Most of those turn out to keep their value or to be read by nobody.  Looking at one
-// carry at a time misses nests, where the inner loop's carry is invariant only if the outer one is;
-// so values are followed through results in execution order, inner loops first, before anything is
+// assigned.  Most of those turn out to keep their value or to have no use.  Considering one carry
+// at a time misses nests, where the inner loop's carry is invariant only if the outer one is; so
+// values are followed through results in execution order, inner loops first, before anything is
 // rebuilt.
 //
 //   LOOP [0, n, 1, a, b]                    LOOP [0, n, 1, b]
@@ -15,9 +15,10 @@
 //   ENDLOOP [c0, r0]
 //
 // Also: loops that never run, WHILEs whose condition is constant, `keep` that is always true, empty
-// constructs.  All that is not structure stays, even if unused (see dce.c), because vy_program_end
-// runs this and a program must print as it was written.
-// Needs valid structure.  Runs until nothing is left to do: the result is a fixed point.
+// constructs.  Everything that is not structure stays, even if unused (see dce.c), because
+// vy_program_end runs this and a program must print as it was written.
+//
+// Needs valid structure.  Runs until nothing is left to do: the result is a fixpoint.
 #include "ir/build/live.h"
 
 #include "ir/core/dataflow.h"
@@ -29,10 +30,10 @@ static bool set_same(vy_sweep *w, uint32_t id, uint32_t value)
     return true;
 }
 
-// A value from before the construct, which every place after it may use.
+// Is it a value from before the construct, which is visible wherever the results are?
 static bool from_outside(uint32_t id, uint32_t opener) { return VY_IS_LEAF(id) || id < opener; }
 
-// Can `next` be only what the loop carried before, or began with?
+// Can `next` only be the carried value itself, or the initial one?
 static bool settles(const vy_sweep *w, uint32_t next, uint32_t carry, uint32_t init, int depth)
 {
     const vy_program *p = w->w.p;
@@ -140,7 +141,7 @@ static bool close_rest(vy_sweep *w)
 static bool find_same(vy_sweep *w)
 {
     if (close_all(w) && close_all(w) && !close_rest(w)) return false;
-    // Chains lead to earlier ids, so one scan shortens them all.
+    // Chains lead to earlier ids, so one scan compresses them all.
     for (uint32_t id = 1; id < w->w.p->insts.count; id++) w->same[id] = vy_same(w, w->same[id]);
     return true;
 }

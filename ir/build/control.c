@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// control.c: structured statements on top of SSA: what ends which, and early exits.
+// control.c: structured statements on top of SSA: how constructs are closed, and early exits.
 //
-// Closing an `if` turns the variables assigned in either arm into yields (branches.c); a loop
-// carries the variables that its hint names, or all visible ones (loops.c), and an untouched one
-// keeps its value from before.
+// Closing an `if` makes the variables assigned in either arm its yields (branches.c); a loop
+// carries the variables that its hint names, or all visible ones (loops.c), and one that is not
+// assigned keeps its value from before.
 //
 // Early exits.  `break`, `continue` and `return` become flags: every function body has a variable
 // `live`, every loop body `live` (this iteration goes on) and `keep` (the loop goes on).  After a
 // construct that may have cleared the flag in force, the rest of the block is put into an implicit
-// `if live`, a *guard*.  The obvious way, nesting each rest in the one before, would nest a
+// `if live`, a *guard*.  The obvious way, nesting each rest in the previous one, would nest a
 // thousand deep for a thousand early returns; instead the open guard is closed and a new one
 // opened, so guards never nest within one block:
 //
 //   if a { return; }  s; if b { return; }  t;
 //       if a {} else { s; live = !b }  if live { t; }
 //
-// Values made in a guard but needed after it travel through variables like all others.
+// Values defined in a guard but needed after it are yielded through variables, as everywhere.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 
 // ----------------------------------------------------------------------------------------- guards
-// The flag that says whether control still runs here, as variable index + 1.
+// The flag that says whether control still reaches this point, as variable index + 1.
 static uint32_t live_flag(vy_builder *b)
 {
     for (uint32_t i = b->frames.count; i-- > 0;)
@@ -31,14 +31,14 @@ static uint32_t live_flag(vy_builder *b)
     return 0;
 }
 
-// Opens a guard if control may have left.
+// Opens a guard if control may have left the block early.
 static void guard(vy_builder *b)
 {
     if (vy_builder_failed(b)) return;
     uint32_t flag = live_flag(b);
     const vy_scalar *k = vy_id_const(b->p, b->vars.data[flag - 1].value);
     if (k && k->u) return;
-    vy_guard_close(b); // leaves the merged flag
+    vy_guard_close(b); // the flag's value is the merged one now
     if (b->failed) return;
     uint32_t live = b->vars.data[flag - 1].value;
     vy_begin_if(b, live);
@@ -92,7 +92,7 @@ void vy_scope(vy_builder *b)
     if (!vy_builder_failed(b)) vy_frame_push(b, FRAME_SCOPE);
 }
 
-// Frames without a region: assignments stay; variables declared inside go.
+// Ends a frame without a region: assignments stay, variables declared inside go out of scope.
 static void end_plain(vy_builder *b)
 {
     b->vars.count = vy_frame_top(b)->var_start;
@@ -131,7 +131,8 @@ void vy_end(vy_builder *b)
 }
 
 // ------------------------------------------------------------------------------------ early exits
-// Clears the flags of the constructs left, innermost first, up to and including frame `last`.
+// Clears the flags of the constructs that are left, innermost first, up to and including frame
+// `last`.
 static void clear_flags(vy_builder *b, uint32_t last, bool keep_last_loop)
 {
     uint32_t no = vy_bool(b, false).id;
@@ -153,7 +154,7 @@ static void leave_loop(vy_builder *b, bool go_on, const char *what)
         guard(b);
         return;
     }
-    vy_build_fail(b, VY_E_API, "%s stands in no loop", what);
+    vy_build_fail(b, VY_E_API, "%s is not inside a loop", what);
 }
 
 void vy_break(vy_builder *b) { leave_loop(b, false, "break"); }

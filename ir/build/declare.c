@@ -123,7 +123,7 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
     return (vy_buffer){id};
 }
 
-// `?` becomes the length of this buffer.
+// Makes `?` the length of this buffer.
 static void own_unknown(vy_builder *b, vy_buffer buf)
 {
     if (vy_builder_failed(b)) return;
@@ -133,7 +133,7 @@ static void own_unknown(vy_builder *b, vy_buffer buf)
         if (node->op != VY_DIM_UNKNOWN) continue;
         if (node->value == 0) {
             node->value = buf.id;
-        } else { // the node is another buffer's: each `?` is a length of its own
+        } else { // the node belongs to another buffer: each `?` is a length of its own
             info->dims[i] = vy_dim_unknown(b);
             if (info->dims[i].id) b->p->dims.data[info->dims[i].id].value = buf.id;
         }

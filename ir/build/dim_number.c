@@ -3,8 +3,8 @@
 #include "ir/core/ir.h"
 #include "ir/build/edit.h"
 
-// Do 32 bits do?  Sums and products come out right modulo 2³², other operations need their operands
-// as they are.
+// Are 32 bits enough?  Sums and products are right modulo 2³²; other operations need the exact
+// values of their operands.
 typedef enum width { EXACT, MODULO, WIDE } width;
 
 static width width_of(const vy_program *p, uint32_t dim)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// edit.h: the builder for passes and differentiation: whole instructions by id, out of an old
-// program into a new one.  (The builder of vyre.h, which checks what it is given, is for users.)
+// edit.h: the builder for passes and differentiation: instructions by id, from an old program into
+// a new one.  (The builder of vyre.h, which checks its arguments, is for users.)
 #ifndef VYRE_EDIT_H
 #define VYRE_EDIT_H
 
 #include "ir/core/access.h"
 
-// A pass makes a new program out of an old one:
+// A pass makes a new program from an old one:
 //
 //   vy_builder *b = vy_rebuild_begin(old);       // same parameters, buffers, dims; empty code
 //   … vy_emit, vy_begin_*, …
@@ -20,7 +20,7 @@ void vy_program_replace(vy_program *old, vy_program *fresh);
 // A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's
 // diag.
 vy_program *vy_program_clone(const vy_program *p, vy_module *m);
-// The same of a pipeline; programs[k]: the number in `m` of what was program k.
+// The same for a pipeline; programs[k]: the number in `m` of what was program k.
 vy_pipeline *vy_pipeline_clone(const vy_pipeline *l, vy_module *m, const uint32_t *programs);
 vy_program *vy_builder_program(vy_builder *b); // as built so far
 bool vy_builder_failed(const vy_builder *b);
@@ -32,22 +32,22 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
                  const uint32_t *args);
 // Sets flags on the instruction emitted last (INRANGE, OWNED).
 void vy_emit_flags(vy_builder *b, uint32_t id, uint8_t flags);
-// M[index] = f(M[index], v) as an atomic of that strength, or as load, operation and store.  atomic:
-// names f (no ATOMIC_CAS).  args: the index and v.  Returns the old value.
+// M[index] = f(M[index], v) as an atomic of that strength, or as load, operation and store.
+// atomic: names f (not ATOMIC_CAS).  args: the index and v.  Returns the old value.
 uint32_t vy_emit_update(vy_builder *b, vy_op atomic, vy_strength strength, uint32_t buffer,
                         uint32_t nargs, const uint32_t *args);
 uint32_t vy_leaf_const(vy_builder *b, vy_type type, vy_scalar value);
-void vy_leaf_drop(vy_leaf *l); // of a parameter that is taken out: nobody uses it any more
-// Buffer b of the program is buffer to[b] from now on, in instructions, leaves and dimensions; 0:
-// there is none any more, and no instruction has it.  (Their table is the caller's.)
+void vy_leaf_drop(vy_leaf *l); // the leaf of a removed parameter; it has no uses
+// Buffer b of the program becomes buffer to[b], in instructions, leaves and dimensions; 0: it is
+// removed, and no instruction uses it.  (The caller changes the table of buffers itself.)
 void vy_renumber_buffers(vy_program *p, const uint32_t *to);
 uint32_t vy_leaf_other(vy_builder *b, vy_leaf_kind kind, vy_type type, uint32_t index,
                        uint32_t axis);
 
-// Structure, low level: exactly the markers of the picture above.  The arrays are copied.
+// Structure, low level: exactly the markers drawn in ir.h.  The arrays are copied.
 void vy_begin_if(vy_builder *b, uint32_t cond);
 void vy_begin_else(vy_builder *b, uint32_t n, const uint32_t *then_yields);
-// Replaces the yields of the ELSE of the innermost IF, where they are known only at its end.
+// Replaces the yields of the ELSE of the innermost IF, when they are known only at its end.
 void vy_else_yields(vy_builder *b, uint32_t n, const uint32_t *ids);
 // results[n] receives the values after the construct (an instruction or, where both yields are the
 // same, that value).
@@ -58,7 +58,7 @@ uint32_t vy_begin_loop(vy_builder *b, vy_type type, uint8_t flags, uint32_t from
 void vy_begin_while(vy_builder *b, uint8_t flags, uint32_t n, const uint32_t *inits,
                     uint32_t *carries);
 void vy_loop_test(vy_builder *b, uint32_t cond);
-// keep: 0 unless the loop leaves early (sets flag EXIT).  results[n] as above.
+// keep: 0 unless the loop may exit early (sets flag EXIT).  results[n] as above.
 void vy_end_loop(vy_builder *b, uint32_t keep, uint32_t n, const uint32_t *nexts,
                  uint32_t *results);
 // An IF with one arm and no yields: begins it unless the condition is known to hold (true: it was
@@ -72,7 +72,7 @@ void vy_end_checkpoint(vy_builder *b, uint32_t n, const uint32_t *yields, uint32
 // indexed by old instruction id and is set for the copy.  Leaves map to themselves.  Copying every
 // instruction in order copies the program.
 void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *map);
-// The same with these operands, of the program being built, in place of the mapped ones.
+// The same with these operands, ids of the program being built, in place of the mapped ones.
 void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
                   uint32_t *map);
 static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
@@ -95,26 +95,26 @@ void vy_while_hint(vy_builder *b, const vy_loop_hint *hint);
 void vy_function_begin(vy_builder *b);
 void vy_function_end(vy_builder *b);
 
-// A local array that is cleared later, where its ZERO stands (text: `local v: f32[8] undefined;`).
+// A local array that is cleared later, by its ZERO (text: `local v: f32[8] undefined;`).
 vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                              const vy_dim *dims);
 
-// Says what the buffer is to the program of which the one being built is a derivative.
+// Sets the buffer's role with respect to the program of which the one being built is a derivative.
 void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role);
 
-// Dimension of an axis if it is a plain scalar parameter or a constant: the matching u32 leaf in
-// the program being built, else a VY_LEAF_LEN leaf.
+// The extent of an axis as a u32 leaf of the program being built: the constant, u32 scalar
+// parameter or num_groups that its dimension is, else a VY_LEAF_LEN leaf.
 uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);
 
-// Next thing built stands where `id` of `old` stood.
+// What is built next gets the source place of `id` of `old`.
 void vy_pass_at(vy_builder *b, const vy_program *old, uint32_t id);
 // Gives value `fresh`, if it has no name yet, the debug name of `id` of `old`.
 void vy_pass_name(vy_builder *b, const vy_program *old, uint32_t id, uint32_t fresh);
 // Installs what `b` built as the new contents of *p.
 bool vy_pass_finish(vy_builder *b, vy_program *p);
-// The workgroup of a program that names none.
+// Sets the workgroup of a program that declares none.
 void vy_default_workgroup(vy_program *p);
-// The value of a dimension of the program being built, as u32; it is known to fit.
+// The value of a dimension of the program being built, as u32, which it must fit.
 vy_value vy_dim_number(vy_builder *b, vy_dim d);
 
 #endif

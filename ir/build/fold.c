@@ -3,15 +3,15 @@
 //
 // A rule may only use its operands and what they are made of; it never looks at users.  Rules are
 // exact: the replacement has the same bits for every input, NaN and −0 included (all NaNs count as
-// one).  A rule that is not names the property it gives up and fires only under fast-math:
-//   NSZ   −0 and +0 are alike        NNAN  no NaN or infinity occurs
+// one).  A rule that is not exact names the property it gives up and fires only under fast-math:
+//   NSZ   −0 and +0 are the same     NNAN  no NaN or infinity occurs
 //   ASSOC reassociation, reciprocals
 // Rules run in order, the first that applies wins; `then` is the id of the value.
 //
-// The pair (i, j) of a sum over pairs and the pair (j, i) have most in common but for a sign: b − a
-// is −(a − b) for every rounding that is alike on both sides of zero, up to the sign of zero, and
-// (−x)·y is −(x·y).  So where a − b has been computed, squares and magnitudes of b − a are those of
-// a − b, and a product with −x is looked for without the sign.
+// In a sum over pairs, (i, j) and (j, i) have most in common up to a sign: b − a is −(a − b) for
+// every rounding that is symmetric about zero, up to the sign of zero, and (−x)·y is −(x·y).  So
+// where a − b has been computed, squares and magnitudes of b − a are those of a − b, and a product
+// with −x reuses the one with x.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -46,7 +46,7 @@ static bool all_ones(const fold_context *f, int n)
     return f->k[n] && f->k[n]->u == ones.u;
 }
 
-// Operand n is made by `op`.
+// The operands of operand n if it is an `op`, else NULL.
 static const uint32_t *made_by(const fold_context *f, int n, vy_op op)
 {
     uint32_t id = f->args[n];
@@ -54,7 +54,7 @@ static const uint32_t *made_by(const fold_context *f, int n, vy_op op)
     return vy_args(f->b->p, id);
 }
 
-// Operand n is `op` with a constant second operand.
+// The constant second operand of operand n if it is such an `op`, else NULL.
 static const vy_scalar *const_second(const fold_context *f, int n, vy_op op)
 {
     const uint32_t *a = made_by(f, n, op);
@@ -128,8 +128,8 @@ static uint32_t step_twice(const fold_context *f, bool first_adds, bool second_a
     return emit2(f, adds ? VY_OP_ADD : VY_OP_SUB, x, c);
 }
 
-// x can be no −0, as far as it and `depth` operations behind it tell: a sum is −0 only if both
-// terms are.
+// Is x provably not −0, from at most `depth` operations that it is made of?  A sum is −0 only if
+// both terms are.
 static bool never_minus_zero(const fold_context *f, uint32_t x, int depth)
 {
     const vy_program *p = f->b->p;
@@ -172,7 +172,7 @@ static bool complements(const fold_context *f)
     return x && y && x[0] == y[1] && x[1] == y[0] && !vy_type_is_float(vy_id_type(p, x[0]));
 }
 
-// Operand n is x − y, and y − x was computed before it: that one.
+// y − x, if operand n is x − y and y − x was computed before it; else 0.
 static uint32_t mirror(const fold_context *f, int n)
 {
     const uint32_t *a = made_by(f, n, VY_OP_SUB);
@@ -181,7 +181,7 @@ static uint32_t mirror(const fold_context *f, int n)
     return id < f->args[n] ? id : 0;
 }
 
-// op of these, if it was computed before.
+// The value of `op` on x and y, if it was computed before; else 0.
 static uint32_t before(const fold_context *f, vy_op op, uint32_t x, uint32_t y)
 {
     return vy_made_before(f->b, op, f->type, 2, (uint32_t[]){x, y});
@@ -216,7 +216,7 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
 //    op      operands  needs  when                           then
 #define RULES(R)                                                                                   \
     R(ADD,    is_int,   EXACT, IS(1, 0),                      A)                                   \
-    R(ADD,    is_float, EXACT, IS(1, -0.0),                   A)  /* x + 0 would turn −0 into 0 */ \
+    R(ADD,    is_float, EXACT, IS(1, -0.0),                   A)  /* x + 0 would make −0 into 0 */ \
     R(ADD,    is_float, NSZ,   IS(1, 0.0),                    A)                                   \
     R(ADD,    is_float, EXACT, IS(1, 0.0) && never_minus_zero(f, A, 3), A)                         \
     R(ADD,    is_int,   EXACT, CHAIN(ADD),                    reassociate(f, VY_OP_ADD))           \
@@ -341,8 +341,8 @@ static uint32_t apply_rules(const fold_context *f)
     return 0;
 }
 
-// Does every device compute it with the bits that vy_scalar_eval gives?  Functions and quotients
-// have a few ULP on a device, and an fma may round twice.
+// Does every device compute the same bits as vy_scalar_eval?  Functions and quotients have an error
+// of a few ULP on a device, and an fma may round twice.
 static bool rounds_alike(vy_op op, vy_type in)
 {
     if (!vy_type_is_float(in)) return true;
@@ -364,7 +364,7 @@ uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
             all = false;
     }
     if (b->p->exact && !rounds_alike(op, f.in)) all = false;
-    if (op == VY_OP_CANDIDATE) all = false; // its number is asked for
+    if (op == VY_OP_CANDIDATE) all = false; // differentiation needs its ordinal
     vy_scalar v;
     // stop_grad of a constant is the constant: nothing flows into either.
     if (all && vy_scalar_eval(op, f.in, type, f.values, aux, false, &v))

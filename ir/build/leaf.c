@@ -57,8 +57,8 @@ static uint32_t leaf_get(vy_builder *b, vy_leaf l)
     return (b->p->leaves.count - 1) | VY_LEAF_BIT;
 }
 
-// A constant of its own: were it the zero of its type, that type would have two, under different
-// ids, and what is equal would not be seen to be.
+// A constant that no other leaf equals: as a plain zero it would be a second leaf for that
+// constant, and equal values would have different ids.
 void vy_leaf_drop(vy_leaf *l)
 {
     *l = (vy_leaf){.kind = VY_LEAF_CONST, .type = VY_U32, .index = UINT32_MAX};
@@ -85,7 +85,7 @@ void vy_renumber_buffers(vy_program *p, const uint32_t *to)
         if (to[d->value])
             d->value = to[d->value];
         else
-            *d = (vy_dim_node){.op = VY_DIM_CONST}; // nobody uses it
+            *d = (vy_dim_node){.op = VY_DIM_CONST}; // it has no uses
     }
 }
 

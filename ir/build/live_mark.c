@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// live_mark.c: marking what is needed; shared by cleanup and dce.  live_rebuild.c rebuilds without
-// the rest.
+// live_mark.c: marks what is live, for cleanup and dce.  live_rebuild.c rebuilds without the rest.
 //
 // One backward scan is the usual dead-code pass of an array IR, but here it would never remove a
 // carried value: `x = x + 1` in a loop uses itself from one iteration to the next.  So marking
-// starts from the roots and follows operands; a carried value reaches its init and next only when
-// somebody outside that circle needs it.
+// starts from the roots and follows operands; init and next of a carried value become live only
+// when a live use outside that cycle needs it.
 //
 //   LOOP [0, n, 1, zero, zero]                 LOOP [0, n, 1, zero]
 //     CARRY 0   CARRY 1                          CARRY 0
@@ -31,7 +30,7 @@ typedef struct marker {
     vy_sweep *w;
     uint32_t *stack; // every instruction is pushed at most once
     uint32_t count;
-    uint8_t *read;    // by buffer: a load of it is needed, or somebody outside sees it
+    uint8_t *read;    // by buffer: an access to it is live, or it is visible outside
     uint32_t *writes; // by instruction: the write to the same buffer before it
     uint32_t *last;   // by buffer: its last write
 } marker;
@@ -49,7 +48,7 @@ static void need_args(marker *m, uint32_t id, uint32_t from, uint32_t to)
     for (uint32_t k = from; k < to; k++) need(m, vy_arg(m->w->w.p, id, k));
 }
 
-// An opening marker is needed: so is what decides whether and how often its inside runs.
+// An opening marker is live: so is what decides whether and how often its inside runs.
 static void need_control(marker *m, uint32_t id)
 {
     const vy_program *p = m->w->w.p;
@@ -59,7 +58,7 @@ static void need_control(marker *m, uint32_t id)
     if (vy_exits(p, id)) need(m, vy_keep(p, s, id));
 }
 
-// Slot k of a construct is needed.
+// Slot k of a construct is live.
 static void need_slot(marker *m, uint32_t opener, uint32_t k)
 {
     const vy_program *p = m->w->w.p;
@@ -70,7 +69,7 @@ static void need_slot(marker *m, uint32_t opener, uint32_t k)
     for (uint32_t j = 0; j < n; j++) need(m, sources[j]);
 }
 
-// An access is needed: so is whatever else writes the buffer.
+// An access is live: so is every write to the buffer.
 static void need_writes(marker *m, uint32_t buffer)
 {
     if (m->read[buffer]) return;
@@ -93,7 +92,7 @@ static void visit(marker *m, uint32_t id)
     if (vy_op_is_memory(op)) need_writes(m, inst->aux);
 }
 
-// Memory that nobody outside sees: writes to it are needed where a read is.
+// Memory that is not visible outside the dispatch: writes to it are live only if an access is.
 static bool is_private(const vy_program *p, uint32_t buffer)
 {
     const vy_buf *b = &p->buffers.data[buffer];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // live_rebuild.c: rebuilds a program without what live_mark.c did not mark.
 //
-// Slots of constructs go one by one, so operands of four markers have to agree on which stay.  What
-// becomes of a construct is decided at its opening marker:
+// Slots of constructs are removed one by one, and the operands of four markers have to agree on
+// which stay.  What becomes of a construct is decided at its opening marker:
 //
 //   HOW_COPY   it stays             HOW_THEN, HOW_ELSE   its condition is constant
 //   HOW_NEVER  a loop does not run  HOW_ONCE   a while that leaves after one iteration
 //
-// A condition is looked at after its operands were rebuilt, so chains of constant IFs go in one
-// walk.
+// A condition is tested after its operands were rebuilt, so chains of constant IFs are removed in
+// one walk.
 #include "ir/build/live.h"
 
 typedef enum how { HOW_COPY, HOW_THEN, HOW_ELSE, HOW_NEVER, HOW_ONCE } how;
@@ -16,7 +16,7 @@ typedef enum how { HOW_COPY, HOW_THEN, HOW_ELSE, HOW_NEVER, HOW_ONCE } how;
 typedef struct builder {
     vy_sweep *w;
     uint8_t *how;  // by opening marker
-    uint32_t *ids; // two stretches of `room`
+    uint32_t *ids; // two arrays of `room`
     uint32_t room;
 } builder;
 
@@ -42,7 +42,7 @@ static uint32_t collect(const builder *r, uint32_t opener, uint32_t id, uint32_t
     return kept;
 }
 
-// Gives markers base+1+k of the kept slots their new values.
+// Maps the slots base+1+k that are kept to their new values.
 static void spread(const builder *r, uint32_t opener, uint32_t base, uint32_t n,
                    const uint32_t *values)
 {
@@ -59,8 +59,8 @@ static bool const_bool(const vy_program *p, uint32_t id, bool value)
     return k && (k->u != 0) == value;
 }
 
-// What becomes of a loop.  Only its own operands are looked at, so this may be asked of the old
-// program before the rebuild too.
+// What becomes of a loop.  Depends on its own operands only, so it may be called before the rebuild
+// too.
 static how loop_how(const vy_sweep *w, uint32_t id)
 {
     const vy_program *p = w->w.p;
@@ -75,7 +75,7 @@ static how loop_how(const vy_sweep *w, uint32_t id)
     return const_bool(p, cond, true) && leaves ? HOW_ONCE : HOW_COPY;
 }
 
-// Each of the following returns the id after which copying goes on.
+// Each of the following returns the id after which copying continues.
 static uint32_t open_if(builder *r, uint32_t id)
 {
     uint32_t cond = mapped(r, vy_arg(r->w->w.p, id, 0)), middle = r->w->w.s.partner[id];
@@ -91,7 +91,7 @@ static uint32_t open_if(builder *r, uint32_t id)
     return id;
 }
 
-static uint32_t turn_if(builder *r, uint32_t id, uint32_t opener)
+static uint32_t else_if(builder *r, uint32_t id, uint32_t opener)
 {
     uint32_t closer = r->w->w.s.partner[id], n = r->w->w.p->insts.data[id].nargs;
     if (r->how[opener] == HOW_THEN) { // the other arm is skipped, its ENDIF as well
@@ -193,7 +193,7 @@ static uint32_t without_dead(void *pass, uint32_t id)
     vy_rewrite_at(&w->w, id);
     switch (op) {
     case VY_OP_IF: return open_if(r, id);
-    case VY_OP_ELSE: return turn_if(r, id, opener);
+    case VY_OP_ELSE: return else_if(r, id, opener);
     case VY_OP_ENDIF: close_if(r, id, opener); return id;
     case VY_OP_LOOP:
     case VY_OP_WHILE: return open_loop(r, id);
@@ -205,7 +205,7 @@ static uint32_t without_dead(void *pass, uint32_t id)
     }
 }
 
-// An IF that vy_end_if would not build: nothing in it, or a yield that is its condition.
+// Would vy_end_if not build this IF as it is: is it empty, or one of its results its condition?
 static bool if_folds(const vy_sweep *w, uint32_t id)
 {
     const vy_program *p = w->w.p;
@@ -227,7 +227,7 @@ static bool marker_folds(const vy_sweep *w, uint32_t id)
     const vy_program *p = w->w.p;
     vy_op op = (vy_op)p->insts.data[id].op;
     if (op == VY_OP_ELSE || vy_op_closes(op)) return false; // as their opener
-    if (op == VY_OP_RESULT) { // a loop's slot stays for its CARRY, even if nobody needs the RESULT
+    if (op == VY_OP_RESULT) { // a loop's slot stays for its CARRY, even if the RESULT is dead
         uint32_t opener = w->w.s.partner[vy_arg(p, id, 0)];
         return !w->live[id] && !vy_is_loop((vy_op)p->insts.data[opener].op);
     }

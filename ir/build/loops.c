@@ -14,8 +14,8 @@ static bool carry_var(vy_builder *b, uint32_t var)
     return false;
 }
 
-// Appends the variables to carry.  The flags that a `return` in the body clears are those of every
-// loop up to the function, and of the function.
+// Appends the variables to carry.  A `return` in the body clears the flags of every loop up to the
+// function, and those of the function.
 static void choose_carried(vy_builder *b, const vy_loop_hint *hint)
 {
     ++b->mark_serial;
@@ -162,7 +162,7 @@ void vy_loop_end(vy_builder *b)
     vy_end_loop(b, k && k->u ? 0 : keep, n, nexts, results);
     for (uint32_t i = 0; i < n && !b->failed; i++) {
         build_carried *c = &b->carried.data[f.carry_start + i];
-        if (nexts[i] == c->carry) continue; // untouched: the value from before serves
+        if (nexts[i] == c->carry) continue; // not assigned: it keeps its value from before
         vy_variable_assign(b, c->var, results[i]);
         vy_variable_name(b, c->var, results[i]);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // marker.c: structure markers and regions, and copies of instructions from another program.
 //
-// The markers are exactly those drawn at the head of ir.h; closing one is where regions end and
-// what they shared becomes invisible.
+// The markers are exactly those drawn at the head of ir.h.  Closing one ends a region, and with it
+// the visibility of its values.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -36,15 +36,15 @@ static void enter(vy_builder *b, uint32_t opener)
 
 static build_region *innermost(vy_builder *b) { return &b->regions.data[b->regions.count - 1]; }
 
-// Closes the innermost region; the marker emitted next stands outside.
+// Closes the innermost region; the marker emitted next is outside.
 static void leave(vy_builder *b)
 {
     b->open.data[innermost(b)->serial] = 0;
     b->regions.count--;
 }
 
-// Else-arm: a new region with the same opener.
-static void iteration(vy_builder *b, uint32_t middle)
+// Replaces the innermost region by that of the second arm, which has the same opener.
+static void enter_else(vy_builder *b, uint32_t middle)
 {
     build_region *r = innermost(b);
     b->open.data[r->serial] = 0;
@@ -53,7 +53,7 @@ static void iteration(vy_builder *b, uint32_t middle)
     if (!vy_vec_push(&b->open, 1)) vy_build_oom(b);
 }
 
-// Markers stand in their parent's region: ELSE is appended between the arms.
+// ELSE is appended between the arms, but belongs to the parent's region, as all markers do.
 static uint32_t outer_marker(vy_builder *b, vy_op op, uint32_t n, const uint32_t *args)
 {
     uint32_t id = marker(b, op, VY_VOID, 0, n, args);
@@ -70,7 +70,7 @@ void vy_begin_if(vy_builder *b, uint32_t cond)
 void vy_begin_else(vy_builder *b, uint32_t n, const uint32_t *then_yields)
 {
     uint32_t id = b->failed ? 0 : outer_marker(b, VY_OP_ELSE, n, then_yields);
-    if (id) iteration(b, id);
+    if (id) enter_else(b, id);
 }
 
 void vy_else_yields(vy_builder *b, uint32_t n, const uint32_t *ids)
@@ -128,7 +128,7 @@ void vy_end_if(vy_builder *b, uint32_t n, const uint32_t *else_yields, uint32_t 
         back->data[kept++] = k;
     }
     leave(b);
-    if (empty) { // nothing to branch over: selects do
+    if (empty) { // nothing to branch over: selects suffice
         p->insts.count = b->notes.count = r.opener;
         for (uint32_t k = 0; k < kept && !b->failed; k++) {
             uint32_t args[3] = {cond, thens->data[k], yields->data[k]};

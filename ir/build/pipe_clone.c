@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// pipe_clone.c: a pipeline again in another module.
+// pipe_clone.c: copies a pipeline into another module.
 //
 // Its programs must be there already: programs[k] is the number that program k of the old module
 // has in the new one.
@@ -36,7 +36,7 @@ static bool keep_dispatch(vy_module *m, vy_pipe_step *s, const vy_program *p,
     return ok;
 }
 
-// What a step points to lives in its module's arena.
+// What a step points to is in its module's arena, so it is copied into the new one's.
 static bool keep_step(vy_module *m, vy_pipe_step *s, const vy_module *old, const uint32_t *programs)
 {
     switch (s->kind) {

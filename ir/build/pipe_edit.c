@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// pipe_edit.c: another sequence of steps in the place of one step of a finished pipeline.
+// pipe_edit.c: replaces one step of a finished pipeline by a sequence of steps.
 //
-// Steps are named by their numbers (a VALUE or REPEAT by the dimensions that use it, a REPEAT and
-// its END by each other), so those behind the place get new ones.  Intermediates and dimensions
-// that the new steps need are appended to the signature; nothing that was there is renumbered.
+// Steps are referred to by number (a VALUE or REPEAT by the dimensions that use it, a REPEAT and
+// its END by each other), so those after the replaced one are renumbered.  Intermediates and
+// dimensions that the new steps need are appended to the signature; nothing in it is renumbered.
 #include "ir/build/pipe_build.h"
 #include "ir/build/edit.h"
 #include "ir/core/pipe.h"
 
-// Steps behind the place are numbered from here while it is open: no new step is taken for one of
-// them.
+// While the pipeline is open, the steps after the replaced one are numbered from here, so that no
+// new step is mistaken for one of them.
 enum { LATER = 1 << 30 };
 
 vy_pipe *vy_pipeline_reopen(const vy_pipeline *l, uint32_t at)
@@ -42,7 +42,7 @@ vy_pipe *vy_pipeline_reopen(const vy_pipeline *l, uint32_t at)
     return q;
 }
 
-// The steps of `l` behind `at` follow, by as many numbers later as there are more of them now.
+// Appends the steps of `l` after `at`, renumbered by the number of steps that were added.
 static bool append_rest(vy_pipe *q, const vy_pipeline *l, uint32_t at)
 {
     const uint32_t first = q->steps.count;
@@ -50,7 +50,7 @@ static bool append_rest(vy_pipe *q, const vy_pipeline *l, uint32_t at)
         if (!vy_vec_push(&q->steps, l->steps.data[i])) return false;
     for (uint32_t i = 0; i < q->steps.count; i++) {
         vy_pipe_step *s = &q->steps.data[i];
-        bool old = i < at || i >= first; // partners of new ones are right
+        bool old = i < at || i >= first; // the partners of new steps are right already
         if (old && s->partner > at) s->partner = s->partner - (at + 1) + first;
     }
     for (uint32_t i = 1; i < q->b->p->dims.count; i++) {

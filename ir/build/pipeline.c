@@ -3,7 +3,7 @@
 //
 // Steps are a flat list with paired markers, as a program's code is.  What they point to
 // (arguments, indices, scalars) is copied into the module's arena.  The signature is built by an
-// ordinary builder whose code is thrown away.
+// ordinary builder, whose code is discarded.
 #include "ir/build/pipe_build.h"
 #include "ir/build/edit.h"
 #include "ir/core/pipe.h"
@@ -80,7 +80,7 @@ static void *keep(vy_pipe *q, const void *data, size_t size)
     return copy;
 }
 
-// Dimensions of the signature; NULL after an error.
+// Copies dimensions of the signature into the module's arena; NULL after an error.
 static const vy_dim *keep_dims(vy_pipe *q, uint32_t n, const vy_dim *dims)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -196,7 +196,7 @@ static bool find_program(vy_pipe *q, const vy_program *p, uint32_t *index)
     return false;
 }
 
-// The scalars in the program's order; the given ones by name.
+// Puts the given scalars, found by name, into the program's order.
 static bool place_given(vy_pipe *q, const vy_program *p, vy_pipe_scalar *scalars, uint32_t count,
                         const vy_pipe_scalar *given)
 {
@@ -223,7 +223,7 @@ static bool place_given(vy_pipe *q, const vy_program *p, vy_pipe_scalar *scalars
     return true;
 }
 
-// Integers are dimension expressions, whatever they were given as.
+// Makes an integer scalar a dimension expression, however it was given.
 static void as_dim(vy_pipe *q, vy_type type, vy_pipe_scalar *s)
 {
     if (!vy_type_is_integer(type) || s->kind == VY_PIPE_DIM) return;
@@ -306,7 +306,7 @@ void vy_pipeline_abandon(vy_pipe *q)
     pipe_free(q);
 }
 
-// The signature out of its builder, which is freed.
+// Takes the signature from its builder and frees that.
 static vy_program *take_signature(vy_builder *b)
 {
     vy_control_end(b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// program_end.c: the end of a program that a user built: cleaned up, checked and put into its
-// module.
+// program_end.c: finishes a program that a user built: it is cleaned up, checked and appended to
+// its module.
 #include "ir/build/build.h"
 #include "ir/build/live.h"
 #include "ir/check/check.h"

@@ -100,12 +100,12 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
         b->parameters += old->buffers.data[i].cls <= VY_INOUT;
         ok = vy_vec_push(&b->versions, 0u);
     }
-    // builder_new has already made a leaf of its own (`live` is true); start the table anew.
+    // builder_new has already made a leaf (`live` is true); clear the table.
     if (b->leaf_table_size) memset(b->leaf_table, 0, b->leaf_table_size * sizeof *b->leaf_table);
     for (uint32_t i = 0; ok && i < old->leaves.count; i++) ok = vy_leaf_insert(b, i);
     if (ok) b->vars.data[0].value = vy_bool(b, true).id;
     ok = ok && !b->failed;
-    // Code rarely grows in a pass: one allocation does.
+    // Code rarely grows in a pass: usually one allocation suffices.
     ok = ok && vy_vec_reserve(&p->insts, old->insts.count) &&
          vy_vec_reserve(&p->args, old->args.count) && vy_vec_reserve(&b->notes, old->insts.count);
     if (!ok) {

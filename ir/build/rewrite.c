@@ -35,7 +35,7 @@ uint32_t *vy_rewrite_uses(vy_rewrite *w)
 bool vy_rewrite_open(vy_rewrite *w)
 {
     w->b = vy_rebuild_begin(w->p);
-    w->oom |= !w->b; // or the module had failed before, and its diag says so
+    w->oom |= !w->b; // or the module had failed before: then its diag keeps that error
     return w->b != NULL;
 }
 
@@ -66,7 +66,7 @@ vy_program *vy_rewrite_take(vy_rewrite *w, bool ok)
 {
     vy_program *fresh = NULL;
     ok &= !w->oom;
-    if (!ok) vy_fail_oom(w->p->module); // unless something else was said before
+    if (!ok) vy_fail_oom(w->p->module); // unless the module has an earlier error
     if (ok && w->b)
         fresh = vy_rebuild_end(w->b);
     else
@@ -150,7 +150,7 @@ void vy_remake_begin(vy_rewrite *w, vy_remade *l)
     const vy_inst *i = &w->p->insts.data[l->opener];
     uint32_t bounds[3];
     vy_rewrite_at(w, l->opener);
-    w->map[l->opener] = vy_builder_program(w->b)->insts.count; // where its marker is going to be
+    w->map[l->opener] = vy_builder_program(w->b)->insts.count; // the id of its marker, emitted next
     switch (op_of(w, l)) {
     case VY_OP_IF: vy_begin_if(w->b, vy_new_arg(w, l->opener, 0)); break;
     case VY_OP_CHECKPOINT: vy_begin_checkpoint(w->b); break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// rewrite.h: the frame of a pass that makes a new program out of an old one.
+// rewrite.h: the frame of a pass that makes a new program from an old one.
 //
 //   static uint32_t instead(void *pass, uint32_t id) { … }  // takes the place of an instruction
 //
@@ -7,9 +7,9 @@
 //   if (ok && there_is_something_to_do(&x)) vy_rewrite_run(&x.w, instead, &x);
 //   return vy_rewrite_end(&x.w, ok, &c->changed);           // installs what was built; frees
 //
-// A pass decides on the old program, which stays as it is until the end.  What it does to single
-// instructions is in `instead`; everything else is copied.  After an error (memory, a limit of the
-// builder) the rest does nothing, and the old program stays.
+// A pass makes its decisions on the old program, which does not change until the end.  `instead`
+// rewrites single instructions; everything else is copied.  After an error (out of memory, a limit
+// of the builder) all further calls do nothing, and the old program stays.
 #ifndef VYRE_REWRITE_H
 #define VYRE_REWRITE_H
 
@@ -20,31 +20,31 @@ typedef struct vy_rewrite {
     vy_program *p; // the old program
     vy_structure s;
     vy_arena arena; // freed at the end
-    uint32_t *map;  // by old instruction: the new one, or the value that it has become
+    uint32_t *map;  // by old instruction: the new one, or the value that replaces it
     vy_builder *b;  // of the new program; NULL until vy_rewrite_open
     bool oom;
 } vy_rewrite;
 
-// Takes the place of instruction `id`.  Returns the last old instruction that is done thereby, or
-// 0: it is to be copied.
+// Called in place of copying instruction `id`.  Returns the last old instruction that it has dealt
+// with, or 0: `id` is to be copied.
 typedef uint32_t vy_instead(void *pass, uint32_t id);
 
 // --------------------------------------------------------------------------------------- the frame
 bool vy_rewrite_begin(vy_rewrite *w,
-                      vy_program *p); // false: memory; vy_rewrite_end is due all the same
+                      vy_program *p); // false: out of memory; call vy_rewrite_end in either case
 void *vy_rewrite_table(vy_rewrite *w, size_t size); // zeroed; NULL sets oom
 uint32_t *vy_rewrite_ids(vy_rewrite *w);            // a number by instruction
 uint8_t *vy_rewrite_bytes(vy_rewrite *w);           // a byte by instruction
-uint32_t *vy_rewrite_uses(vy_rewrite *w); // by instruction: how many operands it is; NULL sets oom
+uint32_t *vy_rewrite_uses(vy_rewrite *w); // by instruction: its number of uses; NULL sets oom
 bool vy_rewrite_open(vy_rewrite *w);      // begins the new program; false: an error
-// Copies from ≤ id < to, except for what `instead` (NULL: nothing) does itself.
+// Copies from ≤ id < to, except for what `instead` (may be NULL) deals with.
 void vy_rewrite_range(vy_rewrite *w, uint32_t from, uint32_t to, vy_instead *instead, void *pass);
-void vy_rewrite_run(vy_rewrite *w, vy_instead *instead, void *pass); // opens; the whole program
-void vy_rewrite_drop(vy_rewrite *w); // the new program is no better; an error stays one
-// Installs the new program, if one was begun, and sets *changed.  !ok: memory ran out.  False: the
-// module's diag.
+void vy_rewrite_run(vy_rewrite *w, vy_instead *instead, void *pass); // opens; the entire program
+void vy_rewrite_drop(vy_rewrite *w); // discards the new program if it is no better; keeps errors
+// Installs the new program, if one was begun, and sets *changed.  !ok: out of memory.  False: see
+// the module's diag.
 bool vy_rewrite_end(vy_rewrite *w, bool ok, bool *changed);
-// The same, but hands over the new program, and the old one stays.  NULL: none, or an error.
+// The same, but returns the new program and leaves the old one.  NULL: none, or an error.
 vy_program *vy_rewrite_take(vy_rewrite *w, bool ok);
 
 static inline bool vy_rewrite_stopped(const vy_rewrite *w)
@@ -57,18 +57,18 @@ static inline void vy_rewrite_copy(vy_rewrite *w, uint32_t id)
 {
     vy_copy_inst(w->b, w->p, id, w->map);
 }
-// Copies a value to another place, where what proved an access in range may not hold.  args: its
-// operands in the new program; NULL: as mapped.
+// Copies a value to another place, where the proof that an access is in range may not hold.  args:
+// its operands in the new program; NULL: as mapped.
 void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t *map);
-// What is built next stands where `id` stood.
+// What is built next gets the source place of `id`.
 static inline void vy_rewrite_at(vy_rewrite *w, uint32_t id) { vy_pass_at(w->b, w->p, id); }
-// Value `id` is `fresh` from now on, which takes over its name.
+// Maps value `id` to `fresh`, which gets its name.
 static inline void vy_rewrite_as(vy_rewrite *w, uint32_t id, uint32_t fresh)
 {
     w->map[id] = fresh;
     vy_pass_name(w->b, w->p, id, fresh);
 }
-// The n slots behind `marker` are these values from now on.
+// Maps the n slots after `marker` to these values.
 void vy_rewrite_slots(vy_rewrite *w, uint32_t marker, uint32_t n, const uint32_t *values);
 
 static inline uint32_t vy_new(const vy_rewrite *w, uint32_t id) { return vy_map(w->map, id); }
@@ -81,25 +81,27 @@ static inline void vy_new_args(const vy_rewrite *w, uint32_t id, uint32_t n, uin
 {
     for (uint32_t k = 0; k < n; k++) out[k] = vy_new_arg(w, id, k);
 }
-// Does the loop run at all: its first bound is less than the second.
+// Does the loop run at all: is its first bound less than the second?
 vy_value vy_new_runs(vy_rewrite *w, uint32_t loop);
-// The loop of which `id` is the last marker, be it ENDLOOP or a RESULT; 0: of none.  What stands
-// behind a loop comes after its RESULTs.
+// The loop of which `id` is the last instruction, be it ENDLOOP or a RESULT; 0: none.  What is
+// inserted after a loop has to follow its RESULTs.
 uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id);
 
 // ---------------------------------------------------------------------------------- the constructs
-// A construct of the old program made again, with more values handed on behind its own.  A loop:
+// A construct of the old program rebuilt with more carried or yielded values, which follow its own.
+// A loop:
 //
 //   vy_remade l;
-//   if (!vy_remake(w, &l, loop, n)) return id;  // fill in[own + k]: what the new ones begin with
+//   if (!vy_remake(w, &l, loop, n)) return id;  // fill in[own + k]: initial values of the new ones
 //   vy_remake_begin(w, &l);                     // out[own + k]: the new ones in the body
 //   vy_remake_body(w, &l, instead, pass);
 //   vy_remake_next(w, &l);                      // fill in[own + k]: their next values
-//   vy_remake_end(w, &l);                       // out[own + k]: the new ones behind the loop
+//   vy_remake_end(w, &l);                       // out[own + k]: the new ones after the loop
 //   return vy_remake_last(w, &l);
 //
 // in[k < own] and keep may be changed too.  The old loop and its values are mapped.
-// A checkpoint is the same without beginnings.  So is an `if`; its body is the first arm, and then
+// A checkpoint is the same without initial values.  So is an `if`; its body is the first arm, and
+// then
 //
 //   vy_remake_then(w, &l);                      // fill in[own + k]: what the first arm yields
 //   vy_remake_else(w, &l);
@@ -107,9 +109,9 @@ uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id);
 typedef struct vy_remade {
     uint32_t opener, own, total;
     uint32_t *in, *out;
-    uint32_t keep; // of a loop, once vy_remake_next has been: whether it goes on; 0: it does
+    uint32_t keep; // of a loop, after vy_remake_next: its `keep`; 0: it has none
 } vy_remade;
-bool vy_remake(vy_rewrite *w, vy_remade *l, uint32_t opener, uint32_t more); // false: memory
+bool vy_remake(vy_rewrite *w, vy_remade *l, uint32_t opener, uint32_t more); // false: out of memory
 void vy_remake_begin(vy_rewrite *w, vy_remade *l);
 // In place of vy_remake_begin: as a counted loop with these bounds.  Returns its counter; that of
 // the old loop is not mapped.

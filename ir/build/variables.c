@@ -2,8 +2,8 @@
 // variables.c: mutable variables on top of SSA, and the frames of open constructs.
 //
 // A builder variable is just its current value.  On entering a construct nothing is copied; the
-// first assignment inside logs the old value, so that closing the construct costs what was assigned
-// in it.
+// first assignment inside logs the old value, so closing a construct takes time proportional to the
+// assignments in it.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
@@ -96,13 +96,12 @@ void vy_set(vy_builder *b, vy_var v, vy_value value)
     vy_variable_assign(b, v.id - 1, value.id);
 }
 
-// Undoes the assignments logged since `start`; afterwards the variables have their values from
-// before.
+// Undoes the assignments logged since `start`: the variables get their values from before.
 void vy_variables_rewind(vy_builder *b, uint32_t start)
 {
     while (b->undo.count > start) {
         build_undo u = b->undo.data[--b->undo.count];
-        if (u.var >= b->vars.count) continue; // declared inside, gone
+        if (u.var >= b->vars.count) continue; // declared inside, out of scope
         b->vars.data[u.var].value = u.value;
         b->vars.data[u.var].logged = u.logged;
     }

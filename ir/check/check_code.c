@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// check_code.c: is this code at all?
+// check_code.c: is the code well formed?
 //
-// After every pass of a debug build, and for every file from outside: operands exist, come earlier
-// and are visible; markers pair up; carried and yielded values agree in number and type; types
-// follow the table.  Nothing is believed before it was looked at, because the code may come from a
-// file whose digest an attacker computed.
+// Runs after every pass of a debug build, and on every file from outside.  Operands exist, are
+// defined earlier and visible; markers pair up; carried and yielded values agree in number and
+// type; types follow the table.  Nothing is used before it was checked, because the code may come
+// from a file whose digest an attacker computed.
 //
-// Visibility is asked of the region a value stands in: regions get serial numbers as they open, and
-// a closed one never opens again.
+// A value is visible while its region is open: regions get serial numbers as they open, and a
+// closed one never opens again.
 #include "ir/check/check.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct checker {
     vy_program *p;
     uint32_t *home;  // by instruction: serial of the region its value is visible in
     uint8_t *open;   // by serial
-    uint32_t serial; // last one given
+    uint32_t serial; // the last one assigned
     region *stack;   // open constructs
     uint32_t depth;
     vy_op awaited; // CARRY or RESULT that must come next, of `owner`, while next < count
@@ -39,7 +39,7 @@ static const vy_inst *inst_of(const checker *c, uint32_t id) { return &c->p->ins
 
 static uint32_t here(const checker *c) { return c->depth ? c->stack[c->depth - 1].serial : 0; }
 
-// Operand k of `id` is a value that may be used there.
+// Is operand k of `id` a value that may be used there?
 static bool value(checker *c, uint32_t id, uint32_t k)
 {
     const vy_program *p = c->p;
@@ -197,7 +197,7 @@ static bool middle_marker(checker *c, uint32_t id)
     region *r = c->depth ? &c->stack[c->depth - 1] : NULL;
     vy_op want = i->op == VY_OP_ELSE ? VY_OP_IF : VY_OP_WHILE;
     if (!r || inst_of(c, r->opener)->op != want || r->middle)
-        return bad(c, "a marker stands outside its construct");
+        return bad(c, "a marker is outside its construct");
     r->middle = id;
     if (i->op == VY_OP_TEST)
         return (i->nargs == 1 && arg_is(c, id, 0, VY_BOOL)) || bad(c, "a test needs a bool");
@@ -213,7 +213,7 @@ static bool close_loop(checker *c, uint32_t id, const region *r)
     uint32_t from = vy_init_arg(c->p, r->opener), keep = vy_next_arg(c->p, r->opener);
     uint32_t n = opener->nargs - from;
     if (opener->op == VY_OP_WHILE && !r->middle) return bad(c, "a while without a test");
-    if (i->nargs != n + keep) return bad(c, "a loop does not hand on what it carries");
+    if (i->nargs != n + keep) return bad(c, "a loop does not yield what it carries");
     if (keep && !arg_is(c, id, 0, VY_BOOL)) return false;
     for (uint32_t k = 0; k < n; k++)
         if (!arg_is(c, id, keep + k, arg_type(c, r->opener, from + k))) return false;

@@ -3,7 +3,7 @@
 // programs.
 //
 // Declarations are checked before code, because code refers to them.  Programs can come from a
-// file, so a name table or a dimension is not believed either.  Duplicates are found by sorting: a
+// file, so name tables and dimensions are not trusted either.  Duplicates are found by sorting: a
 // file may declare a million parameters.
 #include "ir/check/check.h"
 #include "ir/core/pipe.h"
@@ -115,7 +115,7 @@ static bool check_array(vy_program *p, const vy_buf *b, uint64_t *total, uint64_
                     "extent %u of array `%s` is not a positive constant", k, b->name);
             return false;
         }
-        // Saturates: both factors stay far below 2^64.
+        // Saturates before the product could overflow: both factors stay far below 2^64.
         bytes =
             (uint64_t)d->value > limit || bytes > limit ? limit + 1 : bytes * (uint64_t)d->value;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// check_dims.c: the checker for dimensions: what may stand in those of what.
+// check_dims.c: the checker for dimensions: what they may contain, depending on what they are of.
 //
-// What a node contains is found in one pass over all of them, because written out an expression may
-// be exponential in its nodes: len(x) * len(x).
+// What each node contains is found in one pass over all of them, because as a tree an expression
+// may be exponential in its number of nodes: len(x) * len(x).
 #include "ir/check/check.h"
 
 bool vy_check_dim_table(const vy_program *p)
@@ -21,8 +21,8 @@ bool vy_check_dim_table(const vy_program *p)
     return true;
 }
 
-// What a dimension contains: `?`, num_groups, the length of no buffer (only a malformed file has
-// that).
+// What a dimension contains: `?`, num_groups, a `?` that belongs to no buffer (only a malformed
+// file has that).
 enum { HAS_UNKNOWN = 1, HAS_GROUPS = 2, HAS_NOTHING = 4 };
 
 static void find_contents(const vy_program *p, uint8_t *has)
@@ -51,15 +51,15 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
             vy_fail(p->module, VY_E_DIM_SCALAR, b->line,
                     vy_check_column(p->module, b->line, b->name),
                     "write `?` alone, for a parameter with one dimension",
-                    "`%s`: `?` cannot stand there", b->name);
+                    "`%s`: `?` is not allowed there", b->name);
             return false;
         }
     }
     for (uint32_t i = 0; i < p->overs.count; i++) {
         const uint8_t parts = has[p->overs.data[i].extent.id];
         if (!(parts & HAS_UNKNOWN)) continue;
-        // What sums of open length are rounded by is as long as its parameter
-        // (autodiff/deterministic/wide.c).
+        // In derivatives: the domain of a program that rounds sums of unknown length has the
+        // length of a parameter (autodiff/deterministic/wide.c).
         if (p->order > 0 && !(parts & HAS_NOTHING)) continue;
         vy_fail(p->module, VY_E_DIM_SCALAR, p->line, vy_check_column(p->module, p->line, p->name),
                 "use len(…) in the body or a scalar", "the extent of `%s` is unknown",
@@ -76,7 +76,7 @@ static bool refuse_groups(vy_program *p, uint32_t line, const char *name, const 
     return false;
 }
 
-// The caller says how many workgroups run, unless there is a domain, which decides it.
+// num_groups is given by the caller, unless there is a domain, which determines it.
 static bool check_groups(vy_program *p, const uint8_t *has)
 {
     for (uint32_t i = 0; i < p->overs.count; i++)

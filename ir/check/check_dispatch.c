@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// check_dispatch.c: what one dispatch of a pipeline passes to its program.
+// check_dispatch.c: checks what one dispatch of a pipeline passes to its program.
 //
 // Shapes are compared where that needs no data: `h: f32[B, H]` passed where `[M, K]` is declared
-// gives M = B; passed again where M is T, it contradicts only if B and T are different constants,
-// or one is the other plus a constant.  What is left is compared when the pipeline runs.
+// gives M = B; if another argument gives M = T, that is a contradiction only if B and T are
+// different constants, or one is the other plus a constant.  Everything else is compared when the
+// pipeline runs.
 #include "ir/core/pipe.h"
 
 #include <stdarg.h>
@@ -104,7 +105,7 @@ static bool check_scalar(vy_pipeline *l, const vy_pipe_step *s, const vy_scalar_
 }
 
 // ---------------------------------------------------------------------------------------- shapes
-// Dimensions of the program, as far as this dispatch's constants give them.
+// Dimensions of the program, as far as the constants of this dispatch determine them.
 typedef struct known_dims {
     const vy_program *p;
     int64_t *values;
@@ -134,7 +135,7 @@ static bool make_known(known_dims *k, const vy_pipe_step *s, const vy_dim_facts 
     return true;
 }
 
-// The axis is scalar `name`, which is `want` here; what is passed is `have`, both of one base.
+// The axis is scalar `name`, which is `want` here; the argument has `have`.  Their bases are equal.
 static bool refuse_extent(vy_pipeline *l, const vy_pipe_step *s, const vy_buf *b, uint32_t axis,
                           const char *name, vy_extent want, vy_extent have)
 {
@@ -203,12 +204,12 @@ static bool check_shapes(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fac
 }
 
 // --------------------------------------------------------------------------------------- overlap
-// Slices in lexicographic order: what lies in a slice provably follows it, with nothing but what
-// lies in it too between.
+// Slices are sorted lexicographically: those provably inside a slice follow it, and between it and
+// them there are only others inside it.
 typedef struct passed_slice {
     const vy_pipe_arg *arg;
     const vy_dim_facts *facts;
-    uint32_t above; // slice that this one lies in, or itself: index in the list
+    uint32_t above; // index in the list of the slice that encloses this one, or its own
     bool writes;
 } passed_slice;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // check_pipeline.c: the checker for pipelines: blocks, and what is known where.
 //
-// A counter is known inside its repeat, a value and an intermediate behind their step and inside
-// its block.  A dimension expression may hold many of those; the steps at which all of them are
+// A counter is known inside its repeat, a value and an intermediate after their step and inside its
+// block.  A dimension expression may contain many of those; the steps at which all of them are
 // known are one range, the intersection of theirs, so one pass over the nodes and one over the
-// steps do.
+// steps are enough.
 #include "ir/check/check.h"
 #include "ir/core/pipe.h"
 
@@ -18,14 +18,14 @@ typedef struct check {
     vy_pipeline *l;
     vy_module *m;
     const vy_program *sig;
-    uint32_t *until;     // by step: the END of the block it stands in, or the number of steps
-    step_range *dims;    // by dimension
-    uint32_t *sizes;     // by dimension, written out
-    uint64_t total;      // of those looked at so far
+    uint32_t *until;     // by step: the END of its block, or the number of steps
+    step_range *dims;    // by dimension: where it is known
+    uint32_t *sizes;     // by dimension: its nodes as a tree
+    uint64_t total;      // sum of the sizes of those used so far
     step_range *buffers; // by buffer
     uint8_t *written;    // by buffer, while walking
     vy_dim_facts facts;
-    uint32_t step; // looked at
+    uint32_t step; // the current one
     bool ok;
 } check;
 
@@ -43,7 +43,7 @@ static bool refuse(check *c, vy_code code, const char *fix, const char *format, 
 }
 
 // ------------------------------------------------------------------------------------------ tables
-// Refers to nothing that is not there?
+// Does the step refer to what exists only?
 static bool good_step(const check *c, const vy_pipe_step *s)
 {
     const uint32_t buffers = c->sig->buffers.count;
@@ -171,7 +171,7 @@ static bool step_known(const check *c, int64_t step, step_range *out)
     return repeat || s->kind == VY_PIPE_VALUE;
 }
 
-// `?` stands for the length of a parameter only.
+// `?` is only allowed as the length of a parameter.
 static bool length_known(const check *c, int64_t buffer)
 {
     const vy_buf *b = &c->sig->buffers.data[buffer];
@@ -187,8 +187,8 @@ static bool find_dims(check *c)
         bool good = d->op == VY_DIM_STEP      ? step_known(c, d->value, &r)
                     : d->op == VY_DIM_UNKNOWN ? length_known(c, d->value) || d->value == 0
                                               : true;
-        if (!good) return malformed(c, "a dimension stands for nothing");
-        if (d->op == VY_DIM_UNKNOWN && d->value == 0) r.to = 0; // nobody's: not to be used
+        if (!good) return malformed(c, "a dimension refers to nothing");
+        if (d->op == VY_DIM_UNKNOWN && d->value == 0) r.to = 0; // no buffer's: must not be used
         if (d->op >= VY_DIM_ADD) {
             step_range a = c->dims[d->a], b = c->dims[d->b];
             r = (step_range){a.from > b.from ? a.from : b.from, a.to < b.to ? a.to : b.to};
@@ -225,7 +225,7 @@ static bool use_buffer(check *c, vy_buffer buffer, bool reads, bool writes)
     if (c->step < r->from || c->step >= r->to)
         return refuse(c, VY_E_PIPE_ORDER, NULL, "buffer `%s` is used outside of its block",
                       b->name);
-    // Derived pipelines read gradients that nothing flowed into, which are zero.
+    // Derived pipelines read gradients that nothing was added to, which are zero.
     if (reads && b->cls == VY_OUT && !c->written[buffer.id] && c->sig->order == 0)
         return refuse(c, VY_E_READ_OUT, "write it first, or declare it `inout`",
                       "`%s` is an `out` parameter of the pipeline, read before it is written",
@@ -279,7 +279,7 @@ static bool check_dispatch(check *c, const vy_pipe_step *s)
     const vy_program *p = c->m->programs.data[s->program];
     if (!vy_check_arguments(c->m, c->sig, p, s)) return false;
     uint32_t n = 0;
-    for (int pass = 0; pass < 2; pass++) { // what is read is read before anything is written
+    for (int pass = 0; pass < 2; pass++) { // a dispatch reads before it writes
         n = 0;
         for (uint32_t id = 1; id < p->buffers.count; id++) {
             const vy_buf *b = &p->buffers.data[id];

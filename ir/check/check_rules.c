@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// check_rules.c: what the language forbids though it is well-formed code.
+// check_rules.c: what the language forbids although it is well-formed code.
 //
 //   x[i] = 1;           x is `in`
 //   y = out_buf[i];     nothing was stored to out_buf before, whatever happens
 //   for k in 0..n step 0 { … }
 //
-// Reading an `out` buffer is an error only where no store to it can have run before.  Asking
-// whether a store stands earlier in the text is not enough: in a loop, one that stands later runs
-// before the next iteration.  So a load is refused if the first store stands neither before it nor
-// inside the outermost loop around it, and it does not only begin a sum (sum_loads.c), for which an
-// `out` buffer's zero is what it wants.  What this lets pass the interpreter reports.  Derived
-// programs are let alone: they read gradients that nothing flowed into yet, which are zero.
+// Reading an `out` buffer is an error only where no store to it can have run before.  Looking for a
+// store earlier in the text is not enough: in a loop, a later one runs before the next iteration.
+// So a load is refused if the first store is neither before it nor inside the outermost loop around
+// it, unless the load only starts a sum (sum_loads.c), which relies on `out` buffers being zero at
+// first.  What this accepts wrongly, the interpreter reports.  Derived programs are exempt: they
+// read gradients that nothing was added to yet, which are zero.
 #include "ir/check/check.h"
 
 static bool refuse(vy_program *p, uint32_t id, vy_code code, const char *fix, const char *what)
@@ -57,18 +57,18 @@ static bool check_step(vy_program *p, uint32_t id)
     return false;
 }
 
-// Views of one binding are one memory.
+// Views of one binding share its memory.
 static uint32_t memory_of(const vy_program *p, uint32_t buffer)
 {
     uint32_t of = p->buffers.data[buffer].view_of;
     return of ? of : buffer;
 }
 
-// first_store[b] is the first write to memory b, or 0.
+// first_store[b]: the first write to memory b, or 0.
 static bool check_reads(vy_program *p, const vy_structure *s, const uint32_t *first_store,
                         const uint8_t *sum)
 {
-    uint32_t loop_end = 0; // end of the outermost loop around the current place
+    uint32_t loop_end = 0; // end of the outermost loop around the current instruction
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         vy_op op = (vy_op)i->op;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// check_uniform.c: barriers and subgroup operations must be reached by a whole workgroup at once.
+// check_uniform.c: barriers and subgroup operations must be reached by an entire workgroup at once.
 //
 // Which values are the same in all invocations of a workgroup?  Walking the code once is wrong for
 // loops, where a carried value is uniform only if its next value is, and walking until nothing
-// changes is quadratic.  So everything starts out uniform and *difference* is pushed from its
+// changes is quadratic.  So everything starts out uniform and *difference* is propagated from its
 // sources along the uses, each edge once:
 //
 //   sources   over-variables, gid, lid, lindex, lane; loads of memory that is not `in`;
@@ -11,10 +11,11 @@
 //   edges     operand → value;  init, next → carry → result;  yield → result
 //             condition, bound, keep → construct → its results
 //
-// A construct that differs makes all inside it reached by some only.  Same rules as WGSL's
-// uniformity analysis, with `in` buffers as read-only storage.  Needs valid code; changes nothing.
+// Everything inside a construct that differs is reached by some invocations only.  The rules are
+// those of WGSL's uniformity analysis, with `in` buffers as read-only storage.  Needs valid code;
+// changes nothing.
 //
-// vy_differences gives passes the same knowledge.
+// vy_differences is the same analysis for passes.
 #include "ir/check/check.h"
 #include "ir/check/uniform.h"
 #include "ir/core/dataflow.h"
@@ -26,7 +27,7 @@ typedef struct spread {
     const vy_structure *s;
     vy_dataflow flow;
     uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
-    const uint32_t *all; // NULL, or the origins by all sources, where those of `data` are asked for
+    const uint32_t *all; // NULL, or the origins by all sources, if domain variables are to be none
 } spread;
 
 bool vy_leaf_differs(const vy_program *p, uint32_t id)
@@ -58,7 +59,7 @@ static void differ(spread *d, uint32_t id, uint32_t origin)
     vy_dataflow_push(&d->flow, id);
 }
 
-// The construct differs.
+// The invocations branch differently at the construct, so it differs, and its results do.
 static void differ_results(spread *d, uint32_t opener, uint32_t origin)
 {
     uint32_t end = vy_closer(d->p, d->s, opener);
@@ -67,7 +68,7 @@ static void differ_results(spread *d, uint32_t opener, uint32_t origin)
     for (uint32_t k = 0; k < n; k++) differ(d, end + 1 + k, origin);
 }
 
-// Operand k of `user`, a leaf, differs.
+// Operand k of `user` is a leaf that differs.
 static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
 {
     const vy_program *p = d->p;
@@ -96,7 +97,7 @@ static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
         }
         break;
     }
-    case VY_OP_CARRY: // its loop differs: that alone says nothing about the value inside
+    case VY_OP_CARRY: // its loop differs, which alone does not make the value inside differ
     case VY_OP_RESULT: break;
     default: differ(d, user, origin);
     }
@@ -127,7 +128,7 @@ static void drain(spread *d)
         const vy_inst *i = &p->insts.data[id];
         follow_users(d, id);
         if (i->op != VY_OP_CARRY) continue;
-        // A loop's result is its carry where it ran no iteration.
+        // A loop's result may be its carry as it is.
         differ(d, vy_result(p, d->s, vy_arg(p, id, 0), i->aux), d->origin[id]);
     }
 }
@@ -190,7 +191,8 @@ static bool report(const spread *d, uint32_t id, uint32_t construct)
     return false;
 }
 
-// reached[id]: outermost construct around `id` that differs, or 0; by opening marker.
+// Refuses instructions that the entire workgroup must reach inside constructs that differ.
+// reached[id], by opening marker: the outermost such construct, itself included, or 0.
 static bool check_places(const spread *d, uint32_t *reached)
 {
     const vy_program *p = d->p;

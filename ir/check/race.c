@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: MIT
-// race.c: stores that are certain to meet, before anything runs.
+// race.c: stores that are certain to race, found before anything runs.
 //
 //   over(i: M, j: N)  y[i] = x[i, j];      all j store to one element
-//   over(i: N)        y[0] += x[i];        all invocations add to one, without an atomic
-//   workgroup(32)     t[0] = x[gid.x];     all lanes of a workgroup store to one, of a shared array too
+//   over(i: N)        y[0] += x[i];        all invocations add to one element, without an atomic
+//   workgroup(32)     t[0] = x[gid.x];     all lanes of a workgroup store to one element (t may be
+//                                          a shared array)
 //
-// What is told must be wrong whatever the data: the store is reached by every invocation of the
-// domain (around it stand only loops without an early exit, whose bounds they share), and its index
-// has no part in a domain variable whose extent is not 1 by its declaration.  Or two invocations
-// can be named that meet there, if either comes by (race_meet.c).  Indices that depend on memory
-// that may change, or on what a loop carries, are never called wrong; neither are atomics.  Where
-// it is lanes of a workgroup that meet and what they store is not surely different, the value is
-// well defined and only its gradient is not: whoever differentiates refuses such a store
-// (vy_race_redundant).  A domain of extent N of which one knows that N is 1 is written over(i: 1).
+// What is reported is wrong whatever the data: the store is reached by every invocation of the
+// domain (the only constructs around it are checkpoints, and loops without an early exit, whose
+// bounds they share), and its index does not depend on some domain variable whose extent is not
+// declared as 1.  Or two particular invocations store to one element if either reaches the store
+// (race_pairs.c).  Indices that depend on memory that may change, or on what a loop carries, are
+// never reported; neither are atomics.  Where lanes of a workgroup store to one element and the
+// values are not surely different, the value is well defined and only its gradient is not:
+// differentiation refuses such a store (vy_race_redundant).  A domain whose extent N is known to be
+// 1 is written over(i: 1).
 //
 // Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sum_loads.c), if
-// the element is the invocation's own: each domain variable has an axis, or a part of a flat index,
-// to itself, and it is the same part wherever else the program writes to the buffer (race_owner.c).
-// Where it may be another's, an error names atomic_add.
+// the invocation owns the element: each domain variable has an axis, or a digit of a flat index, to
+// itself, and it is the same one wherever else the program writes to the buffer (race_owner.c).
+// Where another invocation may access the element, the error proposes atomic_add.
 #include "ir/check/race.h"
 
 #include <stdio.h>
 
-// The domain variables that differ between invocations that all reach the access and name one
+// The domain variables that differ between invocations that all reach the access and access one
 // element; 0: none surely.
 static uint32_t sharing(const vy_races *r, uint32_t store)
 {
@@ -50,7 +52,7 @@ static void name_variables(const vy_program *p, uint32_t vars, char *out, size_t
                                   p->overs.data[v].name);
 }
 
-// before: another access each of which has elements of its own; 0: the index alone is not enough.
+// before: an earlier access; each of the two would be fine alone.  0: this access is refused alone.
 static bool refuse_sum(const vy_races *r, uint32_t access, uint32_t vars, uint32_t before)
 {
     const vy_program *p = r->p;
@@ -62,7 +64,7 @@ static bool refuse_sum(const vy_races *r, uint32_t access, uint32_t vars, uint32
              before ? " in both places" : "");
     if (before)
         vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
-                "several invocations may come to one element of `%s`: here and in line %u, those "
+                "several invocations may access one element of `%s`, here and in line %u: those "
                 "that differ in %s",
                 name, p->insts.data[before].line, over);
     else
@@ -70,7 +72,7 @@ static bool refuse_sum(const vy_races *r, uint32_t access, uint32_t vars, uint32
                 sharing(r, access) ? "several invocations add to one element of `%s`: its index "
                                      "does not depend on %s"
                                    : "several invocations may add to one element of `%s`: its "
-                                     "index does not tell apart those that differ in %s",
+                                     "index does not distinguish those that differ in %s",
                 name, over);
     return false;
 }
@@ -109,7 +111,7 @@ static bool refuse_store(const vy_races *r, uint32_t store, uint32_t vars, bool 
     return false;
 }
 
-static bool refuse_meeting(const vy_races *r, const vy_meeting *m)
+static bool refuse_conflict(const vy_races *r, const vy_conflict *m)
 {
     const vy_program *p = r->p;
     const vy_inst *i = &p->insts.data[m->store];
@@ -120,10 +122,10 @@ static bool refuse_meeting(const vy_races *r, const vy_meeting *m)
     else
         snprintf(of, sizeof of, "lid.%c", "xyz"[m->var]);
     char fix[240];
-    snprintf(
-        fix, sizeof fix,
-        "let one of them store it, say of a workgroup `if lindex == 0 { … }`, or add with atomic_add(%.60s[…], …)",
-        name);
+    snprintf(fix, sizeof fix,
+             "let one of them store it (in a workgroup `if lindex == 0 { … }`), or add with "
+             "atomic_add(%.60s[…], …)",
+             name);
     vy_fail(p->module, VY_E_STORE_RACE, i->line, i->column, fix,
             "data race: the invocations with `%s` = %u and %u store to one element of `%s`", of,
             m->first, m->second, name);
@@ -146,7 +148,8 @@ static bool adds_to_itself(const vy_program *p, uint32_t store)
     return false;
 }
 
-// Lanes that meet may all have computed the same: a sum over all of a buffer, a number.
+// May lanes that store to one element all have computed the same value: a number, or a sum over an
+// entire buffer?
 static bool may_agree(const vy_races *r, uint32_t store, uint32_t vars)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[store].aux];
@@ -171,9 +174,8 @@ static bool check_sharing(const vy_races *r)
     return true;
 }
 
-// Stores of which a look at single invocations could tell more: those whose element is no
-// invocation's own.
-static bool find_meetings(const vy_races *r, vy_meeting **by)
+// Looks for pairs of invocations at stores to elements that no invocation owns.
+static bool find_conflicts(const vy_races *r, vy_conflict **by)
 {
     const vy_program *p = r->p;
     uint8_t *wanted = vy_realloc(NULL, p->insts.count);
@@ -185,36 +187,36 @@ static bool find_meetings(const vy_races *r, vy_meeting **by)
         if (wanted[id]) vy_owner_begin(r, &o, id);
         wanted[id] = wanted[id] && vy_owner_shared(r, &o) != 0;
         any |= wanted[id];
-        (*by)[id] = (vy_meeting){0};
+        (*by)[id] = (vy_conflict){0};
     }
-    ok = ok && (!any || vy_race_meetings(r, wanted, *by));
+    ok = ok && (!any || vy_race_conflicts(r, wanted, *by));
     vy_free(wanted);
     return ok;
 }
 
-// What lanes of a workgroup leave in shared memory, or in the element of their workgroup, may be
-// one value.
-static bool may_agree_here(const vy_races *r, const vy_meeting *m)
+// May what lanes of a workgroup store to shared memory, or to the element of their workgroup, be
+// one value?
+static bool may_agree_here(const vy_races *r, const vy_conflict *m)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[m->store].aux];
     return !m->differ && (!r->p->overs.count || b->cls == VY_SHARED);
 }
 
-// False: the module's diag, or memory (*memory).
-static bool check_meetings(const vy_races *r, bool *memory)
+// False: see the module's diag, or out of memory (*memory).
+static bool check_conflicts(const vy_races *r, bool *memory)
 {
-    vy_meeting *by;
-    bool ok = find_meetings(r, &by);
+    vy_conflict *by;
+    bool ok = find_conflicts(r, &by);
     *memory = !ok;
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
-        if (by[id].store && !may_agree_here(r, &by[id])) ok = refuse_meeting(r, &by[id]);
+        if (by[id].store && !may_agree_here(r, &by[id])) ok = refuse_conflict(r, &by[id]);
     vy_free(by);
     return ok;
 }
 
-// Is the access one that begins a sum, where nothing was stored to the buffer before?  first[b]: as
-// in check_rules.c.
-static bool begins(const vy_program *p, const uint8_t *sum, const uint32_t *first, uint32_t id)
+// Does the access start a sum in a buffer that nothing was stored to before?  first[b]: as in
+// check_rules.c.
+static bool starts_sum(const vy_program *p, const uint8_t *sum, const uint32_t *first, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
     if (!sum[id]) return false;
@@ -222,7 +224,7 @@ static bool begins(const vy_program *p, const uint8_t *sum, const uint32_t *firs
     return b->init == VY_INIT_NONE && !b->view_of && !(first[i->aux] && first[i->aux] < id);
 }
 
-// What is made of ids is left to the interpreter.
+// Indices made of ids are left to the interpreter.
 static bool has_ids(const vy_races *r, uint32_t id)
 {
     const uint32_t rank = r->p->buffers.data[r->p->insts.data[id].aux].rank;
@@ -233,11 +235,11 @@ static bool has_ids(const vy_races *r, uint32_t id)
     return false;
 }
 
-// Each sum for itself.
+// Checks each sum alone.
 static bool check_sums(const vy_races *r, const uint8_t *sum, const uint32_t *first)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        if (!begins(r->p, sum, first, id) || has_ids(r, id)) continue;
+        if (!starts_sum(r->p, sum, first, id) || has_ids(r, id)) continue;
         vy_owner o;
         vy_owner_begin(r, &o, id);
         const uint32_t vars = vy_owner_shared(r, &o);
@@ -246,28 +248,29 @@ static bool check_sums(const vy_races *r, const uint8_t *sum, const uint32_t *fi
     return true;
 }
 
-// What adds to a buffer, or stores to it: with the others by one invocation alone?
+// Is an element that `id` accesses accessed by one invocation only, also by the accesses before?
 static bool check_together(const vy_races *r, uint32_t id, vy_owner *o)
 {
     if (o->skip) return true;
     o->skip = has_ids(r, id);
     const uint32_t before = o->access;
     if (before)
-        vy_owner_meet(r, o, id);
+        vy_owner_intersect(r, o, id);
     else
         vy_owner_begin(r, o, id);
     const uint32_t vars = o->skip ? 0 : vy_owner_shared(r, o);
     return !vars || refuse_sum(r, id, vars, before);
 }
 
-// Sums of a buffer, and all else that is written to it, unless a barrier may stand between them.
+// Checks the sums of a buffer together with everything else that is written to it, in programs
+// without barriers.
 static bool check_sums_together(const vy_races *r, const uint8_t *sum, const uint32_t *first,
                                 vy_owner *owner)
 {
     const vy_program *p = r->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (p->insts.data[id].op == VY_OP_BARRIER) return true;
-        if (begins(p, sum, first, id)) owner[p->insts.data[id].aux].skip = false;
+        if (starts_sum(p, sum, first, id)) owner[p->insts.data[id].aux].skip = false;
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
@@ -289,7 +292,7 @@ static bool check_all_sums(const vy_races *r, const uint8_t *sum, const uint32_t
     return ok;
 }
 
-// Fills *r; false: memory.  To be freed: r->on.
+// Fills *r; false: out of memory.  The caller frees r->on.
 static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
 {
     *r = (vy_races){.p = p, .s = s};
@@ -303,8 +306,8 @@ static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
 bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores)
 {
     vy_races r;
-    vy_meeting *by = NULL;
-    const bool ok = begin(&r, p, s) && find_meetings(&r, &by);
+    vy_conflict *by = NULL;
+    const bool ok = begin(&r, p, s) && find_conflicts(&r, &by);
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         stores[id] = is_shown(p, id) && (by[id].store || sharing(&r, id));
     vy_free(by);
@@ -317,7 +320,7 @@ bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum, co
     vy_races r;
     bool memory = !begin(&r, p, s);
     const bool ok = !memory && check_all_sums(&r, sum, first, &memory) && check_sharing(&r) &&
-                    check_meetings(&r, &memory);
+                    check_conflicts(&r, &memory);
     if (memory) vy_fail_oom(p->module);
     vy_free(r.on);
     return ok;

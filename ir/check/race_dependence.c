@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // race_dependence.c: on which domain variables a value depends, and so between which invocations it
-// differs.
+// may differ.
 #include "ir/check/race.h"
 
 static uint32_t leaf_on(const vy_leaf *l)
@@ -24,8 +24,8 @@ uint32_t vy_race_on_args(const vy_races *r, uint32_t id, uint32_t n)
     return mask;
 }
 
-// The last variable runs along x, the one before along y, then z; more than three share the last
-// axis.
+// The last variable runs along x, the one before along y, the one before that along z.  With more
+// than three variables, those before the last two share z.
 static void find_lanes(vy_races *r)
 {
     uint32_t shape[3];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// race_owner.c: is the element of `y[i] += e` one invocation's own?
+// race_owner.c: does one invocation own the element of `y[i] += e`?
 //
-//   y[i] y[2*i] y[N - 1 - i]             one variable, moved by what is the same in all invocations
-//   y[i*M + j] y[i*3 + k] y[N + i]       digits: i, whatever is below M, from 0 to 2, or a multiple of N
-//   if j == 0 { y[i] += … }              a condition that only one value of j gets past
+//   y[i] y[2*i] y[N - 1 - i]             one variable, and what is the same in all invocations
+//   y[i*M + j] y[i*3 + k] y[N + i]       digits: i, and below it j < M, k from 0 to 2, i < N
+//   if j == 0 { y[i] += … }              a condition that holds for one value of j only
 //
-// An access has *marks*: equal elements have equal marks, and a mark tells the invocations apart
-// that differ in its variables, in whatever iteration of whatever loop.  Several accesses belong to one
-// invocation as far as they have marks in common, so that y[4*i] += … and y[4*i + 1] += … do (the
-// digit above 4), and y[i] and y[i + 1] do not.
+// An access has *marks*: equal elements have equal marks, and a mark separates the invocations that
+// differ in its variables (they have different marks), whatever the iterations of loops.  Several
+// accesses belong to one invocation as far as they have marks in common: those of y[4*i] += … and
+// y[4*i + 1] += … do (the digit above 4), those of y[i] and y[i + 1] do not.
 #include "ir/check/race.h"
 
-enum { DEEP = 40, MOST_ALIKE = 64 };
+enum { DEEP = 40, MOST_COMPARED = 64 };
 
 static const vy_inst *inst(const vy_races *r, uint32_t id)
 {
@@ -26,7 +26,7 @@ static bool is_over(const vy_races *r, uint32_t id, uint32_t *v)
     return *v < 29;
 }
 
-// Made of constants and parameters alone: the same in all invocations and all iterations.
+// Is it made of constants and parameters alone, hence the same in all invocations and iterations?
 static bool is_steady(const vy_races *r, uint32_t id, int depth)
 {
     const vy_inst *i = inst(r, id);
@@ -38,8 +38,8 @@ static bool is_steady(const vy_races *r, uint32_t id, int depth)
     return true;
 }
 
-// Are both one value wherever both are? `left` bounds the work.
-static bool alike(const vy_races *r, uint32_t a, uint32_t b, int *left)
+// Are a and b equal wherever both are defined? `left` bounds the work.
+static bool equal(const vy_races *r, uint32_t a, uint32_t b, int *left)
 {
     if (a == b) return true;
     const vy_inst *i = inst(r, a), *j = inst(r, b);
@@ -47,18 +47,18 @@ static bool alike(const vy_races *r, uint32_t a, uint32_t b, int *left)
         i->nargs != j->nargs || vy_op_infos[i->op].effect != VY_PURE)
         return false;
     for (uint32_t k = 0; k < i->nargs; k++)
-        if (!alike(r, vy_arg(r->p, a, k), vy_arg(r->p, b, k), left)) return false;
+        if (!equal(r, vy_arg(r->p, a, k), vy_arg(r->p, b, k), left)) return false;
     return true;
 }
 
-static bool is_alike(const vy_races *r, uint32_t a, uint32_t b)
+static bool is_equal(const vy_races *r, uint32_t a, uint32_t b)
 {
-    int left = MOST_ALIKE;
-    return alike(r, a, b, &left);
+    int left = MOST_COMPARED;
+    return equal(r, a, b, &left);
 }
 
 // ------------------------------------------------------------------------------------------ digits
-// Is every value from 0 to below dimension d below `id`?
+// Is dimension d surely at most `id`?
 static bool covers(const vy_races *r, uint32_t id, vy_dim d)
 {
     const vy_dim_node *n = &r->p->dims.data[d.id];
@@ -69,7 +69,7 @@ static bool covers(const vy_races *r, uint32_t id, vy_dim d)
            (int64_t)l->index == n->value;
 }
 
-// The largest value, where it is 0 or more for certain and known; −1: not.
+// An upper bound of a value that is surely not negative; −1: not known.
 static int64_t largest(const vy_races *r, uint32_t id, int depth)
 {
     uint32_t v;
@@ -89,7 +89,8 @@ static int64_t largest(const vy_races *r, uint32_t id, int depth)
     return !b || a <= most / b ? a * b : -1;
 }
 
-// Is `id` from 0 to below `extent`, a parameter maybe: a domain variable, the iteration of a loop?
+// Is 0 ≤ `id` < `extent` (which may be a parameter): is it a domain variable or the variable of a
+// loop?
 static bool is_digit(const vy_races *r, uint32_t id, uint32_t extent)
 {
     uint32_t v;
@@ -123,10 +124,11 @@ static uint32_t terms_of(const vy_races *r, uint32_t id, uint32_t *terms)
 typedef struct digits {
     uint32_t high;   // 0: a constant
     uint32_t low;    // 0: several terms, or none
-    uint32_t extent; // high·extent + what is from 0 to below extent
+    uint32_t extent; // the value is high·extent + r, 0 ≤ r < extent
 } digits;
 
-// Sees term `t` as high·extent, in one of three ways, and the others as what is below.
+// Takes term `t` as high·extent, in one of three ways, and the sum of the others as what is below
+// extent.  False: it is not.
 static bool as_digits(const vy_races *r, const uint32_t *terms, uint32_t n, uint32_t t,
                       uint32_t way, digits *d)
 {
@@ -148,23 +150,24 @@ static bool as_digits(const vy_races *r, const uint32_t *terms, uint32_t n, uint
     return e && sum < e->i;
 }
 
-// The variables that a value tells apart, in whatever iterations.
-static uint32_t told(const vy_races *r, uint32_t id, int depth)
+// The variables that a value separates: invocations that differ in them have different values,
+// whatever their iterations.
+static uint32_t separated(const vy_races *r, uint32_t id, int depth)
 {
     uint32_t v, vars = 0, terms[MOST_TERMS], steady = 0, other = 0;
     const vy_inst *i = inst(r, id);
     if (is_over(r, id, &v)) return 1u << v;
     if (!i || depth > DEEP) return 0;
-    if (i->op == VY_OP_CAST) { // not to what holds fewer numbers
+    if (i->op == VY_OP_CAST) { // not to a narrower type
         const vy_type from = vy_id_type(r->p, vy_arg(r->p, id, 0)), to = (vy_type)i->type;
         const bool all = vy_type_is_integer(to) && vy_type_is_integer(from) &&
                          vy_type_size(to) >= vy_type_size(from);
-        return all ? told(r, vy_arg(r->p, id, 0), depth + 1) : 0;
+        return all ? separated(r, vy_arg(r->p, id, 0), depth + 1) : 0;
     }
     if (i->op == VY_OP_SUB) {
         const uint32_t a = vy_arg(r->p, id, 0), b = vy_arg(r->p, id, 1);
-        if (is_steady(r, b, 0)) return told(r, a, depth + 1);
-        return is_steady(r, a, 0) ? told(r, b, depth + 1) : 0;
+        if (is_steady(r, b, 0)) return separated(r, a, depth + 1);
+        return is_steady(r, a, 0) ? separated(r, b, depth + 1) : 0;
     }
     if (i->op != VY_OP_ADD && i->op != VY_OP_MUL) return 0;
     const uint32_t n = terms_of(r, id, terms);
@@ -172,13 +175,13 @@ static uint32_t told(const vy_races *r, uint32_t id, int depth)
         digits d;
         for (uint32_t way = 0; way < 3; way++) {
             if (!as_digits(r, terms, n, t, way, &d)) continue;
-            if (d.high) vars |= told(r, d.high, depth + 8);
-            if (d.low) vars |= told(r, d.low, depth + 8);
+            if (d.high) vars |= separated(r, d.high, depth + 8);
+            if (d.low) vars |= separated(r, d.low, depth + 8);
         }
         steady += is_steady(r, terms[t], 0);
         if (!is_steady(r, terms[t], 0)) other = terms[t];
     }
-    return n > 1 && steady == n - 1 ? vars | told(r, other, depth + 8) : vars;
+    return n > 1 && steady == n - 1 ? vars | separated(r, other, depth + 8) : vars;
 }
 
 // ------------------------------------------------------------------------------------------- marks
@@ -191,7 +194,7 @@ static void add_mark(vy_owner *o, int kind, uint32_t axis, uint32_t value, uint3
     m->axis = axis, m->value = value, m->extent = extent, m->vars = vars;
 }
 
-// Is each multiple of `extent` one of the extent of variable v?
+// Is `extent` a multiple of the extent of variable v?
 static bool is_multiple(const vy_races *r, uint32_t extent, uint32_t v)
 {
     const vy_dim_node *n = &r->p->dims.data[r->p->overs.data[v].extent.id];
@@ -200,25 +203,25 @@ static bool is_multiple(const vy_races *r, uint32_t extent, uint32_t v)
     return covers(r, extent, r->p->overs.data[v].extent);
 }
 
-// Extent 0 of a low digit: its variable's.
+// A low digit with extent 0 has the extent of its variable.
 static void mark_axis(const vy_races *r, vy_owner *o, uint32_t axis, uint32_t id)
 {
     uint32_t v, terms[MOST_TERMS];
-    add_mark(o, VY_OWNER_SAME, axis, id, 0, told(r, id, 0));
+    add_mark(o, VY_OWNER_SAME, axis, id, 0, separated(r, id, 0));
     if (is_over(r, id, &v)) add_mark(o, VY_OWNER_LOW, axis, id, 0, 1u << v);
     const uint32_t n = terms_of(r, id, terms);
     for (uint32_t t = 0; t < n; t++)
         for (uint32_t way = 0; way < 3; way++) {
             digits d;
             if (!as_digits(r, terms, n, t, way, &d)) continue;
-            if (d.high) add_mark(o, VY_OWNER_HIGH, axis, d.high, d.extent, told(r, d.high, 0));
+            if (d.high) add_mark(o, VY_OWNER_HIGH, axis, d.high, d.extent, separated(r, d.high, 0));
             if (d.low && is_over(r, d.low, &v))
                 add_mark(o, VY_OWNER_LOW, axis, d.low, is_multiple(r, d.extent, v) ? 0 : d.extent,
                          1u << v);
         }
 }
 
-// Variables of which a condition says that only one value gets past: `j == 0 && …`.
+// The variables for which a condition holds for one value only: `j == 0 && …`.
 static uint32_t pinned(const vy_races *r, uint32_t condition)
 {
     uint32_t vars = 0, stack[16] = {condition}, n = 1;
@@ -231,7 +234,8 @@ static uint32_t pinned(const vy_races *r, uint32_t condition)
         }
         if (!i || i->op != VY_OP_EQ) continue;
         for (uint32_t k = 0; k < 2; k++)
-            if (is_steady(r, vy_arg(r->p, c, 1 - k), 0)) vars |= told(r, vy_arg(r->p, c, k), 0);
+            if (is_steady(r, vy_arg(r->p, c, 1 - k), 0))
+                vars |= separated(r, vy_arg(r->p, c, k), 0);
     }
     return vars;
 }
@@ -257,14 +261,14 @@ static bool has(const vy_races *r, const vy_owner *o, const struct vy_owner_mark
 {
     for (uint32_t k = 0; k < o->count; k++) {
         const struct vy_owner_mark *x = &o->marks[k];
-        if (x->kind == m->kind && x->axis == m->axis && is_alike(r, x->value, m->value) &&
-            (x->extent == m->extent || is_alike(r, x->extent, m->extent)))
+        if (x->kind == m->kind && x->axis == m->axis && is_equal(r, x->value, m->value) &&
+            (x->extent == m->extent || is_equal(r, x->extent, m->extent)))
             return true;
     }
     return false;
 }
 
-void vy_owner_meet(const vy_races *r, vy_owner *o, uint32_t access)
+void vy_owner_intersect(const vy_races *r, vy_owner *o, uint32_t access)
 {
     vy_owner other;
     uint32_t kept = 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// sum_loads.c: loads of `out` buffers that only begin a sum.
+// sum_loads.c: loads of `out` buffers that only start a sum.
 //
 //   y[i] += e;                        out buffers start as zero, and this adds to the zero
-//   for k in 0..n { y[i] += e(k); }   also with the load before the loop and the store behind it (promote.c)
+//   for k in 0..n { y[i] += e(k); }   also with the load before the loop and the store after it
+//                                     (promote.c)
 //
-// All that becomes of the loaded value is sums and differences with other terms that are stored to
-// the element it came from, also by way of what loops carry and arms hand out.  Nothing else may
-// look at it.
+// The loaded value flows only into sums, and differences from which other terms are subtracted,
+// that are stored to the element it came from, also through what loops carry and arms yield.  It
+// has no other use.
 #include "ir/check/check.h"
 #include "ir/core/access.h"
 #include "ir/core/flow.h"
@@ -14,9 +15,9 @@
 typedef struct flow {
     const vy_program *p;
     const vy_structure *s;
-    uint32_t *first; // by id: its first use, in `user` and `place`; [n] is the number of uses
+    uint32_t *first; // by id: index of its first use in `user` and `place`; [n]: number of uses
     uint32_t *user, *place;
-    uint32_t *seen; // by id: the load whose value it was seen to hold
+    uint32_t *seen; // by id: the last load whose value was found to flow into it
     vy_id_vec todo;
 } flow;
 
@@ -34,7 +35,7 @@ static bool list_uses(flow *f)
     for (uint32_t id = 1; id < n; id++)
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             const uint32_t a = vy_arg(p, id, k);
-            // behind a loop's variable stand its CARRYs, which are operands of nothing else
+            // CARRYs have their loop as an operand and count as uses of its variable
             if (!VY_IS_LEAF(a)) f->first[a + 2]++;
         }
     for (uint32_t id = 1; id < n + 2; id++) f->first[id] += f->first[id - 1];
@@ -55,12 +56,12 @@ static bool push(flow *f, uint32_t load, uint32_t id)
     return vy_vec_push(&f->todo, id);
 }
 
-// Where operand `place` of a structure marker goes: CARRYs, RESULTs.
+// Follows operand `place` of a structure marker to the CARRY and RESULT that take it.
 static bool through_marker(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fine)
 {
     const vy_program *p = f->p;
     const vy_op op = (vy_op)p->insts.data[id].op;
-    if (vy_is_slot(op)) return true; // they name their construct
+    if (vy_is_slot(op)) return true; // the operand only names the construct
     const uint32_t opener = vy_opener(p, f->s, id), skip = vy_control_args(p, f->s, id);
     *fine = place >= skip;
     if (!*fine) return true;
@@ -88,8 +89,7 @@ bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
 {
     flow f = {.p = p, .s = s};
     bool ok = list_uses(&f);
-    // What a value flows through is looked at once for each load: a bound for programs that mean
-    // ill.
+    // The values a load flows into are visited anew for each load: a bound for malicious programs.
     uint64_t left = 64 * (uint64_t)(p->insts.count + p->args.count);
     for (uint32_t load = 1; ok && load < p->insts.count; load++) {
         bool fine = left > 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// uniform.h: what differs between the invocations of a workgroup.
+// uniform.h: which values differ between the invocations of a workgroup.
 #ifndef VYRE_UNIFORM_H
 #define VYRE_UNIFORM_H
 
 #include "ir/core/ir.h"
 
-// By instruction, 0 where the value is the same in all invocations of a workgroup that
-// reach it (of an IF, LOOP or WHILE: where all of them go the same way), else what makes it differ.
-// If `all` (an earlier result) is given, domain variables are not treated as sources of divergence:
-// only differences that come from data or built-ins count.  NULL: memory.
+// By instruction: 0 where the value is the same in all invocations of a workgroup that reach it
+// (for an IF, LOOP or WHILE: where all of them branch the same way), else the source of the
+// difference.  If `all` (an earlier result) is given, domain variables are not treated as sources
+// of divergence: only differences that come from data or built-ins count.  NULL: out of memory.
 const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const uint32_t *all,
                                vy_arena *arena);
 bool vy_leaf_differs(const vy_program *p, uint32_t id);

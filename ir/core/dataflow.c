@@ -2,8 +2,8 @@
 // dataflow.c: see dataflow.h.
 #include "ir/core/dataflow.h"
 
-// Both tables are made in two runs over the program: the first counts, the second fills from the
-// end, backwards, which leaves each list in the order of the program.
+// Both tables are made in two runs over the program: the first counts, the second goes backwards
+// and fills each list from its end, which leaves it in program order.
 typedef struct filler {
     uint32_t *first, *list; // list: NULL while counting
 } filler;
@@ -44,7 +44,7 @@ static void put_access(const vy_dataflow *d, filler *f, uint32_t id)
     if (vy_op_is_memory((vy_op)i->op)) put(f, i->aux, id);
 }
 
-// Rows of a table: `run` enters what one instruction has.
+// Makes the rows of a table; `run` puts the entries of one instruction.
 static bool make(const vy_dataflow *d, vy_arena *arena, uint32_t rows, uint32_t **first,
                  uint32_t **list, void (*run)(const vy_dataflow *d, filler *f, uint32_t id))
 {
@@ -71,7 +71,7 @@ bool vy_dataflow_make(vy_dataflow *d, const vy_program *p, const vy_structure *s
            make(d, arena, p->buffers.count, &d->first_access, &d->accesses, put_access);
 }
 
-// The first instruction is the first to be looked at.
+// In reverse, as the worklist is a stack: the first instruction is visited first.
 void vy_dataflow_push_all(vy_dataflow *d)
 {
     for (uint32_t id = d->p->insts.count; id-- > 1;) vy_dataflow_push(d, id);

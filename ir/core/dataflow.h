@@ -3,15 +3,15 @@
 //
 // A fact about values that only grows (or only shrinks) has one fixpoint, whatever the order in
 // which the instructions are visited.  Sweeping over the program until nothing changes takes as
-// many sweeps as the fact's path is long, which is quadratic where a loop hands value k + 1 to slot
-// k.  Here only what may change is visited again:
+// many sweeps as the fact's path is long, which is quadratic where a loop passes the value of slot
+// k + 1 to slot k.  Here only what may change is visited again:
 //
-//   forwards    a fact about `id` is news: vy_dataflow_push_users
-//   backwards   a fact about an operand is news: vy_dataflow_push of the operand
-//   memory      a fact about a buffer is news: vy_dataflow_push_accesses
+//   forwards    a fact about `id` has changed: vy_dataflow_push_users
+//   backwards   a fact about an operand has changed: vy_dataflow_push of the operand
+//   memory      a fact about a buffer has changed: vy_dataflow_push_accesses
 //
 // The users of a value are the operations, loads and stores that have it as an operand, the CARRYs
-// and RESULTs that take it over, and the opening markers of the constructs that it decides about;
+// and RESULTs that may take its value, and the opening markers of the constructs that it controls;
 // the markers in between are not users (flow.h).
 #ifndef VYRE_DATAFLOW_H
 #define VYRE_DATAFLOW_H
@@ -25,13 +25,13 @@ typedef struct vy_dataflow {
     uint32_t *first_user, *users;
     // By buffer: likewise its memory operations, in order.
     uint32_t *first_access, *accesses;
-    uint32_t *work, count; // what waits; each instruction at most once
+    uint32_t *work, count; // the worklist; each instruction at most once
     uint8_t *waits;
 } vy_dataflow;
 
-// In linear time; all memory is the arena's.  False: there was none.
+// In linear time; all memory is the arena's.  False: out of memory.
 bool vy_dataflow_make(vy_dataflow *d, const vy_program *p, const vy_structure *s, vy_arena *arena);
-// An instruction has to be looked at; leaves have no facts that follow from others.
+// Puts an instruction on the worklist; not a leaf, whose facts depend on no others.
 static inline void vy_dataflow_push(vy_dataflow *d, uint32_t id)
 {
     if (VY_IS_LEAF(id) || d->waits[id]) return;
@@ -41,7 +41,7 @@ static inline void vy_dataflow_push(vy_dataflow *d, uint32_t id)
 void vy_dataflow_push_all(vy_dataflow *d);
 void vy_dataflow_push_users(vy_dataflow *d, uint32_t id);
 void vy_dataflow_push_accesses(vy_dataflow *d, uint32_t buffer);
-// The next one, or 0.
+// The next instruction to visit, or 0.
 static inline uint32_t vy_dataflow_pop(vy_dataflow *d)
 {
     if (!d->count) return 0;

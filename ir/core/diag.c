@@ -73,7 +73,7 @@ static void put(sink *s, const char *text, size_t n)
 
 static void puts_to(sink *s, const char *text) { put(s, text, strlen(text)); }
 
-// Finds line `line` of the source; long lines are shown around the column only.
+// Line d->line of the source and a caret; of a long line only what is around the column.
 static void put_source_line(sink *s, const vy_diag *d, const char *source, size_t size)
 {
     size_t at = 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // dims.c: when are two dimensions equal?
 //
-// `over(i: N)` and `x: f32[N]` make two nodes, and `N + 1`, `1 + N` are equal too.  Nodes get the
-// form base + constant, where equal bases have equal numbers:
+// `over(i: N)` and `x: f32[N]` make two nodes for the same N, and `N + 1` equals `1 + N`.  Nodes
+// get the form base + constant, where equal bases have equal numbers:
 //
 //   N → (N, 0)    N+1 → (N, 1)    2*(N-1) → (MUL (0,2) (N,-1), 0)    4 → (0, 4)
 //
-// Dimensions are computed in 64 bits and an overflow is reported at launch, so these are integers.
+// Dimensions are computed in 64 bits and an overflow is reported at launch, so they may be treated
+// as mathematical integers.
 #include "ir/core/dims.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ static void find_least(vy_dim_facts *f, const vy_program *p)
         f->least[i] = i == 0 || natural ? 0 : INT64_MIN / 2;
         if (i && d->op == VY_DIM_SCALAR) f->scalar[d->value] = f->form[i].base;
     }
-    // A running invocation shows that every extent of the domain is 1 at least.
+    // Where an invocation runs, every extent of the domain is at least 1.
     for (uint32_t i = 0; i < p->overs.count; i++) {
         vy_extent e = f->form[p->overs.data[i].extent.id];
         if (e.base == 0 || e.offset > INT32_MAX || e.offset < INT32_MIN) continue;

@@ -14,10 +14,11 @@ typedef struct vy_extent {
 
 typedef struct vy_dim_facts {
     vy_extent *form;  // by dimension node
-    int64_t *least;   // by base: a value it is known to reach at least where code runs
-    uint32_t *scalar; // by scalar parameter: base that is its value, or VY_NO_BASE
+    int64_t *least;   // by base: a lower bound of its value wherever code runs
+    uint32_t *scalar; // by scalar parameter: the base that is its value, or VY_NO_BASE
 } vy_dim_facts;
-bool vy_dim_facts_make(vy_dim_facts *f, const vy_program *p, vy_arena *arena); // false: memory
+// False: out of memory.
+bool vy_dim_facts_make(vy_dim_facts *f, const vy_program *p, vy_arena *arena);
 
 // True if the two are provably equal, or provably different.
 static inline bool vy_same_dim(const vy_dim_facts *f, vy_dim a, vy_dim b)
@@ -28,7 +29,7 @@ static inline bool vy_other_dim(const vy_dim_facts *f, vy_dim a, vy_dim b)
 {
     return f->form[a.id].base == f->form[b.id].base && f->form[a.id].offset != f->form[b.id].offset;
 }
-// Classes of equal expressions, by dimension.  NULL: memory.
+// Classes of equal expressions, by dimension.  NULL: out of memory.
 uint32_t *vy_dim_classes(const vy_program *p, vy_arena *arena);
 
 #endif

@@ -3,9 +3,9 @@
 //
 // Comparing arrays is not enough: leaves and dimensions are numbered in the order they were first
 // needed, local arrays in the order they were declared, and unused ones may be left over.  So code
-// is compared in order with leaves by content, dimensions by common numbers for equal expressions
-// (comparing them as trees would take exponential time on shared ones), and local arrays are paired
-// where they are first met.
+// is compared in order, leaves by content, and dimensions by common numbers for equal expressions
+// (comparing them as trees would take exponential time on shared nodes).  Local arrays are paired
+// at their first occurrence.
 //
 // Not compared: debug names, names of arrays, lines.
 #include "ir/core/pipe.h"
@@ -114,7 +114,7 @@ static bool pair(compare *c, uint32_t x, uint32_t y)
     return same_buffer(c, &c->a->buffers.data[x], &c->b->buffers.data[y]);
 }
 
-// Next shared array, or next buffer that is neither shared nor local, after `id`; 0: there is none.
+// The next shared array after `id`, or the next buffer that is neither shared nor local; 0: none.
 static uint32_t next_fixed(const vy_program *p, uint32_t id, bool shared)
 {
     for (id++; id < p->buffers.count; id++) {
@@ -124,7 +124,8 @@ static uint32_t next_fixed(const vy_program *p, uint32_t id, bool shared)
     return 0;
 }
 
-// In order; between the parameters shared arrays may stand anywhere: the text has them behind.
+// Pairs buffers in order.  Shared arrays may be declared anywhere between the parameters; the text
+// has them after all of these.
 static bool same_fixed(compare *c, bool shared)
 {
     uint32_t x = next_fixed(c->a, 0, shared), y = next_fixed(c->b, 0, shared);
@@ -185,7 +186,7 @@ static bool same_program(const vy_program *a, const vy_program *b)
 {
     vy_arena arena = {0};
     compare c = {.a = a, .b = b};
-    // Without memory nothing can be said; "different" is the answer that hides nothing.
+    // Out of memory nothing is known; "different" is the answer that hides nothing.
     bool same =
         number_dims(&c, &arena) && a->insts.count == b->insts.count && same_declarations(&c);
     for (uint32_t id = 1; same && id < a->insts.count; id++) same = same_inst(&c, id);
@@ -250,7 +251,7 @@ static bool same_step(const compare *c, const vy_module *m, const vy_pipe_step *
     }
 }
 
-// The programs of both modules are equal.
+// Precondition: the programs of both modules are equal.
 static bool same_pipeline(const vy_pipeline *a, const vy_pipeline *b)
 {
     vy_arena arena = {0};

@@ -83,7 +83,7 @@ bool vy_trips(vy_type t, vy_scalar from, vy_scalar to, vy_scalar step, uint64_t 
 {
     *n = 0;
     if (vy_type_is_signed(t) ? step.i <= 0 : step.u == 0) return false;
-    // The difference fits 64 bits without a sign, which constants of every type are extended to.
+    // Constants of every type are extended to 64 bits, so their difference fits an unsigned 64.
     if (!vy_loop_never(t, &from, &to)) *n = (to.u - from.u - 1) / step.u + 1;
     return true;
 }
@@ -97,8 +97,8 @@ bool vy_constant_trips(const vy_program *p, uint32_t loop, uint64_t *n)
     return from && to && step && vy_trips(vy_id_type(p, loop), *from, *to, *step, n);
 }
 
-// The invocation's place in its workgroup, from which it begins its part: `for e in lindex..256
-// step 64`.
+// The invocation's index in its workgroup, with which its share of the work begins: `for e in
+// lindex..256 step 64`.
 static bool is_place(const vy_program *p, uint32_t id)
 {
     const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// free_name.c: names that no parameter has yet.
+// free_name.c: names that no parameter or shared array has yet.
 #include "ir/core/ir.h"
 
 #include <stdio.h>

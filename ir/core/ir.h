@@ -23,11 +23,11 @@
 //                                   ENDLOOP [(keep), next…]
 //                                   RESULT k [endloop] …
 //
-// Every IF has an ELSE.  CARRYs stand directly behind their LOOP/WHILE and RESULTs directly behind
+// Every IF has an ELSE.  CARRYs come directly after their LOOP/WHILE and RESULTs directly after
 // the closing marker, in order of k, all of them present.  A value is visible from its definition
-// to the end of the region it stands in; a WHILE's condition region and body are one region.  With
-// EXIT set and keep false the results are the next values of that iteration.  LOOP visits from,
-// from+step, … < to; with flag REVERSE the same values backwards.
+// to the end of its region; a WHILE's condition region and body are one region.  With EXIT set and
+// keep false the results are the next values of that iteration.  LOOP visits from, from+step, …
+// < to; with flag REVERSE the same values backwards.
 #ifndef VYRE_IR_H
 #define VYRE_IR_H
 
@@ -42,7 +42,7 @@
 #define VY_IS_LEAF(id) (((id)&VY_LEAF_BIT) != 0)
 #define VY_LEAF_INDEX(id) ((id) & ~VY_LEAF_BIT)
 
-// Stated limits; going beyond is a diagnostic (LIMIT).
+// Stated limits; exceeding one is a diagnostic (LIMIT).
 #define VY_MAX_INSTRUCTIONS (1u << 26)
 #define VY_MAX_NESTING 1000u
 #define VY_ZERO_STEP 16u // elements of a local array that a device clears per iteration of a loop
@@ -78,7 +78,7 @@ typedef enum vy_leaf_kind {
     VY_LEAF_OVER,    // index = over variable
     VY_LEAF_BUILTIN, // index = vy_builtin, axis
     VY_LEAF_LEN,     // index = buffer id, axis; u32
-    // Index: a value that differentiation could not have; never in a finished program.
+    // index = the value that differentiation could not compute; never in a finished program.
     VY_LEAF_POISON,
 } vy_leaf_kind;
 
@@ -95,18 +95,18 @@ typedef struct vy_dim_node {
     int64_t value;
 } vy_dim_node;
 
-// What differentiation made a buffer for, where programs of one derivative look for it.
+// What differentiation made a buffer for; the programs of one derivative find it by this.
 typedef enum vy_made {
     VY_MADE_FOR_NOTHING,
     VY_MADE_BASE,   // where the rows of a block begin on tapes of counted length
     VY_MADE_WINNER, // which invocation an extremum is from
-    VY_MADE_LAST,   // which of its events
-    VY_MADE_SUMS,   // accumulators: a total is made of them
-    VY_MADE_PARTS,  // of terms: the same
+    VY_MADE_LAST,   // which of that invocation's events
+    VY_MADE_SUMS,   // accumulators, from which a total is made
+    VY_MADE_PARTS,  // terms, from which a total is made
 } vy_made;
 
-// How a gradient that is added to what the caller's buffer holds begins while a derivative is built;
-// the result takes it as `inout`.
+// While a derivative is built: the initial contents of a gradient that is added to what the
+// caller's buffer holds.  The result has it as `inout`.
 #define VY_INIT_KEEP ((vy_init)(VY_INIT_COPY + 1))
 
 typedef struct vy_buf {
@@ -118,12 +118,12 @@ typedef struct vy_buf {
     uint32_t set, binding;
     uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
     bool workspace;
-    vy_made made; // no part of the text
+    vy_made made; // not in the text
     vy_init init;
     const char *init_from;
-    vy_derivative_role role; // of derivatives; names in the module's arena.  No part of the text
-    // Programs of a module that are made of one another (rebuilt, cloned) have parameters in common:
-    // those with one link.  Unique within the module otherwise.  No part of the text
+    vy_derivative_role role; // in derivatives; names in the module's arena.  Not in the text
+    // Programs of a module that were made from one another (rebuilt, cloned) have parameters in
+    // common: those with equal links.  Otherwise unique within the module.  Not in the text
     uint32_t link;
     uint32_t line;
 } vy_buf;
@@ -132,7 +132,7 @@ typedef struct vy_scalar_param {
     const char *name;
     vy_type type;
     uint32_t line;
-    uint32_t rows; // of a derivative: of the tapes of that counter; 0: it is no number of rows
+    uint32_t rows; // in derivatives: the counter whose tapes have this many rows; 0: none
     uint32_t link; // as that of buffers
 } vy_scalar_param;
 
@@ -153,10 +153,9 @@ typedef struct vy_names vy_names; // names.c
 struct vy_program {
     vy_module *module;
     const char *name;
-    const char
-        *stem; // of the program it was derived from: its stages are called after that; or NULL
+    const char *stem; // name of the program it was derived from, for those of its stages; or NULL
     uint32_t line;
-    uint32_t order;        // of derivative: the n of `@order(n)`
+    uint32_t order;        // of the derivative: the n of `@order(n)`
     uint32_t workgroup[3]; // {0,0,0} until known; defaulted by vy_program_end
     bool has_workgroup;    // written by the user
     vy_inst_vec insts;     // [0] is a dummy
@@ -192,11 +191,11 @@ struct vy_module {
     const char *file;
     const char *source;
     size_t source_size;
-    uint32_t order; // of programs that are begun in it
+    uint32_t order; // for programs that will be begun in it
     uint32_t links; // the last link that a parameter has
     vy_program_vec programs;
     vy_pipeline_vec pipelines;
-    vy_derived_vec derived; // which of them are derivatives, of what (autodiff/transform.h)
+    vy_derived_vec derived; // which of them are derivatives, and of what (autodiff/transform.h)
     vy_diag diag;
     vy_strings names;       // interned debug names
     const char **constants; // of the text
@@ -280,9 +279,10 @@ typedef struct vy_op_info {
 extern const vy_op_info vy_op_infos[VY_OP_COUNT];
 static inline bool vy_op_is_lowered(vy_op op) { return vy_op_infos[op].form == VY_FORM_LOWERED; }
 void vy_program_drop_marks(vy_program *p); // vy_drop_marks of one
-// The marks that an operation may have; some go with others only (marks.c).
+// The marks that an operation may have; some require others (marks.c).
 uint8_t vy_marks_allowed(vy_op op, uint8_t flags);
-// "in_range" of one mark of VY_FLAG_MARKS, and back; 0: there is none of that name.
+// The name of one mark of VY_FLAG_MARKS ("in_range"), and the mark of a name; 0: no mark is called
+// that.
 const char *vy_mark_name(uint8_t flag);
 uint8_t vy_mark_named(const char *name, size_t n);
 // The operation of a CALL row with that text and arity, or VY_OP_NONE.
@@ -295,19 +295,19 @@ static inline bool vy_op_is_memory(vy_op op)
     const vy_work w = vy_op_infos[op].work;
     return w == VY_WORK_LOAD || w == VY_WORK_STORE || w == VY_WORK_ATOMIC;
 }
-// sqrt, exp, sin …: rounded as each device likes, and longer than arithmetic.
+// sqrt, exp, sin …: each device rounds them its own way, and they take longer than arithmetic.
 static inline bool vy_op_is_function(vy_op op)
 {
     return vy_op_infos[op].work == VY_WORK_ROOT || vy_op_infos[op].work == VY_WORK_MATH;
 }
 static inline bool vy_op_is_subgroup(vy_op op) { return vy_op_infos[op].work == VY_WORK_SUBGROUP; }
-// Its second operand says of which invocation the value is.
+// Does its second operand select the invocation whose value is the result?
 static inline bool vy_op_has_lane(vy_op op)
 {
     return vy_op_is_subgroup(op) && vy_op_infos[op].arity == 2;
 }
-// A shared array is cleared by its whole workgroup, each invocation a part: like a barrier, it must
-// be reached by all of it.
+// A shared array is cleared by its entire workgroup, each invocation clearing a share: like a
+// barrier, all invocations of the workgroup must reach it.
 static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
@@ -321,7 +321,7 @@ static inline bool vy_op_closes(vy_op op)
 {
     return op == VY_OP_ENDIF || op == VY_OP_ENDLOOP || op == VY_OP_ENDCHECKPOINT;
 }
-// Type the result of `op` has on operands of type t (rules other than S); VY_VOID if not allowed.
+// The result's type for operands of type t (rules other than S); VY_VOID if not allowed.
 vy_type vy_rule_type(vy_rule rule, vy_type t);
 
 // ---------------------------------------------------------------------------------- diagnostics
@@ -336,20 +336,20 @@ bool vy_module_memory(vy_module *m, uint64_t before);
 void vy_diag_set(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 void vy_diag_set_args(vy_diag *d, vy_code code, uint32_t line, uint32_t column, const char *fix,
-                      const char *format, va_list args); // the same, for functions like it
+                      const char *format, va_list args); // the same, for functions that wrap it
 
 // ----------------------------------------------------------------------------------------- names
-// Length of the UTF-8 sequence at `s` and its character, 0 if it is none.
+// Length of the UTF-8 sequence at `s`, 0 if it is malformed; *code: its character.
 size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
-// "PREFIX_NAME", with a number where a buffer of `p` is called that.
+// "PREFIX_OF", with a number in between where a buffer of `p` is called that.
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
-// The first buffer made for that; 0: none.
+// The first buffer made for that purpose; 0: none.
 uint32_t vy_program_find_made(const vy_program *p, vy_made made);
-// What keeps searches by name fast: call the first behind an append to the tables of buffers and
+// They keep searches by name fast: call the first after an append to the tables of buffers and
 // scalars, the second where entries are renamed, removed or renumbered.
 void vy_names_added(vy_program *p);
 void vy_names_drop(vy_program *p);
-// Can text hold it, in back quotes where need be?
+// Can the text express it, in back quotes if necessary?
 bool vy_name_printable(const char *name);
 
 // --------------------------------------------------------------------------------------- scalars
@@ -367,13 +367,14 @@ double vy_f16_value(uint16_t bits);
 // Side tables over one program (structure.c), indexed by instruction id.
 typedef struct vy_structure {
     uint32_t *partner; // IF→ELSE→ENDIF→IF; LOOP/WHILE→ENDLOOP→LOOP; TEST→its WHILE;
-                       // CHECKPOINT↔ENDCHECKPOINT; others 0.  flow.h has names for these ways
-    uint32_t *parent;  // innermost opening marker the instruction stands in (for ELSE and closing
-                       // markers: the parent of their opener); 0 at top level.  CARRY: its loop
+                       // CHECKPOINT↔ENDCHECKPOINT; others 0.  flow.h has names for these steps
+    uint32_t *parent;  // the innermost opening marker that encloses the instruction (for ELSE and
+                       // closing markers: the parent of their opener); 0 at top level.  CARRY: its
+                       // loop
     uint32_t *depth;   // how many openers enclose it
     uint32_t *test;    // of a WHILE: its TEST
 } vy_structure;
-bool vy_structure_make(const vy_program *p, vy_structure *s); // false: memory
+bool vy_structure_make(const vy_program *p, vy_structure *s); // false: out of memory
 void vy_structure_free(vy_structure *s);
 
 #endif

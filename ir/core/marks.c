@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// marks.c: lowered programs: what passes say of a program beyond the language.
+// marks.c: lowered programs: what passes say about a program beyond the language.
 //
-//   mark         on                      says
-//   @in_range    load, store, atomic     every index is in range: a device need not look
+//   mark         on                      meaning
+//   @in_range    load, store, atomic     every index is in range: a device need not check it
 //   @owned       atomic                  no other invocation updates the element: no atomic needed
 //   @once        atomic_add, @owned      nothing has touched the element, which is zero: a store
 //
-// Passes set them on accesses, the emitter and other passes read them, the interpreter holds them
-// against every run (eval_marks.c).  Operations with form LOWERED (ops.h) say such things of
-// values.  Whether a program is lowered is not kept beside it but read off its code, so it cannot
-// be forgotten where code is copied; the printer declares it, and in text nothing of the kind may
-// stand in a program that is not declared (docs/language.md 16).
+// Passes set them on accesses, the emitter and other passes read them, the interpreter checks them
+// in every run (eval_marks.c).  Operations with form LOWERED (ops.h) state such facts about
+// values.  Whether a program is lowered is not a flag but follows from its code, so it cannot be
+// forgotten where code is copied; the printer declares it, and in text a program that is not
+// declared `@lowered` may have none of this (docs/language.md 16).
 #include "ir/core/ir.h"
 
 #include <string.h>

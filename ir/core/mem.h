@@ -12,7 +12,7 @@
 void *vy_realloc(void *old, size_t size); // NULL when out; size 0 frees
 void vy_free(void *memory);
 
-// An allocation failed that does not come through vy_realloc; see vy_memory_failures.
+// Records the failure of an allocation that does not go through vy_realloc (vy_memory_failures).
 void vy_memory_failed(void);
 void vy_test_fail_after(long n);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// module.c: modules, programs and pipelines: made, freed, and read through the public interface.
-//
-// What fills them is in ir/build.
+// module.c: creates and frees modules, programs and pipelines, and reads them through the public
+// interface.  They are filled by ir/build.
 #include "ir/core/ir.h"
 
 #include <string.h>
@@ -91,7 +90,7 @@ uint32_t vy_program_scalar_count(const vy_program *p) { return p->scalars.count;
 uint32_t vy_program_over_count(const vy_program *p) { return p->overs.count; }
 uint32_t vy_program_instruction_count(const vy_program *p) { return p->insts.count - 1; }
 
-// How a derivative uses a parameter follows from its class.
+// The mode (how a derivative uses a parameter) follows from the class.
 static vy_derivative_role role_of(const vy_buf *b)
 {
     vy_derivative_role role = b->role;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // name.c: which names a text can hold.
 //
-// Whatever the C API and the binary form accept must print and read back.  A name that is no word
-// of the language stands in back quotes, so only a back quote, a control character, bytes that are
-// no UTF-8 and nothing at all are out of reach.
+// Whatever the C API and the binary form accept must print and read back.  A name that is no
+// identifier of the language is written in back quotes, so only names that are empty or contain a
+// back quote, a control character or malformed UTF-8 are impossible.
 #include "ir/core/ir.h"
 
 #include <string.h>

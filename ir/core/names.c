@@ -2,18 +2,18 @@
 // names.c: buffers and scalars of a program by name.
 //
 // Each of the two tables has a hash index, made by the first search of a table that is not small,
-// and published atomically: programs that nobody changes may be searched by several threads.
-// Whoever appends to a table says so (vy_names_added) and the index grows with it; whoever renames,
-// removes or renumbers drops it (vy_names_drop).  An index that does not cover the whole table is
-// not used, and without one, also for want of memory, the table is scanned: an index decides how
-// long a search takes, never what it finds.  Of equal names the first is found, and the name of a
-// local array is none.
+// and published atomically: several threads may search a program that is not being changed.  Code
+// that appends to a table reports it (vy_names_added) and the index grows with it; code that
+// renames, removes or renumbers entries drops it (vy_names_drop).  An index that does not cover the
+// entire table is not used, and without an index (memory may be out) the table is scanned: an index
+// decides how long a search takes, never what it finds.  Of equal names the first is found; local
+// arrays are not found by name.
 #include "ir/core/ir.h"
 
 #include <string.h>
 
 enum { BUFFERS, SCALARS };
-enum { FEW = 32 }; // entries that are scanned faster than hashed
+enum { SMALL = 32 }; // entries: a table up to this size is scanned faster than hashed
 
 struct vy_names {
     uint32_t covered;    // entries of the table that are in the index
@@ -48,7 +48,7 @@ static uint32_t *slot_of(vy_names *n, const vy_program *p, int table, const char
     return &n->slots[slot];
 }
 
-// Enters what the table has beyond n->covered; false: more room is needed, or entries are gone.
+// Enters the entries from n->covered on; false: more room is needed, or entries were removed.
 static bool cover(vy_names *n, const vy_program *p, int table)
 {
     if (n->covered > count_of(p, table)) return false;
@@ -67,8 +67,8 @@ static bool cover(vy_names *n, const vy_program *p, int table)
 static vy_names *make(const vy_program *p, int table)
 {
     const uint64_t count = count_of(p, table);
-    uint64_t size = 4 * FEW;
-    while (size < 4 * count) size *= 2; // it doubles before it is full
+    uint64_t size = 4 * SMALL;
+    while (size < 4 * count) size *= 2; // room for the table to double in size
     if (size > UINT32_MAX) return NULL;
     vy_names *n = vy_realloc(NULL, sizeof *n + (size_t)size * sizeof *n->slots);
     if (!n) return NULL;
@@ -95,7 +95,7 @@ static vy_names *index_of(const vy_program *p, int table)
 static uint32_t find(const vy_program *p, int table, const char *name)
 {
     const uint32_t count = count_of(p, table);
-    vy_names *n = count > FEW ? index_of(p, table) : NULL;
+    vy_names *n = count > SMALL ? index_of(p, table) : NULL;
     if (n && n->covered == count) return *slot_of(n, p, table, name) - 1;
     for (uint32_t i = 0; i < count; i++) {
         const char *own = name_at(p, table, i);

@@ -11,17 +11,17 @@
 // text    how the operation is written in the language.
 // form    PREFIX, INFIX, CALL (text(args…)), SPECIAL (own syntax) or LOWERED: a call that only a
 //         `@lowered` program may have (docs/language.md 16).  The arity follows in brackets.
-// rule    which types it takes and gives:
-//           F  floats, all alike → same        N  numbers, all alike → same
-//           I  integers, all alike → same      IB integers or bool, all alike → same
-//           C  numbers, all alike → bool       CB numbers or bool, all alike → bool
+// rule    the types of its operands (all of one type) and of its result:
+//           F  floats → same                   N  numbers → same
+//           I  integers → same                 IB integers or bool → same
+//           C  numbers → bool                  CB numbers or bool → bool
 //           FB float → bool                    S  special: checked by hand
 // effect  PURE   value depends on operands only
 //         READ   also on memory              WRITE  changes memory (atomics too)
 //         CONV   convergent: depends on which invocations take part (subgroups, barrier)
 //         CTRL   structure marker
-// fold    FOLD(float, signed, unsigned): the value in terms of a, b, c, computed in double, int64_t,
-//         uint64_t and then rounded or wrapped to the type; NA where the class is not allowed.
+// fold    FOLD(float, signed, unsigned): the value in terms of a, b, c, computed in double, int64_t
+//         or uint64_t and then rounded or wrapped to the type; NA where the class is not allowed.
 //         The interpreter and constant folding share it.  BYHAND: see scalar.c.
 // deriv   D1(x̄), D2(ā, b̄), D3(…): contribution to each operand's adjoint, in terms of A, B, C (the
 //         operands), Y (the result) and G (the adjoint of the result).  Each is linear in G, hence
@@ -35,18 +35,18 @@
 //         mathlib.vyre under --precise and for f64.  native: its name in GLSL.std.450, for f32
 //         under --fast-math, or NA.  own: f32 in the default mode, by what Vulkan promises of
 //         native:
-//           PLAIN   too loose or undefined somewhere: `text`_plain of mathplain.vyre
-//           BOUNDED the same, and `text`_f32 will do (too rare for a second function)
-//           MENDED  good enough within its domain: native, special cases selected (emit_math.c)
+//           PLAIN   too inaccurate, or undefined somewhere: `text`_plain of mathplain.vyre
+//           BOUNDED the same, but `text`_f32 is used (too rare for a second function)
+//           MENDED  accurate enough within its domain: native, special cases selected (emit_math.c)
 //         gen_text.py refuses a row without its functions.  EMIT by hand.
-// cost    what kind of work it is.  Which operations are alike is said here; what each kind costs,
-//         for every question that a pass has, in ir/facts/price.c:
+// cost    the kind of work it is.  Operations of one kind have one cost; the costs, one column for
+//         each question that passes ask, are in ir/facts/price.c:
 //           FREE     another name for a value   SIMPLE  one instruction: bits, compare, convert
 //           ADD MUL FMA DIV                     LIMIT   min, max, abs, sign
 //           ROUND    to an integer, as float    ROOT    a function that devices have a unit for
 //           MATH     other functions: some ten to a hundred instructions
 //           LOAD STORE ATOMIC                   SUBGROUP BARRIER
-//           BRANCH   an `if`                    CARRY   what an iteration hands to the next one
+//           BRANCH   an `if`                    CARRY   a value carried by a loop
 //           CONTROL  other markers
 #ifndef VYRE_OPS_H
 #define VYRE_OPS_H
@@ -92,9 +92,9 @@ X(BITCAST, "bitcast", SPECIAL(1), S, PURE, BYHAND,                      DHAND,  
 X(STOP_GRAD, "stop_grad", CALL(1), F, PURE, FOLD(a, NA, NA),            D0,         EMIT, FREE)                        \
 /* a, with the derivative of b */                                                                                     \
 X(STRAIGHT_THROUGH, "straight_through", CALL(2), F, PURE, FOLD(a, NA, NA), DHAND,   EMIT, FREE)                        \
-  /* lowered: x, differentiated as if it were y; what is derived from it has x in its place (online_softmax.c) */          \
+  /* lowered: x, differentiated as if it were y; the derivative has x in its place (online_softmax.c) */                   \
 X(DERIVE_AS, "@derive_as", LOWERED(2), F, PURE, FOLD(a, NA, NA), DHAND, EMIT, FREE)                                    \
-  /* lowered: v, the n-th value that its invocation offers to an atomic_min or atomic_max (extremum.c) */                \
+  /* lowered: v, the n-th candidate of its invocation for an atomic_min or atomic_max (extremum.c) */                    \
 X(CANDIDATE, "@candidate", LOWERED(2), S, PURE, BYHAND, DHAND, EMIT, FREE)                                             \
 /* functions */                                                                                                       \
 X(FLOOR, "floor", CALL(1), F, PURE, FOLD(floor(a), NA, NA),             D0,                                   EXT(Floor, NA, NA), ROUND) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// pipe.h: pipelines from the inside.
+// pipe.h: pipelines, the internal interface.
 //
 //   pipeline.c        building and reflection     check_pipeline.c  blocks, what is known where
 //   check_dispatch.c  arguments of one dispatch   print_pipe.c      text
@@ -14,23 +14,23 @@
 static inline bool vy_pipe_binds(const vy_buf *b) { return b->cls <= VY_INOUT && !b->workspace; }
 
 // dims[s] becomes the dimension of the signature that scalar s of `p` gets from the shapes of the
-// buffers passed, id 0 where none shows it.  The arguments must fit (vy_check_arguments).
+// buffers passed; id 0 where no shape determines it.  The arguments must fit (vy_check_arguments).
 void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pipe_arg *args,
                    vy_dim *dims);
 
-// The dimension expressions a step uses, one call for each.  scalars: those of a dispatch too.
+// Calls `use` for each dimension expression of a step.  scalars: those of a dispatch too.
 void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool scalars, void *user,
                       void (*use)(void *user, vy_dim d));
 
-// Number, types, ranks of the arguments of one dispatch.  False: the module's diag.
+// Checks number, types, ranks of the arguments of one dispatch.  False: see the module's diag.
 bool vy_check_arguments(vy_module *m, const vy_program *signature, const vy_program *p,
                         const vy_pipe_step *s);
-// The whole pipeline; a finding that only a malformed file can have is INTERNAL.
+// Checks the entire pipeline; an error that only a malformed file can have is INTERNAL.
 bool vy_check_pipeline(vy_pipeline *p);
 
-// check_dispatch.c: what does not depend on place.
+// The checks of a dispatch that do not depend on where in the pipeline it is (check_dispatch.c).
 bool vy_check_dispatch(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts);
-// Index `index` of an axis that is `extent` long: provably out of range?
+// False: an index of the slice buffer[index[0], …] is provably out of range.
 bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts,
                     vy_buffer buffer, uint32_t rank, const vy_dim *index);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reflect.c: values of dimensions, for callers who bind data.
+// reflect.c: values of dimensions, for callers that bind data.
 #include "ir/core/ir.h"
 
 int64_t vy_isqrt(int64_t a)
@@ -31,7 +31,7 @@ static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t 
     return ok ? VY_DIM_IS_KNOWN : VY_DIM_IS_BAD;
 }
 
-// Nodes refer to earlier ones, so one pass does it, however deep an expression is.
+// Nodes refer to earlier ones, so one pass is enough, however deep an expression is.
 void vy_program_dim_values(const vy_program *p, const int64_t *scalars, const bool *known,
                            const int64_t *lengths, const int64_t *groups, int64_t *values,
                            vy_dim_state *states)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // scalar.c: the value of one operation on scalars.  Constant folding and the interpreter share it,
-// so a program means the same folded or not.
+// so a program computes the same, folded or not.
 //
 // Floats are computed in double and rounded to their type once.  For + - * / and sqrt the
 // intermediate rounding to 53 bits is harmless: 53 >= 2p + 2 for p = 24 and 11 (S. A. Figueroa,
@@ -23,8 +23,8 @@ uint16_t vy_f16_bits(double value)
     if (exponent == 1024 && mantissa) return 0x7e00;
     if (exponent > 15) return (uint16_t)(sign | 0x7c00);
     if (exponent < -25) return (uint16_t)sign; // below half the least subnormal
-    // Keep 10 bits below the leading one, fewer for subnormals; the dropped ones round to even.  A
-    // carry out of the mantissa runs into the exponent field, which is what it has to do.
+    // Keep 10 bits below the leading one, fewer for subnormals, and round to nearest even.  A carry
+    // out of the mantissa goes into the exponent field, which is the right result.
     mantissa |= 1ull << 52;
     const int drop = exponent < -14 ? 42 + (-14 - exponent) : 42;
     uint64_t kept = mantissa >> drop;
@@ -108,7 +108,7 @@ void vy_scalar_write(vy_type type, vy_scalar value, void *memory)
 }
 
 // ------------------------------------------------------------------------- rows with a fold column
-// Rows whose class is not allowed (NA) or that are done by hand leave `ok` false.
+// Rows whose class is not allowed (NA) or that are BYHAND leave `ok` false.
 #define VY_RESULT_F 0
 #define VY_RESULT_N 0
 #define VY_RESULT_I 0
@@ -211,7 +211,7 @@ static bool hand_integer(vy_op op, vy_type type, const vy_scalar *x, vy_scalar *
         out->i = rem;
         return true;
     case VY_OP_SHL: out->u = x[0].u << count; return true;
-    case VY_OP_SHR: // the sign-extended (zero-extended) value shifts as its type does
+    case VY_OP_SHR: // values are sign- or zero-extended, so the shift of 64 bits is every type's
         if (is_signed && x[0].i < 0)
             out->u = ~(~x[0].u >> count);
         else
@@ -222,8 +222,8 @@ static bool hand_integer(vy_op op, vy_type type, const vy_scalar *x, vy_scalar *
     }
 }
 
-// For f16, fma in double and then rounding is exact enough: a·b has 22 bits, and a sum that 53 bits
-// do not hold lies further from every f16 midpoint than the bits it lost.
+// For f16, fma in double and then rounding gives the correctly rounded result: a·b has 22 bits, and
+// a sum that does not fit 53 bits is further from every f16 midpoint than the bits it lost.
 static double fma_in(vy_type type, double a, double b, double c)
 {
     return type == VY_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
@@ -264,8 +264,8 @@ static vy_scalar float_to_int(vy_type to, double v)
     return r;
 }
 
-// Integers go to f32 directly, since by way of double they would be rounded twice.  For f16 the way
-// is safe: what double cannot hold is far beyond 65504.
+// Integers are converted to f32 directly, since by way of double they would be rounded twice.  For
+// f16 double is safe: what it cannot represent is far beyond 65504.
 static double int_to_float(vy_type from, vy_type to, vy_scalar v)
 {
     const bool is_signed = vy_type_is_signed(from);
@@ -289,7 +289,7 @@ static vy_scalar cast(vy_type from, vy_type to, vy_scalar v, bool f64)
     return vy_type_is_float(to) ? r : vy_wrap(to, r);
 }
 
-// Between types of one size.  In f64 mode a float still has the bits of its own type.
+// Between types of the same size.  In f64 mode too, a float has the bits of its own type.
 static bool bitcast(vy_type from, vy_type to, vy_scalar v, vy_scalar *out)
 {
     unsigned char memory[8] = {0};
@@ -324,7 +324,7 @@ bool vy_scalar_eval(vy_op op, vy_type type, vy_type result, const vy_scalar *x, 
         if (vy_type_is_float(result)) out->f = vy_round_to(f64 ? VY_F64 : result, out->f);
         return true;
     }
-    // Two's complement: + - * and negation are the unsigned ones, which cannot overflow.
+    // Two's complement: + - * and negation are computed unsigned, which cannot overflow.
     const bool modular = op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_MUL || op == VY_OP_NEG ||
                          (op == VY_OP_ABS && x[0].i == INT64_MIN);
     bool ok;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sha256.c: SHA-256 as in FIPS 180-4.
 //
-// A checksum would find damage; a digest also names a program (caches), and two programs never
+// A checksum would detect damage; a digest also identifies a program (caches): two programs never
 // share one.  The constants are the first 32 bits of the fractional parts of the cube (square)
 // roots of the first primes.
 #include "ir/core/sha256.h"

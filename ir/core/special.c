@@ -159,7 +159,7 @@ static pair power(pair x, unsigned n) // x^n, n >= 1
 
 // n! ζ(s, x), s = n + 1, x > 0: Euler and Maclaurin after x → X >= n + 13,
 //   Σ (x+k)^−s + X^−s (X/n + 1/2 + s/(12 X) (1 − (s+1)(s+2)/(60 X²) (1 − …))),
-// all in units of a power of two near x, so that no power leaves the range.
+// all in units of a power of two near x, so that no power overflows or underflows.
 static pair hurwitz(unsigned n, pair x)
 {
     static const double RATIO[] = {// B(2j+2) / (B(2j) (2j+1) (2j+2)), j = 1, 2, …
@@ -200,8 +200,8 @@ double vy_ref_polygamma(unsigned n, double x)
     if (x == 0) return even ? -1 / x : (double)INFINITY;
     if (x == (double)INFINITY) return even ? -0.0 : 0.0;
     if (fabs(x) < 0x1p-60 && n < 1000) {
-        // ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n!/xⁿ⁺¹ (1 + O(xⁿ⁺¹)); the products of pairs below overflow before it
-        // does
+        // ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n!/xⁿ⁺¹ (1 + O(xⁿ⁺¹)); the products of pairs below would overflow
+        // where it does not.
         const long double leading = tgammal(n + 1.0L) / powl(x, n + 1.0L);
         return (double)(even ? -leading : leading);
     }
@@ -209,7 +209,7 @@ double vy_ref_polygamma(unsigned n, double x)
     if (x > 0) {
         y = hurwitz(n, (pair){x, 0});
     } else {
-        // All of d + k, k integer, less what lies below x; d = x − round(x), S its sign:
+        // The sum over all d + k, k integer, less the terms below x; d = x − round(x), S its sign:
         // ζ(s,x) = S^s ζ(s,|d|) + (−S)^s ζ(s,1−|d|) − (−1)^s ζ(s,1−x).
         const double d = x - nearbyint(x), odd_sign = even ? -1 : 1;
         if (d == 0) return even ? (double)NAN : (double)INFINITY;

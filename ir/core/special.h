@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// special.h: functions that libm lacks or does not give thread-safely, for folding, the interpreter
-// and tests.  Doubles only; the errors stated are the largest measured, against 113 bits.
+// special.h: functions that libm lacks or that are not thread-safe there, for folding, the
+// interpreter and tests.  Doubles only; the errors stated are the largest measured, against 113
+// bits.
 #ifndef VYRE_SPECIAL_H
 #define VYRE_SPECIAL_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// structure.c: who belongs to whom among the markers, as side tables.
+// structure.c: which markers pair up and which enclose an instruction, as side tables.
 //
 // Programs are one array with paired markers; most passes need to jump from an IF to its ELSE or to
-// know the loop an instruction stands in.  Asking the array each time would be quadratic, and
+// know the loop around an instruction.  Searching the array each time would be quadratic, and
 // fields in the instruction would go stale with every rebuild.
 //
 //   1 LOOP        partner 4   parent 0   depth 0
@@ -11,12 +11,12 @@
 //   4 ENDLOOP             1          0         0
 //   5 RESULT              0          0         0
 //
-// Needs markers that pair up (the checker's business); keeps everything.
+// Needs markers that pair up, which the checker ensures.
 #include "ir/core/ir.h"
 
 #include <string.h>
 
-// Marks instruction `id` as standing where the opener `top` says.
+// Enters instruction `id` as a child of the opener `top`.
 static void place(vy_structure *s, uint32_t id, uint32_t top)
 {
     s->parent[id] = top;

@@ -19,7 +19,7 @@ static const struct type_facts {
     [VY_U16] = {"u16", 2, 0, 1, 0, VY_U32},
 };
 
-// Any value may come in through the API, so an unknown one reads as void.
+// The API may be called with any number, so an unknown type reads as void.
 static const struct type_facts *facts(vy_type type)
 {
     return &types[(unsigned)type < VY_TYPE_COUNT ? type : VY_VOID];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// addition.c: additions to elements of memory, and where they could be made as well.
+// addition.c: additions to elements of memory, and where else they could be made.
 #include "ir/facts/addition.h"
 
 enum { MAX_ACCESSES = 64, MAX_TERMS = 16 };
@@ -24,8 +24,8 @@ static bool untouched(const vy_addition_facts *a, uint32_t load, uint32_t store)
 }
 
 // The load of a sum that is stored to the element it comes from, or 0.  Each value on the way has
-// no use but the next one; sums may have other terms, from which nothing but them is taken away.
-// All stands in one region.
+// no use but the next one; other terms may be added to it or subtracted from it, but it is not
+// subtracted itself.  Everything is in one region.
 static uint32_t load_of(const vy_addition_facts *a, uint32_t store)
 {
     const vy_program *p = a->p;
@@ -73,7 +73,7 @@ bool vy_addition_at(const vy_addition_facts *a, uint32_t id, vy_addition *out)
     return load != 0;
 }
 
-// ----------------------------------------------------------------------------- nothing but additions
+// -------------------------------------------------------------------------- nothing but additions
 bool vy_only_added(const vy_addition_facts *a, uint32_t site, uint32_t from, uint32_t to)
 {
     const vy_writes *t = &a->touched;
@@ -107,7 +107,7 @@ uint32_t vy_addition_way_out(const vy_addition_facts *a, uint32_t site, uint32_t
                              bool *sparse)
 {
     uint32_t out = 0;
-    // Is `site` reached in each iteration of the construct at hand?
+    // Is `site` reached in each iteration of construct c?
     bool certain = from == site || a->s->parent[site] == from;
     for (uint32_t c = a->s->parent[from]; c; c = a->s->parent[c], certain = false) {
         vy_op op = (vy_op)a->p->insts.data[c].op;

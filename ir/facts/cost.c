@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cost.c: cost.h, on count.c.
+// cost.c: implements cost.h by count.c.
 #include "ir/facts/count.h"
 
 const char *vy_cost_class_name(vy_cost_class c)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// count.c: operations and iterations of loops as polynomials.
+// count.c: numbers of operations and of iterations as polynomials.
 //
 //   for i in 0..n {        each iteration of i: 1 add, and i iterations of j with 1 mul each
 //     for j in 0..i { p *= x[j]; }                →  mul: Σ_{i<n} i = n²/2 − n/2,  load: the same
 //     s += p;                                     →  add: n
 //   }
 //
-// One walk: what stands in a loop is collected in a list and, at the loop's end, summed over its
-// variable.  Bounds are polynomials in parameters and the variables of loops around; a loop whose
-// bounds are none (data, `while`) takes a variable `iterations(k@12)`, with an upper bound of its value
-// where interval analysis knows one (trip_estimate.c).  Each loop costs its distance to the top, so
-// the walk is near-linear.
+// One walk: what is in a loop is collected in a list and, at the loop's end, summed over its
+// variable.  Bounds are polynomials in parameters and the variables of enclosing loops; a loop
+// whose bounds are not (data, `while`) gets a variable `iterations(k@12)`, with an upper bound of
+// its value where interval analysis finds one (trip_estimate.c).  Each loop costs time proportional
+// to its depth, so the walk is near-linear.
 #include "ir/facts/count_values.h"
 #include "ir/core/flow.h"
 
@@ -27,7 +27,7 @@ VY_VEC_TYPE(item_vec, item);
 
 typedef struct frame {
     uint32_t loop; // index in c->loops
-    uint32_t var;  // bound variable, or of its iterations
+    uint32_t var;  // the loop's bound variable, or the variable of its iterations
     uint32_t start;
     int64_t plain[VY_COST_COUNT]; // straight-line operations so far
 } frame;
@@ -37,13 +37,13 @@ typedef struct walk {
     vy_count *c;
     const vy_program *p;
     vy_count_values v; // of integers
-    int64_t *trips;    // upper bounds; −1: none
+    int64_t *trips;    // by opener: upper bounds of trip counts; −1: none
     item_vec items;
     frame_vec frames;
 } walk;
 
 // -------------------------------------------------------------------------------------- operations
-// On memory that its invocation owns, an atomic is a load, an addition and a store.
+// On memory that its invocation owns, an atomic counts as a load, an addition and a store.
 static void count_atomic(const vy_program *p, const vy_inst *i, int64_t *plain)
 {
     const bool owned = i->flags & VY_FLAG_OWNED, once = i->flags & VY_FLAG_ONCE;
@@ -78,7 +78,7 @@ static void push_item(walk *w, uint32_t class, vy_poly amount)
     if (!vy_vec_push(&w->items, ((item){class, amount}))) w->c->space.failed = true;
 }
 
-// The variable of a loop whose iterations are no polynomial.
+// The variable of a loop whose trip count is not a polynomial.
 static uint32_t iterations_variable(walk *w, uint32_t opener)
 {
     const vy_inst *i = &w->p->insts.data[opener];
@@ -89,7 +89,7 @@ static uint32_t iterations_variable(walk *w, uint32_t opener)
     uint32_t var = vy_poly_name(s, text);
     int64_t most = w->trips[opener];
     if (s->failed) return 0;
-    vy_poly_var *v = &s->vars.data[var]; // loops of one line share it
+    vy_poly_var *v = &s->vars.data[var]; // shared by loops of one line
     bool first = !v->atmost;
     v->known = most >= 0 && (first || v->known);
     v->atmost = true;
@@ -97,7 +97,7 @@ static uint32_t iterations_variable(walk *w, uint32_t opener)
     return var;
 }
 
-// The bounds of a loop whose iterations are a polynomial.
+// The bounds of a loop, if its trip count is a polynomial.
 static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
 {
     vy_poly_space *s = &w->c->space;
@@ -109,7 +109,7 @@ static void find_bounds(walk *w, uint32_t id, vy_loop_count *l)
     if (vy_poly_is_const(l->from, &a) && vy_poly_is_const(l->to, &b) && b < a) l->to = l->from;
     l->closed = l->unit = step->i == 1;
     if (l->unit) return;
-    // ⌈(to − from)/step⌉ iterations; the variable itself is no polynomial.
+    // ⌈(to − from)/step⌉ iterations; the loop's variable itself is not expressed.
     vy_poly span = vy_poly_sub(s, l->to, l->from);
     if (vy_poly_has_bound(s, span)) return;
     span = vy_poly_add(s, span, vy_poly_const(s, step->i - 1));
@@ -144,7 +144,8 @@ static vy_poly over_loop(walk *w, const frame *f, vy_poly body)
     return vy_poly_mul(s, body, vy_poly_of(s, f->var));
 }
 
-// Replaces the items of the innermost frame by one per class, and each loop's own, summed.
+// Closes the innermost frame: sums its items over its loop, those of one class into one item, and
+// those of inner loops one by one.
 static void close_frame(walk *w)
 {
     frame *f = &w->frames.data[w->frames.count - 1];
@@ -192,8 +193,8 @@ static bool walk_code(walk *w)
     return !s->failed;
 }
 
-// --------------------------------------------------------------------------------------- the whole
-// Upper bounds of iterations, for loops that are no polynomials.
+// ------------------------------------------------------------------------------ the entire program
+// Upper bounds of trip counts, for loops where they are not polynomials.
 static bool bound_trips(walk *w)
 {
     const vy_program *p = w->p;
@@ -257,7 +258,7 @@ bool vy_count_add(vy_count *c, const vy_program *p, const vy_sizes *sizes)
 {
     walk w = {.c = c, .p = p};
     vy_poly_space *s = &c->space;
-    // The outermost frame is the program itself: a loop with one iteration.
+    // The outermost frame is the program, as a loop with one iteration.
     vy_loop_count whole = {.program = p, .closed = true, .to = vy_poly_const(s, 1)};
     frame outermost = {.loop = c->loops.count, .var = vy_poly_bound(s, "")};
     bool ok = vy_count_values_make(&w.v, c, p, sizes) && make_domain(c, p) &&

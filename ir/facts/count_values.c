@@ -3,7 +3,7 @@
 //
 //   M: u32, dim M*K, let n = M + 1      M,  K·M,  M + 1
 //
-// What a loop's bounds are made of; an integer from data has none.
+// The bounds of loops are made of these; an integer from data is not a polynomial.
 #include "ir/facts/count_values.h"
 
 #include <stdio.h>
@@ -95,7 +95,7 @@ bool vy_count_value(const vy_count_values *w, uint32_t id, vy_poly *out)
     return w->has[id];
 }
 
-// `a < b ? x : 0`, as in a count of iterations, is taken as x: no loop ends before its start.
+// `a < b ? x : 0`, as in a computed trip count, is taken as x: no loop ends before its start.
 static bool guarded_count(const vy_count_values *w, uint32_t id, uint32_t *x)
 {
     const vy_program *p = w->p;
@@ -108,7 +108,7 @@ static bool guarded_count(const vy_count_values *w, uint32_t id, uint32_t *x)
     return less || more;
 }
 
-// Polynomials of integers are kept small: what is longer counts as unknown.
+// The polynomials are kept small: a longer one counts as unknown.
 void vy_count_note(vy_count_values *w, uint32_t id)
 {
     enum { MOST = 48 };
@@ -142,12 +142,12 @@ void vy_count_note(vy_count_values *w, uint32_t id)
                                                  : VY_DIM_MAX,
                             a, b);
     }
-    w->has[id] = !s->overflow; // a constant beyond 64 bits is no size
+    w->has[id] = !s->overflow; // a constant beyond 64 bits is not a size
     s->overflow = overflow;
     w->value[id] = r;
 }
 
-// ----------------------------------------------------------------------------------------- the whole
+// ------------------------------------------------------------------------------ the entire program
 static const vy_sizes unknown_sizes = {0};
 
 vy_poly *vy_count_dims(vy_count *c, const vy_program *p, const vy_sizes *sizes)

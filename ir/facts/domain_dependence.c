@@ -3,8 +3,8 @@
 //
 //   over(i: M, k: K)   b[k, j]: differs along k        s = s + a[i, j] * b[k, j]: along both
 //
-// A value differs along a variable if it is made of one that does, or if it stands where the
-// variable decides who reaches it (dataflow.h: from bits that grow).
+// A value differs along a variable if one of its operands does, or if the variable decides which
+// invocations reach it.  Computed as a fixpoint of growing bit masks (dataflow.h).
 #include "ir/facts/domain_dependence.h"
 #include "ir/core/dataflow.h"
 
@@ -27,7 +27,8 @@ static uint8_t any_of(const vy_along *a, const uint32_t *ids, uint32_t n)
     return bits;
 }
 
-// What decides who reaches `id`; an ELSE or closing marker belongs to its opener.
+// The variables that decide which invocations reach `id`; an ELSE or closing marker belongs to its
+// opener.
 static uint8_t route(const vy_along *a, uint32_t id)
 {
     const vy_op op = (vy_op)a->p->insts.data[id].op;
@@ -51,8 +52,8 @@ static uint8_t value(const vy_along *a, uint32_t id)
     return vy_is_marker(op) ? bits : bits | any_of(a, vy_args(a->p, id), i->nargs);
 }
 
-// The way through a construct differs along more: so do its markers, its results, and what stands
-// directly inside.
+// Control flow through a construct differs along more variables: so do its markers, its results,
+// and what is directly inside.
 static void push_inside(vy_dataflow *d, uint32_t opener)
 {
     const uint32_t last = vy_last_result(d->p, d->s, opener);

@@ -5,28 +5,26 @@
 
 #include "ir/core/ir.h"
 
-enum { VY_ALONG_AXES = 8 }; // domain variables that are looked at: the last ones
+enum { VY_ALONG_AXES = 8 }; // only this many domain variables are tracked, the last ones
 
-// Bit k of each mask stands for
-// variable first + k.
+// Bit k of each mask is variable first + k.
 typedef struct vy_along {
     const vy_program *p;
     const vy_structure *s;
     uint32_t first;
-    uint8_t *of;    // by instruction; of writes: all bits, for each invocation makes its own
-    uint8_t *route; // by opening marker: what decides who takes which way through it, and to it
+    uint8_t *of;    // by instruction; of writes: all bits, as each invocation makes its own
+    uint8_t *route; // by opening marker: what decides control flow to it and through it
 } vy_along;
-// False: memory.
+// False: out of memory.
 bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_arena *arena);
 uint8_t vy_along_leaf(const vy_along *a, uint32_t id);
 
-// A buffer parameter one of whose axes (*k) is as long as the domain is along `axis`; 0: there is
-// none.
+// A buffer parameter one of whose axes (*k) has the extent of the domain along `axis`; 0: none.
 uint32_t vy_axis_buffer(const vy_program *p, uint32_t axis, const uint32_t *classes, uint32_t *k);
-// Can the extent be had as a value: a constant, a scalar, the length of a buffer?  `classes`:
+// Is the extent available as a value: a constant, a scalar, the length of a buffer?  `classes`:
 // vy_dim_classes.
 bool vy_axis_has_extent(const vy_program *p, uint32_t axis, const uint32_t *classes);
-// It, if it is a constant of 1 … 2^32 − 1, else 0.
+// The extent, if it is a constant from 1 to 2^32 − 1, else 0.
 uint32_t vy_axis_constant(const vy_program *p, uint32_t axis);
 
 #endif

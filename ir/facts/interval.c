@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// interval.c: what operations do to bounds of integers.
+// interval.c: interval arithmetic on integers.
 //
 //   0 … 7, and 3        0 … 3
 //   0 … 3, + 1          1 … 4, does not wrap
 //   u32 0 … 7, − 1      anything: 0 − 1 is 4294967295
 //
-// Bounds of the result without wrapping come first, then whether the type holds them.  Where it
-// does not, the result may be all that the type has: an interval that wrapped has two ends, and
-// nobody asked for one with a hole.  tests/unit/test_interval.c goes through all operations, types
+// The bounds of the result are computed without wrapping, and then compared with the type's range.
+// If they exceed it, the result may be any value of the type: an interval that wraps would consist
+// of two pieces, which no analysis needs.  tests/unit/test_interval.c checks all operations, types
 // and small intervals at the ends of types, value by value.
 #include "ir/facts/interval.h"
 
@@ -33,10 +33,10 @@ vy_interval vy_interval_join(vy_interval x, vy_interval y)
     return (vy_interval){min64(x.lo, y.lo), max64(x.hi, y.hi)};
 }
 
-// Can the value be told from its bits?  Those of a u64 from 2^63 on read as negative numbers.
+// Are the bounds known?  Those of a u64 from 2^63 on read as negative numbers.
 static bool ordered(vy_type t, vy_interval x) { return t != VY_U64 || x.lo >= 0; }
 
-// Does a type hold all of x?
+// Can the type represent all of x?
 static bool holds(vy_type t, vy_interval x)
 {
     return ordered(t, x) && vy_interval_within(x, vy_interval_of_type(t));
@@ -56,19 +56,19 @@ static bool multiply(vy_interval x, vy_interval y, vy_interval *r)
 
 static vy_interval remainder_of(vy_interval x, vy_interval y)
 {
-    if (y.lo == y.hi && y.lo > 0 && x.lo / y.lo == x.hi / y.lo) // no multiple between
+    if (y.lo == y.hi && y.lo > 0 && x.lo / y.lo == x.hi / y.lo) // no multiple of y in between
         return (vy_interval){x.lo % y.lo, x.hi % y.lo};
     return (vy_interval){0, y.hi > 0 ? min64(x.hi, y.hi - 1) : 0};
 }
 
 static vy_interval quotient(vy_interval x, vy_interval y)
 {
-    if (y.lo > 0) // towards zero
+    if (y.lo > 0) // rounds towards zero
         return (vy_interval){x.lo / (x.lo < 0 ? y.lo : y.hi), x.hi / (x.hi < 0 ? y.hi : y.lo)};
     return (vy_interval){0, y.hi > 0 ? x.hi : 0};
 }
 
-// By how much may not be known, nor which bits of it count.
+// x >> y: if the shift count is not known, or some of its bits may be ignored, at most x.
 static vy_interval shifted(vy_interval x, vy_interval y)
 {
     if (y.lo != y.hi || y.lo < 0 || y.lo > 31) return (vy_interval){0, x.hi};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // memory.c: which accesses may touch the same memory.
 //
-// Distinct parameters never overlap (docs/language.md 3.1); views of one binding do.  Within a
-// buffer two accesses stay apart only if some axis certainly differs: 3 and 4, i and i+1 (wrapping
-// arithmetic is fine: equal sums would need equal constants).  Other invocations may write what is
-// not `in` or local, but a program without races sees that only behind a barrier; so a barrier
-// counts as a write of all of it.
+// Distinct parameters never alias (docs/language.md 3.1); views of one binding do.  Within a buffer
+// two accesses do not alias only if on some axis the indices surely differ: 3 and 4, i and i+1
+// (wrapping arithmetic is fine: equal sums would need equal constants).  Other invocations may
+// write what is not `in` or local, but a program without races observes that only after a barrier;
+// so a barrier counts as a write to all such memory.
 #include "ir/facts/memory.h"
 
 // x = base + constant, in the wrapping arithmetic of its type.
@@ -62,7 +62,7 @@ bool vy_writes_make(vy_writes *w, const vy_program *p, int which, vy_arena *aren
     }
     w->at = vy_arena_alloc(arena, ((size_t)total + 1) * sizeof *w->at);
     if (!w->at) return false;
-    for (uint32_t m = 0, sum = 0; m <= n; m++) { // counts → ends
+    for (uint32_t m = 0, sum = 0; m <= n; m++) { // counts become ends
         sum += w->start[m];
         w->start[m] = sum;
     }

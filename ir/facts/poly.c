@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// poly.c: arithmetic of poly.h.
+// poly.c: the arithmetic of poly.h.
 #include "ir/facts/poly.h"
 
 #include <math.h>
@@ -121,7 +121,7 @@ static int by_monomial(const void *a, const void *b)
     return (x->count > y->count) - (x->count < y->count);
 }
 
-// Sorts and joins terms that were made in the arena; `t` becomes the polynomial's.
+// Sorts and combines terms that were made in the arena; the polynomial keeps `t`.
 static vy_poly normal(vy_poly_space *s, vy_poly_term *t, uint32_t n)
 {
     uint32_t kept = 0;
@@ -261,8 +261,9 @@ static vy_poly power_sum(vy_poly_space *s, uint32_t p, vy_poly n)
     return sum;
 }
 
-// The terms of `x` in which var has power p, without it; *highest: the largest power of all.
-static vy_poly part(vy_poly_space *s, vy_poly x, uint32_t var, uint32_t p, uint32_t *highest)
+// The coefficient of var^p in x; *highest becomes at least the largest power of var in x.
+static vy_poly coefficient_of(vy_poly_space *s, vy_poly x, uint32_t var, uint32_t p,
+                              uint32_t *highest)
 {
     vy_poly_term *t = room(s, x.count);
     uint32_t n = 0;
@@ -287,14 +288,14 @@ vy_poly vy_poly_sum(vy_poly_space *s, vy_poly body, uint32_t var, vy_poly from, 
     vy_poly sum = zero;
     uint32_t highest = 0;
     for (uint32_t p = 0; p <= highest && !s->failed; p++) {
-        vy_poly coefficient = part(s, body, var, p, &highest);
+        vy_poly coefficient = coefficient_of(s, body, var, p, &highest);
         if (highest > HIGHEST) {
             s->overflow = true;
             return zero;
         }
         if (!coefficient.count) continue;
-        vy_poly iterations = vy_poly_sub(s, power_sum(s, p, to), power_sum(s, p, from));
-        sum = vy_poly_add(s, sum, vy_poly_mul(s, coefficient, iterations));
+        vy_poly powers = vy_poly_sub(s, power_sum(s, p, to), power_sum(s, p, from));
+        sum = vy_poly_add(s, sum, vy_poly_mul(s, coefficient, powers));
     }
     return sum;
 }
@@ -332,8 +333,8 @@ static bool integral_at(vy_poly x, int64_t c, const uint32_t *vars, const int64_
     return num % (den * c) == 0;
 }
 
-// A polynomial of degree d_v in each variable is integral everywhere if it is on the grid 0..d_v:
-// its coefficients in the basis of products of binomials are differences of those values.
+// A polynomial of degree d_v in variable v is integral everywhere if it is on the grid 0..d_v: its
+// coefficients in the basis of products of binomials are differences of those values.
 bool vy_poly_divides(vy_poly_space *s, vy_poly x, int64_t c)
 {
     enum { MOST = 3, POWER = 4, SMALL = 1 << 16 };
@@ -412,7 +413,7 @@ static bool put_term(const vy_poly_space *s, const vy_poly_term *t, poly_text *o
     return ok && (t->den == 1 || (put(out, "/") && put_number(out, t->den)));
 }
 
-// Ascending degree, but for a sum that would begin with a minus.
+// In ascending degree, unless the sum would begin with a minus.
 const char *vy_poly_text(vy_poly_space *s, vy_poly x)
 {
     poly_text t = {0};

@@ -3,12 +3,12 @@
 //
 // How often something happens is a sum over loops: a statement in `for j in 0..i` inside
 // `for i in 0..n` happens Σ_i i = n(n−1)/2 times.  Polynomials are closed under these sums, so a
-// count stays exact, can be shown as a formula, and gets a number when sizes are known.  What is no
-// polynomial (a division that leaves a rest, `max`, iterations that depend on data) becomes a variable
-// with a text of its own.
+// count stays exact, can be shown as a formula, and gets a value when sizes are known.  What is not
+// a polynomial (a division with a remainder, `max`, a trip count that depends on data) becomes a
+// variable with a text of its own.
 //
-// Everything lives in the space's arena.  Memory that is out, or coefficients and degrees beyond
-// the representation, set a flag of the space; results are meaningless from then on.
+// Everything is in the space's arena.  Lack of memory, and coefficients or degrees beyond the
+// representation, set a flag of the space; from then on results are meaningless.
 #ifndef VYRE_POLY_H
 #define VYRE_POLY_H
 
@@ -22,7 +22,7 @@ typedef struct vy_poly_factor {
 
 typedef struct vy_poly_term {
     int64_t num, den; // den > 0, no common divisor
-    uint32_t count;   // factors, by var
+    uint32_t count;   // of factors, sorted by var
     vy_poly_factor factors[VY_POLY_FACTORS];
 } vy_poly_term;
 
@@ -46,16 +46,16 @@ typedef struct vy_poly_space {
     vy_poly_var_vec vars; // [0] is a dummy
     uint32_t *table;      // of variables by text
     uint32_t table_size;
-    bool failed;   // memory
+    bool failed;   // out of memory
     bool overflow; // beyond the representation
 } vy_poly_space;
 
 void vy_poly_free(vy_poly_space *s);
 static inline bool vy_poly_ok(const vy_poly_space *s) { return !s->failed && !s->overflow; }
 
-// The variable with this text; made if there is none.
+// The variable with this text; created if there is none.
 uint32_t vy_poly_name(vy_poly_space *s, const char *text);
-// A variable that no text names: a loop's.  `text` is what it would be shown as.
+// A new variable, not found by its text: a loop's.  It would be printed as `text`.
 uint32_t vy_poly_bound(vy_poly_space *s, const char *text);
 
 vy_poly vy_poly_const(vy_poly_space *s, int64_t value);
@@ -69,18 +69,19 @@ vy_poly vy_poly_total(vy_poly_space *s, const vy_poly *list, uint32_t count);
 // Σ of `body` over var = from, …, to − 1.
 vy_poly vy_poly_sum(vy_poly_space *s, vy_poly body, uint32_t var, vy_poly from, vy_poly to);
 
-// VY_DIM_DIV, REM, MIN, MAX, SQRT: a polynomial by luck, else a variable with a text of its own.
+// VY_DIM_DIV, REM, MIN, MAX, SQRT: a polynomial in special cases, else a variable with a text of
+// its own.
 vy_poly vy_poly_special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b);
 
 bool vy_poly_is_const(vy_poly x, int64_t *value); // an integer
 bool vy_poly_has_bound(const vy_poly_space *s, vy_poly x);
-// x/c, if it is an integer for all integer values of the variables.
+// Is x/c an integer for all integer values of the variables?
 bool vy_poly_divides(vy_poly_space *s, vy_poly x, int64_t c);
 // Its value; false: some variable has none.  *atmost is set (never cleared) if it is an upper
 // bound.
 bool vy_poly_value(const vy_poly_space *s, vy_poly x, double *value, bool *atmost);
-// `5 + 12*K + K*D^2/2`: * and ^ for products and powers, / is exact.  In the arena; "" after
-// failing.
+// `5 + 12*K + K*D^2/2`: * and ^ are product and power, / is exact.  In the arena; "" after a
+// failure.
 const char *vy_poly_text(vy_poly_space *s, vy_poly x);
 
 #endif

@@ -2,14 +2,14 @@
 // poly_special.c: divisions, remainders, minima, maxima and roots of sizes.
 //
 //   D·(D − 1) / 2  →  D²/2 − D/2       an integer for every D
-//   (8·q + 3) / 8  →  q                 the rest is a number below 8
+//   (8·q + 3) / 8  →  q                 the remainder is a number below 8
 //   (N + 7) / 8    →  floor((7 + N) / 8), a variable, whose value is known when N's is
 #include "ir/facts/poly.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// A sum in a division gets parentheses.
+// The text of an operand; a sum in a division gets parentheses.
 static const char *operand(vy_poly_space *s, vy_dim_op op, vy_poly x)
 {
     const char *text = vy_poly_text(s, x);
@@ -44,7 +44,7 @@ static const char *special_text(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_po
     return text;
 }
 
-// The value of a dimension operation on known numbers.
+// The value of a dimension operation on numbers; false: not known.
 static bool apply(vy_dim_op op, double a, double b, double *out)
 {
     bool divides = op == VY_DIM_DIV || op == VY_DIM_REM;
@@ -59,8 +59,8 @@ static bool apply(vy_dim_op op, double a, double b, double *out)
     }
 }
 
-// a = c·q + r with an integer polynomial q and a number 0 ≤ r < c: a/c is q.
-static bool divides_but_rest(vy_poly_space *s, vy_poly a, int64_t c, vy_poly *q)
+// Is a = c·q + r with an integral polynomial q and a number 0 ≤ r < c?  Then a/c is q.
+static bool divides_up_to_remainder(vy_poly_space *s, vy_poly a, int64_t c, vy_poly *q)
 {
     int64_t rest = 0;
     for (uint32_t i = 0; i < a.count; i++)
@@ -81,7 +81,7 @@ vy_poly vy_poly_special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
     if (ca && cb && apply(op, (double)x, (double)y, &value))
         return vy_poly_const(s, (int64_t)value);
     vy_poly q;
-    if (op == VY_DIM_DIV && cb && divides_but_rest(s, a, y, &q)) return q;
+    if (op == VY_DIM_DIV && cb && divides_up_to_remainder(s, a, y, &q)) return q;
     uint32_t var = vy_poly_name(s, special_text(s, op, a, b));
     double va, vb;
     bool atmost = false;

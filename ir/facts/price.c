@@ -3,18 +3,20 @@
 //
 // Two measures, because they answer different questions:
 //
-//   again   has it to be computed once more, or kept?  In simple operations of any device: a load is
-//           one that hits a cache, a subgroup operation a few shuffles, or several steps of one.
-//           Read where a tape, a gather or an `if` competes with computing (autodiff/storage/plan.c,
-//           autodiff/gather/, ir/pass/scalar/ifconvert.c).  Estimates: no decision over the
-//           programs of tests/ and examples/ changes if a function is 10 instead of 12.
-//   cpu     how long do the lanes of a vector of a CPU take?  There a load is made lane by lane and
-//           dear, and a function was seen to cost no more than a minimum, because what surrounds it
-//           decides.  Read where loads compete with registers (ir/pass/device/coarsen.c).  Fitted on
-//           lavapipe to n bodies and matmul (docs/performance.md).  A GPU waits on loads too; the
-//           device that asks for other numbers gets a column of its own here.
+//   again   Recompute or keep?  In simple operations of any device: a load is one that hits a
+//           cache, a subgroup operation a few shuffles, or several steps of one.  Used where a
+//           tape, a gather or an `if` competes with recomputation (autodiff/storage/plan.c,
+//           autodiff/gather/, ir/pass/scalar/ifconvert.c).  Estimates: no decision on the programs
+//           of tests/ and examples/ changes if a function is 10 instead of 12.
+//   cpu     How long do the lanes of a CPU vector take?  There a load is made lane by lane and
+//           expensive, while a function was measured to cost no more than a minimum, because the
+//           surrounding code dominates.  Used where loads compete with registers
+//           (ir/pass/device/coarsen.c).  Fitted on lavapipe to n bodies and matmul
+//           (docs/performance.md).  A GPU waits on loads too; a device that needs other numbers
+//           gets a column of its own here.
 //
-// A loop costs what stands in it, so its markers are free; what it carries is moved once an iteration.
+// A loop costs what its body costs, so its markers are free; what it carries is moved once per
+// iteration.
 #include "ir/facts/price.h"
 
 const vy_price vy_prices[VY_WORK_COUNT] = {

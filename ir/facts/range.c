@@ -9,21 +9,20 @@
 //   z[i * K + k], z: f32[N*K]  products of extents
 //   x[N - 1 - i], x[min(j, N - 1)], x[j % N] with N ≥ 1
 //
-// The traps are wraps: u32 `i + 1 < N` holds for i = 2³²−1, and `n - 1` is huge for n = 0.  An
-// upper bound survives wrapping of unsigned + and * (the wrapped value is smaller), nothing else
-// does; so each step either needs no such proof or asks for one (`exact`, at_least).  Extents are
-// compared by their forms (dims.c), never by value.
+// The pitfall is wrapping: u32 `i + 1 < N` holds for i = 2³²−1, and `n - 1` is huge for n = 0.
+// Only an upper bound of unsigned + and * survives wrapping (the wrapped value is smaller); so
+// every other step needs a proof that nothing wraps (`exact`, at_least).  Extents are compared by
+// their forms (dims.c), never by value.
 //
-// "In range" means: for every invocation of the domain.  Padding invocations, which take part only
-// where a program has barriers, are the emitter's and interpreter's business.
-// Searches are cut at a fixed number of steps and conditions, so the whole is linear.
+// "In range" means: for every invocation of the domain.  Padding invocations, which run only where
+// a program has barriers, are the concern of the emitter and the interpreter.  Searches stop after
+// a fixed number of steps and conditions, so the analysis is linear.
 #include "ir/facts/range.h"
 #include "ir/core/flow.h"
 
 enum { DEPTH = 8, MAX_FACTS = 24, MAX_PARENTS = 32, STEPS = 400 };
 
-// less < more, or ≤ when not strict, as signed 64-bit numbers or in the order of their unsigned
-// type.
+// less < more, or ≤ if not strict, as signed 64-bit numbers or in the order of their unsigned type.
 typedef struct fact {
     uint32_t less, more;
     bool strict;
@@ -37,7 +36,7 @@ typedef struct prover {
     fact facts[MAX_FACTS];
     uint32_t fact_count;
     int *budget;        // steps left for this index
-    uint32_t facts_for; // parent and arm the facts were collected for
+    uint32_t facts_for; // the arm or construct that the facts were collected for
 } prover;
 
 static const vy_inst *inst(const prover *q, uint32_t id)
@@ -49,7 +48,7 @@ static vy_interval bounds(const prover *q, uint32_t id) { return vy_interval_of(
 static bool is_u32(const prover *q, uint32_t id) { return vy_id_type(q->p, id) == VY_U32; }
 static vy_extent plus(vy_extent e, int64_t by)
 {
-    // Offsets beyond 2^61 are given up: the form then compares with nothing.
+    // An offset beyond 2^61 is not represented: such a form compares with nothing.
     if (e.offset > INT64_MAX / 4 || e.offset < INT64_MIN / 4 || by > INT64_MAX / 4 ||
         by < INT64_MIN / 4)
         return (vy_extent){VY_NO_BASE, 0};
@@ -60,7 +59,7 @@ static bool below(const prover *q, uint32_t id, vy_extent e, int depth);
 static bool at_least(const prover *q, uint32_t id, int64_t k, int depth);
 
 // ------------------------------------------------------------------------------------ exact values
-// The value of `id` as a form.  Exact for scalars and constants; a length is never more.
+// The value of `id` as a form.  Exact for scalars and constants; a length is at most that.
 static bool leaf_extent(const prover *q, uint32_t id, vy_extent *e)
 {
     const vy_leaf *l = VY_IS_LEAF(id) ? &q->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
@@ -77,7 +76,7 @@ static bool leaf_extent(const prover *q, uint32_t id, vy_extent *e)
     return e->base != VY_NO_BASE;
 }
 
-// The value of scalar or scalar − constant, provided that the form is not negative.
+// The value of a scalar or of scalar − constant, provided that the form is not negative.
 static bool value_extent(const prover *q, uint32_t id, vy_extent *e)
 {
     const vy_inst *i = inst(q, id);
@@ -119,7 +118,7 @@ static bool at_least_inst(const prover *q, uint32_t id, int64_t k, int depth)
     case VY_OP_SELECT:
         return at_least(q, arg(q, id, 1), k, depth) && at_least(q, arg(q, id, 2), k, depth);
     case VY_OP_CAST:
-        // A value that is not negative keeps its value in u32, i64 and u64.
+        // An i32 that is not negative has the same value in u32, i64 and u64.
         return vy_id_type(q->p, arg(q, id, 0)) == VY_I32 && i->type != VY_I32 &&
                vy_type_is_integer((vy_type)i->type) &&
                at_least(q, arg(q, id, 0), k > 0 ? k : 0, depth);
@@ -157,7 +156,7 @@ static bool below_leaf(const prover *q, uint32_t id, vy_extent e)
     return extent_below(plus(q->d.form[q->p->overs.data[l->index].extent.id], -1), e);
 }
 
-// A factor of a product, as form; looks through a node of the form MUL only.
+// The factors of a product, as forms; only if the base of `e` is a MUL.
 static bool factors(const prover *q, vy_extent e, vy_extent out[2])
 {
     if (e.offset != 0 || e.base == 0 || e.base == VY_NO_BASE) return false;
@@ -180,7 +179,7 @@ static bool below_product(const prover *q, uint32_t product, uint32_t c, vy_exte
         uint32_t factor = arg(q, product, side);
         if (!leaf_extent(q, factor, &b) || bounds(q, factor).lo < 0) continue;
         for (int k = 0; k < 2; k++) {
-            // A length may be less than its dimension only beyond 2^32; that is still safe here.
+            // A length is less than its dimension only beyond 2^32, which is still safe here.
             if (b.base != f[k].base || b.offset != f[k].offset) continue;
             if (below(q, arg(q, product, 1 - side), f[1 - k], depth) &&
                 (c ? below(q, c, f[k], depth) : q->d.least[b.base] + b.offset >= 1))
@@ -205,7 +204,7 @@ static bool below_add(const prover *q, uint32_t id, vy_extent e, int depth)
     }
     if (!u32 && !q->v.exact[id]) return false;
     if (below_product(q, x, y, e, depth) || below_product(q, y, x, e, depth)) return true;
-    // A bounded summand.
+    // One summand is bounded by a constant.
     vy_interval bx = bounds(q, x), by = bounds(q, y);
     if (bx.lo < 0 || by.lo < 0) return false;
     return (by.hi < INT32_MAX && below(q, x, plus(e, -by.hi), depth)) ||
@@ -227,7 +226,7 @@ static bool below_sub(const prover *q, uint32_t id, vy_extent e, int depth)
     return extent_below(plus(top, -by.lo), e);
 }
 
-// x % y: below y where y ≥ 1, and never above x (both not negative).
+// x % y: below y if y ≥ 1, and never above x (both not negative).
 static bool below_rem(const prover *q, uint32_t id, vy_extent e, int depth)
 {
     uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
@@ -236,7 +235,7 @@ static bool below_rem(const prover *q, uint32_t id, vy_extent e, int depth)
            (at_least(q, y, 0, depth) && below(q, x, e, depth));
 }
 
-// x / y: never above x; and below P where x < P·y.
+// x / y: never above x; and below P if x < P·y.
 static bool below_div(const prover *q, uint32_t id, vy_extent e, int depth)
 {
     uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
@@ -245,8 +244,8 @@ static bool below_div(const prover *q, uint32_t id, vy_extent e, int depth)
     if (below(q, x, e, depth)) return true;
     if (inst(q, y) || !leaf_extent(q, y, &d)) return false;
     if (q->p->leaves.data[VY_LEAF_INDEX(y)].kind == VY_LEAF_LEN)
-        return false;                                  // may be cut to 32 bits
-    for (uint32_t n = 0; n < q->p->overs.count; n++) { // the products that matter are extents
+        return false;                                  // may be truncated to 32 bits
+    for (uint32_t n = 0; n < q->p->overs.count; n++) { // the products that occur are extents
         vy_extent product = q->d.form[q->p->overs.data[n].extent.id], f[2];
         if (!factors(q, product, f)) continue;
         for (int k = 0; k < 2; k++) {
@@ -279,7 +278,7 @@ static bool below_inst(const prover *q, uint32_t id, vy_extent e, int depth)
         uint32_t x = arg(q, id, 0);
         vy_type from = vy_id_type(q->p, x);
         if (!vy_type_is_integer(from)) return false;
-        // u32 → i32 may only fall; i32 → u32 may rise unless x ≥ 0.
+        // u32 → i32 can only decrease; i32 → u32 may increase unless x ≥ 0.
         bool keeps =
             q->v.exact[id] || from == VY_U32 || (from == VY_I32 && at_least(q, x, 0, depth));
         return keeps && below(q, x, e, depth);
@@ -313,14 +312,14 @@ static void add_fact(prover *q, uint32_t less, uint32_t more, bool strict)
 {
     vy_type t = vy_id_type(q->p, less);
     if (!vy_type_is_integer(t) || q->fact_count == MAX_FACTS) return;
-    // The order of u64 differs from that of indices above 2^63.
+    // From 2^63 on, the order of u64 is not that of indices.
     if (t == VY_U64 && (bounds(q, less).lo < 0 || bounds(q, more).lo < 0)) return;
     q->facts[q->fact_count++] = (fact){less, more, strict};
 }
 
 static void learn(prover *q, uint32_t cond, bool holds, int depth);
 
-// One arm yields the constant !holds: the other was taken.
+// A bool RESULT is `holds`, and one arm yields the constant !holds: the other was taken.
 static void learn_result(prover *q, uint32_t id, bool holds, int depth)
 {
     uint32_t yes, no, opener = vy_choice(q->p, q->s, id, &yes, &no);
@@ -333,7 +332,7 @@ static void learn_result(prover *q, uint32_t id, bool holds, int depth)
     }
 }
 
-// Facts that follow from `cond` being `holds`.
+// Adds the facts that follow from `cond` being `holds`.
 static void learn(prover *q, uint32_t cond, bool holds, int depth)
 {
     const vy_inst *i = inst(q, cond);
@@ -360,7 +359,7 @@ static void learn(prover *q, uint32_t cond, bool holds, int depth)
     }
 }
 
-// Conditions that hold where instruction `id` stands.
+// Collects the facts that hold at instruction `id`.
 static void collect(prover *q, uint32_t id)
 {
     uint32_t inner = q->s->parent[id];

@@ -11,14 +11,14 @@ typedef struct vy_intervals {
     const vy_program *p;
     const vy_structure *s;
     vy_interval *of; // by instruction
-    uint8_t *exact;  // by instruction: ADD SUB MUL CAST that give the mathematical result
+    uint8_t *exact;  // by instruction: an ADD, SUB, MUL or CAST that has the mathematical result
 } vy_intervals;
 bool vy_intervals_make(vy_intervals *v, const vy_program *p, const vy_structure *s,
-                       vy_arena *arena); // false: memory
+                       vy_arena *arena); // false: out of memory
 vy_interval vy_interval_of(const vy_intervals *v, uint32_t id);
 
-// range.c: sets proved[id] for every memory instruction whose indices are in range in all
-// invocations of the domain that reach it.  False: memory.
+// range.c: sets proved[id] for every memory instruction whose indices are proved in range in all
+// invocations of the domain that reach it.  False: out of memory.
 bool vy_prove_ranges(const vy_program *p, const vy_structure *s, vy_arena *arena, uint8_t *proved);
 
 #endif

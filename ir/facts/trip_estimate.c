@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// trip_estimate.c: how many turns the loops of one invocation may take, from the values of the
+// trip_estimate.c: how many iterations the loops of one invocation may run, for given values of the
 // parameters.
 //
-// For drivers that leave loops after so many iterations without a word (vkrt.h, loop_iteration_limit):
-// whoever launches a program there can at least say so.  Every integer value gets an interval [low,
-// high] from constants, scalars, extents and loop bounds; what depends on data has none, and a loop
-// bounded by it counts as one iteration, so the estimate is an upper one only if *complete stays true.
+// For drivers that silently leave loops after a number of iterations (vkrt.h,
+// loop_iteration_limit), where a launch can at least be refused or warned about.  Every integer
+// value gets an interval [low, high] from constants, scalars, extents and loop bounds; what depends
+// on data has none, and a loop bounded by it counts as one iteration, so the estimate is an upper
+// bound only if *complete stays true.
 #include "ir/facts/count.h"
 #include "ir/core/flow.h"
 #include "ir/facts/interval.h"
@@ -17,26 +18,26 @@ typedef struct bounds {
     bool known;
 } bounds;
 
-typedef struct iterations {
+typedef struct estimate {
     const vy_program *p;
     const int64_t *scalars, *dims;
     const bool *scalar_known, *dim_known; // NULL: all are
     bounds *at;                           // by instruction
     vy_structure s;
-    uint32_t *loops;   // by instruction: how many begin up to it
-    int64_t *per_loop; // by opener: most iterations, −1 where nothing bounds them; or NULL
-    uint64_t budget;   // instructions that iterations gone through one by one may take
+    uint32_t *loops;   // by instruction: number of loops that begin up to it
+    int64_t *per_loop; // by opener: upper bound of the trip count, −1: none; or NULL
+    uint64_t budget;   // instructions that may be visited by walking iterations one by one
     bool complete;
-} iterations;
+} estimate;
 
 static bounds exactly(int64_t v) { return (bounds){{v, v}, true}; }
 
-static bounds extent(const iterations *t, vy_dim d)
+static bounds extent(const estimate *t, vy_dim d)
 {
     return t->dim_known && !t->dim_known[d.id] ? (bounds){0} : exactly(t->dims[d.id]);
 }
 
-static bounds leaf(const iterations *t, uint32_t id)
+static bounds leaf(const estimate *t, uint32_t id)
 {
     const vy_leaf *l = &t->p->leaves.data[VY_LEAF_INDEX(id)];
     const vy_program *p = t->p;
@@ -55,13 +56,13 @@ static bounds leaf(const iterations *t, uint32_t id)
     }
 }
 
-static bounds get(const iterations *t, uint32_t id)
+static bounds get(const estimate *t, uint32_t id)
 {
     return VY_IS_LEAF(id) ? leaf(t, id) : t->at[id];
 }
 
-// x op y.  An unsigned difference that may be negative is guarded by a comparison where it matters:
-// the rest of the range is what counts.
+// x op y.  An unsigned difference that may be negative is guarded by a comparison where it matters,
+// so only the nonnegative part of its range is used.
 static bounds combine(vy_op op, bounds x, bounds y, vy_type type)
 {
     vy_interval r;
@@ -71,10 +72,10 @@ static bounds combine(vy_op op, bounds x, bounds y, vy_type type)
     return (bounds){r, vy_type_size(type) != 4 || r.hi <= UINT32_MAX};
 }
 
-// The integer part of a root of an integer, as segment lengths are computed.  A device's root may
-// be off by one next to a square, which segments correct, and which is little against what counts
-// iterations.
-static bounds root(const iterations *t, uint32_t id)
+// The integer part of the square root of an integer, as in the lengths of segments.  A device's
+// root may be off by one next to a square; segments correct that, and it hardly changes the number
+// of iterations.
+static bounds root(const estimate *t, uint32_t id)
 {
     const vy_program *p = t->p;
     if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_SQRT) return (bounds){0};
@@ -87,8 +88,8 @@ static bounds root(const iterations *t, uint32_t id)
     return (bounds){{(int64_t)sqrt((double)x.is.lo), (int64_t)sqrt((double)x.is.hi)}, true};
 }
 
-// Whether a condition is decided by what is known: 1, 0; -1 it is not.
-static int decided(const iterations *t, uint32_t id)
+// The value of a condition if it is known (1, 0), else -1.
+static int decided(const estimate *t, uint32_t id)
 {
     const vy_program *p = t->p;
     if (VY_IS_LEAF(id) || p->insts.data[id].nargs != 2) return -1;
@@ -99,7 +100,7 @@ static int decided(const iterations *t, uint32_t id)
     return vy_interval_compare((vy_op)p->insts.data[id].op, type, x.is, y.is);
 }
 
-static bounds value(const iterations *t, uint32_t id)
+static bounds value(const estimate *t, uint32_t id)
 {
     const vy_inst *i = &t->p->insts.data[id];
     vy_type type = (vy_type)i->type;
@@ -122,8 +123,8 @@ static bounds value(const iterations *t, uint32_t id)
     return combine((vy_op)i->op, get(t, vy_arg(t->p, id, 0)), get(t, vy_arg(t->p, id, 1)), type);
 }
 
-// Most iterations of a LOOP, and the interval of its variable.
-static int64_t trips(iterations *t, uint32_t loop, bool *complete)
+// Upper bound of the trip count of a LOOP; also sets the interval of its variable.
+static int64_t trips(estimate *t, uint32_t loop, bool *complete)
 {
     const bounds from = get(t, vy_arg(t->p, loop, 0)), to = get(t, vy_arg(t->p, loop, 1));
     const bounds step = get(t, vy_arg(t->p, loop, 2));
@@ -139,8 +140,8 @@ static int64_t trips(iterations *t, uint32_t loop, bool *complete)
     return span > 0 ? (span - 1) / step.is.lo + 1 : 0;
 }
 
-// Iterations that clearing an array takes on a device (spirv/emit/emit_memory.c).
-static uint64_t zero_iterations(const iterations *t, uint32_t buffer)
+// The iterations of the loop that clears an array on a device (spirv/emit/emit_memory.c).
+static uint64_t zero_iterations(const estimate *t, uint32_t buffer)
 {
     const vy_buf *b = &t->p->buffers.data[buffer];
     int64_t n = 1; // the checker bounds arrays to 64 KiB
@@ -157,11 +158,12 @@ static uint64_t sum(uint64_t x, uint64_t y)
     return __builtin_add_overflow(x, y, &x) ? UINT64_MAX / 2 : x;
 }
 
-static uint64_t range_iterations(iterations *t, uint32_t first, uint32_t end, bool in_loop);
+static uint64_t range_iterations(estimate *t, uint32_t first, uint32_t end, bool in_loop);
 
-// Iterations one by one, where inner loops may depend on which one it is and that is affordable:
-// bounds of a product are far from the truth for triangles and for segments of segments.
-static bool one_by_one(iterations *t, uint32_t loop, uint32_t end, uint64_t n,
+// Walks the iterations of a loop one by one, if it contains loops, whose bounds may depend on its
+// variable, and if that is affordable: a product of bounds is far from the truth for triangular
+// nests and for segments of segments.
+static bool one_by_one(estimate *t, uint32_t loop, uint32_t end, uint64_t n,
                        uint64_t *iterations_of)
 {
     const bounds from = get(t, vy_arg(t->p, loop, 0)), step = get(t, vy_arg(t->p, loop, 2));
@@ -179,7 +181,7 @@ static bool one_by_one(iterations *t, uint32_t loop, uint32_t end, uint64_t n,
     return true;
 }
 
-static uint64_t loop_iterations(iterations *t, uint32_t loop, uint32_t end)
+static uint64_t loop_iterations(estimate *t, uint32_t loop, uint32_t end)
 {
     bool bounded = t->p->insts.data[loop].op == VY_OP_LOOP;
     const uint64_t n = bounded ? (uint64_t)trips(t, loop, &bounded) : 1;
@@ -190,11 +192,11 @@ static uint64_t loop_iterations(iterations *t, uint32_t loop, uint32_t end)
         const uint64_t inside = range_iterations(t, loop + 1, end, true) + 1;
         if (__builtin_mul_overflow(n, inside, &all)) all = UINT64_MAX / 2;
     }
-    return sum(all, 1); // the test that fails, where it comes first
+    return sum(all, 1); // the last test, which fails, counts where a loop tests first
 }
 
-// Of the instructions from `first` to before `end`.
-static uint64_t range_iterations(iterations *t, uint32_t first, uint32_t end, bool in_loop)
+// The iterations of all loops among the instructions from `first` to before `end`.
+static uint64_t range_iterations(estimate *t, uint32_t first, uint32_t end, bool in_loop)
 {
     uint64_t all = 0;
     for (uint32_t id = first; id < end; id++) {
@@ -204,7 +206,7 @@ static uint64_t range_iterations(iterations *t, uint32_t first, uint32_t end, bo
             const uint32_t closer = t->s.partner[id];
             all = sum(all, loop_iterations(t, id, closer));
             id = closer;
-        } else if (op == VY_OP_ZERO && !in_loop) { // a loop of the emitter's
+        } else if (op == VY_OP_ZERO && !in_loop) { // the emitter makes a loop of it
             all = sum(all, zero_iterations(t, t->p->insts.data[id].aux));
         } else if (vy_op_infos[op].effect != VY_CTRL) {
             t->at[id] = value(t, id);
@@ -213,8 +215,8 @@ static uint64_t range_iterations(iterations *t, uint32_t first, uint32_t end, bo
     return all;
 }
 
-// Walks the program with the values of integers.  False: memory.
-static bool walk(iterations t, uint64_t *total, bool *complete)
+// Walks the program with the intervals of its integers.  False: out of memory.
+static bool walk(estimate t, uint64_t *total, bool *complete)
 {
     const vy_program *p = t.p;
     t.at = vy_realloc(NULL, p->insts.count * sizeof *t.at);
@@ -238,7 +240,7 @@ uint64_t vy_program_loop_iterations(const vy_program *p, const int64_t *scalars,
                                     const int64_t *dim_values, bool *complete)
 {
     uint64_t total;
-    walk((iterations){.p = p, .scalars = scalars, .dims = dim_values}, &total, complete);
+    walk((estimate){.p = p, .scalars = scalars, .dims = dim_values}, &total, complete);
     return total;
 }
 
@@ -247,11 +249,11 @@ bool vy_loop_trips(const vy_program *p, const int64_t *scalars, const bool *scal
 {
     uint64_t total;
     bool complete;
-    return walk((iterations){.p = p,
-                             .scalars = scalars,
-                             .dims = dim_values,
-                             .scalar_known = scalar_known,
-                             .dim_known = dim_known,
-                             .per_loop = per_loop},
+    return walk((estimate){.p = p,
+                           .scalars = scalars,
+                           .dims = dim_values,
+                           .scalar_known = scalar_known,
+                           .dim_known = dim_known,
+                           .per_loop = per_loop},
                 &total, &complete);
 }

@@ -5,8 +5,8 @@
 //   j = and i 3                          0 … 3
 //   k = add j 1                          1 … 4, does not wrap
 //
-// One forward walk; what a loop carries may be anything.  What operations do to bounds:
-// interval.h.
+// One forward walk; what a loop carries may be anything.  The transfer functions of operations are
+// in interval.h.
 #include "ir/facts/range.h"
 #include "ir/core/flow.h"
 

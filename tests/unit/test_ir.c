@@ -225,8 +225,12 @@ static const char *read_code(const void *data, size_t size)
 {
     vy_module *m = vy_binary_read(data, size);
     assert_non_null(m);
-    const char *code = vy_module_ok(m) ? NULL : vy_module_diag(m)->code;
+    const vy_diag *d = vy_module_diag(m);
+    const char *code = vy_module_ok(m) ? NULL : d->code;
     if (code) assert_int_equal(vy_module_program_count(m), 0);
+    assert_false(vy_diag_is(d, VY_E_INTERNAL)); // the file is at fault, and the fix says so
+    if (vy_diag_is(d, VY_E_BINARY_CONTENT))
+        assert_string_equal(d->fix, "the file was not made by `vy_binary_write`: make it again");
     vy_module_free(m);
     return code;
 }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-// race_meet.c: two invocations that surely store to one element.
+// race_pairs.c: pairs of invocations that surely store to one element.
 //
 //   over(i: N)      y[i / 2] = …           0 and 1 do
-//   over(i: N)      y[wid.x] = …           0 and 1 do: they are of one workgroup
+//   over(i: N)      y[wid.x] = …           0 and 1 do: they are in one workgroup
 //   workgroup(32)   t[lid.y] = …           all lanes do
 //
-// Pairs of invocations that differ in one domain variable (without a domain, in one axis of lid),
-// among the first four, the others being 0.  For such a pair every value is known in both, or is
-// sure to be one value in both (made of parameters, `in` buffers, what workgroups have in common,
-// iterations of loops that both take), or neither.  The store is one that both come to, or neither: then
-// they meet if it is reached at all.
+// The pairs differ in one domain variable (without a domain, in one axis of lid), whose values are
+// among the first four; the other variables are 0.  For such a pair each value is known in both
+// invocations, or surely the same in both (made of parameters, `in` buffers, what workgroups have
+// in common, iterations of loops that both run), or neither.  Of stores only those count that both
+// reach or neither: the two conflict if the store is reached at all.
 #include "ir/check/race.h"
 
 #include <string.h>
 
 typedef struct side {
     vy_scalar v[2];
-    bool known, same, differs; // differs: not the same, and made of what differs between them
+    bool known, same, differs; // differs: not the same, and made of what differs between the two
 } side;
 
-typedef struct meet {
+typedef struct pair {
     const vy_races *r;
     uint32_t shape[3], axes, first, second, var;
     side *at; // by id
-} meet;
+} pair;
 
 static side one(uint64_t a, uint64_t b)
 {
@@ -32,8 +32,8 @@ static side one(uint64_t a, uint64_t b)
 
 static const side same = {.same = true}, not_known = {0};
 
-// Place of the pair along an axis of the launch; false: it depends on extents.
-static bool place(const meet *m, uint32_t axis, uint32_t *a, uint32_t *b)
+// The positions of the pair along an axis of the launch; false: they depend on extents.
+static bool place(const pair *m, uint32_t axis, uint32_t *a, uint32_t *b)
 {
     const uint32_t n = m->r->p->overs.count;
     const bool folded = n > 3 && axis == 2, own = n ? n - 1 - m->var == axis : m->var == axis;
@@ -41,14 +41,14 @@ static bool place(const meet *m, uint32_t axis, uint32_t *a, uint32_t *b)
     return !folded || n - 1 - m->var < 2;
 }
 
-static side lid(const meet *m, uint32_t axis)
+static side lid(const pair *m, uint32_t axis)
 {
     uint32_t a, b;
     if (!place(m, axis, &a, &b)) return not_known;
     return one(a % m->shape[axis], b % m->shape[axis]);
 }
 
-static side of_builtin(const meet *m, const vy_leaf *l)
+static side of_builtin(const pair *m, const vy_leaf *l)
 {
     uint32_t a, b;
     const bool domain = m->r->p->overs.count > 0, axis = l->axis < 3 && place(m, l->axis, &a, &b);
@@ -62,7 +62,7 @@ static side of_builtin(const meet *m, const vy_leaf *l)
         return x.known && y.known && z.known ? one(v[0], v[1]) : not_known;
     }
     case VY_WID:
-        if (!domain) return same; // of one workgroup
+        if (!domain) return same; // both are in one workgroup
         return axis ? one(a / m->shape[l->axis], b / m->shape[l->axis]) : not_known;
     case VY_GID:
         if (axis && domain) return one(a, b);
@@ -74,7 +74,7 @@ static side of_builtin(const meet *m, const vy_leaf *l)
     return (side){.differs = true};
 }
 
-static side get(const meet *m, uint32_t id)
+static side get(const pair *m, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) return m->at[id];
     const vy_leaf *l = &m->r->p->leaves.data[VY_LEAF_INDEX(id)];
@@ -84,10 +84,10 @@ static side get(const meet *m, uint32_t id)
     return l->kind == VY_LEAF_BUILTIN ? of_builtin(m, l) : same;
 }
 
-static side arg(const meet *m, uint32_t id, uint32_t k) { return get(m, vy_arg(m->r->p, id, k)); }
+static side arg(const pair *m, uint32_t id, uint32_t k) { return get(m, vy_arg(m->r->p, id, k)); }
 
-// What n operands have in common.
-static side of_args(const meet *m, uint32_t id, uint32_t n)
+// What holds for n operands together.
+static side of_args(const pair *m, uint32_t id, uint32_t n)
 {
     side x = same;
     for (uint32_t k = 0; k < n; k++) {
@@ -98,8 +98,8 @@ static side of_args(const meet *m, uint32_t id, uint32_t n)
     return x;
 }
 
-// Does operand k alone say what `x && y`, `x || y` or a choice is, in both?  Then it is *x.
-static bool decides(const meet *m, uint32_t id, uint32_t k, side *x)
+// Does operand k alone determine `x && y`, `x || y` or a select, in both?  Then the value is *x.
+static bool decides(const pair *m, uint32_t id, uint32_t k, side *x)
 {
     const vy_inst *i = &m->r->p->insts.data[id];
     const side c = arg(m, id, k);
@@ -113,7 +113,7 @@ static bool decides(const meet *m, uint32_t id, uint32_t k, side *x)
     return i->type == VY_BOOL && (either || i->op == VY_OP_AND) && (c.v[0].u != 0) == either;
 }
 
-static side compute(const meet *m, uint32_t id)
+static side compute(const pair *m, uint32_t id)
 {
     const vy_inst *i = &m->r->p->insts.data[id];
     side x;
@@ -134,12 +134,12 @@ static side compute(const meet *m, uint32_t id)
         known = vy_scalar_eval((vy_op)i->op, type, result, args[k], i->aux, false, &x.v[k]);
     x.known = known;
     if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);
-    x.differs &= !x.same; // what both have, whatever it is made of
+    x.differs &= !x.same; // the values are the same, whatever they are made of
     return x;
 }
 
-// What an IF hands out; loops carry what nobody follows here.
-static side result_of(const meet *m, uint32_t id)
+// The result of an IF; those of loops are not followed.
+static side result_of(const pair *m, uint32_t id)
 {
     const vy_program *p = m->r->p;
     uint32_t then, other, opener = vy_choice(p, m->r->s, id, &then, &other);
@@ -150,7 +150,7 @@ static side result_of(const meet *m, uint32_t id)
     return (side){.same = x.same && y.same, .differs = x.differs || y.differs};
 }
 
-static side value(const meet *m, uint32_t id)
+static side value(const pair *m, uint32_t id)
 {
     const vy_program *p = m->r->p;
     const vy_inst *i = &p->insts.data[id];
@@ -161,7 +161,7 @@ static side value(const meet *m, uint32_t id)
     return i->op == VY_OP_RESULT ? result_of(m, id) : not_known;
 }
 
-// The next `if` around it, or 0; then: whether it stands in the first arm.
+// The next `if` around *inside, or 0; then: whether it is in the first arm.
 static uint32_t next_if(const vy_races *r, uint32_t *inside, bool *then)
 {
     uint32_t up = r->s->parent[*inside];
@@ -171,8 +171,9 @@ static uint32_t next_if(const vy_races *r, uint32_t *inside, bool *then)
     return up;
 }
 
-// Does nobody reach it, for it stands in both arms of one condition?  Quadratic in the depth of
-// constructs, which is limited (docs/language.md 14).
+// Is the store unreachable because it is in the first arm of one `if` and the second arm of another
+// on the same condition?  Quadratic in the depth of constructs, which is limited (docs/language.md
+// 14).
 static bool contradicted(const vy_races *r, uint32_t store)
 {
     bool then, outer_then;
@@ -183,8 +184,8 @@ static bool contradicted(const vy_races *r, uint32_t store)
     return false;
 }
 
-// Do both reach it, or neither?
-static bool reached(const meet *m, uint32_t store)
+// Do both reach the store, or neither?
+static bool reached(const pair *m, uint32_t store)
 {
     const vy_races *r = m->r;
     uint32_t inside = store;
@@ -198,28 +199,28 @@ static bool reached(const meet *m, uint32_t store)
     return true;
 }
 
-static bool meets(const meet *m, uint32_t store)
+static bool conflicts(const pair *m, uint32_t store)
 {
     const vy_buf *b = &m->r->p->buffers.data[m->r->p->insts.data[store].aux];
     const uint32_t n = m->r->p->overs.count, axis = n ? n - 1 - m->var : m->var;
     if (b->cls == VY_SHARED && (axis > 2 || (n > 3 && axis == 2) || m->second >= m->shape[axis]))
-        return false; // of two workgroups, each of which has its own
+        return false; // they are in two workgroups, each of which has its own array
     return of_args(m, store, b->rank).same && reached(m, store) && !contradicted(m->r, store);
 }
 
-static void try_pair(meet *m, const uint8_t *wanted, vy_meeting *by)
+static void try_pair(pair *m, const uint8_t *wanted, vy_conflict *by)
 {
     const vy_program *p = m->r->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         m->at[id] = value(m, id);
-        if (!wanted[id] || by[id].store || !meets(m, id)) continue;
+        if (!wanted[id] || by[id].store || !conflicts(m, id)) continue;
         const uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
-        by[id] = (vy_meeting){id, m->var, m->first, m->second, arg(m, id, rank).differs};
+        by[id] = (vy_conflict){id, m->var, m->first, m->second, arg(m, id, rank).differs};
     }
 }
 
-// How many of the first four there may be, in a domain variable or an axis of the workgroup.
-static uint32_t values_of(const meet *m)
+// How many of the first four values the domain variable, or the axis of the workgroup, may have.
+static uint32_t values_of(const pair *m)
 {
     const vy_program *p = m->r->p;
     if (!p->overs.count) return m->shape[m->var] < 4 ? m->shape[m->var] : 4;
@@ -227,10 +228,10 @@ static uint32_t values_of(const meet *m)
     return d->op == VY_DIM_CONST && d->value < 4 ? (uint32_t)(d->value < 0 ? 0 : d->value) : 4;
 }
 
-bool vy_race_meetings(const vy_races *r, const uint8_t *wanted, vy_meeting *by)
+bool vy_race_conflicts(const vy_races *r, const uint8_t *wanted, vy_conflict *by)
 {
     static const uint32_t pairs[][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}};
-    meet m = {.r = r, .at = vy_realloc(NULL, (r->p->insts.count + 1) * sizeof *m.at)};
+    pair m = {.r = r, .at = vy_realloc(NULL, (r->p->insts.count + 1) * sizeof *m.at)};
     const uint32_t vars = r->p->overs.count ? r->p->overs.count : 3;
     if (!m.at) return false;
     m.at[0] = not_known;
