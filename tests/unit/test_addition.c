@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_addition.c: additions to elements of memory (ir/facts/addition.h, ir/core/access.h): what adds
-// to what, what may stand around it, and that all strengths compute the same.
+// test_addition.c: additions to elements of memory (ir/facts/addition.h, ir/core/access.h): what
+// adds to what, out of which loops it can be moved, and that all strengths compute the same.
 #include "eval_util.h"
 #include "ir/build/edit.h"
 #include "ir/facts/addition.h"
@@ -63,17 +63,17 @@ static void plain_additions(void **state)
         {"k[i] += 3;", true, true},
         {"y[i] = x[i] + y[i] - 1.0;", true, false},
         {"y[i] -= x[i];", true, false},
-        {"y[i] = x[i] - y[i];", false, false}, // taken away itself
+        {"y[i] = x[i] - y[i];", false, false}, // the old value is subtracted
         {"y[i] = 2.0 * y[i];", false, false},
         {"y[i] = y[i] * x[i] + 1.0;", false, false},
         {"z[i, 1] = z[i, 0] + x[i];", false, false}, // other elements, on either axis
         {"z[i, 1] = z[i ^ 1, 1] + x[i];", false, false},
         {"y[i] = z[i, 0] + x[i];", false, false},                        // another buffer
         {"let o = y[i]; y[i] = o + x[i]; z[i, 0] = o;", false, false},   // the old value is used
-        {"let o = y[i]; z[i, 0] = 1.0; y[i] = o + x[i];", true, true},   // of others
+        {"let o = y[i]; z[i, 0] = 1.0; y[i] = o + x[i];", true, true},   // a store elsewhere
         {"let o = y[i]; y[i] = 1.0; y[i] = o + x[i];", false, false},    // written in between
         {"let o = y[i]; if M > 1 { y[i] = o + x[i]; }", false, false},   // in another region
-        {"let o = y[i]; barrier(); y[i] = o + x[i];", false, false},     // others look
+        {"let o = y[i]; barrier(); y[i] = o + x[i];", false, false},     // visible to others
         {"let o = y[i]; let t = o + x[i]; y[i] = t + t;", false, false}, // twice
     };
     for (size_t k = 0; k < COUNT(rows); k++) {
@@ -112,10 +112,10 @@ static void atomic_additions(void **state)
     assert_int_equal(vy_strength_of(q.p, nth(&q, VY_OP_STORE, 1)), VY_STRENGTH_NONE);
     vy_program *p = vy_module_program(q.m, 0);
     assert_true(vy_set_strength(p, one, VY_STRENGTH_OWNED));
-    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // that was known
+    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // already so
     assert_int_equal(vy_strength_of(p, one), VY_STRENGTH_OWNED);
     assert_true(vy_set_strength(p, one, VY_STRENGTH_ONLY));
-    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // and that is less
+    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // and that is weaker
     assert_int_equal(vy_strength_of(p, one), VY_STRENGTH_ONLY);
     leave(&q);
 }
@@ -172,7 +172,7 @@ static void rows_and_iterations(void **state)
     assert_int_equal(vy_addition_way_out(&q.a, site, inner, 1, &sparse), outer);
     assert_false(sparse);
     assert_int_equal(vy_addition_way_out(&q.a, site, site, VY_NO_AXIS, &sparse), 0);
-    assert_false(vy_reached_once(q.p, &q.s, site, &iterations)); // the outer loop comes back
+    assert_false(vy_reached_once(q.p, &q.s, site, &iterations)); // the outer loop repeats it
     assert_true(vy_only_added_ever(&q.a, q.p->insts.data[site].aux));
     leave(&q);
     q = ask("for c in 0..4 { if x[c] > 0.0 { atomic_add(z[i, c], 1.0); } } z[i, 0] = 1.0;");

@@ -116,7 +116,7 @@ static void classes(void **state)
               "  atomic_add(y[i], floor(a) - 1.0); atomic_add(z[0], i + i);"
               "  if a > 1 { y[0] = abs(min(a, -x[0])); } }");
     vy_cost *c = vy_program_cost(vy_module_program(m, 0), NULL);
-    // loads: x[i] once, x[0]; stores: y[0]; the two atomics and what y[i] has to be added
+    // loads: x[i] once, x[0]; stores: y[0]; the two atomics, and the addition to y[i]
     static const char *const want[] = {"3", "1", "1", "1", "2", "1", "2"};
     for (int k = 0; k < VY_COST_COUNT; k++) assert_string_equal(c->each[k].text, want[k]);
     assert_string_equal(c->all_flops.text, "6*n");
@@ -127,7 +127,7 @@ static void classes(void **state)
     vy_module_free(m);
 }
 
-// What is no polynomial, and more factors and terms than are kept.
+// Counts that are not polynomials, and polynomials with too many factors or terms.
 static void limits(void **state)
 {
     (void)state;

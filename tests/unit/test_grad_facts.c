@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_grad_facts.c: what the analyses of autodiff/facts/ say of a program that nobody
-// differentiates: activity, masks, owners of elements.  The answers were found by hand.
+// test_grad_facts.c: the analyses of autodiff/facts/ on programs that are not differentiated:
+// activity, masks, owners of elements.  The expected results were found by hand.
 #include "autodiff/facts/facts.h"
 #include "eval_util.h"
 
@@ -11,7 +11,7 @@ typedef struct asked {
     grad_facts f;
 } asked;
 
-// Parses the program; nothing is asked for yet.
+// Parses the program; no request has been made yet.
 static void parse(asked *a, const char *text)
 {
     *a = (asked){.m = vy_parse(text, strlen(text), "facts")};
@@ -114,7 +114,7 @@ static void masks(void **state)
     assert_true(a.f.maskable[nth(&a, VY_OP_SQRT, 1)]); // used by one arm of the select only
     assert_false(a.f.maskable[nth(&a, VY_OP_EXP, 1)]);
     assert_false(a.f.maskable[nth(&a, VY_OP_SELECT, 1)]);
-    assert_false(a.f.maskable[nth(&a, VY_OP_LOAD, 1)]); // the exponential uses it always
+    assert_false(a.f.maskable[nth(&a, VY_OP_LOAD, 1)]); // the exponential uses it unconditionally
     assert_true(a.f.needed[nth(&a, VY_OP_SQRT, 1)]);
     leave(&a);
 }
@@ -148,7 +148,7 @@ static bool exclusive(const char *text)
 static void race_free_owners(void **state)
 {
     (void)state;
-    assert_true(exclusive(OVER_I("y[p[i]] = x[p[i]];"))); // two that met would race at y
+    assert_true(exclusive(OVER_I("y[p[i]] = x[p[i]];"))); // p is injective, else y races
     assert_false(exclusive(OVER_I("y[i] = x[p[i]];")));
     assert_true(exclusive(OVER_I("y[i] = x[2 * i] + x[2 * i + 1];"))); // by the index maps
     assert_false(exclusive(OVER_I("y[i] = x[i] + x[i + 1];")));
@@ -164,7 +164,7 @@ static void phase_owners(void **state)
               " y[gid.x] = own * any; }");
     ask(&a, "y", "x");
     assert_true(a.f.phased);
-    assert_true(a.f.own[access_of(&a, VY_OP_LOAD, "s", 1)]); // each invocation has another one
+    assert_true(a.f.own[access_of(&a, VY_OP_LOAD, "s", 1)]); // one element per invocation
     assert_false(a.f.own[access_of(&a, VY_OP_LOAD, "s", 2)]);
     leave(&a);
 }
@@ -181,14 +181,14 @@ static void additions(void **state)
     assert_true(a.f.adds[access_of(&a, VY_OP_STORE, "y", 1)]);
     assert_false(a.f.adds[access_of(&a, VY_OP_STORE, "z", 1)]);
     assert_true(buffer(&a, "y")->loaded);
-    assert_false(buffer(&a, "y")->read); // the load is handed back
+    assert_false(buffer(&a, "y")->read); // the load only forwards
     assert_true(buffer(&a, "z")->read);
     assert_int_equal(buffer(&a, "x")->last_write, 0);
     assert_int_equal(buffer(&a, "x")->sites, 1);
     leave(&a);
 }
 
-// What decides about a barrier may not come from a tape.
+// A condition around a barrier may not be read from a tape.
 static void together(void **state)
 {
     (void)state;
