@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # DEVICE
-"""The main job on real input: gmm's objective and four gradients, on both engines, f32 and f64.
+"""The main use case on real input: gmm's objective and four gradients, on both engines, f32 and
+f64.
 
-tiny    examples/data/gmm_tiny.json (exact values, from outside)
+tiny    examples/data/gmm_tiny.json (exact values, from an independent source)
 random  N=1,000 D=10 K=25 by make_gmm.py, with its own gradient derived by hand; the device's f32
         against the interpreter's f64 as well
 
-The error of an array is its greatest |got − expected| / max(1, greatest |expected|).  Tolerances are
-some five times what was measured on lavapipe; what is reached is printed.
+The error of an array is its largest |got − expected| / max(1, largest |expected|).  Tolerances are
+about five times what was measured on lavapipe; the errors are printed.
 """
 import json
 import os
@@ -32,7 +33,7 @@ def npy(path):
 
 
 def run(folder, program, scalars, *options):
-    """Results of `run --grad`, or None with what was said where the device cannot."""
+    """Results of `run --grad`, or None with the reason if the device cannot run it."""
     argv = [VYRE, "run", program, "--grad", "--json", "--wrt", "alpha,mu,q,l", *options]
     for name, value in scalars.items():
         argv += ["--set", "%s=%s" % (name, value)]
