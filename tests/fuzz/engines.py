@@ -148,7 +148,7 @@ class Command:
         b, v = self.outputs(path, argv, ["--engine", "vulkan"], by_session)
         if v:
             return v
-        loose = (0.05 if p.has_second and p.second == "f16" else 1e-4 if precise else 2e-3)
+        bound = (0.05 if p.has_second and p.second == "f16" else 1e-4 if precise else 2e-3)
         worst = None
         for name, (t, x) in a.items():
             y = b.get(name, (t, []))[1]
@@ -156,7 +156,7 @@ class Command:
             scale = max([1.0] + finite)
             for k, (q, r) in enumerate(zip(x, y)):
                 same = q == r or (math.isnan(q) and math.isnan(r))
-                if not same and not (t[0] == "f" and abs(q - r) <= loose * scale):
+                if not same and not (t[0] == "f" and abs(q - r) <= bound * scale):
                     worst = (name, k, q, r, scale)
             if len(x) != len(y):
                 return "device", "%s has %d elements, %d on the device" % (name, len(x), len(y))

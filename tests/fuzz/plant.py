@@ -378,7 +378,7 @@ def link(folder, plant, o, target):
     """Path of a wrong TARGET, or None with a reason: linked as ninja does, the changed file first."""
     changed, text = plant[0], planted(plant)
     if text is None:
-        return None, "its text is gone"
+        return None, "its text is not found"
     source, wrong = os.path.join(folder, os.path.basename(changed)), os.path.join(folder, "wrong.o")
     with open(source, "w", encoding="utf-8") as f:
         f.write(text)
@@ -407,7 +407,7 @@ def build(folder, plant, o):
     changed, compiled = plant[:2]
     text = planted(plant)
     if text is None:
-        return None, "its text is gone"
+        return None, "its text is not found"
     os.makedirs(os.path.join(folder, os.path.dirname(changed)), exist_ok=True)
     with open(os.path.join(folder, changed), "w", encoding="utf-8") as f:
         f.write(text)  # includes are written from the top: a changed header precedes the tree's

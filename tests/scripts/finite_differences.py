@@ -173,7 +173,7 @@ def main():
     if answered < len(files):  # the limit of processor time, most likely
         print("gradcheck_file ended with status %d in %s" % (done.returncode, files[answered]))
     print("%d programs, %d elements compared" % (len(files), compared))
-    return 1 if bad or done.returncode or told != len(files) or not compared else 0
+    return 1 if bad or done.returncode or answered != len(files) or not compared else 0
 
 
 if __name__ == "__main__":

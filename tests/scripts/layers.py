@@ -139,12 +139,12 @@ def rotary(d, ct):
         for t, heads in enumerate(x):
             result.append([])
             for row in heads:
-                n, turn = len(row), []
+                n, rotated = len(row), []
                 for i in range(0, n, 2):
                     angle = sign * t * 10000.0 ** (-i / n)
                     z = complex(row[i], row[i + 1]) * complex(math.cos(angle), math.sin(angle))
-                    turn += [z.real, z.imag]
-                result[-1].append(turn)
+                    rotated += [z.real, z.imag]
+                result[-1].append(rotated)
         return result
     return turned(d["x"], 1), {"x": turned(ct, -1)}
 

@@ -154,10 +154,10 @@ def main():
     runs = kinds_and_engines()
     for example in PROBLEMS:
         write_kinds(example)
-    for problem, (wrt, _, value, _, loose, tight) in PROBLEMS.items():
+    for problem, (wrt, _, value, _, single, double) in PROBLEMS.items():
         subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem], check=True)
         for kind, engine in runs:
-            tolerance = loose if kind == "f32" else tight
+            tolerance = single if kind == "f32" else double
             got = solve(problem, kind, engine)
             compare("%s %s %s" % (problem, kind, engine), got, problem,
                     {n: n for n in [value] + ["grad_" + w for w in wrt]}, tolerance)

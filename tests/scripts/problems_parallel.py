@@ -30,7 +30,7 @@ class Case:
     """A program on the data of a folder: `outputs` have the cotangent ct_NAME.npy if `ct`, else ones;
     the gradient of x is expected in PREFIXgrad_x.npy.  Inputs in `specs` are not files."""
 
-    def __init__(self, example, program, folder, wrt, rest, outputs, loose, tight, scalars=(), given=(), ct=False,
+    def __init__(self, example, program, folder, wrt, rest, outputs, single, double, scalars=(), given=(), ct=False,
                  prefix=""):
         self.__dict__.update(locals())
         self.name = program + (" of " + folder if folder != example else "")
@@ -115,7 +115,7 @@ def main():
         subprocess.run([os.path.join(EXAMPLES, "data", maker), what, folder, *SIZES.get(folder, [])], check=True)
     for case in CASES:
         for kind, engine in runs:
-            tolerance = case.loose if kind == "f32" else case.tight
+            tolerance = case.single if kind == "f32" else case.double
             if not case.wrt:
                 got = case.value(kind, engine, case.inputs(kind))
             else:

@@ -122,7 +122,7 @@ def attention_keeps_nothing():
 def main():
     attention_keeps_nothing()
     runs = kinds_and_engines()
-    for problem, (generator, wrt, _, out, loose, tight) in PROBLEMS.items():
+    for problem, (generator, wrt, _, out, single, double) in PROBLEMS.items():
         write_kinds(problem)
         subprocess.run([os.path.join(EXAMPLES, "data", generator + ".py"), problem, problem], check=True)
         for kind, engine in runs:
@@ -130,7 +130,7 @@ def main():
             names = [out] + ["grad_" + w for w in wrt]
             if problem == "sph":
                 names += ["density", "grad_density"]
-            compare(problem, kind, engine, got, names, loose if kind == "f32" else tight)
+            compare(problem, kind, engine, got, names, single if kind == "f32" else double)
             if (kind, engine) == ("f64", "eval"):
                 differences(problem, got)
 

@@ -104,10 +104,10 @@ def compare(arguments):
     if want is None or size == 1:
         return None
     if gradient(arguments, "--checkpoint", "none", "--tape-limit", str(size - 1)) != size and size > 1:
-        bad.append("%s: fits %d bytes, but %d were asked for" % (what, size - 1, size))
+        bad.append("%s: fits %d bytes, but %d were requested" % (what, size - 1, size))
     said = explained(arguments, "--checkpoint", "none")
     if said is not None and said != size:
-        bad.append("%s: explain says %d bytes, %d were asked for" % (what, said, size))
+        bad.append("%s: explain says %d bytes, %d were requested" % (what, said, size))
     others = [("sqrt", gradient(arguments, "--checkpoint", "sqrt"))]
     limit = size - 1
     while limit > 1:

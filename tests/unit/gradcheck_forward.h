@@ -61,7 +61,7 @@ static bool check_forward_at(job *j, const vy_program *p, const vy_program *q, c
 static bool check_forward(job *j, const vy_module *m)
 {
     const vy_program *p = last_program(m);
-    if (!adds_atomically(p) || asks_for_old_values(p)) return true;
+    if (!adds_atomically(p) || uses_old_values(p)) return true;
     vy_module *ordered = forward_ordered(j, m);
     if (!ordered) return !j->oracle;
     bool ok = true;

@@ -250,7 +250,7 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
 }
 
 // An old value may depend on the order, and then everything computed from it does.
-static bool asks_for_old_values(const vy_program *p)
+static bool uses_old_values(const vy_program *p)
 {
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_is_atomic((vy_op)p->insts.data[id].op) && p->insts.data[id].type != VY_VOID)
@@ -261,7 +261,7 @@ static bool asks_for_old_values(const vy_program *p)
 static bool check_primal_order(job *j, const vy_program *p, const image *x)
 {
     image m;
-    if (asks_for_old_values(p)) return true;
+    if (uses_old_values(p)) return true;
     copy_image(p, x, false, &m);
     bool ok = run_on(p, &m, true, NOTHING, NULL) || fail(j, "primal");
     ok = ok && check_order(j, p, x, &m, "the program");

@@ -48,7 +48,7 @@ static void same(const char *text, const char *formula, by_hand count)
 #define PROGRAM(body)                                                                              \
     "program p(x: in f32[n], y: out f32[n], n: u32, k: u32) over(i: n) { var s = x[i]; " body      \
     " y[i] = s; }"
-#define TURN "{ s = s * s; }"
+#define BODY "{ s = s * s; }"
 
 static uint64_t plain(int64_t n, int64_t k) { return (uint64_t)(n * k); }
 
@@ -92,18 +92,18 @@ static uint64_t eighths(int64_t n, int64_t k) { return (uint64_t)(n * (n / 8 + k
 static void counts(void **state)
 {
     (void)state;
-    same(PROGRAM("for a in 0..k " TURN), "n*k", plain);
-    same(PROGRAM("for a in 0..i { for b in a..i + 1 { s = s * s; for c in 0..k " TURN " } }"), NULL,
+    same(PROGRAM("for a in 0..k " BODY), "n*k", plain);
+    same(PROGRAM("for a in 0..i { for b in a..i + 1 { s = s * s; for c in 0..k " BODY " } }"), NULL,
          triangle);
-    same(PROGRAM("for a in 0..k { for b in 0..a { for d in 0..a + b { for e in rev(0..d) " TURN
+    same(PROGRAM("for a in 0..k { for b in 0..a { for d in 0..a + b { for e in rev(0..d) " BODY
                  " } } }"),
          NULL, deep);
-    same(PROGRAM("for a in 1..2 * k + 2 step 3 " TURN " for a in 0u..8u step 3 " TURN
-                 " for a in 5u..2u " TURN),
+    same(PROGRAM("for a in 1..2 * k + 2 step 3 " BODY " for a in 0u..8u step 3 " BODY
+                 " for a in 5u..2u " BODY),
          NULL, stepped);
-    same(PROGRAM("for a in 0..(n - 1) * n / 2 " TURN), "n^3/2 - n^2/2", pairs);
+    same(PROGRAM("for a in 0..(n - 1) * n / 2 " BODY), "n^3/2 - n^2/2", pairs);
     same("program p(x: in f32[n / 8 + k % 3], y: out f32[n], n: u32, k: u32) over(i: n)"
-         "{ var s = 1.0; for a in 0..len(x) " TURN " y[i] = s; }",
+         "{ var s = 1.0; for a in 0..len(x) " BODY " y[i] = s; }",
          "n*floor(n / 8) + n*(k % 3)", eighths);
 }
 

@@ -76,8 +76,8 @@ static long check(const char *text, const vy_grad_options *o, bool pipeline)
     vy_module_free(g);
     g = NULL;
     long n = 0;
-    const char *asked = getenv("VYRE_SHARE"); // n: of the later allocations every nth fails
-    const long share = asked && atol(asked) > 1 ? atol(asked) : 1;
+    const char *given = getenv("VYRE_SHARE"); // n: of the later allocations every nth fails
+    const long share = given && atol(given) > 1 ? atol(given) : 1;
     for (; !g && n < 100000; n += n < 300 ? 1 : share) {
         vy_test_fail_after(n);
         g = vy_grad(m, o, &d);
