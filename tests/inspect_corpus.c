@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// inspect_corpus.c: what a driver makes of all programs in many files, forward and gradient.
+// inspect_corpus.c: how a driver compiles all programs of many files, forward and gradient.
 //
 //   inspect_corpus DRIVER[,DRIVER…] FILE…      (drivers as `inspect --driver` takes them)
 //
-// Programs are optimised as for a GPU with the optional features that AMD's have; each kernel is
-// looked at once, however many files hold it.  Prints one line per driver and kernel, fields
-// between tabs:
+// Programs are optimised as for a GPU with the optional features of AMD's; each kernel is compiled
+// once, however many files contain it.  Prints one line per driver and kernel, fields separated by
+// tabs:
 //   DRIVER  FILE  PROGRAM  forward|gradient  KERNEL  ok|error TEXT  NAME=VALUE …
 // and at the end `# N programs, N gradients refused, N kernels, N different`.  Run by
 // tests/scripts/radv.py.
@@ -30,7 +30,7 @@ typedef struct corpus {
     uint32_t programs, refused, seen;
 } corpus;
 
-// What is compiled stays in memory until the end: the kernels point into it.
+// Compiled programs stay in memory until the end: the kernels point into them.
 
 static void *must(void *p)
 {
@@ -132,7 +132,7 @@ static void add_file(corpus *c, const char *path)
     } while (n);
     if (f) fclose(f);
     vy_module *m = must(vy_parse(data, size, path));
-    const bool ok = vy_module_ok(m); // tests of diagnostics are not
+    const bool ok = vy_module_ok(m); // false for tests of diagnostics
     const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
     vy_module_free(m);
     for (uint32_t i = 0; ok && i < programs; i++) add_program(c, data, size, path, i, false);
@@ -140,7 +140,7 @@ static void add_file(corpus *c, const char *path)
     free(data);
 }
 
-// --- Looking -------------------------------------------------------------------------------------
+// --- Inspecting ----------------------------------------------------------------------------------
 
 static void print_kernel(const char *driver, const kernel *k, const probe_result *r)
 {

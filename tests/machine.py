@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Says on what machine this runs: processor, cores, load, memory, system, compilers, Vulkan drivers.
+"""Describes the machine: processor, cores, load, memory, system, compilers, Vulkan drivers.
 
-  tests/machine.py [BUILD]      the drivers as BUILD/tools/vyre-grad sees them, or every installed driver file
+  tests/machine.py [BUILD]      drivers as BUILD/tools/vyre-grad sees them, or all installed driver
+                                files
 
-tests/run prints it before the tests, so that a report of a failure says where it failed.
+tests/run prints it before the tests, so that the report of a failure says where it failed.
 """
 import glob
 import itertools
@@ -17,7 +18,7 @@ import sys
 
 
 def output(argv, **how):
-    """What a command prints, or '' where it is not there, fails or hangs."""
+    """What a command prints, or '' if it does not exist, fails or hangs."""
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               timeout=120, **how)
@@ -91,7 +92,7 @@ def build_words(build):
 
 
 def environment():
-    """What is set that drivers, loaders or the tests go by."""
+    """The set variables that affect drivers, loaders or the tests."""
     return " ".join("%s=%s" % (k, v) for k, v in sorted(os.environ.items())
                     if k.split("_")[0] in ("LP", "VK", "VYRE", "MESA", "ASAN", "LSAN", "UBSAN", "GALLIUM"))
 
@@ -105,7 +106,7 @@ def compilers(build):
 
 
 def drivers(command, env):
-    """Devices as `vyre-grad devices` lists them; without the command, what driver files name, with packages."""
+    """Devices as `vyre-grad devices` lists them; without the command, installed driver files."""
     lines = [line.strip() for line in output([command, "devices"], env=env).splitlines()] if command else []
     named = ["%s: %s" % (a.split(None, 1)[1] if a[:1].isdigit() else a, b) for a, b in zip(lines, lines[1:])
              if b.startswith("Vulkan")]

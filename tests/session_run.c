@@ -4,7 +4,7 @@
 //
 //   session_run < requests
 //
-// A request is a line `NAME BYTES` and so many bytes: options of `vyre-grad run`, one a line, an
+// A request is a line `NAME BYTES` and that many bytes: options of `vyre-grad run`, one a line, an
 // empty line, and the text of the program.
 //
 //   p1 98
@@ -22,7 +22,7 @@
 // invocations).
 //
 // An answer is one line: {"outputs": {"y": {"type": "f32", "shape": [4], "data": [1, 4, 9, 16]},
-// …}} with the float outputs (all outputs, where there is none of float) and the gradients, or
+// …}} with the float outputs (all outputs if none is of float) and the gradients, or
 // {"error": {"code": "E0806", "text": "…", "fix": "…"}}.
 #include "tools/bind.h"
 
@@ -37,7 +37,7 @@ typedef struct request {
     size_t text_size;
     names words; // argv, in `bytes`
     options o;
-    bool once; // --runs 1, which is no option of `run`
+    bool once; // --runs 1, which is not an option of `run`
 } request;
 
 static vys_session *engines[2]; // device, interpreter
@@ -74,7 +74,7 @@ static vys_settings settings_of(const options *o, bool grad)
 }
 
 // ------------------------------------------------------------------------------------------- data
-// What --in and --set stand for, with their shapes.
+// The values that --in and --set specify, with their shapes.
 static bool make_data(const request *r, specs *in, binding *b, vy_module **m, vy_diag *d)
 {
     const options *o = &r->o;
@@ -102,7 +102,7 @@ static bool give(vys_task *t, const request *r, const binding *b, vy_diag *d)
     }
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         const bound_scalar *s = &b->scalars[i];
-        if (s->from) continue; // the session finds it as well
+        if (s->from) continue; // the session infers it as well
         if (vy_type_is_float(s->info.type) ? !vys_set_float(t, s->info.name, s->value.f, d)
                                            : !vys_set_int(t, s->info.name, s->value.i, d))
             return false;
@@ -148,7 +148,7 @@ static bool wanted(const vys_parameter *p, bool grad, bool floats)
     return p->role == VYS_ROLE_BUFFER && p->cls != VY_IN && vy_type_is_float(p->type) == floats;
 }
 
-// Reads one result; on the second run it must be what it was on the first.
+// Reads one result; on the second run it must equal that of the first.
 static bool result(vys_task *t, const vys_parameter *p, bool f64, array *a, vy_diag *d)
 {
     a->rank = p->rank;

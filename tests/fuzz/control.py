@@ -35,7 +35,7 @@ class Control:
         if not name:
             return self.s_var(c)
         e = self.number(c, "@F", 1)
-        if self.force:  # what was asked for stands in the other arm
+        if self.force:  # the forced construct is in the other arm
             return [S("masked if", ["if " + cond, "else"], [e], [
                 [S("assign", "%s = %s;" % (name, value), [e])], self.inner(c, 1)])]
         body = [S("assign", "%s = %s;" % (name, value), [e])]
@@ -89,12 +89,12 @@ class Control:
         return [S(kind, "for %s in %s" % (name, head), exprs, [start + self.block(i, 4)])]
 
     def carried(self, c, chance):
-        """What a loop carries on in a way whose reverse needs its value: a tape."""
+        """A loop-carried value whose update needs the old value in the reverse: a tape."""
         v = self.named(c, "@F", True)
         if not v or not self.chance(chance):
             return []
         whole = [w[0] for w in c.vars if w[1] == "i32" and w[2]]
-        if whole and self.chance(0.4):  # an induction, which the reverse needs but must not keep
+        if whole and self.chance(0.4):  # an induction variable, which the reverse needs but must not tape
             n = self.r.choice(whole)
             return [S("carried", "%s *= 0.9 + sin(@F(%s %% 5) * 0.4) * 0.3;" % (v, n)),
                     S("induction", "%s += %d;" % (n, self.r.randrange(1, 4)))]
@@ -142,7 +142,7 @@ class Control:
 
     # ---- one construct inside another, on purpose
     def nest(self, c, outer, inside):
-        """A construct of kind `outer` with one of kind `inside` in it; both made where they may not be."""
+        """A construct of kind `outer` with one of kind `inside` in it; forced, whatever the place."""
         out = [] if self.named(c, "@F", True) else self.s_var(c)
         self.force = [inside]
         out += self.forced(c, outer)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The seeds of the fuzzing harnesses, one archive each: tests/fuzz/corpus/{text,binary,npy,command}.tar.xz.
+"""The seeds of the fuzzing harnesses, one archive each:
+tests/fuzz/corpus/{text,binary,npy,command}.tar.xz.
 
   corpus.py list [NAME…]           every seed with its size, and how many there are
   corpus.py unpack DIR [NAME…]     the seeds as files: DIR/NAME/…

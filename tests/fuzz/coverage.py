@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What random programs hold.  Those of independent invocations (generate.py): operations, types,
-conversions, statements, and how often each construct stands inside each other one.  Those of several
-(several.py): index maps, ways to meet, atomics, launches.
+"""What random programs contain.  Those of independent invocations (generate.py): operations, types,
+conversions, statements, and how often each construct occurs inside each other one.  Those of
+several (several.py): index maps, ways to communicate, atomics, launches.
 
   coverage.py [--count N] [--first SEED] [--least K] [--all]
-  coverage.py --ways N [--build DIR] [--least K] [--all]    what programs of places.py hold, paired with each way in which
-                           their gradients are added up: atomics, gathers, neither, a fixed order
+  coverage.py --ways N [--build DIR] [--least K] [--all]    what programs of places.py contain,
+                           paired with each way in which their gradients are accumulated: atomics,
+                           gathers, neither, a fixed order
 
-Prints what occurs fewer than K times (default 50) in N programs (default 10,000) of a kind, --all the whole
-tables; exit 1 if there is anything of that kind.  The operations are read from ir/core/ops.h, so a new row
-is asked for until the generator makes it.
+Prints what occurs fewer than K times (default 50) in N programs (default 10,000) of a kind, --all
+the entire tables; exit 1 if there is any such row.  The operations are read from ir/core/ops.h, so
+a new row is reported until the generator makes it.
 """
 import argparse
 import collections
@@ -36,7 +37,7 @@ from tree import INTS, walk  # noqa: E402
 OPS = os.path.join(HERE, "..", "..", "ir", "core", "ops.h")
 # Rows for programs of several invocations only.
 PARALLEL = re.compile(r"BARRIER|SG_")
-# Rows without a word of their own, and where to look for them.
+# Rows without a word of their own, and the pattern that shows them.
 SHAPES = {
     "NEG": r"\(-[a-z(]", "NOT": r"[(~!]~|\(!", "CAST": r"\b[fiu](?:32|64)\(", "BITCAST": r"\bbitcast_",
     "LOAD": r"\w\[[^]]*\][^;=]*;", "STORE": r"(?m)^ +\w+\[[^]]*\] [-+*/%&|^<>]*= ",
@@ -53,7 +54,7 @@ OUTER = ("fn",) + OUTSIDES + WILD
 
 
 def operations(parallel):
-    """[(row, pattern in a program's text)]; parallel: of those that only several invocations need"""
+    """[(row, pattern in a program's text)]; parallel: rows for programs of several invocations only"""
     with open(OPS, encoding="utf-8") as f:
         rows = re.findall(r'^X\((\w+), +"([^"]*)", +(\w+)', f.read(), re.M)
     out = []
@@ -84,7 +85,7 @@ class Table:
             self.expression(k, above)
 
     def also(self, s):
-        """Kinds that a statement is beside its own."""
+        """Kinds that a statement counts as, besides its own."""
         if s.kind not in LOOPS + WHILES:
             return set()
         out = {"leaving loop"} if s.kind != "while true" and leaves(s.blocks[0], False) else set()
@@ -204,7 +205,7 @@ TYPES = tuple("%s %s" % (c, t) for c in ("in", "inout") for t in
 
 
 def ways(o):
-    """Each trait of N programs of places.py with each way; those below the least."""
+    """Pairs each trait of N programs of places.py with each way; prints those below the least."""
     pairs, traits = collections.Counter(), set(TRAITS)
     with tempfile.TemporaryDirectory(prefix="vyre-coverage-") as temp:
         bench = oracle.Bench(os.path.abspath(o.build), temp)
@@ -258,7 +259,7 @@ def main():
                 print("  %8d  %s" % (counts[k], k))
     rare += ["%s in %s: %d" % (b, a, t.pairs[a, b]) for a, b in pairs if t.pairs[a, b] < o.least]
     if o.all:
-        print("the first stands somewhere inside the second")
+        print("the first occurs somewhere inside the second")
         for a, b in pairs:
             print("  %8d  %s in %s" % (t.pairs[a, b], b, a))
     print("%d programs of each kind, %d operations, %d expressions, %d statements, %d pairs, %d ways to meet" % (

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Small programs that together go through every way of adding up gradients: gathers, their walks, what they keep,
-trees for few elements, terms, exact sums, counted loops, stages.
+"""Small programs that together exercise every way of accumulating gradients: gathers, their walks
+and stored values, trees for outputs with few elements, terms, exact sums, counted loops, stages.
 
-plant.py runs faults in these parts past them (gradcheck_file): each fault must make one of them fail.  They are few and
-small, so that a fault costs seconds; that correct code passes is checked first.
+plant.py runs them against faults in these parts (gradcheck_file): each fault must make one of them
+fail.  They are few and small, so that a fault costs seconds; it is checked first that they pass
+without a fault.
 """
 
 
@@ -12,7 +13,7 @@ def program(text, settings, data=""):
 
 
 PROGRAMS = (
-    # built-ins: of the point, not of the gather
+    # built-ins: those of the point, not of the gather's invocation
     program("program p(x: in f32[8], o: out f32[N], N: u32) workgroup(3) over(i: N)"
             " { o[i] = f32(lid.x + 1)*x[0] + f32(wid.x + 1)*x[1] + f32(num_groups.x)*x[2] + f32(lindex + 1)*x[3]; }",
             "N=7"),
@@ -42,7 +43,7 @@ PROGRAMS = (
             " for u in 0..3 { let k = i32(i + u) - 1; if k >= 0 && k < i32(N) { s += x[k]*w[u]; } } o[i] = s; }", "N=6"),
     program("program p(x: in f32[N, M], w: in f32[3, 3], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M) {"
             " o[i, j] = sum(u in 0..3, v in 0..3: x[i + u, j + v]*w[u, v]); }", "N=4 M=5"),
-    # products; few elements, a workgroup each
+    # products; outputs with few elements, a workgroup for each
     program("program p(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, K: u32, N: u32) over(i: M, j: N)"
             " { c[i, j] = sum(k in 0..K: a[i, k]*b[k, j]); }", "M=3 K=4 N=5"),
     program("program p(b: in f64[O], x: in f64[O, M, N], y: out f64[O, M, N], O: u32, M: u32, N: u32)"
@@ -54,7 +55,7 @@ PROGRAMS = (
     program("program p(q: in f32[N, D], k: in f32[M, D], o: out f32[N, D], N: u32, M: u32, D: u32) over(i: N) {"
             " for d in 0..D { o[i, d] = 0.0; } for j in 0..M { let s = sum(d in 0..D: q[i, d]*k[j, d]); let e = exp(s*0.1);"
             " for d in 0..D { o[i, d] += e*k[j, d]; } } }", "N=3 M=4 D=3"),
-    # what R keeps: an adjoint that a loop carries, a row's sum, over two variables
+    # values stored by the reverse: an adjoint that a loop carries, a row's sum, over two variables
     program("program p(x: in f32[N, M], w: in f32[M], o: out f32[N, M], N: u32, M: u32, T: u32) over(i: N, j: M) {"
             " var s = x[i, j]; for t in 0..T { s = sin(s)*w[j] + x[i, t]; } o[i, j] = s*s; }", "N=3 M=4 T=3"),
     program("program p(x: in f32[N], w: in f32[N], o: out f32[N], N: u32) over(i: N) {"
@@ -83,7 +84,7 @@ PROGRAMS = (
     program("program p(x: in f32[?], best: out f32[1], o: out f32[N], N: u32) over(i: N)"
             " { atomic_max(best[0], x[i]*x[i]); o[i] = x[i]; }", "N=5"),
     program("program p(x: inout f32[N], w: in f32[1], N: u32) workgroup(2, 3) over(i: N) { x[i] = x[i]*w[0]; }", "N=5"),
-    # an addition in the second arm of a condition on the point; windows as long as a scalar says
+    # an addition in the second arm of a condition on the point; windows of a scalar's length
     program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"
             " { if i < j { o[i, j] = x[i]*x[i]; } else { o[i, j] = x[j]*x[i]; } }", "N=5 M=4"),
     program("program p(x: in f32[N + K], o: out f32[N], N: u32, K: u32) over(i: N)"
@@ -102,7 +103,7 @@ PROGRAMS = (
     program("program p(x: in f64[M], at: in u32[N], o: out f64[N], M: u32, N: u32) over(i: N) { var s = x[at[i] % M];"
             " for k in 0..N { for j in 0..40 { s = s*x[j]; } if s > 3.0 { break; } } o[i] = s; }", "N=4 M=44",
             "at=0,3,1,3"),
-    # additions to elements: beside a load, with an old value, in two loops, beside another name of the element, to rows
+    # additions to elements: beside a load, with an old value, in two loops, with an alias, to rows
     program("program p(x: in f32[N], o: inout f32[N], z: out f32[N, M], N: u32, M: u32) over(i: N)"
             " { for k in 0..M { atomic_add(o[i], x[i]*x[i]); z[i, k] = o[i]*x[i]; } }", "N=3 M=4"),
     program("program p(x: in f32[N], k: inout u32[N], z: out f32[N, M], N: u32, M: u32) over(i: N)"

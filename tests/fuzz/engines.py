@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Random programs on a device: the default path of the C API (tests/session_run.c, many programs in one process) and
-the command, each with its device against its interpreter; the command's texts against each other."""
+"""Random programs on a device: the default path of the C API (tests/session_run.c, many programs in
+one process) and the command, each with its device against its interpreter; the command's texts
+against each other.
+"""
 import collections
 import json
 import math
@@ -16,7 +18,7 @@ sys.dont_write_bytecode = True
 from harness import SLOW_DRIVER, Harness, trouble_in  # noqa: E402
 from tree import walk  # noqa: E402
 
-NO_DERIVATIVE = ("old value of atomic", "through a bitcast")  # refused rightly (E0502)
+NO_DERIVATIVE = ("old value of atomic", "through a bitcast")  # correctly refused (E0502)
 
 
 def ops(e):
@@ -146,7 +148,7 @@ class Command:
         b, v = self.outputs(path, argv, ["--engine", "vulkan"], by_session)
         if v:
             return v
-        loose = (0.05 if p.has_second and p.second == "f16" else 1e-4 if precise else 2e-3)
+        bound = (0.05 if p.has_second and p.second == "f16" else 1e-4 if precise else 2e-3)
         worst = None
         for name, (t, x) in a.items():
             y = b.get(name, (t, []))[1]
@@ -154,13 +156,13 @@ class Command:
             scale = max([1.0] + finite)
             for k, (q, r) in enumerate(zip(x, y)):
                 same = q == r or (math.isnan(q) and math.isnan(r))
-                if not same and not (t[0] == "f" and abs(q - r) <= loose * scale):
+                if not same and not (t[0] == "f" and abs(q - r) <= bound * scale):
                     worst = (name, k, q, r, scale)
             if len(x) != len(y):
                 return "device", "%s has %d elements, %d on the device" % (name, len(x), len(y))
         if not worst:
             return None
-        # Sums cancel and chaos amplifies: how much does rounding matter here at all?
+        # Cancellation and chaos amplify rounding: measure by how much for this program.
         c, v = self.outputs(path, argv, ["--engine", "eval", "--eval-type", "f64"] + lanes, by_session)
         if v:
             return v
@@ -174,16 +176,16 @@ class Command:
             name, k, q, r, scale, data_seed, ", precise" if precise else "")
 
     def device(self, p, seed, name="device", forward=False):
-        """Both engines; forward: the program alone, of one that is refused."""
+        """Both engines; forward: the program alone, where its gradient is refused."""
         path = self.write(name + ".vyre", p.text())
         if any(t in ("uses lane", "uses subgroup_size") for t in p.traits):
             return "refused", "lanes are numbered by the device"
         if any("masked pick" in ops(e) for s in walk(p.trees()) for e in s.exprs):
-            seed -= seed % 2  # a device keeps what is no number under --precise only
+            seed -= seed % 2  # a device preserves NaN and infinities only under --precise
         v = self.device_once(p, path, seed, seed % 2 == 0, forward)
         if not v or v[0] != "device" or "is " not in v[1]:
             return v
-        # A rounding may take another branch with some data, but not with most.
+        # Rounding may flip a branch with some data, but not with most.
         again = [self.device_once(p, path, seed + k, seed % 2 == 0, forward) for k in (2, 4, 6)]
         if any(w and w[0] == "device" for w in again):
             return v

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// exercise.c: what must hold for every sound module, however it came about.
+// exercise.c: what must hold for every valid module, wherever it comes from.
 #include "autodiff/grad.h"
 #include "spirv/spirv.h"
 #include "tests/fuzz/fuzz.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INSTRUCTIONS = 3000 }; // beyond, a program is only printed: speed
+enum { MOST_INSTRUCTIONS = 3000 }; // larger programs are only printed, for speed
 
 void require(bool holds, const char *format, ...)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// exercise_eval.c: runs a program on small made-up data in the interpreter, as it is and read back
-// and optimised.
+// exercise_eval.c: runs a program on small made-up data in the interpreter, once unchanged and once
+// read back and optimised.
 //
-// Sizes come from the program: integer scalars are 3, and programs whose buffers or domain are too
-// large for that are left alone, as are those that run on (max_steps).  What a program with data
-// races or reads of undefined memory leaves may depend on how it is optimised; all others must give
-// the same bits.
+// Integer scalars are 3; programs whose buffers or domain are then too large are skipped, as are
+// those that run too long (max_steps).  The results of programs with data races or reads of
+// undefined memory may depend on optimisation; all others must give the same bits.
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static vy_scalar scalar_of(vy_type type, uint32_t k)
     return type == VY_BOOL ? (vy_scalar){.u = k % 2} : (vy_scalar){.u = 3};
 }
 
-// Values of all dimensions; false where one is open, wrong or large.
+// Values of all dimensions; false if one is unknown, invalid or too large.
 static bool dims_of(const vy_program *p, int64_t *values, vy_dim_state *states)
 {
     int64_t scalars[MOST_SCALARS] = {0};
@@ -95,7 +94,7 @@ static void dispatch_free(dispatch *d)
     for (uint32_t k = 0; k < d->count; k++) free(d->buffers[k].data);
 }
 
-// Fills *d; false (nothing to free) where the program is not for us.
+// Fills *d; false (nothing to free) if the program is skipped.
 static bool dispatch_make(const vy_program *p, dispatch *d)
 {
     uint32_t n = vy_program_dim_count(p);
@@ -117,7 +116,7 @@ static bool dispatch_make(const vy_program *p, dispatch *d)
     return ok;
 }
 
-// True: it ran to its end and what it left is defined.
+// True: it ran to its end and its results are defined.
 static bool dispatch_run(const vy_program *p, dispatch *d)
 {
     vy_eval_options o = {.groups = {2, 1, 1},
@@ -157,7 +156,7 @@ void exercise_eval(const vy_module *m, uint32_t program, int level)
         vy_opt_options o = {.level = level};
         require(vy_optimize(copy, &o), "-O%d: %s", level, vy_module_diag(copy)->text);
         p = vy_module_program(copy, program);
-        // Unrolling may take more steps where a loop is left early.
+        // Where a loop exits early, the unrolled code may take more steps.
         if (dispatch_make(p, &b)) {
             if (dispatch_run(p, &b)) require_same(p, &a, &b, level);
             dispatch_free(&b);

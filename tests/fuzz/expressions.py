@@ -294,7 +294,7 @@ class Expressions:
             return E("@F", kind, "select({0}, {1}, {2})", self.condition(c, 1), n(), n())
         if kind == "?:":
             return E("@F", kind, "({0} ? {1} : {2})", self.condition(c, 1), n(), n())
-        if kind == "masked pick":  # where the first is no number the second is taken
+        if kind == "masked pick":  # where the first is NaN the second is taken
             return E("@F", kind, r.choice(("max(%s, 0.2)", "min(%s, 0.9)")) % r.choice(MASKED)[1], n(2))
         if kind.startswith("masked"):
             cond, value = r.choice(MASKED)
@@ -312,7 +312,7 @@ class Expressions:
             return E("@F", "@G to @F", "@F({0})", self.second(c, d - 1))
         if kind == "of bool":
             return E("@F", "bool to @F", "(@F({0}) * 0.4)", self.condition(c, 1))
-        if kind == "kept":  # to the derivative a constant
+        if kind == "kept":  # a constant to the derivative
             return E("@F", "stop_grad", "(stop_grad(round({0})) * 0.3)", n())
         if kind == "straight":  # its derivative is that of the value if both are the same
             return E("@F", "straight_through", "straight_through({0}, {0})", n())
@@ -378,7 +378,7 @@ class Expressions:
         inner.guard, inner.cost = c.guard + 1, c.cost * 3
         e = E(t, "integer %s of" % op, "%s(%s in {0}..{1}: {2})" % (op, name), self.lit("u32"),
               E("u32", "literal", "%du" % self.r.randrange(1, 5)), self.integer(inner, t, d - 1))
-        # empty ones are the largest and the least
+        # an empty one is the largest or the least value
         return E(t, "%", "({0} %% %s)" % self.suffix(7, t), e) if op in ("max", "min") else e
 
     def reduce(self, c, d, op="reduce"):
@@ -423,7 +423,7 @@ class Expressions:
 
     # ---- loops' bounds
     def bounds(self, c, loop=None):
-        """(low, high, most trips, type).  loop: a kind of loop that asks for a kind of bounds."""
+        """(low, high, largest trip count, type).  loop: a kind of loop that needs a kind of bounds."""
         r, t = self.r, "u32"
         outer = [v for v in c.vars if v[1] == "u32" and v[0][0] == "k"]
         kind = self.pick([(4, "literal"), (5, "K"), (2 if outer else 0, "triangle"),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a compiler may refuse in programs of several invocations (E0503), a smallest program of each, and
-how often it was made, differentiated and refused.
+"""What a compiler may refuse in programs of several invocations (E0503), a smallest program (probe)
+for each such feature, and how often it was made, differentiated and refused.
 
-The generator makes programs with all of them whether they are refused or not: a refused one is still run
-forwards on both engines.  Once the probe of a feature is taken, half of the programs that have it, and nothing
-that is still refused, must be: fewer, and the report says so and fails.
+The generator makes programs with all of them whether they are refused or not: a refused one is
+still run forwards on both engines.  Once the probe of a feature is differentiated, so must be half
+of the programs that have it and no other refused feature: otherwise the report says so and fails.
 """
 import collections
 

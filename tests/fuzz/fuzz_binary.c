@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// fuzz_binary.c: any bytes as binary form: as they are, and with a header that is right.
+// fuzz_binary.c: arbitrary bytes as binary form: unchanged, and with a correct header.
 //
-// The digest would stop nearly every input, so the harness computes it: input that starts with the
-// magic is a whole file, whose header is then repaired; other input is a payload.  What reads must
-// be as good as a parsed module (exercise.c).
+// The digest would reject nearly every input, so the harness computes it: input that starts with
+// the magic is an entire file, whose header is repaired; other input is a payload.  A module that
+// reads must be as valid as a parsed one (exercise.c).
 #include "ir/binary/binary.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -21,7 +21,7 @@ static void read_block(const uint8_t *data, size_t size)
     require(m != NULL, "no module");
     if (vy_module_ok(m)) {
         require(vy_module_check(m), "%s after reading", vy_module_diag(m)->text);
-        // What no builder made is sound but may be unfolded; its text is folded when it is parsed.
+        // A module not made by the builder is valid but may be unfolded; parsing its text folds it.
         vy_module *folded = reparsed(m, "binary");
         for (uint32_t i = 0; i < vy_module_program_count(m) && i < 8; i++) exercise_eval(m, i, 0);
         exercise(folded, (uint32_t)size * 2654435761u ^ data[size - 1] * 40503u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// fuzz_command.c: what users type on the command line, and diagnostics about any text.
+// fuzz_command.c: command lines, and diagnostics about arbitrary text.
 //
-// The first letter picks what the rest is:
+// The first letter selects what the rest is:
 //   s  letter of a type, then NAME=SPEC        o  the words of a command line, one a line
 //   n  letter of a type, then a number         d  line, column (two bytes each), then a source text
 #include "tests/fuzz/fuzz.h"
@@ -87,7 +87,7 @@ static void try_options(char *words)
     options_free(&o);
 }
 
-// Any place, also beyond the text or within a character.
+// Any position, also beyond the text or within a character.
 static void try_diag(const uint8_t *data, size_t size)
 {
     if (size < 4) return;

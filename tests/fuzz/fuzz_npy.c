@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fuzz_npy.c: any bytes as a .npy file.  What reads is printed, converted to every element type,
-// and written: the file must read back the same.
+// fuzz_npy.c: arbitrary bytes as a .npy file.  An array that reads is printed, converted to every
+// element type, and written: the file must read back the same.
 #include "tests/fuzz/fuzz.h"
 #include "tools/data.h"
 

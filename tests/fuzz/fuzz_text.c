@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// fuzz_text.c: any bytes as program text.  What parses must print, read back, optimise,
-// differentiate, compile and run (exercise.c); what does not must be refused with a diagnostic at a
-// place of the text.
+// fuzz_text.c: arbitrary bytes as program text.  A text that parses must print, read back,
+// optimise, differentiate, compile and run (exercise.c); any other must be refused with a
+// diagnostic at a position in the text.
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -5,12 +5,13 @@
   generate.py SEED             prints one program
 
 (coverage.py counts what occurs in many.)  Every program is deterministic and free of races: an
-invocation owns its rows of `out` and `inout` buffers, float atomics only add, and what is read from an
-`out` buffer was written before.  Float expressions are bounded (arguments of sqrt, log, … are kept in
-their domains) and mostly smooth.
+invocation owns its rows of `out` and `inout` buffers, float atomics only add, and an `out` buffer
+is read only where it was written before.  Float expressions are bounded (arguments of sqrt, log, …
+are kept in their domains) and mostly smooth.
 
-Half of the programs are *wild*: they have `while` and loops whose bounds depend on data.  Beside what
-comes by chance, every program nests two pairs of constructs on purpose, so that all pairs occur.
+Half of the programs are *wild*: they have `while` and loops whose bounds depend on data.  Besides
+what is chosen at random, every program nests two pairs of constructs on purpose, so that all pairs
+occur.
 """
 import random
 import re
@@ -32,7 +33,7 @@ INSIDES = OUTSIDES + VALUES + (
     "return", "atomic_add", "atomic_sub", "atomic integer", "atomic counter")
 
 
-# What comes by chance less often is asked for more often.
+# What is rare by chance is requested more often.
 WEIGHT = dict.fromkeys(("for rev step", "for signed", "triangular loop", "atomic_add",
                         "atomic_sub", "tuple", "call buffer", "integer assign", "clear local", "zero", "bool",
                         "whole local", "return", "for step", "overwrite", "masked if", "scope"), 2)
@@ -49,7 +50,7 @@ class Maker(Expressions, Statements, Control, Memory):
         self.p = Program()
         self.callable = []  # (name, parameter types, result types, cost, buffer class or None)
         self.budget = 0
-        # What nest() wants next, last first: kinds of statements, and of values.
+        # What nest() makes next, last first: kinds of statements, and of values.
         self.force, self.force_value, self.force_only = [], [], False
 
     # ---- pairs of constructs
@@ -146,7 +147,7 @@ class Maker(Expressions, Statements, Control, Memory):
         shape = ", ".join(extents)
         c = Scope()
         c.vars += [(v, "u32", False) for v in over]
-        if self.chance(0.35):  # its own place, and a scalar that is no size
+        if self.chance(0.35):  # its own position, and a scalar that is not a size
             c.vars += [(b, "u32", False) for b in r.sample(PLACE, r.randrange(1, 4))]
         if self.chance(0.35):
             p.sets["T"] = r.randrange(0, 8)
@@ -279,7 +280,7 @@ class Maker(Expressions, Statements, Control, Memory):
             when -= 1
             if when == 0:
                 p.body += self.nests(c)
-        # what was computed is used
+        # use what was computed
         for b in c.buffers:
             if b.writable and b.name in ("y", "yo", "z") and self.chance(0.8):
                 at, exprs = self.place(c, b)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A child process that answers one program after another: tests/gradcheck_file --stream and the like.
+"""A child process that answers one program after another: tests/gradcheck_file --stream and the
+like.
 
-A program that ends it, or that it does not answer within so many seconds of *processor* time, is answered
-with what happened, and a new child goes on with the next one.  Nothing depends on how busy the machine is.
+If a program ends it, or is not answered within a number of seconds of *processor* time, the answer
+is what happened, and a new child goes on with the next program.  Nothing depends on the machine's
+load.
 
-LLVM's loop passes take minutes for one program in 100,000 (docs/design.md).  lavapipe compiles in a thread of its own and runs kernels in others: time that all went there is
-said to be the driver's (SLOW_DRIVER).
+LLVM's loop passes take minutes for one program in 100,000 (docs/design.md).  lavapipe compiles in a
+thread of its own and runs kernels in others: a timeout spent entirely in the former is attributed
+to the driver (SLOW_DRIVER).
 """
 import os
 import select
@@ -43,7 +46,7 @@ def times(pid):
 
 
 def by_driver(pid, before, after):
-    """Did all that time go to one thread that is neither the program's own nor one of those that run kernels?"""
+    """Whether one thread, neither the program's own nor one that runs kernels, took all that time."""
     taken = {t: ticks - before.get(t, ("", 0))[1] for t, (_, ticks) in after.items()}
     most = max(taken, key=taken.get, default=pid)
     return most != pid and not after[most][0].startswith("llvmpipe") and taken[most] >= 0.9 * sum(taken.values())
@@ -75,7 +78,7 @@ class Harness:
         return self.used + (self.cpu() if self.child else 0)
 
     def said(self):
-        """What the child has written to stderr since it was last asked."""
+        """What the child has written to stderr since the last call."""
         try:
             with open(self.errors, "rb") as f:
                 f.seek(self.read)
@@ -97,7 +100,7 @@ class Harness:
         return status
 
     def close(self):
-        """Lets the child come to its end by itself, so that a sanitizer reports leaks: (status, trouble)."""
+        """Lets the child exit by itself, so that a sanitizer reports leaks: (status, trouble)."""
         if not self.child:
             return 0, ""
         self.used += self.cpu()
@@ -108,7 +111,7 @@ class Harness:
         return status, trouble_in(self.said())
 
     def line(self):
-        """A line, or None at the child's end or when it has taken too long."""
+        """A line, or None if the child ended or took too long."""
         limit, fd = self.cpu() + self.seconds, self.child.stdout.fileno()
         while b"\n" not in self.waiting:
             if select.select([fd], [], [], 5)[0]:
@@ -136,10 +139,10 @@ class Harness:
         said = self.said()
         if line is not None:
             return line, trouble_in(said)
-        taken, gone = self.cpu() - before, self.child.poll() is not None
+        taken, ended = self.cpu() - before, self.child.poll() is not None
         driver = by_driver(self.child.pid, threads, times(self.child.pid))
         status = self.end()
         self.deaths += 1
-        if not gone and taken >= self.seconds * 0.9:
+        if not ended and taken >= self.seconds * 0.9:
             return "", (SLOW_DRIVER + " %d s" if driver else "no answer within %d s of processor time") % self.seconds
         return "", trouble_in(said + self.said()) or "ended with status %s%s" % (status, said[-300:])

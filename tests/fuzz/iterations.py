@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Random loops whose ends are computed: bounds that are minima, maxima, clamps and choices of data, scalars and
-constants, run up to or down to, by `for`, `while` and `break`, in each other.
+"""Random loops with computed bounds: minima, maxima, clamps and choices of data, scalars and
+constants, counted up or down, by `for`, `while` and `break`, nested.
 
-What a driver believes about how often a loop runs decides how it writes the loop out (spirv/target/mesa_loops.c), so these are
-for a device against the interpreter: make(seed) is one program of eight loops, each with a row of the output y.
+What a driver infers about a trip count decides how it unrolls the loop
+(spirv/target/mesa_loops.c), so these programs compare a device with the interpreter: make(seed) is
+one program of eight loops, each with a row of the output y.
 """
 import random
 
-# Of small numbers, so that every loop ends after some dozen iterations: n is from -5 to 9, s is -2, u from 0 to 9, x from -3 to 4.
+# Of small numbers, so that every loop ends after some dozen iterations: n is from -5 to 9, s is -2,
+# u from 0 to 9, x from -3 to 4.
 LEAVES = {"i32": ("n[i]", "s", "i32(x[i] * 2.0)", "i32(i) - 3", "i32(u[i])"), "u32": ("u[i]", "m", "i % 7u", "u32(max(n[i], 0))"),
           "f32": ("x[i]", "w", "f32(n[i])", "x[i] * 2.0 - 1.0")}
 LOOPS = 8
@@ -36,7 +38,7 @@ class Maker:
             lambda: "min(%s, %s)" % (e, r.choice(LEAVES[t])), lambda: "(%s + %s)" % (e, self.constant(t, 0, 3))))()
 
     def ends(self, t):
-        """(before, name or text): a bound where it is used, or by a variable."""
+        """(statement before, name or text): a bound, inline or in a variable."""
         e = self.bound(t)
         if self.r.random() < 0.6:
             return "", e
@@ -48,7 +50,7 @@ class Maker:
         k, (before, end) = self.name("k"), self.ends(t)
         body = self.body(k, t, depth)
         kind = r.choice(("for", "rev", "rev", "rev", "up", "down", "down", "break up", "break down"))
-        if kind == "rev" and t == "i32" and r.random() < 0.4:  # few iterations, by the constant alone
+        if kind == "rev" and t == "i32" and r.random() < 0.4:  # bounded by the constant
             c = r.randrange(-2, 4)
             near = r.choice(("min(%s, %di32)", "clamp(%s, -3i32, %di32)")) % (self.bound(t, 1), c)
             return "for %s in rev(%s..%di32) { %s }" % (k, near, c + r.randrange(1, 4), body)
@@ -71,7 +73,7 @@ class Maker:
 
     def body(self, k, t, depth):
         r = self.r
-        if r.random() < 0.35:  # drivers write out short ones
+        if r.random() < 0.35:  # drivers unroll short ones
             return r.choice(("a = a * 2.0 + 1.0;", "a = a * 0.5 + x[i];", "if x[i] > 0.5 { a *= 2.0; } else { a -= 0.5; }", "a = sum(z in 1u..m: a);",
                              "{ var t = 0.0; for z in 1u..m { t += a; } a = t + 1.0; }"))
         number = {"i32": "u32(%s + 9i32)", "u32": "%s", "f32": "u32((%s + 9.0) * 4.0)"}[t] % k

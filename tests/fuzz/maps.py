@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Which element an invocation reads, and which it owns: maps from domain variables to indices.
 
-Reads may go anywhere, also out of range and to the elements of other invocations.  What is stored without
-an atomic goes through a map that gives every invocation elements of its own, so nothing can race.
+Reads may go anywhere, also out of range and to the elements of other invocations.  What is stored
+without an atomic goes through a map that gives every invocation elements of its own, so nothing can
+race.
 """
 from tree import E, Buffer
 
@@ -21,8 +22,8 @@ READS_IN_LOOPS = (
     (2, "i+k", "u32", "{v} + {k}"), (2, "i+k-1", "i32", "i32({v}) + i32({k}) - 1"),
     (2, "(i+k)%n", "u32", "({v} + {k}) % {n}"), (2, "k", "u32", "{k}"), (1, "i-k", "i32", "i32({v}) - i32({k})"),
     (1, "2*i+k", "u32", "2u * {v} + {k}"), (1, "i*c+k", "u32", "{v} * {c}u + {k}"))
-# What an invocation owns: kind, index, extent.  SAFE ones hold for invocations outside of the domain too:
-# their elements are out of range.
+# What an invocation owns: kind, index, extent.  SAFE ones hold for invocations outside of the domain
+# too: their elements are out of range.
 SAFE = ((4, "own i", "{v}", "{n}"), (2, "own n-1-i", "{n} - 1u - {v}", "{n}"),
         (1, "own i+c", "{v} + {c}u", "{n} + {c}"), (1, "own 2*i", "2u * {v}", "2 * {n}"),
         (0.7, "own 2*i+1", "{v} * 2u + 1u", "2 * {n}"))
@@ -46,7 +47,7 @@ class Maps:
             if b.flat:
                 return b.flat, [E("u32", "u32 of " + e.t, "u32({0})", e) if e.t != "u32" else e for e in exprs]
             return ", ".join("{%d}" % k for k in range(len(exprs))), exprs
-        if getattr(b, "flat", None):  # of one's own row: beyond it stands the next invocation's
+        if getattr(b, "flat", None):  # in its own row: the next invocation's row follows it
             return b.flat, [E("u32", "own i*K+k", "(({0}) % K)", self.index_u32(c))]
         return super().indices(c, b)
 
@@ -59,7 +60,7 @@ class Maps:
         return self.r.choice(found) if found else None
 
     def axis(self, c, n, v):
-        """An index on an axis of extent n, which the domain variable v runs along (None: none does)."""
+        """An index on an axis of extent n, along which the domain variable v runs (None: none)."""
         if v is None:
             return self.index(c, n) if n in ("K", "5", "1") else E("u32", "map k", self.loop_variable(c) or "0u")
         k = self.loop_variable(c)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Random places where invocations of a workgroup meet: shared memory, barriers, subgroup operations.
+"""Random communication between the invocations of a workgroup: shared memory, barriers, subgroups.
 
-Every meeting is a top-level sequence of phases with barriers between them.  In a phase an array is either
-stored, by each lane in an element of its own, or read by all, or added to atomically.  `dirty` holds what was
-touched since the last barrier: what wants to use such an array again puts a barrier first, so barriers are
-as few as possible and each one matters.
+Every meeting is a top-level sequence of phases with barriers between them.  In a phase an array is
+either stored, by each lane in an element of its own, or read by all, or added to atomically.
+`dirty` holds the arrays touched since the last barrier: a phase that needs one of them emits a
+barrier first, so there are as few barriers as possible and each one matters.
 """
 from tree import E, S, Scope
 
 BARRIER = "barrier();"
-# (weight, meeting); the tree wants a power of two of lanes
+# (weight, meeting); the tree needs a power of two of lanes
 MEETINGS = ((3, "exchange"), (1.5, "rounds"), (2, "tree"), (1.6, "scan"), (1.5, "tiles"), (1.2, "ping pong"),
             (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"), (1.2, "integer exchange"), (1.2, "segment"),
             (0.8, "one for all"), (0.9, "shared extreme"))
@@ -27,7 +27,7 @@ class Array:
 class Meetings:
     # ---- arrays
     def preamble(self):
-        """Declarations of the shared arrays, and what fills those that are read as a whole."""
+        """Declarations of the shared arrays, and stores to all of those that are read entirely."""
         out = [S("shared", text) for text in self.shared_text]
         clears = [a for a in self.arrays if a.defined]
         if not clears:
@@ -44,7 +44,7 @@ class Meetings:
         return out + [S("shared clear", "if lindex == 0u", [], [body]), S("barrier", BARRIER)]
 
     def array(self, dims=None, defined=True):
-        """One of the arrays there are, or a new one."""
+        """One of the existing arrays, or a new one."""
         found = [a for a in self.arrays if (a.dims == dims if dims else a.lanes == self.lanes) and (a.defined or not defined)]
         if found and self.chance(0.4):
             return self.r.choice(found)
@@ -110,7 +110,7 @@ class Meetings:
         return e if e.t == "u32" else E("u32", "u32 of i32", "u32({0})", e)
 
     def read(self, c, a):
-        """An expression of what others stored."""
+        """An expression of values that others stored."""
         if self.chance(0.25):
             i, k = Scope(c), None
             k = i.name("k")
@@ -121,7 +121,7 @@ class Meetings:
         return E("@F", "load shared", text, *exprs)
 
     def take(self, c, exprs, form=None):
-        """let v = …, of what was read."""
+        """let v = …, of the values read."""
         name = c.name()
         mutable = self.chance(0.4)
         form = form or (" + ".join("{%d}" % k for k in range(len(exprs))) if self.chance(0.6) else
@@ -166,7 +166,7 @@ class Meetings:
         return out
 
     def m_rounds(self, c):
-        """A loop with barriers: each round every lane looks at others and stores again."""
+        """A loop with barriers: in each iteration every lane reads from others and stores again."""
         a, at, v, k = self.array(), None, c.name(), c.name("k")
         out = self.sync(a.name)
         at = self.own_place(a)
@@ -227,7 +227,7 @@ class Meetings:
         return self.seen("tree", out)
 
     def m_scan(self, c):
-        """Prefix sums over the workgroup, with one array and two barriers a step, or with two and one."""
+        """Prefix sums over the workgroup: one array and two barriers a step, or two and one."""
         steps, k = max((self.lanes - 1).bit_length(), 1), c.name("k")
         if self.chance(0.5):
             a = self.array([(self.lanes, "lindex")])
@@ -265,12 +265,12 @@ class Meetings:
         c.vars.append((v, "@F", True))
         trips = "((%s + %du) / %du)" % (extent, self.lanes - 1, self.lanes) if self.chance(0.7) else "2u"
         out += [S("barrier loop", "for %s in 0u..%s" % (k, trips), [], [body])]
-        if trips == "2u":  # an empty input takes no iteration, and so no barrier
+        if trips == "2u":  # an empty input runs no iteration, and so no barrier
             self.dirty = set()
         return self.seen("tiles", out)
 
     def m_ping_pong(self, c):
-        """Two arrays in turn, each made of the other."""
+        """Two arrays alternately, each computed from the other."""
         a, b = self.array(), self.array()
         if a is b:
             return self.m_exchange(c)
@@ -302,7 +302,7 @@ class Meetings:
         return self.seen("shared atomic", out)
 
     def m_shared_extreme(self, c):
-        """Candidates for the largest or smallest element: of all lanes, in an arm, several of a lane, in a loop."""
+        """Candidates for an extremum: of all lanes, in an arm, several of a lane, in a loop."""
         a, op = self.array([(self.lanes, "lindex")]), self.r.choice(("min", "max"))
         place = self.r.choice(("lindex % 2u", "0u", "lindex / 2u"))
 
@@ -329,7 +329,7 @@ class Meetings:
         return self.seen("shared extreme", out)
 
     def m_broadcast(self, c):
-        """One lane tells the others."""
+        """One lane broadcasts to the others."""
         a = self.array()
         lane = "lindex == %du" % (0 if self.chance(0.6) else self.r.randrange(self.lanes))
         at = "%s[%s]" % (a.name, ", ".join("%du" % self.r.randrange(n) for n, _ in a.dims))
@@ -351,7 +351,7 @@ class Meetings:
         return self.seen("one for all", out)
 
     def m_guarded(self, c):
-        """Nothing but what a lane inside of the domain stored is read: no element needs a value before."""
+        """Reads only what a lane inside of the domain stored: no element needs an initial value."""
         if self.rank > 1 or self.padded:
             return self.m_exchange(c)
         a = self.array([(self.lanes, "lindex")], defined=False)
@@ -366,7 +366,7 @@ class Meetings:
         return self.seen("guarded", out + [S("take", form)])
 
     def m_integer_exchange(self, c):
-        """Indices through shared memory: integers have no derivative, what they choose has."""
+        """Indices through shared memory: integers have no derivative, what they select has."""
         name, v = "ti%d" % (len(self.shared_text) + 1), c.name()
         if "at" not in [b.name for b in c.buffers]:
             return self.m_exchange(c)
@@ -384,13 +384,13 @@ class Meetings:
         return self.seen("integer exchange", out)
 
     def within(self, shift):
-        """Conditions that the lane `shift` places on is inside of the domain."""
+        """Conditions that the lane `shift` places further is inside of the domain."""
         if self.free:
             return ["true"]
         return ["i + %du < N" % shift] if self.rank == 1 and not self.padded else ["false"]
 
     def m_segment(self, c):
-        """A buffer that the workgroup stores and reads again behind a barrier."""
+        """A buffer that the workgroup stores, and reads again after a barrier."""
         if self.rank > 1 or self.padded:
             return self.m_exchange(c)
         if not self.segment:

@@ -44,7 +44,7 @@ class Memory:
             op = self.r.choice(("+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
         return [S("store compound", "%s %s {%d};" % (at, op, len(exprs)), exprs + [e])]
 
-    def s_overwrite(self, c):  # a value used after the element it came from was overwritten
+    def s_overwrite(self, c):  # a value used after its element was overwritten
         b = self.pick_store(c)
         if not b.readable or b.t != "@F":
             return self.s_store(c)
@@ -131,7 +131,7 @@ class Memory:
         return [S("atomic counter", "let %s = %s;" % (name, call), exprs)]
 
     def s_owned_atomic(self, c):
-        """A float's old value, on a row that no other invocation touches: a load, an operation and a store."""
+        """A float's old value, in a row of this invocation: a load, an operation and a store."""
         found = [b for b in c.buffers if b.t == "@F" and b.cls == "inout" and b.readable and b.writable
                  and all(re.fullmatch(r"[ijl]", word) for word in b.prefix)]
         if not found or c.returns is not None:
@@ -144,7 +144,7 @@ class Memory:
         c.vars.append((name, "@F", False))
         return out
 
-    def s_alias(self, c):  # stored and read under indices written differently, from one loop iteration to another
+    def s_alias(self, c):  # aliasing indices in different forms, from one iteration to another
         v, a, n = self.named(c, "@F", True), c.name("a"), self.r.choice(("2", "3", "4"))
         c.buffers.append(Buffer(a, "@F", "local", [], n, True, True))
         i = Scope(c)
@@ -163,7 +163,7 @@ class Memory:
         return [S("local", "local %s: @F[%s];" % (a, n)), S("for", head, [], [steps])]
 
     def s_again(self, c):
-        """A construct that reads memory in front of a loop and in it, where what it reads is written as well."""
+        """A construct that reads memory before a loop and in it, where the loop writes it as well."""
         b, v = self.pick_store(c), self.named(c, "@F", True)
         if not b.readable or b.t != "@F" or not v:
             return self.s_store(c)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mutate.c: libFuzzer's mutations for program text.
 //
-// Flipping bytes of a program rarely leaves a program.  Half of the mutations therefore work on
-// words and statements: delete, copy, exchange, replace by a word of the language.  The other half
-// is libFuzzer's.
+// A program with flipped bytes is rarely a program.  Half of the mutations therefore work on words
+// and statements: delete, copy, exchange, replace by a word of the language.  The other half is
+// libFuzzer's.
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -205,7 +205,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
         a = statement(data, t, n, beginning(data, t, n, &s));
         made = splice(data, size, max, a, (const uint8_t *)"", 0);
         break;
-    default: // a statement, or an expression, again elsewhere
+    default: // a copy of a statement or an expression elsewhere
         a = statement(data, t, n, next(&s, 2) ? beginning(data, t, n, &s) : next(&s, n));
         if (a.size > sizeof copy) break;
         memcpy(copy, data + a.at, a.size);
@@ -214,7 +214,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
     return made ? made : LLVMFuzzerMutate(data, size, max);
 }
 
-// A statement of b in a.
+// Inserts a statement of b into a.
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t max, unsigned seed)
 {

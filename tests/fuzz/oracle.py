@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs random programs (programs.py) past every oracle; shrinks what fails.
+"""Runs random programs (programs.py) past every oracle; shrinks those that fail.
 
-  oracle.py [--build DIR] [--seed S] [--count N] [--cpu-seconds T] [--jobs J] [--device SHARE] [--keep]
-            [--log FILE]       what was run is noted there, and not run again by the same command
+  oracle.py [--build DIR] [--seed S] [--count N] [--cpu-seconds T] [--jobs J] [--device SHARE]
+            [--keep]
+            [--log FILE]       notes which programs were run; the same command skips them
   oracle.py --replay FILE…     files of tests/fuzz/found
 
-Oracles: those of tests/unit/gradcheck_file.c (finite differences, levels, text, other ways to the gradient,
-…) on every program, with all floats in double at several launches, and as written; `device`: run --grad on
-both engines, default and precise in turn, with the validation layers on; `command`: print and grad of the
-command agree with what they read.  A refusal (E0503) is counted, never a failure.
+Oracles: those of tests/unit/gradcheck_file.c (finite differences, levels, text, other ways to the
+gradient, …) on every program, with all floats in double at several launches, and as written;
+`device`: run --grad on both engines, default and precise in turn, with the validation layers on;
+`command`: print and grad of the command agree with what they read.  A refusal (E0503) is counted,
+never a failure.
 
-The programs go through one process (harness.py), which is started again where a program ends or hangs it.
+The programs go through one process (harness.py), which is restarted when a program ends or hangs
+it.
 
-A failing program is reduced: statements and arms go, blocks are unwrapped, expressions become one of
-their operands or a literal, as long as the same oracle fails.  --keep writes it to tests/fuzz/found.
+A failing program is reduced: statements and arms are removed, blocks are unwrapped, expressions
+become one of their operands or a literal, as long as the same oracle fails.  --keep writes it to
+tests/fuzz/found.
 """
 import argparse
 import collections
@@ -47,7 +51,7 @@ class Bench(Command):
         self.check = os.path.join(build, "tests", "gradcheck_file")
         self.notes = collections.Counter()  # ways that were refused, by reason
         self.harness = None
-        self.ways = set()  # of the programs asked about
+        self.ways = set()  # ways taken by the programs of the last call
 
     def differentiates(self, text):
         status, _, err, trouble = self.run([self.command, "grad", self.write("probe.vyre", text)])
@@ -95,7 +99,7 @@ class Bench(Command):
         return out
 
     def text(self, p, kind, seed):
-        """As the oracles of a kind get it; the data's seed stands in it."""
+        """The text for the oracles of a kind; the seed of the data is in it."""
         if kind == "double":
             return p.text(double=True, seed=seed % 2 ** 31, more=True)
         return "// only: brief\n" + p.text(tolerance=self.tolerance(p), seed=seed % 2 ** 31, launch=1)
@@ -112,12 +116,12 @@ class Bench(Command):
 
 
 def mark(text):
-    """What must stay the same while a failure is reduced: codes, and what kind of text it was."""
+    """What must stay the same while a failure is reduced: codes, and the kind of message."""
     return tuple(re.findall(r"\bE\d{4}\b|instruction|^program|^gradient| line ", text))
 
 
 class Worker:
-    """Runs batches of seeds; what it finds goes back as plain data."""
+    """Runs batches of seeds; returns its findings as plain data."""
 
     def __init__(self, options, temp):
         self.options = options
@@ -293,7 +297,7 @@ class Run:
 
 
 def replay(bench, files):
-    """Files in full: every level, every size.  Says which fail."""
+    """Files in full: every level, every size.  Prints which fail."""
     status, text, err, trouble = bench.run([bench.check, "--seeds", "2"] + files)
     lines = text.splitlines()
     bad = [line for line in lines if not re.match(r".*: (ok|refused) ", line)]

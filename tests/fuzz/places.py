@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Small random programs about *which* element an invocation reads, adds to and owns, and what it knows of its
-own place: what a gathered gradient has to turn around.
+"""Small random programs about *which* element an invocation reads, adds to and owns, and about its
+position: the index maps that a gathered gradient has to invert.
 
-Domains of one to five axes under workgroups of one to three; extents that are none, one, a prime, a multiple of
-the workgroup; built-in values and scalars that are no dimension as values, in indices, conditions and bounds;
-periodic, mirrored, strided, flattened, triangular and red-black indices; `?` buffers; stores that are shifted or
-scattered by affine maps; loops that lanes leave at different iterations; occasionally very deep nests.
+Domains of one to five axes under workgroups of one to three; extents that are zero, one, a prime, a
+multiple of the workgroup; built-in values and scalars that are not dimensions as values, in
+indices, conditions and bounds; periodic, mirrored, strided, flattened, triangular and red-black
+indices; `?` buffers; stores that are shifted or scattered by affine maps; loops that lanes leave in
+different iterations; occasionally very deep nests.
 
-Free of races as the programs of several.py are: what is stored without an atomic is owned (maps.py).
-`traits` names what a program holds, for coverage.py, which counts each with each way of accumulating.
+Free of races as the programs of several.py are: what is stored without an atomic is owned
+(maps.py).  `traits` names what a program holds, for coverage.py, which counts each with each way of
+accumulating.
 """
 import re
 
@@ -24,7 +26,8 @@ ODD = {1: (0, 1, 2), 2: (0, 1, 2), 3: (0, 1, 2), 4: (0, 1, 2), 5: (0, 1, 2)}
 WIDE = {1: (8, 16, 33, 37), 2: (4, 8, 9), 3: (4, 5), 4: (2, 3), 5: (2, 3)}
 BUILTINS = ("gid.x", "gid.y", "gid.z", "lid.x", "lid.y", "lid.z", "wid.x", "wid.y", "wid.z", "num_groups.x", "num_groups.y",
             "num_groups.z", "lindex", "lane", "subgroup_size")
-# kind, type, text; {v} a domain variable, {n} its extent, {c} 1 … 3, {q} a scalar, {b} a built-in value
+# kind, type, text; {v} a domain variable, {n} its extent, {c} 1 … 3, {q} a scalar, {b} a built-in
+# value
 READS = (
     (3, "plain", "u32", "{v}"), (2, "shifted", "u32", "{v} + {c}u"), (2, "shifted", "i32", "i32({v}) - {c}"),
     (2, "mirrored", "u32", "{n} - 1u - {v}"), (1, "mirrored", "i32", "abs(i32({v}) - {c})"),
@@ -49,7 +52,7 @@ CONDITIONS = (
     (1, "builtin condition", "{b} < {c}u"), (1, "builtin condition", "{v} >= {b}"), (0.7, "builtin condition", "{b} == {q} % 3u"),
     (1, "triangle condition", "{v} <= {w}"), (0.8, "triangle condition", "{w} < {v}"), (1, "border condition", "{v} > 0u"),
     (0.8, "border condition", "{v} + 1u < {n}"), (0.8, "every third", "{v} % 3u == 1u"))
-# loops: kind, head with {k} the variable; what lanes do not do equally often
+# loops: kind, head with {k} the variable; trip counts differ between lanes
 LOOPS = (
     (2, "for", "for {k} in 0u..{c}u"), (2, "suffix", "for {k} in {v}..{n}"), (2, "suffix reversed", "for {k} in rev({v}..{n})"),
     (2, "prefix", "for {k} in 0u..{v} + 1u"), (1, "prefix reversed", "for {k} in rev(0u..{v} + 1u)"),
@@ -57,7 +60,8 @@ LOOPS = (
     (1, "stepped", "for {k} in {v}..{n} step {c}u"), (1, "stepped", "for {k} in rev(0u..{n}) step 2u"),
     (1.5, "scalar bound", "for {k} in 0u..{q}"), (1.5, "scalar bound", "for {k} in {q} % 4u..{n}"), (1, "scalar bound", "for {k} in {v}..{v} + {q} % 3u"),
     (1, "builtin bound", "for {k} in 0u..{b} % 4u"), (1, "builtin bound", "for {k} in {b} % 3u..{n}"), (1, "whole", "for {k} in 0u..{n}"))
-# what an invocation owns along an axis: kind, index, extent; `inside`: only where no invocation runs outside
+# what an invocation owns along an axis: kind, index, extent; `inside`: only where no invocation runs
+# outside
 OWN = ((3, "own", "{v}", "{n}", False), (1.5, "own mirrored", "{n} - 1u - {v}", "{n}", False), (1.5, "own shifted", "{v} + {c}u", "{n} + {c}", False),
        (1.5, "own scalar", "{v} + {q}", "{n} + 8", False), (1, "own strided", "2u * {v}", "2 * {n}", False), (1, "own strided", "{v} * 2u + 1u", "2 * {n}", False),
        (0.7, "own strided", "3u * {v} + 1u", "3 * {n}", False), (1.2, "own periodic", "({v} + {c}u) % {n}", "{n}", True),
@@ -95,7 +99,7 @@ class Places(Maps, Maker):
         p.params = self.ins + self.rest + scalars
         text = p.text()
         if re.search(r"\blane\b|\bsubgroup_size\b", text):
-            p.features.add("subgroup")  # so many lanes, on every engine
+            p.features.add("subgroup")  # the same subgroup size on every engine
         for b in BUILTINS:
             if re.search(r"\b%s\b" % re.escape(b), text.split("\n{\n", 1)[1]):
                 self.traits.add("uses " + b.split(".")[0])
@@ -356,7 +360,7 @@ class Places(Maps, Maker):
         return head, i
 
     def s_lanes(self, c):
-        """A value that a loop makes which lanes leave at different iterations."""
+        """The result of a loop that lanes leave in different iterations."""
         r, v = self.r, c.name()
         if c.cost > 12:
             return self.s_let(c)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does the fuzzer notice wrong rules?  Plants them one by one and says how many programs it took.
+"""Does the fuzzer notice wrong rules?  Plants them one by one and prints how many programs it took.
 
   plant.py --build DIR [--count N] [--seed S]
 
-Each is a copy of one source file with a small change, linked ahead of DIR's libraries into a gradcheck_file,
-a vyre-grad or a unit test of its own.  Exit 1 if one goes unnoticed or its text is no longer found.
+Each is a copy of one source file with a small change, linked ahead of DIR's libraries into a
+gradcheck_file, a vyre-grad or a unit test of its own.  Exit 1 if one goes unnoticed or its text is
+no longer found.
 """
 import argparse
 import os
@@ -75,34 +76,34 @@ PLANTS = (  # what is changed, what is compiled, old, new
      "(vy_value){vy_primal(r, c)}"),
     ("autodiff/reverse/replay.c", None, "if (counts) in[n] = zero(r, VY_U32);",
      "if (counts) in[n] = vy_int(r->b, VY_U32, 1).id;"),
-    # constructs made again: loops that leave early, arms, what the last iteration hands on
+    # constructs that are rebuilt: loops that exit early, arms, what the last iteration yields
     ("ir/build/rewrite.c", None, "l->keep = keep ? vy_new(w, keep) : 0;", "l->keep = 0;"),
     ("ir/build/rewrite.c", None, "vy_new(w, vy_slot_then(w->p, &w->s, l->opener, k))",
      "vy_new(w, vy_slot_yield(w->p, &w->s, l->opener, k))"),
     ("autodiff/storage/counter.c", None, "most->id = vy_max(w->w.b, (vy_value){most->id}, (vy_value){most[-1].id}).id;",
      ""),
     ("autodiff/reverse/sweep_control.c", None, "vy_clear_local_adjoints(r, opener);", ""),
-    # old values, names, what is said beside the numbers
+    # old values, names, claims beside the numbers
     ("ir/build/build.c", None, "return old;", "return all[rank];"),
     ("autodiff/storage/tape.c", None, "if (vy_builder_failed(r->b) ||", "if (true ||"),
     ("autodiff/rewrite/ends.c", None, "return k >= e->p->buffers.data[i->aux].rank;", "return false;"),
     ("ir/text/define.c", None, "d->dims = e;", ""),
-    # what passes have proved, and its way through text
+    # what passes have proved, and how it is printed and parsed
     ("ir/pass/scalar/mark_in_range.c", None, "if ((!all && !proved[id]) ||", "if ("),
     ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
      "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
     ("ir/text/lower_stmt.c", None, "vy_emit_flags(l->b, 0, t->op);", ""),
     ("ir/text/lower_call.c", None, "vy_emit_flags(l->b, v.id, target->op);", ""),
-    # facts that spread: what is looked at is never looked at again; the first user of a value hears nothing
+    # facts that spread: a visited node is never revisited; a value's first user is not notified
     ("ir/core/dataflow.h", "autodiff/facts/activity.c", "d->waits[id] = 0;", ""),
     ("ir/core/dataflow.c", None, "for (uint32_t k = d->first_user[id]; k <", "for (uint32_t k = d->first_user[id] + 1; k <"),
-    # where constructs keep their operands, and a loop that is made again
+    # where constructs keep their operands, and a loop that is rebuilt
     ("ir/core/flow.h", "autodiff/reverse/sweep_loop.c", "vy_init_arg(p, loop) + k);", "vy_init_arg(p, loop) + k - !!k);"),
     ("ir/core/flow.h", "autodiff/reverse/sweep_loop.c", "vy_next_arg(p, loop) + k);", "vy_next_arg(p, loop) + k - !!k);"),
     ("ir/build/rewrite.c", None, "vy_rewrite_as(w, marker + 1 + k, values[k]);", "vy_rewrite_as(w, marker + 1 + k, values[k - !!k]);"),
 )
 
-# Faults in what programs of a test say best: looked for with that test, built with the fault in it.
+# Faults for which one unit test has the best programs: that test is built with the fault in it.
 UNITS = {
     "test_ir": (
         ("ir/core/names.c", None, "strcmp(name_at(p, table, n->slots[slot] - 1), name) != 0",
@@ -154,7 +155,7 @@ UNITS = {
         ("spirv/target/lavapipe_rounding.c", None, "type, negative, up, down", "type, negative, down, down"),
         ("spirv/target/lavapipe_rounding.c", None, "SpvOpFOrdEqual, bools, n, zero", "SpvOpFOrdNotEqual, bools, n, n"),
     ),
-    "test_quirks": (  # drivers that are given too much or too little to write around, hooks that are asked for what another does
+    "test_quirks": (  # drivers that get too many or too few workarounds, hooks called for another's
         ("spirv/target/quirks.c", None, "version < quirks[k].right", "version > quirks[k].right"),
         ("spirv/target/quirks.c", None, "default: return VY_QUIRKS_ALL;", "default: return 0;"),
         ("spirv/target/quirks.c", None, "driver_id == VENUS || driver_id > LAST", "driver_id == VENUS"),
@@ -165,9 +166,9 @@ UNITS = {
     ),
 }
 
-# Faults that only several invocations show: looked for with their programs alone.
+# Faults that only several invocations show: looked for with several.py's programs alone.
 SEVERAL = (
-    # a plain addition where others add too
+    # a plain addition where other invocations add too
     ("ir/pass/sums/mark_owned.c", None, "if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;", ""),
     ("ir/pass/sums/mark_owned.c", None, "l->kind == VY_LEAF_OVER && l->index == variable", "l->kind == VY_LEAF_OVER"),
     ("ir/core/access.c", None, "if (k != but && vy_arg(p, x, k) != vy_arg(p, y, k)) return false;", ""),
@@ -183,7 +184,7 @@ SEVERAL = (
      "meet(n, isl_pw_aff_le_set(vy_nest_axis(n, k), extent.pa));"),
     ("autodiff/affine/iteration_domain.c", None, "meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));",
      "meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 1)));"),
-    # a clear that is missing, and a start
+    # missing clears and initial contents
     ("spirv/facts/fully_written.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
     ("spirv/facts/fully_written.c", None, "all = in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
      "all = in->op == VY_OP_STORE && covers(p, i);"),
@@ -204,10 +205,10 @@ SEVERAL = (
 )
 
 
-# Faults in how sums are made: programs that gather, their walks, what they keep, terms, exact sums, stages, counted
-# loops, the domain test.  Looked for with directed.py's programs.
+# Faults in how sums are made: programs that gather, their walks, what they store, terms, exact sums,
+# stages, counted loops, the domain test.  Looked for with directed.py's programs.
 DIRECTED = (
-    # what adds to an element, what else happens to it, who wants the old value, whether it moves
+    # what adds to an element, its other accesses, uses of the old value, whether it can move
     ("ir/facts/addition.c", None, "if (++seen > MAX_ACCESSES || !vy_adds_silently(a, t->at[n])) return false;",
      "if (a->p->insts.data[t->at[n]].op != VY_OP_LOAD && !vy_adds_silently(a, t->at[n])) return false;"),
     ("ir/facts/addition.c", None, "a->p->insts.data[id].op == VY_OP_ATOMIC_ADD && !a->uses[id];",
@@ -291,7 +292,8 @@ DIRECTED = (
     ("ir/eval/eval_invocation.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
-# Faults in which sizes leave shared arrays unfilled.  These, and those below, are looked for with a script, on a wrong vyre-grad.
+# Faults in which sizes leave shared arrays unfilled.  These, and the next two groups, are looked for
+# with a script, on a wrong vyre-grad.
 TILES = ("tiles_filled.py", (
     ("spirv/facts/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
     ("spirv/facts/whole.c", None, "n < to && n < most; n++)", "n + 1 < to && n < most; n++)"),
@@ -320,7 +322,7 @@ ENDS = ("loop_ends.py", (
      "f->m, c->unsigned_type, 1); return vy_spv_zero("),
     ("spirv/emit/emit_counted.c", None, "if (!computed || !f->m->hooks->bound) return bound;", "return bound;"),
 ))
-# Faults in what is said of stores that meet, and of whose an element is.
+# Faults in deciding whether stores of different invocations overlap, and who owns an element.
 STORES = ("stores_meet.py", (
     ("ir/check/race_owner.c", None, "if (has(r, &other, &o->marks[k])) o->marks", "o->marks"),
     ("ir/check/race_owner.c", None, "if (k) return n->op == VY_DIM_CONST && k->i >= n->value;", "if (k) return true;"),
@@ -338,7 +340,7 @@ STORES = ("stores_meet.py", (
     ("autodiff/rewrite/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
     ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
 ))
-# Faults in what passes know of memory that loops read and write in turn: past rounds.py's programs.
+# Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (
     ("ir/pass/sums/promote.c", None, "if (k != x->axis &&", "if ("),
     ("ir/pass/scalar/cse_regions.c", None, "if (vy_is_loop((vy_op)x->w.p->insts.data[up].op)) at = x->w.s.partner[up];", ""),
@@ -351,7 +353,7 @@ ROUNDS = (
     ("ir/pass/sums/promote.c", None, "x->read_first |=", "x->read_first |= false &&"),
     ("ir/pass/scalar/fuse_ifs.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
 )
-# Faults in what is followed iteration by iteration: past strides.py's programs.
+# Faults in what is followed iteration by iteration: with strides.py's programs.
 STRIDES = (
     ("autodiff/rewrite/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
     ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return iteration + 1;", "if (!go.u) return iteration + 2;"),
@@ -367,7 +369,7 @@ ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 
 
 def planted(plant):
-    """The changed file's text with the fault in it; None: what it replaces is gone."""
+    """The changed file's text with the fault in it; None: the text to replace is not in the file."""
     changed, _, old, new = plant
     with open(os.path.join(ROOT, changed), encoding="utf-8") as f:
         text = f.read()
@@ -375,10 +377,10 @@ def planted(plant):
 
 
 def link(folder, plant, o, target):
-    """Path of a wrong TARGET of the build, or None with a reason: linked as ninja does, the changed file first."""
+    """Path of a wrong TARGET, or None with a reason: linked as ninja does, the changed file first."""
     changed, text = plant[0], planted(plant)
     if text is None:
-        return None, "its text is gone"
+        return None, "its text is not found"
     source, wrong = os.path.join(folder, os.path.basename(changed)), os.path.join(folder, "wrong.o")
     with open(source, "w", encoding="utf-8") as f:
         f.write(text)
@@ -395,7 +397,7 @@ def link(folder, plant, o, target):
 
 
 def noticed_by_script(folder, plant):
-    """What its script says first; None: nothing."""
+    """The first message of its script; None: it passes."""
     script = next(name for name, plants in SCRIPTS if plant in plants)
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
                           env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
@@ -407,10 +409,10 @@ def build(folder, plant, o):
     changed, compiled = plant[:2]
     text = planted(plant)
     if text is None:
-        return None, "its text is gone"
+        return None, "its text is not found"
     os.makedirs(os.path.join(folder, os.path.dirname(changed)), exist_ok=True)
     with open(os.path.join(folder, changed), "w", encoding="utf-8") as f:
-        f.write(text)  # includes are written from the top, so a changed header is found before the tree's
+        f.write(text)  # includes are written from the top: a changed header precedes the tree's
     out = os.path.join(folder, "tests", "gradcheck_file")
     os.makedirs(os.path.dirname(out), exist_ok=True)
     libs = subprocess.run(["pkg-config", "--libs", "SPIRV-Tools"], capture_output=True,
@@ -424,14 +426,14 @@ def build(folder, plant, o):
 
 
 def noticed_by_test(path):
-    """What the unit test says first; None: nothing."""
+    """The first message of the unit test; None: it passes."""
     done = subprocess.run([path], capture_output=True, text=True)
     lines = [line for line in (done.stderr + done.stdout).splitlines() if "FAILED" in line or ": error" in line]
     return (lines[0][:150] if lines else "a crash") if done.returncode else None
 
 
 def fails_anyway(o, folder, program, seed):
-    """Without a fault too?"""
+    """Whether the program fails without the fault, too."""
     return oracle.Bench(o.build, folder).interpreter([program], [seed])[0]
 
 
@@ -452,7 +454,7 @@ def noticed(check, folder):
 
 
 def noticed_by_random(check, folder, plant, o):
-    """What the first random program says that only fails with the fault, and how many it took; None: nothing."""
+    """How the first random program fails that passes without the fault, and how many it took."""
     made = MADE.get(plant, generate.make)
     bench = oracle.Bench(o.build, folder)
     bench.check = check
@@ -465,7 +467,7 @@ def noticed_by_random(check, folder, plant, o):
 
 
 def look(plant, folder, o):
-    """What notices the fault, or None, and what to say of it then."""
+    """(what notices the fault or None, what to print in the latter case)"""
     if plant in OF_TEST:
         path, why = link(folder, plant, o, "tests/unit_" + OF_TEST[plant])
         return path and noticed_by_test(path), why or "NOT NOTICED"

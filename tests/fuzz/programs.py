@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The programs of a seed, of three kinds in turn: independent invocations (generate.py), invocations that meet
-(several.py), which element an invocation reads, adds to and owns (places.py).
+"""The programs of a seed, of three kinds in turn: independent invocations (generate.py),
+interacting invocations (several.py), which element an invocation reads, adds to and owns
+(places.py).
 
   programs.py SEED [LAUNCH]    prints one
 """

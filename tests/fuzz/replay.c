@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // replay.c: runs a harness on files, and on the files of folders, without libFuzzer.
 //
-//   replay_text PATH…      names each file before it runs it (the last line is the one that fell)
+//   replay_text PATH…      names each file before it runs it (after a crash, the last line is it)
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>

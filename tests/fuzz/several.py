@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Random programs whose invocations meet: they read each other's elements, add to the same ones, go
-through shared memory and subgroups (meetings.py).
+"""Random programs whose invocations interact: they read each other's elements, add to the same
+ones, and communicate through shared memory and subgroups (meetings.py).
 
-Free of races by construction: an element is stored by the invocation that owns it (maps.py), or by atomics
-only; what another invocation stored is read behind a barrier only.  The same program is run at several
-sizes (Program.launches): off the workgroup's multiple, one, none.
+Free of races by construction: an element is stored by the invocation that owns it (maps.py), or by
+atomics only; what another invocation stored is read only after a barrier.  The same program is run
+at several sizes (Program.launches): not a multiple of the workgroup, one, none.
 """
 import re
 
@@ -51,10 +51,10 @@ class Several(Maps, Meetings, Maker):
         r, p, nd = self.r, self.p, self.rank
         self.meets = self.style != "plain"
         self.free = self.chance(0.4 if nd == 1 else 0.2) if self.style != "plain" else self.chance(0.2)
-        self.padded = not self.free and self.chance(0.12)  # the domain is larger than the arrays
+        self.padded = not self.free and self.chance(0.12)  # domain larger than the arrays
         size = r.choice(WORKGROUPS[nd])
         if self.style == "subgroup":
-            # A device may make subgroups of rows: only whole ones are the same everywhere.
+            # A device may form subgroups by rows: only full subgroups are the same everywhere.
             size = {1: r.choice(("8", "16", "32")), 2: r.choice(("8, 1", "8, 2", "16, 1")), 3: "8, 2, 1"}[nd]
         elif self.meets:
             size = {1: r.choice(("4", "8", "8", "16", "6")), 2: r.choice(("4, 2", "2, 2", "4, 4", "3, 2")),
@@ -78,7 +78,7 @@ class Several(Maps, Meetings, Maker):
         p.domain = "" if self.free else ", ".join("%s: %s" % (v, e) for v, e in zip(self.over, self.extents))
         if self.padded:
             p.domain = p.domain.replace("i: N", r.choice(("i: N + 3", "i: (N + 7) / 8 * 8")), 1)
-        # Maps that hold inside of the domain only need a guard where more invocations run.
+        # Maps that hold only inside of the domain need a guard where more invocations run.
         self.guarded = self.free and not self.meets and self.chance(0.6)
         self.inside = not self.padded and (not self.free or self.guarded)
         self.permutation = "i" if self.inside and self.chance(0.5) else None
@@ -162,7 +162,7 @@ class Several(Maps, Meetings, Maker):
             self.given(c, "one", [("1", None)])
         if self.chance(0.35):
             self.given(c, "row", [r.choice(whole)])
-        if self.free and self.chance(0.35):  # as long as the caller says
+        if self.free and self.chance(0.35):  # length chosen by the caller
             groups = [("num_groups.x", "wid.x"), ("num_groups.y", "wid.y"), ("5", None)]
             self.given(c, "xg", r.sample(groups, r.choice((1, 2, 2))))
         if self.chance(0.3):  # flattened
@@ -202,7 +202,8 @@ class Several(Maps, Meetings, Maker):
                 shape.append("K")
                 self.kinds_seen.append("own row")
             self.rest.append("%s: %s @F[%s]" % (name, cls, ", ".join(shape)))
-            # A buffer that is only stored or only read is another case for a reverse mode than one with both.
+            # Reverse mode treats a buffer that is only stored or only read differently from one
+            # with both.
             use = self.pick([(3, "both"), (2, "store"), (1 if cls == "inout" else 0, "load")])
             b = Table(name, "@F", cls, (), prefix, extent, False, use != "load", flat)
             b.use = use
@@ -213,7 +214,7 @@ class Several(Maps, Meetings, Maker):
         r = self.r
         shapes = [["5"], ["1"], ["N"], ["K"], ["2 * N"]] + ([["N", "M"], ["M"], ["M", "N"]] if self.rank > 1 else
                                                            [["N", "K"], ["K", "N"]])
-        if self.free and self.chance(0.5):  # as long as the caller says
+        if self.free and self.chance(0.5):  # length chosen by the caller
             shapes = shapes[:4] + [["num_groups.x"], ["3", "num_groups.x"], ["num_groups.x", "num_groups.y"], ["num_groups.x", "5"]]
         variable = {"N": "i", "M": "j", "2 * N": "i", "num_groups.x": "wid.x", "num_groups.y": "wid.y"}
         for name in ("acc", "loss", "sums"):
@@ -259,7 +260,7 @@ class Several(Maps, Meetings, Maker):
         return "%s[%s]" % (b.name, ", ".join(texts))
 
     def s_stencil(self, c):
-        """A weighted sum of neighbours along each axis; beyond the border zero, or the border again."""
+        """A weighted sum of neighbours along each axis; beyond the border zero, or clamped."""
         b, name = self.r.choice(self.tables(c)), c.name()
         border = self.r.choice(("zero", "clamped", "wrapped"))
         own = [v if v else "0u" for _, v in b.axes]
@@ -343,7 +344,7 @@ class Several(Maps, Meetings, Maker):
                               "tanh(sum(%s in 0u..%s: %s * %s * 0.2))"))
         return [S("all pairs", "let %s = %s;" % (v, form % (k, n, self.read_at(b, at), self.read_at(b, own))))]
 
-    def s_rows(self, c):  # one invocation stores a whole row
+    def s_rows(self, c):  # one invocation stores an entire row
         own = [b for b in c.buffers if b.writable and (b.extent == "K" or getattr(b, "flat", None)) and b.cls != "param"]
         if not own:
             return self.s_let(c)
@@ -388,7 +389,7 @@ class Several(Maps, Meetings, Maker):
         p.body[len(start):len(start)] = self.preamble()
 
     def finish(self, c):
-        """What was computed is used."""
+        """Uses what was computed."""
         p = self.p
         names = [v[0] for v in c.vars if v[1] == "@F"][-6:] or ["0.5@S"]
         text = " + ".join("sin(%s)" % n for n in names)
@@ -400,7 +401,7 @@ class Several(Maps, Meetings, Maker):
             p.body.append(self.atomic(c, self.r.choice(self.atomics), "add", E("@F", "use", "(%s) * 0.3" % text), "atomic_add"))
 
     def name_features(self):
-        """What a compiler may not have yet: features.py has a probe for each."""
+        """Features that a compiler may not support yet: features.py has a probe for each."""
         p, text = self.p, self.p.text()
         if self.free:
             p.features.add("without over")

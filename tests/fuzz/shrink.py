@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Makes a failing program small: statements and arms go, blocks are unwrapped, expressions become one of
-their operands or a literal, as long as the same oracle fails."""
+"""Makes a failing program small: statements and arms are removed, blocks are unwrapped, expressions
+become one of their operands or a literal, as long as the same oracle fails.
+"""
 import copy
 import os
 import re
@@ -17,7 +18,7 @@ def lists(p):
 
 
 def expressions(p):
-    """Every place an expression stands: (list, index)."""
+    """The position of every expression: (list, index)."""
     def below(kids):
         for k, e in enumerate(kids):
             yield kids, k
@@ -49,9 +50,9 @@ def processor_time():
 
 
 def shrink(p, fails, seconds):
-    """The smallest program found in so many seconds of processor time that still fails."""
+    """The smallest failing program found within a number of seconds of processor time."""
     end = processor_time() + seconds
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 100000))  # deep nests are copied level by level
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 100000))  # deep nests are copied recursively
     p = copy.deepcopy(p)
 
     def attempt(holder, new):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Small programs that store or add to elements, of which the compiler says that invocations meet there or do not.
+"""Small programs that store or add to elements about which the compiler must decide whether
+different invocations access the same one.
 
-make(seed) is (kind, text, text of the same program with indices that the compiler cannot see through):
-"sums" adds to an `out` buffer, which is accepted where each element is one invocation's own (E0304 otherwise); "stores" and
-"shared", to an array of the workgroup, are refused where two invocations surely meet (E0313).  What is accepted must
-not race, what is refused must.  make_old(seed) uses the old values of atomics, which have a derivative where the elements
-are one invocation's own (E0502 otherwise): the gradient must be right.
+make(seed) is (kind, text, text of the same program with indices that the compiler cannot analyse):
+"sums" adds to an `out` buffer, which is accepted where each element belongs to one invocation
+(E0304 otherwise); "stores" and "shared", to an array of the workgroup, are refused where two
+invocations provably store to the same element (E0313).  What is accepted must not race, what is
+refused must.  make_old(seed) uses the old values of atomics, which have a derivative where the
+elements belong to one invocation each (E0502 otherwise): the gradient must be right.
 """
 import random
 
@@ -93,7 +95,7 @@ class Maker:
 
 
 def make(seed):
-    """(kind, the program, the same with indices that are not seen through)"""
+    """(kind, the program, the same with indices that the compiler cannot analyse)"""
     maker = Maker(seed)
     text = maker.text()
     return maker.kind, text.replace(" + HIDDEN", ""), text.replace("HIDDEN", "z[0]")

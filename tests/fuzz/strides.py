@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Random programs whose loops are decided by integers that other loops compute: strides, counters, and what follows from
-them.
+"""Random programs whose loops are controlled by integers that other loops compute: strides,
+counters, and values derived from them.
 
-What constants decide is followed by the compiler iteration by iteration (autodiff/rewrite/constant_trips.c, unrolling, trip counts): what holds
-in one iteration of an outer loop holds in no other, and what holds in a loop does not behind it.  make(seed) is a program of
-f64.
+What constants determine, the compiler follows iteration by iteration
+(autodiff/rewrite/constant_trips.c, unrolling, trip counts): what holds in one iteration of an outer
+loop does not hold in the next, and what holds in a loop does not hold after it.  make(seed) is a
+program of f64.
 """
 import random
 
 from rounds import Program
 
-# A start, what goes on, how it goes on: {} is the counter, ended after some iterations whatever else is asked.
+# Initial value, condition, update: {} is the counter.  The loop also ends after some iterations
+# whatever the condition.
 STRIDES = (("0", "{} < 3", "{} += 1;"), ("0", "{} < 2", "{} += 1;"), ("1", "{} <= 4", "{} += 2;"), ("1", "{} < 9", "{} *= 2;"),
            ("8", "{} > 0", "{} /= 2;"), ("3", "{} != 0", "{} -= 1;"), ("6", "{} >= 1", "{} = {} * 2 / 5;"), ("2", "{} < 12", "{} = {} * {} + 1;"),
            ("n[i]", "{} > 0", "{} -= 1;"), ("0", "{} < T", "{} += 1;"), ("0", "{} < n[i]", "{} += 1;"), ("T", "{} < 4", "{} += 1;"))
@@ -50,8 +52,8 @@ class Maker:
             lambda: "%s = %s * 0.6 + sin(f64(%s)) * x[i];" % (v, v, self.whole(ints)),
             lambda: "%s = select(%s, %s, sin(%s));" % (v, self.condition(ints), v, v)))()
 
-    def iterations(self, ints, depth):
-        """A loop, counted one way or another, perhaps with more to its test."""
+    def loop(self, ints, depth):
+        """A counted loop of some form, perhaps with a further condition."""
         r, h = self.r, self.name("h")
         if r.random() < 0.25:
             low, high = self.whole(ints, 1), self.whole(ints, 1)
@@ -77,7 +79,7 @@ class Maker:
     def statement(self, ints, depth):
         r, kind = self.r, self.r.random()
         if kind < 0.3 and depth < 3:
-            return self.iterations(ints, depth)
+            return self.loop(ints, depth)
         if kind < 0.42 and depth < 4:
             return ["if %s {" % self.condition(ints)] + self.block(list(ints), depth + 1) + (
                 ["} else {"] + self.block(list(ints), depth + 1) if r.random() < 0.4 else []) + ["}"]
@@ -96,7 +98,7 @@ class Maker:
 def make(seed):
     maker = Maker(seed)
     ints = ["m"]
-    body = maker.iterations(ints, 0) + maker.block(ints, 0) + maker.iterations(ints, 0)
+    body = maker.loop(ints, 0) + maker.block(ints, 0) + maker.loop(ints, 0)
     return Program("// set: N=%d T=%d\n// seed: %d\nprogram p(x: in f64[N], n: in i32[N], z: inout f64[N, 4], y: out f64[N], N: u32, T: i32)"
                    " over(i: N)\n{\n    local a: f64[4];\n    var v = x[i];\n    var w = 0.2f64;\n    var m = 1;\n    %s\n"
                    "    y[i] = v + w * 0.5 + a[0] + a[2] + f64(m) * 0.1;\n}\n" % (

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Random programs that fill shared arrays lane by lane, with what each size of the domain must give.
+"""Random programs that fill shared arrays lane by lane, with the expected result of each size of
+the domain.
 
-make(seed) has the program's text and launches; a launch its sizes, and either the outputs or None, where an
-invocation reads an element that only invocations outside of the domain would have stored.  The model here shares
-nothing with the compiler: every lane of every workgroup is gone through in Python.
+make(seed) has the program's text and launches; a launch has its sizes, and either the outputs or
+None, where an invocation reads an element that only invocations outside of the domain would have
+stored.  The model here shares no code with the compiler: it simulates every lane of every workgroup
+in Python.
 """
 import collections
 import random
 
 MASK = 0xffffffff
 Program = collections.namedtuple("Program", "text launches")
-# sure: plans must refuse the sizes where `outputs` is None (spirv/facts/whole.c claims nothing of what depends on data, nor of
-# corners that are missing where two axes end in part).
+# sure: plans must refuse the sizes where `outputs` is None (spirv/facts/whole.c claims nothing about
+# what depends on data, nor about missing corners where the last workgroup is partial on both axes).
 Launch = collections.namedtuple("Launch", "sets outputs sure")
 Index = collections.namedtuple("Index", "text value")  # value(lane): a number of 32 bits
 Lane = collections.namedtuple("Lane", "x y linear i j data k n inside")
@@ -70,7 +72,7 @@ class Maker:
                          ("%s %% 2u == %du" % (a.text, c % 2), lambda l: a.value(l) % 2 == c % 2)))
 
     # ---- statements: text, and the elements that a lane accesses in order
-    def iterations(self):
+    def loop(self):
         """A loop: what it ranges over, and its values in a lane; None: no loop."""
         r, w = self.r, self.workgroup[0]
         n, m = r.choice((1, 2, 3, w)), r.choice((2, w))
@@ -92,14 +94,14 @@ class Maker:
         return text, places
 
     def store(self):
-        loop = self.iterations()
+        loop = self.loop()
         at = self.index(loop)
         said = [self.condition()] if self.r.random() < 0.3 else []
         text, places = self.wrap("t[%s] = f32(%s) + 1.0;" % (at.text, at.text), lambda l: [at.value(l)], loop, said)
         return text, places
 
     def read(self):
-        loop, said = self.iterations(), []
+        loop, said = self.loop(), []
         if self.r.random() < 0.15:
             loop, self.sure = self.open_iterations(), False
         at = self.index(loop)
@@ -123,7 +125,7 @@ class Maker:
             yield Lane(x, y, linear, i, j, i * m + j if self.plane else i, 0, n, inside)
 
     def launch(self, stores, reads, n, m):
-        """Outputs, or None; KeyError: an element is read that no lane of a whole workgroup fills."""
+        """Outputs, or None; KeyError: an element is read that no lane of a full workgroup fills."""
         w, h = self.workgroup
         groups = [(gx, gy) for gy in range(-(-n // h) if self.plane else 1) for gx in range(-(-(m if self.plane else n) // w))]
         out, missing = {}, False
@@ -166,7 +168,7 @@ class Maker:
 
 
 def make(seed):
-    """The first program from `seed` on, by turns, that reads nothing which nobody fills."""
+    """The first program from `seed` on in which full workgroups fill all elements that are read."""
     for iteration in range(10000):
         try:
             return Maker("%d %d" % (seed, iteration)).make()

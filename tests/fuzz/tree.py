@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Programs as trees, which tests/fuzz/shrink.py edits: `E` an expression, `S` a statement with blocks of
-statements, `Program` the whole.  In its text @F is the main float type (f32; f64 for comparison with
-finite differences), @G a second one (f16 or f64), @S the suffix of float literals.
+"""Programs as trees, which tests/fuzz/shrink.py edits: `E` an expression, `S` a statement with
+blocks of statements, `Program` the entire program.  In its text @F is the main float type (f32; f64
+for comparison with finite differences), @G a second one (f16 or f64), @S the suffix of float
+literals.
 """
 
 INTS = ("u32", "i32", "i64", "u64")
@@ -48,13 +49,13 @@ class Program:
         self.body, self.sets, self.data = [], {}, {}
         self.of, self.wrt = [], []
         self.second, self.has_second = "f64", False
-        self.scalars = {}       # values of the scalars that are no sizes
+        self.scalars = {}       # values of the scalars that are not sizes
         self.permutations = []  # integer buffers that hold one
-        # Programs of several invocations: sizes (and numbers of groups) to run it at.  The first is
-        # `sets`; then one for the types as written, an odd one, and those of the device.
+        # Programs of several invocations: sizes (and numbers of groups) to run at.  The first is
+        # `sets`; then one for the types as written, an odd one, and those for the device.
         self.launches = []
         self.features, self.kinds, self.shapes = set(), [], set()  # for features.py, coverage.py
-        self.traits = []        # what it holds of its own place (places.py)
+        self.traits = []        # what it holds, for coverage.py (places.py)
 
     def several(self):
         return bool(self.launches)
@@ -113,18 +114,18 @@ class Buffer:
     def __init__(self, name, t, cls, prefix, extent, readable, writable):
         self.name, self.t, self.cls = name, t, cls
         self.prefix = prefix  # indices of the row this invocation owns, or []
-        self.extent = extent  # text of the last axis' extent, or None: the prefix is all
+        self.extent = extent  # text of the last axis' extent, or None: the prefix is the full index
         self.readable, self.writable = readable, writable
 
 
 class Scope:
-    """What is visible at a place."""
+    """What is visible at a position in the program."""
 
     def __init__(self, parent=None):
         self.vars = list(parent.vars) if parent else []  # (name, type, mutable)
         self.buffers = list(parent.buffers) if parent else []
         self.next = parent.next if parent else 0
-        self.cost = parent.cost if parent else 1      # how often the place runs, at most
+        self.cost = parent.cost if parent else 1      # how often the position is executed, at most
         self.loops = parent.loops if parent else 0
         self.depth = parent.depth + 1 if parent else 0
         self.returns = parent.returns if parent else None  # None: program; else list of types

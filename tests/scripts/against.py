@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
-"""`bench --against`: plans and shaders that do not fit are refused with place and fix (E0812), gradients that
-are not ours are noticed (E0813), and what a plan may hold works: clears, intermediates, repeats, slices,
-outputs of the forward program.
+"""`bench --against`: plans and shaders that do not fit are refused with place and fix (E0812),
+gradients that differ from ours are reported (E0813), and everything that a plan may hold works:
+clears, intermediates, repeats, slices, outputs of the forward program.
 """
 import json
 import os
@@ -153,8 +153,8 @@ def bench(plan, n, *options, data="normal:0:1:1"):
 
 
 def damaged():
-    """Modules cut short, or with overwritten words in front of the first function: refused, or run.  (A
-    function that was overwritten may be valid and index anywhere: that is the shader's business.)"""
+    """Modules cut short, or with overwritten words before the first function: refused, or run.  (An
+    overwritten function may be valid and index anywhere: the shader is responsible for that.)"""
     compiled({"hand": SHADER})
     with open("hand.spv", "rb") as f:
         good = f.read()
@@ -175,7 +175,8 @@ def damaged():
 
 
 def peaks():
-    """Measured peaks alone, and fractions of them: of what the plan states, so ours : by hand as the times."""
+    """Peaks alone are measured, and fractions of them follow from what the plan states: their ratio,
+    ours to by hand, is that of the times."""
     alone = json.loads(subprocess.run([VYRE, "bench", "--peak", "--json"], capture_output=True, text=True).stdout)
     wrong = [k for k in ("gb_per_s", "gflop_per_s") if not alone["peak"][k] > 0]
     compiled({"hand": SHADER})
@@ -189,7 +190,7 @@ def peaks():
 
 
 def sizes():
-    """One large element does not hide that all others are wrong; without elements nothing is called equal."""
+    """One large element does not hide that all others are wrong; no elements do not count as equal."""
     wrong = []
     compiled({"hand": SHADER.replace("2.0 *", "(i == 0 ? 2.0 : 2.002) *")})
     done = bench(PLAN, 8, data="1e6,1,1,1,1,1,1,1")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # ONCE
-"""Faults that show only in the second workgroup, or where one is partly filled: `check FILE` notices them by
-itself, and would not at its small sizes.
+"""Faults that show only in the second workgroup, or in a partly filled one: `check FILE` finds them
+with its default sizes, and would not at small sizes.
 
-Each is a copy of one source file with a small change, linked ahead of libvyre.a into a vyre-grad of its own, as
-tests/fuzz/plant.py does it for the fuzzer.
+Each is a copy of one source file with a small change, linked ahead of libvyre.a into a vyre-grad of
+its own, as tests/fuzz/plant.py does it for the fuzzer.
 """
 import os
 import shlex

@@ -1,6 +1,6 @@
 #!/bin/sh
 # DEVICE
-# --verbose: which device, how pipelines were found; a second process finds them on disk.
+# --verbose names the device and where pipelines were found; a second process finds them on disk.
 set -u
 vyre-grad devices >/dev/null 2>&1 || { echo "no Vulkan device"; exit 77; }
 export VYRE_CACHE_DIR=$PWD/cache
@@ -18,6 +18,6 @@ run
 lacks '^vyre-grad: f: pipeline from the cache on disk'
 lacks '^vyre-grad: f_grad: pipeline from the cache on disk'
 vyre-grad run f.vyre --in x=1,2 --grad >again 2>err || bad=1
-[ ! -s err ] || { echo "says something without --verbose:"; cat err; bad=1; }
+[ ! -s err ] || { echo "prints something without --verbose:"; cat err; bad=1; }
 cmp out again || bad=1
 exit $bad

@@ -51,7 +51,7 @@ expect 2 vyre-grad grad f.vyre -o none/x.spv
 expect 2 vyre-grad grad missing.vyre -o keep.spv
 expect 2 vyre-grad grad . -o keep.spv
 [ "$(cat keep.spv)" = precious ] || wrong "a failed run changed its output"
-# nor is the program itself replaced, under whatever name
+# nor is the program itself overwritten, under any of its names
 cp f.vyre own.vyre
 ln -s own.vyre soft.vyre
 ln own.vyre hard.vyre
@@ -93,7 +93,8 @@ expect 0 vyre-grad grad f.vyre -o link.spv
 cmp a.spv real/t.spv || wrong "the link's target was not written"
 [ "$(stat -c %a real/t.spv)" = 640 ] || wrong "the mode changed"
 
-# a link whose target is not there yet: it is written, the link stays; relative to the link's folder
+# a link whose target does not exist yet: the target is written, the link stays; relative to the
+# link's folder
 mkdir folder
 ln -s ../later.spv folder/dangling.spv
 ln -s folder/dangling.spv twice.spv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever file or argument it is given, the command ends with a diagnostic and status 1 or 2."""
+"""Whatever file or arguments it is given, the command ends with a diagnostic and status 1 or 2."""
 import os
 import random
 import subprocess

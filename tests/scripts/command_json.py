@@ -30,7 +30,8 @@ with open("f.vyre", "w") as f:
             "    over(i: M, j: N)\n{\n    y[i, j] = x[i, j] * x[i, j];\n    if i + j == 0 { n[0] = 9007199254740993; }\n}\n")
     f.write("// \u00e9\n")
 
-# Names of files are any bytes; JSON is UTF-8, and so is a text that was cut in the middle of a character.
+# Names of files may be any bytes; JSON must be UTF-8, also for a text that was cut in the middle of a
+# character.
 for name in (b"\xff.vyre", b"caf\xe9.vyre", b"\xed\xa0\x80.vyre", b"\xc0\xaf.vyre", "é€😀.vyre".encode(),
              "é".encode() * 120 + b".vyre", b"x" + "é".encode() * 100 + b".vyre"):
     with open(name, "w") as f:

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # ONCE
-"""Allocations of the command and its libraries (isl, GMP, libspirv) fail, one alone or all from one on: the result is
-what it would have been, to the byte, or E0001, status 2 and no file.  Never a crash, never another result.
+"""Allocations of the command and its libraries (isl, GMP, libspirv) fail, a single one or all from
+one on: the result is the same, to the byte, or E0001, status 2 and no file.  Never a crash, never
+another result.
 
-Of each command so many points are tried, from a fresh seed that is printed; VYRE_SEED gives one, VYRE_MEMORY=N another
-number, 0 all of them (hours).  Not on a device: drivers compile with LLVM, which ends the process.
+Of each command's allocations a number of random ones are tried, from a fresh seed that is printed;
+VYRE_SEED sets the seed, VYRE_MEMORY=N the number, 0 all of them (hours).  Not on a device: drivers
+compile with LLVM, which ends the process.
 """
 import os
 import random
@@ -29,7 +31,8 @@ SOURCE = r"""
 void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 static long left = -2, count; /* allocations that still succeed; negative: all */
 static int once, spared;
-/* isl does not survive two allocations of making a context; autodiff/core/isl_memory.c tries out memory for them before */
+/* isl does not survive failures of two allocations in isl_ctx_alloc; autodiff/core/isl_memory.c
+   checks beforehand that there is memory for them */
 void *isl_ctx_alloc(void)
 {
     void *(*real)(void) = dlsym(RTLD_NEXT, "isl_ctx_alloc"), *made;
@@ -74,7 +77,7 @@ with open("f.vyre", "w") as f:
     f.write("fn sq(x: f32) -> f32 { return x * x; }\n"
             "program f(x: in f32[N], y: out f32[1], N: u32) over(i: N)\n"
             "{\n    let a = sum(k in 0..i: sq(x[k]));\n    if a > 1.0 { atomic_add(y[0], a); }\n}\n")
-with open("conv.vyre", "w") as f:  # gathered: isl is asked much
+with open("conv.vyre", "w") as f:  # gathered: uses isl a lot
     f.write("program conv(x: in f32[N], w: in f32[3], y: out f32[N], N: u32) over(i: N)\n"
             "{\n    var s = 0.0;\n    for k in 0..3 { if i + k < N { s += x[i + k] * w[k]; } }\n    y[i] = s;\n}\n")
 COMMANDS = (["grad", "f.vyre", "-o", "o/"],

@@ -2,11 +2,13 @@
 # ONCE
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""--deterministic: the same bits over runs, workgroup sizes, threads of the driver, orders of the interpreter,
-and, of programs made of + - * under --precise, over drivers; correctly rounded sums; no float atomics left.
+"""--deterministic: the same bits over runs, workgroup sizes, threads of the driver, orders of the
+interpreter, and, for programs made of + - * under --precise, over drivers; correctly rounded sums;
+no float atomics left.
 
-Each program below says how the terms of its gradients come together.  Reference is the first run; what is
-compared are the bytes of the results.  Sums of scattered terms are compared with exact rational sums.
+Each program below documents how the terms of its gradients are accumulated.  The reference is the
+first run; results are compared byte for byte.  Sums of scattered terms are compared with exact
+rational sums.
 """
 import glob
 import json
@@ -201,7 +203,7 @@ def check_drivers(second):
                  name + ": without float atomics on SwiftShader")
 
 
-# ------------------------------------------------------------------------------- exact sums, all terms
+# ----------------------------------------------------------------------------- exact sums, all terms
 def rounded(t, value):
     try:
         return struct.unpack(LETTER[t], struct.pack(LETTER[t], value))[0]
@@ -286,7 +288,7 @@ def main():
         try:
             check_program(name, 100 if name == "sites" else 2)
         except Lacking as why:
-            print("not looked at: %s: %s" % (name, why))
+            print("skipped: %s: %s" % (name, why))
             LACKING.update(re.findall(r"\bf(?:16|64)\b", PROGRAMS.pop(name)[0]))
     check_sums(seed)
     found = subprocess.run([os.path.join(SRC, "tools", "swiftshader"), "--cached"], capture_output=True,

@@ -2,9 +2,9 @@
 # ONCE
 """Every diagnostic code is explained in docs/diagnostics.md and is provoked by a test.
 
-By a text test (`//~ ERROR E0201`, `ERROR: … [E0201]`), in tests/text/diag for the codes of programs;
-else, where no text can show it, by a unit or script test that names the code; else it stands in
-UNPROVOKED with the reason.
+The test is a text test (`//~ ERROR E0201`, `ERROR: … [E0201]`), in tests/text/diag for the codes of
+programs; where no text can provoke it, a unit or script test that names the code; else the code is
+listed in UNPROVOKED with the reason.
 """
 import glob
 import os
@@ -12,7 +12,7 @@ import re
 import sys
 
 ROOT = os.environ["SRC"]
-# Codes that no program text and no command line can bring about, and why.
+# Codes that no program text and no command line can provoke, and why.
 UNTEXTED = {
     "E0001": "memory that runs out is simulated in unit tests",
     "E0003": "only calls of the C API can be wrong in this way",
@@ -35,7 +35,7 @@ UNTEXTED = {
     "E0712": "takes more invocations than a test has time for",
     "E0714": "the command says E0811",
 }
-# Codes that no test can bring about, and why.
+# Codes that no test can provoke, and why.
 UNPROVOKED = {
     "E0603": "a module of 2^22 ids: minutes and gigabytes",
     "E0604": "a bug of ours by definition",

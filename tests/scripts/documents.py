@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # ONCE
-"""What docs/*.md, README.md and CONTRIBUTING.md say is there is there.
+"""What docs/*.md, README.md and CONTRIBUTING.md name exists.
 
-Every file they name exists, and every section of docs/ that a comment cites.  The tables of docs/ have every
-pass, verb and operation: whoever adds one and forgets its line reads it here."""
+Every file that they name exists, and every section of docs/ that a comment cites.  The tables of
+docs/ list every pass, verb and operation: a forgotten line is reported here.
+"""
 import fnmatch
 import glob
 import os
@@ -42,7 +43,8 @@ def section(text, heading):
 
 
 def named(files):
-    """Files and folders that documents name.  A bare name is one of a file anywhere; with a folder, of its path's end."""
+    """Files and folders that documents name.  A bare name may be a file anywhere; one with a folder
+    is the end of a path."""
     for doc in ["README.md", "CONTRIBUTING.md"] + sorted(f for f in files if fnmatch.fnmatch(f, "docs/*.md")):
         text = re.sub(r"^```.*?^```", "", read(doc), flags=re.MULTILINE | re.DOTALL)
         for name in sorted(n for n in set(FILE.findall(text)) if "NAME" not in n):
@@ -53,7 +55,7 @@ def named(files):
                 wrong.append("%s names %s, which does not exist" % (doc, name))
 
 
-# What a reader of CONTRIBUTING.md would make.
+# Files that CONTRIBUTING.md tells the reader to create.
 EXAMPLES = {"CONTRIBUTING.md": ("ir/pass/scalar/repeated_barriers.c", "tests/text/opt/repeated_barriers.vyre",
                                 "tools/list.c", "tests/text/cmd/list.vyre")}
 

@@ -66,7 +66,7 @@ program iterations(x: in f32[N], y: out f32[N], N: u32) over(i: N)
 VYRE
 "$VYRE_GRAD" run iterations.vyre --grad --json --engine eval --in x=0.6,1.2 >want.json ||
     wrong "the interpreter on iterations.vyre"
-# A loop of 100,000 iterations, which lavapipe leaves after 65,535 unless it is compiled for that.
+# A loop of 100,000 iterations, which lavapipe leaves after 65,535 unless compiled accordingly.
 cat >long.vyre <<'V'
 program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N)
 {
@@ -140,7 +140,7 @@ z = 4 5 6 3 4 5' N=3 x=1,2,3
 pipeline parts grouped 'hits = 12 0 12 3' G=3
 pipeline parts open 'y = 15 5' x=1,2,3,4,5
 
-# more scalars than push constants hold: they go to a storage buffer
+# more scalars than push constants hold: they are passed in a storage buffer
 names=$(seq -f 'a%g' 40)
 {
     echo "program many(x: in f32[N], y: out f32[N], N: u32$(printf ', %s: f32' $names)) over(i: N)"
@@ -154,19 +154,19 @@ grep -q '"in": {"set"' many/many_grad.json || wrong "40 scalars are no push cons
     wrong "vulkan_only many"
 compare out.many want.json 2e-6
 
-# a program built without text is the program its text says
+# a program built without text equals the one that its text parses to
 "$bin/build_program" --print mixture.vyre >out.built || wrong "build_program"
 "$VYRE_GRAD" run mixture.vyre --grad --json --engine eval --in x=-1,-0.5,0.25,1,1.75 --in c=-0.5,1 \
     --in w=0.25,0.75 --set s=0.5 >want.json || wrong "the text of build_program"
 compare out.built want.json 1e-7
 
-# derivatives beside their source, and a table that says what their parameters are
+# derivatives beside their source, and a table of their parameters' roles
 "$bin/roles" mixture.vyre >out.roles || wrong "roles mixture.vyre"
 grep -v '^//' out.roles >roles.vyre
 "$VYRE_GRAD" print roles.vyre | cmp -s - roles.vyre || wrong "the module does not print as it was read"
 grep -q '^//   overwrites grad_x: gradient x$' out.roles || wrong "no role of grad_x"
 
-# what is wrong is said, with status 1
+# mistakes are reported, with status 1
 says() { # TEXT COMMAND…
     text=$1
     shift

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`explain --json` against what is written elsewhere: the bytes of every workspace are those of the
-manifest, the values on tapes fill their tapes, every number is the value of its formula, and the text
-says the same numbers."""
+"""`explain --json` against other sources: the bytes of every workspace are those of the manifest,
+the values on tapes fill their tapes, every number is the value of its formula, and the text has the
+same numbers.
+"""
 import glob
 import json
 import math

@@ -3,10 +3,11 @@
 # DEVICE
 """Finite differences, levels, texts and races for the programs of tests/text/grad.
 
-Each RUN line there with --grad says which program, data, outputs and inputs; this script hands the same to
-gradcheck_file, which compares the gradient with finite differences in double (kinks are told by the path
-taken and left out), at every level, from its text, twice, and with poisoned buffers.  What is meant to be refused is left out, and large sizes of a program that
-has others; a program that no RUN line checks is a failure, so that none is forgotten.
+Each RUN line there with --grad names a program, data, outputs and inputs; this script passes them
+to gradcheck_file, which compares the gradient with finite differences in double (kinks are
+recognised by the path taken and left out), at every level, from its text, twice, and with poisoned
+outputs.  Skipped are programs that must be refused, and large sizes of a program that has others; a
+program that no RUN line checks is a failure, so that none is forgotten.
 """
 import glob
 import os
@@ -16,11 +17,11 @@ import subprocess
 import sys
 
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
-# Derivatives that are meant not to be those of the value.
+# Derivatives that differ from those of the value on purpose.
 LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
 SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every n-th program
 LARGE = 1000            # sizes above it take long
-ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup")  # checked in other ways, see scripts/metamorphic.py
+ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup")  # checked by scripts/metamorphic.py
 
 
 def blocks(text):
@@ -67,7 +68,7 @@ def values_of(spec, count):
 
 
 def scalars_of(program, options):
-    """--set, and scalars that are whole dimensions of given data."""
+    """--set, and scalars that are extents of given data."""
     sets = dict(re.sub(r"\{([^,}]*),[^}]*\}", r"\1", s).split("=") for s in options.get("--set", []))
     for given in options.get("--in", []):
         m = re.match(r"(\w+)(?:\[([\d,]+)\])?=(.*)$", given)
@@ -83,8 +84,8 @@ def scalars_of(program, options):
 
 
 def case(blocks_, program, options):
-    """Texts of one program with its data, for gradcheck_file, one for each --groups; none where it cannot
-    be told."""
+    """Texts of one program with its data, for gradcheck_file, one for each --groups; none if the data
+    cannot be determined."""
     sets = scalars_of(program, options)
     lines = ["// set: " + " ".join("%s=%s" % s for s in sets.items())] if sets else []
     data = []
@@ -135,7 +136,7 @@ def cases_of(path):
             derived = "--grad" in options or line.startswith("vyre-grad check ")
             if not derived:
                 continue
-            if line.startswith("vyre-grad check "):  # which takes differences itself
+            if line.startswith("vyre-grad check "):  # compares with differences itself
                 unchecked.discard(name)
             for found in case(parts, programs[name], options):
                 unchecked.discard(name)
@@ -168,11 +169,11 @@ def main():
     bad = [line for line in done.stdout.splitlines() if not re.match(r"[^:]*: ok ", line)]
     compared = sum(int(n) for n in re.findall(r": ok (\d+) compared", done.stdout))
     print("\n".join(bad) + done.stderr)
-    told = len(done.stdout.splitlines())
-    if told < len(files):  # the limit of processor time, most likely
-        print("gradcheck_file ended with status %d in %s" % (done.returncode, files[told]))
+    answered = len(done.stdout.splitlines())
+    if answered < len(files):  # the limit of processor time, most likely
+        print("gradcheck_file ended with status %d in %s" % (done.returncode, files[answered]))
     print("%d programs, %d elements compared" % (len(files), compared))
-    return 1 if bad or done.returncode or told != len(files) or not compared else 0
+    return 1 if bad or done.returncode or answered != len(files) or not compared else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every function in every float mode and type on devices: special values, edges of domains, random arguments.
+"""Every function in every float mode and type on devices: special values, edges of domains, random
+arguments.
 
-Reference is the interpreter in f64.  The default mode and --precise keep tests/math/bounds.txt (no bound there was
-measured on a device), special values exactly; --fast-math has the device's functions, of which only what Vulkan
-promises in the middle of the domains is asked.  Derivatives at special values are of the same kind (nan, an infinity
-and its sign, zero, finite) as the interpreter's in the same type, and near them where they are finite.
-Runs on the default device and on SwiftShader where tools/swiftshader has fetched it.
+The reference is the interpreter in f64.  The default mode and --precise keep tests/math/bounds.txt
+(no bound there was measured on a device), special values exactly; --fast-math has the device's
+functions, for which only what Vulkan guarantees in the middle of the domains is checked.
+Derivatives at special values are of the same kind (nan, an infinity and its sign, zero, finite) as
+the interpreter's in the same type, and near them where they are finite.  Runs on the default device
+and on SwiftShader where tools/swiftshader has fetched it.
 """
 import json
 import math
@@ -28,7 +30,7 @@ THREE = {"clamp(x[i], -1, z[i])": "clamp", "mix(x[i], z[i], 0.25)": "mix", "mod(
 # ULP of what bounds.txt does not have: / within 2.5, sqrt within 3, the rest is exact
 ULP = {"sqrt": 3, "recip": 3}
 ROUGH = ("mix", "mod", "smoothstep")  # quotients and sums of quotients: the kind of result only
-REFERENCE_ULP = {"lgamma": 4, "digamma": 4}  # of f64, that the reference may be off
+REFERENCE_ULP = {"lgamma": 4, "digamma": 4}  # error of the reference, in ULP of f64
 AT_ONCE = 8
 passed = failed = 0
 
@@ -48,7 +50,7 @@ def rounded(t, value):
 
 
 def neighbours(t, value):
-    """The numbers of the type beside it."""
+    """The adjacent numbers of the type."""
     _, digits, least, _ = FORMAT[t]
     step = 2.0 ** (max(math.frexp(value)[1] - 1, least) - digits + 1)
     return [rounded(t, value - step), rounded(t, value), rounded(t, value + step)]
@@ -197,7 +199,7 @@ def compare(t, mode, where, calls, names, x, z, options, env):
 
 
 def fast(where, env):
-    """The device's own, as far as Vulkan bounds them: in the middle of the domains to 2^-10."""
+    """The device's own functions, where Vulkan bounds them: mid-domain, to 2^-10."""
     r = random.Random(5)
     x = [rounded("f32", r.uniform(0.1, 0.9)) for _ in range(300)]
     z = [rounded("f32", r.uniform(0.1, 3)) for _ in range(300)]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Random rows of loops, some of which may be fused (ir/pass/scalar/fuse_loops.c) and some of whose additions may be made by a later
-one (ir/pass/sums/merge_additions.c), compute with -O2 what they do with -O0, in the interpreter.
+"""Random rows of loops, some of which can be fused (ir/pass/scalar/fuse_loops.c) and some of whose
+additions can be merged into a later one (ir/pass/sums/merge_additions.c), compute with -O2 what
+they do with -O0, in the interpreter.
 
-All numbers are integers: every order of additions gives the same bits, and nothing but a wrong order of accesses
-differs.  VYRE_SEED overrides the seed.
+All numbers are integers: every order of additions gives the same bits, so that only a wrong order
+of accesses shows.  VYRE_SEED overrides the seed.
 """
 import os
 import random
@@ -65,7 +66,7 @@ def program():
     lines = ["    var %s = %du;" % (s, n) for n, s in enumerate(names)]
     lines.append("    local v: u32[4];")
     for s in names:
-        # Mostly a sum of its own, and nothing of the others: those may be fused.
+        # Mostly a sum of its own, independent of the others: such loops can be fused.
         sums = [s] if pick.random() < 0.7 else names
         lines.append("    " + loop("k", [s] if pick.random() < 0.8 else names, sums))
         between = pick.random()

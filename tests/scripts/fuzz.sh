@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs the seeds of tests/fuzz/corpus through the harnesses, on every build.  Where libFuzzer's programs are
-# built too (clang with sanitizers), each then goes on from there for VYRE_FUZZ_SECONDS (15) from a seed
-# that is printed; VYRE_SEED gives one.  What is found is kept under BUILD/fuzz/found.
+# Runs the seeds of tests/fuzz/corpus through the harnesses, on every build.  Where libFuzzer's
+# programs are built too (clang with sanitizers), each then fuzzes on for VYRE_FUZZ_SECONDS (15) from a
+# seed that is printed; VYRE_SEED sets it.  Findings are kept under BUILD/fuzz/found.
 set -u
 fuzz=$SRC/tests/fuzz
 seconds=${VYRE_FUZZ_SECONDS:-15}
@@ -12,7 +12,7 @@ failed=0
 "$fuzz/corpus.py" unpack corpus || exit 1
 for name in text binary npy command; do
     if ! "$BUILD/tests/fuzz/replay_$name" "corpus/$name" >replay.log 2>&1; then
-        echo "replay_$name fell on the last of these:"
+        echo "replay_$name failed on the last of these:"
         tail -n 40 replay.log
         failed=1
     fi
@@ -21,7 +21,7 @@ done
 
 found=$BUILD/fuzz/found
 mkdir -p "$found"
-# The binary form follows the table of operations, so seeds of today are made of the texts.
+# The binary form follows the table of operations, so current seeds are made from the texts.
 for file in corpus/text/*.vyre; do
     mkdir -p new_binary
     "$VYRE_GRAD" print "$file" --quiet -o "new_binary/$(basename "$file" .vyre).vyb" 2>/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # ONCE
-"""The packed seeds of the fuzzing harnesses (tests/fuzz/corpus.py): each archive is what its own seeds are packed to,
-none has become smaller, and adding to one keeps what it has.
+"""The packed seeds of the fuzzing harnesses (tests/fuzz/corpus.py): packing an archive's own seeds
+gives the same archive, none has become smaller, and adding to one keeps what it has.
 """
 import os
 import random
@@ -32,7 +32,7 @@ class Archives(unittest.TestCase):
             self.assertGreaterEqual(len(corpus.load(name)), count, name)
 
     def test_packed_from_their_own_seeds(self):
-        """Whatever the order, the times and the modes of the files."""
+        """Order, times and modes of the files do not matter."""
         for name in corpus.NAMES:
             corpus.unpack(name, "scratch")
             for seed in random.sample(sorted(corpus.load(name)), 5):

@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Gathers against atomics, over tables of small programs.
 
-A gather has a domain of its own, so everything that an addition depends on has to be said again in terms of the
-point it stands for.  Two tables of what it may depend on, each in every place where it may stand:
+A gather has a domain of its own, so everything that an addition depends on has to be expressed in
+terms of the point it stands for.  Two tables of such dependencies, each in every place where it can
+occur:
 
-  remainders, quotients and shifts   of a scalar that is no dimension, of a dimension, of a domain variable, of a loop
-  built-ins                          of domains of one to four variables and workgroups of several shapes
+  remainders, quotients and shifts   of a scalar that is not a dimension, of a dimension, of a
+                                     domain variable, of a loop variable
+  built-ins                          of domains of one to four variables and workgroups of several
+                                     shapes
 
-in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one process: finite
-differences, atomics, gathers, --deterministic and what is done by default, all in double in the interpreter.
-Some of them, by chance, from a seed that it prints; VYRE_SEED=S and VYRE_COUNT=N override (VYRE_COUNT=9999: all).
+in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
+process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
+interpreter.  A random sample of the tables is run, from a seed that is printed; VYRE_SEED=S and
+VYRE_COUNT=N override (VYRE_COUNT=9999: all).
 """
 import os
 import random
@@ -135,20 +139,20 @@ def main():
         names.append("p%d.vyre" % k)
         with open(names[-1], "w", encoding="utf-8") as f:
             f.write(text)
-    bad, told = 0, 0
+    bad, answered = 0, 0
     with subprocess.Popen([os.path.join(BUILD, "tests", "gradcheck_file"), "--seeds", "1", *names],
                           stdout=subprocess.PIPE, text=True) as checks:
         for line in checks.stdout:
             name, _, result = line.partition(": ")
-            told += 1
+            answered += 1
             if result.startswith("ok"):
                 continue
             bad += 1
             if bad < 40:
                 what, text = table[int(name[1:-5])]
                 print("%s%s\n%s" % (result, what, text), flush=True)
-    if told < len(table):
-        print("gradcheck_file ended with status %d behind %s" % (checks.returncode, names[told - 1]))
+    if answered < len(table):
+        print("gradcheck_file ended with status %d after %s" % (checks.returncode, names[answered - 1]))
         return 1
     print("%d of %d wrong" % (bad, len(table)))
     return 1 if bad else 0

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # DEVICE
-"""The main job on real input: gmm's objective and four gradients, on both engines, f32 and f64.
+"""The main use case on real input: gmm's objective and four gradients, on both engines, f32 and
+f64.
 
-tiny    examples/data/gmm_tiny.json (exact values, from outside)
+tiny    examples/data/gmm_tiny.json (exact values, from an independent source)
 random  N=1,000 D=10 K=25 by make_gmm.py, with its own gradient derived by hand; the device's f32
         against the interpreter's f64 as well
 
-The error of an array is its greatest |got − expected| / max(1, greatest |expected|).  Tolerances are
-some five times what was measured on lavapipe; what is reached is printed.
+The error of an array is its largest |got − expected| / max(1, largest |expected|).  Tolerances are
+about five times what was measured on lavapipe; the errors are printed.
 """
 import json
 import os
@@ -32,7 +33,7 @@ def npy(path):
 
 
 def run(folder, program, scalars, *options):
-    """Results of `run --grad`, or None with what was said where the device cannot."""
+    """Results of `run --grad`, or None with the reason if the device cannot run it."""
     argv = [VYRE, "run", program, "--grad", "--json", "--wrt", "alpha,mu,q,l", *options]
     for name, value in scalars.items():
         argv += ["--set", "%s=%s" % (name, value)]
@@ -76,11 +77,11 @@ def main():
         f.write(text.replace("f32", "f64"))
     listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
     f64 = "shader_float64" in listed and "shader_atomic_int64" in listed
-    tight, loose = [("eval", 1e-12)], [("eval", 2e-6)]
+    in_f64, in_f32 = [("eval", 1e-12)], [("eval", 2e-6)]
     if "features:" in listed:
-        loose.append(("vulkan", 2e-6))
+        in_f32.append(("vulkan", 2e-6))
     if f64:
-        tight.append(("vulkan", 1e-12))
+        in_f64.append(("vulkan", 1e-12))
 
     tiny = os.path.join(SRC, "examples", "data", "gmm_tiny")
     scalars = {"m": 2, "gamma": 0.7}
@@ -92,9 +93,9 @@ def main():
                 if f.read() != g.read():
                     sys.exit("%s is not what make_gmm.py makes of gmm_tiny.json" % a)
     exact = {n: npy(os.path.join(tiny, "f64", n + ".npy")) for n in RESULTS}
-    for engine, tolerance in loose:
+    for engine, tolerance in in_f32:
         on("tiny f32 " + engine, tiny + "/f32", GMM, scalars, exact, tolerance, "--engine", engine)
-    for engine, tolerance in tight:
+    for engine, tolerance in in_f64:
         on("tiny f64 " + engine, tiny + "/f64", "gmm64.vyre", scalars, exact, tolerance,
            "--engine", engine)
     # In double, but the constants of the f32 program stay f32 numbers: that shows in err alone.
@@ -104,12 +105,12 @@ def main():
     scalars = {"m": 0, "gamma": 1}
     subprocess.run([MAKE, "random", "random"], check=True)
     by_hand = {n: npy("random/f64/%s.npy" % n) for n in RESULTS}
-    for engine, tolerance in tight:
+    for engine, tolerance in in_f64:
         on("random f64 " + engine, "random/f64", "gmm64.vyre", scalars, by_hand, tolerance,
            "--engine", engine)
     double = on("random f32 eval --eval-type f64", "random/f64", GMM, scalars, by_hand, 1e-7,
                 "--engine", "eval", "--eval-type", "f64")
-    for engine, tolerance in loose:
+    for engine, tolerance in in_f32:
         on("random f32 %s, to double" % engine, "random/f32", GMM, scalars, double or by_hand, 1e-5,
            "--engine", engine)
 

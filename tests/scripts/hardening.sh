@@ -1,7 +1,7 @@
 #!/bin/sh
 # ONCE
-# The command and the libraries are built to fail safely: position independent, relocations read-only, no executable
-# stack, checked stacks and string functions (meson.build).
+# The command and the libraries are built to fail safely: position independent, relocations
+# read-only, no executable stack, checked stacks and string functions (meson.build).
 set -u
 command -v readelf >/dev/null || { echo "no readelf"; exit 77; }
 bad=0

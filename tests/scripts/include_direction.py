@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # ONCE
-"""Which way the house is walked through: a room uses only rooms to its left, and no files go in circles.
+"""The order of the rooms: a room uses only rooms to its left, and files do not depend on each other
+in circles.
 
-Rooms are folders, from left to right in ROOMS below; docs/design.md walks through them.  A file may include what its own
-room or a room to the left of it has.  The same holds for what it calls, which the symbols of the object files tell.
-Files that call each other in a circle are the recursive parts of front ends, sweeps and emitter: CIRCLES names them.
-Each room has a README.md of a few lines, which names files that exist.
+Rooms are folders, from left to right in ROOMS below; docs/design.md walks through them.  A file may
+include what its own room or a room to its left has.  The same holds for what it calls, which is
+read from the symbols of the object files.  Files that call each other in a circle are the recursive
+parts of front ends, sweeps and emitter: CIRCLES lists them.  Each room has a README.md of a few
+lines, which names only files that exist.
 
-Includes are written from the top: "folder/file.h".  vkrt/ uses spirv/kernel.h and spirv/plan.h only; session/ and tools/
-are ordinary users of the libraries, so what they include from outside must be an installed header, and so must what
-an installed header includes.
+Includes are written from the top: "folder/file.h".  vkrt/ uses spirv/kernel.h and spirv/plan.h
+only; session/ and tools/ are ordinary users of the libraries, so what they include from outside
+must be an installed header, and so must what an installed header includes.
 """
 import collections
 import glob
@@ -26,7 +28,7 @@ AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/facts", "autodiff/stor
             "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/explain",
             "autodiff/verify"]
 SPIRV = ["spirv/words", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/write"]
-ROOMS = (IR + AUTODIFF, IR + SPIRV)  # neither of autodiff and spirv knows the other
+ROOMS = (IR + AUTODIFF, IR + SPIRV)  # autodiff and spirv do not use each other
 GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit"}
 OUTER = {
     "vkrt": ["vkrt/", "spirv/kernel.h", "spirv/plan.h"],
@@ -112,7 +114,7 @@ def calls():
     for path in sorted(glob.glob(os.path.join(BUILD, "libvyre.so.*.p", "*.o"))):
         name = objects.get(os.path.basename(path))
         if not name:
-            continue  # of a source that is gone
+            continue  # an object of a removed source
         lines = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()
         for part in map(str.split, lines):
             if len(part) == 3 and part[1] in "TDRBV":

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`inspect`: what RADV makes of kernels for AMD chips that are not there; a kernel that ends the driver's
-process is an error of that kernel; files that are no SPIR-V, drivers that are not there."""
+"""`inspect`: how RADV compiles kernels for AMD chips that are not there; a kernel that ends the
+driver's process is an error of that kernel; files that are not SPIR-V, drivers that are missing.
+"""
 import json
 import os
 import re
@@ -83,12 +84,13 @@ def test_files(chip):
 
 
 def test_abort():
-    """navi21 lacks float additions on buffers: said beforehand where a manifest names them, and survived else."""
+    """navi21 lacks float additions on buffers: reported beforehand where a manifest names them, and
+    survived otherwise."""
     run("compile", write("sum.vyre", SUM), "--enable", "shader_atomic_float", "-o", "sum.spv")
     done, out = inspect("sum.vyre", "--enable", "shader_atomic_float", "--driver", "navi21")
     expect("a feature is missing", done.returncode == 2 and out["kernels"][0]["error"]["code"] == "E0903" and
            "shader_atomic_float" in out["kernels"][0]["error"]["text"], done.stdout)
-    # Three entry points in one module, of which the driver takes the first and the last.
+    # Three entry points in one module, of which the driver compiles the first and the last.
     both = write("mixed.vyre", SCALE.replace("scale", "first") + SUM + SCALE.replace("scale", "last") + """
 pipeline three(x: in f32[N], y: out f32[N], z: out f32[N], s: out f32[1], a: f32, N: u32)
 { first(x, y, a=a); sum(y, s); last(y, z, a=a); }
@@ -110,16 +112,16 @@ def test_refusals(chip):
         done = run("inspect", write(name, data), "--driver", chip)
         expect(name, done.returncode == status and code in done.stderr, done.stderr)
     done = run("inspect", "scale.vyre", "--driver", "nosuchchip")
-    expect("a chip that nobody knows", done.returncode == 2 and "E0903" in done.stderr, done.stderr)
+    expect("an unknown chip", done.returncode == 2 and "E0903" in done.stderr, done.stderr)
     done = run("inspect", "scale.vyre", "--driver", "/no/such/driver.json")
     expect("a driver that is not there", done.returncode == 2 and "E0903" in done.stderr, done.stderr)
     kinds = set()
-    for seed in range(40):  # damage behind the header: refused, or harmless
+    for seed in range(40):  # damage after the header: refused, or harmless
         words = bytearray(open("both.spv", "rb").read())
         at = 20 + seed * 7919 % (len(words) - 20)
         words[at] ^= 1 << seed % 8
         write("damaged.spv", bytes(words))
-        # RADV looks at some valid modules for ever.
+        # RADV never finishes on some valid modules.
         done = run("inspect", "damaged.spv", "--driver", chip, "--timeout", "3")
         kinds.add(done.returncode)
         expect("damage at %d" % at, done.returncode == 0 or done.returncode == 1 and "E0810" in done.stderr or
@@ -138,7 +140,7 @@ def main():
     test_figures("vega10")
     test_text(chip)
     test_files(chip)
-    os.environ["VYRE_VALIDATION"] = "0"  # the layers would say what is wrong with what follows
+    os.environ["VYRE_VALIDATION"] = "0"  # the layers would report what follows
     test_abort()
     test_refusals(chip)
     sys.exit(1 if FAILURES else 0)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # ONCE
-# `meson install` gives a library that a stranger's program compiles against, links and runs with
-# nothing but pkg-config, and a command that runs from where it was put.
+# `meson install` installs a library that a user's program compiles against, links and runs with
+# nothing but pkg-config, and a command that runs from its installed place.
 set -eu
 root=$(mktemp -d) # not under the source tree
 meson install -C "$BUILD" --no-rebuild --quiet --destdir "$root" >install.log ||
@@ -13,7 +13,7 @@ libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root"
 include=$(pkg-config --cflags vyre)
 
-# Every installed header stands alone, also in strict C11.
+# Every installed header is self-contained, also in strict C11.
 for header in $(cd "$root" && find . -path '*/include/vyre/*.h'); do
     name=${header#*/include/vyre/}
     case $name in ir/diag_codes.h | session/codes.h) continue ;; esac # a table of X(…)

@@ -2,12 +2,13 @@
 # ONCE
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""The network layers of examples/layers: value and gradient against textbook formulas, in the interpreter and
-on the device, and the gradient against finite differences (`check`).
+"""The network layers of examples/layers: value and gradient against textbook formulas, in the
+interpreter and on the device, and the gradient against finite differences (`check`).
 
-The formulas are written here in double from the layers' definitions, each gradient by the closed form that
-papers and hand-written libraries use; they share nothing with Vyre.  Inputs are random f32 numbers.  What
-may differ is rounding in f32: 2e-6 of the largest element of each buffer (found: below 4e-7).
+The formulas are written here in double from the layers' definitions, each gradient in the closed
+form that papers and hand-written libraries use; they share nothing with Vyre.  Inputs are random
+f32 numbers.  The only difference allowed is rounding in f32: 2e-6 of the largest element of each
+buffer (found: below 4e-7).
 """
 import glob
 import json
@@ -116,7 +117,8 @@ def rms_norm(d, ct):
 
 
 def attention(d, ct):
-    """With all scores at once: P = softmax(q kᵀ/√D) below the diagonal; dV = Pᵀ dY, dP = dY Vᵀ, dS = softmax's."""
+    """With the full matrix of scores: P = softmax(q kᵀ/√D) below the diagonal; dV = Pᵀ dY, dP = dY Vᵀ,
+    dS = softmax's gradient."""
     out, grads = [], {"q": [], "k": [], "v": []}
     for q, k, v, c in zip(d["q"], d["k"], d["v"], ct):
         scale, n = 1 / math.sqrt(len(q[0])), len(q)
@@ -137,12 +139,12 @@ def rotary(d, ct):
         for t, heads in enumerate(x):
             result.append([])
             for row in heads:
-                n, turn = len(row), []
+                n, rotated = len(row), []
                 for i in range(0, n, 2):
                     angle = sign * t * 10000.0 ** (-i / n)
                     z = complex(row[i], row[i + 1]) * complex(math.cos(angle), math.sin(angle))
-                    turn += [z.real, z.imag]
-                result[-1].append(turn)
+                    rotated += [z.real, z.imag]
+                result[-1].append(rotated)
         return result
     return turned(d["x"], 1), {"x": turned(ct, -1)}
 
@@ -219,7 +221,7 @@ def difference(found, expected):
 
 
 def compare(name, engines):
-    """Largest difference of value and gradients; or raises what is wrong."""
+    """Largest difference of value and gradients; raises an error if something is wrong."""
     file, formula, shapes, out, out_shape = LAYERS[name]
     rng = random.Random("layers " + name)
     data = {k: draw(rng, k, s) for k, s in shapes.items()}

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SANITIZED
-# What a Vulkan driver loses is reported with the driver's name, though the loader unloads it before leaks are
-# looked for (tests/keep_drivers.c); so that tests/lsan.supp can name it, and our own leaks are still found.
+# Leaks in a Vulkan driver are reported with the driver's name, although the loader would unload it
+# before leaks are looked for (tests/keep_drivers.c), so that tests/lsan.supp can suppress them; our
+# own leaks are still found.
 set -u
 "$VYRE_GRAD" devices 2>/dev/null | grep -q features: || { echo "no Vulkan device"; exit 77; }
 command -v cc >/dev/null || { echo "no C compiler"; exit 77; }
 bad=0
 wrong() { echo "wrong: $*"; bad=1; }
 
-# A driver that loses memory from C and is lavapipe otherwise.
+# A driver that leaks memory from C and is lavapipe otherwise.
 real=$(python3 -c 'import json, os; p = os.environ["VK_DRIVER_FILES"].split(":")[0]
 lib = json.load(open(p))["ICD"]["library_path"]
 print(os.path.join(os.path.dirname(p), lib) if lib[0] == "." else lib)') || { echo "no driver file"; exit 77; }

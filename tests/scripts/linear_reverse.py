@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 """The reverse of a program of n operations has O(n) instructions and takes O(n) time to make.
 
-Programs of one shape in two sizes, one four times the other: the gradient's text may grow by no more than
-that, with a little slack, and making it by no more than 14 times the processor time (a quadratic part of it
-would take 16).
+Programs of one shape in two sizes, one four times the other: the gradient's text may grow fourfold,
+with a little slack, and the processor time to make it by no more than 14 times (with a quadratic
+part it would be 16).
 """
 import os
 import resource
@@ -72,7 +72,7 @@ def overwritten(n):
 
 
 def processor_time():
-    """Seconds that the commands run so far have used."""
+    """Processor time of all commands so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

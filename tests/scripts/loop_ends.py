@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Loops that drivers guess about: random ones whose ends are computed (tests/fuzz/iterations.py), device against interpreter.
+"""Loops whose trip counts drivers guess: random ones with computed bounds
+(tests/fuzz/iterations.py), device against interpreter.
 
-From a fresh seed that is printed; VYRE_SEED gives one, VYRE_COUNT says how many programs of eight loops.
+From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of programs of
+eight loops.
 """
 import json
 import os

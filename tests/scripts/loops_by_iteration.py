@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # ONCE
-"""What loops do iteration by iteration: random programs past every level against -O0 and all ways to the gradient.
+"""Passes that reason about single iterations of loops: random programs, every level against -O0 and
+all ways to the gradient.
 
-Memory that loops read and write in turn (tests/fuzz/rounds.py), and loops decided by integers that other loops compute
-(strides.py).  From a fresh seed that is printed; VYRE_SEED gives one, VYRE_COUNT says how many of each.
+Memory that loops both read and write (tests/fuzz/rounds.py), and loops controlled by integers that
+other loops compute (strides.py).  From a fresh seed that is printed; VYRE_SEED sets the seed,
+VYRE_COUNT the number of each.
 """
 import os
 import sys
@@ -19,7 +21,7 @@ import strides  # noqa: E402
 
 
 def wrong_of(bench, maker, seeds):
-    """How many of a maker's programs are wrong, or not tried in earnest."""
+    """How many of a maker's programs are wrong, or too rarely run to their end."""
     right = wrong = endless = 0
     for seed in seeds:
         program = maker.make(seed)

@@ -3,12 +3,14 @@
 # ONCE
 """All ways to a gradient agree: every program of examples/ and tests/text that has a derivative.
 
-Each is differentiated by default, by atomics, by gathers, in a fixed order, and with its parameters and the
-axes of its domain in another order and under other names (tests/unit/gradcheck_modes.h); all must leave the
-same in the interpreter, in double, to rounding.  Sizes and data are those of the file's own RUN lines where they
-are given, else small and made up.  What one way refuses and another does not is counted by reason.
+Each is differentiated by default, by atomics, by gathers, in a fixed order, and with its parameters
+and the axes of its domain in another order and under other names (tests/unit/gradcheck_modes.h);
+all must give the same in the interpreter, in double, to rounding.  Sizes and data are those of the
+file's own RUN lines where they are given, else small and made up.  What one way refuses and another
+does not is counted by reason.
 
-VYRE_SEED makes the same orders again; VYRE_ONLY=WORD looks at files with the word only and names every program.
+VYRE_SEED makes the same orders again; VYRE_ONLY=WORD takes only files with the word and names every
+program.
 """
 import collections
 import os
@@ -39,7 +41,7 @@ def files():
 
 
 def parameters(text, at):
-    """What stands between the brackets of a program: [(name, type or class and type, dimensions or None)]."""
+    """The parameters of a program: [(name, type or class and type, dimensions or None)]."""
     depth, end = 0, at
     while end < len(text) and (depth or text[end] != ")"):
         depth += (text[end] in "([") - (text[end] in ")]")
@@ -52,7 +54,7 @@ def parameters(text, at):
 
 
 class Data:
-    """What a RUN line says about a program: scalars, values, lengths."""
+    """A program's data in a RUN line: scalars, values, lengths."""
 
     def __init__(self, words):
         self.sets, self.values, self.shapes, self.options = {}, {}, {}, collections.defaultdict(list)
@@ -72,7 +74,7 @@ class Data:
                 self.options[w].append(arg)
 
     def infer(self, params):
-        """Scalars of whole dimensions, from the data's lengths."""
+        """Scalars that are extents, from the data's lengths."""
         unknown = None
         for name, cls, _, dims in params:
             shape = self.shapes.get(name) or ([len(self.values[name])] if name in self.values else None)
@@ -84,7 +86,7 @@ class Data:
                         unknown = n
                     elif d.isidentifier():
                         self.sets.setdefault(d, str(n))
-            elif len(shape) == 1:  # flat: what the other axes leave
+            elif len(shape) == 1:  # flat: divided by the other axes
                 rest, open_ = 1, []
                 for d in dims:
                     size = int(d) if d.isdigit() else int(self.sets.get(d, 0)) if d.isidentifier() else 0
@@ -205,7 +207,7 @@ def main():
         for reason, n in of.most_common():
             print("  %s, %d times: %s" % (title, n, reason))
     if counts["agree"] < 300 and not only:
-        print("too few programs were looked at")
+        print("too few programs were compared")
         bad += 1
     return 1 if bad else 0
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # DEVICE
-"""Conditions in one another, up to the depth that the device bears: program and gradient against the interpreter at 79,
-and refused at 80 where a driver says that it computes wrong from there on (lavapipe); elsewhere both are computed.
+"""Nested conditions, as deep as the device supports: program and gradient against the interpreter
+at a depth of 79, and refused at 80 where a driver computes wrong results from there on (lavapipe);
+elsewhere both are computed.
 """
 import json
 import os

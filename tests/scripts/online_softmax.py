@@ -2,10 +2,11 @@
 # DEVICE
 """Sums that a loop rescales to its running maximum (autodiff/rewrite/online_softmax.c).
 
-Each program passes `vyre-grad check`, and is differentiated a second time with the maximum written as
--min(-m, -s), which is the same to the bit and recognised by nothing: both gradients must agree in double.  FORMS
-must need no tape, and one in the other spelling; REFUSED are not that sum, or cannot be shown to be, and keep the
-tape of the loop as it stands.  With loops to 6 sums are carried values, with loops to C local arrays.
+Each program passes `vyre-grad check`, and is differentiated a second time with the maximum written
+as -min(-m, -s), which is the same to the bit and not recognised by any rewrite: both gradients must
+agree in double.  FORMS must need no tape, and one in the other spelling; REFUSED are not that sum,
+or cannot be shown to be, and keep the tape of the unchanged loop.  With loops to 6 sums are carried
+values, with loops to C local arrays.
 """
 import json
 import os
@@ -101,11 +102,11 @@ REFUSED = {
     "stopped in one place": BEGIN + LOOP + STEP.replace("exp(m - t)", "exp(m - stop_grad(t))") + ARRAY + SUM + "}" + OUT,
     "the number goes on in the loop": BEGIN + LOOP + STEP + ARRAY + "l = l * shrink + p * (1.0 + 0.1 * l); m = t; }" + OUT,
 }
-# bytes: of three rows and queries maximum, sum, elements; what is overwritten behind the loop; an array must
-# begin as zeros
+# bytes: maximum, sum and elements of three rows and queries; what is overwritten after the loop; an
+# array must begin as zeros
 KEPT = {"several queries": 288, "normalised in place, array": 144, "sums begin with more, array": None}
 ON_DEVICE = ("attention", "attention, array", "begins with a term, maximum shows, array", "blocks, array")
-STOPPED = "stopped in one place"  # differences say nothing of it
+STOPPED = "stopped in one place"  # not comparable with differences
 bad = 0
 
 
@@ -137,7 +138,7 @@ def tape(path, name):
 
 
 def compare(name, text, kept):
-    """kept: bytes of tape that it may need; None: it needs as many as its loop is reversed with."""
+    """kept: bytes of tape that it may need; None: as many as the reverse of the unchanged loop."""
     text = text.replace("f32", "f64")
     other = text.replace("max(m, s)", "-min(-m, -s)").replace("= min(m, s)", "= -max(-m, -s)")
     if other == text:

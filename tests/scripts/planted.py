@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # ONCE
-"""The faults of tests/fuzz/plant.py can still be planted: each one's text stands in its file, and one is noticed.
+"""The faults of tests/fuzz/plant.py can still be planted: the text that each one replaces is in its
+file, and one of them is noticed.
 
-All of them take an hour (tests/README.md); one keeps the way there from falling into disrepair.  VYRE_PLANT=NUMBER
-chooses another.
+All of them take an hour (tests/README.md); trying one keeps the machinery from falling into
+disrepair.  VYRE_PLANT=NUMBER chooses another.
 """
 import os
 import sys
@@ -16,17 +17,17 @@ import plant  # noqa: E402
 
 
 def main():
-    gone = 0
+    missing = 0
     for n, (changed, _, old, _) in enumerate(plant.ALL):
         with open(os.path.join(SRC, changed), encoding="utf-8") as f:
             if old not in f.read():
-                print("%d: %s has no longer: %s" % (n + 1, changed, old))
-                gone += 1
+                print("%d: %s no longer has: %s" % (n + 1, changed, old))
+                missing += 1
     number = int(os.environ.get("VYRE_PLANT") or 17)
     print("VYRE_PLANT=%d tests/run -k planted" % number)
     sys.stdout.flush()
     sys.argv = ["plant.py", "--build", BUILD, "--only", str(number)]
-    return 1 if plant.main() or gone else 0
+    return 1 if plant.main() or missing else 0
 
 
 if __name__ == "__main__":

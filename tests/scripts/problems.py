@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # DEVICE
-"""The examples det, kmeans, llsq, lse and lstm against make_problems.py: value and gradient (by hand, in
-double), on both engines, f32 and f64; in f64 also against finite differences.  Along the way the Hessian
-diagonal of kmeans, and gradients through two programs, chained by a cotangent (lstm, lse of one vector).
+"""The examples det, kmeans, llsq, lse and lstm against make_problems.py: value and gradient (by
+hand, in double), on both engines, f32 and f64; in f64 also against finite differences.  Also the
+Hessian diagonal of kmeans, and gradients through two programs, chained by a cotangent (lstm, lse of
+one vector).
 
-The error of an array is its greatest |got − expected| / greatest |expected|.  Tolerances are some five
-times what was measured on lavapipe; what is reached is printed.
+The error of an array is its largest |got − expected| / largest |expected|.  Tolerances are about
+five times what was measured on lavapipe; the errors are printed.
 """
 import json
 import os
@@ -44,7 +45,7 @@ def npy(path):
 
 
 def run(example, kind, engine, inputs, *options, program=None):
-    """Outputs of `run` on inputs [name=SPEC]; what goes wrong fails the test."""
+    """Outputs of `run` on inputs [name=SPEC]; a failure fails the test."""
     argv = [VYRE, "run", "%s.%s.vyre" % (example, kind), "--json", "--engine", engine, *options]
     for spec in inputs:
         argv += ["--in", spec]
@@ -55,7 +56,7 @@ def run(example, kind, engine, inputs, *options, program=None):
 
 
 def compare(what, got, folder, names, tolerance):
-    """`names` are those of files, with the output compared where it has another name."""
+    """`names` are those of files, with the compared output's name where it differs."""
     global bad
     errors = []
     for file, name in names.items():
@@ -109,7 +110,8 @@ def whole_lse(kind, engine, tolerance):
 
 
 def lstm_loss(kind, engine, inputs, *options):
-    """Value of the two programs, of inputs that need not be the files'; leaves y.npy and what else is asked."""
+    """Value of the two programs, for inputs that need not be the files'; writes y.npy and other
+    requested outputs."""
     run("lstm", kind, engine, inputs, "--out", "y=@y.npy", program="scores")
     scores = specs("lstm", kind, ["seq"]) + ["y=@y.npy"]
     return run("lstm", kind, engine, scores, *options, program="entropy")["loss"][0]
@@ -127,7 +129,7 @@ def solve(problem, kind, engine):
 
 
 def kinds_and_engines():
-    """What can be run here."""
+    """The types and engines available here."""
     listed = subprocess.run([VYRE, "devices"], capture_output=True, text=True).stdout
     runs = [("f32", "eval"), ("f64", "eval")]
     if "features:" in listed:
@@ -152,10 +154,10 @@ def main():
     runs = kinds_and_engines()
     for example in PROBLEMS:
         write_kinds(example)
-    for problem, (wrt, _, value, _, loose, tight) in PROBLEMS.items():
+    for problem, (wrt, _, value, _, single, double) in PROBLEMS.items():
         subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem], check=True)
         for kind, engine in runs:
-            tolerance = loose if kind == "f32" else tight
+            tolerance = single if kind == "f32" else double
             got = solve(problem, kind, engine)
             compare("%s %s %s" % (problem, kind, engine), got, problem,
                     {n: n for n in [value] + ["grad_" + w for w in wrt]}, tolerance)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # ONCE
 # DEVICE
-"""The examples ba, nbody, conv2d, softmax and layernorm against make_ba.py and make_layers.py: values and
-gradients (by hand, in double, of a random cotangent), on both engines, f32 and f64; in f64 also against finite
-differences along a random direction in each input.  ba also against the exact Jacobian of ba_tiny.json.
+"""The examples ba, nbody, conv2d, softmax and layernorm against make_ba.py and make_layers.py:
+values and gradients (by hand, in double, for a random cotangent), on both engines, f32 and f64; in
+f64 also against finite differences along a random direction in each input.  ba also against the
+exact Jacobian of ba_tiny.json.
 
-The error of an array is its greatest |got − expected| / greatest |expected|.  Tolerances are some five times
-what was measured on lavapipe; what is reached is printed.
+The error of an array is its largest |got − expected| / largest |expected|.  Tolerances are about
+five times what was measured on lavapipe; the errors are printed.
 """
 import os
 import subprocess
@@ -20,16 +21,16 @@ import make_gmm  # noqa: E402
 import make_layers  # noqa: E402
 
 BA = ["cams", "X", "w", "feat", "camera", "point"]
-SHIFTS = ["d=zeros", "t=zeros"]  # what the Jacobian is asked for
+SHIFTS = ["d=zeros", "t=zeros"]  # the Jacobian is with respect to these
 NBODY = ["eps=%r" % make_layers.EPS]
 NORM = ["eps=%r" % make_layers.VARIANCE_EPS]
 
 
 class Case:
-    """A program on the data of a folder: `outputs` have the cotangent ct_NAME.npy if `ct`, else ones; the gradient of
-    x is expected in PREFIXgrad_x.npy.  Inputs in `specs` are no files."""
+    """A program on the data of a folder: `outputs` have the cotangent ct_NAME.npy if `ct`, else ones;
+    the gradient of x is expected in PREFIXgrad_x.npy.  Inputs in `specs` are not files."""
 
-    def __init__(self, example, program, folder, wrt, rest, outputs, loose, tight, scalars=(), given=(), ct=False,
+    def __init__(self, example, program, folder, wrt, rest, outputs, single, double, scalars=(), given=(), ct=False,
                  prefix=""):
         self.__dict__.update(locals())
         self.name = program + (" of " + folder if folder != example else "")
@@ -54,7 +55,7 @@ class Case:
 
 
 CASES = [
-    # the features of ba_tiny lie within a thousandth of where they are seen: e has three digits in f32
+    # predicted and observed features of ba_tiny agree to a thousandth: e has three digits in f32
     Case("ba", "residuals", "ba_tiny", [], BA, ["e", "ew"], 1e-3, 1e-11),
     Case("ba", "jacobian", "ba_tiny", ["d", "t"], BA, [], 5e-6, 1e-14, given=SHIFTS),
     Case("ba", "jacobian", "ba", ["d", "t"], BA, ["e", "ew"], 2e-5, 1e-13, given=SHIFTS),
@@ -114,7 +115,7 @@ def main():
         subprocess.run([os.path.join(EXAMPLES, "data", maker), what, folder, *SIZES.get(folder, [])], check=True)
     for case in CASES:
         for kind, engine in runs:
-            tolerance = case.loose if kind == "f32" else case.tight
+            tolerance = case.single if kind == "f32" else case.double
             if not case.wrt:
                 got = case.value(kind, engine, case.inputs(kind))
             else:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # ONCE
 # DEVICE
-"""The examples attention, bilinear, bilateral, hashgrid, compositing and sph against make_render.py and
-make_pairs.py: value and gradient (by hand, in double, of a random cotangent), on both engines, f32 and f64; in
-f64 also against finite differences along a random direction in each input.
+"""The examples attention, bilinear, bilateral, hashgrid, compositing and sph against make_render.py
+and make_pairs.py: value and gradient (by hand, in double, for a random cotangent), on both engines,
+f32 and f64; in f64 also against finite differences along a random direction in each input.
 
-The error of an array is its greatest |got − expected| / greatest |expected|.  Tolerances are some five
-times what was measured on lavapipe; what is reached is printed.
+The error of an array is its largest |got − expected| / largest |expected|.  Tolerances are about
+five times what was measured on lavapipe; the errors are printed.
 """
 import json
 import os
@@ -20,7 +20,7 @@ from problems import EXAMPLES, VYRE, kinds_and_engines, npy, write_kinds  # noqa
 import make_gmm  # noqa: E402
 import make_pairs  # noqa: E402
 
-# of finite differences: error about STEP² times the third derivative (of hashgrid: cells cubed)
+# of finite differences: error about STEP² times the third derivative (for hashgrid: cells cubed)
 STEP = {"hashgrid": 1e-6, "compositing": 1e-6}
 SCALARS = {"compositing": ["--set", "H=20", "--set", "W=24"]}  # make_render.py's
 # problem: generator, wrt, other inputs, value, tolerances in f32 and f64
@@ -62,7 +62,8 @@ def value(problem, kind, engine, inputs):
 
 
 def solve_sph(kind, engine):
-    """Forwards densities, forces; backwards forces, densities, chained by the cotangent of the densities."""
+    """Forward densities, then forces; backward forces, then densities, chained by the cotangent of
+    the densities."""
     both = files("sph", kind, ["x"] + LISTS)
     got = run("sph", kind, engine, both, *DENSITIES, "--out", "density=@density.npy")
     got |= run("sph", kind, engine, both | files("sph", kind, ["v"], density="density.npy"), *FORCES, "--grad",
@@ -109,7 +110,7 @@ def differences(problem, got):
 
 
 def attention_keeps_nothing():
-    """T = 512, D = 64: the loop's own reverse would keep 66 numbers of each pair."""
+    """T = 512, D = 64: the loop's own reverse would tape 66 numbers for each pair."""
     done = subprocess.run([VYRE, "explain", os.path.join(EXAMPLES, "attention.vyre"), "--json", "--set", "H=1", "--set",
                            "T=512"], capture_output=True, text=True)
     said = json.loads(done.stdout)
@@ -121,7 +122,7 @@ def attention_keeps_nothing():
 def main():
     attention_keeps_nothing()
     runs = kinds_and_engines()
-    for problem, (generator, wrt, _, out, loose, tight) in PROBLEMS.items():
+    for problem, (generator, wrt, _, out, single, double) in PROBLEMS.items():
         write_kinds(problem)
         subprocess.run([os.path.join(EXAMPLES, "data", generator + ".py"), problem, problem], check=True)
         for kind, engine in runs:
@@ -129,7 +130,7 @@ def main():
             names = [out] + ["grad_" + w for w in wrt]
             if problem == "sph":
                 names += ["density", "grad_density"]
-            compare(problem, kind, engine, got, names, loose if kind == "f32" else tight)
+            compare(problem, kind, engine, got, names, single if kind == "f32" else double)
             if (kind, engine) == ("f64", "eval"):
                 differences(problem, got)
 

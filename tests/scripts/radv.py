@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # ONCE
 # SPDX-License-Identifier: MIT
-"""AMD's compiler takes every program of examples/ and tests/text, forward and gradient, optimised as for a GPU: on
-three generations of chips, without the hardware.  No kernel is refused, none spills registers or takes scratch memory
-but those of tests/radv.txt, which also says how much: more is a failure, and so is a line that no longer holds.
+"""AMD's compiler accepts every program of examples/ and tests/text, forward and gradient, optimised
+as for a GPU: on three generations of chips, without the hardware.  No kernel is refused; none
+spills registers or uses scratch memory except those of tests/radv.txt, which also gives the
+amounts: exceeding them is a failure, and so is a line that no longer holds.
 
     radv.py                     navi21, vega10 and gfx1100 with the installed RADV (Mesa 22.3)
-    VYRE_RADV=radv25:navi21,radv25:navi31,radv25:gfx1201 tests/run -k radv      others: failures, not amounts
+    VYRE_RADV=radv25:navi21,radv25:navi31,radv25:gfx1201 tests/run -k radv
+                                others: failures, not amounts
 """
 import glob
 import os

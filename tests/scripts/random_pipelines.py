@@ -4,8 +4,10 @@
 
   random_pipelines.py [COUNT [FIRST_SEED]]
 
-Slices at any element, repeats with counters in sizes and slices, values read back, workspaces, copies,
-group counts.  Sums are of small integers, so floats are exact and results are compared bit by bit."""
+Slices at any element, repeats with counters in sizes and slices, values read back, workspaces,
+copies, group counts.  Sums are of small integers, so floats are exact and results are compared bit
+by bit.
+"""
 import json, os, random, subprocess, sys
 
 VYRE = os.environ.get("VYRE_GRAD", "vyre-grad")
@@ -66,7 +68,7 @@ class Maker:
         return r.choice(choices)
 
     def row(self, scope, write):
-        """Something f32[N]: a row of u, w or an intermediate; `in` parameters are not written."""
+        """An f32[N]: a row of u, w or an intermediate; `in` parameters are not written."""
         r = self.r
         wholes = [b for b, kind in scope["buffers"] if kind == "row"]
         tables = ["u", "w"] + [b for b, kind in scope["buffers"] if kind == "table"]

@@ -3,10 +3,10 @@
 # DEVICE
 """Random programs past every oracle (tests/fuzz).
 
-First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first line
-prints, half of them of independent invocations and half of invocations that meet, for as long as 90 seconds of
-processor time give; VYRE_SEED and VYRE_COUNT override.  A failing program comes out reduced, with the command
-that makes it again.
+First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first
+line prints, half of them of independent invocations and half of interacting ones, for 90 seconds of
+processor time; VYRE_SEED and VYRE_COUNT override.  A failing program is printed reduced, with the
+command that makes it again.
 """
 import os
 import random

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What README.md shows is what comes out: each `$ vyre-grad …` and the lines behind it.  Links in the
-documents lead somewhere, the tests that docs/features.md and tests/README.md name exist, and the index in the
-latter names every folder of text tests, unit test and script."""
+"""README.md shows the command's real output: each `$ vyre-grad …` and the lines below it.  Links in
+the documents lead somewhere, the tests that docs/features.md and tests/README.md name exist, and
+the index in the latter names every folder of text tests, unit test and script.
+"""
 import glob
 import os
 import re
@@ -43,7 +44,7 @@ for file in ["README.md", "tests/README.md"] + sorted(glob.glob("docs/*.md", roo
 
 
 def tests():
-    """What the index in tests/README.md must name: folders that have text tests, unit tests, scripts."""
+    """What the index in tests/README.md must name: folders with text tests, unit tests, scripts."""
     top = os.path.join(SRC, "tests")
     for folder, folders, files in os.walk(os.path.join(top, "text")):
         folders[:] = [f for f in folders if f not in ("data", "input")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # ONCE
-"""The text-test runner itself: that it can fail, expand, compare, bless, and when time is up."""
+"""The text-test runner itself: that it can fail, expand, compare, bless, and enforce time limits."""
 import argparse
 import importlib.machinery
 import importlib.util

@@ -1,6 +1,7 @@
 #!/bin/sh
 # ONCE
-# tools/setup: no package with a compiler's version in its name; what is downloaded is told, with its size, first.
+# tools/setup: no package with a compiler's version in its name; downloads are announced first, with
+# their sizes.
 # apt-get and dpkg-query are stand-ins here, so that nothing is installed and no network is needed.
 set -u
 bad=0
@@ -43,7 +44,7 @@ grep -q 'apt-get update' out || wrong "nothing on the lists of packages"
 [ "$(grep -c 'apt-get install -y' log)" = 1 ] || wrong "installed $(grep -c 'apt-get install -y' log) times"
 cat out
 
-# --help and unknown arguments do nothing, in all three: there is nothing here that could build.
+# --help and unknown arguments do nothing, in all three: nothing could be built here.
 mkdir tests
 cp "$SRC/tools/quickstart" "$SRC/tools/test" tools/
 cp "$SRC/tests/run" "$SRC/tests/machine.py" "$SRC/tests/texttest.py" tests/

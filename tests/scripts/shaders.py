@@ -4,8 +4,9 @@
 # DEVICE
 """Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.
 
-The comparison is the command's own (tests/scripts/against.py has wrong gradients, which it must refuse).
-The runner looks for messages of the validation layers; every module passes spirv-val and is named by a plan.
+The comparison is the command's own (tests/scripts/against.py has wrong gradients, which it must
+refuse).  The runner looks for messages of the validation layers; every module passes spirv-val and
+is named by a plan.
 """
 import glob
 import json
@@ -30,7 +31,7 @@ def bench(plan, program, options):
 
 
 def make_data(plan, options):
-    """What options take from `@NAME/…`, as the plan's `DATA NAME:` says."""
+    """What `@NAME/…` in options stands for, from the plan's `DATA NAME:`."""
     with open(plan, encoding="utf-8") as f:
         for name, command in re.findall(r"^// DATA (\w+): *(.*)$", f.read(), re.M):
             script, problem, *sizes = shlex.split(command)
@@ -39,7 +40,7 @@ def make_data(plan, options):
 
 
 def check(plan):
-    """Tests run; or raises what is wrong."""
+    """The number of tests run; raises an error if one is wrong."""
     programs, tests = directives(plan, "PROGRAM"), directives(plan, "TEST")
     if len(programs) != 1 or not tests or not directives(plan, "BENCH"):
         raise AssertionError("needs one PROGRAM, and at least one TEST and one BENCH")

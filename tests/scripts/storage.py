@@ -2,12 +2,13 @@
 # ONCE
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""However a derivative stores what it needs, its result is the same: bit by bit, but for a few last places where
-what is computed again meets its adjoint in one loop and is simplified with it.
+"""However a derivative stores what it needs, its result is the same: bit for bit, except for a few
+last places where recomputed values are in one loop with their adjoints and are simplified together.
 
-Every program of tests/text/grad that a RUN line differentiates and that keeps anything, in the interpreter with
-doubles: all on tapes; as little as can be, then segments of √n iterations, then segments in segments (what
---tape-limit steps through); --checkpoint sqrt.  And tapes are as large as explain says, to the byte.
+Every program of tests/text/grad that a RUN line differentiates and that stores anything, in the
+interpreter with doubles: everything on tapes; as little as possible, then segments of √n
+iterations, then segments within segments (the steps of --tape-limit); --checkpoint sqrt.  And tapes
+are as large as explain says, to the byte.
 """
 import glob
 import json
@@ -23,7 +24,7 @@ bad, rounded = [], 0  # rounded: results that differ in last places
 
 
 def commands(path):
-    """Programs and their data: arguments that run, check and explain share."""
+    """Programs and their data: arguments common to run, check and explain."""
     with open(path, encoding="utf-8") as f:
         lines = re.findall(r"^// RUN: (vyre-grad (?:run|check) .*)\n(?!// STATUS: 1|// ERROR)", f.read(), re.M)
     for line in lines:
@@ -47,7 +48,7 @@ def vyre(*arguments):
 
 
 def gradient(arguments, *options):
-    """Outputs by name, or the bytes that the tapes would need, or None where it is refused."""
+    """Outputs by name, or the bytes that the tapes would need, or None if it is refused."""
     done = vyre("run", *arguments, "--grad", "--engine", "eval", "--eval-type", "f64", "--json", *options)
     if done.returncode == 0:
         return json.loads(done.stdout)["outputs"]
@@ -92,10 +93,10 @@ def explained(arguments, *options):
 
 
 def compare(arguments):
-    """How many other ways gave the result of all on tapes; None: nothing is kept."""
+    """How many other ways gave the same result as taping everything; None: nothing is stored."""
     what = " ".join(os.path.basename(w) for w in arguments)
     size, want = 1, gradient(arguments, "--checkpoint", "none", "--tape-limit", "1")
-    while isinstance(want, int):  # a pipeline meets its intermediates one by one
+    while isinstance(want, int):  # a pipeline reports its intermediates one by one
         if want <= size:
             bad.append("%s: needs %d bytes, has %d" % (what, want, size))
             return None
@@ -103,10 +104,10 @@ def compare(arguments):
     if want is None or size == 1:
         return None
     if gradient(arguments, "--checkpoint", "none", "--tape-limit", str(size - 1)) != size and size > 1:
-        bad.append("%s: fits %d bytes, but %d were asked for" % (what, size - 1, size))
+        bad.append("%s: fits %d bytes, but %d were requested" % (what, size - 1, size))
     said = explained(arguments, "--checkpoint", "none")
     if said is not None and said != size:
-        bad.append("%s: explain says %d bytes, %d were asked for" % (what, said, size))
+        bad.append("%s: explain says %d bytes, %d were requested" % (what, said, size))
     others = [("sqrt", gradient(arguments, "--checkpoint", "sqrt"))]
     limit = size - 1
     while limit > 1:

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the compiler says of stores that meet, against the interpreter's data races: random programs of tests/fuzz/stores.py.
+"""The compiler's decisions whether stores of different invocations overlap, against the
+interpreter's data races: random programs of tests/fuzz/stores.py.
 
-A sum that is accepted, `y[i] += e` into an `out` buffer, has no race at any size; a store that is refused (E0313) has
-one where the compiler cannot see it.  And where the old value of an atomic has a derivative, it is right.  From a fresh seed
-that is printed; VYRE_SEED gives one, VYRE_COUNT says how many.
+A sum that is accepted, `y[i] += e` into an `out` buffer, has no race at any size; a store that is
+refused (E0313) has one when the compiler cannot analyse its index.  And where the old value of an
+atomic has a derivative, it is right.  From a fresh seed that is printed; VYRE_SEED sets the seed,
+VYRE_COUNT the number of programs.
 """
 import os
 import re
@@ -21,7 +23,7 @@ COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(os.environ["BUILD"], "t
 
 
 def run(path, text, n, m, k):
-    """Code of the error, "" for none, 0710 also where accesses leave the buffer and the run goes on."""
+    """Code of the error, "" for none; 0710 also where accesses leave the buffer and the run continues."""
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     sizes = [w for name, size in (("N", n), ("M", m), ("K", k)) for w in ("--set", "%s=%d" % (name, size))]
@@ -44,7 +46,7 @@ def look(path, seed, count):
                     return "is accepted, and races with N=%d M=%d K=%d" % (n, m, k)
     if said == "0313":
         found = {run(path, hidden, n, m, k) for n, m in stores.SIZES for k in (1, 3)}
-        if not found & {"0709", "0710"}:  # what leaves the buffer ends the run first
+        if not found & {"0709", "0710"}:  # an access outside of the buffer ends the run first
             return "is refused (E0313), and does not race"
     return None
 

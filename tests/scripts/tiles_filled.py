@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Shared arrays that a domain's last workgroups fill in part: every way to store × every way to read × sizes.
+"""Shared arrays that a domain's last workgroups fill only partly: every way to store × every way to
+read × sizes.
 
-The interpreter sees each read of what an invocation outside of the domain would have stored (E0715).  Plans
-refuse what is certain from the program (E0806).  So what plans refuse must be an E0715, what is E0715 in a row
-that depends on no data must be refused, and where both run, outputs are the same.
+The interpreter detects each read of what an invocation outside of the domain would have stored
+(E0715).  Plans refuse what is certain from the program (E0806).  So what plans refuse must be an
+E0715, what is E0715 in a row that does not depend on data must be refused, and where both run,
+outputs are the same.
 
-Then random ones (tests/fuzz/tiles.py) past a model of their own: from a fresh seed that is printed, VYRE_COUNT of
-them; VYRE_SEED gives one.
+Then random ones (tests/fuzz/tiles.py) against a model of their own: from a fresh seed that is
+printed; VYRE_SEED sets the seed, VYRE_COUNT the number.
 """
 import itertools
 import json
@@ -26,8 +28,9 @@ COMMAND = os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 LINE = "program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8) over(i: N) { shared t: f32[16]; %s barrier(); var v = 0.0; %s y[i] = v; }"
 PLANE = ("program p(x: in f32[N, M], y: out f32[N, M], N: u32, M: u32) workgroup(4, 4) over(i: N, j: M) "
          "{ shared t: f32[%s]; %s barrier(); var v = 0.0; %s y[i, j] = v; }")
-# Places on axes that the domain has not are nobody's; loops that may take no iteration read nothing for certain.  None: what is read is
-# used under a condition only, so no plan may refuse it.
+# Indices on axes that the domain does not have belong to no invocation; loops that may run no
+# iteration do not certainly read anything.  None: what is read is used only under a condition, so no
+# plan may refuse it.
 OTHERS = [
     ("program p(x: in f32[N], y: out f32[N], N: u32) workgroup(8, 4) over(i: N) { shared t: f32[16]; t[lid.x] = x[i]; barrier(); "
      "y[i] = t[lid.x + lid.y]; }", True),
@@ -75,7 +78,8 @@ def rows():
         yield text, sure, {"N": n}
     for store, (read, sure) in itertools.product(STORES, READS):
         for n in (3, 8, 10, 15):
-            # Whatever is stored at any time counts as filled: not seen is a tree over what other lanes filled first.
+            # Whatever is stored at any time counts as filled: a tree over elements that other lanes
+            # filled first is not detected.
             yield LINE % (store, read), sure and not ("var h" in read and "t[7u" in store), {"N": n}
     for (shape, store, read), place in itertools.product(TILES, PLACES):
         text = PLANE % (shape, store + " = x[i, j];", "for k in 0u..4u { v += %s; }" % (read % place))
@@ -118,7 +122,7 @@ def try_table(path, counts):
 
 
 def try_random(path, counts, seed, count):
-    """How many launches are not what the model says."""
+    """How many launches disagree with the model."""
     bad = 0
     for at in range(seed, seed + count):
         program = tiles.make(at)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// device_util.h: one program, run by the interpreter and on the device, results compared.
+// device_util.h: runs one program in the interpreter and on the device, and compares the results.
 #ifndef VYRE_TESTS_DEVICE_UTIL_H
 #define VYRE_TESTS_DEVICE_UTIL_H
 
@@ -68,7 +68,7 @@ typedef struct device_case {
     vy_eval_scalar scalars[4];
     uint32_t scalar_count;
     uint32_t groups[3];
-    vy_spirv_options options; // enabled: `without` is taken from the device's
+    vy_spirv_options options; // enabled: the device's features except `without`
     vy_features without;
     double ulp;      // per element, of its type; 0: bit for bit (all NaNs alike)
     double absolute; // or this far apart

@@ -31,7 +31,7 @@ static uint64_t next_random(uint64_t *s)
 static int64_t integer_of(const gradcheck *c, int scalar)
 {
     const double value = c->scalars[scalar].value;
-    if (c->whole[scalar]) return c->whole[scalar];
+    if (c->integers[scalar]) return c->integers[scalar];
     if (!(fabs(value) < 0x1p63)) return value > 0 ? INT64_MAX : INT64_MIN;
     return (int64_t)value;
 }
@@ -166,7 +166,7 @@ static double cotangent(const gradcheck *c, const char *name, uint64_t e)
     return 0.25 + (double)(next_random(&s) >> 11) * 0x1p-53;
 }
 
-// Σ outputs · cotangents after a run on a copy of `start`; the paths must not race.
+// Σ outputs · cotangents after a run on a copy of `start`.
 static bool objective(const gradcheck *c, const vy_program *p, const image *start, const bool *of,
                       double *out)
 {

@@ -23,7 +23,7 @@ typedef struct gradcheck_data { // contents of one buffer; others are random in 
 typedef struct gradcheck {
     const char *text; // program text; the program is the module's last
     gradcheck_scalar scalars[16];
-    int64_t whole[16]; // of a scalar, an integer that a double does not hold; 0: its value
+    int64_t integers[16]; // of scalars, integers that a double cannot hold; 0: use the value
     gradcheck_data data[16];
     const char *of[16], *wrt[16]; // NULL: defaults
     uint64_t unknown;             // length of `?` buffers; 0: 5
@@ -35,7 +35,7 @@ typedef struct gradcheck {
     bool optimised;     // optimise the gradient first
 } gradcheck;
 
-// NULL when everything agrees, else what does not (static buffer).
+// NULL when everything agrees, else what disagrees (static buffer).
 const char *gradcheck_run(const gradcheck *c);
 
 #endif

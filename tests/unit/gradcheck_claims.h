@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_claims.h: what is said about a program beside its numbers, held against them; part of
-// gradcheck_file.c.
+// gradcheck_claims.h: what the compiler claims about a program beside its numbers, checked against
+// them; part of gradcheck_file.c.
 //
-//   ends       a buffer of which vy_grad_ends says that its derivative ends has gradient zero everywhere
-//   constants  a text whose constants are other numbers, set from outside to those that they were, is the
-//              same program
+//   ends       where vy_grad_ends says that a buffer's derivative ends, its gradient is all zeros
+//   constants  a text with altered constants, overridden from outside with the original values, is
+//              the same program
 enum { MOST_CONSTANTS = 8 };
 
 static bool all_zero(const image *g, const char *name)
@@ -21,7 +21,8 @@ static bool check_ends(job *j, const vy_program *p, const image *g)
         char name[300];
         vy_grad_end end;
         snprintf(name, sizeof name, "grad_%.280s", p->buffers.data[i].name);
-        if (chosen(j->c.of, p->buffers.data[i].name, false)) continue; // its own contents count
+        // The cotangent of a chosen output is also the gradient of its own contents.
+        if (chosen(j->c.of, p->buffers.data[i].name, false)) continue;
         if (!vy_grad_ends(p, (vy_buffer){i}, &end) || all_zero(g, name)) continue;
         snprintf(message, sizeof message,
                  "%s is not zero, although %s at line %u is said to end it", name, end.what,
@@ -31,8 +32,8 @@ static bool check_ends(job *j, const vy_program *p, const image *g)
     return true;
 }
 
-// `const NAME: TYPE = NUMBER;` at a line's start: its name, and the number's place.  Others are
-// left out.
+// `const NAME: TYPE = NUMBER;` at the start of a line: its name, and where the number is.  Other
+// constants are skipped.
 static bool next_constant(char **at, char *name, size_t size, char **number, size_t *digits)
 {
     char *end = strstr(*at, "const ");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_directives.h: what the comment lines of a text ask for, and the data it is run on; part
-// of gradcheck_file.c, which lists the lines.
+// gradcheck_directives.h: the directives in the comments of a text, and the data it is run on; part
+// of gradcheck_file.c, which lists them.
 enum { MOST_NAMES = 16, MOST_LAUNCHES = 4, MOST_VALUES = 256 };
 
-typedef struct job_launch { // sizes to run at, and the data that belongs to them
+typedef struct job_launch { // sizes to run at, and the data for them
     gradcheck_scalar scalars[MOST_NAMES];
-    int64_t whole[MOST_NAMES];
+    int64_t integers[MOST_NAMES];
     uint32_t groups[3];
     image x, g; // the inputs; what the default way to the gradient leaves
     bool of[MOST_BUFFERS];
@@ -18,19 +18,19 @@ typedef struct job {
     const char *permutations[MOST_NAMES];
     job_launch launches[MOST_LAUNCHES];
     uint32_t launch_count;
-    uint32_t pick, turns; // what is taken in turn; see turn()
-    bool thorough;        // nothing is taken in turn: all of it
+    uint32_t pick, picks; // which variant is next; see alternate()
+    bool thorough;        // all variants, none alternating
     bool brief;           // the types as written: primal, value and gradient
-    bool alike;           // whether the ways agree, and nothing else
+    bool ways_only;       // check that the ways agree, and nothing else
     const char *oracle;   // what failed
-    double loose;         // bound of comparisons between levels
-    uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient
+    double tolerance;     // bound of comparisons between levels
+    uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient made
     char notes[600];     // ways that were refused where others were not: ` | WAY refused CODE …`
     uint32_t ways, axes; // other ways to the gradient that agreed; those among them with other axes
     bool gathered, atomic, plain, ordered; // how gradients were added up in them
 } job;
 
-static vy_eval_options launch; // groups, lanes of a subgroup: of the launch that is checked
+static vy_eval_options launch; // groups and subgroup size of the launch being checked
 
 static bool fail(job *j, const char *oracle) // `message` is set
 {
@@ -38,11 +38,11 @@ static bool fail(job *j, const char *oracle) // `message` is set
     return false;
 }
 
-// One of 0 … n−1, another for each program and place it is asked for: what there is no time to try
-// on every program is tried on every nth.
-static uint32_t turn(job *j, uint32_t n)
+// One of 0 … n−1, different for each program and call: what there is no time to try on every
+// program is tried on every nth.
+static uint32_t alternate(job *j, uint32_t n)
 {
-    uint64_t s = j->pick * 2654435761u + 977u * ++j->turns;
+    uint64_t s = j->pick * 2654435761u + 977u * ++j->picks;
     return (uint32_t)(next_random(&s) % n);
 }
 
@@ -85,9 +85,9 @@ static void read_launch(job_launch *l, char *s)
             sscanf(is + 1, "%u,%u,%u", &l->groups[0], &l->groups[1], &l->groups[2]);
             continue;
         }
-        const int64_t whole = strtoll(is + 1, &end, 10);
+        const int64_t integer = strtoll(is + 1, &end, 10);
         l->scalars[n] = (gradcheck_scalar){w, strtod(is + 1, NULL)};
-        l->whole[n++] = *end ? 0 : whole;
+        l->integers[n++] = *end ? 0 : integer;
     }
 }
 
@@ -127,28 +127,28 @@ static void read_directives(job *j, uint32_t *first)
     if ((s = directive(j, "unknown"))) c->unknown = (uint64_t)atoll(s);
     if ((s = directive(j, "seed"))) *first = (uint32_t)atoi(s);
     c->tolerance = (s = directive(j, "tolerance")) ? strtod(s, NULL) : 0;
-    j->loose = c->tolerance ? c->tolerance : 1e-8;
+    j->tolerance = c->tolerance ? c->tolerance : 1e-8;
     if (!c->tolerance) c->tolerance = 1e-6;
     c->text = j->text;
     j->pick = *first;
     if ((s = directive(j, "only"))) {
         j->brief = strcmp(s, "brief") == 0;
-        j->alike = strcmp(s, "ways") == 0;
+        j->ways_only = strcmp(s, "ways") == 0;
     }
-    if (j->alike) launch.max_steps = 20000000;
+    if (j->ways_only) launch.max_steps = 20000000;
 }
 
-// Sizes and groups of launch k are those of what runs from here on.
+// From here on programs run with the sizes and groups of launch k.
 static void use_launch(job *j, uint32_t k)
 {
     const job_launch *l = &j->launches[k];
     memcpy(j->c.scalars, l->scalars, sizeof l->scalars);
-    memcpy(j->c.whole, l->whole, sizeof l->whole);
+    memcpy(j->c.integers, l->integers, sizeof l->integers);
     memcpy(j->c.groups, l->groups, sizeof l->groups);
     memcpy(launch.groups, l->groups, sizeof l->groups);
 }
 
-// Made-up data, and permutations where the file asks for them.
+// Made-up data, and permutations for the buffers that the file names.
 static void fill_job(const job *j, const vy_program *p, image *x)
 {
     fill(&j->c, p, x);
@@ -159,7 +159,7 @@ static void fill_job(const job *j, const vy_program *p, image *x)
         uint64_t s = j->c.seed * 7919u + 3;
         char *data = x->buffers[at].data;
         const size_t size = vy_type_size(type);
-        for (uint64_t e = 0; e < x->counts[at]; e++) { // inside out
+        for (uint64_t e = 0; e < x->counts[at]; e++) { // Fisher and Yates, inside out
             uint64_t k = next_random(&s) % (e + 1);
             vy_scalar_write(type, vy_scalar_read(type, data + k * size), data + e * size);
             vy_scalar_write(type, (vy_scalar){.i = (int64_t)e}, data + k * size);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_dual.h: the gradient against forward dual numbers (ir/eval/dual.h), which share nothing
+// gradcheck_dual.h: the gradient against forward dual numbers (ir/eval/dual.h), which share no code
 // with it; part of gradcheck_file.c.
 //
 // One run of the program gives the derivative of all outputs along a direction: weighted with the
-// cotangents it is the gradient's product with the direction.  Directions are random ones over all
-// inputs together, and single elements, whose products hide nothing.  Where they disagree by more
-// than rounding can make of the terms, every element is asked for by itself.
+// cotangents it is the dot product of gradient and direction.  Directions are random ones over all
+// inputs together, and single elements, where no errors can cancel.  Where they disagree by more
+// than the rounding of the terms explains, every element is checked by itself.
 typedef struct tangents {
     vy_dual_buffer buffers[MOST_BUFFERS];
     vy_dual_scalar scalars[64];
@@ -18,7 +18,7 @@ static void tangents_free(tangents *t)
     for (uint32_t i = 0; i < t->n; i++) free(t->buffers[i].tangent);
 }
 
-// All zero.
+// Every tangent is zero.
 static void tangents_make(const vy_program *p, const image *x, tangents *t)
 {
     t->n = t->scalar_count = 0;
@@ -34,7 +34,7 @@ static void tangents_make(const vy_program *p, const image *x, tangents *t)
             t->scalars[t->scalar_count++] = (vy_dual_scalar){p->scalars.data[s].name, 0};
 }
 
-// The places of the gradient: an element of an input, its gradient, and its tangent in t.
+// An element of an input, its gradient, and its tangent in t.
 typedef struct place {
     double *dot;
     double got;
@@ -69,8 +69,8 @@ static uint32_t places_of(const job *j, const vy_program *p, const image *x, con
     return n;
 }
 
-// Σ outputs' tangents · cotangents, along the direction in t.  False: the interpreter has no
-// tangents here.
+// Σ outputs' tangents · cotangents, along the direction in t.  False: the interpreter cannot
+// compute tangents of this program.
 static bool forward(const job *j, const vy_program *p, const image *x, const bool *of,
                     const tangents *t, vy_dual_mode mode, double *out)
 {
@@ -114,8 +114,8 @@ typedef struct directions {
     uint32_t n;
 } directions;
 
-// The same where every float constant and input is half a unit of f32 larger, in a module of its
-// own: how far a rounding of what the program is made of moves its derivative.
+// The same with every float constant and input larger by half a unit of f32, in a module of its
+// own: how far rounding the program's constants and inputs moves its derivative.
 static bool forward_moved(const job *j, const directions *a, double *out)
 {
     const double by = 1 + 0x1p-24;
@@ -161,7 +161,7 @@ static bool agrees_along(job *j, directions *a, const char *what)
     }
     // Constants of derivatives (ln 2, 2/sqrt(pi)) are f32 in programs of f32, also where these are
     // computed in double.
-    const double tolerance = j->loose > 1e-7 ? j->loose : 1e-7;
+    const double tolerance = j->tolerance > 1e-7 ? j->tolerance : 1e-7;
     if (fabs(want - got) <= tolerance * fmax(size, fabs(want))) return true;
     if (!forward(j, a->p, a->x, a->of, &a->t, VY_DUAL_MAGNITUDE, &terms)) return fail(j, "dual");
     if (!isfinite(terms) || fabs(want - got) <= tolerance * 10 * fmax(1e-9, fabs(terms))) {
@@ -169,10 +169,11 @@ static bool agrees_along(job *j, directions *a, const char *what)
         return true;
     }
     double moved = want;
-    if (j->loose > 1e-7 && !forward_moved(j, a, &moved)) return fail(j, "dual");
-    // Nor do other ways agree any closer.  NaN is no agreement.
+    if (j->tolerance > 1e-7 && !forward_moved(j, a, &moved)) return fail(j, "dual");
+    // Then other ways need not agree more closely either.  A NaN never agrees.
     if (isfinite(moved) && fabs(want - got) <= 10 * fabs(want - moved)) {
-        j->loose = j->c.tolerance = fmax(j->loose, 10 * fabs(want - moved) / fmax(1, fabs(want)));
+        j->tolerance = j->c.tolerance =
+            fmax(j->tolerance, 10 * fabs(want - moved) / fmax(1, fabs(want)));
         j->unreliable++;
         return true;
     }

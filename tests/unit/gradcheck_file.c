@@ -1,43 +1,55 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_file.c: everything the interpreter alone can tell about programs.
+// gradcheck_file.c: all oracles for programs that need nothing but the interpreter.
 //
 //   gradcheck_file [--seeds N] [--first-seed S] FILE…      every oracle in full
-//   gradcheck_file --stream                                programs from stdin, for tests/fuzz/oracle.py
+//   gradcheck_file --stream                                programs from stdin, for
+//                                                          tests/fuzz/oracle.py
 //
 // Prints a line per program: `NAME: ok …`, `NAME: refused CODE …`, `NAME: invalid …` (the program
-// itself is wrong) or `NAME: FAIL ORACLE …`; exit 1 if one failed.  A stream is `NAME BYTES\n` and
-// so many bytes of text, again and again; each is answered before the next is read.  Of a stream's
-// programs every one goes past every oracle and every way to the gradient, but what comes in
-// several sorts (levels of optimisation, sizes of workgroups, orders of parameters) is taken in
-// turn, another one for each program.
-//   print    parse(print(p)) prints the same, p as written and optimised, and so for the gradient; the
-//            binary form reads back equal
+// itself is wrong) or `NAME: FAIL ORACLE …`; exit 1 if one failed.  A stream is a sequence of
+// `NAME BYTES\n` followed by that many bytes of text; each program is answered before the next is
+// read.  In a stream every program passes every oracle and every way to the gradient, but of
+// variants (levels of optimisation, sizes of workgroups, orders of parameters) each program gets
+// only some, different ones from program to program.
+//   print    parse(print(p)) prints the same, p as written and optimised, and so for the gradient;
+//            the binary form reads back equal
 //   primal   levels 0 … 3 give the same bits
 //   dual     the gradient against forward dual numbers, all floats in double: gradcheck_dual.h
-//   fd       against finite differences, of files; inputs whose probes take another path than the centre are
-//            kinks and not compared
-//   levels   the gradient at levels 1 … 3 is that as derived, to rounding; also with what devices ask for:
-//            loops in chunks, rows of workgroups made to fill lanes, sums by subgroups
+//   fd       against finite differences, for files only; inputs whose probes take a different path
+//            from the centre are kinks and not compared
+//   levels   the gradient at levels 1 … 3 equals the unoptimised one, to rounding; also with the
+//            options that devices need: chunked loops, workgroup rows padded to full subgroups,
+//            subgroup sums
 //   text     the gradient's text, parsed again, gives the same bits
-//   twice    running again gives the same; what goes in is left alone
+//   twice    a second run gives the same; inputs are unchanged
 //   order    workgroups in another order give the same, to rounding, primal and gradient
-//   value    outputs asked for together with the gradient are the program's
-//   second   the gradient can be differentiated again, or says why not; against dual numbers
+//   value    outputs requested together with the gradient are the program's
+//   second   the gradient can be differentiated again, or is refused with a reason; against dual
+//            numbers
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
-//   ends, constants   what is said about a program beside its numbers: gradcheck_claims.h
+//   ends, constants   what the compiler claims about a program beside its numbers:
+//            gradcheck_claims.h
 //   atomic, gather, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
-//   proofs   in every run: accesses proved in range are in range; elements proved zero are zero; additions proved exclusive, which are
-//            no atomics on a device, do not race
-//   clear    in every run: out buffers that no runtime clears, since the program is said to write them
-//            whole, start as NaN, and that does not show
+//   proofs   in every run: accesses proved in range are in range; elements proved zero are zero;
+//            additions proved exclusive, which are not atomic on a device, do not race
+//   clear    in every run: out buffers that no runtime clears, because the program provably writes
+//            every element, start as NaN, and no NaN is left
 //
-// Comment lines of a text set the data: `// set: N=5 s=0.7`, `// data: at=1,-2,9` (used
-// cyclically), `// of: y`, `// wrt: x,s`, `// tolerance: 1e-4`, `// seed: 7` (of made-up data;
-// beats --first-seed), `// groups: 2,1,1` (programs without `over`), `// subgroup: 8` (lanes), `//
-// permutation: p,q` (integer buffers that hold one of 0 … count−1), `// unknown: 9` (elements of
-// `?`), `// launch: N=9 groups=3,1,1` (run the same gradients at these sizes too), `// only: brief`
-// (primal, value and gradient: for the types as written), `// only: ways` (whether all ways agree),
-// `// program: NAME` (not the last one).
+// Comment lines of a text set the data:
+//   // set: N=5 s=0.7            scalars
+//   // data: at=1,-2,9           contents of a buffer, repeated cyclically
+//   // of: y                     outputs to differentiate
+//   // wrt: x,s                  inputs to differentiate with respect to
+//   // tolerance: 1e-4
+//   // seed: 7                   of made-up data; overrides --first-seed
+//   // groups: 2,1,1             for programs without `over`
+//   // subgroup: 8               lanes
+//   // permutation: p,q          integer buffers that hold a permutation of 0 … count−1
+//   // unknown: 9                elements of `?` buffers
+//   // launch: N=9 groups=3,1,1  run the same gradients at these sizes too
+//   // only: brief               primal, value and gradient: for the types as written
+//   // only: ways                whether all ways agree
+//   // program: NAME             instead of the last one
 #include "gradcheck.c" // its images and data
 
 #include <ctype.h>
@@ -51,7 +63,7 @@ bool vy_fully_written(const vy_program *p,
 #include "gradcheck_directives.h"
 #include "gradcheck_run.h"
 
-// Inputs tried per buffer, where differences are taken.
+// Inputs tried per buffer where differences are taken.
 enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 
 #include "gradcheck_oracles.h"
@@ -80,7 +92,7 @@ static bool check_level(job *j, vy_module *gm, int level)
     if (!optimised(gm, level, true)) return fail(j, "optimise");
     if (level && !agrees(j, gm, "levels", which)) return false;
     if (level % 2) return true;
-    const uint32_t at = turn(j, j->launch_count);
+    const uint32_t at = alternate(j, j->launch_count);
     const image *x = &j->launches[at].x;
     use_launch(j, at);
     vy_module *again = NULL;
@@ -94,7 +106,7 @@ static bool check_level(job *j, vy_module *gm, int level)
     return ok;
 }
 
-// All levels, or one of them in turn; `gm`, the default way, serves for the last.
+// All levels, or one that alternates; `gm`, the default way, is reused for the last.
 static bool check_levels(job *j, const vy_module *m, vy_module *gm)
 {
     bool ok = true;
@@ -104,11 +116,11 @@ static bool check_levels(job *j, const vy_module *m, vy_module *gm)
         ok = check_level(j, mine, level);
         vy_module_free(mine);
     }
-    return ok && check_level(j, gm, j->thorough ? 3 : (int)turn(j, 4));
+    return ok && check_level(j, gm, j->thorough ? 3 : (int)alternate(j, 4));
 }
 
-// Outputs asked for together with gradients are the forward program's, to the bit but for float
-// atomics.
+// Outputs requested together with gradients are the forward program's, bit for bit except for
+// float atomics.
 static bool check_value(job *j, const vy_module *m, const image *x)
 {
     vy_diag d;
@@ -124,7 +136,7 @@ static bool check_value(job *j, const vy_module *m, const image *x)
     bool ok = run_on(p, &forward, true, NOTHING, NULL) && gradient_of(j, gm, x, &g, "value");
     if (ok) {
         const vy_program *gp = result_of(gm);
-        for (uint32_t i = 0; i < g.n; i++) // floats that are read only are no outputs
+        for (uint32_t i = 0; i < g.n; i++) // floats that are only read are not outputs
             if (!chosen(j->c.of, g.buffers[i].name, true)) g.buffers[i].name = "";
         const double bound = bound_between_levels(j, p, false); // sums may come in another order
         const char *how =
@@ -153,7 +165,7 @@ static bool check_default(job *j, const vy_module *m, const vy_module *gm)
                                     : 4))
             return false;
         if (!check_ends(j, last_program(m), &l->g)) return false;
-        if (j->alike) continue;
+        if (j->ways_only) continue;
         if (j->thorough && !check_fd(j, last_program(m), &l->x, &l->g, l->of,
                                      k ? FEW_ELEMENTS : MOST_ELEMENTS, "grad_"))
             return false;
@@ -170,7 +182,7 @@ static bool check_ways(job *j, const vy_module *m, const vy_module *gm)
            check_permuted(j, m, gm);
 }
 
-// An atomic's old value has no derivative, nor has what it decides; nor bits made of floats.
+// An atomic's old value has no derivative, nor has what depends on it, nor has a bitcast of floats.
 static bool refused_rightly(const vy_diag *d)
 {
     return strcmp(d->code, "E0503") == 0 || strstr(d->text, "old value of atomic") ||
@@ -180,7 +192,7 @@ static bool refused_rightly(const vy_diag *d)
 static void refused(job *j, const vy_module *m, const vy_diag *d)
 {
     snprintf(message, sizeof message, "%s %u:%u %s", d->code, d->line, d->column, d->text);
-    fail(j, refused_rightly(d) || j->alike ? "refused" : "grad");
+    fail(j, refused_rightly(d) || j->ways_only ? "refused" : "grad");
     char was[sizeof message];
     memcpy(was, message, sizeof message);
     for (vy_accumulate how = VY_ACCUMULATE_ATOMIC; how <= VY_ACCUMULATE_GATHER; how++) {
@@ -201,7 +213,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     const image *x = &j->launches[0].x;
     use_launch(j, 0);
     bool ok = true;
-    if (first && !j->alike)
+    if (first && !j->ways_only)
         ok = (j->brief || check_primal(j, x, false)) && check_primal(j, x, true) &&
              check_primal_order(j, p, x) && check_constants(j, m) &&
              (j->brief || check_forward(j, m));
@@ -215,9 +227,9 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     note_ways(j, gm, false);
     ok = check_default(j, m, gm) && (!first || check_ways(j, m, gm));
     use_launch(j, 0);
-    if (ok && first && !j->alike) {
-        const bool value = j->thorough || turn(j, j->brief ? 2 : 4) == 0;
-        const bool second = !j->brief && (j->thorough || turn(j, 8) == 0);
+    if (ok && first && !j->ways_only) {
+        const bool value = j->thorough || alternate(j, j->brief ? 2 : 4) == 0;
+        const bool second = !j->brief && (j->thorough || alternate(j, 8) == 0);
         ok = (!value || check_value(j, m, x)) && (!second || check_second(j, m)) &&
              check_levels(j, m, gm);
     }
@@ -229,23 +241,24 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     return ok;
 }
 
-// Constants that are folded are rounded to their own types also where the rest is computed in
-// double.  Chaos and cancellation make much of that: a program whose own types move its outputs
-// beyond the tolerance (x in, `wide` out in double) is compared as loosely as it moves.
-static bool loosen(job *j, const vy_program *p, const image *x, const image *wide)
+// Folded constants are rounded to their own types even where the rest is computed in double, and
+// chaos and cancellation amplify that rounding.  If running a program in its own types moves its
+// outputs beyond the tolerance (`x` goes in, `wide` came out in double), the tolerance is widened
+// to ten times the difference.
+static bool widen_tolerance(job *j, const vy_program *p, const image *x, const image *wide)
 {
     image typed;
     copy_image(p, x, true, &typed);
     const bool ok = run_on(p, &typed, false, NOTHING, NULL);
     const double moved = ok ? spread(p, &typed, wide) : 0;
     image_free(&typed);
-    if (moved <= j->loose) return ok;
-    j->loose = j->c.tolerance = 10 * moved;
+    if (moved <= j->tolerance) return ok;
+    j->tolerance = j->c.tolerance = 10 * moved;
     j->unreliable++;
     return true;
 }
 
-// Makes the data of all launches; the program must not race on it, nor read what is not written.
+// Makes the data of all launches; on it the program must neither race nor read unwritten memory.
 static bool prepare(job *j, const vy_module *m)
 {
     const vy_program *p = last_program(m);
@@ -262,7 +275,7 @@ static bool prepare(job *j, const vy_module *m)
         }
         copy_image(p, &l->x, false, &forward);
         bool ok = run_on(p, &forward, true, EVERYTHING, NULL);
-        if (ok && j->loose > 1e-8) ok = loosen(j, p, &l->x, &forward);
+        if (ok && j->tolerance > 1e-8) ok = widen_tolerance(j, p, &l->x, &forward);
         image_free(&forward);
         if (!ok) return false;
     }
@@ -300,7 +313,7 @@ static bool check_text(const char *name, char *text, bool thorough, uint32_t fir
         j->c.seeded = thorough ? s % 2 : first % 2;
         ok = !(invalid = !prepare(j, m)) && check_seed(j, m, s == 0);
     }
-    if (!ok && j->alike && strstr(message, "gave up after"))
+    if (!ok && j->ways_only && strstr(message, "gave up after"))
         invalid = true; // the program is too long
     answer(j, name, ok, invalid);
     ok = ok || invalid || strcmp(j->oracle, "refused") == 0;

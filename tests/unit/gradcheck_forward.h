@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// gradcheck_forward.h: a program that adds floats up, with its sums in a fixed order; part of
-// gradcheck_file.c.
+// gradcheck_forward.h: programs with float sums, made deterministic; part of gradcheck_file.c.
 //
-//   forward  vy_deterministic leaves the same bits with workgroups in any order, without a race; where all floats are
-//            double, what the program leaves, to rounding.  What is refused is noted.
+//   forward  the result of vy_deterministic leaves the same bits with workgroups in any order, and
+//            does not race; where all floats are double, it leaves what the program leaves, to
+//            rounding.  Refusals are noted.
 
 // The ordered program, or NULL, j->oracle set unless it is refused.
 static vy_module *forward_ordered(job *j, const vy_module *m)
@@ -50,7 +50,7 @@ static bool check_forward_at(job *j, const vy_program *p, const vy_program *q, c
         ok = same_forward(j, p, &want, &again, 0, "with workgroups in order and shuffled");
         image_free(&again);
     }
-    if (ok && all_double(p) && j->loose <= 1e-8 && (ok = run_forward(j, p, p, x, 0, &got))) {
+    if (ok && all_double(p) && j->tolerance <= 1e-8 && (ok = run_forward(j, p, p, x, 0, &got))) {
         ok = same_forward(j, p, &got, &want, 1e-9, "as written and with its sums in an order");
         image_free(&got);
     }
@@ -61,7 +61,7 @@ static bool check_forward_at(job *j, const vy_program *p, const vy_program *q, c
 static bool check_forward(job *j, const vy_module *m)
 {
     const vy_program *p = last_program(m);
-    if (!adds_atomically(p) || asks_for_old_values(p)) return true;
+    if (!adds_atomically(p) || uses_old_values(p)) return true;
     vy_module *ordered = forward_ordered(j, m);
     if (!ordered) return !j->oracle;
     bool ok = true;

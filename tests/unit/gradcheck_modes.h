@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_modes.h: other ways to the same gradient; part of gradcheck_file.c.
 //
-//   atomic, gather   added up by atomics wherever several invocations reach an element, or by programs
-//                  over its elements wherever there can be one: the same, to rounding
+//   atomic, gather   accumulated by atomics wherever several invocations reach an element, or by
+//                  programs over the elements wherever possible: the same, to rounding
 //   deterministic  bit for bit the same with workgroups in any order, and of 32, 64, 128 and 256
-//                  invocations where the program does not see them; the same as g, to rounding
-//   permuted       the program with its parameters in another order and under other names, and the axes of
-//                  its domain in another order (gradcheck_permute.h): the same outputs and
+//                  invocations if their size is not visible to the program; the same as g, to
+//                  rounding
+//   permuted       the program with its parameters in another order and under other names, and the
+//                  axes of its domain in another order (gradcheck_permute.h): the same outputs and
 //                  gradient, to rounding
 //
-// Each as it is derived, and at one of the levels with what devices ask for.  What one way refuses
-// (E0502, E0503) and another does not is noted, with its reason.
+// Each unoptimised, and at one of the levels with the options that devices need.  What one way
+// refuses (E0502, E0503) and another does not is noted, with the reason.
 enum { ORDERS = 3 };
 
 static vy_grad_options request(const gradcheck *c, const vy_module *m)
@@ -42,7 +43,8 @@ static bool adds_atomically(const vy_program *p)
     return false;
 }
 
-// What coverage.py counts: by programs over the elements, by atomics, by neither, in a fixed order.
+// For coverage.py: gradients accumulated by programs over the elements, by atomics, by neither, or
+// in a fixed order.
 static void note_ways(job *j, const vy_module *gm, bool ordered)
 {
     bool atomic = false;
@@ -61,8 +63,8 @@ static void note(job *j, const char *way, const vy_diag *d)
     snprintf(j->notes + at, sizeof j->notes - at, " | %s refused %s %.150s", way, d->code, d->text);
 }
 
-// Of the same data as g.  What cannot be derived so is noted; NULL then, and j->oracle set where
-// that is a fault.
+// The gradient of g, accumulated as `how` says.  NULL with a note if that is refused; if the
+// refusal is a fault, j->oracle is set.
 static vy_module *derived_so(job *j, const vy_module *m, const gradcheck *c, vy_accumulate how,
                              bool deterministic, const char *oracle)
 {
@@ -81,13 +83,13 @@ static vy_module *derived_so(job *j, const vy_module *m, const gradcheck *c, vy_
     return NULL;
 }
 
-// `gm` leaves what the default way left, at every launch.
+// `gm` computes what the default way computes, at every launch.
 static bool agrees(job *j, const vy_module *gm, const char *oracle, const char *which)
 {
     bool ok = true;
     for (uint32_t k = 0; ok && k < j->launch_count; k++) {
         use_launch(j, k);
-        ok = same_gradient(j, gm, &j->launches[k].x, &j->launches[k].g, fmax(j->loose, 1e-9),
+        ok = same_gradient(j, gm, &j->launches[k].x, &j->launches[k].g, fmax(j->tolerance, 1e-9),
                            oracle, which);
     }
     return ok;
@@ -105,14 +107,14 @@ static bool check_accumulated(job *j, const vy_module *m, vy_accumulate how, con
     vy_module *gm = derived_so(j, m, &j->c, how, false, oracle);
     if (!gm) return !j->oracle;
     bool ok = agrees(j, gm, oracle, "added up so");
-    ok = ok && agrees_optimised(j, gm, j->thorough ? 2 : (int)turn(j, 4), oracle);
+    ok = ok && agrees_optimised(j, gm, j->thorough ? 2 : (int)alternate(j, 4), oracle);
     j->ways += ok;
     vy_module_free(gm);
     return ok;
 }
 
-// The deterministic gradient with workgroups of `size` (0: the program's own), or NULL, j->oracle
-// set unless it is refused.
+// The deterministic gradient with workgroups of `size` (0: the program's own), or NULL; j->oracle
+// is then set unless it was refused.
 static vy_module *ordered(job *j, uint32_t size)
 {
     vy_module *m = parsed(j->text, "parse");
@@ -201,8 +203,8 @@ static bool check_deterministic(job *j, const vy_module *m)
 {
     static const uint32_t all[] = {0, 32, 64, 128, 256};
     const bool own = vy_sees_workgroup(last_program(m));
-    const uint32_t n = own ? 1 : j->thorough ? 5 : 1 + turn(j, 2);
-    const uint32_t other = 1 + turn(j, 4), some[] = {0, all[other]};
+    const uint32_t n = own ? 1 : j->thorough ? 5 : 1 + alternate(j, 2);
+    const uint32_t other = 1 + alternate(j, 4), some[] = {0, all[other]};
     const uint32_t *sizes = j->thorough ? all : some;
     vy_module *made[5] = {NULL}; // images point to their names
     bool ok = true;
@@ -214,7 +216,7 @@ static bool check_deterministic(job *j, const vy_module *m)
         if (k == 0) return true;
         fail(j, "deterministic"); // one size of several refused
     }
-    if (ok && j->loose <= 1e-8 && all_double(last_program(m)))
+    if (ok && j->tolerance <= 1e-8 && all_double(last_program(m)))
         ok = agrees(j, made[0], "deterministic", "in an order of its own");
     for (uint32_t k = 0; ok && k < j->launch_count; k++) ok = check_orders(j, made, sizes, n, k);
     j->ways += ok;
@@ -223,7 +225,7 @@ static bool check_deterministic(job *j, const vy_module *m)
 }
 
 // ----------------------------------------------------------------------- other orders, other names
-// An image of `p`, which has q's names: inputs as in `x`, results as in a gradient's start.
+// An image of `p`, whose names are q's: inputs as in `x`, results initialised as for a gradient.
 static void renamed_image(const job *j, const gradcheck *c, const vy_program *p, permuted *q,
                           const image *x, image *out)
 {
@@ -242,7 +244,7 @@ static void renamed_image(const job *j, const gradcheck *c, const vy_program *p,
     }
 }
 
-// Runs it; it then bears the old names.
+// Runs the renamed program; its image has the old names afterwards.
 static bool run_renamed(job *j, const vy_program *p, permuted *q, image *m)
 {
     const bool ok = run_on(p, m, true, RACES, NULL) || fail(j, "permuted");
@@ -256,7 +258,7 @@ static bool same_renamed(job *j, const vy_program *p, const vy_program *was, per
     image mine;
     renamed_image(j, c, p, q, &j->launches[at].x, &mine);
     bool ok = run_renamed(j, p, q, &mine);
-    const char *how = ok ? differs(was, want, &mine, false, fmax(j->loose, 1e-9)) : NULL;
+    const char *how = ok ? differs(was, want, &mine, false, fmax(j->tolerance, 1e-9)) : NULL;
     if (how) {
         snprintf(message, sizeof message, "%s: %s at first and with %s", what, how,
                  q->axes ? "parameters and axes in another order" : "parameters in another order");
@@ -284,12 +286,12 @@ static bool check_renamed(job *j, const vy_module *m, const vy_module *auto_modu
 {
     static const vy_accumulate ways[] = {VY_ACCUMULATE_AUTO, VY_ACCUMULATE_AUTO,
                                          VY_ACCUMULATE_GATHER, VY_ACCUMULATE_ATOMIC};
-    uint32_t way = turn(j, 4); // 1: in a fixed order, which rounds sums to the buffers' types
+    uint32_t way = alternate(j, 4); // 1: in a fixed order, which rounds sums to the buffers' types
     if (way == 1 && !all_double(last_program(m))) way = 0;
     gradcheck c = renamed_request(&j->c, q);
     vy_module *gm = derived_so(j, m2, &c, ways[way], way == 1, "permuted");
     bool ok = gm != NULL;
-    const int level = (int)turn(j, 4);
+    const int level = (int)alternate(j, 4);
     for (int step = 0; ok && step < 2; step++) {
         if (step) ok = optimised(gm, level, true) || fail(j, "permuted");
         for (uint32_t k = 0; ok && k < j->launch_count; k++) {
@@ -317,7 +319,7 @@ static bool check_renamed(job *j, const vy_module *m, const vy_module *auto_modu
 
 static bool check_permuted(job *j, const vy_module *m, const vy_module *auto_module)
 {
-    permuted q = permute(m, last_program(m), j->pick, turn(j, 2) ? auto_module : NULL);
+    permuted q = permute(m, last_program(m), j->pick, alternate(j, 2) ? auto_module : NULL);
     if (!q.text) {
         snprintf(message, sizeof message, "the canonical text has another form");
         permuted_free(&q);

@@ -18,31 +18,31 @@ static bool adds_before(const vy_program *p, uint32_t id)
     return false;
 }
 
-// Between levels primals must agree in every bit, but for what is added atomically in a loop or to
-// one buffer twice: `accumulate` and `sink` add in another order, as any device may.  Constants
-// that were folded are rounded to their own types also where the rest is computed in double:
-// programs with such types come with a tolerance.
+// Between levels primals must agree in every bit, except for atomic additions in a loop or two to
+// one buffer: `promote_sums` and `merge_additions` add in another order, as any device may.  Folded
+// constants are rounded to their own types even where the rest is computed in double: programs
+// with such types come with a tolerance.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
-    double bound = typed || j->loose <= 1e-8 ? 0 : j->loose;
+    double bound = typed || j->tolerance <= 1e-8 ? 0 : j->tolerance;
     uint32_t loops = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         loops += i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
         loops -= i->op == VY_OP_ENDLOOP;
         if (i->op != VY_OP_ATOMIC_ADD || !vy_type_is_float((vy_type)i->type)) continue;
-        if (loops || adds_before(p, id)) return typed ? j->loose : fmax(bound, 1e-12);
+        if (loops || adds_before(p, id)) return typed ? j->tolerance : fmax(bound, 1e-12);
     }
     return bound;
 }
 
-// Level 0 against the others, or one of them in turn.
+// Level 0 against all others, or against one that alternates.
 static bool check_primal(job *j, const image *x, bool typed)
 {
     image want, got;
     double bound = 0;
     bool ok = true;
-    const int only = j->thorough ? 0 : 1 + (int)turn(j, 3);
+    const int only = j->thorough ? 0 : 1 + (int)alternate(j, 3);
     for (int level = 0; ok && level <= 3; level++) {
         if (level && only && level != only) continue;
         vy_module *m = parsed(j->text, "parse");
@@ -105,8 +105,7 @@ static probe difference(const job *j, const vy_program *p, image *x, const bool 
     return PROBE_FINE;
 }
 
-// One element.  Where it disagrees, a second step size tells whether the differences can be
-// trusted.
+// One element.  Where it disagrees, a second step size shows whether the differences are reliable.
 static bool element(job *j, const vy_program *p, image *x, const bool *of, double *at, double got,
                     uint64_t centre, const char *name, uint64_t e)
 {
@@ -117,7 +116,7 @@ static bool element(job *j, const vy_program *p, image *x, const bool *of, doubl
     if (r != PROBE_FINE) return r == PROBE_KINK || fail(j, "fd");
     double error = fabs(fd - got), scale = fmax(1, fmax(fabs(fd), fabs(got)));
     if (error <= j->c.tolerance * scale) return true;
-    // Differences of a bounded objective cannot tell: it goes round many times within a step.
+    // Differences of a bounded objective say nothing: it oscillates many times within a step.
     if (isfinite(got) && fabs(got) > 1e7) {
         j->unreliable++;
         return true;
@@ -126,8 +125,8 @@ static bool element(job *j, const vy_program *p, image *x, const bool *of, doubl
         for (double h = 1e-3; h > 1e-6; h /= 4) {
             r = difference(j, p, x, of, at, h, centre, &other);
             if (r == PROBE_FAILED) return fail(j, "fd");
-            // NaN in the differences: the objective itself is no number
-            // Nor can those of a chaotic one: they change with the step.
+            // NaN in the differences: the objective itself is NaN.  Differences of a chaotic
+            // objective are unreliable too: they change with the step.
             if (r == PROBE_FINE && (!(fabs(fd - other) < 0.1 * error) ||
                                     fabs(fd - other) > 0.05 * fmax(fabs(fd), fabs(other)))) {
                 j->unreliable++;
@@ -152,7 +151,7 @@ static bool check_fd(job *j, const vy_program *p, image *x, const image *g, cons
     double centre_value;
     uint64_t centre;
     if (!objective_on(j, p, x, of, &centre_value, &centre)) return fail(j, "fd");
-    if (!isfinite(centre_value)) { // nothing can be said
+    if (!isfinite(centre_value)) { // nothing to compare with
         j->unreliable++;
         return true;
     }
@@ -195,7 +194,7 @@ static bool gradient_of(job *j, const vy_module *gm, const image *x, image *g, c
     return fail(j, oracle);
 }
 
-// Workgroups in another order: what several add up may differ in the last bits, and nothing else.
+// Workgroups in another order: only sums over several invocations may differ, in the last bits.
 static bool check_order(job *j, const vy_program *p, const image *start, const image *want,
                         const char *what)
 {
@@ -205,7 +204,7 @@ static bool check_order(job *j, const vy_program *p, const image *start, const i
     o.f64 = true;
     o.shuffle_seed = j->c.seed * 2654435761u + 12345;
     bool ok = run_with(p, &m, &o, NOTHING, NULL) || fail(j, "order");
-    const char *how = ok ? differs(p, want, &m, false, fmax(j->loose, 1e-9)) : NULL;
+    const char *how = ok ? differs(p, want, &m, false, fmax(j->tolerance, 1e-9)) : NULL;
     if (how) {
         snprintf(message, sizeof message, "%s: %s with workgroups in order and shuffled", what,
                  how);
@@ -250,8 +249,8 @@ static bool same_gradient(job *j, const vy_module *gm, const image *x, const ima
     return how ? fail(j, oracle) : true;
 }
 
-// An old value may depend on the order: what the program makes of it is its own affair.
-static bool asks_for_old_values(const vy_program *p)
+// An old value may depend on the order, and then everything computed from it does.
+static bool uses_old_values(const vy_program *p)
 {
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_is_atomic((vy_op)p->insts.data[id].op) && p->insts.data[id].type != VY_VOID)
@@ -262,7 +261,7 @@ static bool asks_for_old_values(const vy_program *p)
 static bool check_primal_order(job *j, const vy_program *p, const image *x)
 {
     image m;
-    if (asks_for_old_values(p)) return true;
+    if (uses_old_values(p)) return true;
     copy_image(p, x, false, &m);
     bool ok = run_on(p, &m, true, NOTHING, NULL) || fail(j, "primal");
     ok = ok && check_order(j, p, x, &m, "the program");

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_permute.h: the same program with its parameters in another order and under other names,
 // and with the axes of its domain in another order; part of gradcheck_file.c.  Some names are those
-// that the gradient has given to its own workspaces: it must then find others.
+// that the gradient gave to its own workspaces: it must then choose others.
 //
-// The canonical text is rewritten word by word: it has neither functions nor shadowed names.  What
-// an axis has given a built-in value is exchanged with it: axis a becomes axis b, so gid.a becomes
-// gid.b, the workgroup's shape follows, and lindex is written out of lid.  Axes stay where that is
-// not the same program: lanes of subgroups follow the axes, the largest of equal values is the last
-// invocation's, and so are exchanges and old values of atomics.
+// The canonical text is rewritten word by word: it has neither functions nor shadowed names.
+// Built-in values are permuted with the axes: if axis a becomes axis b, gid.a becomes gid.b, the
+// workgroup's shape follows, and lindex is expanded into an expression of lid.  Axes are not
+// permuted where the program would change its meaning: lanes of subgroups are numbered along the
+// axes, among equal maxima the last invocation's wins, and exchanges and old values of atomics
+// depend on the order of invocations.
 enum { MOST_RENAMED = 96 };
 
 typedef struct permuted {
@@ -36,7 +37,7 @@ static const char *new_name(const permuted *q, const char *old)
     return old;
 }
 
-// grad_NEW → grad_OLD, also with other prefixes.  Kept by q.
+// grad_NEW → grad_OLD, also with other prefixes.  The string belongs to q.
 static char *old_name(permuted *q, const char *name)
 {
     char made[300];
@@ -68,7 +69,7 @@ typedef struct spans { // parts of a list between brackets
 
 static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static bool split(const char *at, spans *s) // `at` stands behind the opening bracket
+static bool split(const char *at, spans *s) // `at` is behind the opening bracket
 {
     s->count = 0;
     const char *from = at;
@@ -109,7 +110,7 @@ static const char *workspace_name(const vy_module *m, uint32_t k)
     return NULL;
 }
 
-// A workspace's name for parameter i, if no other has it and no word of the text is like it.
+// A workspace's name for parameter i, unless another parameter has it or the text contains it.
 static const char *hostile_name(const permuted *q, const vy_module *gradient, uint32_t i,
                                 const char *text)
 {
@@ -165,7 +166,7 @@ static bool axes_matter(const vy_program *p)
     return has_leaf(p, VY_LANE, VY_SUBGROUP_SIZE);
 }
 
-// axis[x] is what axis x becomes.  False: as it is.
+// axis[x] is what axis x becomes.  False: axes are not permuted.
 static bool choose_axes(const vy_program *p, uint64_t *s, uint32_t rank, uint32_t *order,
                         uint32_t axis[3])
 {
@@ -185,7 +186,7 @@ static bool choose_axes(const vy_program *p, uint64_t *s, uint32_t rank, uint32_
         shuffle(s, rank, order);
         for (uint32_t i = 0; i < rank; i++) moved |= order[i] != i;
     }
-    for (uint32_t i = 0; i < rank && rank <= 3; i++) // place i now has what stood at order[i]
+    for (uint32_t i = 0; i < rank && rank <= 3; i++) // place i now holds what was at order[i]
         axis[rank - 1 - order[i]] = rank - 1 - i;
     return moved;
 }
@@ -205,7 +206,7 @@ static void put(writer *w, const char *text, size_t n)
     w->text[w->size += n] = 0;
 }
 
-// Text with its words renamed, and its built-in values those of other axes.
+// Text with its words renamed and its built-in values permuted.
 static void put_renamed(writer *w, const permuted *q, const vy_program *p, const uint32_t axis[3],
                         const char *text, size_t n)
 {
@@ -270,8 +271,8 @@ static void put_workgroup(writer *w, const vy_program *p, const uint32_t axis[3]
     put(w, made, strlen(made));
 }
 
-// The last program of `m` (others are left out), rewritten.  gradient: whose workspaces give names;
-// may be NULL.
+// The last program of `m` (others are dropped), rewritten.  `gradient`, which may be NULL: its
+// workspaces' names are given to parameters.
 static permuted permute(const vy_module *m, const vy_program *p, uint64_t seed,
                         const vy_module *gradient)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_run.h: programs of gradcheck_file.c parsed, optimised, printed, run and compared.
-// Contents of `from` in memory of its own; typed: floats in their own types, not in double.
+// A deep copy of `from`; typed: floats in their own types, not in double.
 static void copy_image(const vy_program *p, const image *from, bool typed, image *to)
 {
     *to = *from;
@@ -82,8 +82,8 @@ static const char *differs(const vy_program *p, const image *a, const image *b, 
     return NULL;
 }
 
-// How far what a program leaves in its own types (a) is from the same in double (b), relative to
-// the largest element of each buffer.
+// How far results computed in the program's own types (a) are from those in double (b), relative
+// to the largest element of each buffer.
 static double spread(const vy_program *p, const image *a, const image *b)
 {
     double most = 0;
@@ -114,8 +114,8 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
-// as_run: with what `run` asks for beside the level, on one device or another.  Several elements
-// per invocation wherever that can be.
+// as_run: with the options that `run` sets beside the level, for one device or another, and several
+// elements per invocation wherever possible.
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level};
@@ -127,7 +127,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
         vy_program *p = m->programs.data[i];
         vy_pass_context c = {.options = &o};
         ok = vy_coarsen_all(p, level == 2 ? 3 : 2);
-        // What constants decide now, as a parser would build it: texts are compared.
+        // Fold what became constant, as parsing the text does: texts are compared.
         ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_schedule_uses(p, &c);
     }
     if (ok && vy_module_check(m)) return true;

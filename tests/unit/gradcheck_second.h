@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_second.h: derivatives of derivatives; part of gradcheck_file.c.
 //
-// As the command does for --order 2: the first gradient adds by atomics, so that it is one program,
-// and is differentiated again with all its grad_* as outputs, in the default way.
+// As the command does for --order 2: the first gradient accumulates by atomics, so that it is one
+// program, and is differentiated again with all its grad_* as outputs, in the default way.
 static bool second_request(const vy_program *gp, gradcheck *c)
 {
     uint32_t n = 0;

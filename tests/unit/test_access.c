@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// test_access.c: which elements a place touches, as isl relations (autodiff/affine/access.c): what
-// enters isl, what wraps, what is refused and why.
+// test_access.c: which elements an access touches, as isl relations (autodiff/affine/access.c):
+// what enters isl, what wraps, what is refused and why.
 #include "autodiff/affine/access.h"
 #include "eval_util.h"
 
 #include <string.h>
 
-// The relation of the last write of the only program: what enters isl.
+// The relation of the last write of the only program, as it enters isl.
 static const char *relation(const char *text, vy_arena *arena, vy_affine_why *why, bool *exact)
 {
     vy_module *m = vy_parse(text, strlen(text), "access");

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// test_addition.c: additions to elements of memory (ir/facts/addition.h, ir/core/access.h): what adds
-// to what, what may stand around it, and that all strengths compute the same.
+// test_addition.c: additions to elements of memory (ir/facts/addition.h, ir/core/access.h): what
+// adds to what, out of which loops it can be moved, and that all strengths compute the same.
 #include "eval_util.h"
 #include "ir/build/edit.h"
 #include "ir/facts/addition.h"
 
 #include <stdio.h>
 
-typedef struct asked {
+typedef struct analysed {
     vy_module *m;
     const vy_program *p;
     vy_structure s;
     vy_arena arena;
     vy_addition_facts a;
-} asked;
+} analysed;
 
 // Parses `program f(PARAMETERS) over(i: N) BODY`.
-static asked ask(const char *body)
+static analysed analyse(const char *body)
 {
-    asked q = {0};
+    analysed q = {0};
     char text[2048];
     snprintf(text, sizeof text,
              "program f(x: in f32[N], y: inout f32[N], z: inout f32[N, 4], k: inout u32[N],"
@@ -33,7 +33,7 @@ static asked ask(const char *body)
     return q;
 }
 
-static void leave(asked *q)
+static void leave(analysed *q)
 {
     vy_structure_free(&q->s);
     vy_arena_free(&q->arena);
@@ -41,7 +41,7 @@ static void leave(asked *q)
 }
 
 // The n-th instruction of that kind, from 1.
-static uint32_t nth(const asked *q, vy_op op, uint32_t n)
+static uint32_t nth(const analysed *q, vy_op op, uint32_t n)
 {
     for (uint32_t id = 1; id < q->p->insts.count; id++)
         if (q->p->insts.data[id].op == op && !--n) return id;
@@ -63,21 +63,21 @@ static void plain_additions(void **state)
         {"k[i] += 3;", true, true},
         {"y[i] = x[i] + y[i] - 1.0;", true, false},
         {"y[i] -= x[i];", true, false},
-        {"y[i] = x[i] - y[i];", false, false}, // taken away itself
+        {"y[i] = x[i] - y[i];", false, false}, // the old value is subtracted
         {"y[i] = 2.0 * y[i];", false, false},
         {"y[i] = y[i] * x[i] + 1.0;", false, false},
         {"z[i, 1] = z[i, 0] + x[i];", false, false}, // other elements, on either axis
         {"z[i, 1] = z[i ^ 1, 1] + x[i];", false, false},
         {"y[i] = z[i, 0] + x[i];", false, false},                        // another buffer
         {"let o = y[i]; y[i] = o + x[i]; z[i, 0] = o;", false, false},   // the old value is used
-        {"let o = y[i]; z[i, 0] = 1.0; y[i] = o + x[i];", true, true},   // of others
+        {"let o = y[i]; z[i, 0] = 1.0; y[i] = o + x[i];", true, true},   // a store elsewhere
         {"let o = y[i]; y[i] = 1.0; y[i] = o + x[i];", false, false},    // written in between
         {"let o = y[i]; if M > 1 { y[i] = o + x[i]; }", false, false},   // in another region
-        {"let o = y[i]; barrier(); y[i] = o + x[i];", false, false},     // others look
+        {"let o = y[i]; barrier(); y[i] = o + x[i];", false, false},     // visible to others
         {"let o = y[i]; let t = o + x[i]; y[i] = t + t;", false, false}, // twice
     };
     for (size_t k = 0; k < COUNT(rows); k++) {
-        asked q = ask(rows[k].body);
+        analysed q = analyse(rows[k].body);
         vy_addition found;
         uint32_t store = 0;
         for (uint32_t id = 1; id < q.p->insts.count; id++)
@@ -97,8 +97,8 @@ static void plain_additions(void **state)
 static void atomic_additions(void **state)
 {
     (void)state;
-    asked q = ask("atomic_add(y[0], x[i]); let o = atomic_add(y[1], 2.0); z[i, 0] = o;"
-                  "atomic_max(k[0], 1);");
+    analysed q = analyse("atomic_add(y[0], x[i]); let o = atomic_add(y[1], 2.0); z[i, 0] = o;"
+                         "atomic_max(k[0], 1);");
     vy_addition first, second;
     uint32_t one = nth(&q, VY_OP_ATOMIC_ADD, 1), two = nth(&q, VY_OP_ATOMIC_ADD, 2);
     assert_true(vy_addition_at(&q.a, one, &first) && vy_addition_at(&q.a, two, &second));
@@ -112,10 +112,10 @@ static void atomic_additions(void **state)
     assert_int_equal(vy_strength_of(q.p, nth(&q, VY_OP_STORE, 1)), VY_STRENGTH_NONE);
     vy_program *p = vy_module_program(q.m, 0);
     assert_true(vy_set_strength(p, one, VY_STRENGTH_OWNED));
-    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // that was known
+    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // already so
     assert_int_equal(vy_strength_of(p, one), VY_STRENGTH_OWNED);
     assert_true(vy_set_strength(p, one, VY_STRENGTH_ONLY));
-    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // and that is less
+    assert_false(vy_set_strength(p, one, VY_STRENGTH_OWNED)); // and that is weaker
     assert_int_equal(vy_strength_of(p, one), VY_STRENGTH_ONLY);
     leave(&q);
 }
@@ -149,7 +149,7 @@ static void ways_out(void **state)
         {"for a in 0..M { z[i, 1] = 2.0; for b in 0..M { atomic_add(z[i, 0], 1.0); } }", 2, false},
     };
     for (size_t k = 0; k < COUNT(rows); k++) {
-        asked q = ask(rows[k].body);
+        analysed q = analyse(rows[k].body);
         uint32_t site = 0;
         for (uint32_t id = 1; id < q.p->insts.count; id++)
             if (q.p->insts.data[id].op == VY_OP_ATOMIC_ADD) site = id;
@@ -165,22 +165,22 @@ static void ways_out(void **state)
 static void rows_and_iterations(void **state)
 {
     (void)state;
-    asked q = ask("for a in 0..M { for c in 0..4 { atomic_add(z[i, c], x[a]); } }");
+    analysed q = analyse("for a in 0..M { for c in 0..4 { atomic_add(z[i, c], x[a]); } }");
     uint32_t site = nth(&q, VY_OP_ATOMIC_ADD, 1), outer = nth(&q, VY_OP_LOOP, 1);
     uint32_t inner = nth(&q, VY_OP_LOOP, 2);
     bool sparse, iterations;
     assert_int_equal(vy_addition_way_out(&q.a, site, inner, 1, &sparse), outer);
     assert_false(sparse);
     assert_int_equal(vy_addition_way_out(&q.a, site, site, VY_NO_AXIS, &sparse), 0);
-    assert_false(vy_reached_once(q.p, &q.s, site, &iterations)); // the outer loop comes back
+    assert_false(vy_reached_once(q.p, &q.s, site, &iterations)); // the outer loop repeats it
     assert_true(vy_only_added_ever(&q.a, q.p->insts.data[site].aux));
     leave(&q);
-    q = ask("for c in 0..4 { if x[c] > 0.0 { atomic_add(z[i, c], 1.0); } } z[i, 0] = 1.0;");
+    q = analyse("for c in 0..4 { if x[c] > 0.0 { atomic_add(z[i, c], 1.0); } } z[i, 0] = 1.0;");
     site = nth(&q, VY_OP_ATOMIC_ADD, 1);
     assert_true(vy_reached_once(q.p, &q.s, site, &iterations) && iterations);
     assert_false(vy_only_added_ever(&q.a, q.p->insts.data[site].aux));
     leave(&q);
-    q = ask("if M > 1 { atomic_add(y[i], 1.0); }");
+    q = analyse("if M > 1 { atomic_add(y[i], 1.0); }");
     assert_true(vy_reached_once(q.p, &q.s, nth(&q, VY_OP_ATOMIC_ADD, 1), &iterations) &&
                 !iterations);
     leave(&q);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_check.c: vy_grad_check.  Right derivatives pass; every row fails for a derivative that is
-// wrong in just the way the row is about.
+// test_check.c: vy_grad_check.  Right derivatives pass; every row of the result fails for a
+// derivative that is wrong in just the way that this row tests.
 #include "autodiff/check.h"
 #include "autodiff/grad.h"
 #include "ir/core/mem.h"
@@ -114,7 +114,7 @@ static void right_derivative(void **state)
     assert_true(d.has_worst && d.error < 1e-9);
 }
 
-// With all that vy_grad can make.
+// Every form of gradient that vy_grad can make.
 static void derived(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void wrong_values(void **state)
     assert_int_equal(d.failed, N);
     check_text(GRAD("if i > 0 { grad_x[i] = " DSIN "; }"), DIFFERENT, &d);
     assert_int_equal(d.worst, 0);
-    // a direction leaves out what is no number
+    // directions skip elements that are NaN
     check_text(GRAD("grad_x[i] = i == 2u ? nan : " DSIN ";"),
                DIFFERENT & ~(1u << VY_CHECK_DIRECTION), &d);
     assert_int_equal(d.worst, 2);
@@ -176,7 +176,7 @@ static void wrong_cotangents(void **state)
     vy_check_result *r = checked(&s.q);
     expect_failures(r, 1u << VY_CHECK_DIRECTION);
     vy_check_free(r);
-    // the caller's cotangents count for single elements
+    // the caller's cotangents are used for single elements
     float ct[N] = {1, 2, 3, 4, 5, 6};
     const vy_eval_buffer given = {"grad_y", ct, s.shape, 1};
     s.q.cotangents = &given;
@@ -223,7 +223,7 @@ static void broken_promises(void **state)
                NULL);
 }
 
-// The last workgroup to come wins.
+// The last workgroup to store wins.
 static void order_of_workgroups(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void kinks(void **state)
     tear_down(&s);
 }
 
-// The NaN is named that reaches a result, not the one that an untaken arm makes before.
+// The NaN reported is the one that reaches a result, not an earlier one made in an untaken arm.
 static void origin_of_nan(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void nothing_to_compare(void **state)
     vy_module *g = parse(GRAD("grad_x[i] = 1.0 / (x[i] - 10.0);"));
     s.q.gradient = only(g);
     vy_check_result *r = checked(&s.q);
-    // 1/(x − 10) is a number where log(x − 10) is none: dual numbers compare it, differences cannot
+    // 1/(x − 10) is finite where log(x − 10) is NaN: dual numbers compare it, differences cannot
     expect_failures(r, 0);
     assert_int_equal(row(r, VY_CHECK_DIFFERENCES)->unsure, N);
     assert_int_equal(row(r, VY_CHECK_DIFFERENCES)->verdict, VY_CHECK_SKIPPED);
@@ -318,7 +318,7 @@ static void nothing_to_compare(void **state)
     tear_down(&s);
 }
 
-// Few elements are tried one by one; the direction finds a fault in any other.
+// Only some elements are tried one by one; the direction finds a fault in any other.
 static void large(void **state)
 {
     (void)state;
@@ -344,8 +344,8 @@ static void large(void **state)
     tear_down(&s);
 }
 
-// Where functions are steep, oscillate or add up large numbers, a right derivative is not called
-// wrong.
+// A right derivative is not reported wrong where functions are steep, oscillate or sum up large
+// numbers.
 static void hard_functions(void **state)
 {
     (void)state;
@@ -512,8 +512,8 @@ static void check_many(double odd, uint32_t compared[VY_CHECK_TESTS],
     vy_module_free(g);
 }
 
-// Beyond the budget only some gradients are looked at element by element, all along directions:
-// together, and where that does not agree, by halves.
+// Beyond the budget only some gradients are checked element by element.  All are checked along
+// directions: together, and where that disagrees, by bisection.
 static void many_gradients_share_runs(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_check_reference.c: what vy_grad_check says where differences alone were blind or wrong:
+// test_check_reference.c: vy_grad_check where finite differences alone see nothing or mislead:
 // small gradients, frequencies of 2^k π, kinks, chaos, cancellation; through memory that
-// invocations share; and of programs that are wrong themselves.
+// invocations share; and on programs that are wrong themselves.
 #include "autodiff/check.h"
 #include "autodiff/grad.h"
 
@@ -50,7 +50,7 @@ static vy_check_result *check(const char *primal, const char *gradient, uint64_t
                                 .buffer_count = 2};
     vy_check_result *r = vy_grad_check(&q, &d);
     if (!r) fail_msg("%s: %s", primal, d.text);
-    for (uint32_t i = 0; i < r->count; i++) r->rows[i].buffer = ""; // it goes with the module
+    for (uint32_t i = 0; i < r->count; i++) r->rows[i].buffer = ""; // freed with the module
     vy_module_free(m);
     vy_module_free(g);
     return r;
@@ -117,7 +117,7 @@ static void frequencies(void **state)
     vy_check_free(r);
 }
 
-// Right gradients that differences call wrong.
+// Right gradients that differences would report as wrong.
 static void rough(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void rough(void **state)
     vy_check_free(r);
 }
 
-// At kinks differences say nothing, dual numbers know the rule.
+// At kinks differences say nothing; dual numbers follow the convention.
 static void kinks(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void kinks(void **state)
     vy_check_free(r);
 }
 
-// Values and tangents take the same ways through memory.
+// Tangents take the same paths through memory as values.
 static void meetings(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void meetings(void **state)
     }
 }
 
-// The program itself is looked at first, and nothing else if it is wrong.
+// The program itself is checked first, and nothing else if it is wrong.
 static void wrong_programs(void **state)
 {
     (void)state;

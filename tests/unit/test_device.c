@@ -71,7 +71,7 @@ static const int64_t int_edges[] = {0,
                                     INT64_MIN + 1,
                                     0x123456789ABCDEF0};
 
-typedef struct pairs { // every edge with every other, as memory of one type
+typedef struct pairs { // every edge case with every other, as memory of one type
     unsigned char *x, *y;
     uint64_t count;
 } pairs;
@@ -164,7 +164,8 @@ static void conversions_are_exact(void **state)
     check_expression(g, VY_U32, VY_I32, "bitcast_i32(x)", true, 0);
 }
 
-// Mesa 22.3 gets comparisons of a sign-extended value with a constant wrong; spirv/target/mesa_signs.c.
+// Mesa 22.3 gets comparisons of a sign-extended value with a constant wrong
+// (spirv/target/mesa_signs.c).
 static void widened_comparisons(void **state)
 {
     NEED_DEVICE(state);
@@ -242,7 +243,7 @@ static void precise_functions_keep_their_bound(void **state)
     }
 }
 
-// Vulkan's bounds, on the domain where they are given.
+// Vulkan's bounds, on the domains for which Vulkan gives them.
 static void default_functions_keep_vulkans_bounds(void **state)
 {
     NEED_DEVICE(state);

@@ -63,8 +63,7 @@ static void small_types_are_stored(void **state)
     }
 }
 
-// -------------------------------------------------------------------------------------- control
-// flow
+// ------------------------------------------------------------------------------------ control flow
 static void control_flow(void **state)
 {
     NEED_DEVICE(state);
@@ -167,8 +166,7 @@ static void scalars_of_every_type(void **state)
     check_case(g, &c);
 }
 
-// ------------------------------------------------------------------------ atomics, groups,
-// subgroups
+// ---------------------------------------------------------------------- atomics, groups, subgroups
 static void atomics_by_both_strategies(void **state)
 {
     NEED_DEVICE(state);

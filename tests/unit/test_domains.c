@@ -3,8 +3,8 @@
 // engines.
 //
 // Each point of the domain runs once, whatever the workgroup: with fewer axes than the domain has
-// variables, as many, or more; off its multiple, on it, one, none.  Expected values are computed
-// here, so that an error which both engines share shows as well.
+// variables, as many, or more; extents that are a multiple of the workgroup, others, one, none.
+// Expected values are computed here, so that errors common to both engines are found as well.
 #include "session/session.h"
 
 #include <math.h>

@@ -33,7 +33,7 @@ static vy_module *parse(const char *text)
     return m;
 }
 
-typedef struct data { // of programs p(x, z, y) on all pairs of the grid
+typedef struct data { // for programs p(x, z, y), on all pairs of points of the grid
     double x[PAIRS], z[PAIRS], y[PAIRS], grad[2][PAIRS], dot[2][PAIRS];
 } data;
 
@@ -79,7 +79,7 @@ static bool alike(double a, double b)
     return a == b || fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
 }
 
-// Products of the two forms may overflow or vanish at different points far out: 1/a·g and g/a.
+// Equivalent products, as 1/a·g and g/a, may overflow or vanish at different points far out.
 static bool far(double v) { return fabs(v) > 1e100 || (v != 0 && fabs(v) < 1e-100); }
 
 static void compare(const data *d, const char *op)
@@ -112,7 +112,7 @@ static void check_operation(const char *expression)
     vy_module_free(m);
 }
 
-// Every row that a derivative passes, by its own text: nothing can be forgotten.
+// Every row with a derivative, in its own textual form: none can be forgotten.
 static void rows(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void composed(void **state)
         "step(x[i], z[i])",
         "fract(x[i])",
         "recip(x[i])",
-        // conventions: a zero that is one by rule is dropped, not multiplied
+        // convention: a derivative that is zero by rule is dropped, not multiplied
         "sqrt(abs(x[i]))",
         "sqrt(hypot(x[i], z[i]))",
         "sqrt(stop_grad(x[i])) * z[i]",
@@ -171,7 +171,7 @@ static void composed(void **state)
 }
 
 // Intermediates, slices, repeats, scalars and clears of a pipeline carry tangents as they carry
-// values: against a difference of the two ends of a small step.
+// values: compared with a two-sided difference over a small step.
 static void pipelines(void **state)
 {
     (void)state;

@@ -393,7 +393,8 @@ static void test_storage_types(void **state)
         vy_builder *b = t.b;
         vy_buffer x = param(b, "x", VY_IN, type, 9), y = param(b, "y", VY_OUT, type, 9);
         vy_dim nine = vy_dim_const(b, 9);
-        vy_buffer tmp = vy_local_array(b, "tmp", value, 1, &nine); // no storage-only ones
+        vy_buffer tmp =
+            vy_local_array(b, "tmp", value, 1, &nine); // storage-only types have no local arrays
         vy_value i = vy_over(b, "i", nine), v = load1(b, x, i);
         assert_int_equal(vy_value_type(b, v), value);
         if (value == VY_BOOL)
@@ -511,8 +512,8 @@ static void test_f64_mode(void **state)
     drop(&t);
 }
 
-// ---------------------------------------------------------------------------------------- big ones
-// A million instructions, more than one chunk of lanes, values that live from start to end.
+// -------------------------------------------------------------------------------------------- size
+// A million instructions, more than one chunk of lanes, values that are live from start to end.
 static void test_long_program(void **state)
 {
     (void)state;

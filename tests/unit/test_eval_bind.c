@@ -95,7 +95,7 @@ static void test_bad_arguments(void **state)
     drop(&t);
 }
 
-// Computed extents, `?`, a scalar that no shape tells.
+// Computed extents, `?`, a scalar that no shape determines.
 static void test_dimensions(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_eval_ops.c: every PURE row on every type, on edge values: the interpreter, whose common rows
-// have loops of their own, against vy_scalar_eval.  Once with all lanes active and once with few.
+// have specialised loops, against vy_scalar_eval.  Once with all lanes active and once with some.
 #include "eval_util.h"
 
 #include "ir/core/ir.h"
@@ -10,7 +10,7 @@
 
 #define LANES 216 // 6³ combinations
 
-// Six values of a type that find trouble.
+// Six values of a type that provoke faults.
 static vy_scalar edge(vy_type type, uint32_t k)
 {
     static const double floats[] = {0.75, -0.0, (double)INFINITY, (double)NAN, -2.5, 3e9};

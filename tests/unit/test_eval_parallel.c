@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 // -------------------------------------------------------------------------------- shared, barriers
-// out[wid] = sum of a workgroup's part of x by a tree; n need not be a multiple of the workgroup.
+// out[wid] = sum of the workgroup's slice of x, by a tree; n need not be a multiple of its size.
 static test_program tree_sum(uint32_t n, uint32_t size, bool with_barrier)
 {
     test_program t = begin("tree");
@@ -73,7 +73,7 @@ static void test_missing_barrier(void **state)
     drop(&t);
 }
 
-// Padding takes part in barriers and reductions but stores nothing, so its place stays unwritten.
+// Padding takes part in barriers and reductions but stores nothing: its element stays unwritten.
 static void test_padding(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void test_compare_exchange(void **state)
 }
 
 // --------------------------------------------------------------------------------- order, races
-// Every workgroup runs once, in an order that depends on the seed only.
+// Every workgroup runs once, in an order that depends only on the seed.
 static void test_shuffled_order(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void all_read(vy_builder *b, vy_buffer x, vy_value i)
 }
 static void all_write(vy_builder *b, vy_buffer x, vy_value i)
 {
-    (void)i; // of what a lane is E0313 claims nothing
+    (void)i; // indices by lane, which E0313 does not analyse
     vy_value lane = vy_builtin_value(b, VY_LANE, 0);
     store1(b, x, vy_add(b, vy_div(b, lane, u32(b, 1000)), u32(b, 3)), i32(b, 1));
 }
@@ -342,7 +342,7 @@ static void hidden_by_a_third(vy_builder *b, vy_buffer x, vy_value i)
 }
 
 // The last lane of each workgroup reads, like all before it, and then writes: the last reader is
-// itself, its rivals are before.
+// the lane itself, the ones that it races with read earlier.
 static void last_reader_writes(vy_builder *b, vy_buffer x, vy_value i)
 {
     const vy_value mine = vy_mul(b, vy_div(b, i, u32(b, 4)), u32(b, 4));
@@ -351,7 +351,7 @@ static void last_reader_writes(vy_builder *b, vy_buffer x, vy_value i)
     store1(b, x, mine, i32(b, 1));
     vy_end(b);
 }
-// Invocations 0 and 4, of two workgroups, read; then 4 writes, and its rival is the first reader.
+// Invocations 0 and 4, of two workgroups, read; then 4 writes, and races with the first reader.
 static void reader_of_another_group(vy_builder *b, vy_buffer x, vy_value i)
 {
     vy_if(b, vy_eq(b, vy_and(b, i, u32(b, 3)), u32(b, 0)));
@@ -424,7 +424,7 @@ static void test_unwritten_out(void **state)
     drop(&t);
 }
 
-// A shared array is new in every workgroup: what another wrote does not count, and is no race.
+// A shared array is new in every workgroup: what another one wrote is neither visible nor a race.
 static void test_shared_is_per_group(void **state)
 {
     (void)state;

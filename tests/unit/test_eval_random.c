@@ -2,7 +2,7 @@
 // test_eval_random.c: random programs, the interpreter against a naive one.
 //
 // The naive one runs one invocation at a time, recursively over the structure, with a cell for
-// every instruction: none of the lists of lanes, moves and shared registers of the real one.
+// every instruction, without the real one's lists of lanes, moves and shared registers.
 // VYRE_SEED and VYRE_COUNT choose other programs.
 #include "eval_util.h"
 
@@ -23,7 +23,7 @@ typedef struct gen {
     vy_value i;
     vy_buffer x, y, local;
     uint32_t budget; // statements left
-    uint32_t loops;  // open loops that break and continue may leave
+    uint32_t loops;  // open loops, targets of break and continue
 } gen;
 
 static uint32_t pick(gen *g, uint32_t n)
@@ -83,7 +83,8 @@ static void loop(gen *g, uint32_t depth)
     vy_end(b);
 }
 
-// A counter of its own bounds the trips, increased first so that `continue` cannot skip it.
+// A counter of its own bounds the trip count; it is incremented first so that `continue` cannot
+// skip it.
 static void while_loop(gen *g, uint32_t depth)
 {
     vy_builder *b = g->b;
@@ -141,7 +142,7 @@ static void statement(gen *g, uint32_t depth)
         g->loops = loops;
         break;
     }
-    case 4: { // swap, which loops carry crosswise
+    case 4: { // a swap: loop-carried values that exchange
         const uint32_t p = pick(g, g->var_count), q = pick(g, g->var_count);
         const vy_value v = vy_get(b, g->vars[p]);
         vy_set(b, g->vars[p], vy_get(b, g->vars[q]));
@@ -222,7 +223,7 @@ static uint32_t *cell(naive *n, uint32_t id)
 
 static void run_region(naive *n, uint32_t from, uint32_t to);
 
-// values[to + k] = operands `first + k` of marker `id`, all at once.
+// values[to + k] = operands `first + k` of marker `id`, as a parallel copy.
 static void transfer(naive *n, uint32_t id, uint32_t first, uint32_t to)
 {
     const uint32_t count = n->p->insts.data[id].nargs - first;
@@ -232,7 +233,7 @@ static void transfer(naive *n, uint32_t id, uint32_t first, uint32_t to)
     free(copy);
 }
 
-// One pass through the body of a loop.  Returns whether to go on.
+// Runs one iteration of a loop.  Returns whether the loop continues.
 static bool iterate(naive *n, uint32_t loop, uint32_t end)
 {
     const vy_inst *l = &n->p->insts.data[loop];

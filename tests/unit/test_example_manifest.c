@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // test_example_manifest.c: the manifest reader of examples/ on values of expressions, and on
-// damaged manifests: whatever was damaged, it says no or gives a number (sanitizer builds see what
-// else it does).
+// damaged manifests: whatever was damaged, it refuses or gives a number (sanitizer builds see
+// anything else that it does).
 #include "examples/manifest.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static void test_expressions(void **state)
     (void)state;
     static const struct {
         const char *text;
-        int64_t value; // where it is none: 0, and `wrong`
+        int64_t value; // 0 where the expression has none, and `wrong` is set
         const char *wrong;
     } rows[] = {
         {"N", 7, NULL},

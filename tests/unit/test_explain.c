@@ -48,7 +48,7 @@ static void same(const char *text, const char *formula, by_hand count)
 #define PROGRAM(body)                                                                              \
     "program p(x: in f32[n], y: out f32[n], n: u32, k: u32) over(i: n) { var s = x[i]; " body      \
     " y[i] = s; }"
-#define TURN "{ s = s * s; }"
+#define BODY "{ s = s * s; }"
 
 static uint64_t plain(int64_t n, int64_t k) { return (uint64_t)(n * k); }
 
@@ -92,18 +92,18 @@ static uint64_t eighths(int64_t n, int64_t k) { return (uint64_t)(n * (n / 8 + k
 static void counts(void **state)
 {
     (void)state;
-    same(PROGRAM("for a in 0..k " TURN), "n*k", plain);
-    same(PROGRAM("for a in 0..i { for b in a..i + 1 { s = s * s; for c in 0..k " TURN " } }"), NULL,
+    same(PROGRAM("for a in 0..k " BODY), "n*k", plain);
+    same(PROGRAM("for a in 0..i { for b in a..i + 1 { s = s * s; for c in 0..k " BODY " } }"), NULL,
          triangle);
-    same(PROGRAM("for a in 0..k { for b in 0..a { for d in 0..a + b { for e in rev(0..d) " TURN
+    same(PROGRAM("for a in 0..k { for b in 0..a { for d in 0..a + b { for e in rev(0..d) " BODY
                  " } } }"),
          NULL, deep);
-    same(PROGRAM("for a in 1..2 * k + 2 step 3 " TURN " for a in 0u..8u step 3 " TURN
-                 " for a in 5u..2u " TURN),
+    same(PROGRAM("for a in 1..2 * k + 2 step 3 " BODY " for a in 0u..8u step 3 " BODY
+                 " for a in 5u..2u " BODY),
          NULL, stepped);
-    same(PROGRAM("for a in 0..(n - 1) * n / 2 " TURN), "n^3/2 - n^2/2", pairs);
+    same(PROGRAM("for a in 0..(n - 1) * n / 2 " BODY), "n^3/2 - n^2/2", pairs);
     same("program p(x: in f32[n / 8 + k % 3], y: out f32[n], n: u32, k: u32) over(i: n)"
-         "{ var s = 1.0; for a in 0..len(x) " TURN " y[i] = s; }",
+         "{ var s = 1.0; for a in 0..len(x) " BODY " y[i] = s; }",
          "n*floor(n / 8) + n*(k % 3)", eighths);
 }
 
@@ -116,7 +116,7 @@ static void classes(void **state)
               "  atomic_add(y[i], floor(a) - 1.0); atomic_add(z[0], i + i);"
               "  if a > 1 { y[0] = abs(min(a, -x[0])); } }");
     vy_cost *c = vy_program_cost(vy_module_program(m, 0), NULL);
-    // loads: x[i] once, x[0]; stores: y[0]; the two atomics and what y[i] has to be added
+    // loads: x[i] once, x[0]; stores: y[0]; the two atomics, and the addition to y[i]
     static const char *const want[] = {"3", "1", "1", "1", "2", "1", "2"};
     for (int k = 0; k < VY_COST_COUNT; k++) assert_string_equal(c->each[k].text, want[k]);
     assert_string_equal(c->all_flops.text, "6*n");
@@ -127,7 +127,7 @@ static void classes(void **state)
     vy_module_free(m);
 }
 
-// What is no polynomial, and more factors and terms than are kept.
+// Counts that are not polynomials, and polynomials with too many factors or terms.
 static void limits(void **state)
 {
     (void)state;

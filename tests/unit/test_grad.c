@@ -307,8 +307,8 @@ static const row launch[] = {
                           "{ if i == 2 { y[i] = x[i] * x[0]; } }"},
 };
 
-// Loops whose carried value is set anew, not carried; a loop with a `break` and nothing active
-// inside; a write that simplifying removes: found by random programs.
+// Loops whose carried value is overwritten in each iteration; a loop with a `break` and nothing
+// active inside; a write that simplification removes: found by random programs.
 static const row found[] = {
     {"set anew", "program f(x: in f32[N, K], y: out f32[N], N: u32, K: u32) over(i: N) "
                  "{ var v = x[i, 3]; for k in 0..K { v = sin(x[i, k]); } y[i] = v * v; }"},

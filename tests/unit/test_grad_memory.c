@@ -19,9 +19,9 @@ static const struct {
     uint32_t most; // checkpoint levels to try
     bool pipeline; // the result is several programs, without checkpoints
 } programs[] = {
-    // a tape of a length that the parameters say, cut into segments
+    // a tape whose length the parameters determine, cut into segments
     {P "{ var v = x[i]; for k in 0..N { v = sin(v) * x[k]; } y[i] = v; }", 3, true},
-    // of one that the data say: three programs and a pipeline; a condition that writes
+    // one whose length the data determine: three programs and a pipeline; a condition that writes
     {"fn next(m: inout f32[2], x: f32) -> f32 { m[0] = m[0] * x + x; return m[0]; } " P
      "{ local m: f32[2]; var v = x[i]; while next(m, v) < 9 { v = v * v + 1; if v > 50 { break; } } "
      "y[i] = v * m[0]; }",
@@ -38,7 +38,7 @@ static const struct {
     {P "{ var v = x[i]; for k in 0..N { v = max(v, x[k] * x[k]); } y[i] = v; }", 0, false},
     // shadows: a root that is overwritten
     {P "{ y[i] = sqrt(x[i]); if x[i] <= 0 { y[i] = 0; } }", 0, false},
-    // gathers: two programs, one that takes the place of the whole, one beside atomics
+    // gathers: two programs, one that replaces the entire reverse, one beside atomics
     {"program f(a: in f32[M, K], b: in f32[K * N], c: out f32[M, N], M: u32, N: u32, K: u32) "
      "over(i: M, j: N) { c[i, j] = tanh(sum(k in 0..K: a[i, k] * b[k * N + j])); }",
      0, true},
@@ -76,8 +76,8 @@ static long check(const char *text, const vy_grad_options *o, bool pipeline)
     vy_module_free(g);
     g = NULL;
     long n = 0;
-    const char *asked = getenv("VYRE_SHARE"); // of the later ones every n-th
-    const long share = asked && atol(asked) > 1 ? atol(asked) : 1;
+    const char *given = getenv("VYRE_SHARE"); // n: of the later allocations every nth fails
+    const long share = given && atol(given) > 1 ? atol(given) : 1;
     for (; !g && n < 100000; n += n < 300 ? 1 : share) {
         vy_test_fail_after(n);
         g = vy_grad(m, o, &d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_grad_request.c: requests to vy_grad that cannot be met, and what the result looks like to a
-// C caller.  Gradients themselves: test_grad.c and tests/text/grad.
+// test_grad_request.c: requests that vy_grad refuses, and what the result looks like to a C caller.
+// Gradients themselves: test_grad.c and tests/text/grad.
 #include "autodiff/grad.h"
 #include "ir/pipeline.h"
 
@@ -30,7 +30,7 @@ static void refused(const char *text, const vy_grad_options *o, const char *code
     assert_string_equal(d.code, code);
     assert_non_null(strstr(d.text, says));
     assert_true(*d.fix);
-    assert_true(vy_module_ok(m)); // a refusal is no error of the module
+    assert_true(vy_module_ok(m)); // a refusal does not break the module
     vy_module_free(m);
 }
 
@@ -54,7 +54,7 @@ static void no_buffer(void **state)
     refused(F, &(vy_grad_options){.of = nope, .of_count = 1}, "E0501", "no output `nope`");
 }
 
-// An error of the module comes back as it is.
+// An error of the module is returned unchanged.
 static void broken_module(void **state)
 {
     (void)state;
@@ -206,8 +206,9 @@ static void roles_of_pipelines(void **state)
 }
 
 // --------------------------------------------------------------------------------- what is reached
-// Through memory, loops, arms and indices: what vy_grad_reaches says of all inputs at once, and that
-// vy_grad_ends, which goes the other way and asks about one, has something to say of the others.
+// Through memory, loops, arms and indices: vy_grad_reaches, which finds the inputs that have a
+// derivative in one walk, and vy_grad_ends, which walks the other way from one input, and must
+// explain every input that the former leaves out.
 static void reached(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// test_interval.c: what ir/facts/interval.c says of operations on intervals, against all values in
-// them.
+// test_interval.c: the results of ir/facts/interval.c for operations on intervals, against all
+// values in them.
 //
 // Every operation of the table on two integers, every type, every pair of small intervals around
-// the ends of the types and around powers of two; of wide ones a few values.  What may be is
-// vy_scalar_eval's.
+// the ends of the types and around powers of two; of wide ones samples.  The reference is
+// vy_scalar_eval.
 #include "ir/facts/interval.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 enum { VALUES = 6, MOST = 160 };
 
-// An interval, and values of it: all, or some.
+// An interval, and all or some of its values.
 typedef struct some {
     vy_interval is;
     uint32_t count;
@@ -74,11 +74,12 @@ static __int128 number(vy_type t, vy_scalar v) { return t == VY_U64 ? (__int128)
 static __int128 arithmetic(vy_op op, __int128 x, __int128 y)
 {
     if (op == VY_OP_ADD || op == VY_OP_SUB) return op == VY_OP_ADD ? x + y : x - y;
-    // Of two u64 it may wrap below 0, and is no u64 then, as it should be.
+    // The product of two u64 may wrap to a negative __int128.  The comparison stays right: neither
+    // it nor the true product is a u64.
     return (__int128)((unsigned __int128)x * (unsigned __int128)y);
 }
 
-// What is found of the values of a pair: their bounds, and whether none wrapped.
+// What evaluating a pair's values finds: the bounds of the results, and whether none wrapped.
 typedef struct found {
     vy_interval is;
     bool kept;
@@ -106,8 +107,8 @@ static found go_through(vy_op op, vy_type t, const some *x, const some *y, vy_in
 
 static bool same(vy_interval x, vy_interval y) { return x.lo == y.lo && x.hi == y.hi; }
 
-// Sums, differences and products are known to the last value where nothing wraps; minima and
-// maxima always.  What reads as negative is not known of u64.
+// Sums, differences and products have exact bounds where nothing wraps; minima and maxima always.
+// Nothing is known of u64 values that read as negative.
 static void check_pair(vy_op op, vy_type t, const some *x, const some *y)
 {
     bool exact;
@@ -142,8 +143,8 @@ static void test_operations(void **state)
     assert_int_equal(ops, 12); // + - * / % min max & | ^ << >>
 }
 
-// Quotients, remainders and shifts of small numbers that are not negative are close: from 5 … 7 by
-// 2 comes 2 … 3, and no multiple of 8 lies in 9 … 12.
+// Quotients, remainders and shifts of small non-negative numbers are close to exact: 5 … 7 divided
+// by 2 is 2 … 3, and no multiple of 8 lies in 9 … 12.
 static void test_close(void **state)
 {
     (void)state;

@@ -143,7 +143,7 @@ static void test_equal(void **state)
     vy_module *a = rich(false), *b = rich(true);
     assert_true(vy_module_equal(a, a));
     assert_true(vy_module_equal(a, b));
-    // Everything that counts, one at a time.
+    // Everything that equality depends on, one at a time.
     vy_program *p = vy_module_program(b, 1);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         p->insts.data[id].type ^= 1;
@@ -162,7 +162,7 @@ static void test_equal(void **state)
         if (l->kind != VY_LEAF_CONST || l->type != VY_F32 || l->value.f != 0 ||
             !signbit(l->value.f))
             continue;
-        l->value.f = 0; // −0 is another number
+        l->value.f = 0; // −0 is a different number
         assert_false(vy_module_equal(a, b));
         l->value.f = -0.0;
     }
@@ -248,7 +248,7 @@ static void test_binary_corruption(void **state)
         assert_string_equal(code, at < 8 ? "E0401" : at < 16 ? "E0402" : "E0403");
         block[at] ^= 0x10;
     }
-    for (size_t n = 0; n < size; n++) { // in a block of its own, so that reading on is noticed
+    for (size_t n = 0; n < size; n++) { // in a block of its own, so that overreads are noticed
         void *cut = malloc(n ? n : 1);
         memcpy(cut, block, n);
         assert_non_null(read_code(cut, n));
@@ -258,7 +258,7 @@ static void test_binary_corruption(void **state)
     vy_module_free(m);
 }
 
-// Contents changed by somebody who can compute a digest.
+// Altered contents whose digest was recomputed.
 static void test_binary_hostile(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void test_binary_hostile(void **state)
                 refused++;
             else
                 taken++;
-            // Others break rules of the language.
+            // Others violate rules of the language.
             malformed += code && strcmp(code, "E0404") == 0;
             free(copy);
         }
@@ -317,7 +317,7 @@ static void end(vy_builder *b, const char *code, uint32_t line)
     expect(m, code, line);
 }
 
-// Names of parameters must print: those that no text can hold are refused, all others are not.
+// Names of parameters must be printable: exactly those that no text can hold are refused.
 static void test_names(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void test_names(void **state)
     }
 }
 
-// Names are found by a hash; that these two have the same one must not matter.
+// Names are looked up by hash: two names with the same hash must stay distinct.
 static void test_names_alike(void **state)
 {
     (void)state;
@@ -404,7 +404,7 @@ static void test_rules(void **state)
     end(b, "E0310", 4);
 }
 
-// A loop may store to an `out` buffer behind the load of an earlier iteration.
+// A loop may store to an `out` buffer after the load of an earlier iteration.
 static void test_read_out_in_loop(void **state)
 {
     (void)state;
@@ -477,7 +477,7 @@ static void test_declarations(void **state)
     expect(m, "E0305", 0);
 }
 
-// ---- barriers: which conditions are the same in all invocations
+// ---- barriers: which conditions are uniform
 typedef enum source {
     BY_SCALAR,
     BY_WID,
@@ -594,7 +594,7 @@ static void test_uniform_return(void **state)
     end(b, "E0302", 9);
 }
 
-// ---- code that no builder makes
+// ---- code that no builder emits
 typedef struct damage {
     vy_op op;      // of the instruction changed: the first one
     size_t offset; // of a 32-bit, 16-bit or 8-bit field

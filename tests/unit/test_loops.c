@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// test_loops.c: every way a loop can begin, go on and be left, on the device against the
+// test_loops.c: every way to enter, continue and leave a loop, on the device against the
 // interpreter.
 //
-// Programs are put together from a table: a header, a body, an exit, and what stands before the
-// loop.  Invocations leave their loops at different turns, so whatever a driver keeps wrong for
-// those that left first shows.  Precise mode, so that both engines round alike.  Every header ×
-// body × exit runs, with levels, guards and sizes in turn; gradients of every header × exit with
-// the bodies in turn.
+// Programs are composed from tables: a header, a body, an exit, and a guard around the loop.
+// Invocations leave their loops in different iterations, so that state which a driver corrupts for
+// those that left first is noticed.  Precise mode, so that both engines round alike.  Every
+// combination of header, body and exit runs, with levels, guards and sizes in turn; gradients of
+// every header × exit with the bodies in turn.
 //   VYRE_SHARE=N     every Nth, as the runner asks of sanitizer builds
 //   VYRE_LOOPS=all   every combination, gradients too (minutes)
 //   VYRE_LOOPS=TEXT  prints and runs those whose name contains TEXT, "rev/swap/break after/data"
@@ -29,7 +29,7 @@ typedef struct part {
     const char *name, *text, *end; // `end` of headers: what closes them
 } part;
 
-// Each gives the body a u32 `k`, differently often.
+// Each gives the body a u32 `k`; trip counts differ.
 static const part headers[] = {
     {"literals", "for k in 0u..6u {", "}"},
     {"scalar", "for k in 0u..K {", "}"},
@@ -73,7 +73,7 @@ static const part bodies[] = {
     {"function", "a = sqrt(abs(a) + x[k] * x[k]);", ""},
 };
 
-// `text` before the body, `end` behind it.
+// `text` before the body, `end` after it.
 static const part exits[] = {
     {"none", "", ""},
     {"break before", "if f32(k) > w[i] * 4.0 { break; }", ""},
@@ -104,7 +104,7 @@ typedef struct data {
 typedef struct table {
     vys_session *eval, *device; // device NULL: there is none
     data in;
-    uint32_t share; // one of so many is run
+    uint32_t share; // every share-th combination is run
     const char *only;
     uint32_t runs, wrong;
 } table;
@@ -184,27 +184,30 @@ static void check(table *t, const char *name, const char *text, int level, bool 
     }
 }
 
-static void check_all(table *t, const char *name, const char *text, uint32_t turn, bool gradient)
+static void check_all(table *t, const char *name, const char *text, uint32_t combination,
+                      bool gradient)
 {
     const bool all = t->only != NULL;
     for (int level = 0; level <= 2; level += 2)
         for (uint32_t k = 0; k < COUNT(sizes); k++)
-            if (all || (level == (int)(turn % 2) * 2 && k == (turn % 5 ? 0 : 1 + turn / 5 % 2)))
+            if (all || (level == (int)(combination % 2) * 2 &&
+                        k == (combination % 5 ? 0 : 1 + combination / 5 % 2)))
                 check(t, name, text, level, gradient, sizes[k]);
 }
 
 static void each_loop(table *t, bool gradient)
 {
     char text[2000], name[200];
-    uint32_t turn = 0;
+    uint32_t combination = 0;
     t->runs = t->wrong = 0;
     for (uint32_t h = 0; h < COUNT(headers); h++)
         for (uint32_t b = 0; b < COUNT(bodies); b++)
-            for (uint32_t e = 0; e < COUNT(exits); e++, turn++)
+            for (uint32_t e = 0; e < COUNT(exits); e++, combination++)
                 for (uint32_t g = 0; g < COUNT(guards); g++) {
                     const bool chosen = g == (h + b + e) % COUNT(guards) &&
                                         (!gradient || b == (h + 3 * e) % COUNT(bodies));
-                    if (!t->only && (!chosen || (turn / COUNT(exits) + e) % t->share)) continue;
+                    if (!t->only && (!chosen || (combination / COUNT(exits) + e) % t->share))
+                        continue;
                     snprintf(name, sizeof name, "%s/%s/%s/%s", headers[h].name, bodies[b].name,
                              exits[e].name, guards[g].name);
                     if (t->only && strcmp(t->only, "all") && !strstr(name, t->only)) continue;

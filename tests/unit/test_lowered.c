@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_lowered.c: what passes say to each other is in the program: it survives text and binary form.
+// test_lowered.c: what passes note for later passes is part of the program: it survives text and
+// binary form.
 #include "autodiff/grad.h"
 #include "autodiff/rewrite/extremum.h"
 #include "autodiff/rewrite/online_softmax.h"
@@ -67,7 +68,7 @@ static void round_trips(const vy_module *m)
     vy_free(text);
 }
 
-// What a rewriting for reverse mode makes of the program.
+// The program after a rewrite for reverse mode.
 static void check_rewritten(const char *source, bool (*pass)(vy_program *p, const uint8_t *active),
                             vy_op op)
 {
@@ -82,12 +83,12 @@ static void check_rewritten(const char *source, bool (*pass)(vy_program *p, cons
     assert_true(count(p, op) > 1);
     assert_true(vy_program_lowered(p) && vy_module_check(m));
     round_trips(m);
-    vy_drop_marks(m); // these are none
+    vy_drop_marks(m); // what remains is not a mark
     assert_true(vy_program_lowered(p));
     assert_null(vy_grad(m, NULL, &d));
     assert_string_equal(d.code, "E0503");
     vy_module_free(m);
-    // No result has any of it.
+    // No result has any of them.
     m = parse(source);
     vy_module *g = vy_grad(m, NULL, &d);
     if (!g) fail_msg("%s", d.text);
@@ -104,8 +105,8 @@ static void test_rewritten(void **state)
     check_rewritten(maxima, vy_extremum_prepare, VY_OP_CANDIDATE);
 }
 
-// Every pass, one after the other left out; the result comes back with equal marks.  (Without
-// `cleanup` text is built more simply.)
+// Skipping one pass after the other; the result survives the round trip with equal marks.  (Except
+// without `cleanup`: parsing the text simplifies.)
 static void test_optimised(void **state)
 {
     (void)state;

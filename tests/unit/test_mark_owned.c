@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_mark_owned.c: the pass `owner` (ir/pass/sums/mark_owned.c): which atomics one invocation
-// owns.
+// test_mark_owned.c: the pass `mark_owned` (ir/pass/sums/mark_owned.c): which elements of atomics
+// belong to one invocation each.
 #include "ir/core/ir.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static vy_module *parse(const char *text)
     return m;
 }
 
-// How many atomics of the optimised program are owned; leaving the pass out gives none.
+// How many atomics of the optimised program are marked owned; none if the pass is skipped.
 static uint32_t owned(const char *text, const char *skip)
 {
     vy_module *m = parse(text);
@@ -47,17 +47,17 @@ static void owner_proves(void **state)
          1},
         {"program f(x: in f32[n], y: out f32[n, 4], n: u32) over(i: n) { for k in 0..4 "
          "{ atomic_add(y[i, k % 2], x[i]); } atomic_add(y[i, 3], 1.0); }",
-         3}, // of one element they are one
+         3}, // additions to the same element are merged
         {"program f(y: out f32[n, m], n: u32, m: u32) over(i: n, j: m) { atomic_add(y[i, j], 1.0); }",
          1},
         // one index misses a domain variable
         {"program f(y: out f32[n, m], n: u32, m: u32) over(i: n, j: m) { atomic_add(y[i, 0], 1.0); }",
          0},
-        // one access is elsewhere: none is owned
+        // one access has a different index: none is owned
         {"program f(x: in f32[n], y: out f32[n], n: u32) over(i: n) { atomic_add(y[i], x[i]); "
          "atomic_add(y[u32(x[i])], 1.0); }",
          0},
-        // the variable stands on another axis
+        // the variable is on another axis
         {"program f(y: out f32[n, n], n: u32) over(i: n) { atomic_add(y[i, 0], 1.0); "
          "atomic_add(y[0, i], 1.0); }",
          0},

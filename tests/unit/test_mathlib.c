@@ -4,8 +4,8 @@
 //
 // The functions run in the interpreter, whose + − · / and square root are correctly rounded; the
 // reference is x87 long double, and the double functions of ir/core/special.h for the gamma family.
-// What a device adds by its looser division is in the bounds (bounds.txt says how they were
-// measured).
+// The bounds include the error that a device's less accurate division adds (bounds.txt says how
+// they were measured).
 #include "ir/core/special.h"
 #include "ir/vyre.h"
 
@@ -42,7 +42,7 @@ static const struct {
     const char *name;
     long double (*one)(long double);
     long double (*two)(long double, long double);
-    double slack; // ULP of f64 that the reference itself may be off
+    double slack; // error of the reference itself, in ULP of f64
 } references[] = {
     {"exp", expl, NULL, 0},           {"exp2", exp2l, NULL, 0},
     {"expm1", expm1l, NULL, 0},       {"log", logl, NULL, 0},
@@ -206,7 +206,7 @@ static void every_function_within_its_bound(void **state)
             continue;
         r.plain = strcmp(type, "plain") == 0;
         r.f32 = r.plain || strcmp(type, "f32") == 0;
-        if (r.plain && strcmp(name, "rsqrt") == 0) continue; // the device's
+        if (r.plain && strcmp(name, "rsqrt") == 0) continue; // the device's own instruction
         if (sscanf(name, "polygamma:%u", &r.order) == 1) snprintf(name, sizeof name, "polygamma");
         memcpy(r.name, name, sizeof r.name);
         check_row(&r, library);

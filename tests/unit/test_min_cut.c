@@ -51,7 +51,7 @@ static int64_t least_cut(const graph *g)
     return least;
 }
 
-// Builds the graph in `c`, which may have served another one, and compares.
+// Builds the graph in `c`, which may have held another one before, and compares.
 static void check(vy_cut *c, const graph *g)
 {
     uint32_t side = 0;
@@ -63,7 +63,7 @@ static void check(vy_cut *c, const graph *g)
     for (uint32_t n = 0; n < g->nodes; n++)
         if (vy_cut_at_source(c, n)) side |= 1u << n;
     const int64_t least = least_cut(g);
-    if (least >= VY_CUT_NEVER) return; // there is none; that it ends is all
+    if (least >= VY_CUT_NEVER) return; // no finite cut: it need only terminate
     assert_true(side & 1);
     assert_false(side & 2);
     assert_int_equal(across(g, side), least);
@@ -121,12 +121,13 @@ static void hostile(void **unused)
     CHECK(5, {0, 2, never}, {2, 3, 10}, {3, 4, never}, {4, 2, never}, {4, 1, never});
     CHECK(6, {0, 2, 10}, {0, 3, 10}, {2, 4, 4}, {2, 5, 8}, {3, 5, 9}, {5, 4, 6}, {4, 1, 10},
           {5, 1, 10});
-    // The first path found must be taken back over its middle edge.
+    // The flow on the first path's middle edge must be cancelled again.
     CHECK(4, {0, 2, 1}, {0, 3, 1}, {2, 3, 1}, {2, 1, 1}, {3, 1, 1});
     vy_cut_free(&c);
 }
 
-// A path of 100,000 nodes, as a body of that many instructions has: neither recursion nor squares.
+// A path of 100,000 nodes, as a body of that many instructions has: neither recursion nor quadratic
+// time.
 static void long_path(void **unused)
 {
     (void)unused;
@@ -146,7 +147,7 @@ static void long_path(void **unused)
     vy_cut_free(&c);
 }
 
-// Memory that runs out anywhere is said, and nothing else happens.
+// Running out of memory anywhere is reported, without a crash or leak.
 static void no_memory(void **unused)
 {
     (void)unused;

@@ -116,7 +116,7 @@ static void build_dse(frame *f)
     store1(f->b, f->y, f->i, f32(f->b, 2));
 }
 
-static void build_arrays(frame *f)
+static void build_dead_arrays(frame *f)
 {
     vy_dim three = vy_dim_const(f->b, 3);
     vy_shared_array(f->b, "s", VY_F32, 1, &three);
@@ -124,7 +124,7 @@ static void build_arrays(frame *f)
 }
 
 // y[i] = y[i]/2 + x[i], M times: one load and one store, the latter only if M > 0.
-static void build_promote(frame *f)
+static void build_promote_elements(frame *f)
 {
     vy_for(f->b, "k", f->zero, f->m);
     store1(f->b, f->y, f->i,
@@ -133,7 +133,7 @@ static void build_promote(frame *f)
 }
 
 // Two neighbouring ifs on one condition.
-static void build_fuse(frame *f)
+static void build_fuse_ifs(frame *f)
 {
     vy_value c = vy_lt(f->b, load1(f->b, f->x, f->i), f32(f->b, 1));
     for (int k = 0; k < 2; k++) {
@@ -158,18 +158,18 @@ static void build_fuse_loops(frame *f)
 }
 
 // Two additions to one element.
-static void build_sink(frame *f)
+static void build_merge_additions(frame *f)
 {
     vy_value x = load1(f->b, f->x, f->i);
     atomic1(f->b, "add", f->y, f->i, x);
     atomic1(f->b, "add", f->y, f->i, half(f, x));
 }
 
-static void build_owner(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
+static void build_mark_owned(frame *f) { atomic1(f->b, "add", f->y, f->i, f32(f->b, 2)); }
 
-// Additions to an output: two that are alone, two that may meet, and one that `accumulate` takes
-// out of a loop.
-static void build_once(frame *f)
+// Additions to an output: two to elements of their own, two to the same element, and one that
+// `promote_sums` moves out of a loop.
+static void build_single_access(frame *f)
 {
     vy_dim dims[2] = {vy_dim_value(f->b, f->n), vy_dim_const(f->b, 5)};
     vy_buffer z = vy_param_buffer(f->b, "z", VY_OUT, VY_F32, 2, dims);
@@ -185,8 +185,8 @@ static void build_once(frame *f)
     vy_end(f->b);
 }
 
-// A carry that becomes invariant only after forwarding; steady does not look through the
-// checkpoint.
+// A carry that becomes invariant only after forwarding; invariant_carries does not look through
+// the checkpoint.
 static void build_cleanup(frame *f)
 {
     vy_var s = vy_var_new(f->b, "s", f32(f->b, 3)), t = vy_var_new(f->b, "t", f32(f->b, 0));
@@ -203,7 +203,7 @@ static void build_cleanup(frame *f)
 }
 
 // A branch taken twice, with a store between the two.
-static void build_share(frame *f)
+static void build_cse_regions(frame *f)
 {
     vy_value x = load1(f->b, f->x, f->i), positive = vy_lt(f->b, f32(f->b, 0), x);
     for (int k = 0; k < 2; k++) {
@@ -217,8 +217,8 @@ static void build_share(frame *f)
     }
 }
 
-// A mask: 1 while it is 1.
-static void build_steady(frame *f)
+// A mask that stays 1.
+static void build_invariant_carries(frame *f)
 {
     vy_var s = vy_var_new(f->b, "s", u32(f->b, 1)), t = vy_var_new(f->b, "t", f32(f->b, 0));
     vy_for(f->b, "k", f->zero, f->m);
@@ -229,7 +229,7 @@ static void build_steady(frame *f)
     store1(f->b, f->y, f->i, vy_get(f->b, t));
 }
 
-static void build_reduce(frame *f)
+static void build_subgroup_reduce(frame *f)
 {
     vy_for(f->b, "k", f->zero, u32(f->b, 3));
     vy_value x = load1(f->b, f->x, f->i);
@@ -237,15 +237,15 @@ static void build_reduce(frame *f)
     vy_end(f->b);
 }
 
-static void build_accumulate(frame *f)
+static void build_promote_sums(frame *f)
 {
     vy_for(f->b, "k", f->zero, f->m);
     atomic1(f->b, "add", f->y, vy_rem(f->b, f->i, u32(f->b, 2)), load1(f->b, f->x, f->i));
     vy_end(f->b);
 }
 
-// A row that is added up first; it ends behind the buffer.
-static void build_rows(frame *f)
+// A row that is summed first; it ends past the end of the buffer.
+static void build_promote_rows(frame *f)
 {
     vy_value k = vy_for(f->b, "k", f->zero, f->m), c = vy_for(f->b, "c", f->zero, u32(f->b, 12));
     atomic1(f->b, "add", f->y, c, load1(f->b, f->x, k));
@@ -253,8 +253,8 @@ static void build_rows(frame *f)
     vy_end(f->b);
 }
 
-// What every iteration sets alike is no carry.
-static void build_settle(frame *f)
+// What every iteration sets to the same value need not be carried.
+static void build_invariant_results(frame *f)
 {
     vy_var t = vy_var_new(f->b, "t", f32(f->b, 0));
     vy_for(f->b, "k", f->zero, f->m);
@@ -264,8 +264,8 @@ static void build_settle(frame *f)
     atomic1(f->b, "add", f->y, f->i, vy_get(f->b, t));
 }
 
-// load, sin, atomic, store: the first two are for the last.
-static void build_order(frame *f)
+// load, sin, atomic, store: the first two feed the last.
+static void build_schedule_uses(frame *f)
 {
     vy_value x = load1(f->b, f->x, f->i), s = vy_call(f->b, "sin", 1, &x);
     atomic1(f->b, "add", f->y, f->i, f32(f->b, 1));
@@ -318,25 +318,25 @@ static const struct one {
     {"ifconvert", build_ifconvert, 3, 1, 0},
     {"licm", build_licm, 7, 0, 1},
     {"dse", build_dse, 0, 2, 3},
-    {"dead_arrays", build_arrays, 4, 3, 4},
+    {"dead_arrays", build_dead_arrays, 4, 3, 4},
     {"cleanup", build_cleanup, 2, 1, 2},
-    {"invariant_carries", build_steady, 3, 0, 1},
-    {"cse_regions", build_share, 8, 1, 2},
+    {"invariant_carries", build_invariant_carries, 3, 0, 1},
+    {"cse_regions", build_cse_regions, 8, 1, 2},
     {"mark_in_range", build_licm, 5, 2, 0},
-    {"mark_owned", build_owner, 6, 1, 0},
-    {"mark_single_access", build_once, 11, 3, 0},
-    {"promote_elements", build_promote, 7, 0, 1},
-    {"fuse_ifs", build_fuse, 8, 1, 2},
+    {"mark_owned", build_mark_owned, 6, 1, 0},
+    {"mark_single_access", build_single_access, 11, 3, 0},
+    {"promote_elements", build_promote_elements, 7, 0, 1},
+    {"fuse_ifs", build_fuse_ifs, 8, 1, 2},
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
-    {"merge_additions", build_sink, 6, 1, 2},
-    {"subgroup_reduce", build_reduce, 9, 1, 0},
-    {"promote_sums", build_accumulate, 2, 1, 0},
-    {"promote_rows", build_rows, 4, 4, 3},
-    {"invariant_results", build_settle, 2, 1, 2},
-    {"schedule_uses", build_order, 10, 4, 2},
+    {"merge_additions", build_merge_additions, 6, 1, 2},
+    {"subgroup_reduce", build_subgroup_reduce, 9, 1, 0},
+    {"promote_sums", build_promote_sums, 2, 1, 0},
+    {"promote_rows", build_promote_rows, 4, 4, 3},
+    {"invariant_results", build_invariant_results, 2, 1, 2},
+    {"schedule_uses", build_schedule_uses, 10, 4, 2},
 };
 
-// Leaving a pass out changes the result, and no result depends on it.
+// Skipping a pass changes the program, but not what it computes.
 static void test_each_pass(void **state)
 {
     (void)state;
@@ -392,7 +392,7 @@ static void test_pass_names(void **state)
 }
 
 // ------------------------------------------------------------------------------ what must not move
-// An access out of range gives zero also where the same element was stored before.
+// A load out of range gives zero even after a store with the same index.
 static void test_forward_out_of_range(void **state)
 {
     (void)state;
@@ -412,14 +412,14 @@ static void test_forward_out_of_range(void **state)
     drop(&t);
 }
 
-// A store that an arm may read is no dead store, though another one follows.
+// A store that an arm may read is not dead, although another one follows.
 static void test_dse_arm_reads(void **state)
 {
     (void)state;
     frame f = open_frame();
     vy_dim d = vy_dim_value(f.b, f.n);
     vy_buffer z = vy_param_buffer(f.b, "z", VY_INOUT, VY_F32, 1, &d);
-    vy_value far = vy_add(f.b, f.i, u32(f.b, 3)); // not proved to be in range: never forwarded
+    vy_value far = vy_add(f.b, f.i, u32(f.b, 3)); // not proved in range: never forwarded
     store1(f.b, f.y, far, f32(f.b, 1));
     vy_if(f.b, vy_lt(f.b, load1(f.b, f.x, f.i), f32(f.b, 0)));
     store1(f.b, z, f.i, load1(f.b, f.y, far));
@@ -502,7 +502,7 @@ typedef enum shape { IN_N, IN_NM, IN_N1 } shape; // f32[N], f32[N*M], f32[N+1]
 
 typedef struct claim {
     const char *name;
-    vy_value (*index)(frame *f, vy_value k); // opens constructs as it likes
+    vy_value (*index)(frame *f, vy_value k); // may open constructs
     shape in;
     bool proved;
 } claim;
@@ -938,8 +938,8 @@ static void run(const vy_program *p, data *d, vy_eval_report *report)
     if (!vy_eval(p, buffers, 4, scalars, 1, &o, report, &diag)) fail_msg("%s", diag.text);
 }
 
-// A copy in which every access without a proof is guarded by hand: nothing may be out of range
-// then.
+// A copy in which every access without a proof is guarded by hand: then nothing may be out of
+// range.
 static void guarded_access(vy_builder *b, const vy_program *p, uint32_t id, uint32_t *map)
 {
     const vy_inst *i = &p->insts.data[id];
@@ -1027,7 +1027,7 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
     if (report.out_of_range)
         fail_msg("seed %llu: -O%d: %s", (unsigned long long)seed, level, report.first.text);
     vy_program_free(p);
-    // Binary round trip on the way: proofs and names are kept.
+    // Includes a binary round trip: proofs and names are preserved.
     size_t size;
     void *block = vy_binary_write(t.m, &size);
     vy_module *copy = vy_binary_read(block, size);
@@ -1036,7 +1036,7 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
     assert_true(vy_module_equal(t.m, copy));
     vy_module_free(copy);
     vy_free(block);
-    // Without cleanup behind it, what prints is built more simply when it is parsed.
+    // Unless cleanup ran last, parsing the printed text simplifies it.
     if (!chunk && (!skip || strcmp(skip, "cleanup") != 0)) check_text(t.m, seed, want);
     drop(&t);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_parse.c: the text front end and the printer: exact round trips, hostile input, no memory.
+// test_parse.c: the text front end and the printer: exact round trips, hostile input, allocations
+// that fail.
 #define _GNU_SOURCE // nftw, memmem
 #include "eval_util.h"
 #include "ir/core/ir.h"
@@ -64,7 +65,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
             programs += (int)vy_module_program_count(m);
             check_round_trip(m, path);
         } else if (strstr(path, "/diag/") == NULL && !strstr(path, "errors") && level < 0) {
-            // Files elsewhere are there to be run.
+            // Files elsewhere should parse.
             if (!memmem(text, size, "//~ ERROR", 9))
                 print_message("%s: %s\n", path, vy_module_diag(m)->text);
         }
@@ -90,7 +91,7 @@ static void test_files(void **state)
 }
 
 // ----------------------------------------------------------------------------- random API programs
-// Programs through the C API: names that are no names, every construct, variables of all types.
+// Programs through the C API: invalid names, every construct, variables of all types.
 typedef struct maker {
     vy_builder *b;
     uint64_t seed;
@@ -247,8 +248,7 @@ static vy_module *random_module(uint64_t seed)
     g.t = vy_local_array(b, "t", VY_F32, 1, &eight);
     g.vars[g.count++] = vy_var_new(b, "first", vy_float(b, VY_F32, 1));
     for (uint32_t k = 0; k < 3; k++) statement(&g, 3);
-    vy_if(b, vy_lt(b, g.i,
-                   u32(b, 1))); // of what all of them store alike E0313 would say that it races
+    vy_if(b, vy_lt(b, g.i, u32(b, 1))); // E0313 would report a store by all invocations as a race
     for (uint32_t k = 0; k < 3; k++) statement(&g, 3);
     for (int k = 0; k < g.count; k++) store1(b, g.y, u32(b, (uint32_t)k), vy_get(b, g.vars[k]));
     vy_end(b);
@@ -373,7 +373,7 @@ static void test_truncated(void **state)
     (void)state;
     size_t n = sizeof sample - 1;
     for (size_t k = 0; k <= n; k++) {
-        char *text = malloc(k ? k : 1); // of exactly this size, so that reading beyond is found
+        char *text = malloc(k ? k : 1); // of exactly this size, so that overreads are found
         memcpy(text, sample, k);
         vy_module *m = vy_parse(text, k, "cut");
         assert_non_null(m);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_pipeline.c: pipelines: builder, inference of scalars, checker, binary form, failing memory.
+// test_pipeline.c: pipelines: builder, inference of scalars, checker, binary form, allocations that
+// fail.
 #include "eval_util.h"
 #include "ir/binary/binary.h"
 #include "ir/core/pipe.h"
@@ -132,7 +133,7 @@ static void test_build(void **state)
     assert_int_equal(s->scalars[3].dim.id, k.id);
     assert_int_equal(vy_pipeline_step(l, 2)->partner, 4);
     assert_int_equal(vy_pipeline_step(l, 4)->partner, 2);
-    // A value that is known only while it runs.
+    // A value known only while the pipeline runs.
     int64_t values[32], scalars[2] = {5, 7};
     vy_dim_state states[32];
     assert_true(vy_program_dim_count(vy_pipeline_signature(l)) < 32);
@@ -201,7 +202,7 @@ static void test_api_errors(void **state)
     vy_module_free(t.m);
 }
 
-// Counters, values and buffers where they are not known.
+// Counters, values and buffers used outside of their scope.
 static void test_order(void **state)
 {
     (void)state;
@@ -209,7 +210,7 @@ static void test_order(void **state)
     built t = begin_pipe();
     vy_dim k = vy_pipeline_repeat(t.q, "k", vy_dim_const(t.b, 0), t.t, VY_KEEP_ALL, zero);
     vy_pipeline_close(t.q);
-    vy_pipeline_repeat(t.q, "j", k, t.t, VY_KEEP_ALL, zero); // behind its repeat
+    vy_pipeline_repeat(t.q, "j", k, t.t, VY_KEEP_ALL, zero); // after its repeat
     vy_pipeline_close(t.q);
     end_fails(&t, "E0326");
     t = begin_pipe();
@@ -218,7 +219,7 @@ static void test_order(void **state)
     k = vy_pipeline_value(t.q, i, (vy_dim[]){vy_dim_const(t.b, 0)});
     vy_pipeline_close(t.q);
     k = vy_dim_binary(t.b, VY_DIM_ADD, k, t.n);
-    vy_pipeline_buffer(t.q, "h", VY_F32, 1, &k); // behind its block
+    vy_pipeline_buffer(t.q, "h", VY_F32, 1, &k); // after its block
     end_fails(&t, "E0326");
     t = begin_pipe();
     vy_pipeline_checkpoint(t.q);
@@ -227,7 +228,7 @@ static void test_order(void **state)
     dispatch2(&t, t.copy, whole(t.x), whole(h));
     end_fails(&t, "E0326");
     t = begin_pipe();
-    vy_dim any = vy_dim_unknown(t.b); // nobody's length
+    vy_dim any = vy_dim_unknown(t.b); // a length that nothing determines
     vy_pipeline_buffer(t.q, "h", VY_F32, 1, &any);
     end_fails(&t, "E0326");
     t = begin_pipe();
@@ -255,7 +256,7 @@ static void test_round_trip(void **state)
     vy_module_free(b);
 }
 
-// Any one thing changed makes another module.
+// Any single change makes the modules unequal.
 static void test_different(void **state)
 {
     (void)state;
@@ -293,7 +294,7 @@ static void test_different(void **state)
         if (vy_module_equal(a, b)) fail_msg("not seen: %s", changes[i][1]);
         vy_module_free(b);
     }
-    // Names of counters and lets do not count.
+    // Equality ignores the names of counters and lets.
     char text[sizeof rich];
     strcpy(text, rich);
     char *at = strstr(text, "repeat s in 0..A");
@@ -306,8 +307,8 @@ static void test_different(void **state)
     vy_module_free(a);
 }
 
-// Whatever is cut out of the text or put into it: a diagnostic or a module that prints and reads
-// back.
+// Whatever is cut out of the text or inserted into it gives a diagnostic, or a module that prints
+// and reads back.
 static void test_damaged_text(void **state)
 {
     (void)state;
@@ -350,7 +351,7 @@ static void test_damaged_text(void **state)
     assert_true(fine > 100);
 }
 
-// A value that is used later than at once keeps its place by a `let`.
+// A value that is not used immediately keeps its position by a `let`.
 static void test_value_place(void **state)
 {
     (void)state;
@@ -399,7 +400,7 @@ static const char *read_code(const void *data, size_t size)
     const char *code = vy_module_ok(m) ? NULL : vy_module_diag(m)->code;
     if (code) {
         assert_int_equal(vy_module_pipeline_count(m), 0);
-    } else { // what is taken can be used
+    } else { // what is accepted is usable
         size_t n;
         char *text = vy_print(m, &n);
         void *again = vy_binary_write(m, &n);
@@ -420,8 +421,8 @@ static void test_binary_damage(void **state)
     size_t size, start;
     vy_module *head = parse2(programs, "");
     uint8_t *block = vy_binary_write(m, &size);
-    vy_free(vy_binary_write(head, &start)); // what lies before the pipeline is tested in test_ir.c
-    for (size_t n = start - 1; n < size; n++) { // in a block of its own: reading on is noticed
+    vy_free(vy_binary_write(head, &start));     // test_ir.c tests what precedes the pipeline
+    for (size_t n = start - 1; n < size; n++) { // in a block of its own: overreads are noticed
         uint8_t *cut = malloc(n);
         memcpy(cut, block, n);
         for (int k = 0; k < 8; k++) cut[16 + k] = (uint8_t)((n - VY_BINARY_HEADER) >> 8 * k);
@@ -495,7 +496,7 @@ static void test_no_memory(void **state)
 }
 
 // -------------------------------------------------------------------------------------------- size
-// Time grows with the text: a hundred thousand dispatches with slices take no minutes.
+// Time is linear in the text: a hundred thousand dispatches with slices do not take minutes.
 static void test_many(void **state)
 {
     (void)state;

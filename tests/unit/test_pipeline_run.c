@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_pipeline_run.c: pipelines executed: vy_eval_pipeline, vy_compile_pipeline and the runtime.
-// What has a text form is in tests/text/pipeline.
+// Tests that need no C API are in tests/text/pipeline.
 #include "device_util.h"
 
 #include "ir/pipeline.h"
@@ -79,7 +79,7 @@ static void test_eval(void **state)
     float y[4] = {9, 9, 9, 9};
     assert_true(eval_tape(p, tape_x, y, 4, NULL, &f.diag));
     assert_memory_equal(y, tape_y, sizeof y);
-    assert_true(eval_tape(p, NULL, NULL, 0, NULL, &f.diag)); // nothing at all
+    assert_true(eval_tape(p, NULL, NULL, 0, NULL, &f.diag)); // empty buffers
     drop(&f);
 }
 
@@ -119,7 +119,7 @@ static void test_eval_arguments(void **state)
     drop(&f);
 }
 
-// An error in a dispatch stands at the dispatch and names its program.
+// An error in a dispatch is reported at the dispatch and names its program.
 static void test_eval_place(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_compile(void **state)
     assert_int_equal(count_steps(plan, VY_STEP_FILL), 1);
     assert_string_equal(plan->buffers[plan->buffer_count - 1].name, "fill.w");
     assert_int_equal(plan->buffers[plan->buffer_count - 1].role, VY_ROLE_WORKSPACE);
-    // Only the index of value() is left to check at run time.
+    // Only the index of value() remains to be checked at run time.
     assert_int_equal(count_steps(plan, VY_STEP_CHECK), 1);
     fixture g;
     vy_compiled *again = compile(&g, "tape");
@@ -246,7 +246,7 @@ static void test_compile_one_kernel(void **state)
     assert_int_equal(offsets, 2);
     vy_compiled_free(c);
     drop(&f);
-    c = compile(&f, "empty"); // a kernel that nobody dispatches: no module is without one
+    c = compile(&f, "empty"); // a kernel that is not dispatched: a module needs one
     assert_int_equal(c->count, 1);
     assert_int_equal(c->plans->step_count, 0);
     vy_compiled_free(c);
@@ -344,8 +344,8 @@ static void test_run_budget(void **state)
     drop(&f);
 }
 
-// Rows of `n` elements on a device that begins descriptors where it likes and splits early; the
-// whole repeat is one submission.
+// Rows of `n` elements on a device with any alignment of descriptors and small dispatches; the
+// entire repeat is one submission.
 static void run_heat(const vkrt_device_desc *desc, const gpu *g, uint32_t n, uint32_t t)
 {
     fixture f;
@@ -389,7 +389,7 @@ static void test_run_check(void **state)
     fixture f;
     vkrt_error e = {0};
     vy_compiled *c = compile(&f, "tape");
-    // A plan changed by hand: its check must be looked at.
+    // A plan changed by hand: its check must fail.
     vy_plan plan = *c->plans;
     vy_plan_step steps[32];
     assert_true(plan.step_count <= COUNT(steps));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// test_quirks.c: faults of drivers that SPIR-V is written around (spirv/quirks.h, spirv/target/).
+// test_quirks.c: workarounds for faults of drivers (spirv/quirks.h, spirv/target/).
 //
-// A program for each that its driver gets wrong: written files work around it, SPIR-V for a driver
-// that has not the fault shows nothing of it, and computes the same there.  Where the driver has it
-// and it can be shown, numbers are wrong without.
+// For each fault a program that the driver gets wrong: written files contain the workaround, SPIR-V
+// for a driver without the fault does not, and computes the same there.  On the driver with the
+// fault, where it shows, results are wrong without the workaround.
 #include "session/target.h"
 
 #include "tests/unit/device_util.h"
@@ -26,8 +26,8 @@ static const char deep[] = // 34 conditions in one another, and a loop with an e
 static const struct {
     vy_quirks bit;
     const char *text;
-    const char *idiom; // what only the work-around writes
-    bool shown;        // numbers are wrong without it, in Mesa 22.3's llvmpipe
+    const char *idiom; // what only the workaround emits
+    bool shown;        // results are wrong without it, in Mesa 22.3's llvmpipe
 } rows[] = {
     {VY_QUIRK_BIT(GUESSED_BOUNDS),
      "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
@@ -167,7 +167,8 @@ static void sessions_spare_what_the_driver_lacks(void **state)
     assert_int_equal(spared_for(INTEL_WINDOWS, 31, VY_DRIVER_LAVAPIPE), VY_QUIRKS_ALL);
     assert_int_equal(spared_for(RADV, 22, VY_DRIVER_ANY), pipes);
     assert_int_equal(spared_for(RADV, 25, VY_DRIVER_ANY), VY_QUIRKS_ALL);
-    assert_int_equal(spared_for(LLVMPIPE, 22, VY_DRIVER_OTHER), 0); // the device says it
+    assert_int_equal(spared_for(LLVMPIPE, 22, VY_DRIVER_OTHER),
+                     0); // the driver's own version overrides the setting
     assert_int_equal(spared_for(LLVMPIPE, 25, VY_DRIVER_ANY), VY_QUIRKS_ALL & ~pipes);
     assert_int_equal(spared_for(RADV, 0, VY_DRIVER_ANY), pipes);
     assert_int_equal(spared_for(VENUS, 25, VY_DRIVER_ANY), 0);

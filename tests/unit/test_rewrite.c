@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_rewrite.c: what reverse mode does to a program first, autodiff/storage/sqrt_segments.c,
-// counter.c and argmax.c, leaves its results as they are, bit by bit.
+// test_rewrite.c: the rewrites before reverse mode (autodiff/storage/sqrt_segments.c,
+// autodiff/storage/counter.c and autodiff/rewrite/argmax.c) preserve a program's results bit for
+// bit.
 #include "autodiff/core/counter.h"
 #include "autodiff/storage/sqrt_segments.h"
 #include "autodiff/rewrite/argmax.h"
@@ -16,7 +17,7 @@
 
 enum { ELEMENTS = 8 };
 
-// All programs here have these parameters; `real` is the counts that the program makes itself.
+// Parameters of all programs here; `real` receives the counts that the program makes itself.
 #define PARAMETERS                                                                                 \
     "(x: in f32[8], y: out f32[8], h: out u32[8], real: out u32[8], seen: out u32[8], "            \
     "a: %s, b: %s, s: %s) over(i: 1)\n"
@@ -92,7 +93,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
-// Some of the counted loops, none inside another.
+// Chooses some of the counted loops, none inside another.
 static bool choose(const vy_program *p, uint8_t *chosen, bool all)
 {
     vy_structure s;
@@ -132,7 +133,7 @@ static const char *const loops[] = {
     BEGIN "for k in rev(a..b) { if c % 3 == 1 { c += 5; continue; } " HASH " } " END,
 };
 
-// Those that only go on for a small trip count, or stop by themselves.
+// Loops that have a small trip count or stop by themselves.
 static bool is_short(const char *body, int64_t a, int64_t b)
 {
     return strstr(body, "break") || b <= a || (uint64_t)b - (uint64_t)a < 200;
@@ -179,11 +180,11 @@ static void segments(void **unused)
         check_segments(loops[k], "i32", i32s, COUNT(i32s));
         check_segments(loops[k], "i64", i64s, COUNT(i64s));
         check_segments(loops[k], "u64", u64s,
-                       6); // beyond the largest i64: a dimension that nobody has
+                       6); // beyond the largest i64: not a possible extent
     }
 }
 
-// Trip counts around squares, where ⌈√n⌉ changes: each number once, in order.
+// Trip counts around squares, where ⌈√n⌉ changes: each iteration once, in order.
 static void squares(void **unused)
 {
     (void)unused;
@@ -220,10 +221,10 @@ static const char *const counted[] = {
     "main { var c = 0u; var q = 1u; for k in u32(x[3])..u32(x[3]) * 9 step 2 { c += 1; q = q * 3 + k; }"
     " real[0] = c; var d = 0u; for k in rev(0..i32(x[4] * 10)) step 4 { d += 1; q = q * 5 + u32(k); }"
     " real[1] = d; h[0] = q; var e = 0u; for k in 0..i32(x[5]) { e += 1; } real[2] = e; }",
-    // nests count on: an inner loop's counter is the sum over the outer's iterations
+    // in nests an inner loop's counter is the sum over the outer's iterations
     "main { var c = 0u; var d = 0u; var f = x[0]; while c < 5 { c += 1; var g = f; "
     "while g < 40 { g = g * 3 + 1; d += 1; } f += g; } real[0] = c; real[1] = d; y[0] = f; }",
-    // inside arms, one of which has it only sometimes; for around while
+    // inside arms, one of which is taken only sometimes; for around while
     "main { var d = 0u; var e = 0u; for k in 0..8 { if x[k] > 0.3 { var g = x[k]; "
     "while g < 9 { g += x[k]; d += 1; } y[k] = g; } else { for j in 0..u32(-x[k]) { e += 1; } } }"
     " real[0] = d; real[1] = e; }",
@@ -346,7 +347,7 @@ static void winner_values(void **unused)
         const uint32_t before = p->insts.count;
         assert_true(vy_winner(vy_module_program(other, 0), NULL));
         print_on_failure(vy_module_program(other, 0));
-        const bool arm = strstr(contests[k], "break; } v") != NULL; // behind a break it is none
+        const bool arm = strstr(contests[k], "break; } v") != NULL; // after a break: not an argmax
         assert_true((vy_module_program(other, 0)->insts.count > before) != arm);
         static const float hard[] = {1, 1, 2, -1, NAN, INFINITY, -INFINITY, 0.0f, -0.0f};
         for (uint32_t round = 0; round < 300; round++) {

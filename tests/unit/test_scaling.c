@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// test_scaling.c: compile time grows with the size of the program, whatever its accesses are like,
-// and stays bounded where isl is asked (autodiff/gather/gather_find.c, affine.c).  Not by the
-// clock: isl allocates in all that it does, so allocations are counted; of facts that spread
-// through loops (ir/core/dataflow.h) the steps; for tables that are searched by name, comparisons
-// of strings.
+// test_scaling.c: compile time is linear in the size of the program, whatever its accesses are
+// like, and bounded where isl is involved (autodiff/gather/gather_find.c, affine.c).  Not measured
+// by the clock: allocations are counted, since isl allocates in whatever it does; steps, for facts
+// that spread through loops (ir/core/dataflow.h); comparisons of strings, for tables that are
+// searched by name.
 #include "autodiff/grad.h"
 #include "ir/core/dataflow.h"
 #include "ir/core/ir.h"
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-// Sanitizers have a malloc of their own; gcc and clang say so in different ways.
+// Sanitizers bring their own malloc; gcc and clang announce them in different ways.
 #if defined(__has_feature)
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -137,7 +137,7 @@ static void nest(text *t, unsigned n) // n deep; every sum may wrap
     put(t, " y[i] = s; }");
 }
 
-static void shift(text *t, unsigned n) // n carried values, each handed to the slot before it
+static void shift(text *t, unsigned n) // n carried values, each yielded to the slot before it
 {
     put(t, "program f(x: in f32[N], y: out f32[N], N: u32, K: u32) over(i: N) { var a0 = x[i];");
     for (unsigned k = 1; k <= n; k++) put(t, " var a%u = 0.0;", k);
@@ -187,7 +187,7 @@ static void pipeline(text *t, unsigned n) // of n intermediates
 }
 
 // ------------------------------------------------------------------------------------------ counts
-// Of the gradient; programs: how many it has.
+// Allocations for the gradient; programs: how many it has.
 static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *programs)
 {
     text t = {.at = malloc(TEXT)};
@@ -208,7 +208,8 @@ static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *progr
     return used;
 }
 
-// Twice the program, a little more than twice the work; and never more than some millions.
+// Twice the program takes a little more than twice the work, and never more than a few million
+// allocations.
 static void grows_with_the_program(void **state)
 {
     static const struct {
@@ -235,8 +236,8 @@ static void grows_with_the_program(void **state)
     }
 }
 
-// Up to so many places are gathered; a buffer with more of them is added to atomically, which is
-// right as well.
+// Only up to a limit are accesses gathered; a buffer with more of them is accumulated atomically,
+// which is correct as well.
 static void too_many_are_added_atomically(void **state)
 {
     static const unsigned sizes[] = {400, 600};
@@ -259,7 +260,7 @@ static void too_many_are_added_atomically(void **state)
     }
 }
 
-// How often instructions are looked at until it is known what depends on the loads of the program.
+// How many steps the worklist takes to find what depends on the program's loads.
 static uint32_t steps_forwards(const vy_program *p, uint32_t *reached)
 {
     vy_arena arena = {0};
@@ -278,8 +279,8 @@ static uint32_t steps_forwards(const vy_program *p, uint32_t *reached)
     return steps;
 }
 
-// Each use of a value is followed once, however far a fact goes through the slots of a loop.  The
-// gradient of so many would take minutes otherwise.
+// Each use of a value is followed once, however far a fact spreads through the slots of a loop.
+// Otherwise the gradient of programs of this size would take minutes.
 static void facts_take_one_step_for_each_use(void **state)
 {
     (void)state;
@@ -326,8 +327,7 @@ static void constant_slots_are_found_together(void **state)
 }
 
 // ------------------------------------------------------------------------------------------- names
-// Comparisons of strings from the text to SPIR-V, of the program and, where it is one, of its
-// gradient.
+// Comparisons of strings from parsing to SPIR-V, for a program also for its gradient.
 static uint64_t searches(void (*make)(text *, unsigned), unsigned n)
 {
     static const vy_spirv_options options = {.validate = false};

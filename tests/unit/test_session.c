@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_session.c: the session layer through its public header, on both engines: what a program of
-// somebody else's sees.
+// test_session.c: the session layer through its public header, on both engines, as a user's program
+// sees it.
 #include "session/session.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 // ---------------------------------------------------------------------------- memory that runs out
-// Linked with --wrap: every allocation of ours goes through these, those of drivers and isl do not.
+// Linked with --wrap: all of our own allocations go through these, those of drivers and isl do not.
 static long allocations_left = -1; // that succeed; negative: all
 
 static bool refused(void)
@@ -155,7 +155,7 @@ static void cotangents_and_choice(void **state)
                                            .wrt_count = 1});
         set(t, "x", 3, FLOATS(1, 2, 3));
         set(t, "w", 1, FLOATS(2));
-        run(t); // a cotangent that is not given is ones
+        run(t); // a cotangent that is not set is ones
         expect(t, "grad_x", 3, FLOATS(4, 8, 12), 0);
         set(t, "grad_y", 3, FLOATS(1, 10, 100));
         run(t);
@@ -188,7 +188,7 @@ static void second_order(void **state)
     }
 }
 
-// Every mistake is told with the command's code, and the task goes on.
+// Every mistake is reported with the command's code, and the task stays usable.
 static void mistakes(void **state)
 {
     static const char text[] =
@@ -290,7 +290,7 @@ static void mistakes(void **state)
     assert_null(none);
 }
 
-// More iterations than lavapipe counts before it leaves loops without a word.
+// More iterations than lavapipe runs before it silently leaves a loop.
 static void long_loops(void **state)
 {
     static const char text[] =
@@ -311,7 +311,7 @@ static void long_loops(void **state)
     }
 }
 
-// Lengths of tapes that only the data say: three programs and values read back between them.
+// Tapes whose lengths only the data determine: three programs, with values read back in between.
 static void pipelines(void **state)
 {
     EACH_ENGINE(s)
@@ -382,7 +382,7 @@ static void fewer_bytes(void **state)
         run(t);
         vys_task_free(t);
 
-        // sizes that grow beyond the limit once there is compiled code
+        // sizes that exceed the limit only after code was compiled
         t = task(s, text, &(vys_settings){.order = 1, .tape_limit = 2000});
         set(t, "x", 8, x);
         set_int(t, "K", 20);
@@ -425,7 +425,7 @@ static void deterministic(void **state)
     }
 }
 
-// What is compiled is used again, also for other contents and sizes; `inout` starts from what was
+// Compiled code is reused, also for other contents and sizes; `inout` buffers start from what was
 // set.
 static void again(void **state)
 {
@@ -545,7 +545,7 @@ static void doubles_in_the_interpreter(void **state)
     vys_task_free(t);
 }
 
-// Each has its own device, and one lends it to a third.
+// Two sessions have their own devices, and one lends its device to a third.
 static void two_sessions(void **state)
 {
     vys_session *a = ((engines *)*state)->list[1], *b, *c;
@@ -568,7 +568,7 @@ static void two_sessions(void **state)
     vys_close(b);
 }
 
-// More than there is, on the host or on the device: an error, and the session goes on.
+// More memory than host or device has: an error, and the session stays usable.
 static void too_much(void **state)
 {
     EACH_ENGINE(s)
@@ -604,8 +604,8 @@ static void too_much(void **state)
 }
 
 // --------------------------------------------------------------------------------- below the layer
-// Whoever compiles by himself and runs on a device that breaks, without a word, what goes beyond a
-// limit gets an error.
+// A caller who compiles without the session gets an error where the device would silently compute
+// wrong results beyond a limit.
 static vy_compiled *compiled(const char *text, bool derived, const vy_opt_options *opt,
                              const vy_spirv_options *spirv)
 {

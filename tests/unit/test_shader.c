@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the command reads from shaders written by hand (tools/shader.c): the truth about a good
-// module, a diagnostic without any harm about a damaged one that no validator has seen, and about
-// no memory.
+// test_shader.c: what the command reads from shaders written by hand (tools/shader.c): the right
+// facts from a valid module; a diagnostic and no harm from a damaged one that no validator has
+// seen, and when memory runs out.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void reads_what_is_there(void **state)
     shader_free(&s);
 }
 
-// Reads, or says why not.
+// Reads the module, or reports why not.
 // glslangValidator -V as such compiles for Vulkan 1.0, where storage buffers are of class Uniform.
 static void reads_vulkan_1_0(void **state)
 {
@@ -91,7 +91,7 @@ static void harmless(const uint32_t *words, size_t count)
     shader_free(&s);
 }
 
-// In memory of its very size, so that sanitizers see a read past the end.
+// In memory of exactly its size, so that sanitizers see a read past the end.
 static void damage_is_harmless(void **state)
 {
     (void)state;

@@ -173,7 +173,7 @@ static void features_are_used_only_when_enabled(void **state)
     assert_true(has(c, "SignedZeroInfNanPreserve 32") && has(c, "SPV_KHR_float_controls"));
     assert_true(has(c, "NoContraction"));
     drop(c, m);
-    o.precise = false; // the default mode keeps them, too, but does not ask for a rounding
+    o.precise = false; // the default mode preserves them, too, but requests no rounding mode
     o.enabled |= VY_FEATURE_BIT(ROUNDING_RTE_32);
     c = compile_text(text, &o, &m);
     assert_true(has(c, "SignedZeroInfNanPreserve 32") && !has(c, "RoundingModeRTE"));
@@ -215,7 +215,7 @@ static void float_modes_do_not_change_exact_programs(void **state)
          *c = spirv_text(BODY, &precise), *d = spirv_text(BODY, &plain),
          *e = spirv_text(BODY, &fast);
 #undef BODY
-    assert_string_equal(a, b); // so --fast-math does nothing to it,
+    assert_string_equal(a, b); // so --fast-math does not affect it,
     assert_string_equal(a, c); // --precise has nothing to add,
     assert_string_not_equal(d, e);
     uint32_t arithmetic = occurrences(a, " = OpFMul ") + occurrences(a, " = OpFAdd ") +
@@ -223,7 +223,7 @@ static void float_modes_do_not_change_exact_programs(void **state)
     assert_true(arithmetic > 6); // those of exp among them
     assert_int_equal(occurrences(a, " NoContraction"), arithmetic);
     assert_int_equal(occurrences(a, " Exp "), 0);
-    // The default mode: a function of our own, of which only the polynomial may be contracted.
+    // The default mode: our own function, in which only the polynomial may be contracted.
     assert_int_equal(occurrences(d, "OpName %exp_plain "), 1);
     assert_int_equal(occurrences(d, " Exp "), 0);
     uint32_t fixed = occurrences(d, " NoContraction");
@@ -365,8 +365,8 @@ static const vy_symbol *symbol_named(const vy_symbol *list, uint32_t n, const ch
     return NULL;
 }
 
-// num_groups in dimensions: of a program what its caller gives, of a dispatched one what the step
-// says.
+// num_groups in dimensions: what the caller of a program passes; in a pipeline, what the dispatch
+// step determines.
 static void group_counts_as_sizes(void **state)
 {
     (void)state;
@@ -477,7 +477,7 @@ static void names_are_kept_unless_stripped_and_lines_on_request(void **state)
     char *s = vy_spirv_disassemble(c->words, c->word_count, false, NULL);
     assert_non_null(strstr(s, "\"pred\"") ? strstr(s, "\"twice\"") : NULL);
     assert_false(strstr(s, "OpLine") ||
-                 strstr(s, "OpString")); // the file is no part of the program
+                 strstr(s, "OpString")); // the file name is not part of the program
     free(s);
     drop(c, m);
     c = compile_text(text, &(vy_spirv_options){.lines = true}, &m);

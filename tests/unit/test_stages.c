@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Twice the square root of the sum of two squares, in one program and in two that hand `sum` on.
+// Twice the square root of the sum of two squares, in one program and in two that pass `sum` on.
 #define PARAMETERS "x: in f32[N], y: in f32[?], out: out f32[N], N: u32"
 static const char whole[] =
     "program f_grad(" PARAMETERS ") over(i: N) { out[i] = 2 * sqrt(x[i] * x[i] + y[i] * y[i]); }\n";
@@ -86,7 +86,7 @@ static void expect_text(const vy_module *m, const char *part)
     char *text = vy_print(m, NULL);
     assert_non_null(text);
     if (!strstr(text, part)) fail_msg("no\n%s\nin\n%s", part, text);
-    vy_module *again = parse(text); // and it is a legal text
+    vy_module *again = parse(text); // and the text is valid
     vy_module_free(again);
     free(text);
 }
@@ -115,7 +115,7 @@ static void test_alone(void **state)
     vy_module_free(m);
 }
 
-// In pipelines: twice, in a repeat, with a value read behind it, beside a buffer that is called
+// In pipelines: twice, in a repeat, with a value read after it, beside a buffer that is called
 // `sum`.
 static void test_in_pipelines(void **state)
 {
@@ -180,7 +180,7 @@ static void test_names(void **state)
     vy_module_free(m);
 }
 
-// A stage that asks for what nobody has is refused, not run on something else.
+// A stage with a scalar that nothing determines is refused.
 static void test_unknown_scalar(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void test_unknown_scalar(void **state)
     vy_module_free(m);
 }
 
-// A dispatch clears what it takes as `out`: no stage may do so to what an earlier one wrote.
+// A dispatch clears its `out` buffers: no stage may do so to what an earlier one wrote.
 static void test_clears(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_strip_mine.c: the pass `chunk` (ir/pass/target/strip_mine.c): what loops compute stays.
+// test_strip_mine.c: the pass `strip_mine` (ir/pass/target/strip_mine.c) preserves what loops
+// compute.
 #include "ir/core/ir.h"
 
 #include <setjmp.h>
@@ -74,7 +75,8 @@ static void chunk_keeps_values(void **state)
     }
 }
 
-// Without the option nothing happens; loops that leave early, nest, or hold barriers stay.
+// Without the option nothing happens; loops that exit early, nest, or contain barriers are left
+// alone.
 static void chunk_leaves_alone(void **state)
 {
     (void)state;

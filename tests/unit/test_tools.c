@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The helper files of the command: numbers as text, SPECs, .npy, output files, the nearest name,
-// what verbs take.
-// The command is no library, so its files are built in here.
+// test_tools.c: the helper files of the command: numbers as text, SPECs, .npy, output files, the
+// nearest name, options of verbs.  The command is not a library, so its files are compiled in here.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include "tools/spec.c"
 #include "tools/text.c"
 
-// Options as they would be with these verbs in place of the command's, the second of them new.
+// Options with these verbs in place of the command's own; the second is a new verb.
 #include "tools/options.h"
 #undef VERBS
 #define VERBS(X)                                                                                   \
@@ -509,11 +508,12 @@ static void names_nearest(void **state)
     assert_null(vy_nearest_name("zzzzzzzz", 4, words));
     assert_null(vy_nearest_name("x", 0, NULL));
     assert_null(
-        vy_nearest_name("q", 1, (const char *const[]){"w"})); // nothing is guessed of one letter
-    // Among equally near words the first in the alphabet, in whatever order they come.
+        vy_nearest_name("q", 1, (const char *const[]){"w"})); // no guess from a single letter
+    // Among equally near words the first in alphabetical order, whatever order they are given in.
     assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"sin", "dim"}), "dim");
     assert_string_equal(vy_nearest_name("sim", 2, (const char *const[]){"dim", "sin"}), "dim");
-    // Capitals alone, then doubled letters and `_`, come before edits, also in short words.
+    // Differences in case alone, then in doubled letters and `_`, rank before edits, also in short
+    // words.
     assert_string_equal(vy_nearest_name("Sin", 2, (const char *const[]){"min", "sin"}), "sin");
     assert_string_equal(vy_nearest_name("pp", 2, (const char *const[]){"q", "p"}), "p");
     assert_string_equal(vy_nearest_name("atomicAdd", 2,
@@ -528,13 +528,13 @@ static void names_nearest(void **state)
     free(longest);
 }
 
-// A verb has the options of the groups in its row, its own and everyone's; others are refused by
-// name, and not read and forgotten.
+// A verb accepts the options of the groups in its row, its own and the common ones; others are
+// refused by name, not silently ignored.
 static void verbs_and_options(void **state)
 {
     (void)state;
     static const struct {
-        const char *verb, *option, *value, *error; // NULL: taken
+        const char *verb, *option, *value, *error; // NULL: accepted
     } rows[] = {
         {"grad", "--json", NULL, NULL},
         {"write", "-o", "y", NULL},

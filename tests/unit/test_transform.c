@@ -26,7 +26,7 @@ static void neighbours_stay(void **state)
     vy_module_free(m);
 }
 
-// A text of several orders is read as it was written.
+// A module with derivatives of several orders prints, and reads back as it was.
 static void text_and_binary(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void failure_rolls_back(void **state)
     refused(m, (vy_ref){.index = 9, .pipeline = true}, NULL, "E0003");
     assert_int_equal(vy_module_program_count(m), 3);
     assert_null(vy_module_derived(m, 0));
-    transform(m, (vy_ref){.index = 0}, NULL); // the module is as good as before
+    transform(m, (vy_ref){.index = 0}, NULL); // the module is still usable
     vy_module *out;
     vy_diag d;
     assert_false(vy_module_extract(m, (vy_ref){.index = 99}, &out, &d));
@@ -91,7 +91,7 @@ static void equal_requests(void **state)
     const vy_derived *g = transform(m, (vy_ref){0}, NULL);
     const char *const y[] = {"y"}, *const xw[] = {"x", "w"}, *const wx[] = {"w", "x", "w"};
     const uint32_t programs = vy_module_program_count(m);
-    // The defaults, written out, in any order.
+    // The defaults, spelled out, in any order.
     const vy_grad_options same[] = {{0},
                                     {.of = y, .of_count = 1},
                                     {.wrt = xw, .wrt_count = 2},
@@ -99,11 +99,11 @@ static void equal_requests(void **state)
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         assert_ptr_equal(transform(m, (vy_ref){0}, &same[i]), g);
     assert_int_equal(vy_module_program_count(m), programs);
-    // A name of nothing is refused beside names that have been answered.
+    // An unknown name is refused, also beside names whose request is in the cache.
     const char *const unknown[] = {"x", "w", "nope"};
     refused(m, (vy_ref){0}, &(vy_grad_options){.wrt = unknown, .wrt_count = 3}, "E0501");
     refused(m, (vy_ref){0}, &(vy_grad_options){.add = unknown + 2, .add_count = 1}, "E0501");
-    // Each of these asks for something else.
+    // Each of these requests something else.
     const char *const x[] = {"x"}, *const a[] = {"a"};
     const vy_grad_options other[] = {
         {.wrt = x, .wrt_count = 1}, {.wrt = a, .wrt_count = 1},
@@ -137,10 +137,10 @@ static void names(void **state)
                                            ->result),
                             want[i].name);
     const vy_derived *g = transform(m, (vy_ref){0}, &(vy_grad_options){.wrt = x, .wrt_count = 1});
-    assert_string_equal(name_of(m, g->result), "f_grad_wrt_x2"); // a user's has it
+    assert_string_equal(name_of(m, g->result), "f_grad_wrt_x2"); // a user's program has that name
     g = transform(m, (vy_ref){0}, &(vy_grad_options){.wrt = a, .wrt_count = 2});
     assert_string_equal(name_of(m, g->result), "f_grad_wrt_w_a");
-    // Stages have the names they have alone, with numbers where those are taken.
+    // Stages have the same names as in a module of their own, numbered where those are taken.
     g = transform(m, (vy_ref){.index = 2}, NULL);
     assert_string_equal(name_of(m, g->result), "m_grad");
     assert_non_null(vy_module_find(m, "m_gather_a"));
@@ -187,7 +187,7 @@ static void has_rows(const vy_derived *g, const row *want, uint32_t n)
     }
 }
 
-// By parameter, whatever the parameters are called: two have names that look like a derivative's.
+// Roles follow parameters, not names: two parameters have names that look like a derivative's.
 static void roles_by_parameter(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void roles_by_parameter(void **state)
     const vy_derived *g = transform(
         m, (vy_ref){0},
         &(vy_grad_options){.wrt = wrt, .wrt_count = 3, .seed_buffer = true, .with_value = true});
-    assert_int_equal(g->order, 2); // under which all names are free
+    assert_int_equal(g->order, 2); // at this order no name is taken
     static const row want[] = {
         {VY_IS_PRIMAL, VY_READS, "grad_y", 1, "grad_y", 1},
         {VY_IS_PRIMAL, VY_IN_PLACE, "m", 2, "m", 2},
@@ -213,8 +213,8 @@ static void roles_by_parameter(void **state)
     vy_module_free(m);
 }
 
-// Order 2 in place: roles name the first derivative and, as roots, the program itself; the code is
-// that of vy_grad of vy_grad.
+// Order 2 in place: roles name the first derivative and, as roots, the program itself; the code
+// equals vy_grad applied twice.
 static void second_order(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void second_order(void **state)
         {VY_IS_GRADIENT, VY_OVERWRITES, "w", 2, "w", 2},
     };
     has_rows(h, want, 5);
-    // The same by modules.
+    // The same with a module for each order.
     vy_diag d;
     vy_grad_options named = first;
     named.program = "f";
@@ -253,7 +253,7 @@ static void second_order(void **state)
 }
 
 // -------------------------------------------------------------------------------------- extraction
-// Of the defaults: byte by byte what vy_grad returns, whatever stands around it.
+// An extracted derivative is byte for byte what vy_grad returns, whatever else the module holds.
 static void extracts_vy_grad(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void extracts_vy_grad(void **state)
         for (uint32_t i = 0; i < 4; i++) {
             vy_module *m = parse(F G COUNTED MATMUL), *out;
             vy_diag d;
-            transform(m, (vy_ref){.index = (i + 1) % 4}, &ways[w]); // somebody else's
+            transform(m, (vy_ref){.index = (i + 1) % 4}, &ways[w]); // another program's derivative
             const vy_derived *g = transform(m, (vy_ref){.index = i}, &ways[w]);
             vy_grad_options o = ways[w];
             o.program = of[i];
@@ -282,7 +282,7 @@ static void extracts_vy_grad(void **state)
             assert_int_equal(size, size2);
             assert_memory_equal(x, y, size);
             const vy_program *p = parameters(out, (vy_ref){0, g->result.pipeline});
-            for (uint32_t b = 1; b < g->role_count; b++) // it knows its roles still
+            for (uint32_t b = 1; b < g->role_count; b++) // roles are preserved
                 assert_int_equal(vy_program_buffer(p, (vy_buffer){b}).role.kind, g->roles[b].kind);
             vy_free(x);
             vy_free(y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// test_transform_more.c: gradients that are added to what is there; failing allocations.
+// test_transform_more.c: gradients that are added to existing contents; allocations that fail.
 #include "tests/unit/transform_util.h"
 
 // -------------------------------------------------------------------------------------- added to
@@ -35,7 +35,7 @@ static void run(const vy_module *m, const vy_derived *g, float start, float got[
     if (!ok) fail_msg("%s %s", d.code, d.text);
 }
 
-// What is asked to be added to is 5 + the gradient, the others are overwritten.
+// Gradients named in `add` end as 5 + the gradient, the others are overwritten.
 static void adds_to(const char *text, const char *const *wrt, uint32_t count, vy_grad_options o)
 {
     static float plain[8][MOST], added[8][MOST];
@@ -117,7 +117,7 @@ static void gradients_added(void **state)
                                       .deterministic = way == 3 || way == 4,
                                       .lean_sums = way == 4,
                                       .seed_buffer = way == 5});
-    // What cannot be added to, and what is not asked for.
+    // Gradients that cannot be added to, and names that are not requested.
     const char *const x[] = {"x"}, *const w[] = {"w"}, *const nope[] = {"nope"};
     vy_module *m = parse("program f(x: inout f32[N], w: in f32[N], N: u32) over(i: N) "
                          "{ x[i] = x[i] * w[i]; }");
@@ -129,7 +129,7 @@ static void gradients_added(void **state)
 }
 
 // ------------------------------------------------------------------------------------------ memory
-// At every allocation: the module is what it was, and good; then the same transform succeeds.
+// Whichever allocation fails, the module is unchanged and valid; then the same transform succeeds.
 static void out_of_memory(void **state)
 {
     (void)state;

@@ -2,8 +2,8 @@
 // test_trip_bound.c: the trip bounds of autodiff/facts/trip_bound.c against how often the
 // interpreter runs the loops.
 //
-// A bound that is a little too small makes a tape that is written past its end, so the parameters
-// include the ends of their types.
+// With a bound that is a little too small a tape is written past its end, so the parameters include
+// the extremes of their types.
 #include "autodiff/facts/trip_bound.h"
 #include "eval_util.h"
 #include "ir/build/edit.h"
@@ -11,11 +11,11 @@
 #include <stdio.h>
 
 enum { U32 = 1, I32 = 2, U64 = 4, I64 = 8, UNSIGNED = U32 | U64, ALL = 15 };
-enum { CAP = 300 }; // no loop runs longer: a bound above says no more
+enum { CAP = 300 }; // no loop runs longer, and all bounds above are equally good
 
 typedef struct form {
     const char *head; // of a loop over integers T; a, b, s are parameters
-    uint32_t bounded; // bit t: has it a bound in types[t]?
+    uint32_t bounded; // bit t: whether it has a bound in types[t]
 } form;
 
 static const form forms[] = {
@@ -88,8 +88,8 @@ static uint32_t values_of(uint32_t t, int64_t v[16])
 typedef struct subject {
     vy_module *m;
     const vy_program *p;
-    vy_builder *b; // where the bound is
-    vy_dim bound;  // or none
+    vy_builder *b; // owns the bound
+    vy_dim bound;  // may be none
     const form *form;
     vy_type type;
 } subject;
@@ -164,7 +164,7 @@ static void check(const subject *s, const int64_t v[3])
     vy_program_dim_values(made, v, known, lengths, groups, values, states);
     const uint32_t n = iterations(s, v);
     const bool fine = states[s->bound.id] == VY_DIM_IS_KNOWN;
-    // One that does not fit 64 bits stops the launch, loudly; sizes that people have must do.
+    // A bound that overflows 64 bits stops the launch with an error; realistic sizes must not.
     bool extreme = false;
     for (int k = 0; k < 3; k++) extreme |= v[k] < -100 || v[k] > 100;
     if (!fine && extreme) return;
@@ -194,7 +194,7 @@ static void never_too_small(void **unused)
         }
 }
 
-// The forms that people write have a bound: their tapes need no counting program.
+// The usual forms of loops have a bound: their tapes need no counting program.
 static void usual_forms(void **unused)
 {
     (void)unused;

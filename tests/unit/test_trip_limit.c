@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// test_trip_limit.c: loops that go on for longer than some drivers let them (vkrt.h,
-// loop_iteration_limit) give the interpreter's numbers or an error, in programs, derivatives and
-// pipelines, through the session and below it.
+// test_trip_limit.c: loops that run longer than some drivers allow (vkrt.h, loop_iteration_limit)
+// give the interpreter's results or an error, in programs, derivatives and pipelines, through the
+// session and below it.
 #include "session/session.h"
 #include "spirv/spirv.h"
 
@@ -22,7 +22,7 @@ enum { N = 8 };
     "program p(x: in f32[N], n: in u32[N], m: inout f32[2], y: out f32[N], N: u32) " workgroup     \
     " over(i: N) { var s = 0.0; var a = 0u; " code " y[i] = s; }"
 
-// n[i] is how many iterations invocation i takes, more or less.
+// Invocation i runs about n[i] iterations.
 static const struct {
     const char *name, *text;
     bool derivative;
@@ -46,15 +46,15 @@ static const struct {
     {"short behind",
      PROGRAM("", "while a < n[i] { a += 1u; } for k in 0u..n[(i + 1u) % N] % 9u { s += x[i]; }"),
      true},
-    // Lanes take their turns one after the other: a driver that runs them together takes the iterations
-    // of all.
-    {"in turns",
+    // Lanes are long in different outer iterations: a driver that runs them together runs the
+    // iterations of all.
+    {"one by one",
      PROGRAM("", "for j in 0u..8u { for k in 0u..select(j == i, n[i], 1u) { s += x[i]; } }"),
      false},
     // A compare-exchange loop in each iteration.
     {"exchange",
      PROGRAM("", "for k in 0u..n[i] { atomic_max(m[k % 2u], f32(k) * 0.5); s += 1.0; }"), false},
-    // Its iterations are known, those of the exchanges are not.
+    // Its trip count is known, those of the exchange loops are not.
     {"uncounted",
      PROGRAM("", "for k in 0u..N * 7500u { atomic_max(m[k % 2u], f32(k) * x[i]); s += 1.0; }"),
      false},
@@ -132,7 +132,7 @@ static bool run_on(vys_session *s, uint32_t program, const uint32_t *n, bool der
     return ok;
 }
 
-// How many iterations are surely allowed, whatever the program makes of them.
+// Small enough iteration counts for every program to run.
 static bool is_small(const uint32_t *n)
 {
     uint32_t sum = 0;
@@ -172,7 +172,8 @@ static void right_or_refused(void **state)
 }
 
 // ---------------------------------------------------------------------------------------- below it
-// Whoever compiles by himself asks for it, and plans of such kernels need no trust.
+// A caller who compiles without the session sets watch_loops; plans of such kernels then need no
+// trust_loops.
 static void below_the_session(void **state)
 {
     (void)state;
@@ -194,7 +195,7 @@ static void below_the_session(void **state)
         if (!c) fail_msg("%s", d.text);
         assert_true(c->kernels[0].watched && c->kernels[0].iterations_open);
         vkrt_status status = vkrt_plan_create_for_kernel(device, c->kernels, NULL, &plan, &e);
-        assert_int_equal(status, VKRT_BAD_ARGUMENT); // nobody would look
+        assert_int_equal(status, VKRT_BAD_ARGUMENT); // nothing would check the result
         status = vkrt_plan_create(device, c->plans, NULL, &plan, &e);
         if (status) fail_msg("%s", e.text);
         vkrt_plan_set_buffer(plan, "x", 1, &count, xs, NULL);
@@ -218,7 +219,7 @@ static void below_the_session(void **state)
     }
 }
 
-// A kernel whose loops are short, whatever the data, is as it was.
+// A kernel whose loops are short, whatever the data, is not changed by watch_loops.
 static void short_loops_do_not_watch(void **state)
 {
     static const char text[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// test_vkrt.c: the runtime on whatever device is there (lavapipe in CI), validation layer on.
+// test_vkrt.c: the runtime on any device (lavapipe in CI), validation layer on.
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void ok(vkrt_status status)
     assert_int_equal(status, VKRT_OK);
 }
 
-// The call failed as it should, and says these words, if not NULL.
+// Asserts that the call failed with this status and, unless NULL, that its text contains the words.
 static void fails(vkrt_status status, vkrt_status expected, const char *a, const char *b)
 {
     if (status != expected)
@@ -137,7 +137,8 @@ static void test_split_1d(void **state)
     vkrt_device_destroy(d);
 }
 
-// Parts of a few groups, each a submission of its own; run again, with what was measured.
+// A dispatch in parts of a few groups, each a submission of its own; run again, with part sizes
+// from the measured times.
 static void test_parts(void **state)
 {
     needs_device(state);
@@ -149,7 +150,7 @@ static void test_parts(void **state)
         run_affine(d, &block_kernel, 64 * 7 + 5);
         vkrt_device_destroy(d);
     }
-    // A target of 1 ns: whatever has been measured goes group by group.
+    // A target of 1 ns: with any measurement, parts are single groups.
     vkrt_device *d = open_device((vkrt_device_desc){.part_ns = 1});
     vkrt_plan *plan = plan_for(d, &affine_kernel);
     ok(vkrt_plan_set_float(plan, "a", 3.0, &error));
@@ -168,8 +169,8 @@ static void test_parts(void **state)
     vkrt_device_destroy(d);
 }
 
-// Every box of every way to cut a dispatch: together they are all workgroups, each once, in what
-// the device takes.
+// However a dispatch is cut, its boxes cover every workgroup exactly once, and each is within the
+// device's limits.
 static void test_part_boxes(void **state)
 {
     (void)state;
@@ -211,7 +212,7 @@ static void run_matmul(vkrt_device *d, uint32_t m, uint32_t n, uint32_t k)
     for (uint32_t i = 0; i < k * n; i++) b[i] = (float)(i % 5);
     vkrt_plan *plan = plan_for(d, &matmul_kernel);
     ok(vkrt_plan_set_buffer(plan, "a", 2, (uint64_t[]){m, k}, a, &error));
-    ok(vkrt_plan_set_flat(plan, "b", (uint64_t)k * n, b, &error));           // decides N
+    ok(vkrt_plan_set_flat(plan, "b", (uint64_t)k * n, b, &error));           // determines N
     for (int again = 0; again < 2; again++) ok(vkrt_plan_run(plan, &error)); // c is cleared
     ok(vkrt_plan_read(plan, "c", c, m * n * sizeof *c, &error));
     for (uint32_t i = 0; i < m; i++)
@@ -469,7 +470,7 @@ static void run_nest(vkrt_device *d, uint32_t n)
     ok(vkrt_plan_run(plan, &error)); // nothing changed: nothing recorded
     check_nest(plan, x, n, 3);
     assert_int_equal(vkrt_plan_stats(plan).recorded, 0);
-    x[0] = 5; // another element is found: the second part is new
+    x[0] = 5; // count finds another element: the second part is recorded anew
     ok(vkrt_plan_set_buffer(plan, "x", 1, (uint64_t[]){n}, x, &error));
     ok(vkrt_plan_run(plan, &error));
     check_nest(plan, x, n, 3);
@@ -542,7 +543,7 @@ static void test_slices(void **state)
     fails(run_slices(N, 2, -2 * N, u), VKRT_BAD_SHAPE, "-64", "'u'");
 }
 
-// More dispatches than one submission takes when each is timed.
+// More dispatches than fit one submission when each is timed.
 static void test_long_repeat(void **state)
 {
     needs_device(state);
@@ -608,7 +609,7 @@ static void test_inference(void **state)
     vkrt_plan_destroy(plan);
 }
 
-// An extent that only a buffer bound decides, as `x: in f32[?]`.
+// An extent that only a bound buffer determines, as `x: in f32[?]`.
 static void test_open_extent(void **state)
 {
     needs_device(state);
@@ -784,7 +785,7 @@ static void test_device_choice(void **state)
     for (char *p = part; *p; p++)
         *p ^= (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ? 32 : 0;
     uint32_t index = 99;
-    ok(vkrt_instance_find_device(instance, part, &index, &error)); // the other case
+    ok(vkrt_instance_find_device(instance, part, &index, &error)); // in the other letter case
     assert_int_equal(index, 0);
     ok(vkrt_instance_find_device(instance, "0", &index, &error));
     fails(vkrt_instance_find_device(instance, "no such GPU", &index, &error), VKRT_NO_DEVICE,
@@ -856,7 +857,7 @@ static void test_no_vulkan(void **state)
     free(layers);
 }
 
-// The layer is really listening: a kernel whose description hides its push constants is reported.
+// The layer is active: a kernel whose description hides its push constants is reported.
 static void test_validation_speaks(void **state)
 {
     needs_device(state);
@@ -969,11 +970,11 @@ static vkrt_status run_with_fault(vkrt_instance *in)
     if (!status) status = vkrt_plan_run(plan, &error);
     if (!status) status = vkrt_plan_read(plan, "y", x, sizeof x, &error);
     if (!status) assert_true(x[7] == 1);
-    if (status == VKRT_DEVICE_LOST && plan) // and it stays lost
+    if (status == VKRT_DEVICE_LOST && plan) // the device stays lost
         fails(vkrt_plan_set_buffer(plan, "x", 1, (uint64_t[]){8}, x, NULL), VKRT_DEVICE_LOST, NULL,
               NULL);
     if (status == VKRT_OUT_OF_DEVICE_MEMORY && plan && !vkrt_plan_prepare(plan, NULL))
-        ok(vkrt_plan_run(plan, &error)); // while memory may be found again
+        ok(vkrt_plan_run(plan, &error)); // but memory may become available again
     vkrt_plan_destroy(plan);
     vkrt_device_destroy(d);
     return status;
@@ -999,8 +1000,8 @@ static void test_faults(void **state)
             fault.result = submit ? VK_ERROR_DEVICE_LOST : VK_ERROR_OUT_OF_DEVICE_MEMORY;
             fault.countdown = use;
             vkrt_status status = run_with_fault(in);
-            if (fault.countdown > 0) break; // not called that often
-            // Memory of another type may have been found; every other fault comes back.
+            if (fault.countdown > 0) break; // the call has fewer uses
+            // Another memory type may have served; every other fault is reported.
             if (status || !strstr(names[i], "Memory"))
                 fails(status, submit ? VKRT_DEVICE_LOST : VKRT_OUT_OF_DEVICE_MEMORY, NULL, NULL);
         }
@@ -1058,7 +1059,7 @@ static void test_wrapped_device(void **state)
     ok(vkrt_device_wrap(&wrap, &desc, &d, &error));
     run_affine(d, &affine_kernel, 1000);
     fails(vkrt_device_check(d, &block_kernel, &error), VKRT_MISSING_FEATURE, "shader_float64",
-          NULL); // it was not enabled by whoever made the device
+          NULL); // the creator of the device did not enable it
     vkrt_device_destroy(d);
     wrap.queue_family = 77;
     fails(vkrt_device_wrap(&wrap, &desc, &d, &error), VKRT_BAD_ARGUMENT, "77", NULL);

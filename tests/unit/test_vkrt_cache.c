@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_vkrt_cache.c: compiled kernels, in memory and on disk: found again, released, bounded, and
-// whatever lies under the name of a cache file.
+// test_vkrt_cache.c: compiled kernels, in memory and on disk: found again, released, bounded; and
+// anything else under the name of a cache file.
 #define _GNU_SOURCE
 #include "vkrt/internal.h"
 
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define vkrt_block vkrt_block_words // a type of the runtime's has that name too
+#define vkrt_block vkrt_block_words // the runtime has a type of that name too
 #include "vkrt_kernels.h"
 #include "spirv/kernel.h"
 
@@ -52,7 +52,7 @@ static vkrt_device *open_device(const char *dir)
     return d;
 }
 
-// The affine kernel with another word that no driver goes by (the generator's): another kernel.
+// The affine kernel with a different generator word, which drivers ignore: another kernel.
 typedef struct variant {
     vy_kernel kernel;
     uint32_t words[4096];
@@ -86,7 +86,7 @@ static vkrt_cache compile_cached(const char *dir)
     return first;
 }
 
-// A process of its own that compiles kernels 0 … count − 1 in the folder.
+// Starts a process that compiles kernels 0 … count − 1 in the folder.
 static pid_t start_child(const char *dir, uint32_t count)
 {
     char text[16];
@@ -110,7 +110,7 @@ static int end_of(pid_t child)
     return WEXITSTATUS(status);
 }
 
-// 10 and how its last kernel was found.
+// The exit status: 10 + how its last kernel was found.
 static int child_main(uint32_t count)
 {
     vkrt_instance_desc desc = {.validation = VKRT_VALIDATION_OFF};
@@ -146,9 +146,8 @@ static void test_found_again(void **state)
     assert_int_equal(compile_cached(""), VKRT_CACHE_MISS);
 }
 
-// -------------------------------------------------------------------------- what lies in its place
-// Nothing of it may be waited for, followed, or kept; a device or a pipe would hang whoever reads
-// it.
+// ------------------------------------------------------------------- something else in its place
+// The cache may neither wait for it, follow it, nor keep it; reading a device or a pipe would hang.
 static void test_something_else_in_its_place(void **state)
 {
     NEEDS_DEVICE();
@@ -171,7 +170,7 @@ static void test_something_else_in_its_place(void **state)
         assert_int_equal(compile_cached(folder), VKRT_CACHE_MISS);
         assert_int_equal(compile_cached(folder), cases[i].then);
     }
-    run_shell("test -z \"$(find %s -name '*.bin.*')\"", folder); // nothing unfinished stays
+    run_shell("test -z \"$(find %s -name '*.bin.*')\"", folder); // no unfinished file stays
     run_shell("rm %s.real", folder);
 }
 
@@ -212,7 +211,7 @@ static void test_oldest_go_first(void **state)
         kernel_name(name, n);
         make_file(name, 64 << 10, 1000 - n);
     }
-    make_file("notes.txt", 4 << 20, 100000); // somebody else's
+    make_file("notes.txt", 4 << 20, 100000); // not the cache's
     make_file("vkrt-cache-of-mine.bin", 4096, 100000);
     make_file("pipelines-0-0-0-0.bin", 4096, 10); // of an earlier version
     kernel_name(name, 3);
@@ -220,7 +219,7 @@ static void test_oldest_go_first(void **state)
     make_file(temporary, 4096, 7200); // of a process that was killed
     kernel_name(name, 4);
     snprintf(name + VKRT_CACHE_NAME_CHARS, 8, ".AbCdEf");
-    make_file(name, 4096, 60); // somebody is writing it
+    make_file(name, 4096, 60); // being written
     setenv("VYRE_CACHE_MIB", "3", 1);
     vkrt_cache_trim(folder);
     kernel_name(temporary, 0);
@@ -244,7 +243,7 @@ static void test_oldest_go_first(void **state)
     vkrt_cache_trim(NULL);
 }
 
-// Using a file counts: of three kernels the one that was found again stays.
+// Using a file renews it.
 static void test_use_counts(void **state)
 {
     NEEDS_DEVICE();
@@ -262,13 +261,13 @@ static void test_use_counts(void **state)
     assert_true(time(NULL) - st.st_mtime < 24 * 3600);
 }
 
-// Several processes write, read and trim one folder; each compiles all kernels, and nothing half
+// Several processes write, read and trim one folder; each compiles all kernels, and no partial file
 // stays.
 static void test_several_processes(void **state)
 {
     NEEDS_DEVICE();
     enum { PROCESSES = 4, KERNELS = 80 };
-    setenv("VYRE_CACHE_MIB", "0", 1); // whatever is trimmed goes away whole
+    setenv("VYRE_CACHE_MIB", "0", 1); // trimming removes everything
     pid_t children[PROCESSES];
     for (int i = 0; i < PROCESSES; i++) children[i] = start_child(folder, KERNELS);
     for (int i = 0; i < PROCESSES; i++) {
@@ -312,7 +311,7 @@ static void test_released_with_the_plan(void **state)
     ok(vkrt_device_compile(d, &v[MANY - 1].kernel, &cache, &error));
     assert_int_equal(cache, VKRT_CACHE_MEMORY); // among the last
     ok(vkrt_device_compile(d, &v[6].kernel, &cache, &error));
-    assert_int_equal(cache, VKRT_CACHE_MISS); // gone
+    assert_int_equal(cache, VKRT_CACHE_MISS); // released
     for (uint32_t i = 0; i < MANY; i++) ok(vkrt_device_compile(d, vary(&v[0], i), NULL, &error));
     assert_int_equal(kept(d), VKRT_IDLE_PIPELINES);
     vkrt_device_destroy(d);

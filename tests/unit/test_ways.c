@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_ways.c: spirv/target/lavapipe_ways.c finds the values that a driver would walk through for
-// ever, and no others.
+// test_ways.c: spirv/target/lavapipe_ways.c finds exactly the values whose expressions a driver
+// would traverse in exponential time.
 #include "ir/core/ir.h"
 #include "spirv/target/target.h"
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-// Has a value of the program too many ways?
+// Whether any value of the program has too many paths to it.
 static bool any_endless(const char *text)
 {
     vy_module *m = vy_parse(text, strlen(text), "ways");
@@ -27,7 +27,7 @@ static bool any_endless(const char *text)
     return any;
 }
 
-// Has `h`, after so many rounds, beginning with `start`?
+// Whether `h` does after that many rounds, starting from `start`.
 static bool endless(const char *start, int rounds)
 {
     char text[2000];
@@ -50,7 +50,7 @@ static void ways(void **state)
     assert_false(endless("u32(x[i])", 24));
 }
 
-// Each iteration of a loop multiplies them, if it is one that is written out.
+// Each iteration of a loop multiplies the paths, if the loop is one that is fully unrolled.
 static void ways_of_loops(void **state)
 {
     static const char body[] = "program f(x: in f32[N], y: out f32[N], m: u32, N: u32) over(i: N) "

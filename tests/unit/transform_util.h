@@ -58,7 +58,7 @@ static inline const char *name_of(const vy_module *m, vy_ref r)
                       : vy_program_name(vy_module_program(m, r.index));
 }
 
-// What the module says now is what it said before and more.
+// The module's text now begins with its text before.
 static inline void begins_with(const vy_module *m, const char *before)
 {
     char *now = vy_print(m, NULL);

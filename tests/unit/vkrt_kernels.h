@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// vkrt_kernels.h: the shaders of tests/unit/vkrt_*.comp described by hand, as somebody would who
-// has a .spv and no compiler of ours.
+// vkrt_kernels.h: the shaders of tests/unit/vkrt_*.comp described by hand, as for a .spv that does
+// not come from our compiler.
 #ifndef VYRE_TESTS_VKRT_KERNELS_H
 #define VYRE_TESTS_VKRT_KERNELS_H
 
