@@ -28,11 +28,11 @@
 // (E0903) and returns no numbers.
 //
 // Ownership.  An object returned through `out` belongs to the caller; tasks are freed before their
-// session.  Text, modules and arrays passed in are copied before the call returns.  Strings returned
-// live as long as the object they were requested from.
+// session.  Text, modules and arrays passed in are copied before the call returns.  Returned
+// strings live as long as the object they were requested from.
 //
-// Threads.  A session with its tasks is used by one thread at a time; sessions are independent, even
-// two on one device.
+// Threads.  A session with its tasks is used by one thread at a time; sessions are independent,
+// even two on one device.
 #ifndef VYRE_SESSION_H
 #define VYRE_SESSION_H
 
