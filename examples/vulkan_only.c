@@ -4,7 +4,7 @@
 //
 //   vulkan_only X.spv X.json NAME=VALUE[,VALUE…] …
 //
-// Everything it needs stands in the manifest: bindings, buffer sizes, the layout of the parameters,
+// Everything it needs is in the manifest: bindings, buffer sizes, the layout of the parameters,
 // group counts, the steps in order.  Every scalar and every `in` buffer is given on the command
 // line.  For brevity all memory is visible to the host, and each dispatch is waited for.
 // VYRE_VALIDATION=1 turns the validation layers on; any message makes the exit status 1.

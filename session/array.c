@@ -12,7 +12,7 @@ void vys_array_free(vys_array *a)
     *a = (vys_array){0};
 }
 
-// Linux hands out more memory than there is and kills whoever touches it; so ask first.
+// Linux overcommits memory and kills the process that touches it, so check first.
 static bool beyond_machine(uint64_t bytes)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -158,7 +158,7 @@ bool vys_binding_has_groups(const vys_binding *b, uint32_t groups[3])
 }
 
 // ------------------------------------------------------------------------------------------- tapes
-// What a workspace takes, as far as shapes are known; UINT64_MAX: more than can be counted.
+// Bytes of a workspace, as far as shapes are known; UINT64_MAX: beyond 64 bits.
 static uint64_t workspace_bytes(const vys_binding *b, const vy_buffer_info *info)
 {
     uint64_t bytes = vy_type_size(info->type);

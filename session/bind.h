@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // bind.h: the data of one run: every scalar and buffer of a program with its value and shape.
 //
-// Whoever has data says for each buffer what is known of its shape (`state`) and what its contents
-// are made from (`given`), gives scalars, and calls vys_binding_fill: it infers scalars from shapes
-// and shapes from scalars, tells what contradicts what, allocates, and lets `fill` write the
-// contents.
+// The caller states for each buffer what is known of its shape (`state`) and the source of its
+// contents (`given`), gives scalars, and calls vys_binding_fill: it infers scalars from shapes and
+// shapes from scalars, reports contradictions, allocates, and lets `fill` write the contents.
 #ifndef VYRE_SESSION_BIND_H
 #define VYRE_SESSION_BIND_H
 
@@ -19,14 +18,14 @@ extern "C" {
 #endif
 
 typedef enum vys_shape_state {
-    VYS_SHAPE_NONE, // nothing said: it follows from the declaration
-    VYS_SHAPE_FLAT, // so many elements
+    VYS_SHAPE_NONE, // not given: it follows from the declaration
+    VYS_SHAPE_FLAT, // only the number of elements is given
     VYS_SHAPE_FULL,
 } vys_shape_state;
 
 typedef struct vys_bound {
     vy_buffer_info info;
-    void *given; // what `fill` makes the contents from; NULL: zeros
+    void *given; // from which `fill` makes the contents; NULL: zeros
     bool ones;   // without `given`: ones
     vys_shape_state state;
     uint64_t flat;      // VYS_SHAPE_FLAT
@@ -48,8 +47,8 @@ typedef struct vys_binding {
     const vy_program *program; // its parameters
     const vys_words *words;
     uint64_t limit;         // of workspaces, in bytes; 0: none
-    uint64_t kept;          // what they take; 0 for a pipeline
-    int64_t groups[3];      // what the caller says num_groups is; -1: it does not
+    uint64_t kept;          // bytes that they take; 0 for a pipeline
+    int64_t groups[3];      // num_groups as the caller gives it; -1: not given
     uint64_t chosen_length; // for vys_binding_choose; 0: VYS_CHOSEN_LENGTH
     bool f64;               // floats are kept in double
     vys_bound *buffers;     // parameters, workspaces excepted
@@ -57,8 +56,8 @@ typedef struct vys_binding {
     uint32_t *place; // by vy_buffer.id: which of them + 1, 0: none
     vys_bound_scalar *scalars;
     uint32_t scalar_count;
-    // Writes the contents of an allocated buffer from its `given`, which says the number of
-    // elements or takes any; false with *d.
+    // Writes the contents of an allocated buffer from its `given`, which has as many elements or
+    // suits any number; false with *d.
     bool (*fill)(vys_bound *b, vy_diag *d);
     int64_t *values; // of the scalars
     bool *known;
@@ -67,7 +66,7 @@ typedef struct vys_binding {
     vy_dim_state *dim_states;
 } vys_binding;
 
-// What is known of the launch, for formulas (sizes.c); refers to the binding.
+// The known sizes of the launch, for formulas (sizes.c); refers to the binding.
 typedef struct vys_sizes {
     vy_sizes sizes;
     uint64_t *lengths;
@@ -85,24 +84,24 @@ static inline vys_launch vys_binding_values(const vys_binding *b)
 {
     return (vys_launch){b->values, b->lengths, b->groups, b->dims, b->known, b->dim_states};
 }
-// After the program has got dimensions of its own (the optimiser).
+// To be called after the optimiser has added dimensions to the program.
 VYS_API bool vys_binding_refresh(vys_binding *b, vy_diag *d);
 VYS_API vys_bound *vys_binding_find(const vys_binding *b, const char *name);
-// NULL with *d, which says what there is.  `how`: how it was asked for ("--in"), may be empty.
+// NULL with *d, which lists those that exist.  `how`: the option that names it ("--in") or "".
 VYS_API vys_bound *vys_binding_buffer(const vys_binding *b, const char *how, const char *name,
                                       vy_diag *d);
 VYS_API vys_bound_scalar *vys_binding_scalar(const vys_binding *b, const char *how,
                                              const char *name, vy_diag *d);
 
-// How many workgroups run, for a program without `over`, a pipeline that names num_groups, and only
-// for them.  NULL: not given.
+// How many workgroups run, for a program without `over` or a pipeline that names num_groups, and
+// only for them.  NULL: not given.
 VYS_API bool vys_binding_groups(vys_binding *b, const uint32_t groups[3], vy_diag *d);
-// Whether it takes them.
+// Whether group counts can be given.
 VYS_API bool vys_binding_takes_groups(const vys_binding *b);
-// What it took; false: nothing, and `groups` is left alone.
+// The counts given; false: none, and `groups` is left alone.
 VYS_API bool vys_binding_has_groups(const vys_binding *b, uint32_t groups[3]);
-// Gives a value to each scalar that nothing decides, and chosen_length elements to `?` buffers of
-// which nothing says how long they are.  A scalar for which flat data waits is left alone.
+// Chooses a value for each scalar that nothing decides, and chosen_length elements for `?` buffers
+// of unknown length.  A scalar that the length of flat data will decide is left alone.
 enum { VYS_CHOSEN_LENGTH = 5 };
 typedef vy_scalar (*vys_choose)(void *user, const vys_binding *b, uint32_t scalar);
 VYS_API bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d);
@@ -119,18 +118,18 @@ VYS_API bool vys_binding_infer(vys_binding *b, vy_diag *d);
 VYS_API bool vys_binding_infer_some(vys_binding *b, vy_diag *d);
 
 // Fills the binding of a derived program: scalars and buffers of the same name start as in
-// `forward`, cotangents from what `seed` says is their `given` (NULL: ones).
+// `forward`, cotangents from the `given` that `seed` returns (NULL: ones).
 typedef void *(*vys_seed)(void *user, const vy_buffer_info *cotangent);
 // Its first half: scalars, groups and shapes.
 VYS_API void vys_binding_follow(vys_binding *b, const vys_binding *forward);
 VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed,
                                 void *user, vy_diag *d);
 // Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB),
-// once shapes are known (E0811).  What a pipeline needs is found out while it runs: the engine
-// refuses then.
+// once shapes are known (E0811).  The needs of a pipeline are known only while it runs: then the
+// engine refuses.
 VYS_API bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d);
 // The parameter of the source that a parameter of a derivative belongs to: x for grad_x and ct_x;
-// NULL: to none.  A program that was parsed tells by names alone (docs/language.md 9.1).
+// NULL: to none.  In a program that was parsed, only names tell (docs/language.md 9.1).
 VYS_API const char *vys_source_name(const vy_buffer_info *info);
 // The buffer of `b` whose shape a parameter of a derivative has: x for grad_x, ct_x, grad2_grad_x;
 // NULL.

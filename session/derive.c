@@ -70,7 +70,7 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     const char **results;
     const bool ok = vys_grad_options(w, from, done > 0, seeded, &results, &g, d);
     const bool last = done + 1 == order(&w->settings);
-    g.deterministic &= last; // what is derived again adds by atomics
+    g.deterministic &= last; // a program to be derived again adds by atomics
     g.accumulate = last ? how : VY_ACCUMULATE_ATOMIC;
     g.again = !last;
     vy_module *derived = ok ? vy_grad(m, &g, d) : NULL;
@@ -79,7 +79,7 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     if (derived && vy_module_ok(derived)) return derived;
     if (derived) take_diag(derived, d);
     vy_module_free(derived);
-    if (done && vy_diag_is(d, VY_E_GRAD_UNSUPPORTED)) // it is not the user's program
+    if (done && vy_diag_is(d, VY_E_GRAD_UNSUPPORTED)) // not in the user's own program
         snprintf(
             d->fix, sizeof d->fix,
             "second derivatives of this program are not supported yet: derive once, with order 1");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // derived.c: the data of a derived program, from that of the program it was derived from.
 //
-// By docs/language.md 9.1 its buffers are those of the forward program, cotangents grad_o and ct_x
-// going in, gradients grad_w coming out; the n-th order writes gradn_.
+// By docs/language.md 9.1 its buffers are those of the forward program, the cotangents grad_o and
+// ct_x as inputs and the gradients grad_w as outputs; the n-th order writes gradn_.
 #include "session/bind.h"
 
 #include "session/internal.h"

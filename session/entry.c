@@ -35,7 +35,7 @@ static bool find(const vy_module *m, const char *wanted, vys_entry *out)
     return p || q;
 }
 
-// What there is instead.
+// Reports E0803 with the entries that exist.
 static void not_found(const vy_module *m, const char *wanted, const vys_words *words, vy_diag *d)
 {
     const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
@@ -138,7 +138,7 @@ bool vys_entry_is_output(vys_entry r, vy_buffer b)
     return info.cls == VY_OUT || (info.cls == VY_INOUT && (!r.pipeline || written(r, b)));
 }
 
-// What is known before the run of the program that one dispatch runs.
+// The sizes of one dispatch that are known before the run.
 typedef struct launch {
     int64_t *scalars, *dims;
     vy_dim_state *states;
@@ -202,7 +202,7 @@ int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis, const 
     return least == INT64_MAX ? -1 : least;
 }
 
-// Its dimensions are computed again: the optimiser may have given it more.
+// Its dimensions are computed again: the optimiser may have added some.
 static uint64_t program_iterations(const vy_program *p, const vys_launch *v, bool *complete)
 {
     const uint32_t m = vy_program_dim_count(p);
@@ -222,7 +222,7 @@ uint64_t vys_entry_program_iterations(vys_entry r, const vy_program *p, const vy
                                       bool *complete)
 {
     uint64_t most = 0;
-    *complete = r.pipeline || p == r.program; // or it is not launched at all
+    *complete = r.pipeline || p == r.program; // else it is not launched at all
     if (!r.pipeline) return *complete ? program_iterations(p, v, complete) : 0;
     for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
         bool known;

@@ -20,17 +20,17 @@ typedef struct vys_entry {
 
 VYS_API vys_entry vys_entry_program(const vy_program *p);
 VYS_API vys_entry vys_entry_pipeline(const vy_pipeline *p);
-// What a derived module is for: its last pipeline, else its first program.
+// The entry of a derived module: its last pipeline, else its first program.
 VYS_API vys_entry vys_entry_result(const vy_module *m);
 VYS_API const char *vys_entry_name(vys_entry r);
 VYS_API vy_compiled *vys_entry_compile(vys_entry r, const vy_spirv_options *o, vy_diag *d);
-// Of all programs that take part, each once.
+// Instructions of all programs that the entry runs, each counted once.
 VYS_API uint32_t vys_entry_instructions(vys_entry r);
 // The entry of that name; NULL: the only program, else the last pipeline.  False with E0803, which
-// lists what there is.  `words` may be NULL.
+// lists the entries.  `words` may be NULL.
 VYS_API bool vys_entry_find(const vy_module *m, const char *name, const vys_words *words,
                             vys_entry *out, vy_diag *d);
-// Whether a float buffer parameter is an output where nobody names them.
+// Whether a float buffer parameter is an output by default.
 VYS_API bool vys_entry_default_of(vys_entry r, vy_buffer b);
 // Whether a buffer parameter is a result of the forward run: those, and `out` and `inout` ones of
 // integers.
@@ -43,15 +43,14 @@ typedef struct vys_launch {
     const bool *known; // of the scalars
     const vy_dim_state *states;
 } vys_launch;
-// Iterations that the loops of one invocation take together, at most, in the program that takes the most
-// of them (*worst); loops that depend on data count as one, and *complete is then false.
+// Upper bound on the iterations of all loops of one invocation, in the program with the most
+// (*worst); a loop that depends on data counts as one iteration, and *complete is then false.
 VYS_API uint64_t vys_entry_iterations(vys_entry r, const vys_launch *v, const vy_program **worst,
                                       bool *complete);
 // The same of one program, in all launches of it that r makes.
 VYS_API uint64_t vys_entry_program_iterations(vys_entry r, const vy_program *p, const vys_launch *v,
                                               bool *complete);
-// How far the domain of `p` extends along an axis, at least, in all launches of it; -1: that is not
-// known.
+// The least extent of the domain of `p` along an axis over all its launches; -1: unknown.
 VYS_API int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis,
                                  const vys_launch *v);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // execute.c: vys_run and vys_read.
 //
-// The first run, and one whose sizes ask for other code, goes the whole way: shapes, a fresh copy
-// of the program or a fresh derivative (which keeps less while it does not fit), the optimiser with
-// the sizes at hand, the compiler, the device.  Later runs upload what was set since, and run.
+// The first run, and any whose sizes need other code, executes all stages: shapes, a fresh copy of
+// the program or a fresh derivative (which tapes less until it fits), the optimiser with the sizes
+// at hand, the compiler, the device.  Later runs upload what was set since, and run.
 #include "session/task.h"
 
 #include "session/internal.h"
@@ -55,7 +55,7 @@ static bool settle_forward(vys_task *t, vy_diag *d)
            vys_binding_settle(b, d);
 }
 
-// Contents of the given blocks are lent, where no run changes them here.
+// Borrows the contents of the given blocks where no run changes them on the host.
 static void lend(const vys_task *t, vys_bound *b)
 {
     const vys_given *g = b->given;
@@ -66,7 +66,7 @@ static void lend(const vys_task *t, vys_bound *b)
     b->value.data = g->data;
 }
 
-// The data of what runs, which t->forward decides.
+// The data of the program that runs, decided by t->forward.
 static bool bind(vys_task *t, vy_diag *d)
 {
     vys_binding *b = &t->data;
@@ -85,7 +85,7 @@ static bool bind(vys_task *t, vy_diag *d)
            (!t->work.settings.order || vys_binding_tape(b, t->work.settings.tape_limit, d));
 }
 
-// With keep_state: what the last run left becomes what the next one begins with.
+// With keep_state: the contents after the last run become the initial ones of the next.
 static bool keep_state(vys_task *t, vy_diag *d)
 {
     if (!t->work.settings.keep_state || !t->done) return true;
@@ -112,8 +112,8 @@ static void forget_code(vys_task *t)
     t->compiled_dims = NULL;
 }
 
-// What was compiled is right for all sizes but where loops then take more iterations than the device
-// counts (vkrt says so), and fast for sizes like those it was made for.
+// Compiled code is correct for all sizes, except where loops then run more iterations than the
+// device allows (vkrt reports it), and fast for sizes like those it was compiled for.
 static bool still_suits(const vys_task *t)
 {
     const vys_binding *b = &t->forward;
@@ -154,7 +154,7 @@ static bool build_once(vys_task *t, vy_diag *d)
     vy_module *m = t->work.settings.order           ? t->work.derived
                    : t->work.settings.deterministic ? t->work.ordered
                                                     : t->code;
-    const bool final = true; // it runs here and is differentiated no more
+    const bool final = true; // it runs here and will not be differentiated again
     t->stats.compilations++;
     return bind(t, d) && vys_optimize(&t->work, m, final, &t->data, d) &&
            vys_runner_prepare(&t->runner, &t->work, &t->data, d) &&
@@ -167,7 +167,7 @@ static bool build_and_run(vys_task *t, vy_diag *d)
         forget_code(t);
         if (build_once(t, d)) return true;
         vy_module *const kept =
-            t->work.derived; // until there is another: t->data names its parameters
+            t->work.derived; // kept until it is replaced: t->data names its parameters
         t->work.derived = NULL;
         const bool again = t->work.settings.order && vys_derive_with_less(&t->work, d);
         t->work.derived = kept;
@@ -178,7 +178,7 @@ static bool build_and_run(vys_task *t, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------- runs after it
-// Other sizes, for the code there is.
+// Other sizes, for the same code.
 static bool rebind_and_run(vys_task *t, vy_diag *d)
 {
     return vys_runner_upload(&t->runner, d) && vys_runner_rescale(&t->runner, d) && run_once(t, d);

@@ -27,7 +27,7 @@ VYS_API bool vys_fail(vy_diag *d, vys_code code, const char *fix, const char *fo
     __attribute__((format(printf, 4, 5)));
 VYS_API bool vys_fail_memory(vy_diag *d);
 VYS_API bool vys_diag_is(const vy_diag *d, vys_code code);
-// The same for codes of somebody else's table.
+// The same for codes of another table.
 VYS_API bool vys_fail_as(vy_diag *d, const char *code, vy_blame blame, const char *fix,
                          const char *format, va_list args) __attribute__((format(printf, 5, 0)));
 

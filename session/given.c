@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// given.c: what a task is given: buffers, scalars, numbers of workgroups.
+// given.c: the data of a task: buffers, scalars, numbers of workgroups.
 //
 // Everything is kept until the run, because shapes can be compared only when all are known.
 #include "session/task.h"
@@ -51,7 +51,7 @@ static const vys_bound *settable(const vys_task *t, const char *name, vy_diag *d
     return NULL;
 }
 
-// What elements of this buffer are kept as.
+// The type in which elements of this buffer are kept.
 static bool kept_type(const vys_task *t, const vys_bound *b, vy_type given, vy_type *kept,
                       vy_diag *d)
 {
@@ -70,14 +70,14 @@ static void convert(vy_type from, const void *in, vy_type to, void *out, uint64_
         vy_scalar_write(to, vy_scalar_read(from, (const char *)in + i * a), (char *)out + i * b);
 }
 
-// `what` says type, shape and count.
+// `what` holds type, shape and count.
 static bool keep(vys_task *t, const vys_bound *b, vys_given what, vy_type from, const void *data,
                  vy_diag *d)
 {
     vys_given *g = vys_task_given(t, b->info.name);
     const bool same = g && g->state == what.state && g->flat == what.flat && !g->data == !data &&
                       !memcmp(g->shape, what.shape, sizeof g->shape);
-    if (!same) { // else the new elements go where the old ones are
+    if (!same) { // else the new elements replace the old ones in place
         vys_array copy = {.rank = 1, .shape = {what.count}};
         if (data && !vys_array_alloc(&copy, b->info.name, what.type, d)) return false;
         if (!g) g = entry(t, b->info.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// internal.h: what the files of the session layer share and nobody else sees.
+// internal.h: declarations shared by the files of the session layer only.
 #ifndef VYRE_SESSION_INTERNAL_H
 #define VYRE_SESSION_INTERNAL_H
 

@@ -68,7 +68,7 @@ static void tell(const vys_work *w, const char *line)
     if (w->settings.tell) w->settings.tell(w->settings.user, line);
 }
 
-// A driver that leaves loops after so many iterations does it without a word.
+// A driver that ends loops at its limit of iterations does so silently.
 static bool check_iterations(vys_runner *r, const vys_facts *f, vy_diag *d)
 {
     const vys_launch values = vys_binding_values(r->data);
@@ -138,7 +138,7 @@ static bool run_device(vys_runner *r, double *ms, vy_diag *d)
 }
 
 // ------------------------------------------------------------------------------------- interpreter
-// What does not fit the limit is the same mistake on both engines.
+// Exceeding the limit is the same error on both engines.
 static void as_on_device(const vys_binding *b, vy_diag *d)
 {
     char text[sizeof d->text];

@@ -17,7 +17,7 @@ typedef struct vys_runner {
     const vy_plan *steps; // what runs: of `compiled`, or the caller's
     vkrt_plan *plan;      // NULL: the interpreter
     vy_eval_report seen;  // of the interpreter's last run, with settings.report
-    // Of its loops, at most, where the device counts them; else kernels watch them.
+    // The iterations stay below the device's limit for certain; else kernels watch their loops.
     bool iterations_known;
 } vys_runner;
 

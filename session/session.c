@@ -185,7 +185,7 @@ static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
     return true;
 }
 
-// The entry, its derivative (whose mistakes are told now), and what their parameters are.
+// Finds the entry, its derivative (whose errors are reported now), and their parameters.
 static bool prepare(vys_task *t, vy_diag *d)
 {
     if (!vys_entry_find(t->source, t->program, NULL, &t->primal, d)) return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // shape.c: scalars and shapes from one another.
 //
-// A scalar that is a whole dimension gets its value from a bound shape (docs/language.md 3.2).
-// Flat data has only a count, which decides an axis when all others are known; so inference repeats
-// until nothing new is found, then every shape is computed from its declaration and compared.
+// A scalar that is an entire dimension gets its value from a bound shape (docs/language.md 3.2).
+// Flat data has only a count, which decides an axis when all others are known; so inference runs to
+// a fixpoint, then every shape is computed from its declaration and compared.
 #include "session/bind.h"
 
 #include "session/internal.h"
@@ -105,7 +105,7 @@ static bool infer_flat(vys_binding *b, const vys_bound *buf, bool *changed, vy_d
     return note(b, (uint32_t)scalar, buf->flat / rest, buf, (uint32_t)open, changed, d);
 }
 
-// What the known shapes and scalars say about the others.
+// Infers shapes and scalars from the known ones.
 bool vys_binding_infer_some(vys_binding *b, vy_diag *d)
 {
     bool changed = true;
@@ -140,7 +140,7 @@ static bool has_flat(const vys_binding *b)
     return false;
 }
 
-// Whether a flat buffer waits for this scalar: any choice but one would contradict its length.
+// Whether the length of a flat buffer will decide this scalar: any other choice contradicts it.
 static bool awaited(const vys_binding *b, uint32_t scalar)
 {
     for (uint32_t i = 0; i < b->buffer_count; i++)
@@ -153,7 +153,7 @@ static bool awaited(const vys_binding *b, uint32_t scalar)
 
 bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d)
 {
-    const bool flat = has_flat(b); // only there a choice decides other scalars
+    const bool flat = has_flat(b); // only then can a choice decide other scalars
     if (!vys_binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         if (flat && !vys_binding_infer_some(b, d)) return false;
@@ -278,7 +278,7 @@ bool vys_binding_settle(vys_binding *b, vy_diag *d)
         const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
         if (buf->info.rank == 1) b->lengths[id] = (int64_t)buf->value.shape[0];
     }
-    refresh(b); // dimensions that are as long as a parameter
+    refresh(b); // dimensions that are the length of a parameter
     return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sizes.c: what is known of a launch, in the form that formulas of cost take.
+// sizes.c: the known sizes of a launch, in the form that cost formulas take.
 #include "session/bind.h"
 
 #include <stdlib.h>

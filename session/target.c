@@ -74,9 +74,9 @@ void vys_step(const vys_settings *s, const char *what)
     if (s->step) s->step(s->user, what);
 }
 
-// Several iterations in an iteration cost twice the time where loops are short, so not where the data
-// stays below half the limit.
-static bool few_iterations(void *user, const vy_program *p)
+// Chunked loops take twice the time where loops are short, so they are not used where the
+// iterations stay below half the limit.
+static bool stays_below_limit(void *user, const vy_program *p)
 {
     const vys_asked *asked = user;
     bool complete;
@@ -86,7 +86,7 @@ static bool few_iterations(void *user, const vy_program *p)
     return complete && most <= asked->facts->loop_iteration_limit / 2;
 }
 
-// Iterations per iteration: more where eight are not enough for the sizes at hand.
+// Iterations per chunk: more where eight are not enough for the sizes at hand.
 static uint32_t chunk(const vys_asked *asked)
 {
     enum { LEAST = 8, MOST = 64 };
@@ -101,7 +101,7 @@ static uint32_t chunk(const vys_asked *asked)
     return n;
 }
 
-// At launch.  What only the run decides may be short: such a domain stays as it is.
+// At launch; −1 if only the run decides it.  Such a domain may be short, and stays as it is.
 static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
 {
     const vys_asked *asked = user;
@@ -110,8 +110,8 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
     return n < 0 ? 1 : n;
 }
 
-// Elements of a domain that one invocation may make; measured on lavapipe, where the only limit is
-// what fits registers.  GPUs hide latency by invocations, so they keep more of them.
+// Elements of a domain that one invocation may compute; measured on lavapipe, where the only limit
+// is the number of registers.  GPUs hide latency with invocations, so they keep more of them.
 static void choose_coarsening(const vys_asked *asked, vy_opt_options *opt)
 {
     const vys_facts *f = asked->facts;
@@ -141,7 +141,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                           .registers = f->known && !eval,
                           .chunk = counted ? chunk(asked) : 0,
-                          .few_iterations = counted ? few_iterations : NULL,
+                          .few_iterations = counted ? stays_below_limit : NULL,
                           .lanes = counted ? f->subgroup_size : 0,
                           .fast_math = s->fast_math && !eval,
                           .unchecked = s->unchecked && !eval,

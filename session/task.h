@@ -11,7 +11,7 @@ struct vys_session {
     vkrt_device *device;
 };
 
-// What a buffer was set to.  One block of memory that run after run starts from.
+// The contents set for a buffer: one block of memory from which every run starts.
 typedef struct vys_given {
     char *name;
     vy_type type; // of the elements kept: the buffer's, or f64
@@ -41,7 +41,7 @@ struct vys_task {
     vys_runner runner;
     int64_t *compiled_dims; // of the primal: what `runner` was compiled for; NULL: it is not ready
     bool moved;             // something that decides sizes was set since the last run
-    bool done;              // the last run went well
+    bool done;              // the last run succeeded
     vys_stats stats;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// words.h: how diagnostics tell people to give something: a command has options, a library calls.
+// words.h: how diagnostics phrase a fix: a command has options, a library has calls.
 #ifndef VYRE_SESSION_WORDS_H
 #define VYRE_SESSION_WORDS_H
 
@@ -8,7 +8,7 @@ extern "C" {
 #endif
 
 typedef struct vys_words {
-    const char *given;     // what a scalar's value comes from that was given: "--set"
+    const char *given;     // the source of a scalar's value that was given: "--set"
     const char *scalar[2]; // around its name, to give a scalar: "add --set ", "=VALUE"
     const char *data[3];   // … twice, to give a buffer
     const char *length[3]; // … a buffer's length; [1] of an input, [2] of an output

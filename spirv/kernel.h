@@ -2,7 +2,7 @@
 // kernel.h: everything a runtime must know to launch one compiled kernel, as plain data.
 //
 // This header depends on nothing but the C standard library.  vkrt reads it and never sees the IR;
-// somebody else's engine may do the same, or read the identical facts from the JSON manifest.
+// any other engine can do the same, or read the identical facts from the JSON manifest.
 #ifndef VYRE_KERNEL_H
 #define VYRE_KERNEL_H
 
@@ -76,14 +76,14 @@ typedef enum vy_symbol_kind {
     VY_SYMBOL_SCALAR,   // a scalar parameter of the program
     VY_SYMBOL_EXTENT,   // extent of axis `axis` of buffer `buffer`, where the program wrote `?`
     VY_SYMBOL_REPEAT,   // the counter of an enclosing repeat step (plans only)
-    VY_SYMBOL_GROUPS,   // workgroups on axis `axis`: of a plan, those that the caller gives
+    VY_SYMBOL_GROUPS,   // workgroups on axis `axis`; in a plan, the caller's group counts
     VY_SYMBOL_READBACK, // an element read back by a step (plans only)
 } vy_symbol_kind;
 
 typedef struct vy_symbol {
     const char *name; // the scalar's name; `len(x)` for an extent; `num_groups.x` for groups
     vy_symbol_kind kind;
-    // "u32", "f32", …: how a scalar is packed; "u32" of extents and groups, "i64" of others.
+    // "u32", "f32", …: how a scalar is packed; "u32" for extents and groups, "i64" for the others.
     const char *type;
     uint32_t buffer; // EXTENT: index into the binding (kernel) or buffer (plan) array
     uint32_t axis;
@@ -113,8 +113,9 @@ typedef enum vy_param_kind {
     VY_PARAM_GROUP_BASE, // first workgroup of this dispatch on axis `index` (0 unless a large
                          // dispatch is split), u32
     VY_PARAM_NUM_GROUPS, // workgroups of the whole logical dispatch on axis `index`, u32
-    VY_PARAM_OFFSET, // elements from where the descriptor of binding `index` begins to the first
-                     // element bound, u32: a slice need not be aligned as descriptors must be
+    VY_PARAM_OFFSET, // elements from the start of the descriptor of binding `index` to the first
+                     // element bound, u32: a slice may start between the offsets that the device
+                     // allows for descriptors
 } vy_param_kind;
 
 typedef struct vy_kernel_param {
@@ -140,16 +141,16 @@ typedef struct vy_kernel {
     uint32_t shared_bytes;  // shared arrays of one workgroup; a device has at least 16,384
     vy_features features;   // needed; a device without one cannot run the kernel
     uint32_t subgroup_size; // the only one it was compiled for; 0: any
-    // What conditions and loops do at most, for devices that break, without a word, what goes
-    // beyond.  `if`s inside one another, or loops if they are more, range guards and functions
-    // called included, and the line of the source where they are (0: unknown).
+    // Upper bounds on nesting and iterations, for devices that silently compute wrong results
+    // beyond a limit.  Nesting: the depth of `if`s or of loops, whichever is greater, including
+    // range guards and called functions; and the source line where it is reached (0: unknown).
     uint32_t nesting, nesting_line;
-    // Iterations that all loops of one invocation take together: the last of iteration_count.
+    // Total iterations of all loops of one invocation: the last of iteration_count expressions.
     const vy_expr *iterations;
     uint32_t iteration_count; // expressions over `symbols`; 0: there are no loops
-    bool iterations_open; // some loops' iterations depend on data, and count as one iteration there
-    // The kernel was compiled with vy_spirv_options.watch_loops: its last binding, a workspace of
-    // one u32, which is 1, becomes 2 and the number of the kernel where the driver ended a loop.
+    bool iterations_open; // some trip counts depend on data; each such loop counts as one iteration
+    // The kernel was compiled with vy_spirv_options.watch_loops.  Its last binding is a workspace
+    // of one u32 with value 1, which becomes 2 + the kernel's number if the driver ended a loop.
     // It is filled and checked by the plan (VY_CHECK_LOOPS), once for all dispatches.
     bool watched;
     uint32_t watch_binding; // in set 0
@@ -160,8 +161,8 @@ typedef struct vy_kernel {
     uint32_t param_bytes;   // size of the block, a multiple of 4; at most 128 when pushed
     uint32_t param_set;     // VY_NO_BINDING: push constants; else set and binding of the buffer
     uint32_t param_binding; // that holds the block
-    // Every axis whose workgroup numbers the code reads has a VY_PARAM_GROUP_BASE: a dispatch may
-    // be cut into several anywhere.  Else only along the axes that have one.
+    // Every axis whose workgroup numbers the code reads has a VY_PARAM_GROUP_BASE, so a dispatch
+    // can be split along any axis.  Otherwise only along the axes that have one.
     bool splits;
     const vy_symbol *symbols;
     uint32_t symbol_count;
@@ -172,15 +173,15 @@ typedef struct vy_kernel {
     // product of all the others.  Rank 0: the caller chooses the group counts.
     uint32_t domain_rank;
     const uint32_t *domain;
-    // Sizes for which a shared array would be read where nobody fills it (whole.c): the launch is
-    // right if 0 ≤ need < limit of each.
+    // Sizes for which an element of a shared array would be read that no invocation fills
+    // (whole.c): the launch is correct if 0 ≤ expr < limit for each need.
     uint32_t need_count;
     const struct vy_kernel_need *needs;
 } vy_kernel;
 
 typedef struct vy_kernel_need {
     uint32_t expr, limit; // expressions
-    const char *text;     // what is wrong otherwise
+    const char *text;     // the error message otherwise
 } vy_kernel_need;
 
 #endif

@@ -25,7 +25,7 @@ typedef struct vy_plan_buffer {
 typedef enum vy_step_kind {
     VY_STEP_DISPATCH, // kernel, args, params
     VY_STEP_FILL,     // buffer := pattern, element by element
-    VY_STEP_COPY,     // buffer := source, whole, same size, unless `part` says otherwise
+    VY_STEP_COPY,     // buffer := source, entire and of the same size unless `part` is set
     VY_STEP_REPEAT,   // run the next `count` steps expr times; symbol counts 0, 1, …
     VY_STEP_READBACK, // symbol := element `expr` of buffer (integer types)
     VY_STEP_CHECK,    // the run fails with `text` unless expr and limit are as `check` says
@@ -57,19 +57,19 @@ typedef struct vy_plan_step {
     const uint32_t *groups;  // DISPATCH of a kernel with domain_rank 0: three expressions, or NULL:
                              // the caller gives them
     uint32_t buffer, source; // FILL, COPY, READBACK
-    uint64_t pattern;        // FILL: the element's bits, little end first
+    uint64_t pattern;        // FILL: the element's bits, little-endian
     const vy_plan_part *part;     // FILL, COPY: NULL for whole buffers
     uint32_t count, expr, symbol; // REPEAT, READBACK, CHECK
     vy_check check;               // CHECK
     uint32_t limit;               // CHECK: expression
-    const char *text;             // CHECK: what is wrong, without the numbers
+    const char *text;             // CHECK: the error message, without the numbers
 } vy_plan_step;
 
 // Immutable; owned by whoever made it (vy_compiled_free).
 //
-// A WORKSPACE buffer's shape may depend on symbols that change while the plan runs, repeat counters
-// and values read back.  It has a new shape, and no contents, from the step that changes the
-// symbol.
+// The shape of a WORKSPACE buffer may depend on symbols that change while the plan runs: repeat
+// counters and values read back.  From the step that changes the symbol it has a new shape and
+// undefined contents.
 typedef struct vy_plan {
     const char *name;
     const vy_kernel *kernels;

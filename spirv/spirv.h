@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-// The oldest Vulkan that must accept the module; SPIR-V 1.3, 1.5 and 1.6.
+// The oldest Vulkan version that must accept the module; SPIR-V 1.3, 1.5 and 1.6.
 typedef enum vy_target { VY_VULKAN_1_1, VY_VULKAN_1_2, VY_VULKAN_1_3 } vy_target;
 
 VY_API bool vy_target_from_name(const char *name, vy_target *out); // "vulkan1.2" (or "1.2")
@@ -45,25 +45,25 @@ typedef struct vy_spirv_options {
     bool unchecked; // drops range guards: an out-of-range access is undefined behaviour
     bool strip;     // no names, no line numbers
     bool lines;     // the path of the source and line numbers (OpSource, OpLine)
-    bool validate;  // run libspirv's validator; a failure is our bug and comes as a diagnostic
-    // Features that may be used where they make the code better (float atomics) or where nothing
-    // else would do (64-bit atomics): from --enable, or what the device at hand has.
+    bool validate;  // run libspirv's validator; a failure is our bug, reported as a diagnostic
+    // Features that may be used where they make the code better (float atomics) or where there is
+    // no alternative (64-bit atomics): from --enable, or what the device at hand has.
     vy_features enabled;
     // 0: the subgroup size is read on the device.  Else every pipeline is known to have this one.
     uint32_t subgroup_size;
-    // Faults of drivers that the device's driver does not have (quirks.h): what is written because
-    // of them is left out.  0: none is sure not to be there.
+    // Driver faults (quirks.h) that the device's driver is known not to have: their workarounds are
+    // omitted.  0: work around all of them.
     vy_quirks spared;
-    // For a device that ends loops after so many iterations (vkrt.h, loop_iteration_limit): kernels find out,
-    // and plans fail then instead of handing out numbers.  A kernel that cannot come there is not
-    // changed.
+    // For a device that ends loops after a number of iterations (vkrt.h, loop_iteration_limit):
+    // kernels detect it, and plans then fail instead of returning wrong numbers.  A kernel that
+    // cannot reach the limit is not changed.
     bool watch_loops;
-    // With watch_loops: the caller has made sure that the iterations of all LOOPs and WHILEs
-    // together stay below the limit, so kernels watch only loops that nobody can count before, those
-    // of atomics and functions.
+    // With watch_loops: the caller guarantees that the iterations of all LOOPs and WHILEs together
+    // stay below the limit, so kernels watch only loops whose iterations cannot be counted in
+    // advance, those of atomics and library functions.
     bool iterations_known;
-    // Of such a device: rows of a workgroup are run so many lanes at a time, also where a row has
-    // fewer.  The lanes that are none stay out of everything then.  0: nothing is known.
+    // Such a device runs the rows of a workgroup in vectors of this many lanes, even where a row
+    // has fewer; the surplus lanes are then excluded from the whole kernel.  0: unknown.
     uint32_t lanes;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
@@ -83,7 +83,7 @@ typedef struct vy_compiled {
 // `options` NULL: all zero.
 VY_API vy_compiled *vy_compile(const vy_program *p, const vy_spirv_options *options, vy_diag *diag);
 // Compiles several programs to one module with one entry point each, named after its program.  Each
-// kernel's `features` is what the whole module needs, because a device must accept all of it.
+// kernel's `features` are those of the entire module, because a device must accept all of it.
 VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_t count,
                                       const vy_spirv_options *options, vy_diag *diag);
 // Compiles the programs that a pipeline dispatches (kernels, in order of their first dispatch) to
@@ -91,8 +91,8 @@ VY_API vy_compiled *vy_compile_module(const vy_program *const *programs, uint32_
 // one; and the pipeline to a plan.  The pipeline must come from a checked module.
 VY_API vy_compiled *vy_compile_pipeline(const vy_pipeline *p, const vy_spirv_options *options,
                                         vy_diag *diag);
-// Compiles what a derivative's module stands for: its last pipeline, or its only program.  plans[0]
-// of the result is the whole run.
+// Compiles the entry of a derivative's module: its last pipeline, or its only program.  plans[0]
+// of the result is the entire run.
 VY_API vy_compiled *vy_compile_result(const vy_module *m, const vy_spirv_options *options,
                                       vy_diag *diag);
 VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
@@ -101,9 +101,9 @@ VY_API void vy_compiled_free(vy_compiled *c); // NULL is fine
 VY_API bool vy_spirv_validate(const uint32_t *words, size_t count, vy_target target, vy_diag *diag);
 
 // The serialisers return malloc'd, terminated text and its length in *size (may be NULL), or NULL
-// when memory is out.
+// when out of memory.
 
-// Disassembly by libspirv; `color` adds ANSI colours.  NULL also if the words are no SPIR-V.
+// Disassembly by libspirv; `color` adds ANSI colours.  NULL also if the words are not SPIR-V.
 VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool color, size_t *size);
 
 // The JSON manifest: all one needs to run the plan with Vulkan and the .spv alone.
@@ -129,21 +129,21 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                 "params": {"in": "push_constants" or {"set", "binding"}, "bytes",
 //                            "fields": [{"name", "kind": "scalar|expression|group_base|num_groups|
 //                                        offset", "type", "offset", "size", "value"}]},
-//                                        without group_base for an axis, no code reads its numbers
+//                                        (no group_base for an axis: no code reads its numbers)
 //                 "groups": ["ceil(N/64)", "1", "1"] or null: the caller chooses}]}
 //
 // Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,
 // `len(x)` (the elements bound to x), `num_groups.x`, `.y`, `.z` (the workgroups that the caller
 // chooses) and the "symbol" of repeats and readbacks, evaluated in signed 64 bits where they are
 // reached.  In a kernel, num_groups is that of its dispatch.  A repeat runs the next `count` steps
-// `times` times; its symbol is 0, 1, ….  A readback waits for what came before and sets its symbol
-// to that element.  A check ends the run with "error" unless value = equals, or 0 ≤ value < below.
-// Offsets and elements count in elements of the buffer.  Every `out` binding with "clear" is filled
-// with zero, in its part of the buffer, before its dispatch.  A workspace whose shape names the
-// symbol of a repeat or readback has that shape, and no contents, from where the symbol is set;
-// `out` buffers are zero at the start.  A field of kind "offset" is, in elements, how far behind
-// the beginning of the descriptor of binding "value" the first element lies: descriptors begin at
-// multiples of minStorageBufferOffsetAlignment, slices anywhere.
+// `times` times; its symbol is 0, 1, ….  A readback waits for the preceding steps and sets its
+// symbol to that element.  A check ends the run with "error" unless value = equals, or
+// 0 ≤ value < below.  Offsets and "elements" count elements of the buffer.  Every `out` binding
+// with "clear" is filled with zero, within the range bound, before its dispatch.  A workspace whose
+// shape names the symbol of a repeat or readback takes that shape, with undefined contents, where
+// the symbol is set; `out` buffers are zero at the start.  A field of kind "offset" is the
+// distance, in elements, from the start of the descriptor of binding "value" to the first element:
+// descriptors begin at multiples of minStorageBufferOffsetAlignment, slices anywhere.
 VY_API char *vy_manifest(const vy_plan *plan, size_t *size);
 
 // A C99 header without dependencies: the words as an array, bindings as enumerators, the parameter

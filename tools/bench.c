@@ -18,7 +18,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// What the optimised program does; chunks for drivers that count turns add up to the same.
+// What the optimised program does; chunking for drivers that count iterations does not change it.
 static bool lane_count(lane *l, vy_diag *d)
 {
     vys_sizes z;
@@ -136,8 +136,8 @@ static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, 
     return ok;
 }
 
-// May it be timed without a derivative?  A pipeline and a derived program have none yet, and nobody
-// asked for it.
+// May it be timed without a derivative?  A pipeline and a derived program have none yet, unless one
+// was requested.
 static bool stands_alone(const command *c, const vy_diag *d)
 {
     const options *o = &c->o;

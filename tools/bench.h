@@ -8,7 +8,7 @@
 
 enum { LANE_FORWARD, LANE_GRADIENT, LANE_AGAINST, LANE_COUNT };
 
-typedef struct lane { // what takes turns with the others; without times: not there
+typedef struct lane { // timed alternately with the others; absent if it has no times
     const char *title;
     binding data;
     runner runner;

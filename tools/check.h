@@ -7,7 +7,7 @@
 
 #include "autodiff/check.h"
 
-// What `check` chooses where nobody says it.
+// The defaults of `check`.
 enum { CHOSEN_SIZES = 16 };
 typedef struct choices {
     int64_t size[CHOSEN_SIZES]; // of integer scalars that are sizes, in order; more begin again

@@ -15,8 +15,8 @@ typedef struct command {
     text contents;          // of the file
     vy_module *module;      // parsed
     vys_work work;          // what becomes of it
-    const vy_module *final; // one that runs and that nobody differentiates any more, or NULL
-    text out;               // goes to stdout when everything went well
+    const vy_module *final; // a module that runs and will not be differentiated again, or NULL
+    text out;               // goes to stdout if the command succeeds
     outputs files;          // the same for files
     gpu *gpu;               // once opened
     bool told_ends;         // which gradients are zero by rule has been said

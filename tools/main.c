@@ -67,7 +67,7 @@ static bool run(command *c, vy_diag *d)
     bool ok = results_to_file(c, d) && run_verb[c->o.verb](c, d);
     progress_end();
     ok = gpu_close(c, d) && ok; // also tells what the validation layers said
-    if (vy_memory_failures())   // also one that was survived: what it changed nobody knows
+    if (vy_memory_failures())   // even one that was survived: its effects are unknown
         ok = false, *d = (vy_diag){0}, fail_memory(d);
     return ok && finish(c, d);
 }

@@ -300,7 +300,7 @@ static bool consistent(const options *o, vy_diag *d)
 bool options_read(options *o, int argc, char **argv, vy_diag *d)
 {
     *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20, .timeout = 600};
-    for (int i = 1; i < argc; i++) // so that the first mistake is already told in the wanted form
+    for (int i = 1; i < argc; i++) // so that even the first error is reported in the requested form
         if (!strcmp(argv[i], "--json")) o->json = true;
     int at = 1;
     if (argc > 1 && !strcmp(argv[1], "help")) o->help = true, at = 2;

@@ -161,7 +161,7 @@ static bool start(child *c, const driver_choice *choice, const char *device, con
     return fail(d, TOOL_DEVICE, NULL, "cannot start a child process: %s", strerror(errno));
 }
 
-// False: the child is gone, or was late.
+// False: the child has ended, or timed out.
 static bool take(child *c, void *data, size_t size)
 {
     for (char *at = data; size > 0;) {
@@ -195,7 +195,7 @@ static void last_words(FILE *said, char *out, size_t size, bool pass_on)
     }
 }
 
-// Ends the child; why it is gone, in words, where it is not by its own will.
+// Ends the child; the reason, in words, if it did not exit by itself.
 static void finish(child *c, char *why, size_t size, bool pass_on)
 {
     int status = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// progress.c: one thread that sleeps, and tells after a second what is going on.
+// progress.c: one thread that sleeps, and reports after a second which step is running.
 #include "tools/command.h"
 
 #include <pthread.h>
@@ -41,7 +41,7 @@ void progress_begin(const command *c, const char *what)
     if (c->o.quiet || !isatty(STDERR_FILENO)) return;
     line.what = what;
     line.stop = false;
-    line.running = pthread_create(&line.thread, NULL, tell, NULL) == 0; // else nobody tells
+    line.running = pthread_create(&line.thread, NULL, tell, NULL) == 0; // else nothing is reported
 }
 
 void progress_end(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shader.h: what somebody else's SPIR-V compute module says about itself: enough to launch it, and
-// to see whether it is what a plan says it is.
+// shader.h: the interface of a foreign SPIR-V compute module: enough to launch it, and to check
+// that it is what its plan declares.
 #ifndef VYRE_TOOL_SHADER_H
 #define VYRE_TOOL_SHADER_H
 

@@ -210,7 +210,7 @@ static void tell_ends(command *c, vys_entry from)
     const vy_program *p = from.program;
     const uint32_t n = c->told_ends || from.pipeline ? 0 : vy_program_buffer_count(p);
     bool *reaches = n ? calloc(n + 1, sizeof *reaches) : NULL;
-    const bool known = reaches && vy_grad_reaches(p, reaches); // else each is asked about
+    const bool known = reaches && vy_grad_reaches(p, reaches); // else each is queried
     for (uint32_t i = 1; i <= n; i++) {
         const vy_buffer b = {i};
         if (known && reaches[i]) continue;

@@ -136,7 +136,7 @@ static bool find_words(const char *plan, const char *name, text *path, vy_diag *
                 "there is no %.80s.spv beside the plan or in %.200s/../shaders", name, own);
 }
 
-// spirv-val's findings are about somebody else's module here, not about ours.
+// spirv-val's findings concern a foreign module here, not ours.
 static bool valid(const vy_kernel *k, const char *path, vy_diag *d)
 {
     vy_diag why = {0};
@@ -174,8 +174,8 @@ static bool take_shader(yardstick *y, uint32_t i, const char *plan, text *path, 
     return ok;
 }
 
-// An intermediate is zero where its declaration stands; somebody who counts time does without, and
-// takes it as `out` where it must be.  The steps of a repeat are counted anew.
+// An intermediate is zero at its declaration.  A yardstick saves that time, and takes it as `out`
+// where it must be zero.  The steps of a repeat are counted anew.
 static bool clears(const vy_plan *p, const vy_plan_step *s)
 {
     return s->kind == VY_STEP_FILL && s->pattern == 0 && !s->part &&

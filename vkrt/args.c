@@ -109,7 +109,7 @@ void vkrt_clear_outputs(const vkrt_dispatch *d)
     }
 }
 
-// Nothing is stored in the dummy, but the descriptor says that something might be.
+// Nothing is stored in the dummy, but the descriptor permits it.
 static vkrt_plan_buf *accessed(const vkrt_dispatch *d, uint32_t i)
 {
     return is_dummy(d, i) ? &d->plan->dummy : &d->plan->buffers[d->step->args[i].buffer];

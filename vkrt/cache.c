@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // cache.c: compiled kernels on disk.
 //
-// One file per kernel, device and driver holds what the driver keeps of that kernel (the data of a
-// Vulkan pipeline cache).  Drivers trust it, so the file carries a checksum; a file that fails it,
-// is no regular file of ours, cannot be read or cannot be written is no error: the cache only ever
-// saves time.  Files appear by a rename, so that processes may share a folder.  Using a file sets
-// its time; what was used longest ago goes first when the folder has grown too large (trim.c).
+// One file per kernel, device and driver holds the driver's data for that kernel (of a Vulkan
+// pipeline cache).  Drivers trust it, so the file carries a checksum.  A file that fails it, is not
+// a regular file of ours, or cannot be read or written is not an error: the cache only saves time.
+// Files appear by a rename, so that processes may share a folder.  Using a file updates its time;
+// the least recently used are removed when the folder has grown too large (trim.c).
 #define _GNU_SOURCE // O_NOFOLLOW, futimens
 #include "vkrt/internal.h"
 
@@ -66,7 +66,7 @@ static void make_dirs(char *path)
     mkdir(path, 0700);
 }
 
-// Directory of the cache, made; NULL: none wanted, or no memory (then there is no cache).
+// Creates and returns the directory of the cache; NULL: none wanted, or out of memory (no cache).
 static char *cache_dir(const char *given)
 {
     const char *base = given ? given : getenv("VYRE_CACHE_DIR"), *tail = "";
@@ -102,7 +102,7 @@ static file_header header_for(const vkrt_device_info *info, vkrt_hash kernel, si
     return h;
 }
 
-// The file's name; the header says again what the hash of the device stands for.
+// The file's name; the header repeats the facts that the device's hash is computed from.
 static char *file_path(const vkrt_device *device, vkrt_hash kernel)
 {
     if (!device->cache.dir) return NULL;
@@ -120,8 +120,8 @@ static char *file_path(const vkrt_device *device, vkrt_hash kernel)
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// The whole file, or NULL.  What waits there may be a pipe, a device or a link that somebody put in
-// its place: opening must neither wait nor follow, and only a regular file is read.
+// The entire file, or NULL.  It may have been replaced by a pipe, a device or a link: opening must
+// neither block nor follow links, and only a regular file is read.
 static unsigned char *read_file(const char *path, size_t *size)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);

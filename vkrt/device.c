@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// device.c: opening a device, or wrapping somebody else's.
+// device.c: opening a device, or wrapping one of the caller's.
 #define _POSIX_C_SOURCE 200809L
 #include "vkrt/internal.h"
 
@@ -32,7 +32,7 @@ void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
     device->vk.vkCmdPipelineBarrier(commands, before, after, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// What the environment says in whole numbers above zero; 0: nothing.
+// A positive integer from the environment; 0: none.
 static uint64_t env_number(const char *name)
 {
     const char *text = getenv(name);

@@ -3,7 +3,7 @@
 // allows fewer groups.
 #include "vkrt/plan_internal.h"
 
-// kernel_symbols are there; kernel_values are room.
+// kernel_symbols are set; kernel_values is scratch space.
 static vkrt_status check_iterations(const vkrt_dispatch *d, vkrt_error *error)
 {
     const vkrt_device_info *info = vkrt_device_get_info(d->plan->device);
@@ -89,8 +89,8 @@ static vkrt_status choose_groups(vkrt_dispatch *d, vkrt_error *error)
     return VKRT_OK;
 }
 
-// A dispatch in parts tells its kernel where each starts; one that reads its number without asking
-// cannot be cut.
+// A dispatch in parts passes each part's first group to its kernel; a kernel that reads its group
+// number without adding that base cannot be split.
 static vkrt_status check_groups(const vkrt_dispatch *d, uint64_t *total, vkrt_error *error)
 {
     *total = 1;

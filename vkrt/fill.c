@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // fill.c: fills and copies.
 //
-// Vulkan fills whole words.  A part of a buffer of small elements may begin and end inside a word,
-// whose other bytes stay: these edges are copied from a few bytes of the pattern.
+// Vulkan fills entire words.  A part of a buffer of small elements may begin and end inside a word,
+// whose other bytes must be preserved: these edges are copied from a few bytes of the pattern.
 #include "vkrt/plan_internal.h"
 
 #define TRANSFER VK_PIPELINE_STAGE_TRANSFER_BIT
@@ -65,7 +65,7 @@ static vkrt_status fill(const filling *f, uint64_t offset, uint64_t bytes, vkrt_
 {
     if (bytes == 0) return VKRT_OK;
     const bool words = f->pattern >> 32 == (f->pattern & UINT32_MAX);
-    // Padding behind the last element may be overwritten.
+    // Padding after the last element may be overwritten.
     if (words && offset + bytes == f->b->bytes) bytes = (offset + bytes + 3) / 4 * 4 - offset;
     uint64_t head = (4 - offset % 4) % 4, at = 0;
     if (head > bytes) head = bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// inspect.c: what a driver made of a kernel, through VK_KHR_pipeline_executable_properties.
+// inspect.c: the driver's compiled form of a kernel, through VK_KHR_pipeline_executable_properties.
 //
 // Works on bare SPIR-V: the pipeline's layout comes from the module itself (interface.c), so that
-// other people's shaders can be looked at too.  Nothing is run.
+// foreign shaders can be inspected too.  Nothing is run.
 #include "vkrt/interface.h"
 #include "vkrt/internal.h"
 

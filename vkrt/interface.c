@@ -82,7 +82,7 @@ static void entry_point(const reader *r, const uint32_t *w, uint32_t length)
         r->out->has_entry = true;
 }
 
-// How many words the instruction must have at least, and which of them is its id; 0: not noted.
+// The least number of words of the instruction, and which of them is its id; 0: not recorded.
 static bool shape_of(uint32_t op, uint32_t *least, uint32_t *result)
 {
     *result = 1;
@@ -170,7 +170,7 @@ static vkrt_status take_variable(const reader *r, const spirv_id *v, vkrt_error 
 {
     vkrt_slot slot = {v->set, v->binding, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
     const spirv_id *type = &r->ids[r->ids[v->inner].inner];
-    // As deep as the module could make it; a type that holds itself ends here too.
+    // A bound on the depth, so that a type that contains itself ends here too.
     for (uint32_t depth = 0; depth < 16; depth++) {
         if (type->op != OP_TYPE_ARRAY && type->op != OP_TYPE_RUNTIME_ARRAY) break;
         if (type->op == OP_TYPE_ARRAY) slot.count *= r->ids[type->number].number;

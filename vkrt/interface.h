@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// interface.h: what a SPIR-V module says about the resources its pipeline layout must have.
+// interface.h: the resources of a SPIR-V module, from which its pipeline layout is made.
 #ifndef VYRE_VKRT_INTERFACE_H
 #define VYRE_VKRT_INTERFACE_H
 
@@ -17,14 +17,14 @@ typedef struct vkrt_slot {
 typedef struct vkrt_interface {
     uint32_t spirv_version;
     bool has_entry;
-    vy_features features; // that its capabilities ask for, of those that have only one meaning
+    vy_features features; // required by those of its capabilities that imply a single feature
     uint32_t push_bytes;  // 0: no push constants
     uint32_t set_count;   // one more than the highest
     vkrt_slot *slots;     // each set and binding once
     uint32_t slot_count;
 } vkrt_interface;
 
-// Errors: BAD_KERNEL (no SPIR-V, cut off, names beyond its bound, sets beyond INTERFACE_SETS),
+// Errors: BAD_KERNEL (not SPIR-V, truncated, ids beyond its bound, sets beyond INTERFACE_SETS),
 // OUT_OF_MEMORY.  vkrt_interface_free in every case.
 vkrt_status vkrt_interface_read(const uint32_t *words, size_t word_count, const char *entry,
                                 vkrt_interface *out, vkrt_error *error);

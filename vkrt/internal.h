@@ -100,7 +100,7 @@ struct vkrt_instance {
     vkrt_global_table global;
     vkrt_instance_table vk;
     VkInstance handle;
-    uint32_t version; // what both the loader and vkrt speak
+    uint32_t version; // the highest that both the loader and vkrt support
     VkDebugUtilsMessengerEXT messenger;
     mtx_t lock; // guards the messages: layers call back from any thread
     uint32_t message_count;
@@ -176,18 +176,18 @@ typedef struct vkrt_disk_cache {
 vkrt_hash vkrt_hash_bytes(vkrt_hash seed, const void *data, size_t size);
 void vkrt_cache_open(vkrt_device *device, const char *dir);
 void vkrt_cache_close(vkrt_device *device); // trims the folder if something was written
-// What the driver kept of one kernel, to compile it with; *found: there was something.
+// The driver's cached data for one kernel, to compile it with; *found: there was some.
 // VK_NULL_HANDLE: no cache.
 VkPipelineCache vkrt_cache_begin(vkrt_device *device, vkrt_hash kernel, bool *found);
-// After compiling: writes what the driver keeps now, if asked to, and destroys the handle.
+// After compiling: writes the driver's data if `keep`, and destroys the handle.
 void vkrt_cache_end(vkrt_device *device, VkPipelineCache handle, vkrt_hash kernel, bool keep);
-// Removes what was used longest ago until the folder is within VYRE_CACHE_MIB (256) and 4,096
+// Removes the least recently used files until the folder is within VYRE_CACHE_MIB (256) and 4,096
 // files.
 void vkrt_cache_trim(const char *dir);
 
 // --- pipeline.c ----------------------------------------------------------------------------------
 #define VKRT_MAX_SETS 8
-#define VKRT_IDLE_PIPELINES 32 // that the device keeps though no plan uses them any more
+#define VKRT_IDLE_PIPELINES 32 // that the device keeps without a plan that uses them
 
 typedef struct vkrt_pipeline {
     vkrt_hash hash;
@@ -196,14 +196,14 @@ typedef struct vkrt_pipeline {
     VkPipelineLayout layout;
     VkPipeline handle;
     uint32_t users; // plans
-    // Measured last (parts.c): time, of how many groups, at which largest scalar; 0: not yet.
+    // The last measurement (parts.c): time, number of groups, largest scalar; 0: none yet.
     double ns_per_group;
     uint64_t measured_groups;
     int64_t measured_scale;
     struct vkrt_pipeline *next;
 } vkrt_pipeline;
 
-// Limits that the driver breaks without a word (pipeline.c).
+// Limits beyond which the driver silently computes wrong results (pipeline.c).
 vkrt_status vkrt_check_iterations(const vkrt_device_info *info, const vy_kernel *k,
                                   uint64_t iterations, vkrt_error *error);
 vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel *k,
@@ -212,7 +212,7 @@ vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel 
 // The caller becomes a user of *out until vkrt_pipeline_put.
 vkrt_status vkrt_pipeline_get(vkrt_device *device, const vy_kernel *kernel, vkrt_pipeline **out,
                               vkrt_cache *cache, vkrt_error *error);
-// NULL is fine.  What nobody uses stays until VKRT_IDLE_PIPELINES others have come after it.
+// NULL is fine.  An unused pipeline is kept until VKRT_IDLE_PIPELINES others are released after it.
 void vkrt_pipeline_put(vkrt_device *device, vkrt_pipeline *pipeline);
 void vkrt_pipelines_destroy(vkrt_device *device);
 
@@ -230,9 +230,9 @@ struct vkrt_device {
     vkrt_physical physical;
     vy_features features;
     uint32_t max_group_count[3];
-    uint64_t part_ns;     // that a submission should take at most; UINT64_MAX: any time
-    uint64_t part_groups; // of one dispatch in a submission at most; 0: any number
-    bool abandoned;       // still computes what was not waited for: nothing of it can be destroyed
+    uint64_t part_ns;     // target maximum time of a submission; UINT64_MAX: any time
+    uint64_t part_groups; // most workgroups of one dispatch in a submission; 0: any number
+    bool abandoned;       // still executes work given up on: none of its objects can be destroyed
     vkrt_instance *instance; // NULL: of a wrapped device
     VkPhysicalDeviceMemoryProperties memory;
     vkrt_block **blocks;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // parts.c: how much of a dispatch goes into one submission, so that no submission takes long.
 //
-// Drivers end what computes for seconds (watchdogs), and a display stands still meanwhile.  Nothing
-// tells beforehand how long a kernel takes, so each is measured: of one that is not known yet, a
-// few workgroups run alone; from then on submissions are filled up to the time wanted, with whole
-// dispatches where they fit and else with boxes of workgroups.  What is measured last counts.
+// Drivers end submissions that run for seconds (watchdogs), and a display freezes meanwhile.  The
+// time of a kernel cannot be known in advance, so it is measured: a small number of workgroups of
+// an unknown kernel run alone; from then on submissions are filled up to the target time, with
+// entire dispatches where they fit and else with boxes of workgroups.  The last measurement counts.
 #include "vkrt/plan_internal.h"
 
-#define FIRST_GROUPS 512 // of a kernel not known yet: about what a device runs at once
-#define GROWTH 16        // a part has at most so many times the groups that were measured
+#define FIRST_GROUPS 512 // of an unmeasured kernel: about as many as a device runs at once
+#define GROWTH 16        // a part has at most this many times the groups that were measured
 
 // --- What is known of a kernel -------------------------------------------------------------------
 
-// The largest integer that the kernel is given: loops may grow with it, so that what was measured
-// at a much smaller one says nothing.
+// The largest integer among the kernel's scalars: loops may grow with it, so that a measurement at
+// a much smaller one is worthless.
 static int64_t scale_of(const vkrt_dispatch *d)
 {
     int64_t most = 1;

@@ -41,7 +41,7 @@ static vkrt_status check_limits(const vkrt_device_info *info, const vy_kernel *k
     return VKRT_OK;
 }
 
-// What the driver would break without a word.
+// Limits beyond which the driver silently computes wrong results.
 static vkrt_status check_silent(const vkrt_device_info *info, const vy_kernel *k, vkrt_error *error)
 {
     if (k->subgroup_size && k->subgroup_size != info->subgroup_size)

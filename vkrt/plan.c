@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plan.c: making and destroying executable plans, and what can be asked about them.
+// plan.c: creating, destroying and querying executable plans.
 #include "vkrt/plan_internal.h"
 
 // calloc that accepts zero.
@@ -54,9 +54,9 @@ static bool allocate_arrays(vkrt_plan *x)
     return ok;
 }
 
-// An OUT buffer starts as zero, unless its first use makes that pointless: a whole overwrite, or a
-// dispatch that clears it or, taking it as OUT without `clear`, is known to write all of it.  The
-// body of a repeat may run no iteration, so a first use in there decides nothing.
+// An OUT buffer starts as zero, unless its first use makes that pointless: an overwrite of all of
+// it, or a dispatch that clears it or, taking it as OUT without `clear`, is known to write all of
+// it.  The body of a repeat may run no iteration, so a first use in it decides nothing.
 static bool starts_as_zero(const vy_plan *p, uint32_t buffer)
 {
     uint32_t body_end = 0;
@@ -168,7 +168,7 @@ vkrt_status vkrt_plan_create(vkrt_device *device, const vy_plan *plan, const vkr
 void vkrt_plan_destroy(vkrt_plan *x)
 {
     if (!x) return;
-    if (!x->device->abandoned && x->in_flight) // what would follow it is dropped
+    if (!x->device->abandoned && x->in_flight) // the segments that would follow are dropped
         x->device->vk.vkWaitForFences(x->device->handle, 1, &x->in_flight->fence, VK_TRUE,
                                       UINT64_MAX);
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) vkrt_segment_destroy(x, &x->segments[i]);
@@ -219,7 +219,7 @@ static kernel_plan *allocate_kernel_plan(const vy_kernel *k)
     return m;
 }
 
-// binding.init as the step it stands for; the contents of an element that is one, in its own type.
+// binding.init as a step of the plan; "1" becomes the bits of one in the element type.
 static bool init_step(const vy_kernel *k, uint32_t b, vy_plan_step *step)
 {
     const vy_kernel_binding *binding = &k->bindings[b];

@@ -2,9 +2,9 @@
 // plan_internal.h: the executable plan, shared by the files that make and run it.
 //
 // A run is a sequence of segments.  A segment is one submission: the steps from a cursor up to the
-// next READBACK (whose value decides what comes after), the end, or SEGMENT_DISPATCHES.  Its
-// commands depend on nothing but the cursor it starts from and the bound buffers, so a later run
-// that reaches the same cursor submits it again without recording.
+// next READBACK (whose value decides the following steps), the end, or SEGMENT_DISPATCHES.  Its
+// commands depend only on the cursor it starts from and the bound buffers, so a later run that
+// reaches the same cursor submits it again without recording.
 #ifndef VYRE_VKRT_PLAN_INTERNAL_H
 #define VYRE_VKRT_PLAN_INTERNAL_H
 
@@ -24,7 +24,7 @@ typedef struct vkrt_frame {
     int64_t iteration, count;
 } vkrt_frame;
 
-// Where a run is: everything the rest of it depends on.
+// The position of a run: everything on which the rest of it depends.
 typedef struct vkrt_cursor {
     uint32_t step, depth;
     uint64_t part; // workgroups of the dispatch at `step` that are done
@@ -70,8 +70,8 @@ typedef struct vkrt_segment {
     uint32_t visited, commands_count, dispatches, barriers;
     bool timed_continues; // the first timed dispatch began in the segment before
     uint32_t pieces;      // dispatches and parts of them
-    double planned_ns;    // what they should take together
-    vkrt_pipeline *sole;  // where it is only one, with its groups and its largest scalar
+    double planned_ns;    // their expected total time
+    vkrt_pipeline *sole;  // if there is only one, with its groups and its largest scalar
     uint64_t sole_groups;
     int64_t sole_scale;
     uint64_t submitted_ns;
@@ -111,14 +111,14 @@ struct vkrt_plan {
     bool *value_bad; // not known because it overflows or divides by zero
     bool evaluated;
     bool *sizing; // per symbol: a repeat's counter that the shape of a buffer depends on
-    bool resized; // such a symbol has changed: shapes must be looked at before going on
+    bool resized; // such a symbol has changed: shapes must be recomputed before continuing
     uint32_t max_depth;
     vkrt_segment segments[VKRT_KEPT_SEGMENTS];
     uint32_t segment_index;
     vkrt_segment *in_flight;
     vkrt_step_sets *step_sets; // per step
     uint64_t generation;       // counts recordings
-    bool remeasured;           // a kernel was, in this run: the next one records anew
+    bool remeasured;           // a kernel was measured in this run: the next run records anew
     uint64_t started_ns;
     vkrt_stats stats;
     vkrt_dispatch_time *times;
@@ -137,8 +137,8 @@ struct vkrt_plan {
 // --- bind.c, shape.c -----------------------------------------------------------------------------
 bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index);
 void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments
-// The shape of buffer `b` at the cursor, allocating it if need be.  *known = false: not decidable
-// yet.
+// Determines the shape of buffer `b` at the cursor, and allocates it if needed.  *known = false:
+// not decidable yet.
 vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
 // VKRT_OK if the buffer has its size and memory, else why not.
 vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error);

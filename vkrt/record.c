@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// record.c: the steps from the cursor on as one command buffer, with the barriers they need and no
-// more.
+// record.c: records the steps from the cursor on in one command buffer, with no more barriers than
+// they need.
 //
-// Every hazard is resolved by one global memory barrier, which settles all earlier accesses at
-// once.  So it suffices to know, per buffer, whether it was read or written since the last barrier:
-// an epoch number that each barrier increases.
+// Every hazard is resolved by one global memory barrier, which covers all earlier accesses at once.
+// So it suffices to know, per buffer, whether it was read or written since the last barrier: an
+// epoch number that each barrier increments.
 #include "vkrt/plan_internal.h"
 
 #define COMPUTE VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT

@@ -95,8 +95,8 @@ static vkrt_status collect_times(vkrt_plan *plan, const vkrt_segment *s, vkrt_er
 
 // --- Segments ------------------------------------------------------------------------------------
 
-// The segment that starts at the cursor, recorded now unless an earlier run left it; moves the
-// cursor on.
+// The segment that starts at the cursor, recorded now unless an earlier run did; advances the
+// cursor.
 static vkrt_status next_segment(vkrt_plan *plan, vkrt_segment **out, vkrt_error *error)
 {
     uint32_t last = VKRT_KEPT_SEGMENTS - 1;
@@ -173,7 +173,7 @@ vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
         plan->buffers[b].available = plan->buffers[b].fresh = false;
     vkrt_cursor_reset(plan);
     status = advance(plan, error);
-    if (status) plan->prepared = false; // availability is in doubt: look again next time
+    if (status) plan->prepared = false; // availability is unknown: prepare again next time
     return status;
 }
 
@@ -186,7 +186,7 @@ static vkrt_status fail_timeout(const vkrt_segment *s, double seconds, const cha
                      one ? "" : " to ", one ? "" : last, seconds);
 }
 
-// `each`: the time is for every submission, not for all of them together.
+// `each`: the timeout applies to each submission, not to all of them together.
 static vkrt_status wait_for(vkrt_plan *plan, uint64_t timeout_ns, bool each, const char *fix,
                             vkrt_error *error)
 {
@@ -226,7 +226,7 @@ vkrt_status vkrt_plan_run(vkrt_plan *plan, vkrt_error *error)
                       "look for a loop that does not end, use a smaller domain, or wait longer "
                       "(--timeout SECONDS, vkrt_plan_desc.timeout_ns)",
                       error);
-    // Nobody can end what it computes: what it uses is left to the end of the process.
+    // A submission cannot be cancelled, so the objects that it uses are never freed.
     if (status == VKRT_TIMEOUT) vkrt_device_abandon(plan->device);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shape.c: from the shapes given to everything else: scalars that are whole dimensions, the other
-// buffers' shapes, memory.
+// shape.c: infers everything else from the shapes given: scalars that are entire dimensions, the
+// other buffers' shapes, memory.
 #include "vkrt/plan_internal.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t si
     if (used < size) snprintf(text + used, size - used, "]");
 }
 
-// The expression as a person writes it, cut to the room there is.
+// The expression as C-like text, truncated to the space available.
 static size_t expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, size_t used)
 {
     static const char *const OPS[] = {"", "", "+", "-", "*", "/", "%", " min ", " max "};
@@ -38,7 +38,8 @@ static size_t expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, s
     return used;
 }
 
-// What is not reached may be nonsense, so expressions keep their state and users complain.
+// Expressions that are never used may be invalid, so errors are recorded per expression and
+// reported on use.
 void vkrt_plan_evaluate(vkrt_plan *plan)
 {
     const vy_plan *p = plan->plan;
@@ -98,7 +99,7 @@ vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt
 {
     vkrt_buffer *memory = &plan->buffers[b].memory;
     if (bytes == 0) return VKRT_OK; // the device's dummy stands in
-    // Scratch memory, whose size may change many times in a run, only grows.
+    // Scratch memory, whose size may change often during a run, only grows.
     bool scratch = plan->plan->buffers[b].role == VY_ROLE_WORKSPACE;
     bool wasteful = !scratch && memory->size / 2 > bytes + 4096;
     if (memory->handle && memory->size >= bytes && !wasteful) return VKRT_OK;
@@ -269,7 +270,7 @@ vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error)
                      "the size of buffer '%s' is not known yet", declared->name);
 }
 
-// Whether all dimensions have values.  Those of a workspace may be nonsense until it is used.
+// Whether all dimensions have values.  Those of a workspace may be invalid until it is used.
 static vkrt_status decided(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
 {
     const vy_plan_buffer *declared = &plan->plan->buffers[b];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// trim.c: keeps the folder of compiled kernels (cache.c) within a size: what was used longest ago
-// goes first.
+// trim.c: keeps the folder of compiled kernels (cache.c) within a size by removing the least
+// recently used files.
 //
-// Any number of processes may do so at a time, and others read and write meanwhile: names are
-// removed, never contents, so that whoever has opened a file reads it to its end, and a file that
-// is gone is compiled again.  Only names that cache.c makes, or made, are ever touched: the folder
-// may be anybody's.
+// Any number of processes may do so at a time, while others read and write: names are removed,
+// never contents, so that a process that has opened a file can read it to its end, and a kernel
+// whose file was removed is compiled again.  Only names that cache.c makes, or once made, are ever
+// removed: the folder may hold other files.
 #define _GNU_SOURCE // fstatat
 #include "vkrt/internal.h"
 
@@ -32,7 +32,7 @@ typedef struct listing {
     uint64_t bytes;
 } listing;
 
-// VYRE_CACHE_MIB, else DEFAULT_MIB; what is no number counts as not given.
+// VYRE_CACHE_MIB, else DEFAULT_MIB; a value that is not a number is ignored.
 static uint64_t limit_bytes(void)
 {
     const char *text = getenv("VYRE_CACHE_MIB");

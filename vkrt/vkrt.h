@@ -13,8 +13,8 @@
 //
 // Errors: every call that can fail returns a vkrt_status and, if it is not VKRT_OK, describes it in
 // *error, which may be NULL and is left alone on success.  Nothing prints, exits or aborts.
-// Ownership: *_create and *_wrap hand out objects that the caller gives to the matching *_destroy
-// (NULL is fine), children first.  Text and structs returned by pointer belong to the object asked.
+// Ownership: *_create and *_wrap return objects that the caller passes to the matching *_destroy
+// (NULL is fine), children first.  Text and structs returned by pointer belong to the object.
 // Threads: one thread at a time per instance and per device (with its plans); different devices may
 // be used at the same time.
 // Units: bytes, elements and nanoseconds, in 64 bits.
@@ -95,7 +95,7 @@ typedef struct vkrt_instance_desc { // zero: defaults
 } vkrt_instance_desc;
 
 // Opens Vulkan and lists its devices.  `desc` may be NULL.  Errors: NO_LOADER, NO_DRIVER, NO_LAYER
-// (validation asked for, but not installed), OUT_OF_MEMORY.  No device at all is not an error yet.
+// (validation enabled, but not installed), OUT_OF_MEMORY.  No device at all is not an error yet.
 VKRT_API vkrt_status vkrt_instance_create(const vkrt_instance_desc *desc, vkrt_instance **out,
                                           vkrt_error *error);
 VKRT_API void vkrt_instance_destroy(vkrt_instance *instance);
@@ -106,17 +106,16 @@ typedef struct vkrt_device_info {
     const char *type;     // "discrete GPU", "integrated GPU", "virtual GPU", "other", "CPU"
     const char *unusable; // NULL, or why vkrt cannot run on it
     uint32_t api_version, driver_version, vendor_id, device_id;
-    uint32_t driver_id;         // VkDriverId; 0: the driver does not tell
+    uint32_t driver_id;         // VkDriverId; 0: not reported
     uint32_t driver_major;      // of the version in the driver's text: 22 of "Mesa 22.3.6"; 0: none
     uint32_t max_spirv_version; // 0x00010600
     uint8_t cache_uuid[16];
     uint32_t subgroup_size;
-    // Iterations that the loops of one invocation may take together before the driver leaves them
-    // without a word; 0: no such limit is known.  lavapipe: 65,535.  vy_opt_options.chunk is the
-    // remedy.
+    // Total iterations of the loops of one invocation after which the driver silently ends them; 0:
+    // no known limit.  lavapipe: 65,535.  vy_opt_options.chunk is the remedy.
     uint32_t loop_iteration_limit;
-    // Conditions inside one another, and loops, before the driver forgets lanes; 0: no such limit
-    // is known.  lavapipe: 79.
+    // Depth of nested conditions, and of loops, beyond which the driver loses lanes; 0: no known
+    // limit.  lavapipe: 79.
     uint32_t nesting_limit;
     uint32_t max_workgroup_size[3], max_workgroup_invocations, max_group_count[3];
     uint32_t max_shared_bytes, max_push_constant_bytes, max_sets, max_storage_buffers;
@@ -148,18 +147,18 @@ typedef struct vkrt_device_desc { // zero: defaults
     const char *device;           // see vkrt_instance_find_device
     vy_features without;          // features not to use although the device has them
     uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
-    // A submission should take no longer, so that watchdogs leave it alone: larger dispatches run
-    // in parts, by the time that was measured.  0: VYRE_PART_MS, else 100 ms, on CPUs any time;
+    // Target maximum time of a submission, so that watchdogs do not end it: larger dispatches run
+    // in parts, sized by measured times.  0: VYRE_PART_MS, else 100 ms, on CPUs any time;
     // UINT64_MAX: any time.
     uint64_t part_ns;
     // Most workgroups of a dispatch in a part (for tests); 0: VYRE_PART_GROUPS, else any number.
     uint64_t part_groups;
     bool force_staging; // treat device memory as invisible to the host (for tests)
     bool inspect; // open it for vkrt_device_inspect only: no memory, no queue is touched, no plan
-                  // can be made.  Error: MISSING_FEATURE where the driver tells nothing
+                  // can be made.  Error: MISSING_FEATURE where the driver reports nothing
     // Folder of compiled kernels.  NULL: VYRE_CACHE_DIR, $XDG_CACHE_HOME/vyre, ~/.cache/vyre; "":
-    // none.  It is kept within VYRE_CACHE_MIB mebibytes (256) and 4,096 files; what was used
-    // longest ago goes first.
+    // none.  It is kept within VYRE_CACHE_MIB mebibytes (256) and 4,096 files by removing the least
+    // recently used.
     const char *cache_dir;
 } vkrt_device_desc;
 
@@ -168,9 +167,9 @@ typedef struct vkrt_device_desc { // zero: defaults
 VKRT_API vkrt_status vkrt_device_create(vkrt_instance *instance, const vkrt_device_desc *desc,
                                         vkrt_device **out, vkrt_error *error);
 
-// A VkDevice made by somebody else (version 1.1 or later, robustBufferAccess may be either).  It,
-// its instance and the queue must outlive the vkrt_device; vkrt submits to `queue` only inside
-// vkrt calls, and the caller keeps other threads off it meanwhile.
+// A VkDevice of the caller (version 1.1 or later, robustBufferAccess may be either).  It, its
+// instance and the queue must outlive the vkrt_device; vkrt submits to `queue` only inside vkrt
+// calls, during which the caller must keep other threads from using it.
 typedef struct vkrt_wrap_desc {
     void *instance, *physical_device, *device, *queue; // VkInstance, VkPhysicalDevice, …
     uint32_t queue_family;
@@ -199,31 +198,30 @@ typedef enum vkrt_cache {
 } vkrt_cache;
 
 // VKRT_OK if the device can run the kernel; else BAD_KERNEL (malformed), MISSING_FEATURE (named) or
-// LIMIT, also one that a driver breaks without a word: nesting, another subgroup size than the
-// kernel was compiled for.  Iterations of loops are checked with plans.
+// LIMIT.  LIMIT includes limits beyond which a driver silently computes wrong results: nesting, or
+// another subgroup size than the kernel was compiled for.  Iterations are checked with plans.
 VKRT_API vkrt_status vkrt_device_check(const vkrt_device *device, const vy_kernel *kernel,
                                        vkrt_error *error);
 
 // Checks and compiles a kernel, so that plans find it ready.  `cache` may be NULL.  The kernel is
-// not kept; what was compiled is, while plans use it, and as long as it is among the last 32 that
-// none uses any more.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY,
-// OUT_OF_DEVICE_MEMORY.
+// not kept; the compiled pipeline is, while plans use it and as long as it is among the last 32
+// unused ones.  Errors: those of vkrt_device_check, DRIVER, OUT_OF_MEMORY, OUT_OF_DEVICE_MEMORY.
 VKRT_API vkrt_status vkrt_device_compile(vkrt_device *device, const vy_kernel *kernel,
                                          vkrt_cache *cache, vkrt_error *error);
 
 // --- Inspection --------------------------------------------------------------------------------
 
-// What the driver's compiler says of one kernel: names, texts and figures are the driver's own.
+// The driver's compiler statistics of one kernel: names, texts and figures are the driver's own.
 typedef struct vkrt_figure {
     char name[256], description[256];
-    bool whole;       // an integer
-    uint64_t integer; // its bits, where it is one; two's complement where value < 0
+    bool whole;       // it is an integer
+    uint64_t integer; // its bits, if `whole`; two's complement where value < 0
     double value;     // to the nearest double
 } vkrt_figure;
 typedef struct
-    vkrt_executable { // drivers may make several of one kernel: one per subgroup size, say
+    vkrt_executable { // drivers may make several of one kernel, e.g. one per subgroup size
     char name[256], description[256];
-    uint32_t subgroup_size; // 0: not told
+    uint32_t subgroup_size; // 0: not reported
     uint32_t figure_count;
     vkrt_figure *figures;
 } vkrt_executable;
@@ -236,9 +234,9 @@ typedef struct vkrt_inspection {
 // it) on a device opened with vkrt_device_desc.inspect, through
 // VK_KHR_pipeline_executable_properties.  `needs`: features to require besides those that the
 // module's capabilities name (vy_kernel.features); 0 if unknown.  Free the result with
-// vkrt_inspection_free.  Some drivers end the process on what a chip lacks (RADV: float additions
-// on navi21's buffers): call it in a child process where that matters.  Errors: BAD_ARGUMENT,
-// BAD_KERNEL, MISSING_FEATURE, LIMIT, DRIVER, OUT_OF_MEMORY.
+// vkrt_inspection_free.  Some drivers end the process when the chip lacks a feature (RADV: float
+// additions on navi21's buffers): call it in a child process where that matters.  Errors:
+// BAD_ARGUMENT, BAD_KERNEL, MISSING_FEATURE, LIMIT, DRIVER, OUT_OF_MEMORY.
 VKRT_API vkrt_status vkrt_device_inspect(vkrt_device *device, const uint32_t *words,
                                          size_t word_count, const char *entry, vy_features needs,
                                          vkrt_inspection **out, vkrt_error *error);
@@ -249,14 +247,14 @@ VKRT_API void vkrt_inspection_free(vkrt_inspection *inspection);
 typedef struct vkrt_plan_desc {   // zero: defaults
     bool time_dispatches;         // also time each dispatch
     uint64_t max_workspace_bytes; // that WORKSPACE buffers may take together; 0: no limit
-    // Most that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for ever.
+    // The longest time that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for
+    // ever.
     uint64_t timeout_ns;
-    // The caller knows that the loops of no invocation take more iterations together than the device's
-    // loop_iteration_limit.  Else a plan is refused (LIMIT) where it may be so: when it is created, if
-    // iterations depend on data; in a run, if a bound computed from its sizes is beyond, though it may
-    // be larger than the truth.  Neither holds for kernels that watch their loops
-    // (vy_spirv_options.watch_loops): a run whose loops were ended fails then (LIMIT), trusted or
-    // not.
+    // The caller guarantees that the loops of each invocation run fewer iterations in total than
+    // the device's loop_iteration_limit.  Otherwise a plan that may exceed it is refused (LIMIT):
+    // when it is created, if iterations depend on data; in a run, if the upper bound computed from
+    // its sizes exceeds the limit.  Kernels that watch their loops (vy_spirv_options.watch_loops)
+    // are never refused: a run whose loops were ended fails (LIMIT), trusted or not.
     bool trust_loops;
 } vkrt_plan_desc;
 
@@ -288,8 +286,8 @@ VKRT_API vkrt_status vkrt_plan_set_bits(vkrt_plan *plan, const char *name, uint6
                                         vkrt_error *error);
 
 // Gives a buffer's shape (rank numbers, slowest axis first) and contents: row-major elements,
-// copied before the call returns; NULL means zeros.  Scalars that are whole dimensions are inferred
-// from shapes.
+// copied before the call returns; NULL means zeros.  Scalars that are entire dimensions are
+// inferred from shapes.
 // Errors: BAD_ARGUMENT, BAD_SHAPE (rank; size overflow), LIMIT, OUT_OF_DEVICE_MEMORY, DEVICE_LOST.
 VKRT_API vkrt_status vkrt_plan_set_buffer(vkrt_plan *plan, const char *name, uint32_t rank,
                                           const uint64_t *shape, const void *data,
@@ -301,7 +299,8 @@ VKRT_API vkrt_status vkrt_plan_set_flat(vkrt_plan *plan, const char *name, uint6
 // Gives a shape alone, for an OUT buffer whose size nothing else decides.
 VKRT_API vkrt_status vkrt_plan_set_shape(vkrt_plan *plan, const char *name, uint32_t rank,
                                          const uint64_t *shape, vkrt_error *error);
-// Workgroup counts of kernels without a domain of their own: what num_groups stands for in shapes.
+// Workgroup counts of kernels without a domain of their own; also the value of num_groups in
+// shapes.
 VKRT_API vkrt_status vkrt_plan_set_groups(vkrt_plan *plan, const uint32_t groups[3],
                                           vkrt_error *error);
 
@@ -318,12 +317,12 @@ VKRT_API vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error);
 // Waits for the run, at most `timeout_ns` (UINT64_MAX: for ever; TIMEOUT leaves it running).  A
 // plan that reads values back continues inside this call.  Without a run: VKRT_OK.
 VKRT_API vkrt_status vkrt_plan_wait(vkrt_plan *plan, uint64_t timeout_ns, vkrt_error *error);
-// submit, then wait.  Error besides: TIMEOUT, naming the kernel, after desc.timeout_ns; the device
-// is then given up: its calls fail with DEVICE_LOST, and what it still uses is left to the end of
-// the process.
+// submit, then wait.  Additional error: TIMEOUT, naming the kernel, after desc.timeout_ns; the
+// device is then abandoned: its calls fail with DEVICE_LOST, and objects still in use are never
+// freed.
 VKRT_API vkrt_status vkrt_plan_run(vkrt_plan *plan, vkrt_error *error);
 
-// Copies a whole buffer into data[bytes]; bytes must be its size.  Errors: BUSY, BAD_ARGUMENT,
+// Copies an entire buffer into data[bytes]; bytes must be its size.  Errors: BUSY, BAD_ARGUMENT,
 // DEVICE_LOST.
 VKRT_API vkrt_status vkrt_plan_read(vkrt_plan *plan, const char *name, void *data, uint64_t bytes,
                                     vkrt_error *error);

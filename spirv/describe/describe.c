@@ -42,7 +42,7 @@ static void add_extent_symbols(vy_describe *d)
     }
 }
 
-// Where there is a domain, nothing that is used names them (ir/check/check_dims.c).
+// With a domain, no used dimension names group counts (ir/check/check_dims.c).
 static void add_group_symbols(vy_describe *d)
 {
     static const char *const names[] = {"num_groups.x", "num_groups.y", "num_groups.z"};
@@ -106,8 +106,7 @@ uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind,
     return d->oom ? 0 : d->params.count - 1;
 }
 
-// ------------------------------------------------------------------------------------------ the
-// end
+// ----------------------------------------------------------------------------------------- the end
 static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_kernel_binding *out)
 {
     const vy_buf *b = &d->p->buffers.data[buffer];
@@ -165,7 +164,7 @@ static void *copy_block(vy_describe *d, const void *data, size_t size)
     return block;
 }
 
-// 1 where all axes but this one are long enough for a whole workgroup, else 0.
+// 1 where all axes but this one are long enough for a full workgroup, else 0.
 static uint32_t describe_others(vy_describe *d, uint32_t axis)
 {
     uint32_t all = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = 1});
@@ -180,35 +179,34 @@ static uint32_t describe_others(vy_describe *d, uint32_t axis)
     return all;
 }
 
-// A last workgroup with n of W invocations on the axis has W−1 − (size+W−1) mod W = W − n idle
-// ones, or 0 if it is whole.  Sizes n from a to b become the largest numbers: (idle + a − 1) mod W
-// is below W−1 − (b−a) for all others.
+// A last workgroup with n of W invocations on the axis has idle = W−1 − (size+W−1) mod W = W − n
+// others, 0 if it is full.  Rotating by a − 1 maps the sizes n from a to b to the largest numbers:
+// (idle + a − 1) mod W is below W−1 − (b−a) for all other sizes, and for those only.
 static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out)
 {
     const vy_program *p = d->p;
     const uint32_t w = p->workgroup[x->axis], var = p->overs.count - 1 - x->axis;
     const uint32_t last =
         vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)w - 1});
-    const uint32_t whole = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = w});
-    const uint32_t iteration =
+    const uint32_t full = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = w});
+    const uint32_t shift =
         vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = (int64_t)x->from - 1});
     const uint32_t limit =
         vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST,
                                       .value = (int64_t)w - 1 - (x->to - x->from)});
     uint32_t need = vy_describe_binary(d, VY_EXPR_ADD, d->domain[var], last);
-    need =
-        vy_describe_binary(d, VY_EXPR_SUB, last, vy_describe_binary(d, VY_EXPR_REM, need, whole));
+    need = vy_describe_binary(d, VY_EXPR_SUB, last, vy_describe_binary(d, VY_EXPR_REM, need, full));
     if (x->from > 1)
-        need = vy_describe_binary(d, VY_EXPR_REM,
-                                  vy_describe_binary(d, VY_EXPR_ADD, need, iteration), whole);
+        need = vy_describe_binary(d, VY_EXPR_REM, vy_describe_binary(d, VY_EXPR_ADD, need, shift),
+                                  full);
     if (x->others) need = vy_describe_binary(d, VY_EXPR_MUL, need, describe_others(d, x->axis));
-    char text[400], turned[60] = "idle there";
-    if (x->from > 1) snprintf(turned, sizeof turned, "(idle there + %u) %% %u", x->from - 1, w);
+    char text[400], rotated[60] = "idle there";
+    if (x->from > 1) snprintf(rotated, sizeof rotated, "(idle there + %u) %% %u", x->from - 1, w);
     snprintf(text, sizeof text,
              "shared array `%.60s` of %.60s is read where invocations outside of the domain "
              "would have filled it: round `%.40s` up to a multiple of %u, the workgroup's size, "
              "and guard loads and stores in its place (E0715); %s",
-             p->buffers.data[x->buffer].name, p->name, p->overs.data[var].name, w, turned);
+             p->buffers.data[x->buffer].name, p->name, p->overs.data[var].name, w, rotated);
     *out = (vy_kernel_need){need, limit, copy(d, text)};
 }
 
@@ -222,7 +220,7 @@ static void describe_needs(vy_describe *d)
     ok = ok && needs;
     for (uint32_t k = 0; ok && k < wholes.count && !d->oom; k++) {
         const vy_whole *x = &wholes.data[k];
-        // The last axis has the product of all variables but two.
+        // The last axis is the product of all variables but two.
         if (x->axis < rank && (x->axis < 2 || rank == 3) && (rank <= 3 || !x->others))
             describe_need(d, x, &needs[d->kernel->need_count++]);
     }

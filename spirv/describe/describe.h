@@ -5,9 +5,9 @@
 
 #include "spirv/facts/facts.h"
 
-#define VY_WATCH_NAME "loops.left" // no identifier, so nobody's buffer
+#define VY_WATCH_NAME "loops.left" // not an identifier, so no buffer of a program has it
 
-// The kernel's description, as it grows.  Everything is in the result's arena.
+// Everything is in the result's arena.
 VY_VEC_TYPE(vy_expr_vec, vy_expr);
 VY_VEC_TYPE(vy_symbol_vec, vy_symbol);
 VY_VEC_TYPE(vy_param_vec, vy_kernel_param);
@@ -22,7 +22,7 @@ typedef struct vy_describe {
     uint32_t table_size;          // a power of two
     uint32_t *dim_exprs;          // by dimension node: expression + 1
     const vy_pipeline *pipeline;  // when p is its signature
-    const uint32_t *step_symbols; // by step of it: symbol that VY_DIM_STEP nodes name
+    const uint32_t *step_symbols; // by its step: the symbol that VY_DIM_STEP nodes name
     const bool *sliced;    // by buffer id: slices of other buffers are bound to it; NULL: none
     uint32_t *extent_sym;  // by buffer id: symbol + 1, for `?`
     uint32_t group_sym[3]; // by axis: symbol + 1, for num_groups
@@ -33,18 +33,18 @@ typedef struct vy_describe {
 } vy_describe;
 void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel);
 uint32_t vy_describe_dim(vy_describe *d, vy_dim dim); // index of its expression
-// The parts of it, for pipelines: scalars and `?` extents as symbols, whose expressions have their
-// numbers; further symbols; then all dimensions as expressions.
+// The stages of vy_describe_begin, for pipelines: scalars and `?` extents as symbols, whose
+// expressions have the same numbers; further symbols; then all dimensions as expressions.
 bool vy_describe_symbols(vy_describe *d, const vy_program *p, vy_arena *arena); // false: memory
 void vy_describe_symbol(vy_describe *d, vy_symbol s);
 void vy_describe_dims(vy_describe *d);
-uint32_t vy_describe_expr(vy_describe *d, vy_expr e); // index; equal ones are one
+uint32_t vy_describe_expr(vy_describe *d, vy_expr e); // index; deduplicated
 uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t b); // folds
-// Appends a field to the parameter block; returns its index.  The same field is made once.
+// Appends a field to the parameter block unless it is there; returns its index.
 uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
                            uint32_t index);
 bool vy_describe_end(vy_describe *d, const vy_spv *m); // false: memory
-// What its loops do at most (iterations.c); part of vy_describe_end.
+// Upper bound on the iterations of its loops (iterations.c); part of vy_describe_end.
 void vy_describe_iterations(vy_describe *d, vy_kernel *k);
 void vy_describe_free(vy_describe *d);
 

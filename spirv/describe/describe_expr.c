@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// Equal nodes are one, which keeps hidden parameters few and lets a pipeline see equal sizes.
+// Nodes are deduplicated: fewer hidden parameters, and a pipeline can see that sizes are equal.
 static uint32_t *find_slot(vy_describe *d, const vy_expr *e)
 {
     uint64_t h = (uint64_t)e->op ^ (uint64_t)e->a << 8 ^ (uint64_t)e->b << 36 ^ (uint64_t)e->value;
@@ -59,14 +59,14 @@ uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t 
     if (x->op == VY_EXPR_CONST && y->op == VY_EXPR_CONST) {
         e[0].value = x->value;
         e[1].value = y->value;
-        // What overflows or divides by zero stays as it is: the host reports it.
+        // An overflow or division by zero is not folded: the host reports it.
         if (vy_expr_eval(e, 3, NULL, NULL, values, NULL, NULL))
             return vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = values[2]});
     }
     return vy_describe_expr(d, (vy_expr){.op = op, .a = a, .b = b});
 }
 
-// A plan's repeat counts from 0, the pipeline's from where it says, which an earlier node is.
+// A plan's repeat counts from 0, the pipeline's from a start value, which is an earlier node.
 static uint32_t step_expr(vy_describe *d, uint32_t step)
 {
     const vy_pipe_step *s = &d->pipeline->steps.data[step];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// iterations.c: what a kernel's loops may do at most, for devices that break what goes beyond (kernel.h:
-// vy_kernel.iterations).
+// iterations.c: upper bound on the iterations of a kernel's loops, for devices that compute wrong
+// results beyond a limit (kernel.h: vy_kernel.iterations).
 //
-// How many turns the loops of one invocation take is a formula in the kernel's scalars and extents:
-// every integer that a loop's bounds are made of gets a lower and an upper bound as expressions.
-// What depends on data has none; a loop bounded by it counts as one iteration, and the formula is then
-// said to be open.  ir/facts/trip_estimate.c does the same in numbers, for whoever has the program.
+// The number of iterations that the loops of one invocation run is a formula in the kernel's
+// scalars and extents: every integer from which a loop's bounds are computed gets a lower and an
+// upper bound as expressions.  Values that depend on data have none; a loop bounded by one counts
+// as one iteration, and the formula is then marked open.  ir/facts/trip_estimate.c does the same in
+// numbers, for callers that have the program.
 #include "spirv/describe/describe.h"
 #include "ir/core/flow.h"
 
@@ -21,7 +22,7 @@ typedef struct walk {
     vy_describe d; // expressions of its own behind those of the kernel's dimensions
     const vy_program *p;
     bounds *at;   // by instruction
-    bool *needed; // … which loops' bounds are made of
+    bool *needed; // by instruction: loops' bounds are computed from it
     bool open;
 } walk;
 
@@ -37,7 +38,7 @@ static uint32_t two(walk *w, vy_expr_op op, uint32_t a, uint32_t b)
 
 static bounds exactly(uint32_t e, bool natural) { return (bounds){e, e, true, true, natural}; }
 
-// Of a type whose values nothing is known of.
+// The bounds of an unknown value of a type.
 static bounds anything(walk *w, vy_type type)
 {
     const bool natural = !vy_type_is_signed(type);
@@ -75,7 +76,8 @@ static bounds both(walk *w, vy_expr_op op, bounds x, bounds y)
     return r;
 }
 
-// The lesser (op MIN) or the greater (MAX) of two: a bound of either is one of it.
+// The lesser (op MIN) or the greater (MAX) of two.  An upper bound of either operand is one of the
+// lesser, a lower bound of either one of the greater.
 static bounds pick(walk *w, vy_expr_op op, bounds x, bounds y)
 {
     bounds r = both(w, op, x, y);
@@ -108,8 +110,8 @@ static bounds difference(walk *w, bounds x, bounds y)
     return r;
 }
 
-// Sums, products and differences may wrap: of unsigned ones only the upper bound is kept, and that
-// of a difference is right where it is not negative, which a comparison guards where it matters.
+// Sums, products and differences may wrap: for unsigned ones only the upper bound is kept, and that
+// of a difference holds where it is not negative, which a comparison guards where it matters.
 static bounds binary(walk *w, vy_op op, bounds x, bounds y, vy_type type)
 {
     bounds r = {0};
@@ -192,7 +194,7 @@ static void need(walk *w, uint32_t id)
     if (!VY_IS_LEAF(id)) w->needed[id] = true;
 }
 
-// What bounds of loops are made of, backwards.
+// Marks the values from which loops' bounds are computed, backwards.
 static void find_needed(walk *w)
 {
     const vy_program *p = w->p;
@@ -205,7 +207,7 @@ static void find_needed(walk *w)
     }
 }
 
-// Iterations of a loop of the emitter's that clears an array (emit_memory.c).
+// Iterations of the loop that the emitter adds to clear an array (emit_memory.c).
 static uint32_t zero_iterations(walk *w, uint32_t buffer)
 {
     const vy_buf *b = &w->p->buffers.data[buffer];
@@ -245,7 +247,7 @@ static uint32_t total(walk *w, uint32_t *inside, uint32_t *most)
     return inside[0];
 }
 
-// Keeps what `root` is made of, which becomes the last.
+// Keeps only the nodes that `root` depends on; `root` becomes the last.
 static void compact(walk *w, uint32_t root, vy_kernel *k)
 {
     const vy_expr *e = w->d.exprs.data;
@@ -254,7 +256,7 @@ static void compact(walk *w, uint32_t root, vy_kernel *k)
         w->d.oom = true;
         return;
     }
-    to[root] = 1; // zeroed, so all others are not kept
+    to[root] = 1; // the others are 0: not kept
     for (uint32_t i = root + 1; i-- > 0;)
         if (to[i] && e[i].op != VY_EXPR_CONST && e[i].op != VY_EXPR_SYMBOL)
             to[e[i].a] = to[e[i].b] = 1;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-typedef struct vy_result { // what a vy_compiled really is
+typedef struct vy_result { // what a vy_compiled points into
     vy_compiled pub;
     vy_arena arena;
     uint32_t *words;
@@ -15,8 +15,8 @@ typedef struct vy_result { // what a vy_compiled really is
 
 static const uint32_t target_versions[] = {0x00010300, 0x00010500, 0x00010600};
 
-// Lines refer to one file: that of the first program's module.  Only on request: its path is no
-// part of the program, and the same program in another folder would give other bytes.
+// Lines refer to one file: that of the first program's module.  Only on request: its path is not
+// part of the program, and the same program in another folder would yield other bytes.
 static void declare_source(vy_spv *m, const vy_program *p)
 {
     const char *file = vy_module_file(p->module);
@@ -28,7 +28,7 @@ static void declare_source(vy_spv *m, const vy_program *p)
 }
 
 // What is compiled: programs, or the pipeline that dispatches them.  A pipeline that dispatches
-// none gets a kernel that does nothing, as Vulkan takes no module without an entry point.
+// none gets a kernel that does nothing, as Vulkan rejects modules without an entry point.
 typedef struct job {
     const vy_program *const *programs;
     uint32_t count;

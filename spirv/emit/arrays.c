@@ -5,7 +5,7 @@
 //   language        in memory
 //   bool            u32, 0 or 1
 //   i8 u8 i16 u16   the 8- or 16-bit integer (buffers only)
-//   others          themselves; unsigned bits (VY_MEM_BITS) or pairs in u32 words (VY_MEM_HALVES)
+//   others          unchanged; unsigned bits (VY_MEM_BITS) or pairs in u32 words (VY_MEM_HALVES)
 //                   where atomics need compare-exchange
 //
 // Only what is accessed is declared.

@@ -125,8 +125,8 @@ static void declare_entry(vy_fn *f, uint32_t function, const char *entry)
     vy_spv *m = f->m;
     const uint32_t *size = f->p->workgroup;
     uint32_t head[] = {SpvExecutionModelGLCompute, function};
-    uint32_t count =
-        0; // before SPIR-V 1.4 the interface is the inputs only; they come with 1.4 rules
+    // Before SPIR-V 1.4 the interface lists inputs only, from 1.4 on all global variables in use.
+    uint32_t count = 0;
     for (uint32_t i = 0; i < f->interface.count; i++) {
         bool input = false;
         for (uint32_t k = 0; k < VY_INPUT_COUNT; k++)
@@ -140,8 +140,8 @@ static void declare_entry(vy_fn *f, uint32_t function, const char *entry)
     vy_spv_name(m, function, entry);
 }
 
-// Keep −0, inf and nan, but under --fast-math; --precise and @exact: also round to nearest even; as
-// far as the device was said to.
+// Preserve −0, inf and nan, except under --fast-math; --precise and @exact: also round to nearest
+// even.  Only as far as the features are enabled.
 static void float_controls(vy_fn *f, uint32_t function)
 {
     static const struct {

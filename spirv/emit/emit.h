@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// emit.h: the inside of the emitter.  Not installed.
+// emit.h: internals of the emitter.  Not installed.
 //
 // A function is emitted into three streams that are joined at its end:
 //
 //   variables   local arrays
 //   prologue    what is computed once at the top: parameters, built-ins, extents, the domain check.
-//               Made on demand, so a stream of its own: it stands before all code and dominates it.
+//               A stream of its own because it is made on demand, but dominates all code.
 //   code        the body
 //
 // f->out is the stream that helpers write to.
@@ -46,12 +46,11 @@ typedef struct vy_frame {   // an open construct
     uint32_t phis, carries; // loops: offset in code of the first phi, and how many
     uint32_t go,
         go_phi; // loops: false in the iteration that leaves, and the place of its phi; or 0
-    // Label behind the guard of a LOOP, or behind the body of a WHILE that its condition guards; or
-    // 0
+    // Label after the guard of a LOOP, or after the body of a WHILE that its condition guards; or 0
     uint32_t skip;
-    uint32_t count; // of a LOOP: iterations, where they are counted
-    uint32_t limit; // of a LOOP: what its counter is compared with
-    // LOOP: the phi that counts, its place, type and, if known early, its next value
+    uint32_t count; // LOOP: trip count, where it is computed
+    uint32_t limit; // LOOP: what its counter is compared with
+    // LOOP: the phi that counts, its position, its type and, if known early, its next value
     uint32_t counter, counter_phi, counter_next, counter_step;
     vy_type counter_type;
     bool test_first;       // loops: see emit_control.c
@@ -61,10 +60,10 @@ VY_VEC_TYPE(vy_frame_vec, vy_frame);
 
 // What spirv/target/ remembers of a function; 0: not needed yet.
 typedef struct vy_target_state {
-    uint32_t zero, no;                  // a 0 and a `false` that nobody sees through
-    uint32_t watch_pointer, watch_word; // what tells that loops were ended
+    uint32_t zero, no;                  // a 0 and a `false` that no optimiser recognises
+    uint32_t watch_pointer, watch_word; // the word that records that the driver ended loops
     uint32_t *arrays; // by instruction: accesses to local and shared arrays up to it
-    bool *many;       // by instruction: made in very many ways
+    bool *many;       // by instruction: reached by very many operand paths (lavapipe_ways.c)
 } vy_target_state;
 
 typedef struct vy_fn {
@@ -81,14 +80,14 @@ typedef struct vy_fn {
     vy_extent *extents; // of all arrays
     vy_frame_vec frames;
     vy_words init_ids;
-    vy_frame closed;     // the construct closed last: RESULTs stand directly behind it
+    vy_frame closed;     // the construct closed last: its RESULTs directly follow it
     uint32_t closed_end; // block where its last arm, or its continue target, ended
     uint32_t *params;    // by field of the parameter block: id of its value
     uint32_t *members;   // by field: member of the struct
     uint32_t param_var;
     SpvStorageClass param_class;
     uint32_t base_field[3], count_field[3]; // GROUP_BASE, NUM_GROUPS by axis: field + 1
-    uint32_t in_domain;                     // bool: this lane is none of the padding; 0: all are in
+    uint32_t in_domain;                     // bool: this lane is not padding; 0: none is
     vy_extent *over_extents;                // by over variable
     uint32_t *over_ids;
     uint32_t input_values[VY_INPUT_COUNT * 3], input_vectors[VY_INPUT_COUNT], global_ids[3];
@@ -102,7 +101,7 @@ typedef struct vy_fn {
     vy_target_state target;     // of spirv/target/
     bool spins;                 // there is a vy_spin
     uint32_t ifs, loops;        // open now
-    uint32_t nesting, at, line; // the most of them, and the line of the instruction where
+    uint32_t nesting, at, line; // the greatest depth, and the line of the instruction there
 } vy_fn;
 
 // Emits the entry point of a program and describes it.  False with m->diag or m->oom set.
@@ -131,22 +130,22 @@ uint32_t vy_select_id(vy_fn *f, uint32_t type, uint32_t c, uint32_t a, uint32_t 
 static inline uint32_t vy_bool_type(vy_fn *f) { return vy_spv_type(f->m, VY_BOOL); }
 
 // ------------------------------------------------------------------------------------------ hooks
-// Where drivers have faults the emitter asks how to write around them (vy_spv.hooks).  Each is NULL
-// where there is nothing to do; spirv/target/ has them, and alone knows drivers.
+// Workarounds for driver faults (vy_spv.hooks).  Each is NULL where nothing is needed.  They are
+// defined in spirv/target/, which alone knows about drivers.
 typedef struct vy_hooks {
-    uint32_t (*bound)(vy_fn *f, vy_type type, uint32_t bound); // computed; a counter is held to it
-    uint32_t (*answer)(vy_fn *f, uint32_t answer); // computed; a WHILE or `break` goes by it
-    bool (*test_first)(vy_fn *f, uint32_t loop);   // may a LOOP not be tested at its end?
+    uint32_t (*bound)(vy_fn *f, vy_type type, uint32_t bound); // computed bound of a loop counter
+    uint32_t (*answer)(vy_fn *f, uint32_t answer); // computed condition of a WHILE or `break`
+    bool (*test_first)(vy_fn *f, uint32_t loop);   // must this LOOP not be tested at its end?
     SpvLoopControlMask (*loop_control)(vy_fn *f);  // hints of a loop
-    uint32_t (*address)(vy_fn *f, uint32_t i, uint32_t address); // of what instruction i accesses
+    uint32_t (*address)(vy_fn *f, uint32_t i, uint32_t address); // that instruction i accesses
     uint32_t (*widen)(vy_fn *f, vy_type to, uint32_t v);         // i32 to 64 bits
     uint32_t (*rounded)(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // Trunc, RoundEven
     uint32_t (*lanes)(vy_fn *f); // bool: this lane takes part in the kernel; 0: all do
-    void (*end)(vy_fn *f);       // at the end of a kernel, where all its invocations come
+    void (*end)(vy_fn *f);       // at the end of a kernel, which all its invocations reach
 } vy_hooks;
 
 // --------------------------------------------------------------------------------- emit_counted.c
-// Everything about a LOOP that its header and its continue block need.
+// What the header and the continue block of a LOOP need.
 typedef struct vy_counted {
     vy_type type, unsigned_type;
     uint32_t t, ut; // their ids
@@ -170,7 +169,7 @@ uint32_t vy_counted_variable(vy_fn *f, const vy_counted *c, uint32_t phi, uint32
 void vy_label(vy_fn *f, uint32_t id);     // starts a block
 void vy_branch(vy_fn *f, uint32_t label); // ends one
 void vy_branch_if(vy_fn *f, uint32_t cond, uint32_t yes, uint32_t no);
-// Count what is open, as a driver with a stack of masks does.
+// Track the nesting depth, as a driver with a stack of masks does.
 void vy_nest(vy_fn *f, uint32_t ifs, uint32_t loops);
 void vy_unnest(vy_fn *f, uint32_t ifs, uint32_t loops);
 // if (cond) { … }.  The end makes the phi: `value` where the body ran, else `otherwise`; type 0: no
@@ -218,7 +217,7 @@ uint32_t vy_param_id(vy_fn *f, uint32_t field);
 uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf); // leaves.c: leaf index
 uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);
-uint32_t vy_lindex(vy_fn *f); // of the invocation in its workgroup
+uint32_t vy_lindex(vy_fn *f); // index of the invocation in its workgroup
 uint32_t vy_local_x(vy_fn *f);
 uint32_t vy_group_x(vy_fn *f); // as dispatched
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;

@@ -5,9 +5,9 @@
 //   float add, sub    native where the feature is enabled, else a compare-exchange loop on the bits
 //   float exchange    native on the bits
 //   other floats      a compare-exchange loop
-//   owned elements    read, compute, write (nobody else touches them); local arrays too
+//   owned elements    read, compute, write (no other invocation accesses them); local arrays too
 //
-// A loop reads old value and bits once; a failed exchange gives the next ones.
+// A loop reads old value and bits once; a failed exchange returns the next ones.
 #include "spirv/emit/emit.h"
 #include "ir/core/access.h"
 #include "spirv/facts/facts.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // emit_blocks.c: basic blocks.  The helpers own merge labels and phis, so none can be forgotten:
-// who opens a guard must close it to get at the value, and closing makes the phi.
+// the value of a guarded block is only available by closing the guard, which makes the phi.
 #include "spirv/emit/emit.h"
 
 void vy_label(vy_fn *f, uint32_t id)

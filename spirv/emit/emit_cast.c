@@ -2,11 +2,12 @@
 // emit_cast.c: conversions, defined for every operand.
 //
 //   float → integer   truncates and saturates, NaN gives 0.  SPIR-V is undefined outside the range,
-//                     so only what is inside is converted: in = lo ≤ x < hi; (int)(in ? x : 0);
-//                     then x ≥ hi gives the greatest, x < lo the least.  hi is a power of two,
-//                     exact in every float type; f16 goes by way of f32, which holds all limits.
-//   integer → f16     by way of f32: what f32 rounds is beyond the range of f16 anyway
-//   f64 → f16         by way of f32 rounded to odd, so that nothing is rounded twice
+//                     so only values inside it are converted: in = lo ≤ x < hi;
+//                     (int)(in ? x : 0); then x ≥ hi gives the greatest, x < lo the least.
+//                     hi is a power of two, exact in every float type; f16 is converted via f32,
+//                     which holds all limits.
+//   integer → f16     via f32: integers that f32 rounds are beyond the range of f16 anyway
+//   f64 → f16         via f32 rounded to odd, which avoids double rounding
 #include "spirv/emit/emit.h"
 
 static uint32_t from_bool(vy_fn *f, vy_type to, uint32_t v)

@@ -6,30 +6,31 @@
 //   LOOP                     header: t = phi(first, next) … goes on? (emit_counted.c)
 //   WHILE                    header, condition region, TEST leaves
 //
-// **Loops that lanes may leave at different iterations have one form**, because a driver may go on
-// computing values for lanes that have left, with loads that give zero (Mesa's llvmpipe before 25;
-// SwiftShader): only what a phi made is theirs still, and a value that the driver moves or shares
-// may lose its phi.
+// **Loops that lanes may leave in different iterations have one form**, because a driver may
+// continue to compute values for lanes that have left, with loads that return zero (Mesa's llvmpipe
+// before 25; SwiftShader).  Only phis keep the values of such lanes, and a value that the driver
+// moves or shares may lose its phi.
 //
-//       header:  carries, counter, go = phi(…)       the only way out is here, and it is decided by
-//                if !(go && counter < to) → merge    phis of the header and what is computed from them:
-//                body                                whoever leaves finds them as he left them
+//       header:  carries, counter, go = phi(…)       the only exit is here, and depends only on
+//                if !(go && counter < to) → merge    phis of the header and values computed from
+//                body                                them, which a lane keeps once it has left
 //                → continue → header
 //       merge:   results are the carries
 //
-// Nothing of the body dominates the merge block, so nothing of it can be used behind the loop, by
-// us or by an optimiser, but through these phis.  `break` is a carried value, go, and so is the
+// Nothing in the body dominates the merge block, so neither we nor an optimiser can use a value of
+// the body after the loop except through these phis.  `break` is a carried value, go, and so is the
 // condition of a WHILE that reads memory or holds a construct (its region then belongs to the body,
-// under the phi of its last answer; one more iteration finds it false).  The continue block is empty, so
-// that drivers need not invent a place for it.  This is what every GLSL compiler writes.
+// guarded by the phi of the previous condition; one more iteration finds that false).  The continue
+// block is empty, so that drivers need not invent a place for it.  This is what every GLSL compiler
+// emits.
 //
 // **Loops that all lanes leave together** (bounds and exits alike, uniform.c) are tested at the end
-// and guarded as a whole, unless they surely run: where lanes wait for each other a test at the top
-// takes all through the body once more.  Results are then phis of the initial values and the next
-// values.
+// and guarded by an `if`, unless they surely run: where lanes wait for each other, a test at the
+// top takes all of them through the body once more.  Results are then phis of the initial values
+// and the next values.
 //
-// What a driver might take for the end of a loop may be hidden from it (vy_hooks): computed bounds,
-// the answers of TESTs, and `break`.
+// Values from which a driver might derive a loop's trip count can be hidden from it (vy_hooks):
+// computed bounds, the conditions of TESTs, and `break`.
 //
 // Phis of a header name values that do not exist yet, so their words are patched at the end of the
 // loop.
@@ -122,7 +123,7 @@ static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 }
 
 // ------------------------------------------------------------------------------------------- loops
-// The CARRYs behind a LOOP or WHILE become phis of its header.
+// The CARRYs that follow a LOOP or WHILE become phis of its header.
 static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before)
 {
     frame->carries = inst(f, i)->nargs - vy_init_arg(f->p, i);
@@ -167,7 +168,7 @@ static bool is_tested_first(vy_fn *f, uint32_t i)
     return f->m->hooks->test_first && f->m->hooks->test_first(f, i);
 }
 
-// go = phi(true, …), where something but the counter may end the loop.
+// go = phi(true, …), where something other than the counter may end the loop.
 static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
 {
     frame->go = vy_spv_id(f->m);
@@ -176,7 +177,7 @@ static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
                    before, frame->other);
 }
 
-// The only exit of a loop tested first; goes on in the body.
+// The only exit of a loop tested first; emission continues in the body.
 static void leave_at_header(vy_fn *f, vy_frame *frame, uint32_t condition)
 {
     uint32_t body = vy_spv_id(f->m);
@@ -230,8 +231,8 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     return push(f, frame);
 }
 
-// Is the condition of a WHILE computed from its carries alone?  Then lanes that have left find it
-// as it was.
+// Is the condition of a WHILE computed from its carries alone?  Then it keeps its value in lanes
+// that have left.
 static bool is_plain(vy_fn *f, uint32_t i)
 {
     for (uint32_t k = i + 1; inst(f, k)->op != VY_OP_TEST; k++)
@@ -262,7 +263,7 @@ static bool begin_while(vy_fn *f, uint32_t i)
     return push(f, frame);
 }
 
-// Of a TEST, or of what leaves by `break`.
+// The condition of a TEST or of a `break`.
 static uint32_t answer(vy_fn *f, uint32_t i)
 {
     const uint32_t operand = vy_arg(f->p, i, 0), id = vy_val(f, operand);
@@ -284,8 +285,8 @@ static void loop_leave_test(vy_fn *f, uint32_t i)
     vy_label(f, body);
 }
 
-// Steps the counter of a LOOP; returns the condition to go on.
-static uint32_t count_on(vy_fn *f, const vy_frame *frame)
+// Steps the counter of a LOOP; returns the condition to continue.
+static uint32_t step_counter(vy_fn *f, const vy_frame *frame)
 {
     vy_counted c = vy_counted_loop(f, frame->opener);
     uint32_t next = frame->counter_next, t = vy_spv_type(f->m, frame->counter_type);
@@ -296,8 +297,8 @@ static uint32_t count_on(vy_fn *f, const vy_frame *frame)
     return frame->test_first ? 0 : vy_counted_test(f, &c, next);
 }
 
-// A value for the next iteration.  Behind the body of a WHILE whose condition
-// stands inside: where that was false carries stay as they are.
+// A value for the next iteration.  After the body of a WHILE whose condition is inside the body
+// (body_end): where the condition was false, carries keep their values.
 static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint32_t next,
                            uint32_t otherwise, uint32_t body_end)
 {
@@ -305,7 +306,7 @@ static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint3
     return VY_DO(f, SpvOpPhi, type, next, body_end, otherwise, frame->first_end);
 }
 
-// Carry k as ENDLOOP `end` hands it on.
+// The value that ENDLOOP `end` passes to carry k.
 static uint32_t next_of(const vy_fn *f, const vy_frame *frame, uint32_t end, uint32_t k)
 {
     return vy_arg(f->p, end, vy_next_arg(f->p, frame->opener) + k);
@@ -315,7 +316,7 @@ static void next_iteration(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
     const bool leaves = vy_exits(f->p, frame->opener);
     uint32_t body_end = 0, keep = leaves ? answer(f, i) : 0;
-    if (frame->counter) count_on(f, frame);
+    if (frame->counter) step_counter(f, frame);
     if (!frame->counter && frame->skip) {
         body_end = f->block;
         vy_branch(f, frame->skip);
@@ -343,7 +344,7 @@ static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
     vy_label(f, frame->merge);
 }
 
-// Tests behind the body.
+// A loop tested at its end.
 static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
 {
     const bool leaves = vy_exits(f->p, frame->opener);
@@ -352,7 +353,7 @@ static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
     uint32_t keep = leaves ? answer(f, i) : 0;
     vy_branch(f, frame->other);
     vy_label(f, frame->other);
-    vy_branch_if(f, vy_and_bool(f, keep, count_on(f, frame)), frame->header, frame->merge);
+    vy_branch_if(f, vy_and_bool(f, keep, step_counter(f, frame)), frame->header, frame->merge);
     vy_label(f, frame->merge);
     if (!frame->skip) return;
     f->closed_end = frame->merge;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// emit_counted.c: what a LOOP counts with: the values that its header's phi goes through, the test
-// that ends it, and the loop variable made of them.
+// emit_counted.c: the counter of a LOOP: the values of its header's phi, the test that ends it, and
+// the loop variable computed from them.
 //
 //   step 1                   i = phi(from, i+1) … i < to ?      never wraps: i+1 ≤ to
 //     reversed               j = phi(to, i) … j > from ?        i = j − 1

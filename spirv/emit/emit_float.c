@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// emit_float.c: isnan and isinf on the bits: compilers may assume that there are no NaNs and fold
-// OpIsNan to false unless the float controls say otherwise.
+// emit_float.c: isnan and isinf on the bits: without float controls, compilers may assume that
+// there are no NaNs and fold OpIsNan to false.
 #include "spirv/emit/emit.h"
 
 typedef struct parts {

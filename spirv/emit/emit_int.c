@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // emit_int.c: integer operations whose SPIR-V form is undefined for some operands.
 //
-//   x / 0 and x % 0 are 0; least / −1 is least, least % −1 is 0: the divisor is replaced by 1 where
-//   it
-//   would be undefined, and the result by what the language says.
+//   x / 0 and x % 0 are 0; least / −1 is least, least % −1 is 0: where the operation would be
+//   undefined, the divisor is replaced by 1 and the result by the language's.
 //   %   of signed operands is a − (a/b) b: Vulkan leaves OpSRem undefined for negative operands.
 //   Shift counts are taken modulo the width.
 #include "spirv/emit/emit.h"
@@ -50,8 +49,7 @@ uint32_t vy_emit_rem(vy_fn *f, uint32_t i)
 {
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t type = vy_spv_type(f->m, t), a = arg(f, i, 0);
-    divisor d =
-        safe_divisor(f, i, t); // where it is replaced by 1 the remainder is 0, as it must be
+    divisor d = safe_divisor(f, i, t); // where it is replaced by 1 the remainder is 0, as required
     if (!vy_type_is_signed(t)) return VY_DO(f, SpvOpUMod, type, a, d.safe);
     uint32_t q = VY_DO(f, SpvOpSDiv, type, a, d.safe);
     return VY_DO(f, SpvOpISub, type, a, VY_DO(f, SpvOpIMul, type, q, d.safe));

@@ -4,14 +4,15 @@
 //             default                  --fast-math            --precise, @exact
 //   f32       by the row in ir/core/ops.h   native, where it is    ours, bounded
 //   f64       ours, bounded: GLSL.std.450 has none of them for f64
-//   f16       by way of f32
+//   f16       via f32
 //
 // By the row: GLSL.std.450 leaves its functions undefined at nan, infinities and outside their
-// domains, and Vulkan bounds most of them absolutely or not at all.  So the default mode calls a
-// device's function only where any driver that keeps the promise is good enough, and selects what
-// the promise leaves out (MENDED).  Native functions are mended, too, where the formula that
-// Vulkan's bound allows breaks down for finite arguments (tanh of large x, asinh of negative x).
-// pow with a small constant exponent is multiplied out, which is at least as accurate.
+// domains, and Vulkan bounds the error of most of them only absolutely or not at all.  So the
+// default mode calls a device's function only where Vulkan's guarantee is good enough, and adds
+// selects for the cases that it excludes (MENDED).  Native functions are mended, too, where the
+// formula that Vulkan's bound allows breaks down for finite arguments (tanh of large x, asinh of
+// negative x).  pow with a small constant exponent becomes multiplications, which is at least as
+// accurate.
 #include "spirv/emit/emit.h"
 
 #include <math.h>
@@ -26,11 +27,11 @@ static uint32_t pow_int(vy_fn *f, uint32_t type, uint32_t x, uint32_t n)
     }
 }
 
-// x to a constant power by multiplication, or 0 where that would be less accurate.  Of the
-// reciprocal for negative ones: a power that is subnormal has a reciprocal that is none.
+// x to a constant power by multiplication, or 0 where that would be less accurate.  Negative powers
+// are (1/x)ⁿ and not 1/xⁿ: xⁿ may be subnormal, which a device may flush, although x⁻ⁿ is normal.
 static uint32_t pow_constant(vy_fn *f, vy_type t, uint32_t x, double y, bool bounded)
 {
-    // The bounded one is good to 1 ULP; each product costs half of one, the division up to 2.5,
+    // The bounded function is within 1 ULP.  Each product adds half an ULP, the division up to 2.5,
     // which the power multiplies.
     double most = bounded ? 4 : 16, least = bounded ? -1 : -8;
     uint32_t type = vy_spv_type(f->m, t);
@@ -40,19 +41,19 @@ static uint32_t pow_constant(vy_fn *f, vy_type t, uint32_t x, double y, bool bou
     return pow_int(f, type, x, (uint32_t)fabs(y));
 }
 
-// |x|^y by the device, then sign and special cases; `known` is y if it is constant.
+// The device's |x|^y, then sign and special cases; `known` is y if it is constant.
 static uint32_t pow_native(vy_fn *f, uint32_t x, uint32_t y, const vy_scalar *known)
 {
     vy_spv *m = f->m;
     uint32_t type = vy_spv_type(m, VY_F32), bools = vy_bool_type(f), zero = vy_spv_zero(m, VY_F32);
     uint32_t p = VY_EXT(f, GLSLstd450Pow, type, VY_EXT(f, GLSLstd450FAbs, type, x), y);
     // Negative base: C's for integral exponents, else NaN.
-    uint32_t whole = VY_DO(f, SpvOpFOrdEqual, bools, VY_EXT(f, GLSLstd450Floor, type, y), y);
+    uint32_t integral = VY_DO(f, SpvOpFOrdEqual, bools, VY_EXT(f, GLSLstd450Floor, type, y), y);
     uint32_t half = VY_DO(f, SpvOpFMul, type, y, vy_spv_float(m, VY_F32, 0.5));
     uint32_t odd = VY_DO(f, SpvOpFOrdNotEqual, bools, VY_EXT(f, GLSLstd450Floor, type, half), half);
     uint32_t minus = VY_DO(f, SpvOpFNegate, type, p);
     uint32_t n = VY_DO(f, SpvOpSelect, type, odd, minus, p);
-    n = VY_DO(f, SpvOpSelect, type, whole, n, vy_spv_float(m, VY_F32, NAN));
+    n = VY_DO(f, SpvOpSelect, type, integral, n, vy_spv_float(m, VY_F32, NAN));
     uint32_t r = VY_DO(f, SpvOpSelect, type, VY_DO(f, SpvOpFOrdLessThan, bools, x, zero), n, p);
     uint32_t at_zero = zero;
     if (known) {
@@ -76,7 +77,7 @@ static uint32_t atan2_native(vy_fn *f, uint32_t y, uint32_t x)
     return VY_DO(f, SpvOpSelect, type, origin, zero, VY_EXT(f, GLSLstd450Atan2, type, y, x));
 }
 
-// Beyond ±20 tanh is ±1; (eˣ − e⁻ˣ)/(eˣ + e⁻ˣ) would be ∞/∞ beyond 88.
+// tanh is ±1 beyond ±20; (eˣ − e⁻ˣ)/(eˣ + e⁻ˣ) would be ∞/∞ beyond 88.
 static uint32_t tanh_native(vy_fn *f, uint32_t x)
 {
     vy_spv *m = f->m;
@@ -96,8 +97,8 @@ static uint32_t asinh_native(vy_fn *f, uint32_t x)
     return VY_DO(f, SpvOpSelect, type, negative, VY_DO(f, SpvOpFNegate, type, r), r);
 }
 
-// 1/√x is undefined for x ≤ 0: ±inf at ±0, 0 at inf, else nan.  On the bits, as compilers may
-// assume that there are no nans.
+// The device's 1/√x is undefined for x ≤ 0; ours is ±inf at ±0, 0 at inf, else nan.  Tested on the
+// bits, as compilers may assume that there are no nans.
 static uint32_t rsqrt_mended(vy_fn *f, uint32_t x)
 {
     vy_spv *m = f->m;
@@ -147,14 +148,15 @@ uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t code, vy_math own)
     return vy_cast_id(f, t, work, r);
 }
 
-// Undefined for x < 0, where the language wants nan.
+// Sqrt is undefined for x < 0, where the language requires nan.
 uint32_t vy_emit_sqrt(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t type = vy_spv_type(m, t), x = vy_val(f, vy_arg(f->p, i, 0));
     uint32_t y = VY_EXT(f, GLSLstd450Sqrt, type, x);
-    if (f->library || (m->options->fast_math && !f->exact)) return y; // the library asks for x ≥ 0
+    if (f->library || (m->options->fast_math && !f->exact))
+        return y; // the library calls it with x ≥ 0
     uint32_t negative = VY_DO(f, SpvOpFOrdLessThan, vy_bool_type(f), x, vy_spv_zero(m, t));
     return VY_DO(f, SpvOpSelect, type, negative, vy_spv_float(m, t, NAN), y);
 }

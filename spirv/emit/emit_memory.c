@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// emit_memory.c: loads and stores, in range or not.
+// emit_memory.c: loads and stores, with their range guards.
 //
 //   load    address = in range ? linear : 0;  value = in range ? memory[address] : 0
 //           without a branch.  Element 0 always exists: nothing bound is empty (kernel.h).
 //   store   if (in range) memory[linear] = value
 //
-// Each axis is compared by itself, as unsigned, so one comparison does for negative indices too.
+// Each axis is compared by itself, as unsigned, so one comparison covers negative indices too.
 // In kernels with barriers, lanes outside the domain are out of range everywhere (see uniform.c for
 // the exception).
 #include "spirv/emit/emit.h"
@@ -36,7 +36,6 @@ static uint32_t check_axis(vy_fn *f, uint32_t arg, vy_extent *e, bool guard, uin
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), v, limit);
 }
 
-// As the target wants it.
 static uint32_t settle_address(vy_fn *f, uint32_t i, uint32_t address)
 {
     return f->m->hooks->address ? f->m->hooks->address(f, i, address) : address;
@@ -102,7 +101,7 @@ uint32_t vy_read_element(vy_fn *f, const vy_array *a, uint32_t address)
                  vy_spv_type(m, loaded), v);
 }
 
-// A value as the memory has it, except VY_MEM_HALVES.
+// A value in its memory form, except for VY_MEM_HALVES.
 static uint32_t to_memory(vy_fn *f, const vy_array *a, uint32_t v)
 {
     vy_spv *m = f->m;
@@ -169,7 +168,7 @@ uint32_t vy_emit_load(vy_fn *f, uint32_t i)
     if (!at.ok) return vy_read_element(f, a, at.address);
     uint32_t safe =
         vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, at.address, vy_spv_u32(f->m, 0));
-    uint32_t v = vy_read_element(f, a, settle_address(f, i, safe)); // the condition is new in it
+    uint32_t v = vy_read_element(f, a, settle_address(f, i, safe)); // again: the select is new
     return vy_select_id(f, type, at.ok, v, vy_spv_zero(f->m, loaded));
 }
 
@@ -205,8 +204,8 @@ static void clear_elements(vy_fn *f, const vy_array *a, uint32_t first, uint32_t
         clear_element(f, a, vy_u32_op(f, SpvOpIAdd, first, vy_spv_u32(f->m, k)));
 }
 
-// Element k is cleared by invocation k, k + W, …, whether in the domain or not: those outside have
-// no other part in the memory, and what they cleared would be missing.
+// Invocation j of W clears the elements j, j + W, …, whether in the domain or not: invocations
+// outside store nothing else, but the elements that they would have cleared must not be missing.
 static void clear_shared(vy_fn *f, const vy_array *a)
 {
     vy_spv *m = f->m;
@@ -231,9 +230,9 @@ static void clear_shared(vy_fn *f, const vy_array *a)
     vy_guard_end(f, g, 0, 0, 0);
 }
 
-// A store of the whole array would be shorter, but drivers split it into its elements, and the time
-// that LLVM takes for those grows with their square: 5 s for 512.  Inside a loop they are put up
-// with: there the iterations of another loop would have to be counted (ir/facts/trip_estimate.c).
+// A store of the entire array would be shorter, but drivers split it into its elements, and LLVM's
+// time for those grows quadratically: 5 s for 512.  Hence a loop, but not inside another loop,
+// where its iterations would have to be counted (ir/facts/trip_estimate.c).
 void vy_emit_zero(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;

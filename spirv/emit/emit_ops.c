@@ -111,8 +111,8 @@ static uint32_t emit_sign(vy_fn *f, uint32_t i)
     return vy_cast_id(f, t, work, r);
 }
 
-// Multiply and add: fma of GLSL.std.450 promises no more, and is slow on some devices.  In the
-// library it stands where the device may contract, as nothing else there.
+// Multiply and add: GLSL.std.450's fma guarantees no more, and is slow on some devices.  In the
+// library, fma marks the only operations that the device may contract.
 static uint32_t emit_fma(vy_fn *f, uint32_t i)
 {
     uint32_t type = vy_spv_type(f->m, (vy_type)f->p->insts.data[i].type);

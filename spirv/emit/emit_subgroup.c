@@ -101,19 +101,18 @@ static uint32_t reduce(vy_fn *f, uint32_t i, vy_op op)
 
 static bool power_of_two(uint32_t n) { return n && !(n & (n - 1)); }
 
-// Does the lane take part?  All lanes of a subgroup do, except where the workgroup does not fill
-// it, or a row of it, on devices whose subgroups are pieces of rows.
+// Does the lane take part?  All lanes of a subgroup do, unless the workgroup does not fill it or,
+// on devices whose subgroups are pieces of rows, the row of the workgroup does not.
 static uint32_t lane_exists(vy_fn *f, uint32_t lane)
 {
     vy_spv *m = f->m;
     const uint32_t *w = f->p->workgroup;
     uint32_t u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f), total = w[0] * w[1] * w[2];
     uint32_t size = vy_subgroup_size(f);
-    const uint32_t lanes =
-        f->m->options->lanes; // of a row at a time: the rest of the last ones is none
-    if (power_of_two(total) &&
-        !(lanes &&
-          w[0] % lanes)) { // so is the subgroup size: the workgroup fills subgroups, or part of one
+    // A row runs in vectors of this many lanes; the surplus lanes of its last vector do not exist.
+    const uint32_t lanes = f->m->options->lanes;
+    // The subgroup size is a power of two too, so the workgroup fills subgroups, or part of one.
+    if (power_of_two(total) && !(lanes && w[0] % lanes)) {
         size = VY_EXT(f, GLSLstd450UMin, u32, size, vy_spv_u32(m, total));
         return VY_DO(f, SpvOpULessThan, bools, lane, size);
     }
@@ -143,7 +142,7 @@ static uint32_t read_lane(vy_fn *f, uint32_t i, vy_op op)
     if (op == VY_OP_SG_SHUFFLE_XOR) lane = VY_DO(f, SpvOpBitwiseXor, u32, vy_lane(f), lane);
     uint32_t exists = lane_exists(f, lane);
     lane = VY_DO(f, SpvOpSelect, u32, exists, lane, vy_spv_u32(m, 0));
-    // Shuffling bools goes by integers: not every device has it.
+    // Bools are shuffled as integers: not every device shuffles bools.
     if (t == VY_BOOL) x = vy_cast_id(f, VY_U32, VY_BOOL, x);
     uint32_t r = VY_DO(f, SpvOpGroupNonUniformShuffle, t == VY_BOOL ? u32 : type, scope, x, lane);
     if (t == VY_BOOL) r = VY_DO(f, SpvOpINotEqual, bools, r, vy_spv_u32(m, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// emit_words.c: one instruction with a result, and those that every kind of operation needs.
+// emit_words.c: emits one instruction with a result, and helpers that every kind of operation uses.
 #include "spirv/emit/emit.h"
 
 #include <string.h>

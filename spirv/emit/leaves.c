@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// leaves.c: values without a place (constants, parameters, built-ins, lengths) and the domain.
-// Made on first use, in the prologue, where they dominate everything.
+// leaves.c: leaves (constants, parameters, built-ins, lengths) and the domain.  Made on first use,
+// in the prologue, which dominates all code.
 #include "spirv/emit/emit.h"
 
 uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form)
@@ -34,8 +34,7 @@ uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form)
     return *slot;
 }
 
-// ----------------------------------------------------------------------------------------
-// built-ins
+// --------------------------------------------------------------------------------------- built-ins
 static uint32_t input_value(vy_fn *f, vy_input input, uint32_t axis)
 {
     uint32_t *slot = &f->input_values[input * 3 + axis];
@@ -57,7 +56,7 @@ static uint32_t scalar_input(vy_fn *f, vy_input input)
     return id;
 }
 
-// Logical: as if a dispatch that the runtime split were whole.
+// Logical: as if the runtime had not split the dispatch.
 static uint32_t based(vy_fn *f, uint32_t value, uint32_t axis, uint32_t scale)
 {
     if (!f->base_field[axis]) return value;
@@ -122,13 +121,13 @@ uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf)
 }
 
 // ----------------------------------------------------------------------------------------- domain
-// `over` variables beyond the third share the z axis: the last of them is the fastest.
+// `over` variables beyond the third share the z axis; the last of them varies fastest.
 static void unfold_z(vy_fn *f)
 {
     uint32_t rest = global_id(f, 2), u32 = vy_spv_type(f->m, VY_U32), one = vy_spv_u32(f->m, 1);
     for (uint32_t v = f->p->overs.count - 3; v > 0; v--) {
         uint32_t e = vy_extent_id(f, &f->over_extents[v], VY_EXTENT_U32);
-        // Never a division by zero: with an empty axis nothing is dispatched, but who knows.
+        // An empty axis dispatches nothing, but the division must still be defined.
         if (!f->over_extents[v].constant || !f->over_extents[v].value)
             e = VY_EXT(f, GLSLstd450UMax, u32, e, one);
         f->over_ids[v] = VY_DO(f, SpvOpUMod, u32, rest, e);
@@ -137,8 +136,8 @@ static void unfold_z(vy_fn *f)
     f->over_ids[0] = rest;
 }
 
-// Padding lanes that run the body do as their nearest neighbour inside, so that their loops take no
-// longer: the bound `n − 1 − i` of a last lane's loop must not wrap.
+// Padding lanes that run the body use the position of their nearest neighbour inside, so that their
+// loops run no longer: the bound `n − 1 − i` of a loop must not wrap.
 static void clamp_over(vy_fn *f, uint32_t v)
 {
     uint32_t u32 = vy_spv_type(f->m, VY_U32);
@@ -175,7 +174,7 @@ uint32_t vy_domain_check(vy_fn *f)
         vy_spv_name(f->m, f->over_ids[v], f->p->overs.data[v].name);
         if (axis > 2) axis = 2;
         if (axis == 2 && v > 0) continue; // a remainder is always inside
-        // Whole workgroups: no padding.
+        // Full workgroups: no padding.
         bool whole = n <= 3 && e->constant && e->value && e->value % f->p->workgroup[axis] == 0;
         if (whole) continue;
         uint32_t in = VY_DO(f, SpvOpULessThan, vy_bool_type(f), f->over_ids[v],

@@ -58,7 +58,7 @@ uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux
     return vy_op_n(f, SpvOpFunctionCall, vy_spv_type(m, t), n + 1, operands);
 }
 
-// The function's text with everything it needs.
+// The function's text with all functions that it calls.
 static char *text_of(const mathlib_item *item, size_t *size)
 {
     size_t total = item->text_size + 1u;
@@ -129,7 +129,7 @@ static bool emit_function(vy_spv *m, const vy_program *p, const vy_lib_call *cal
         vy_spv_name(m, call->id, item->name);
         ok = vy_emit_body(&f);
         VY_PUT(m, &f.code, SpvOpReturnValue, f.returned);
-        m->lib_nesting += f.nesting; // at most: each calls the next in its innermost place
+        m->lib_nesting += f.nesting; // upper bound: each may call the next at its deepest point
         vy_fn_join(&f, call->id, type, fn_type, n, params, label);
     }
     vy_fn_free(&f);
@@ -137,7 +137,6 @@ static bool emit_function(vy_spv *m, const vy_program *p, const vy_lib_call *cal
     return ok;
 }
 
-// OpFunctionParameters of a two-argument function are known by its declaration.
 static uint32_t parameter_count(const mathlib_item *item)
 {
     uint32_t n = 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// params.c: what a kernel knows at its top: the parameter block, built-ins, extents, the domain.
+// params.c: the inputs of a kernel: the parameter block, built-ins, extents, the domain.
 //
 // The block holds every scalar parameter in order of declaration (so its beginning does not depend
 // on the body), then hidden fields: extents that are expressions, group bases, group counts.  Only
-// fields in use become members of the SPIR-V struct.  All is made on demand in the prologue.
+// fields in use become members of the SPIR-V struct.  Everything is made on demand in the prologue.
 #include "spirv/emit/emit.h"
 #include "spirv/describe/describe.h"
 
@@ -56,8 +56,8 @@ static void add_extents(vy_fn *f)
     }
 }
 
-// Bindings are numbered as describe.c lists them.  A binding that the code never touches has a
-// field too: whoever binds a slice need not know.
+// Bindings are numbered as describe.c lists them.  A binding that the code never accesses has a
+// field too, so that the caller who binds a slice need not know.
 static void add_offset_fields(vy_fn *f)
 {
     char name[96];
@@ -101,7 +101,7 @@ static vy_type field_type(const vy_fn *f, const vy_kernel_param *param)
     return param->kind == VY_PARAM_SCALAR ? f->p->scalars.data[param->index].type : VY_U32;
 }
 
-// Type of the member: what has no memory form of its own travels as u32.
+// Type of the member: types without a memory form of their own are passed as u32.
 static vy_type member_type(vy_type t) { return t == VY_BOOL || t == VY_F16 ? VY_U32 : t; }
 
 static void mark_used_fields(vy_fn *f, bool *used)

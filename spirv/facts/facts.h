@@ -5,16 +5,16 @@
 
 #include "spirv/words/module.h"
 
-// What one scan over a program finds out.
+// How a buffer is declared.
 typedef enum vy_mem_form {
-    VY_MEM_PLAIN, // elements are what they are
+    VY_MEM_PLAIN, // with the program's element type
     VY_MEM_BITS,  // a float buffer declared as unsigned, for compare-exchange
     VY_MEM_HALVES // an f16 buffer declared as u32 words, two elements each, for the same reason
 } vy_mem_form;
 
 typedef struct vy_mem_facts {
     bool loaded, stored, guarded, len_used;
-    bool atomic, atomic_other; // other: a float atomic that is no addition
+    bool atomic, atomic_other; // other: a float atomic other than addition
     uint32_t line, column;     // of the first atomic, for diagnostics
     vy_mem_form form;
 } vy_mem_facts;
@@ -24,17 +24,18 @@ typedef struct vy_facts {
     bool *leaf_used;       // by leaf index
     uint32_t *partner;     // IF → ELSE → ENDIF, others 0
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
-    bool *alike;           // by instruction; NULL without loops.  Both: see uniform.c
+    bool *alike;           // by instruction; NULL without loops.  For both see uniform.c
     bool barrier, subgroup, loop;
-    uint32_t nesting; // constructs in one another, at most
+    uint32_t nesting; // greatest depth of nested constructs
 } vy_facts;
-// False with m->diag filled (an atomic that cannot be had) or m->oom.
+// False with m->diag filled (an atomic that is not available) or m->oom.
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
 bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
 
 // whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared
-// array is read that nobody fills; others: if the other axes are long enough for a whole workgroup.
+// array is read that no invocation fills; others: only if the other axes are long enough for a full
+// workgroup.
 typedef struct vy_whole {
     uint32_t axis, from, to, buffer, others;
 } vy_whole;
@@ -43,7 +44,7 @@ bool vy_find_wholes(const vy_program *p, vy_whole_vec *out); // false: memory
 // What the first use of each buffer does, by id; VY_UNTOUCHED throughout without a domain.
 enum { VY_UNTOUCHED, VY_WRITES_ALL, VY_TOUCHES };
 void vy_first_uses(const vy_program *p, uint8_t *uses);
-// True if buffer b is an `out` that the program provably writes all of, first.
+// True if the buffer is an `out`, all of which the program provably writes before any other access.
 bool vy_fully_written(const vy_program *p, uint32_t buffer);
 bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fully_written.c: outputs every element of which is stored to, so that nobody need clear them.
+// fully_written.c: outputs every element of which is stored to, so that they need no clearing.
 #include "spirv/facts/facts.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ bool vy_dim_equal(const vy_program *p, vy_dim a, vy_dim b)
     return x->op == y->op && x->op < VY_DIM_ADD && x->value == y->value;
 }
 
-// A store at top level whose indices are all the over variables, each on an axis of its extent.
+// A top-level store indexed by all over variables, each on an axis of the variable's extent.
 static bool covers(const vy_program *p, uint32_t i)
 {
     const vy_inst *in = &p->insts.data[i];

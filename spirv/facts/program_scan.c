@@ -31,7 +31,7 @@ static void note_memory(vy_facts *f, const vy_program *p, uint32_t i)
     m->loaded |= op != VY_OP_STORE;
     m->stored |= op != VY_OP_LOAD;
     m->guarded |= !(in->flags & VY_FLAG_INRANGE);
-    // An element that nobody else touches is read and written plainly.
+    // An element that no other invocation accesses is loaded and stored plainly.
     if (vy_strength_of(p, i) != VY_STRENGTH_ATOMIC) return;
     if (!m->atomic) {
         m->line = in->line;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // uniform.c: which values are the same in every lane of a workgroup, padding lanes included.
 //
-// Two questions.  *alike*: the same in whatever a device runs together, which includes lanes that
-// are no invocations at all (a row of a workgroup that does not fill the device's vector) and whose
-// loads give what they like; so nothing loaded is alike.  It decides which loops all lanes leave
+// Two properties.  *alike*: the same in all lanes that a device runs together, including lanes that
+// are not invocations at all (where a row of a workgroup does not fill the device's vector), whose
+// loads return anything; so no loaded value is alike.  It decides which loops all lanes leave
 // together (emit_control.c).  *uniform* trusts loads:
 //
 // Where a program has barriers or subgroup operations, lanes outside the domain stay alive and
-// their loads give zero.  Taken literally that is a trap: in `for k in 0..count[0] { … barrier();
-// }` the padding lanes would read a count of zero and miss the barrier.  So a load of an `in`
-// buffer at a uniform index is carried out by padding lanes too; such a value may decide control
-// flow around barriers (the checker's rule), and nothing else of a padding lane is ever seen.
+// their loads return zero.  Without an exception that would be a trap: in
+// `for k in 0..count[0] { … barrier(); }` the padding lanes would read a count of zero and miss the
+// barrier.  So padding lanes do execute a load of an `in` buffer at a uniform index; such a value
+// may decide control flow around barriers (the checker's rule), and has no other effect in a
+// padding lane.
 //
-// Optimistic: everything starts uniform and is lowered until nothing changes (dataflow.h), so that
-// carried values of uniform loops stay uniform.
+// Optimistic: everything starts uniform and is lowered to a fixpoint (dataflow.h), so that carried
+// values of uniform loops stay uniform.
 #include "spirv/facts/facts.h"
 #include "ir/core/dataflow.h"
 
@@ -39,7 +40,7 @@ static bool all_uniform(const vy_program *p, const bool *u, const uint32_t *ids,
     return true;
 }
 
-// What is handed on, and unless it is a checkpoint's what decides about the construct.
+// A CARRY or RESULT: its sources and, unless the construct is a checkpoint, what decides it.
 static bool slot(const vy_program *p, const vy_structure *s, const bool *u, uint32_t i)
 {
     uint32_t opener = vy_opener(p, s, i), sources[3], n = vy_slot_sources(p, s, i, sources);
@@ -68,7 +69,7 @@ static bool evaluate(const vy_program *p, const vy_structure *s, const bool *u, 
     }
 }
 
-// A construct has gone: so have its markers and what it carries and hands on.
+// Queues the markers, carries and results of a construct that is no longer uniform.
 static void push_construct(vy_dataflow *d, uint32_t opener)
 {
     bool loop = vy_is_loop((vy_op)d->p->insts.data[opener].op);

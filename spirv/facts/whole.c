@@ -5,18 +5,18 @@
 //   t[lid.y, lid.x] = a[i, k0 + lid.x];  barrier();       workgroup(16, 16) over(i: M, j: N)
 //   for k in 0..16 { s += t[lid.y, k] * …; }
 //
-// Invocations outside of the domain do nothing, so where N is no multiple of 16 nobody fills the
-// columns that the last workgroup's invocations outside would have stored, and all inside read
-// them: whatever was there before.  The interpreter sees that (ir/eval/eval_partial.c).  A device
-// cannot, so plans check the sizes, where it is certain from the program alone: each lane is walked
-// (whole_walk.c), and of each element noted, per axis, the first place from which it is filled and
-// the first from which it is read.  An element that places from F on fill and place R reads is
-// missing where a last workgroup has n invocations on the axis, R < n <= F.  Such a reader is there
-// for certain if it stands at 0 of the other axes; one elsewhere if they are long enough for a
-// whole workgroup, which is part of the check then.
+// Invocations outside of the domain do nothing.  So where N is not a multiple of 16, the columns
+// that those of the last workgroup would have stored stay unfilled, and the invocations inside read
+// whatever was there before.  The interpreter reports that (ir/eval/eval_partial.c).  A device
+// cannot, so plans check the sizes where the fault is certain from the program alone: each lane is
+// walked (whole_walk.c), and for each element and axis the first position that fills it and the
+// first that reads it are recorded.  An element filled from position F on and read at position R is
+// missing where a last workgroup has n invocations on the axis, R < n <= F.  Such a reader
+// certainly exists if it is at position 0 of the other axes; otherwise if these are long enough for
+// a full workgroup, which is then part of the check.
 //
-// Nothing is claimed of reads under a condition that is not known, or at indices that are not.
-// What may be written counts as written, at any time.
+// Nothing is claimed about reads under unknown conditions or at unknown indices.  Elements that may
+// be written count as written, at any time.
 #include "spirv/facts/facts.h"
 #include "spirv/facts/whole.h"
 #include "spirv/facts/facts.h"
@@ -29,9 +29,9 @@ typedef struct wholes {
     const vy_program *p;
     uint32_t lid[3];
     uint32_t *first; // by buffer: its elements in `fills` and `reads`, three axes each
-    // 1 + the least place on the axis, 0: the whole workgroup does it; NEVER
+    // 1 + the least position on the axis, 0: the entire workgroup does it; NEVER
     uint16_t *fills;
-    uint16_t *reads[2]; // by readers at 0 of the other axes; by all
+    uint16_t *reads[2]; // [0]: by readers at 0 of the other axes; [1]: by all
     uint32_t count;
 } wholes;
 
@@ -70,7 +70,7 @@ static void read(void *user, uint32_t load, int64_t element)
     }
 }
 
-// Places in the tables; false: memory.
+// Assigns positions in the tables; false: memory.
 static bool lay_out(wholes *w, bool *any)
 {
     w->first = vy_realloc(NULL, (w->p->buffers.count + 1) * sizeof *w->first);
@@ -96,8 +96,8 @@ static bool lay_out(wholes *w, bool *any)
 }
 
 // --------------------------------------------------------------------------------------- intervals
-// [n]: the shared array of which an element is missing where n invocations are on the axis; 0:
-// none.  by: of `reads`; mark: else such n are taken out.
+// missing[n]: the shared array that misses an element where n invocations are on the axis; 0: none.
+// by: which of `reads`.  mark: sets such n, else resets them.
 static void mark_axis(const wholes *w, uint32_t axis, uint32_t by, bool mark, uint32_t *missing)
 {
     const uint32_t most = w->p->workgroup[axis];
@@ -137,12 +137,12 @@ static bool take(const wholes *w, vy_whole_vec *out)
 }
 
 // ------------------------------------------------------------------------------------------- lanes
-// False: memory.  Nothing is noted where it takes too long.
+// False: memory.  *done is false where the walk would take too long.
 static bool walk_lanes(wholes *w, const vy_structure *s, const vy_whole_uses *u, bool *done)
 {
     const vy_whole_visitor visitor = {w, write, clear, read};
     vy_whole_walk *walk = vy_whole_walk_make(w->p, s, u, &visitor);
-    uint32_t n[3]; // axes that the domain has not are padding but for their first place
+    uint32_t n[3]; // on axes that the domain lacks, all positions but the first are padding
     for (uint32_t k = 0; k < 3; k++) n[k] = k < w->p->overs.count ? w->p->workgroup[k] : 1;
     if (!walk) return false;
     *done = true;

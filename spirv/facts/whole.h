@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// whole.h: which sizes leave elements of shared arrays unfilled: the parts of whole.c.
+// whole.h: which sizes leave elements of shared arrays unfilled: what the files of whole.c share.
 #ifndef VYRE_SPIRV_WHOLE_H
 #define VYRE_SPIRV_WHOLE_H
 
@@ -7,9 +7,9 @@
 
 // By instruction.
 typedef struct vy_whole_uses {
-    uint8_t *decides; // where shared arrays are accessed, or whether
-    uint8_t *counts;  // for what is stored, for certain: not what a condition chooses among
-    uint8_t *shared;  // made of constants and scalar parameters: the same for all
+    uint8_t *decides; // affects whether or where shared arrays are accessed
+    uint8_t *counts;  // a load that certainly affects what is stored (whole_counts.c)
+    uint8_t *shared;  // computed from constants and scalar parameters: the same in all invocations
 } vy_whole_uses;
 
 bool vy_whole_find_counting(const vy_program *p, const vy_structure *s,
@@ -18,14 +18,14 @@ bool vy_whole_uses_make(const vy_program *p, const vy_structure *s,
                         vy_whole_uses *u); // false: memory
 void vy_whole_uses_free(vy_whole_uses *u);
 
-// What one invocation does to shared arrays, as far as its place in the workgroup decides it
-// (whole_walk.c).
+// The accesses of one invocation to shared arrays, as far as its position in the workgroup
+// determines them (whole_walk.c).
 typedef struct vy_whole_visitor {
     void *user;
-    // element: row-major; −1: not known which.  Writes are all that may happen, reads those that do
+    // element: row-major; −1: unknown.  All writes that may happen, but only the reads that happen
     // whatever the data.
     void (*write)(void *user, uint32_t buffer, int64_t element);
-    void (*clear)(void *user, uint32_t buffer); // by the whole workgroup
+    void (*clear)(void *user, uint32_t buffer); // by the entire workgroup
     void (*read)(void *user, uint32_t load, int64_t element);
 } vy_whole_visitor;
 

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: MIT
-// whole_counts.c: loads from shared arrays that count: what is stored, or decides what is done, is
-// made of them for certain.
+// whole_counts.c: loads from shared arrays that count: a stored value or a condition certainly
+// depends on them.
 //
 //   v = v + t[7 - lid.x];                 counts, whichever arm is taken
-//   let u = t[lid.x + 1];                 does not:
-//   if i + 1 < N { v = v + u; }           the optimiser makes that of one inside, or a select
+//   let u = t[lid.x + 1];                 does not: the optimiser may have hoisted it from the arm,
+//   if i + 1 < N { v = v + u; }           or made a select of the `if`
 //
-// Forwards, each value has the set of loads that it is made of, whatever conditions say; what a
-// condition chooses has those that both sides have.  Loads inside of what it chooses stay in the
-// set, for the walk of the lanes knows whether they came by.  Sets are 64 loads at a time.  What
-// loops carry starts with all and loses what an iteration does not hand on, until nothing changes.
+// A forward analysis: each value has the set of loads on which it depends whatever conditions say;
+// a value chosen by a condition has the intersection of both sides.  Loads inside an arm stay in
+// the set, since the walk of the lanes knows whether they were executed.  Sets are 64 loads at a
+// time.  Carried values start with all loads and lose those that an iteration does not pass on,
+// until a fixpoint.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
 
 enum {
     MOST_PASSES = 16
-}; // more than loops are nested in each other in practice; else nothing counts
+}; // more than the depth of loop nests in practice; beyond it nothing counts
 
 typedef struct counting {
     const vy_program *p;
     const vy_structure *s;
     const vy_whole_uses *u;
-    // By instruction: opener of the arm or loop that makes it happen or not; 0: it happens.
+    // By instruction: the opener of the arm or loop that decides whether it executes; 0: it does.
     uint32_t *guard;
     uint32_t *before; // by instruction: how many loads from shared arrays come before it
-    uint64_t *made;   // by instruction: which of the 64 from `first` on its value is made of
+    uint64_t *made;   // by instruction: on which of the 64 loads from `first` on its value depends
     uint32_t first;
 } counting;
 
 // ----------------------------------------------------------------------------------------- guards
-// An arm's guard is its IF or ELSE; that of a body its loop, if it may be left early, or its bounds
-// are not the same for all.
-static bool takes_iterations(const counting *c, uint32_t opener)
+// The guard of an arm is its IF or ELSE.  That of a body is its loop, unless all invocations
+// certainly run the same iterations.
+static bool runs_same_iterations(const counting *c, uint32_t opener)
 {
     const vy_inst *i = &c->p->insts.data[opener];
     return i->op == VY_OP_LOOP && c->u->shared[opener] && !vy_exits(c->p, opener);
@@ -46,7 +47,7 @@ static void find_guards(counting *c)
         const vy_op op = up ? (vy_op)c->p->insts.data[up].op : VY_OP_CHECKPOINT;
         if (op == VY_OP_IF)
             c->guard[id] = id < middle ? up : middle;
-        else if (op != VY_OP_CHECKPOINT && !takes_iterations(c, up))
+        else if (op != VY_OP_CHECKPOINT && !runs_same_iterations(c, up))
             c->guard[id] = up;
         else
             c->guard[id] = c->guard[up];
@@ -68,7 +69,7 @@ static uint64_t below(const counting *c, uint32_t id)
                                 : (UINT64_C(1) << (n - c->first)) - 1;
 }
 
-// Loads of instructions from `from` to before `to`.
+// The loads among the instructions in [from, to).
 static uint64_t inside(const counting *c, uint32_t from, uint32_t to)
 {
     return below(c, to) & ~below(c, from);
@@ -97,7 +98,7 @@ static uint64_t made_of_result(const counting *c, uint32_t id)
     if (op != VY_OP_ENDLOOP) return made_of(c, vy_arg(c->p, end, k));
     const uint64_t x = made_of(c, vy_slot_init(c->p, opener, k)),
                    y = made_of(c, vy_slot_next(c->p, c->s, opener, k));
-    return takes_iterations(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
+    return runs_same_iterations(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
 }
 
 static uint64_t made(const counting *c, uint32_t id)
@@ -128,15 +129,15 @@ static bool pass(counting *c)
     return changed;
 }
 
-// Loads that what is stored at `id`, or decided there, is made of, as far as nothing else decides
-// whether it is.
+// Loads on which the value stored or the condition tested at `id` depends, without those before the
+// guard that decides whether `id` is executed.
 static uint64_t needed(const counting *c, uint32_t id)
 {
     const vy_op op = (vy_op)c->p->insts.data[id].op;
     const bool write = vy_op_infos[op].effect == VY_WRITE;
     const uint32_t n = write ? c->p->insts.data[id].nargs : vy_control_args(c->p, c->s, id);
     const uint32_t guard =
-        c->guard[op == VY_OP_TEST ? c->s->parent[id] : id]; // the first iteration's test happens
+        c->guard[op == VY_OP_TEST ? c->s->parent[id] : id]; // the first test always executes
     return n ? made_of_args(c, id, n) & ~below(c, guard) : 0;
 }
 

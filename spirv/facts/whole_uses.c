@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// whole_uses.c: what decides where shared arrays are accessed, or whether: a closure from indices
-// and conditions to what they are made of.
+// whole_uses.c: values that affect whether or where shared arrays are accessed: the backward
+// closure of indices and conditions.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ static bool is_shared(const vy_program *p, const uint8_t *shared, uint32_t id)
     return kind == VY_LEAF_CONST || kind == VY_LEAF_SCALAR || kind == VY_LEAF_LEN;
 }
 
-// Of a LOOP: its bounds are.
+// A LOOP is shared if its bounds are.
 static void find_shared(const vy_program *p, uint8_t *shared)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// whole_walk.c: walks the program of one invocation as far as its place in the workgroup decides
-// what it does.
+// whole_walk.c: executes the program for one invocation as far as its position in the workgroup
+// determines it.
 //
-// Integers and conditions made of lid, lindex, constants and the iterations of loops with such bounds
-// are computed; gid and the domain's variables are known modulo the workgroup's sizes; all else is
-// not known.  Both arms of a condition that is not known are walked, and what is done there is not
-// sure.  A loop of an unknown number of iterations is walked once, with nothing known of what it
-// carries; that an iteration is taken is sure where the bounds are made of scalars alone.
+// Integers and conditions computed from lid, lindex, constants and the variables of loops with such
+// bounds are evaluated; gid and the domain's variables are known modulo the workgroup's sizes; all
+// other values are unknown.  Both arms of an unknown condition are walked, and their accesses are
+// not certain.  A loop of unknown trip count is walked once, with unknown carried values; that an
+// iteration runs is certain where the bounds depend on scalars alone.
 #include "spirv/facts/whole.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ enum { MOST_STEPS = 1 << 20 }; // of all lanes: some milliseconds
 typedef struct value {
     vy_scalar v;
     bool known;
-    uint32_t modulus; // not known, but v modulo this; 0: nothing is
+    uint32_t modulus; // unless known: v is right modulo this; 0: unknown
 } value;
 
 struct vy_whole_walk {
@@ -39,8 +39,7 @@ static value of_axis(const vy_whole_walk *w, uint32_t axis)
     return (value){.v = {.u = w->lid[axis]}, .modulus = w->p->workgroup[axis]};
 }
 
-// The last variable runs along x, the one before along y, then z; more than three share the last
-// axis.
+// The last variable runs along x, the one before along y; all others share z.
 static value of_variable(const vy_whole_walk *w, uint32_t v)
 {
     const uint32_t axis = w->p->overs.count - 1 - v;
@@ -70,7 +69,7 @@ static value arg(const vy_whole_walk *w, uint32_t id, uint32_t k)
     return get(w, vy_arg(w->p, id, k));
 }
 
-// x % n and x & (n − 1) of what is known modulo a multiple of n.
+// x % n and x & (n − 1) of a value known modulo a multiple of n.
 static value remainder_of(const vy_inst *i, value x, value n)
 {
     const uint64_t by = i->op == VY_OP_REM ? n.v.u : n.v.u + 1;
@@ -104,7 +103,7 @@ static value compute(const vy_whole_walk *w, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------------ memory
-// −1: not known; −2: out of range, so nothing is accessed.
+// −1: unknown; −2: out of range, so nothing is accessed.
 static int64_t element(const vy_whole_walk *w, uint32_t id)
 {
     const vy_buf *b = &w->p->buffers.data[w->p->insts.data[id].aux];
@@ -160,7 +159,7 @@ static uint32_t carried(const vy_whole_walk *w, uint32_t id)
     return vy_slot_count(w->p, w->s, id);
 }
 
-// An iteration begins with what `marker` has from operand `skip` on, or with what is not known.
+// Sets the carries of an iteration to the operands of `marker` from `skip` on, or to unknown.
 static void set_carries(vy_whole_walk *w, uint32_t id, uint32_t marker, uint32_t skip,
                         bool is_known)
 {
@@ -169,7 +168,7 @@ static void set_carries(vy_whole_walk *w, uint32_t id, uint32_t marker, uint32_t
     for (uint32_t k = 0; k < n; k++) w->at[id + 1 + k] = w->next[k];
 }
 
-// The iteration that begins with the carries.  False: it was the last one.
+// Runs one iteration from the carries.  False: it was the last one.
 static bool run_iteration(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
     const uint32_t end = w->s->partner[id], exits = vy_next_arg(w->p, id);
@@ -194,7 +193,7 @@ static void run_while(vy_whole_walk *w, uint32_t id, bool *is_known)
     run_iteration(w, id, is_known);
 }
 
-// In order of the iterations, so that a value that is carried is what it is.
+// In execution order, so that carried values are known.
 static void run_loop(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
     const vy_inst *i = &w->p->insts.data[id];
@@ -245,7 +244,7 @@ static bool is_access(const vy_whole_walk *w, const vy_inst *i)
     return vy_op_is_memory((vy_op)i->op) && w->p->buffers.data[i->aux].cls == VY_SHARED;
 }
 
-// One instruction, or all that it opens; the last of it.
+// Executes one instruction or the construct that it opens; returns the last instruction of it.
 static uint32_t step(vy_whole_walk *w, uint32_t id)
 {
     const vy_inst *i = &w->p->insts.data[id];
@@ -262,7 +261,7 @@ static uint32_t step(vy_whole_walk *w, uint32_t id)
     return id;
 }
 
-// Up to `to`, or to the TEST that stands there; which of them.
+// Runs up to `to` or up to a TEST on the way; returns which.
 static uint32_t run(vy_whole_walk *w, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {

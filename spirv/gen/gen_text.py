@@ -6,9 +6,10 @@ usage: gen_text.py OUTPUT.h OPS.h INPUT.vyre…
 
 Each top-level item becomes one row with its text (comments and needless white space removed) and
 the rows it needs, directly or not.  Rows are in dependency order: a row needs earlier rows only,
-so whoever wants one function parses its `needs` in order, then itself.  All names in the header
-start with the name of the first input file: mathlib.vyre gives mathlib_items.  OPS.h is ir/core/ops.h:
-every MATH row there must have its functions, and every function named like one its row.
+so to use a function one parses its `needs` in order, then the function itself.  All names in the
+header start with the name of the first input file: mathlib.vyre gives mathlib_items.  OPS.h is
+ir/core/ops.h: every MATH row there must have its functions, and every function named like one its
+row.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// make.h: plans (plan.h) out of kernels.
+// make.h: plans (plan.h) from kernels.
 #ifndef VYRE_PLAN_MAKE_H
 #define VYRE_PLAN_MAKE_H
 

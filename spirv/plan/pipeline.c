@@ -2,9 +2,9 @@
 // pipeline.c: which kernels a pipeline needs: one per program it dispatches, whatever is bound to
 // it.
 //
-// A slice begins at any element, but a descriptor only at multiples of what the device says.  A
-// kernel that is bound slices somewhere therefore adds an offset to its addresses
-// (VY_PARAM_OFFSET), which is 0 where a whole buffer is bound.
+// A slice begins at any element, but a descriptor only at a multiple of the device's alignment.  A
+// kernel to which slices are bound in some dispatch therefore adds an offset to its addresses
+// (VY_PARAM_OFFSET), which is 0 where an entire buffer is bound.
 #include "spirv/plan/make.h"
 
 static uint32_t add_program(vy_pipe_kernels *k, const vy_program *p, uint32_t index,

@@ -50,7 +50,7 @@ static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
     return b->workspace && b->access != VY_ACCESS_OUT; // scratch memory starts as zero
 }
 
-// Behind the dispatch: the symbol that the word is read into, and the check of it.
+// After the dispatch: the symbol that the word is read into, and its check.
 static bool add_watch(vy_plan *plan, vy_plan_step *steps, vy_arena *arena)
 {
     const uint32_t n = plan->symbol_count, e = plan->expr_count;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // plan_dispatch.c: one dispatch of a pipeline as steps of its plan.
 //
-// The kernel's symbols become expressions of the plan; with those, its own expressions, among them
-// the shapes it declares, too.  Where a declared extent and the extent bound are one expression,
-// nothing is left to check.
+// The kernel's symbols become expressions of the plan, and through them so do its own expressions,
+// including the shapes it declares.  Where a declared extent and the extent bound are the same
+// expression, no check is needed.
 #include "spirv/plan/planner.h"
 #include "spirv/describe/describe.h"
 #include "spirv/plan/make.h"
@@ -22,7 +22,7 @@ typedef struct dispatch {
     uint32_t workspace; // plan buffer of the next one
 } dispatch;
 
-// Bits of a constant as a parameter block has them.
+// The bits of a constant as in a parameter block.
 static int64_t constant_bits(vy_type type, vy_scalar value)
 {
     int64_t bits = 0;
@@ -37,7 +37,7 @@ static uint32_t scalar_expr(vy_planner *w, const dispatch *d, uint32_t i)
     if (from->kind == VY_PIPE_PARAM) return from->scalar; // symbols are the first expressions
     if (from->kind == VY_PIPE_CONST) return vy_planner_const(w, constant_bits(type, from->value));
     const uint32_t e = vy_describe_dim(&w->d, from->dim);
-    if (type == VY_U64) // narrower types are checked by whoever packs them
+    if (type == VY_U64) // narrower types are checked when they are packed
         vy_planner_check(w, VY_CHECK_BELOW, e, vy_planner_const(w, INT64_MAX),
                          vy_planner_print(w, "line %u: scalar %.80s of %.80s does not fit u64",
                                           d->s->line, d->program->scalars.data[i].name,
@@ -45,7 +45,7 @@ static uint32_t scalar_expr(vy_planner *w, const dispatch *d, uint32_t i)
     return e;
 }
 
-// Bindings of parameters first; workspaces, and what is inferred from shapes, need them.
+// Parameters are bound first: workspaces, and scalars inferred from shapes, depend on them.
 static void bind_params(vy_planner *w, dispatch *d)
 {
     for (uint32_t i = 0, n = 0; i < d->kernel->binding_count && !w->d.oom; i++) {
@@ -103,7 +103,7 @@ static void check_shapes(vy_planner *w, const dispatch *d)
     }
 }
 
-// Workspaces of an earlier dispatch that needs the same ones: the first of them.
+// *first: the first workspace of an earlier dispatch that can share its workspaces.
 static bool find_shared(const vy_planner *w, const dispatch *d, uint32_t *first)
 {
     for (uint32_t i = 0; i < w->shared.count; i++) {
@@ -126,7 +126,7 @@ static const char *workspace_name(vy_planner *w, const dispatch *d, const char *
                      : vy_planner_print(w, "%.120s.%.120s.%u", d->program->name, name, sets);
 }
 
-// One for all dispatches, filled at the start of the plan.
+// The watch word is one for all dispatches, filled at the start of the plan.
 static bool is_watch(const vy_kernel *k, uint32_t binding)
 {
     return k->watched && binding + 1 == k->binding_count;
@@ -160,7 +160,7 @@ static void add_workspaces(vy_planner *w, dispatch *d)
     if (!have && next > first && !vy_vec_push(&w->shared, own)) w->d.oom = true;
 }
 
-// The part of a plan buffer that a binding is; NULL for all of it.
+// The part of a plan buffer that is bound; NULL for all of it.
 static vy_plan_part *part_of(vy_planner *w, const dispatch *d, uint32_t binding)
 {
     const vy_kernel_binding *b = &d->kernel->bindings[binding];
@@ -183,7 +183,7 @@ static uint32_t find_binding(const vy_kernel *k, const char *name)
     return i;
 }
 
-// What the bindings need before the dispatch, besides the clearing of `out`, which is part of it.
+// Steps that the bindings need before the dispatch.  Clearing `out` is part of the dispatch.
 static void start_bindings(vy_planner *w, const dispatch *d)
 {
     for (uint32_t i = 0; i < d->kernel->binding_count && !w->d.oom; i++) {

@@ -2,8 +2,8 @@
 // plan_pipeline.c: a pipeline as a plan (plan.h).
 //
 //   buffer      fill, or copy, by its @init; nothing where its first use overwrites all of it
-//   dispatch    checks of slices and shapes, what the program's @workspace and @init ask for, the
-//               dispatch.  Checks whose two sides are the same expression are left out
+//   dispatch    checks of slices and shapes, fills and copies for the program's @workspace and
+//               @init, the dispatch.  Checks whose two sides are the same expression are omitted
 //   value       checks of the index, readback
 //   repeat      repeat, of the difference of its bounds
 //   checkpoint  nothing
@@ -25,7 +25,7 @@ static bool take_name(vy_planner *w, vy_strings *taken, const char *name)
     return taken->used != before;
 }
 
-// Expressions are written with the names, so each symbol has its own: t, or t_5 if it is number 5.
+// Expressions are printed with symbols' names, so these are unique: t, or t_5 if it is number 5.
 static const char *own_name(vy_planner *w, vy_strings *taken, const char *prefix, const char *base)
 {
     const char *name = vy_planner_print(w, "%s%.200s", prefix, base);
@@ -115,7 +115,7 @@ static uint32_t signature_buffer(const vy_planner *w, const char *name)
     return vy_program_find_buffer(w->p->signature, name).id; // the checker has found it
 }
 
-// What a buffer of the signature starts with, if @init says so; else zero if `clear`.
+// Gives a buffer of the signature the contents of its @init; without one, zero if `clear`.
 static void start_buffer(vy_planner *w, uint32_t buffer, bool clear)
 {
     const vy_buf *b = &w->p->signature->buffers.data[buffer];
@@ -128,7 +128,7 @@ static void start_buffer(vy_planner *w, uint32_t buffer, bool clear)
         vy_planner_fill(w, to, 0, NULL);
 }
 
-// A step uses a buffer in block `block`: whether the first use of all overwrites all of it.
+// Records the first use of a buffer, by a step in block `block`; all: it overwrites all of it.
 static void use_buffer(vy_planner *w, uint32_t buffer, uint32_t step, uint32_t block, bool all)
 {
     vy_first_use *u = &w->uses[buffer];
@@ -149,8 +149,8 @@ static void use_args(vy_planner *w, const vy_pipe_step *s, uint32_t step, uint32
     }
 }
 
-// Finds of each intermediate its first use behind the step that makes it.  Blocks are named by the
-// steps that open them, + 1.
+// Finds the first use of each intermediate after the step that makes it.  Blocks are numbered by
+// the steps that open them, + 1.
 static void find_uses(vy_planner *w)
 {
     const vy_program *signature = w->p->signature;
@@ -181,7 +181,7 @@ static void find_uses(vy_planner *w)
 static void add_value(vy_planner *w, const vy_pipe_step *s, uint32_t step)
 {
     const uint32_t at = vy_planner_element(w, s, s->buffer, s->index_count, s->index);
-    vy_planner_watch(w); // a count may be what such a loop left behind
+    vy_planner_watch(w); // the value may be wrong because such a loop was ended
     vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_READBACK,
                                       .buffer = vy_planner_buffer(s->buffer),
                                       .expr = at,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// planner.c: steps, expressions and checks of a plan being made.
+// planner.c: steps, expressions and checks of a plan under construction.
 #include "spirv/plan/planner.h"
 
 #include <stdarg.h>

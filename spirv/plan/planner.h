@@ -18,9 +18,9 @@ typedef struct vy_shared { // workspaces of one kernel with these values of its 
 VY_VEC_TYPE(vy_shared_vec, vy_shared);
 
 typedef struct vy_first_use { // of an intermediate
-    uint32_t block;           // that it is made in
-    uint32_t step;            // + 1; 0: none so far
-    bool overwrites;          // all of it, in its own block; also where there is none
+    uint32_t block;           // of the step that makes it
+    uint32_t step;            // of the first use, + 1; 0: none so far
+    bool overwrites;          // the use overwrites all of it, in the same block; true without a use
 } vy_first_use;
 
 typedef struct vy_planner {
@@ -34,12 +34,12 @@ typedef struct vy_planner {
     uint32_t *step_symbols; // by pipeline step
     uint32_t *opened;       // by pipeline step: plan step of a REPEAT
     vy_first_use *uses;     // by buffer of the signature
-    bool watched;           // some kernel looks whether the driver ends loops: of all,
-    uint32_t watch;         // the plan buffer
-    uint32_t watch_symbol;  // and what it is read into
+    bool watched;           // some kernel detects whether the driver ends loops; shared by all:
+    uint32_t watch;         // the plan buffer of the word
+    uint32_t watch_symbol;  // and the symbol that it is read into
 } vy_planner;
 
-// All set w->d.oom when memory is out; what they return then is harmless.
+// All set w->d.oom when out of memory, and then return something harmless.
 void *vy_planner_room(vy_planner *w, size_t count, size_t size); // zeroed; one element more
 uint32_t vy_planner_const(vy_planner *w, int64_t value);
 const char *vy_planner_print(vy_planner *w, const char *format, ...)
@@ -52,7 +52,7 @@ void vy_planner_check(vy_planner *w, vy_check how, uint32_t expr, uint32_t limit
 // Element number of buffer[index…] as an expression, each index checked.
 uint32_t vy_planner_element(vy_planner *w, const vy_pipe_step *s, vy_buffer b, uint32_t rank,
                             const vy_dim *index);
-void vy_planner_watch(vy_planner *w); // reads it back and checks it, if there is one
+void vy_planner_watch(vy_planner *w); // reads the watch word back and checks it, if there is one
 void vy_planner_dispatch(vy_planner *w, const vy_pipe_step *s); // plan_dispatch.c
 // Plan buffer of a buffer of the signature.
 static inline uint32_t vy_planner_buffer(vy_buffer b) { return b.id - 1; }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// lavapipe_rounding.c: trunc and round of an f64 out of floor and ceil (the quirk rounded_doubles).
+// lavapipe_rounding.c: trunc and round of an f64 from floor and ceil (the quirk rounded_doubles).
 //
 //   trunc(x)   x < 0 ? ceil(x) : floor(x)
 //   round(x)   n = floor(x) + (x − floor(x) > ½, or = ½ and floor(x) is odd ? 1 : 0);
 //              n == 0 ? trunc(x) : n, for the sign of zero
 //
 // On processors without AVX-512 llvmpipe (Mesa 22.3 and 25.0) rounds doubles with the limits of
-// floats: 3.5 to 3, beyond 2²⁴ not at all, and trunc likewise; both lose the sign of zero.  Its
-// floor and ceil are right everywhere.
-// x − floor(x) is exact but for x between −½ and 0, where n is 0 whatever it is.  Functions of the
-// library ask for the nearest integer only: neither for the even of two nor for a zero's sign.
+// floats: 3.5 to 3, and not at all beyond 2²⁴; trunc likewise.  Both lose the sign of zero.  Its
+// floor and ceil are correct everywhere.
+// x − floor(x) is exact except for x between −½ and 0, where n is 0 in any case.  Functions of the
+// library need only the nearest integer, without ties to even or the sign of zero.
 #include "spirv/target/target.h"
 
 static uint32_t truncated(vy_fn *f, uint32_t type, uint32_t x, uint32_t down)
@@ -20,7 +20,7 @@ static uint32_t truncated(vy_fn *f, uint32_t type, uint32_t x, uint32_t down)
     return VY_DO(f, SpvOpSelect, type, negative, up, down);
 }
 
-// bool: x is half way to the integer above `down`, which is odd.
+// bool: x is halfway between `down`, which is odd, and the next integer.
 static uint32_t from_odd(vy_fn *f, uint32_t type, uint32_t down, uint32_t rest)
 {
     const uint32_t half = vy_spv_float(f->m, VY_F64, 0.5), bools = vy_bool_type(f),

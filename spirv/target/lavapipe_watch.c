@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 // lavapipe_watch.c: did the driver leave a loop?  (vy_spirv_options.watch_loops)
 //
-// Some drivers give the loops of one invocation so many iterations together, and end every loop after
-// them, in whatever iteration it is, without a word (vkrt.h, loop_iteration_limit).  What counts there cannot
-// be counted here: a driver that runs lanes in lock step counts their iterations together, those of
-// compare-exchange loops and of functions too.  But once they are used up, a loop takes one iteration,
-// whatever its condition says.  So a last loop stands at the end of the kernel, and tells:
+// Some drivers give all loops of one invocation a common budget of iterations and, once it is used
+// up, silently end every loop, in whatever iteration it is (vkrt.h, loop_iteration_limit).  A
+// kernel cannot count what the driver counts: a driver that runs lanes in lock step counts their
+// iterations together, including those of compare-exchange loops and of functions.  But once the
+// budget is used up, every loop runs exactly one iteration, whatever its condition.  So a loop at
+// the end of the kernel detects it:
 //
-//       n = watch[0]                           1, until a kernel says what follows
+//       n = watch[0]                           1, unless a kernel has stored what follows
 //       for t in 0..n + 1 { s += n }           two iterations, which no compiler can know
 //       if s != (n + 1) n { watch[0] = k }     one iteration: this invocation's loops were ended
 //
-// k is the kernel's number and 2.  The word is a binding of the kernel like a workspace's; plans
-// fill it, read it back at the end and check it (VY_CHECK_LOOPS).
+// k is 2 + the kernel's number.  The word is bound to the kernel like a workspace; plans fill it,
+// read it back at the end and check it (VY_CHECK_LOOPS).
 //
-// Such a driver also runs more lanes than a row of the workgroup has, if that is no multiple of
-// them.  What these load is 0, so a `while` may never end for them, and take the iterations of their
-// neighbours.  The whole body stands in a condition on them then, which says `lid.x < row` in a way
-// that no compiler can know to hold.
+// If the row of a workgroup is not a multiple of the driver's vector, such a driver also runs
+// surplus lanes beyond the row.  Their loads return 0, so a `while` may never end for them and use
+// up the budget of their neighbours.  The entire body is then in an `if` that excludes them:
+// `lid.x < row`, in a form that no compiler can prove to hold.
 #include "spirv/target/target.h"
 
 static uint32_t next_free_binding(const vy_program *p)
@@ -30,7 +31,7 @@ static uint32_t next_free_binding(const vy_program *p)
     return next;
 }
 
-// struct { u32 word; }, in a binding behind all others.
+// struct { u32 word; }, in the binding after all others.
 static uint32_t declare_word(vy_fn *f)
 {
     vy_spv *m = f->m;
@@ -67,7 +68,7 @@ static void need_word(vy_fn *f)
     f->out = out;
 }
 
-// bool: the lane is none beyond the row; 0: there are no such lanes, or they do no harm.
+// bool: the lane is within the row; 0: all are, or the others do no harm.
 uint32_t vy_lavapipe_lanes(vy_fn *f)
 {
     const uint32_t lanes = f->m->options->lanes, row = f->p->workgroup[0];
@@ -78,24 +79,25 @@ uint32_t vy_lavapipe_lanes(vy_fn *f)
     return VY_DO(f, SpvOpULessThan, vy_bool_type(f), vy_local_x(f), end);
 }
 
-// Iterations that surely are so few that nothing can end them.  Those of a compare-exchange and of
-// functions in f64 are counted nowhere.
-static bool few_iterations(vy_fn *f)
+// Certainly too few iterations for the driver to end any loop.  Those of a compare-exchange loop
+// and of f64 functions are counted nowhere.
+static bool stays_below_limit(vy_fn *f)
 {
-    enum { FEW = 30000 };
+    enum { SAFE_ITERATIONS = 30000 };
     vy_kernel k = {0};
     if (f->spins || (f->m->lib.count && f->m->types[VY_F64])) return false;
     if (f->m->options->iterations_known) return true;
     vy_describe_iterations(f->d, &k);
     const vy_expr *most = k.iteration_count ? &k.iterations[k.iteration_count - 1] : NULL;
-    return !most || (!k.iterations_open && most->op == VY_EXPR_CONST && most->value < FEW);
+    return !most ||
+           (!k.iterations_open && most->op == VY_EXPR_CONST && most->value < SAFE_ITERATIONS);
 }
 
-// At the end of the kernel, where all its invocations come.
+// At the end of the kernel, which all its invocations reach.
 void vy_lavapipe_end(vy_fn *f)
 {
     vy_spv *m = f->m;
-    if (!f->facts->loop || few_iterations(f)) return;
+    if (!f->facts->loop || stays_below_limit(f)) return;
     need_word(f);
     const uint32_t u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f), zero = vy_spv_u32(m, 0);
     const uint32_t n = f->target.watch_word,
@@ -118,8 +120,8 @@ void vy_lavapipe_end(vy_fn *f)
     vy_label(f, next);
     vy_branch(f, header);
     vy_label(f, merge);
-    const uint32_t whole = VY_DO(f, SpvOpIMul, u32, iterations, n);
-    vy_guard g = vy_guard_begin(f, VY_DO(f, SpvOpINotEqual, bools, s, whole));
+    const uint32_t expected = VY_DO(f, SpvOpIMul, u32, iterations, n);
+    vy_guard g = vy_guard_begin(f, VY_DO(f, SpvOpINotEqual, bools, s, expected));
     VY_PUT(m, f->out, SpvOpStore, f->target.watch_pointer, vy_spv_u32(m, f->d->number + 2));
     vy_guard_end(f, g, 0, 0, 0);
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// lavapipe_ways.c: values that llvmpipe would walk through for ever (the quirk many_ways).
+// lavapipe_ways.c: indices whose operands llvmpipe would visit for ever (the quirk many_ways).
 //
-//   h = h ^ (h >> 15);  h = h * C;  h = h ^ (h >> 13);        twelve times, of a scalar, then x[h % N]
+//   h = h ^ (h >> 15);  h = h * C;  h = h ^ (h >> 13);    twelve times, on a scalar, then x[h % N]
 //
-// llvmpipe asks of each index whether it is the same in all lanes, and goes through all that it is
-// made of, by every way there is (nir_src_is_dynamically_uniform of Mesa 22.3): 4¹² here, and no
-// end with some rounds more.  It stops at the first operand that is not.  So an index with many
-// such ways gets one that no optimiser can see through: 0, made of the lane's own number.
+// llvmpipe checks whether each index is the same in all lanes by visiting its operands recursively,
+// without remembering which it has visited (nir_src_is_dynamically_uniform of Mesa 22.3): once for
+// each path ("way") through the expression, 4¹² here, and practically for ever with a few more
+// rounds.  It stops at the first operand that is not uniform.  So an index with many such paths
+// gets one that no optimiser can see through: a 0 computed from the lane's own number.
 //
-// Counted are ways through constants, scalars and what is computed of them, in local arrays too; a
-// load of a buffer, and what loops of many iterations carry, ends them.  Functions are bodies of the
-// library, in which an argument occurs many times.
+// Paths are counted through constants, scalars and values computed from them, also via local
+// arrays; a load from a buffer, or a value carried by a loop of many iterations, ends a path.
+// Functions are bodies of the library, in which an argument occurs many times.
 #include "spirv/target/target.h"
 
 #include "ir/core/flow.h"
@@ -18,17 +19,17 @@
 #include <string.h>
 
 #define MANY (UINT64_C(1) << 16)
-enum { IN_FUNCTION = 200, IN_SEQUENCE = 4, MOST_TURNS = 128 };
+enum { IN_FUNCTION = 200, IN_SEQUENCE = 4, MAX_UNROLLED = 128 };
 
 typedef struct ways {
     const vy_program *p;
     vy_structure s;
-    // By instruction: until the first operand that differs between lanes; at most MANY.
+    // By instruction: paths up to the first operand that differs between lanes; at most MANY.
     uint64_t *count;
-    bool *same; // it is made of constants and scalars alone
-    // By buffer: of what its elements are, if it is a local array; a driver makes values of those.
+    bool *same; // computed from constants and scalars alone
+    // By buffer: paths through its elements, if it is a local array (drivers turn these to values).
     uint64_t *held;
-    bool again; // the second time
+    bool again; // in the second pass
 } ways;
 
 static uint64_t limited(uint64_t n) { return n < MANY ? n : MANY; }
@@ -61,7 +62,8 @@ static void of_operation(ways *w, uint32_t id)
     for (uint32_t k = 0; k < i->nargs; k++) add_operand(w, id, vy_arg(w->p, id, k), times);
 }
 
-// A store in a loop may hold more each iteration: what has grown since the first pass has no end.
+// A store in a loop may add paths in each iteration: a count that has grown since the first pass is
+// unbounded.
 static void of_local(ways *w, uint32_t id)
 {
     const vy_inst *i = &w->p->insts.data[id];
@@ -79,10 +81,10 @@ static uint64_t iterations_of(const ways *w, uint32_t loop)
 {
     uint64_t n;
     if (vy_exits(w->p, loop) || !vy_constant_trips(w->p, loop, &n)) return 0;
-    return n <= MOST_TURNS ? n : 0;
+    return n <= MAX_UNROLLED ? n : 0;
 }
 
-// After n iterations in each of which what is carried occurs `each` times.
+// Paths after n iterations in each of which the carried value occurs `each` times.
 static uint64_t after_iterations(uint64_t first, uint64_t each, uint64_t n)
 {
     while (n-- && first < MANY) first = limited(first * each);
@@ -107,7 +109,7 @@ static void of_result(ways *w, uint32_t id)
     for (uint32_t k = 0; k < sources; k++) add_operand(w, id, from[k], 1);
 }
 
-// Once with what is carried as one thing, and then as what it comes to.
+// In the first pass a carried value is one path; in the second it has the paths of its result.
 static void of_carry(ways *w, uint32_t id)
 {
     const uint32_t loop = vy_arg(w->p, id, 0), k = w->p->insts.data[id].aux;
@@ -179,7 +181,7 @@ static bool has_many(vy_fn *f, uint32_t i)
     return false;
 }
 
-// The same number, but neither taken for the same in all lanes nor looked into.
+// An equal address that the driver neither takes for uniform nor looks into.
 uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address)
 {
     if (!has_many(f, i)) return address;

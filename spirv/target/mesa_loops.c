@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-// mesa_loops.c: keeps Mesa from guessing how often a loop runs.
+// mesa_loops.c: keeps Mesa from guessing trip counts.
 //
-// **By bounds** (the quirk guessed_bounds).
+// **From bounds** (the quirk guessed_bounds).
 //
-//   for k in rev(min(n, 1)..9)        while k > min(n, 1)         Mesa 22.3: eight iterations, whatever n is
+//   for k in rev(min(n, 1)..9)     while k > min(n, 1)     Mesa 22.3: eight iterations, whatever n
 //
-// Mesa asks of each exit that compares a counter whether the other side has a constant bound, and
-// writes out as many iterations.  Up to 22.3 it takes the constant of any minimum for one, also where
-// the counter runs down to it (try_find_limit_of_alu of nir_loop_analyze.c), and minima come from
-// clamps and conditions, too.  So nothing that was computed is compared with a counter as it is: a
-// zero is added that no optimiser knows to be one, and answers that end a loop differ from a
-// `false` of that kind.  Bounds that are constants, parameters, or places of the invocation are
-// what they are: most loops cost nothing, the others an addition each time they are entered, and a
-// WHILE or a `break` an operation on booleans each iteration.
+// For each exit that compares a counter, Mesa looks for a constant bound of the other side, and
+// unrolls the loop by it.  Up to 22.3 it takes the constant operand of any minimum for one, even
+// where the counter runs down to it (try_find_limit_of_alu of nir_loop_analyze.c), and minima come
+// from clamps and conditions, too.  So a computed bound is never compared with a counter directly:
+// a zero is added to it that no optimiser recognises, and the conditions that end a loop are
+// compared with a `false` of that kind.  Bounds that are constants, parameters or ids of the
+// invocation are left alone: most loops cost nothing, the others an addition each time they are
+// entered, and a WHILE or a `break` a boolean operation per iteration.
 //
 // The zero is the highest bit of the workgroup's number, which is below 2³¹, and the same in all
 // lanes.
 //
-// **By lengths** (guessed_lengths).  Mesa takes the length of an array that is indexed by the
-// counter for a bound, too, and writes so many iterations out in front of the loop (nir_opt_loop_unroll,
-// "partial unroll").  In Mesa 22.3 iterations of a loop that is tested at its end get other values then;
-// tested first it is right.
+// **From lengths** (guessed_lengths).  Mesa also takes the length of an array that is indexed by
+// the counter for a bound, and peels as many iterations in front of the loop (nir_opt_loop_unroll,
+// "partial unroll").  In Mesa 22.3 the iterations of a loop that is tested at its end then compute
+// other values; a loop tested first is correct.
 #include "spirv/target/target.h"
 
 static uint32_t make_zero(vy_fn *f)
@@ -38,7 +38,7 @@ static uint32_t make_zero(vy_fn *f)
 
 uint32_t vy_mesa_bound(vy_fn *f, vy_type type, uint32_t bound)
 {
-    if (f->library) return bound; // its loops are ours, and see no workgroup
+    if (f->library) return bound; // its loops are safe, and it has no workgroup number
     const uint32_t zero = vy_cast_id(f, type, VY_U32, make_zero(f));
     return VY_DO(f, SpvOpIAdd, vy_spv_type(f->m, type), bound, zero);
 }

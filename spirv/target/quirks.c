@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// quirks.c: the table of quirks.h, and whose driver has which.
+// quirks.c: the table of quirks.h, and which driver has which quirk.
 //
-// Mesa's drivers share a compiler (NIR), and so its faults, up to the version that mended them;
-// what llvmpipe does behind it is llvmpipe's.
+// Mesa's drivers share a compiler (NIR), and so its faults, up to the version that fixes them;
+// llvmpipe's own code generator behind it adds others.
 #include "spirv/quirks.h"
 
 #include <string.h>
@@ -61,8 +61,8 @@ vy_quirks vy_driver_quirks(vy_driver driver)
     }
 }
 
-// VkDriverId.  Venus hands modules on to a driver that it does not name; of those that are newer
-// than this list nobody knows here what they share with Mesa.
+// VkDriverId.  Venus passes modules on to a driver that it does not name, and a driver newer than
+// this list may share Mesa's compiler: both get all quirks.
 vy_quirks vy_device_quirks(uint32_t driver_id, uint32_t major)
 {
     enum { UNKNOWN = 0, LLVMPIPE = 13, VENUS = 22, LAST = 27 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// target.c: which hooks a module is written with.
+// target.c: chooses the hooks of a module.
 //
-// A hook for each fault that is not spared (quirks.h), and for what is asked of a device that ends
-// loops (vy_spirv_options.watch_loops, lanes).  With all spared and nothing asked there are none,
-// and the SPIR-V follows from the program alone.
+// A hook for each fault that is not spared (quirks.h), and for the options of a device that ends
+// loops (vy_spirv_options.watch_loops, lanes).  With all faults spared and neither option set there
+// are none, and the SPIR-V depends on the program alone.
 #include "spirv/target/target.h"
 
 vy_hooks vy_target_hooks(const vy_spirv_options *o)

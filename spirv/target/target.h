@@ -11,7 +11,8 @@ uint32_t vy_mesa_bound(vy_fn *f, vy_type type, uint32_t bound); // mesa_loops.c
 uint32_t vy_mesa_answer(vy_fn *f, uint32_t answer);
 bool vy_mesa_test_first(vy_fn *f, uint32_t i);
 uint32_t vy_mesa_widen(vy_fn *f, vy_type to, uint32_t v); // mesa_signs.c
-// lavapipe_ways.c.  By instruction: more ways than a compiler can go; NULL: memory.  vy_free it.
+// lavapipe_ways.c.  By instruction: more operand paths than llvmpipe can visit; NULL: memory.
+// vy_free it.
 bool *vy_lavapipe_ways(const vy_program *p);
 uint32_t vy_lavapipe_rounded(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // lavapipe_rounding.c
 uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // module.c: a module as section buffers that are joined at the end.
 //
-// SPIR-V wants its parts in a fixed order, but an emitter learns of a capability, a constant or a
-// decoration while it writes code.  So every part has a buffer of its own.
+// SPIR-V requires its sections in a fixed order, but an emitter learns of a capability, a constant
+// or a decoration while it emits code.  So every section has a buffer of its own.
 #include "spirv/words/module.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ void vy_spv_extension(vy_spv *m, vy_extension x)
 
 void vy_spv_feature(vy_spv *m, vy_features bits) { m->features |= bits; }
 
-// How often `name` has been given before; UINT32_MAX when memory is out.
+// How often `name` has been used before; UINT32_MAX when out of memory.
 static uint32_t times_given(vy_spv *m, const char *name)
 {
     uint32_t at = vy_intern(&m->names, name, strlen(name));
@@ -88,8 +88,8 @@ static uint32_t times_given(vy_spv *m, const char *name)
     return m->name_count.data[at]++;
 }
 
-// A variable is many values.  They get numbers, `s`, `s_1`, `s_2`, because SPIRV-Tools takes
-// quadratic time to tell equal names apart.
+// A variable becomes many values.  They are numbered, `s`, `s_1`, `s_2`, because SPIRV-Tools takes
+// quadratic time to make equal names distinct.
 void vy_spv_name(vy_spv *m, uint32_t id, const char *name)
 {
     char numbered[200];

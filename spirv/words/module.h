@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// module.h: a SPIR-V module while it is made: section buffers, joined at the end; types and
-// constants, made once.  Not installed.
+// module.h: a SPIR-V module under construction: section buffers, joined at the end; deduplicated
+// types and constants.  Not installed.
 //
-// A module whose memory ran out (m->oom) goes on harmlessly; the caller looks once at the end.
+// After memory has run out (m->oom), all functions remain harmless; the caller checks once at the
+// end.
 // SPIR-V ids are plain uint32_t, 0 is none.
 #ifndef VYRE_MODULE_H
 #define VYRE_MODULE_H
@@ -36,7 +37,7 @@ VY_VEC_TYPE(vy_lib_vec, vy_lib_call);
 typedef struct vy_spv {
     const vy_spirv_options *options;
     uint32_t version;             // as in the header of the module
-    const struct vy_hooks *hooks; // what the target changes (spirv/emit/emit.h)
+    const struct vy_hooks *hooks; // workarounds for drivers (spirv/emit/emit.h)
     vy_diag *diag;
     vy_features features;
     bool oom;
@@ -54,10 +55,10 @@ typedef struct vy_spv {
     uint32_t input_vars[8];                  // built-in inputs, by vy_input
     uint32_t block_types[VY_TYPE_COUNT * 3]; // struct { runtime array }, by element and form
     vy_lib_vec lib;                          // in order of first use
-    uint32_t lib_nesting;                    // that calls of them can add to a kernel's
+    uint32_t lib_nesting;                    // depth that their calls can add to a kernel's
     uint32_t lib_done;
-    vy_strings names;    // debug names given so far
-    vy_words name_count; // how often each was asked for, by offset in `names`
+    vy_strings names;    // debug names so far
+    vy_words name_count; // how often each was used, by offset in `names`
 } vy_spv;
 
 typedef enum vy_extension {
@@ -81,10 +82,10 @@ void vy_spv_put_text(vy_spv *m, vy_words *to, SpvOp op, uint32_t n, const uint32
     VY_PUT(m, &(m)->sections[VY_SEC_ANNOTATIONS], SpvOpDecorate, __VA_ARGS__)
 
 void vy_spv_capability(vy_spv *m, SpvCapability c);
-void vy_spv_extension(vy_spv *m, vy_extension x); // left out where the version includes it
+void vy_spv_extension(vy_spv *m, vy_extension x); // omitted where the version includes it
 void vy_spv_feature(vy_spv *m, vy_features bits);
 void vy_spv_name(vy_spv *m, uint32_t id, const char *name); // unless stripped
-// Joins the sections.  malloc'd words, NULL when memory is out.
+// Joins the sections.  malloc'd words, NULL when out of memory.
 uint32_t *vy_spv_finish(vy_spv *m, size_t *count);
 void vy_spv_free(vy_spv *m);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// types.c: types and constants, each made once.
+// types.c: types and constants, deduplicated.
 //
 // The table holds offsets into the GLOBALS section; an entry's key is its instruction without the
 // result id, so nothing is stored twice.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // validate.c: libspirv's validator and disassembler.
 //
-// Both are C++, whose `new` throws where memory is out, and an exception that nobody catches ends
-// the process.  C cannot catch one.  But before `new` throws it calls the new-handler, and ours
-// leaves: back to before libspirv was called.  What libspirv had allocated by then is lost.  The
-// handler belongs to the whole process, so it is there only while libspirv runs, and other threads'
-// failures are passed on.
+// Both are C++, whose `new` throws when out of memory.  C cannot catch that, and an uncaught
+// exception ends the process.  But before `new` throws it calls the new-handler, and ours jumps
+// back to before the call of libspirv.  Memory that libspirv had allocated by then is leaked.  The
+// handler belongs to the entire process, so it is installed only while libspirv runs, and passes on
+// failures of other threads.
 #include "spirv/words/module.h"
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ static _Thread_local jmp_buf *way_out;
 static void on_no_memory(void)
 {
     if (way_out) longjmp(*way_out, 1);
-    if (before) before(); // another thread's: as if we were not here
+    if (before) before(); // another thread's failure: as if ours were not installed
     if (!before) throw_bad_alloc();
 }
 
@@ -50,12 +50,12 @@ static void leave(void)
     pthread_mutex_lock(&lock);
     if (--inside == 0) {
         new_handler now = set_new_handler(before);
-        if (now != on_no_memory) set_new_handler(now); // somebody else has set one meanwhile
+        if (now != on_no_memory) set_new_handler(now); // replaced by other code meanwhile
     }
     pthread_mutex_unlock(&lock);
 }
 
-// Calls what uses libspirv; false: memory was out.
+// Runs a call that uses libspirv; false: out of memory.
 static bool guarded(void (*call)(void *), void *user)
 {
     jmp_buf out;

@@ -112,7 +112,7 @@ static void put_param_comment(vy_text *t, const vy_kernel *k, const vy_kernel_pa
     vy_text_add(t, "\n");
 }
 
-// The struct has exactly the offsets of the block: what C would not pad is padded here.
+// The struct has exactly the offsets of the block: padding that C would not insert is explicit.
 static void put_params(vy_text *t, const vy_plan *plan, const vy_kernel *k, const char *prefix)
 {
     uint32_t at = 0, pads = 0;
@@ -246,7 +246,7 @@ static void put_step(vy_text *t, const vy_plan *plan, const vy_plan_step *s)
     }
 }
 
-// How to run several steps, for people; machines read the JSON manifest.
+// How to run several steps, for human readers; programs read the JSON manifest.
 static void put_plan(vy_text *t, const vy_plan *plan)
 {
     static const char *const roles[] = {"in", "out", "inout", "workspace"};

@@ -38,8 +38,7 @@ static void put_field(vy_text *t, const char *name, const char *value)
     vy_text_add(t, ", ");
 }
 
-// ------------------------------------------------------------------------------------------
-// kernels
+// ----------------------------------------------------------------------------------------- kernels
 static void put_binding(vy_text *t, const vy_kernel *k, const vy_kernel_binding *b)
 {
     static const char *const access[] = {"in", "out", "inout"};
@@ -123,7 +122,7 @@ static void put_features(vy_text *t, const vy_kernel *k)
     vy_text_add(t, "],\n");
 }
 
-// What its loops and conditions do at most; see kernel.h.
+// Upper bounds on nesting and iterations; see kernel.h.
 static void put_bounds(vy_text *t, const vy_kernel *k)
 {
     vy_text_add(t, "      \"nesting\": %u, \"loop_iterations\": ", k->nesting);
@@ -168,8 +167,7 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
     vy_text_add(t, k->domain_rank ? "]}" : "}");
 }
 
-// --------------------------------------------------------------------------------------------
-// steps
+// ------------------------------------------------------------------------------------------- steps
 static void put_plan_expr(writer *w, uint32_t index)
 {
     put_expr(&w->t, w->plan->exprs, index, w->plan->symbols);
@@ -268,8 +266,7 @@ static void put_step(writer *w, const vy_plan_step *s)
     vy_text_add(t, "}");
 }
 
-// ------------------------------------------------------------------------------------------ the
-// plan
+// ---------------------------------------------------------------------------------------- the plan
 static void put_buffers(writer *w)
 {
     static const char *const roles[] = {"in", "out", "inout", "workspace"};
@@ -303,8 +300,8 @@ static void put_scalars(writer *w)
     vy_text_add(t, "],\n");
 }
 
-// Which module this goes with: files are renamed one after the other, so that whoever is stopped in
-// between leaves files of two runs.
+// Identifies the module that this manifest describes: output files are renamed one after the other,
+// so a command stopped in between leaves files of two runs.
 static void put_module(vy_text *t, const vy_plan *plan)
 {
     if (!plan->kernel_count) return;

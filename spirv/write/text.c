@@ -18,7 +18,7 @@ static bool reserve(vy_text *t, size_t extra)
     if (t->capacity - t->size > extra) return true;
     size_t capacity = t->capacity ? t->capacity * 2 : 1024;
     while (capacity - t->size <= extra) capacity *= 2;
-    char *data = realloc(t->data, capacity); // handed to the caller, who calls free()
+    char *data = realloc(t->data, capacity); // plain realloc: the caller calls free()
     if (!data) {
         vy_memory_failed();
         t->oom = true;
@@ -107,8 +107,8 @@ static int precedence(vy_expr_op op)
     }
 }
 
-// Each level writes at least one character before going deeper on the right, and on the left the
-// depth is bounded by the budget too: `least` counts what is still to be written.
+// Each level writes at least one character before it recurses on the right; on the left the budget
+// bounds the depth too, since `least` counts the characters still to be written.
 static void print(printer *p, uint32_t index, int outer, size_t least)
 {
     static const char *const marks[] = {[VY_EXPR_ADD] = "+",

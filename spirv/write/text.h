@@ -15,11 +15,11 @@ void vy_text_add(vy_text *t, const char *format, ...) __attribute__((format(prin
 void vy_text_json(vy_text *t, const char *s); // quoted and escaped; NULL: null
 char *vy_text_take(vy_text *t, size_t *size); // NULL and freed if memory ran out
 
-// C-like text of expression `index`, in as few brackets as C needs.  An expression that would take
-// more than 2,000 characters (nodes may be shared) is written as `$index`.
+// C-like text of expression `index`, with only the brackets that C needs.  An expression that would
+// take more than 2,000 characters (nodes may be shared) is written as `$index`.
 void vy_text_expr(vy_text *t, const vy_expr *exprs, uint32_t index, const vy_symbol *symbols);
-// What a dispatch gives a symbol of its kernel: an expression, or a float, which plans keep as
-// bits.
+// The value that a dispatch gives a symbol of its kernel: an expression, or a float, which plans
+// keep as bits.
 void vy_text_argument(vy_text *t, const vy_plan *plan, const vy_symbol *symbol, uint32_t expr);
 
 #endif

@@ -148,7 +148,7 @@ UNITS = {
         ("spirv/target/lavapipe_ways.c", None, "limited(w->count[id] + times * count_of(w, operand))", "limited(w->count[id] + times)"),
         ("spirv/target/lavapipe_ways.c", None, "w->same[id] = is_same(w, operand);", ""),
         ("spirv/target/lavapipe_ways.c", None, "first = limited(first * each);", "first = limited(first + each);"),
-        ("spirv/target/lavapipe_ways.c", None, "return n <= MOST_TURNS ? n : 0;", "return 0;"),
+        ("spirv/target/lavapipe_ways.c", None, "return n <= MAX_UNROLLED ? n : 0;", "return 0;"),
     ),
     "test_device": (
         ("spirv/target/lavapipe_rounding.c", None, "SpvOpFOrdNotEqual, bools, halved", "SpvOpFOrdEqual, bools, halved"),
@@ -305,7 +305,7 @@ TILES = ("tiles_filled.py", (
     ("spirv/facts/whole_walk.c", None, "if (!keep.known) *is_known = w->sure = false;", ""),
     ("spirv/facts/whole_counts.c", None, "(x & y) | (x & inside(c, opener, middle)) |", "(x & y) |"),
     ("spirv/facts/whole_counts.c", None, "return (x & y) | (x & inside", "return x | (x & inside"),
-    ("spirv/facts/whole_counts.c", None, "return takes_iterations(c, opener) ? y :", "return true ? y :"),
+    ("spirv/facts/whole_counts.c", None, "return runs_same_iterations(c, opener) ? y :", "return true ? y :"),
     ("spirv/facts/whole_counts.c", None, "& ~below(c, guard)", ""),
     ("spirv/facts/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
     ("spirv/describe/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
