@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // print_assign.c: the assignments at the end of an arm.
 //
-// A construct hands all its values on at once; the text assigns them one after the other.  A value
-// that is read behind the assignment of its variable (a swap) is kept under another name first:
+// A construct passes on all its values at once (a parallel copy); the text assigns them one after
+// the other.  A value that is read after its variable has been assigned (a swap) is first saved
+// under another name:
 //
 //   ENDLOOP [b, a]   →   let a_2 = a; a = b; b = a_2;
 #include "ir/text/print.h"
@@ -13,7 +14,7 @@ typedef struct assignment {
     uint32_t slot; // index in slots
     uint32_t want;
     bool tree; // written inline: its place in the order is fixed
-    bool late; // behind the trees
+    bool late; // after the trees
 } assignment;
 VY_VEC_TYPE(assignment_vec, assignment);
 
@@ -43,7 +44,7 @@ static void mark_reads(printer *o, uint32_t id, uint32_t stamp)
         mark_reads(o, vy_arg(o->p, id, k), stamp);
 }
 
-// Names the values in the tree of `id` whose variable has been assigned meanwhile.
+// Names the values in the tree of `id` whose variable will have been assigned by then.
 static void keep_reads(printer *o, uint32_t id, uint32_t stamp)
 {
     print_var *v = read_through(o, id);
@@ -76,7 +77,7 @@ static bool collect(printer *o, const print_frame *f, bool end, assignment_vec *
     return true;
 }
 
-// A variable that a tree reads is best assigned behind it.
+// A variable that a tree reads is best assigned after the tree.
 static void place(printer *o, assignment_vec *list)
 {
     uint32_t reads = ++o->stamp;
