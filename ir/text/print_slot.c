@@ -257,8 +257,8 @@ bool print_slots_done(const printer *o, const print_frame *f, bool end)
     uint32_t n = slot_count(o, f);
     for (uint32_t k = 0; k < n; k++) {
         const print_slot *s = &slots_of(o, f)[k];
-        uint32_t want = end ? s->end_yield : s->then_yield;
-        if (o->vars.data[s->var].content != want) return false;
+        uint32_t yield = end ? s->end_yield : s->then_yield;
+        if (o->vars.data[s->var].content != yield) return false;
     }
     return true;
 }
