@@ -2,9 +2,9 @@
 // dual_rules.c: partial derivatives of the operations, for dual numbers.
 //
 // Written from the definitions (DLMF chapter 4 for the elementary functions, 5.15 and 7.2 for the
-// others), on purpose without a look at the column of derivatives in ops.h: tests/unit/test_dual.c
-// compares the two on a grid, so that a wrong row is noticed.  Forms differ from those of the table
-// where there is another one.
+// others), deliberately without consulting the column of derivatives in ops.h:
+// tests/unit/test_dual.c compares the two on a grid, so that a wrong row is noticed.  Where a
+// derivative has several forms, this file uses another one than the table.
 #include "ir/eval/dual.h"
 #include "ir/core/ops.h"
 #include "ir/core/special.h"
@@ -49,7 +49,7 @@ static bool unary(uint32_t op, uint32_t aux, double x, double y, double *d)
     case VY_OP_POLYGAMMA: *d = vy_ref_polygamma(aux + 1, x); return true;
     case VY_OP_SIGMOID: *d = y * (1 - y); return true;
     case VY_OP_SOFTPLUS: *d = vy_ref_sigmoid(x); return true;
-    default: return false; // sign, floor …, stop_grad, and whatever gives no float
+    default: return false; // sign, floor …, stop_grad, and operations whose value is not a float
     }
 }
 
@@ -63,7 +63,7 @@ static bool power(double x, double y, uint32_t k, double value, double *d)
     return !(x < 0) && !(x == 0 && y > 0);
 }
 
-// ∂atan2(y, x) is (x, −y)/r².  By way of x/r, so that r² need not fit.
+// ∂atan2(y, x) is (x, −y)/r².  Computed via x/r, as r² may overflow.
 static bool angle(double y, double x, uint32_t k, double *d)
 {
     const double r = hypot(y, x);
@@ -71,8 +71,8 @@ static bool angle(double y, double x, uint32_t k, double *d)
     return r != 0;
 }
 
-// Within the bounds, at them too, x has the derivative; outside, the bound that min(max(x, low),
-// high) gives.
+// The operand with the derivative 1: x between the bounds and on them; outside, the bound that
+// min(max(x, low), high) yields.
 static uint32_t clamp_gives(double x, double low, double high)
 {
     if (low <= x && x <= high) return 0;
@@ -89,7 +89,7 @@ static bool several(uint32_t op, const double v[3], double y, uint32_t k, double
     case VY_OP_MUL: *d = v[1 - k]; return true;
     case VY_OP_DIV: *d = k ? -(y / v[1]) : 1 / v[1]; return true;
     case VY_OP_FMA: *d = k == 2 ? 1 : v[1 - k]; return true;
-    case VY_OP_MIN: return (v[0] < v[1]) == (k == 0); // a tie is the second operand's
+    case VY_OP_MIN: return (v[0] < v[1]) == (k == 0); // on a tie, the second operand
     case VY_OP_MAX: return (v[0] > v[1]) == (k == 0);
     case VY_OP_CLAMP: return clamp_gives(v[0], v[1], v[2]) == k;
     case VY_OP_POW: return power(v[0], v[1], k, y, d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dual_run.c: runs a program or a pipeline with tangents beside the values; see dual.h.
+// dual_run.c: runs a program or a pipeline with tangents alongside the values; see dual.h.
 #include "ir/eval/eval.h"
 
 bool vy_eval_dual(const vy_program *p, const vy_pipeline *pipeline, const vy_eval_buffer *buffers,

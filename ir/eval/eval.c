@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// eval.c: the reference interpreter: one dispatch, workgroup after workgroup.  See eval.h.
+// eval.c: the reference interpreter: one dispatch, workgroup by workgroup.  See eval.h.
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-// Registers and local arrays of a chunk stay below this where the program lets us cut workgroups.
+// Registers and local arrays of a chunk stay below this if the program allows splitting workgroups.
 #define CHUNK_BYTES ((uint64_t)64 << 20)
 
 // ------------------------------------------------------------------------------------------ leaves
@@ -42,7 +42,7 @@ static vy_scalar leaf_value(const vy_machine *m, const vy_leaf *leaf, uint32_t l
     return vy_wrap(VY_U32, v);
 }
 
-// Leaves that are the same for all lanes are filled in once, the others for every chunk.
+// Uniform leaves are filled in once, varying ones for every chunk.
 static void fill_constants(vy_machine *m)
 {
     for (uint32_t k = 0; k < m->p->leaves.count; k++) {
@@ -90,8 +90,8 @@ static void run_chunk(vy_machine *m)
                      m->options.max_steps);
 }
 
-// A pseudo-random bijection of [0, n): a Feistel network on the least even number of bits that
-// holds n, repeated until it lands inside (at most four times on average).
+// A pseudo-random bijection of [0, n): a Feistel network on the smallest even number of bits that
+// holds n − 1, repeated until the result is below n (at most four times on average).
 static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t seed)
 {
     uint32_t half = 1;
@@ -111,7 +111,7 @@ static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t seed)
     return i;
 }
 
-// The place in its workgroup of the invocation that is the i-th to run.  Subgroup operations know
+// The linear index in its workgroup of the i-th invocation to run.  Subgroup operations identify
 // lanes by their order, so programs that have them keep it.
 static uint32_t place_of(const vy_machine *m, uint32_t i, uint32_t lanes)
 {
@@ -186,7 +186,7 @@ static bool make_lanes(vy_machine *m)
         m->finite = vy_eval_alloc(m, n, sizeof *m->finite);
         m->origin = vy_eval_alloc(m, n, sizeof *m->origin);
     }
-    m->gids = vy_eval_alloc(m, 3 * (n + 1), sizeof *m->gids); // one more is tried when all are full
+    m->gids = vy_eval_alloc(m, 3 * (n + 1), sizeof *m->gids); // one more may be tried when full
     m->lids = vy_eval_alloc(m, 3 * all, sizeof *m->lids);
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
@@ -246,7 +246,7 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
     if (ok && m.group_count) {
         ok = vy_eval_decode(&m) && vy_shadow_make(&m) && vy_marks_make(&m) && vy_partial_make(&m) &&
              make_lanes(&m);
-        // Without instructions even the largest launch is over at once.
+        // Without instructions, even the largest launch ends at once.
         for (uint64_t g = 0; ok && m.code_count && g < m.group_count && !m.failed; g++) {
             const uint64_t seed = m.options.shuffle_seed;
             m.group = seed ? shuffled(g, m.group_count, seed) : g;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// eval_bind.c: the caller's buffers and scalars, found by name; memory of the rest.
+// eval_bind.c: binds the caller's buffers and scalars by name; allocates all other memory.
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ uint32_t vy_eval_parameter(const vy_program *p, const char *name)
     return p->buffers.data[id].cls <= VY_INOUT ? id : 0;
 }
 
-// An intermediate of a pipeline is none.
+// Intermediates of a pipeline are not parameters.
 static uint32_t find_parameter(const vy_machine *m, const char *name)
 {
     const uint32_t id = vy_eval_parameter(m->p, name);
@@ -89,7 +89,7 @@ static int compare_ranges(const void *x, const void *y)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-// Sorted by start, a range overlaps an earlier one iff it overlaps the one that reaches furthest.
+// Sorted by start, a range overlaps an earlier one iff it overlaps the one with the largest end.
 static bool check_overlap(vy_machine *m)
 {
     const vy_program *p = m->p;
@@ -165,13 +165,14 @@ static bool check_limit(vy_machine *m)
     return true;
 }
 
-// What each byte of a given `out` buffer starts as.
+// The initial value of each byte of a given `out` buffer.
 static int start_of_output(const vy_machine *m, uint32_t id)
 {
     return m->hooks->uncleared && !m->pipeline && m->hooks->uncleared(m->p, id) ? 0xFF : 0;
 }
 
-// Local arrays come with the lanes (eval.c).  Everything cleared or allocated first, copies last.
+// Local arrays are allocated with the lanes (eval.c).  Everything is cleared or allocated first;
+// initial copies come last.
 static bool make_memory(vy_machine *m)
 {
     if (!check_limit(m)) return false;

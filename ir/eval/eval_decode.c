@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // eval_decode.c: program → execution form.
 //
-// Does: resolves branch targets, gives every value a register, picks the routine that runs each
-// instruction.  CARRY and RESULT vanish: the constructs move values into their registers.
+// Resolves branch targets, allocates a register for every value, selects the handler of each
+// instruction.  CARRY and RESULT are not executed: the constructs move values into their registers.
 //
 // Registers are reused, or a program of a million instructions would need a million of them per
-// lane. A value lives from its definition to its last use; a use inside a nested construct counts
-// as one at the end of that construct, so no other value gets the register while some lanes wait
-// outside the construct or go round it again.  A loop's k-th CARRY and k-th RESULT are one
-// register, written only for the lanes that make the move, and alive from the opening marker on;
-// likewise an IF's RESULTs. Leaves have registers of their own that no instruction writes.
+// lane.  The live range of a value extends from its definition to its last use; a use inside a
+// nested construct counts as one at the end of that construct, so that no other value gets the
+// register while some lanes wait outside the construct or run another iteration of it.  A loop's
+// k-th CARRY and k-th RESULT share one register, which is written only for the lanes that make the
+// move and is live from the opening marker on; likewise an IF's RESULTs.  Leaves have registers of
+// their own that no instruction writes.
 #include "ir/core/flow.h"
 #include "ir/eval/eval.h"
 
@@ -27,7 +28,7 @@ typedef struct decoder {
     uint32_t *stamp;    // by register: 1 + place among the destinations of the current move
     uint32_t *stack;    // openers, by depth
     vy_id_vec spare;    // free registers
-    uint32_t operands;  // used of m->operands
+    uint32_t operands;  // used entries of m->operands
 } decoder;
 
 static const vy_inst *inst_of(const decoder *d, uint32_t id) { return &d->p->insts.data[id]; }
@@ -47,7 +48,7 @@ static uint32_t moves_from(const decoder *d, uint32_t id)
                                                : vy_init_arg(d->p, id);
 }
 
-// ------------------------------------------------------------------------------------- life times
+// ------------------------------------------------------------------------------------ live ranges
 static void extend(decoder *d, uint32_t id, uint32_t position)
 {
     id = d->same[id];
@@ -84,14 +85,14 @@ static void share_loop_results(decoder *d, uint32_t loop)
     use(d, vy_arg(d->p, loop, 2), end);
 }
 
-static void find_lifetimes(decoder *d)
+static void find_live_ranges(decoder *d)
 {
     for (uint32_t id = 1; id < d->n; id++) d->same[id] = id;
     for (uint32_t id = 1; id < d->n; id++) {
         const vy_inst *i = inst_of(d, id);
         if (vy_op_opens((vy_op)i->op)) d->stack[d->s.depth[id]] = id;
         if (i->op == VY_OP_CARRY) continue;
-        if (i->op == VY_OP_RESULT) { // moved to from ELSE on, even if nobody wants it
+        if (i->op == VY_OP_RESULT) { // written from ELSE on, even if unused
             extend(d, id, vy_arg(d->p, id, 0));
             continue;
         }
@@ -117,7 +118,7 @@ static uint32_t reg_of(const decoder *d, uint32_t id)
     return VY_IS_LEAF(id) ? d->m->leaf_regs[VY_LEAF_INDEX(id)] : d->reg[d->same[id]];
 }
 
-// Values that come into being at `id`.
+// The slots that are defined at the opener `id`: CARRYs of a loop, else RESULTs.
 static uint32_t results_of(const decoder *d, uint32_t id, uint32_t *count)
 {
     *count = vy_slot_count(d->p, &d->s, id);
@@ -256,7 +257,7 @@ static bool varies(const vy_leaf *leaf)
 static void number_leaves(decoder *d)
 {
     vy_machine *m = d->m;
-    m->reg_count = 1; // register 0 is what absent operands read
+    m->reg_count = 1; // register 0 is read by absent operands
     for (uint32_t k = 0; k < d->p->leaves.count; k++) {
         if (m->leaf_regs[k] == UINT32_MAX) continue;
         m->leaf_regs[k] = m->reg_count++;
@@ -272,7 +273,7 @@ static bool allocate(decoder *d)
                                 &d->next_dying, &d->reg,  &d->position};
     for (size_t k = 0; k < sizeof by_id / sizeof *by_id; k++)
         *by_id[k] = vy_eval_alloc(m, (uint64_t)n + 1, sizeof(uint32_t));
-    // Besides its value an instruction brings at most one register, an iteration count.
+    // Besides its value, an instruction needs at most one register, an iteration count.
     d->stamp = vy_eval_alloc(m, 2 * (uint64_t)n + leaves + 1, sizeof *d->stamp);
     uint32_t deepest = 0;
     for (uint32_t id = 1; id < n; id++)
@@ -294,7 +295,7 @@ bool vy_eval_decode(vy_machine *m)
     bool ok = vy_structure_make(m->p, &d.s);
     if (ok) ok = allocate(&d);
     if (ok) {
-        find_lifetimes(&d);
+        find_live_ranges(&d);
         number_leaves(&d);
         ok = decode_all(&d);
     }

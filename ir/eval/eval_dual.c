@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// eval_dual.c: tangents beside the values, see dual.h.
+// eval_dual.c: computes tangents alongside the values, see dual.h.
 //
-// Each register has a second one for its tangent, each element of a float buffer a second place.
-// An instruction runs as ever; then the tangents of what it made are computed, from operands that
-// are still there, since no instruction's result shares a register with its operands.  Control flow
+// Each register is paired with one for its tangent, and so is each element of a float buffer.  An
+// instruction runs as usual; then the tangent of its result is computed, from operands that are
+// still available, since no instruction's result shares a register with its operands.  Control flow
 // moves tangents as it moves values (eval_flow.c).
 //
-// Order.  Additions take tangents in the order in which values are added.  Of candidates that tie
-// in an atomic_min or atomic_max, the highest invocation's counts, whatever the order
-// (docs/language.md 9.2): the number of the invocation that gave an element is kept for that.
+// Order.  Additions add tangents in the order in which values are added.  Of candidates that tie in
+// an atomic_min or atomic_max, the one of the highest invocation wins, whatever the order
+// (docs/language.md 9.2): to this end, the number of the invocation that set an element is kept.
 #include "ir/eval/eval.h"
 
 #include <float.h>
@@ -28,8 +28,8 @@ static void forget(double *dot, uint64_t count)
     for (uint64_t e = 0; e < count; e++) dot[e] = none;
 }
 
-// Elements of the buffer with those of all lanes.
-static uint64_t places(const vy_machine *m, const vy_bound *b)
+// The number of elements of the buffer; of a local array, in all lanes.
+static uint64_t element_count(const vy_machine *m, const vy_bound *b)
 {
     return b->cls == VY_LOCAL ? b->count * m->lane_capacity : b->count;
 }
@@ -37,7 +37,7 @@ static uint64_t places(const vy_machine *m, const vy_bound *b)
 void vy_dual_restart(vy_machine *m, uint32_t id)
 {
     const vy_bound *b = &m->bounds[id];
-    forget(b->dot, places(m, b));
+    forget(b->dot, element_count(m, b));
     if (b->winner) memset(b->winner, 0, b->count * sizeof *b->winner);
 }
 
@@ -50,7 +50,8 @@ void vy_dual_release(vy_bound *b)
     b->dot_owned = false;
 }
 
-// What is said of each buffer: by the caller, and by the program, whether it takes extrema.
+// Finds, for each buffer, the caller's tangents and whether the program has an extremum atomic on
+// it.
 static void describe(vy_machine *m)
 {
     const vy_dual *d = m->hooks->dual;
@@ -58,7 +59,7 @@ static void describe(vy_machine *m)
         vy_bound *b = &m->bounds[vy_eval_parameter(m->p, d->buffers[k].name)];
         if (!b->tangents) b->tangents = &d->buffers[k];
     }
-    m->bounds[0].tangents = NULL; // of names that are no parameter's
+    m->bounds[0].tangents = NULL; // was set for names of no parameter
     for (uint32_t id = 1; id < m->p->insts.count; id++) {
         const vy_inst *i = &m->p->insts.data[id];
         if (i->op == VY_OP_ATOMIC_MIN || i->op == VY_OP_ATOMIC_MAX)
@@ -66,7 +67,7 @@ static void describe(vy_machine *m)
     }
 }
 
-// A buffer that starts as a copy of another depends as that one does.
+// A buffer that starts as a copy of another has the same tangents.
 static void copy_start(vy_machine *m, uint32_t id)
 {
     const vy_buf *info = &m->p->buffers.data[id];
@@ -87,14 +88,14 @@ static bool allocate(vy_machine *m, uint32_t id)
     if (from && m->hooks->dual->in_place) {
         b->dot = from->tangent;
     } else {
-        b->dot = vy_eval_alloc(m, places(m, b), sizeof *b->dot);
+        b->dot = vy_eval_alloc(m, element_count(m, b), sizeof *b->dot);
         b->dot_owned = b->dot != NULL;
         if (!b->dot) return false;
         from = b->cls == VY_OUT ? NULL : from;
         for (uint64_t e = 0; from && e < b->count; e++)
             b->dot[e] = from->tangent[e] != 0 ? from->tangent[e] : vy_dual_none();
     }
-    if (!from || b->cls == VY_OUT) forget(b->dot, places(m, b));
+    if (!from || b->cls == VY_OUT) forget(b->dot, element_count(m, b));
     if (b->extrema) b->winner = vy_eval_alloc(m, b->count, sizeof *b->winner);
     return !m->failed;
 }
@@ -112,7 +113,7 @@ bool vy_dual_make(vy_machine *m)
     describe(m);
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         const vy_bound *b = &m->bounds[id];
-        // Local arrays come with the lanes, a pipeline's intermediates when they are reached.
+        // Local arrays are allocated with the lanes, a pipeline's intermediates when reached.
         if (b->cls == VY_LOCAL || (m->pipeline && !b->given)) continue;
         if (!allocate(m, id)) return false;
     }
@@ -158,7 +159,7 @@ static double plus(double a, double b)
     return vy_dual_is_none(a) ? b : vy_dual_is_none(b) ? a : a + b;
 }
 
-// The rounding error of a value that an operation has just made.
+// Adds the rounding error of a newly computed value y to the bound t.
 static double rounded(const vy_machine *m, double t, double y)
 {
     if (m->hooks->dual->mode != VY_DUAL_ROUNDING || y == 0 || !isfinite(y)) return t;
@@ -208,7 +209,7 @@ static void step_pure(vy_machine *m, const vy_xinst *x)
         VY_EACH_ACTIVE(m, l, d[l] = is_float((vy_type)x->operand_type) ? ta[l] : none;)
         return;
     case VY_OP_BITCAST: VY_EACH_ACTIVE(m, l, d[l] = none;) return;
-    case VY_OP_STOP_GRAD: // the value has the operand's rounding errors, whatever derivatives it has not
+    case VY_OP_STOP_GRAD: // it has no derivative, but the operand's rounding error
         VY_EACH_ACTIVE(m, l, d[l] = rounding ? ta[l] : none;)
         return;
     case VY_OP_CANDIDATE: VY_EACH_ACTIVE(m, l, d[l] = ta[l];) return;
@@ -229,7 +230,7 @@ static double *place(const vy_machine *m, const vy_bound *b, uint32_t lane)
     return b->dot + (b->cls == VY_LOCAL ? lane * b->count : 0) + m->offsets[lane];
 }
 
-// A shared array is cleared as a whole, of a local one the lane's.
+// A shared array is cleared entirely, a local array only in active lanes.
 static void step_zero(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
     if (b->cls == VY_SHARED)
@@ -238,7 +239,7 @@ static void step_zero(vy_machine *m, const vy_xinst *x, const vy_bound *b)
         VY_EACH_ACTIVE(m, l, forget(b->dot + l * b->count, b->count);)
 }
 
-// Whether the candidate of this lane takes the place of what is there.
+// Does the candidate of this lane replace the element?
 static bool wins(const vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t l, double old,
                  double v)
 {
@@ -346,7 +347,7 @@ static void step_fold(vy_machine *m, const vy_xinst *x, vy_op op, bool scan, boo
     }
 }
 
-// m->marks still says which lanes take part.
+// m->marks still holds the active lanes.
 static void step_shuffle(vy_machine *m, const vy_xinst *x)
 {
     const uint64_t size = m->options.subgroup_size;

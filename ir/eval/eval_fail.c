@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// eval_fail.c: how a run fails, and its memory, which may.
+// eval_fail.c: failure of a run, and allocation, which may fail.
 #include "ir/eval/eval.h"
 
 #include <string.h>

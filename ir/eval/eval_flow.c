@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // eval_flow.c: control flow by lists of active lanes.
 //
-// An opener keeps the list it found in its frame and makes shorter ones in the two lists of its
-// depth; closing it puts the outer list back.  Lists are never changed while an inner construct is
-// open, so each can be compacted in place.
+// An opener saves the current list in its frame and builds shorter ones in the two lists of its
+// depth; closing it restores the outer list.  Lists never change while an inner construct is open,
+// so each can be compacted in place.
 #include "ir/core/flow.h"
 #include "ir/eval/eval.h"
 
@@ -16,7 +16,7 @@ static void jump(vy_machine *m, uint32_t target) { m->pc = target; }
 
 static void restore(vy_machine *m, const vy_frame *f) { vy_set_active(m, f->act, f->nact); }
 
-// Moves what the operands hold in one file of registers: their values, or their tangents.
+// Moves operands within one register file: that of the values, or that of the tangents.
 static void move_in(vy_machine *m, const vy_xinst *x, vy_scalar *file)
 {
     const uint32_t *from = m->operands + x->moves, *to = m->operands + x->to;
@@ -33,7 +33,7 @@ static void move_in(vy_machine *m, const vy_xinst *x, vy_scalar *file)
     }
 }
 
-// Moves the operands that leave or re-enter a construct, for the active lanes, all at once.
+// Moves the operands that leave or re-enter a construct, for the active lanes, as a parallel copy.
 static void move(vy_machine *m, const vy_xinst *x)
 {
     move_in(m, x, m->regs);
@@ -108,7 +108,7 @@ static void run_loop(vy_machine *m, const vy_xinst *x)
     move(m, x);
     for (uint32_t k = 0; k < m->nact; k++) {
         const uint32_t l = m->act[k];
-        // The step of a padding lane may come from a load, which gives it 0.
+        // The step of a padding lane may come from a load, which is 0 there.
         if (!vy_trips((vy_type)x->type, from[l], to[l], step[l], &left[l].u) && !m->padding[l]) {
             bad_step(m, x, step[l]);
             return;
@@ -130,7 +130,7 @@ static void run_while(vy_machine *m, const vy_xinst *x)
     enter(m, x, m->nact);
 }
 
-// Goes round again with the first n lanes of the list, or leaves if there are none.
+// Runs another iteration with the first n lanes of the list, or leaves the loop if there are none.
 static void next_round(vy_machine *m, const vy_xinst *x, uint32_t n, bool again)
 {
     if (m->options.max_steps && m->steps > m->options.max_steps) {
@@ -160,7 +160,7 @@ static void run_endloop(vy_machine *m, const vy_xinst *x)
     const vy_scalar *keep = vy_reg(m, x->a), *step = vy_reg(m, x->c);
     vy_scalar *var = vy_reg(m, x->dst), *left = vy_reg(m, x->aux);
     uint32_t *list = list_of(m, x->depth, 0), n = 0;
-    // `keep` may itself be a register that the move writes.
+    // `keep` may be a register that the move writes.
     VY_EACH_ACTIVE(m, l, m->marks[l] = !exits || keep[l].u;)
     move(m, x);
     for (uint32_t k = 0; k < m->nact; k++) {

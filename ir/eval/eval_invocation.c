@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// eval_invocation.c: where an invocation stands: in its workgroup, in the launch, in the domain.
+// eval_invocation.c: coordinates of an invocation in its workgroup, the launch and the domain.
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// eval_marks.c: what is marked must hold (ir/core/marks.c).
+// eval_marks.c: checks that marks hold (ir/core/marks.c).
 //
 //   y[i + 1] @in_range = 0;      error where i + 1 is out of range
 //   atomic_add(y[0] @owned, e)   error where a second invocation updates y[0]
 //   … @owned @once               error where y[0] is not zero before
 //
-// A device believes marks: it does not look, and stores instead of adding.  Here each run is held
-// against them, those that passes have set as well, so a proof that is wrong ends in an error and
-// not in other numbers.  Loads and stores of an owned element by other invocations are data races
-// with or without the mark (eval_shadow.c).
+// A device trusts marks: it omits checks, and stores instead of adding.  Here all marks, including
+// those set by passes, are checked in each run, so that a wrong proof ends in an error and not in
+// other numbers.  Loads and stores of an owned element by other invocations are data races with or
+// without the mark (eval_shadow.c).
 #include "ir/eval/eval.h"
 
-#define OWNED 0x80000000u // beside the number of an invocation: it updated by an owned atomic
+#define OWNED 0x80000000u // combined with the number of an invocation that used an owned atomic
 #define SEVERAL 0x7fffffffu
 
 static uint32_t lanes_per_group(const vy_machine *m)
@@ -19,7 +19,7 @@ static uint32_t lanes_per_group(const vy_machine *m)
     return m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
 }
 
-// Numbers of more invocations than fit are not told apart: then nothing is noted.
+// If the numbers of all invocations do not fit, nothing is recorded.
 bool vy_marks_make(vy_machine *m)
 {
     if (m->group_count >= SEVERAL / lanes_per_group(m)) return true;

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#define OUTSIDE (-1) // out of range in some axis
+#define OUTSIDE (-1) // out of range on some axis
 #define PADDING (-2)
 
-// The place of each active lane's element, or why it has none.  Each axis is checked by itself,
+// The offset of each active lane's element, or why it has none.  Each axis is checked by itself,
 // after conversion to signed 64 bits, which is what registers hold.
 static void find_offsets(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
@@ -31,7 +31,7 @@ static void find_offsets(vy_machine *m, const vy_xinst *x, const vy_bound *b)
     if (outside && x->flags & VY_FLAG_INRANGE) vy_mark_out_of_range(m, x);
 }
 
-// `what` happened to one lane: tells the reports.
+// Reports that `what` happened in one lane.
 static void note(vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t lane,
                  vy_touch_class what)
 {
@@ -53,7 +53,7 @@ static inline unsigned char *element(const vy_bound *b, uint32_t lane, int64_t o
     return b->data + lane * b->lane_stride + (uint64_t)off * b->size;
 }
 
-// One loop per element type that is common; the rest by vy_scalar_read and vy_scalar_write.
+// One loop per common element type; the others use vy_scalar_read and vy_scalar_write.
 #define LOAD_AS(T, field)                                                                          \
     VY_EACH_ACTIVE(m, l, T v = 0; if (off[l] >= 0) memcpy(&v, element(b, l, off[l]), sizeof v);    \
                    d[l].field = v;)
@@ -101,8 +101,8 @@ static void run_store(vy_machine *m, const vy_xinst *x)
     }
 }
 
-// A shared array is cleared by the whole workgroup, padding lanes too: element k by invocation k,
-// and on.
+// A shared array is cleared by the entire workgroup, padding lanes included: element k by
+// invocation k modulo their number.
 static void zero_shared(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
     memset(b->data, 0, b->count * b->size);
@@ -122,7 +122,7 @@ static void run_zero(vy_machine *m, const vy_xinst *x)
 }
 
 // ----------------------------------------------------------------------------------------- atomics
-// args: the operands behind the indices.
+// args: the operands after the indices.
 static vy_scalar atomic_result(const vy_machine *m, const vy_xinst *x, vy_type type, vy_scalar old,
                                vy_scalar v, vy_scalar w)
 {
@@ -144,7 +144,7 @@ static void run_atomic(vy_machine *m, const vy_xinst *x)
     vy_scalar *d = x->type == VY_VOID ? m->scratch : vy_reg(m, x->dst);
     const bool ordered = x->op == VY_OP_ATOMIC_MIN || x->op == VY_OP_ATOMIC_MAX;
     find_offsets(m, x, b);
-    // One that was proved to be its invocation's own is no atomic on a device.
+    // An atomic on an element that its invocation provably owns is not atomic on a device.
     note_all(m, x, b, x->flags & VY_FLAG_OWNED ? VY_TOUCH_WRITE : VY_TOUCH_ATOMIC);
     if (b->dropped) vy_partial_store(m, x, &m->bounds[x->aux]);
     for (uint32_t k = 0; k < m->nact; k++) {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// eval_partial.c: shared arrays that the domain's last workgroups fill in part.
+// eval_partial.c: shared arrays that the domain's last workgroups fill only partially.
 //
-// Invocations outside of the domain store nothing.  What one of them would have stored to a shared
-// array stays undefined, and an invocation inside that reads it computes with whatever a device had
-// there.  So in a launch with such invocations the interpreter keeps, for each element of a shared
-// array, whether a store to it was dropped in this workgroup and whether it was filled; to read
-// what was dropped and not filled is an error, asked for reports or not.
+// Invocations outside the domain store nothing.  An element of a shared array that one of them
+// would have stored stays undefined, and an invocation inside that reads it computes with arbitrary
+// contents.  So in a launch with such invocations the interpreter records, for each element of a
+// shared array, whether a store to it was dropped in this workgroup and whether it was filled.  To
+// read an element that was dropped and not filled is an error, even if no reports are requested.
 //
-// Variables of the domain are at most its last point in invocations outside, and what they load is
-// not theirs.  A store that such values place, or stand in front of, says nothing of what they
-// would have stored: of the array, in a workgroup with such invocations, all that is unfilled
-// counts as dropped.  Where reads of what nobody wrote are reported anyway, that report says it
-// better.
+// In invocations outside, variables of the domain are clamped to its last point, and loads do not
+// give the values that these invocations would have loaded.  Where the index of a store, or a
+// condition around it, depends on such values, it is unclear what would have been stored: then all
+// unfilled elements of the array count as dropped in a workgroup with such invocations.  Where
+// reads of unwritten elements are reported anyway, that report takes precedence: it says more.
 #include "ir/eval/eval.h"
 
 #include <stdio.h>
 
 // ----------------------------------------------------------------------------------------- unclear
-// By instruction: made of variables of the domain, or of what is loaded; in what such values
-// decide.
+// By instruction: does its value depend on variables of the domain or on loads; does such a value
+// control whether it executes?
 typedef struct clarity {
     const vy_program *p;
     vy_structure s;
@@ -38,7 +38,7 @@ static bool has_unclear(const clarity *c, uint32_t id)
     return false;
 }
 
-// More than need be for what loops and conditions hand on: any of their values.
+// Over-approximates CARRYs and RESULTs: any value that the construct passes on counts.
 static bool find_value(const clarity *c, uint32_t id)
 {
     const vy_inst *i = &c->p->insts.data[id];
@@ -58,7 +58,7 @@ static bool find_inside(const clarity *c, uint32_t id)
 
 static void find_unclear(const clarity *c, vy_bound *bounds)
 {
-    for (bool changed = true; changed;) { // as often as loops are nested in each other, and once
+    for (bool changed = true; changed;) { // to a fixpoint: depth of loop nesting + 1 rounds
         changed = false;
         for (uint32_t id = 1; id < c->p->insts.count; id++) {
             if (c->value[id] || !find_value(c, id)) continue;
@@ -109,7 +109,7 @@ bool vy_partial_make(vy_machine *m)
     return !any || mark_unclear(m);
 }
 
-// Where a lane outside of the domain would have stored; false: nowhere.
+// The element that a lane outside the domain would have stored to; false: none.
 static bool aimed_at(const vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t lane,
                      uint64_t *place)
 {

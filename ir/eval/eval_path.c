@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // eval_path.c: a hash of the path taken.
 //
-// A finite difference across a kink means nothing.  Two probes that decide alike everywhere a
-// program decides are on one smooth piece of it, and this hash is how that is told: it covers
-// branches, trip counts, which operand select, min, max and abs took, and integers that came out of
-// floats. Decisions are read off the operands, before the instruction runs.
+// A finite difference across a kink means nothing.  Two probes for which the program makes the same
+// decisions everywhere are on one smooth piece of it, and comparing this hash detects that: it
+// covers branches, trip counts, the operands chosen by select, min, max and abs, and integers
+// obtained from floats.  Decisions are derived from the operands, before the instruction runs.
 #include "ir/eval/eval.h"
 
 #include <math.h>

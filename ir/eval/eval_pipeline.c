@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// eval_pipeline.c: a pipeline in the reference interpreter, step after step.
+// eval_pipeline.c: runs a pipeline in the reference interpreter, step by step.
 //
 // A machine whose program is the signature holds the scalars, the dimensions and the memory of the
 // pipeline's buffers.  A dispatch is a run of the interpreter on views of that memory, which then
@@ -25,12 +25,12 @@ typedef struct runner {
     uint32_t depth;
     vy_eval_buffer *args;
     vy_eval_scalar *scalars;
-    vy_dual_buffer *dots; // with tangents: those of `args` that are floats
+    vy_dual_buffer *dots; // in runs with tangents: for those of `args` that are floats
     vy_dual_scalar *scalar_dots;
     uint32_t dot_count, scalar_dot_count;
     uint64_t steps;           // taken
     uint64_t workspace_bytes; // of the intermediates, in their own types
-    uint64_t workspace_left;  // for those of the next dispatch
+    uint64_t workspace_left;  // for workspaces of the next dispatch
     vy_eval_report report;    // of all dispatches
 } runner;
 
@@ -76,7 +76,7 @@ static bool within_limit(runner *r, const vy_pipe_step *s, uint64_t bytes)
                 limit);
 }
 
-// A `buffer` statement was reached: what it made before, in an earlier iteration, is gone.
+// Executes a `buffer` statement, which releases the buffer that it made in an earlier iteration.
 static bool make_buffer(runner *r, const vy_pipe_step *s)
 {
     vy_machine *m = &r->m;
@@ -101,7 +101,7 @@ static bool make_buffer(runner *r, const vy_pipe_step *s)
     return b->owned && (!r->hooks->dual || vy_dual_make_one(m, s->buffer.id));
 }
 
-// Element number of buffer[index…] among all, the missing indices being 0.
+// Linear index of the element buffer[index…]; missing indices are 0.
 static bool find_element(runner *r, const vy_pipe_step *s, vy_buffer buffer, uint32_t rank,
                          const vy_dim *index, uint64_t *element)
 {
@@ -129,7 +129,7 @@ static bool read_value(runner *r, const vy_pipe_step *s, uint32_t step)
     const vy_bound *b = &r->m.bounds[s->buffer.id];
     uint64_t element;
     if (!find_element(r, s, s->buffer, s->index_count, s->index, &element)) return false;
-    if (!b->count) // some other axis is empty
+    if (!b->count) // another axis has extent 0
         return fail(r, VY_E_EVAL_SLICE, s, "buffer %s is empty",
                     r->m.p->buffers.data[s->buffer.id].name);
     const vy_scalar v = vy_scalar_read(b->type, b->data + element * b->size);
@@ -232,7 +232,7 @@ static void add_report(runner *r, const vy_eval_report *one)
     all->uninitialised += one->uninitialised;
 }
 
-// Of the module's programs before this one.
+// The number of instructions of the module's programs before this one.
 static uint32_t instructions_before(const runner *r, uint32_t program)
 {
     uint32_t n = 0;
@@ -240,7 +240,7 @@ static uint32_t instructions_before(const runner *r, uint32_t program)
     return n;
 }
 
-// What the program of a dispatch found wrong, as the pipeline tells it.
+// Rewrites the error of a dispatched program into one at the pipeline's step.
 static bool blame_program(runner *r, const vy_pipe_step *s, const vy_program *p)
 {
     vy_diag *d = r->m.diag;
@@ -283,7 +283,7 @@ static bool dispatch(runner *r, const vy_pipe_step *s)
 }
 
 // ------------------------------------------------------------------------------------------ steps
-// Where to go on after step `at`.
+// The step that follows step `at`.
 static uint32_t begin_repeat(runner *r, const vy_pipe_step *s, uint32_t at)
 {
     int64_t from, to;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // eval_pure.c: operations on values.
 //
-// Rows of the table with a fold column get a loop of their own per common type, generated from that
-// column.  These loops may run over inactive lanes, whose registers hold anything: signed operands
-// are cut to 32 bits first so that nothing overflows.  Everything else goes through vy_scalar_eval,
-// one active lane at a time.
+// Rows of the table with a fold column get a specialised loop per common type, generated from that
+// column.  These loops may run over inactive lanes, whose registers may hold any bits: signed
+// operands are truncated to 32 bits first so that nothing overflows.  Everything else is computed
+// by vy_scalar_eval, one active lane at a time.
 #include "ir/eval/eval.h"
 #include "ir/core/special.h"
 
@@ -23,7 +23,7 @@
     const vy_scalar *pa = vy_reg(m, (x)->a), *pb = vy_reg(m, (x)->b);                              \
     (void)pb
 
-// The value in the type's own terms (NUMBER) or as a bool (TRUTH), by the type rule of the row.
+// The value, wrapped or rounded to the type (NUMBER) or as a bool (TRUTH), by the row's type rule.
 #define PUT_F(E, NUMBER) NUMBER(E)
 #define PUT_N(E, NUMBER) NUMBER(E)
 #define PUT_I(E, NUMBER) NUMBER(E)
@@ -117,7 +117,7 @@ static void run_fma_f64(vy_machine *m, const vy_xinst *x)
     LANES(m, l, d[l].f = fma(pa[l].f, pb[l].f, pc[l].f);)
 }
 
-// Of values of a type: the result is one of them, so nothing is rounded.
+// The operands have the type already and the result is one of them, so nothing is rounded.
 static void run_clamp(vy_machine *m, const vy_xinst *x)
 {
     OPERANDS(m, x);
@@ -141,7 +141,7 @@ static void run_any(vy_machine *m, const vy_xinst *x)
 }
 
 // ------------------------------------------------------------------------------------------ tables
-// A routine only where the row has a fold; the conditional is a constant.
+// A handler only if the row has a fold; the conditional is constant.
 #define BYHAND 0
 #define FOLD(f, s, u) 1
 #define TABLE(prefix)                                                                              \

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: MIT
-// eval_shadow.c: who touched which element, for the reports.
+// eval_shadow.c: records which invocations accessed each element, for the reports.
 //
 // Two accesses of different invocations race unless both read, both are atomic, or both belong to
-// one workgroup with a barrier between them.  For each element and class of access four numbers are
-// enough to say of a new access whether *any* earlier one races with it: the last invocation,
-// another one of the same workgroup and epoch, and one of another workgroup.  Accesses before the
-// last barrier are forgotten within their workgroup, since everything later there is ordered after
-// them. One record per element ("last writer") would miss pairs that a third access separates.
+// one workgroup with a barrier between them.  For each element and class of access, four numbers
+// suffice to decide whether *any* earlier access races with a new one: the last invocation,
+// another one of the same workgroup and epoch, one of another workgroup, and the epoch.  Accesses
+// before the last barrier are forgotten within their workgroup, since everything later there is
+// ordered after them.  One record per element ("last writer") would miss pairs that a third access
+// separates.
 #include "ir/check/check.h"
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool wanted_races(const vy_bound *b) { return b->cls != VY_LOCAL && b->cls != VY_IN; }
+static bool tracks_races(const vy_bound *b) { return b->cls != VY_LOCAL && b->cls != VY_IN; }
 
-static bool wanted_first_writes(const vy_bound *b, vy_init init)
+static bool tracks_first_writes(const vy_bound *b, vy_init init)
 {
     return (b->cls == VY_OUT && init == VY_INIT_NONE) || b->cls == VY_SHARED;
 }
 
-// Loads that only begin a sum in an `out` buffer want its zero (sum_loads.c).
+// Finds loads that only begin a sum in an `out` buffer: they may read its initial zero
+// (sum_loads.c).
 static bool find_sums(vy_machine *m)
 {
     vy_structure s;
@@ -45,11 +47,11 @@ bool vy_shadow_make(vy_machine *m)
     }
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         vy_bound *b = &m->bounds[id];
-        if (m->options.report_races && wanted_races(b) &&
+        if (m->options.report_races && tracks_races(b) &&
             !(b->touches = vy_eval_alloc(m, b->count, VY_TOUCH_CLASSES * sizeof *b->touches)))
             return false;
         if (m->options.report_uninitialised &&
-            wanted_first_writes(b, m->p->buffers.data[id].init) &&
+            tracks_first_writes(b, m->p->buffers.data[id].init) &&
             !(b->written = vy_eval_alloc(m, b->count, sizeof *b->written)))
             return false;
     }
@@ -67,7 +69,7 @@ static uint32_t number_of(const vy_machine *m, uint32_t lane)
     return (uint32_t)(m->group * lanes_per_group(m)) + m->linear[lane] + 1;
 }
 
-// "x[3, 4]" from the place of the element.
+// "x[3, 4]" from the linear index of the element.
 static void name_element(const vy_machine *m, const vy_xinst *x, uint64_t place, char *out,
                          size_t size)
 {
@@ -128,7 +130,7 @@ void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane)
                     : "invocation (%s): index %" PRIu64
                       " of %s, axis %u, is out of range, the extent is %" PRIu64,
                 who, v.i, m->p->buffers.data[x->aux].name, axis, b->dims[axis]);
-    // It has a meaning, unlike the others: they go before.
+    // It has a defined meaning, unlike the other findings, which take precedence.
     if (!m->report->races && !m->report->uninitialised)
         m->report->first = m->report->first_out_of_range;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// eval_shape.c: scalars inferred from shapes, dimensions, the size of the launch.
+// eval_shape.c: infers scalars from shapes, evaluates dimensions and the size of the launch.
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
 
-// The scalar that a dimension is as a whole, or UINT32_MAX.
-static uint32_t whole_scalar(const vy_program *p, vy_dim d)
+// The scalar, if the dimension consists of nothing else, or UINT32_MAX.
+static uint32_t only_scalar(const vy_program *p, vy_dim d)
 {
     const vy_dim_node *n = &p->dims.data[d.id];
     return d.id && n->op == VY_DIM_SCALAR ? (uint32_t)n->value : UINT32_MAX;
@@ -25,7 +25,7 @@ static bool infer_axis(vy_machine *m, source *from, bool *have, source here, uin
 {
     const vy_program *p = m->p;
     const vy_buf *b = &p->buffers.data[here.buffer];
-    const uint32_t s = whole_scalar(p, b->dims[here.axis]);
+    const uint32_t s = only_scalar(p, b->dims[here.axis]);
     if (s == UINT32_MAX) return true;
     const char *name = p->scalars.data[s].name;
     if (!have[s]) {
@@ -85,7 +85,7 @@ static vy_dim_result divide_node(vy_dim_op op, int64_t a, int64_t b, int64_t *ou
     return VY_DIM_FINE;
 }
 
-// What the caller gives a launch without a domain.
+// The number of workgroups that the caller gives for a launch without a domain.
 static uint32_t group_count(const vy_machine *m, uint32_t axis)
 {
     const uint32_t n = m->options.groups[axis];
@@ -137,7 +137,7 @@ void vy_eval_dims(vy_machine *m, const vy_eval_buffer *const *given)
                 (uint8_t)evaluate_node(m, given, &m->p->dims.data[d], &m->dim_values[d]);
 }
 
-// A dimension that nothing uses may be nonsense, so nodes keep their state and users complain.
+// An unused dimension may be invalid, so nodes keep their state and errors are reported at uses.
 const char *vy_eval_dim_trouble(const vy_machine *m, vy_dim d)
 {
     static const char *const trouble[] = {
@@ -166,7 +166,7 @@ bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
     b->count = 1;
     if (!b->dims) b->dims = vy_eval_alloc(m, b->rank, sizeof *b->dims);
     if (!b->dims) return false;
-    bool overflow = false, empty = false; // empty, whatever the other extents multiply to
+    bool overflow = false, empty = false; // empty: even if the product of the others overflows
     for (uint32_t k = 0; k < b->rank; k++) {
         int64_t extent;
         if (!dim_value(m, info->dims[k], info->name, k, info->line, &extent)) return false;

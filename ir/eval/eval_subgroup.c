@@ -3,7 +3,7 @@
 //
 // Subgroups are runs of `subgroup_size` lanes of the workgroup in linear order.  In reductions
 // padding lanes are the identity; a fold starts with its first term rather than with the identity,
-// so that a sum of −0 alone is −0.  Reading another lane gives 0 if that lane does not take part.
+// so that a sum of −0 alone is −0.  Reading another lane yields 0 if that lane is not active.
 #include "ir/eval/eval.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static vy_op fold_op(vy_op op)
     }
 }
 
-// What a reduction gives when all lanes are padding.
+// The result of a reduction if all lanes are padding.
 static vy_scalar identity_of(vy_op fold, vy_type type)
 {
     const bool is_float = vy_type_is_float(type), is_signed = vy_type_is_signed(type);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// eval_trace.c: where numbers that are not finite come from.
+// eval_trace.c: finds the origin of numbers that are not finite.
 //
-// The first instruction that makes a NaN need not be the one whose NaN is seen in a result: an arm
-// that was not taken may make one too, and it goes nowhere.  So every NaN carries the instruction
-// that made it, in bits that IEEE leaves free and that arithmetic and copies hand on:
+// The first instruction that produces a NaN need not be the origin of a NaN in a result: an operand
+// that a select does not choose may be NaN too, without consequence.  So every NaN carries the
+// instruction that produced it, in its payload bits, which IEEE leaves free and arithmetic and
+// copies propagate:
 //
 //   63    62 … 52     51     50 … 29          28 … 4   3 … 0
 //   sign  all ones    quiet  low 22 bits      0        high 4 bits of the instruction's id
 //
-// (The upper field is what a float keeps of a double.)  Where an operation does not hand it on, it
-// is copied from the operand.  An infinity has no such bits: only the first one made is known.
+// (The upper field is what a float keeps of a double.)  Where an operation does not propagate the
+// payload, it is copied from the operand.  An infinity has none: only the first one is known.
 #include "ir/eval/eval.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static bool makes_float(const vy_xinst *x)
     return vy_type_is_float((vy_type)x->type) && vy_op_infos[x->op].effect != VY_CTRL;
 }
 
-// Operands may share the result's register, so they are looked at first.
+// Operands may share the result's register, so they are inspected before the instruction runs.
 void vy_trace_before(vy_machine *m, const vy_xinst *x)
 {
     if (!makes_float(x)) return;
@@ -59,7 +60,7 @@ void vy_trace_after(vy_machine *m, const vy_xinst *x)
             if (m->finite[l] && !t->inf) t->inf = id;
             continue;
         }
-        if (vy_trace_origin(r[l].f)) continue; // handed on
+        if (vy_trace_origin(r[l].f)) continue; // propagated
         if (!m->origin[l] && !t->nan) t->nan = id;
         r[l] = tagged(m->origin[l] ? m->origin[l] : id);
     })

@@ -17,37 +17,38 @@ bool vy_pass_algebra(vy_program *p, vy_pass_context *c);       // inexact rules,
 bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c);    // neighbouring loops over one range
 bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c); // additions to one element
-// Results that every iteration sets alike.
+// Results that every iteration sets to the same value.
 bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c);
-// Marks for derivatives, options->final.
+// Removes marks for derivatives; only under options->final.
 bool vy_pass_drop_ad_marks(vy_program *p, vy_pass_context *c);
-bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c);       // constructs computed before
+bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c);       // repeated constructs
 bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c); // carries that never change
-bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c); // values stand where they are used
-bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);       // options->coarsen elements each
-bool vy_pass_strip_mine(vy_program *p,
-                        vy_pass_context *c); // options->chunk iterations per iteration
+bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c);     // moves values next to their use
+bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->coarsen elements each
+// options->chunk iterations of a loop become one.
+bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);
 bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);         // sets VY_FLAG_OWNED
 bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c); // sets VY_FLAG_ONCE
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);          // local arrays → values
 // One atomic addition per subgroup.
 bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c);
-bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *c); // … and index
+bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *c); // … per run of equal indices
 bool vy_pass_promote_rows(vy_program *p, vy_pass_context *c);  // a row that a loop adds to
 bool vy_pass_registers(vy_program *p, vy_pass_context *c);     // rows in local arrays become values
 bool vy_pass_promote_elements(vy_program *p, vy_pass_context *c); // memory that a loop updates
 bool vy_pass_promote_sums(vy_program *p, vy_pass_context *c);     // elements that a loop adds to
-bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c);      // arrays nobody uses
+bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c);      // unused arrays
 
-// Does `chunk` work on the loops of the program?
+// Does `strip_mine` apply to the loops of the program?
 static inline bool vy_is_chunked(const vy_program *p, const vy_opt_options *o)
 {
     return o && o->chunk > 1 && !(o->few_iterations && o->few_iterations(o->user, p));
 }
 
-// Could a program tell the size of its workgroups: no domain, a built-in, shared memory, a barrier?
+// Can the program observe the size of its workgroups: no domain, a built-in, shared memory, a
+// barrier?
 bool vy_sees_workgroup(const vy_program *p);
-// Workgroups whose rows fill `lanes`, where the program cannot tell (workgroup_shape.c).
+// Makes rows of workgroups fill `lanes`, where the program cannot observe it (workgroup_shape.c).
 void vy_reshape(vy_program *p, uint32_t lanes);
 
 #endif

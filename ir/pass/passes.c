@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-// Order: first what uncovers constants (unroll, scalarise), then what shares and moves, then what
-// throws away.  `cleanup` stands last before `mark_in_range` so that the result prints as a parser
-// would build it; `mark_in_range`, `mark_owned` and `mark_single_access` only set flags, which
-// `coarsen` and `strip_mine` copy.
+// Order: first the passes that uncover constants (unroll, scalarise), then those that share and
+// move, then those that remove.  The last `cleanup` makes the result what the parser would build
+// from its text; after it, `mark_in_range`, `mark_owned` and `mark_single_access` only set flags,
+// which `coarsen` and `strip_mine` copy.
 // clang-format off
 static const struct {
     const char *name;
@@ -17,7 +17,7 @@ static const struct {
 } pipeline[] = {
     {"cleanup",            vy_pass_cleanup,            0},
     {"algebra",            vy_pass_algebra,            0}, // only under fast-math
-    {"drop_ad_marks",      vy_pass_drop_ad_marks,      1}, // only if nobody differentiates the result
+    {"drop_ad_marks",      vy_pass_drop_ad_marks,      1}, // only if it will not be differentiated
     {"dce",                vy_pass_dce,                1},
     {"forward",            vy_pass_forward,            1},
     {"unroll",             vy_pass_unroll,             2},
@@ -27,31 +27,31 @@ static const struct {
     {"promote_rows",       vy_pass_promote_rows,       2},
     {"registers",          vy_pass_registers,          2}, // only where options->registers
     {"scalarise",          vy_pass_scalarise,          2},
-    {"invariant_carries",  vy_pass_invariant_carries,  2}, // what was an array, too
+    {"invariant_carries",  vy_pass_invariant_carries,  2}, // former array elements too
     {"cleanup",            vy_pass_cleanup,            2},
     {"fuse_ifs",           vy_pass_fuse_ifs,           1},
-    {"cse_regions",        vy_pass_cse_regions,        2}, // of what is fused
-    {"fuse_loops",         vy_pass_fuse_loops,         2}, // makes neighbours of their ifs
-    {"fuse_ifs",           vy_pass_fuse_ifs,           2}, // conditions and gaps have become equal
+    {"cse_regions",        vy_pass_cse_regions,        2}, // fused ifs too
+    {"fuse_loops",         vy_pass_fuse_loops,         2}, // their ifs become adjacent
+    {"fuse_ifs",           vy_pass_fuse_ifs,           2}, // of newly equal conditions
     {"ifconvert",          vy_pass_ifconvert,          2},
     {"forward",            vy_pass_forward,            2},
     {"licm",               vy_pass_licm,               2},
-    {"merge_additions",    vy_pass_merge_additions,    2}, // of loops that the ifs have left
+    {"merge_additions",    vy_pass_merge_additions,    2}, // of loops that ifconvert freed of ifs
     {"invariant_results",  vy_pass_invariant_results,  2},
     {"dse",                vy_pass_dse,                2},
-    {"forward",            vy_pass_forward,            2}, // a load whose buffer has lost its stores is zero
-    {"invariant_results",  vy_pass_invariant_results,  2}, // what the first made equal
+    {"forward",            vy_pass_forward,            2}, // buffers that lost their stores read 0
+    {"invariant_results",  vy_pass_invariant_results,  2}, // results that the first run made equal
     {"dce",                vy_pass_dce,                1},
     {"dead_arrays",        vy_pass_dead_arrays,        1},
     {"cleanup",            vy_pass_cleanup,            1},
     {"schedule_uses",      vy_pass_schedule_uses,      1},
     {"mark_in_range",      vy_pass_mark_in_range,      1},
     {"mark_owned",         vy_pass_mark_owned,         1},
-    {"mark_single_access", vy_pass_mark_single_access, 1}, // of what is owned
+    {"mark_single_access", vy_pass_mark_single_access, 1}, // among owned elements
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
-    {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; its loop variable proves nothing
+    {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add
-    {"subgroup_runs",      vy_pass_subgroup_runs,      1}, // the same; of what is left
+    {"subgroup_runs",      vy_pass_subgroup_runs,      1}, // the same; for the remaining additions
 };
 // clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };
@@ -85,8 +85,8 @@ static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
         vy_pass_context c = {.options = o};
         if (!pipeline[pass].run(m->programs.data[i], &c)) return false;
 #ifdef VY_CHECKS // see meson_options.txt: debug and sanitizer builds
-        // What passes must keep; language rules were checked at the boundary and unrolling may make
-        // a violation provable that was not.
+        // Only the invariants that passes must keep: language rules were checked at the boundary,
+        // and unrolling may make a violation provable that was not.
         if (!vy_check_consistent(m->programs.data[i])) return false;
 #endif
     }

@@ -14,7 +14,7 @@
 #define VY_MAX_LITERAL 400u       // characters of one number
 #define VY_CHEAP_NODES 12         // right side of && and || that is computed in any case
 
-// Types of expressions made only of literals, until their surroundings decide.
+// Types of expressions made only of literals, until their context determines one.
 enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN };
 
 // ----------------------------------------------------------------------------------------- tokens
@@ -42,14 +42,14 @@ typedef struct vy_expr vy_expr;
 typedef struct vy_stmt vy_stmt;
 typedef struct vy_builtin_info vy_builtin_info;
 
-// One record per distinct spelling; what it means now hangs on it, so lookup costs nothing.
+// One record per distinct spelling; it points to the current meaning, so lookup costs nothing.
 typedef struct vy_name_rec {
     const char *text; // terminated
     uint32_t length, hash;
     struct vy_name_rec *chain;
     vy_decl *local;                     // variable or parameter visible here
     vy_decl *global;                    // constant, function, program, pipeline
-    const vy_func *pipe;                // pipeline that `pipe_index` counts in
+    const vy_func *pipe;                // pipeline of `pipe_index`
     uint32_t suffix;                    // others of the same spelling follow it there
     int16_t builtin;                    // -2: not looked up yet
     const struct vy_builtin_info *info; // built-in function of that name
@@ -152,16 +152,16 @@ struct vy_decl {
     uint32_t line, column;
     uint32_t slot;       // in the frame of its function
     uint32_t loop_depth; // how many loops of the function enclose the declaration
-    uint32_t mark;       // loop whose assigned set it was put in last
+    uint32_t mark;       // last loop to whose assigned set it was added
     uint32_t rank, set, binding;
     vy_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
     vy_name_rec *name, *init_from;
     vy_decl *init_decl;  // PS_BUFFER: the same, after sema
     vy_func *func;       // DK_FUNC, DK_PROGRAM
     vy_scalar value;     // DK_CONST
-    const char *given;   // DK_CONST: its value from outside, as it was written; else NULL
+    const char *given;   // DK_CONST: its value from outside, as written there; else NULL
     vy_decl *next;       // in its list
-    vy_decl *scope_next; // declared before it in the scopes open now
+    vy_decl *scope_next; // the previous declaration in the open scopes
 };
 
 // What the body of a loop changes, for vy_loop_hint.

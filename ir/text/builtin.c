@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// builtin.c: names the language comes with.
+// builtin.c: names of built-in functions and values.
 #include "ir/text/front.h"
 
 #include <string.h>
 
-// Functions beside the CALL rows of ops.h.
+// Functions other than the CALL rows of ops.h.
 static const vy_builtin_info specials[] = {
     {"recip", BF_COMPOSED, 1, VY_RULE_F, 0},
     {"relu", BF_COMPOSED, 1, VY_RULE_F, 0},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // define.c: constants of a text that are set from outside (`-D NAME=VALUE`).
 //
-// The text says which constants there are, of which type, and their defaults; a definition replaces
-// the value alone.  It is read by the same lexer and parser, so what is a number there is one here,
-// and gets the constant's type as its own value would.
+// The text declares the constants, their types and their defaults; a definition replaces only the
+// value.  It is read by the same lexer and parser, so the same numbers are valid, and it gets the
+// constant's type as the default would.
 #include "ir/text/front.h"
 
 #include <stdio.h>
@@ -41,8 +41,7 @@ void vy_define_refused(vy_front *f, const vy_decl *d)
                                                    : "a whole number that fits it, not below zero");
 }
 
-// What is a mistake in it is told of the value (vy_define_refused); the rest points at the
-// declaration.
+// Errors in it are reported for the value (vy_define_refused); all others point at the declaration.
 static void place(vy_expr *e, const vy_decl *d)
 {
     e->line = d->line;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// front.c: what all steps of the front end share: memory, the first error, names.
+// front.c: shared by all phases of the front end: memory, the first error, names.
 //
-// Names are interned: everything behind the lexer compares pointers.
+// Names are interned: all phases after the lexer compare pointers.
 #include "ir/text/front.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 //   lex.c     text → tokens           parse*.c  tokens → tree, the whole file
 //   sema*.c   names and types, once per function     lower*.c  tree → builder calls
 //
-// After the first error the lexer gives END for ever and allocation gives a dummy, so that the
+// After the first error the lexer returns only END and allocation returns a dummy, so that the
 // parser unwinds without a check at every step; sema and lower do not start after an error.
 #ifndef VYRE_FRONT_H
 #define VYRE_FRONT_H
@@ -21,7 +21,7 @@ typedef struct vy_front {
     const char *at, *end, *line_start;
     uint32_t line;
     vy_token tok;                    // current
-    uint32_t last_line, last_column; // end of the token before
+    uint32_t last_line, last_column; // end of the previous token
     // names
     vy_name_rec **buckets;
     uint32_t bucket_count, name_count;
@@ -30,13 +30,13 @@ typedef struct vy_front {
     vy_func *funcs, **funcs_tail;
     vy_func *pipes, **pipes_tail;
     vy_decl *consts, **consts_tail;
-    bool has_order; // `@order(n)` was the last thing
-    bool lowered;   // what is parsed stands in a `@lowered program`
-    // sema: the function being looked at
+    bool has_order; // `@order(n)` was read and its declaration has not followed yet
+    bool lowered;   // the parser is in a `@lowered program`
+    // sema: the function being analysed
     vy_func *func;
     vy_decl *scope;
     vy_loop *loop;
-    vy_loop *condition; // loop whose `while { … }` condition is being looked at
+    vy_loop *condition; // loop whose `while { … }` condition is being analysed
     uint32_t loop_ids, block_depth;
     bool in_const;
     bool in_steps;                 // of a pipeline: value(…) is allowed in integer expressions
@@ -58,7 +58,7 @@ bool vy_keyword_is(const char *s, size_t n); // keyword or type name
 
 const char *vy_keyword_name(uint32_t i); // NULL past the end
 
-// spelling.c: what may stand where a word was not understood
+// spelling.c: kinds of words that are allowed where an unknown word was found
 enum {
     VY_SPELL_VALUES = 1,
     VY_SPELL_ARRAYS = 2,
@@ -70,21 +70,21 @@ enum {
     VY_SPELL_CONSTANTS = 128,  // of the module, before names are declared
     VY_SPELL_ACCESS = 256,     // in, out, inout
     VY_SPELL_ALONE = 512,      // statements of one word
-    VY_SPELL_STEPS = 1024,     // what begins a step of a pipeline
+    VY_SPELL_STEPS = 1024,     // words that begin a step of a pipeline
     VY_SPELL_LITERALS = 2048,  // true, pi, …
-    VY_SPELL_REDUCTIONS = 4096 // what takes a range
+    VY_SPELL_REDUCTIONS = 4096 // functions that take a range
 };
 // "did you mean `x`?", living as long as the front end, or `otherwise` where nothing is near.
 const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned kinds,
                             const char *otherwise);
 
 // define.c: replaces values of constants; false after an error
-void vy_define_refused(vy_front *f, const vy_decl *d); // the error is one of what was given for it
+void vy_define_refused(vy_front *f, const vy_decl *d); // the error lies in the value given for it
 bool vy_define_constants(vy_front *f, const vy_define *defines, uint32_t count);
 
 // number.c: text ↔ floats, whatever the locale
 double vy_number_parse(vy_type type, const char *text, size_t n); // rounded to type once
-size_t vy_number_print(vy_type type, double value, char out[40]); // shortest that comes back
+size_t vy_number_print(vy_type type, double value, char out[40]); // shortest that round-trips
 
 // parse*.c
 bool vy_parse_text(vy_front *f);
@@ -103,7 +103,7 @@ uint32_t vy_parse_attribute_number(vy_front *f, const char *name);
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
 // The same; `meant`: what a misspelt word may be (VY_SPELL_…).
 bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned meant);
-// A statement or step begins with the word `at`, which nothing here goes on with.
+// Error: a statement or step begins with the word `at`, which begins none here.
 void vy_begins_wrongly(vy_front *f, const char *what, const vy_token *at, unsigned meant);
 bool vy_accept(vy_front *f, vy_token_kind kind);
 bool vy_at_word(const vy_front *f, const char *word);   // a name spelled so
@@ -132,11 +132,11 @@ struct vy_builtin_info {
     uint8_t op;                // vy_op; BF_BITCAST: the type
 };
 // NULL if there is none of that name.
-const char *vy_builtin_function_name(uint32_t i); // NULL past the end; "" for what is no function
+const char *vy_builtin_function_name(uint32_t i); // NULL past the end; "": not a function
 const char *vy_builtin_value_name(uint32_t i);
 const vy_builtin_info *vy_builtin_find(const char *s, size_t n);
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out); // gid, lane, …
-bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of something built in
+bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of a built-in
 
 // sema*.c
 bool vy_sema(vy_front *f);
@@ -149,14 +149,14 @@ uint8_t vy_synth(vy_front *f, vy_expr *e);             // bottom up; may stay VY
 void vy_settle(vy_front *f, vy_expr *e, uint8_t type); // an expression of literals gets its type
 void vy_operator_error(vy_front *f, const vy_expr *at, uint8_t op, uint8_t t);
 uint8_t vy_synth_literal(vy_front *f, vy_expr *e);
-bool vy_is_least(const vy_expr *e, uint8_t type); // 2147483648 where −2147483648 is the least
-uint8_t vy_check_value(vy_front *f, vy_expr *e);  // synth, then i32 or f32
+bool vy_is_least(const vy_expr *e, uint8_t type); // 2147483648 if the type's minimum is −2147483648
+uint8_t vy_check_value(vy_front *f, vy_expr *e); // synth, then i32 or f32
 void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what);
 uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *what);
 uint8_t vy_synth_call(vy_front *f, vy_expr *e);
 void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type);
 uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out); // VY_VOID if not one value
-// marks: those that the access may have
+// marks: a mask of those that the access may have
 uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks);
 const vy_builtin_info *vy_call_builtin(const vy_expr *e);
 bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
@@ -167,7 +167,7 @@ void vy_scope_close(vy_front *f, vy_decl *mark);
 const char *vy_any_type_name(uint8_t type); // also of expressions of literals
 const char *vy_operator_text(uint8_t op);
 
-// The buffer that a slice or element is of, in a pipeline; NULL after an error.
+// The buffer of a slice or element, in a pipeline; NULL after an error.
 vy_decl *vy_sema_find_buffer(vy_front *f, const vy_expr *e);
 void vy_sema_element(vy_front *f, vy_expr *e); // value(buf[…])
 void vy_sema_pipeline(vy_front *f, vy_func *fn);
@@ -184,7 +184,7 @@ typedef struct vy_lower {
     uint32_t call_depth, constant_depth;
     uint64_t visited; // nodes
     bool constant;    // in a constant's value: no control flow
-    bool fixed_place; // keep the caller's source place
+    bool fixed_place; // keep the caller's source position
 } vy_lower;
 bool vy_lower_module(vy_front *f);                  // constants, then programs
 void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workgroup

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // lex.c: text to tokens, one at a time.
 //
-// A token is read when it is asked for, so a bad file is refused at its first bad place however
-// large it is.
+// Tokens are read on demand, so an invalid file is rejected at its first error, however large it
+// is.
 #include "ir/text/front.h"
 
 #include <stdio.h>

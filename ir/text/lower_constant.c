@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lower_constant.c: constants of a module, each looked at once.
+// lower_constant.c: constants of a module, each evaluated once.
 #include "ir/text/front.h"
 #include "ir/build/edit.h"
 

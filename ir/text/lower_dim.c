@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lower_dim.c: dimensions to the builder, and what all of lowering needs.
+// lower_dim.c: dimensions to the builder, and helpers shared by all of lowering.
 #include "ir/text/front.h"
 #include "ir/build/edit.h"
 

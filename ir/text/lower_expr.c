@@ -75,7 +75,7 @@ static vy_value lower_chain(vy_lower *l, const vy_expr *e)
 }
 
 // -------------------------------------------------------------------------------- && || ? :
-// True if evaluating `e` for nothing costs next to nothing and nobody can tell.
+// Is it cheap and unobservable to evaluate `e` speculatively?
 static bool cheap(const vy_expr *e, int *budget)
 {
     if (--*budget < 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lower_head.c: what programs and pipelines begin with: parameters, domain, workgroup.
+// lower_head.c: heads of programs and pipelines: parameters, domain, workgroup.
 #include "ir/text/front.h"
 #include "ir/build/edit.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // lower_pipe.c: tree to builder calls: pipelines.
 //
-// A `let` and a counter are names of integer expressions, so they vanish here; every value(…)
-// becomes a step of its own before the step it stands in.
+// A `let` and a counter are names of integer expressions, so they emit nothing here; every value(…)
+// becomes a separate step before the step that contains it.
 #include "ir/text/front.h"
 
 #include <stdio.h>
 
 static void lower_steps(vy_lower *l, const vy_pipe_stmt *list);
 
-// Sibling blocks may use a name twice; the signature has each once.
+// Sibling blocks may declare the same name; in the signature names are unique.
 static const char *buffer_name(vy_lower *l, vy_name_rec *name)
 {
     if (name->pipe != l->func) {

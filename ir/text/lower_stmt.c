@@ -21,7 +21,7 @@ static int by_declaration(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// What the loop carries: variables its body assigns and, if it returns, the function's results.
+// What a loop carries: variables that its body assigns and, if it returns, the function's results.
 static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
 {
     uint32_t results = loop->returns && l->results ? l->func->result_count : 0, n = 0;
@@ -83,20 +83,20 @@ static void lower_while(vy_lower *l, const vy_stmt *s)
     vy_free((void *)hint.vars);
 }
 
-// `if !c { … }` takes the other arm of `c`: no negation is computed.
+// `if !c { … }` becomes the else arm of `c`: no negation is computed.
 static void lower_if(vy_lower *l, const vy_stmt *s)
 {
     uint32_t open = 0;
     for (; s && s->kind == ST_IF && !vy_lower_stopped(l); s = s->other) {
         const vy_expr *e = s->value;
-        bool turned = false;
+        bool swapped = false;
         for (; !s->other && e->kind == EX_UNARY && e->op == TK_NOT; e = e->u.sub.a)
-            turned = !turned;
+            swapped = !swapped;
         vy_value c = vy_lower_expr(l, e);
         vy_lower_at(l, s->line, s->column);
         vy_if(l->b, c);
         open++;
-        if (turned) vy_else(l->b);
+        if (swapped) vy_else(l->b);
         vy_lower_block(l, s->body);
         if (s->other) vy_else(l->b);
     }
@@ -232,7 +232,7 @@ static void lower_stmt(vy_lower *l, const vy_stmt *s)
     }
 }
 
-// What stands behind a statement that always leaves is never reached.
+// Code after a statement that always leaves is unreachable.
 static void lower_list(vy_lower *l, const vy_stmt *s)
 {
     for (; s && !vy_lower_stopped(l); s = s->next) {
@@ -243,7 +243,7 @@ static void lower_list(vy_lower *l, const vy_stmt *s)
 
 void vy_lower_body(vy_lower *l, const vy_func *fn)
 {
-    // Shared arrays come first: where they are declared does not matter, their numbers do.
+    // Shared arrays come first: the place of their declaration does not matter, their numbers do.
     if (fn->is_program)
         for (const vy_stmt *s = fn->body->body; s && !vy_lower_stopped(l); s = s->next)
             if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED && !s->op) lower_array(l, s);

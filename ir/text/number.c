@@ -14,8 +14,8 @@ static char decimal_point(void)
     return l && l->decimal_point && l->decimal_point[0] ? l->decimal_point[0] : '.';
 }
 
-// Small decimals, which nearly all are: digits below 2^53 times or over a power of ten up to 10^22
-// are both exact doubles, so one operation rounds once.
+// Small decimals, which nearly all are: digits below 2^53, multiplied or divided by a power of ten
+// up to 10^22.  Both are exact doubles, so there is one rounding.
 static bool parse_short(const char *text, size_t n, double *out)
 {
     static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -53,7 +53,7 @@ double vy_number_parse(vy_type type, const char *text, size_t n)
 
 static void print_digits(double value, int digits, char out[40])
 {
-    char text[400]; // never more than 25 are used, but the compiler cannot know
+    char text[400]; // at most 25 are used, but the compiler cannot know
     snprintf(text, sizeof text, "%.*g", digits, value);
     char *point = strchr(text, decimal_point());
     if (point) *point = '.';
@@ -69,10 +69,10 @@ static bool comes_back(vy_type type, double value, const char *out)
 
 size_t vy_number_print(vy_type type, double value, char out[40])
 {
-    // Whole numbers, which most literals are.
+    // Integral values, as most literals are.
     if (fabs(value) < 1e6 && value == trunc(value))
         return (size_t)snprintf(out, 40, "%s%d.0", signbit(value) ? "-" : "", abs((int)value));
-    // One digit more never hurts, so halving finds the fewest that come back.
+    // More digits never hurt, so bisection finds the smallest number of digits that round-trips.
     int low = 1, high = type == VY_F16 ? 5 : type == VY_F32 ? 9 : 17;
     while (low < high) {
         int mid = (low + high) / 2;
@@ -87,6 +87,6 @@ size_t vy_number_print(vy_type type, double value, char out[40])
     if (e)
         snprintf(e + 1, 8, "%ld", strtol(e + 1, NULL, 10)); // 1e-06 → 1e-6
     else if (!strchr(out, '.'))
-        strcat(out, ".0"); // or it would be an integer
+        strcat(out, ".0"); // else it would be an integer
     return strlen(out);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// parse.c: declarations: constants, functions, programs; pipelines are in parse_pipe.c, what
-// functions and programs begin with in parse_head.c.
+// parse.c: declarations: constants, functions, programs.  Pipelines are in parse_pipe.c, heads of
+// functions and programs in parse_head.c.
 //
-// The whole file becomes a tree before any name is looked up, so declarations may stand in any
-// order.
+// The entire file becomes a tree before any name is looked up, so declarations may be in any order.
 #include "ir/text/front.h"
 
 // ------------------------------------------------------------------------- functions and programs
@@ -102,7 +101,7 @@ static void parse_constant(vy_front *f)
     f->consts_tail = &d->next;
 }
 
-// The list a declaration goes into.
+// The list to which a declaration is added.
 static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
     fn->order = f->m->order;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // parse_expr.c: expressions to tree.
 //
-// Operators of one precedence level make one flat node, EX_CHAIN, joined from the left: a sum of a
-// hundred thousand terms is a list, and nothing that walks the tree recurses along it.
+// Operators of one precedence level form one flat node, EX_CHAIN, which is left-associative: a sum
+// of a hundred thousand terms is a list, and no walk of the tree recurses along it.
 #include "ir/text/front.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ static bool at_range(vy_front *f)
 }
 
 // ------------------------------------------------------------------------------- lowered programs
-// What stands behind `@`, if such may stand here.
+// The word after `@`, if marks or operations of lowered programs are allowed here.
 static bool parse_mark_word(vy_front *f, vy_token *word)
 {
     vy_token at = f->tok;
@@ -94,7 +94,7 @@ static bool parse_mark_word(vy_front *f, vy_token *word)
     return false;
 }
 
-// `@in_range @owned` behind an element.
+// `@in_range @owned` after an element.
 static void parse_marks(vy_front *f, vy_expr *e)
 {
     vy_token word;
@@ -266,7 +266,7 @@ static int precedence(uint8_t kind)
 
 static vy_expr *parse_binary(vy_front *f, int least);
 
-// All operators of level p behind `left`.
+// All operators of level p that follow `left`.
 static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
 {
     vy_expr *chain = NULL, *last = left;

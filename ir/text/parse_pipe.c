@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // parse_pipe.c: pipelines to tree.
 //
-// `buffer`, `repeat`, `groups`, `sqrt`, `revolve` and `value` are words only here; before `(` the
+// `buffer`, `repeat`, `groups`, `sqrt`, `revolve` and `value` are special only here; before `(` the
 // first two are names of programs.
 #include "ir/text/front.h"
 

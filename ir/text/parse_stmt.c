@@ -12,7 +12,7 @@ static vy_stmt *new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at)
 
 static vy_stmt *parse_stmt(vy_front *f);
 
-// Statements up to the closing brace, which stays.
+// Statements up to the closing brace, which is not consumed.
 static vy_stmt *parse_list(vy_front *f, bool condition)
 {
     vy_stmt *list = NULL, **tail = &list;
@@ -118,7 +118,7 @@ static vy_stmt *parse_for(vy_front *f)
     return s;
 }
 
-// `while c { … }`, or `while { statements; c } { … }` where the condition takes statements.
+// `while c { … }`, or `while { statements; c } { … }` if the condition needs statements.
 static vy_stmt *parse_while(vy_front *f)
 {
     vy_stmt *s = new_stmt(f, ST_WHILE, &f->tok);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// parse_token.c: what all of the parser needs: the token expected, nesting, declarations.
+// parse_token.c: shared by all of the parser: expected tokens, nesting, declarations.
 #include "ir/text/front.h"
 
 #include <stdio.h>

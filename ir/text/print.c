@@ -42,7 +42,7 @@ static void print_line(print_text *out, bool *failed)
     *failed = o.failed;
 }
 
-// Holds for what follows, until the next one.
+// It applies to all declarations that follow, until the next one.
 static void print_order(print_text *out, bool *failed, uint32_t order)
 {
     print_line(out, failed);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// print.h: the printer from the inside.
+// print.h: the internals of the printer.
 //
 //   print.c        modules, heads of programs      print_plan.c   what is written inline
 //   print_code.c   statements, in program order    print_slot.c   carries and yields as variables
 //   print_expr.c   expressions                     print_name.c   unique names
 //   print_pipe.c   pipelines
 //
-// The text must make the builder emit the same instructions in the same order.  Two facts do it:
-// expressions are evaluated left to right, and the builder orders what a construct hands on by the
-// order in which the variables were declared.
+// The text must make the builder emit the same instructions in the same order.  Two facts ensure
+// this: expressions are evaluated left to right, and the builder orders the values that a construct
+// carries or yields by the declarations of their variables.
 #ifndef VYRE_PRINT_H
 #define VYRE_PRINT_H
 
@@ -34,20 +34,20 @@ typedef struct print_names {
 // A variable of the text.
 typedef struct print_var {
     uint32_t name;    // index in names
-    uint32_t content; // the value it holds at this place; 0: none that counts
+    uint32_t content; // the value it holds at this point; 0: none of interest
     uint32_t level;   // nesting depth at which it may be assigned here
-    uint32_t stamp;   // of the arm's end that assigned it last
+    uint32_t stamp;   // of the last arm's end that assigned it
 } print_var;
 VY_VEC_TYPE(print_var_vec, print_var);
 
-// One value that a construct hands on.
+// One value that a construct carries or yields.
 typedef struct print_slot {
     uint32_t var;        // index in vars
     uint32_t entry;      // what the variable held at the opening
     uint32_t then_yield; // IF; else 0
     uint32_t end_yield;
     uint32_t result;
-    uint32_t start; // value given before the construct: a new variable's or one assigned; 0: none
+    uint32_t start; // value assigned to the (new or older) variable before the construct; 0: none
     bool fresh;     // declared for this construct
     uint32_t outer_level;
 } print_slot;
@@ -100,7 +100,7 @@ void print_indent(printer *o);
 void print_identifier(printer *o, const char *name); // in back quotes where needed
 
 // printer.c
-bool print_tables(printer *o); // by instruction, empty; false: memory
+bool print_tables(printer *o); // by instruction, empty; false: out of memory
 void print_free(printer *o);
 
 // print_dim.c
@@ -134,14 +134,14 @@ static inline uint32_t print_use_count(const printer *o, uint32_t id)
     return o->use_start[id + 1] - o->use_start[id];
 }
 bool print_used_between(const printer *o, uint32_t id, uint32_t after, uint32_t upto);
-// The value a slot of an IF starts with: a yield from outside, or 0.
+// The initial value of a slot of an IF: a yield from outside, or 0.
 uint32_t print_if_start(uint32_t opener, uint32_t then_yield, uint32_t else_yield);
 bool print_is_plain(const printer *o, uint32_t id); // an instruction that is no CARRY or RESULT
 bool print_swapped(const printer *o, uint32_t id);  // LT, LE written as > >=
 
 // print_expr.c
 void print_expr(printer *o, uint32_t id, int precedence, bool typed);
-// typed: what stands around gives the type; else a literal without suffix is of type `natural`.
+// typed: the context determines the type; else a literal without suffix is of type `natural`.
 void print_const(printer *o, uint32_t id, bool typed, vy_type natural);
 void print_scalar(printer *o, vy_type type, vy_scalar v, bool typed, vy_type natural);
 void print_element(printer *o, uint32_t id);                     // buf[…] of a memory operation
@@ -152,16 +152,16 @@ void print_operation(printer *o, uint32_t id, int precedence);   // itself, not 
 void print_atomic(printer *o, uint32_t id);
 
 // print_slot.c
-void print_slots_open(printer *o, print_frame *f);        // chooses and declares variables
-void print_slots_enter(printer *o, const print_frame *f); // body or first arm begins
-void print_slots_turn(printer *o, const print_frame *f);  // second arm begins
-// Assignments at the end of an arm; `last` is an expression written behind them, or 0.
+void print_slots_open(printer *o, print_frame *f);         // chooses and declares variables
+void print_slots_enter(printer *o, const print_frame *f);  // body or first arm begins
+void print_slots_second(printer *o, const print_frame *f); // second arm begins
+// Assignments at the end of an arm; `last` is an expression written after them, or 0.
 void print_slots_assign(printer *o, const print_frame *f, bool end, uint32_t last);
 void print_aliases_end(printer *o); // the arm is over
 void print_slots_close(printer *o, const print_frame *f);
 bool print_slots_done(const printer *o, const print_frame *f, bool end);  // nothing to assign
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner); // else-if possible
-// Is value `id`, made here, best declared as the variable of a later construct?
+// Is value `id`, defined here, best declared as the variable of a later construct?
 bool print_starts_variable(const printer *o, uint32_t id);
 uint32_t print_arm_end(const printer *o); // marker that ends the region being printed
 

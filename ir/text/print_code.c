@@ -60,7 +60,7 @@ static void turn_if(printer *o)
     print_aliases_end(o);
     print_names_close(o, f->inner_scope);
     f->in_second = true;
-    print_slots_turn(o, f);
+    print_slots_second(o, f);
     bool empty = f->middle + 1 == f->closer && print_slots_done(o, f, true);
     if (f->inverted || empty) return;
     o->frames.count--;
@@ -79,7 +79,7 @@ static void close_if(printer *o)
     o->frames.count--;
     print_slots_close(o, &f);
     if (!f.chains) { // else the inner one has written it
-        // A chained `if` stands where its parent does.
+        // A chained `if` is at the position of its parent.
         uint32_t depth = o->frames.count;
         for (uint32_t i = depth; i > 0 && o->frames.data[i - 1].chains; i--) o->frames.count--;
         line(o, "}\n");
@@ -88,7 +88,7 @@ static void close_if(printer *o)
 }
 
 // ------------------------------------------------------------------------------------------ loops
-// Made of literals only, as the text reads it: the type comes from what stands around.
+// Is it made of literals only, when read as text?  Then its type comes from the context.
 static bool only_literals(const printer *o, uint32_t id)
 {
     if (VY_IS_LEAF(id)) return vy_id_const(o->p, id) != NULL;
@@ -186,10 +186,10 @@ static void test_while(printer *o, uint32_t id)
     }
     print_str(o, " {\n");
     f->in_second = true;
-    print_slots_turn(o, f);
+    print_slots_second(o, f);
 }
 
-// `if c { break; }` for a keep that is !c; the front end iterations `if !c` around.
+// `if c { break; }` if the loop continues on !c; the front end swaps the arms of `if !c`.
 static void print_exit(printer *o, uint32_t keep)
 {
     bool negated = !VY_IS_LEAF(keep) && o->inlined[keep] && op_of(o, keep) == VY_OP_NOT;
@@ -348,8 +348,8 @@ static uint32_t region_end(const printer *o, uint32_t id)
     return id < partner ? partner : o->s.partner[partner];
 }
 
-// Arrays declared ahead: shared ones, and local ones whose clearing is not ahead of all their uses
-// or out of the order of their numbers.
+// Arrays declared at the top: shared ones, and local ones whose first ZERO does not precede all
+// uses or is out of the order of their numbers.
 static void declare_arrays(printer *o)
 {
     const vy_program *p = o->p;

@@ -47,7 +47,7 @@ void print_dim(printer *o, uint32_t d, int outer, uint32_t depth)
     const vy_dim_node *nodes = o->p->dims.data;
     const int caller = outer;
     vy_id_vec spine = {0};
-    if (depth > 3000) o->failed = true; // no text has that
+    if (depth > 3000) o->failed = true; // no text nests so deeply
     for (; dim_precedence(&nodes[d]) < 3 && !o->failed; d = nodes[d].a) {
         int mine = dim_precedence(&nodes[d]);
         if (mine < outer) print_str(o, "(");
@@ -60,7 +60,7 @@ void print_dim(printer *o, uint32_t d, int outer, uint32_t depth)
         int mine = dim_precedence(n);
         print_str(o, texts[n->op - VY_DIM_ADD]);
         print_dim(o, n->b, mine + 1, depth + 1);
-        // Closed where the next outer operator binds tighter.
+        // Closed if the next outer operator binds tighter.
         int around = spine.count ? dim_precedence(&nodes[spine.data[spine.count - 1]]) : caller;
         if (mine < around) print_str(o, ")");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// print_expr.c: values as expressions, with as few brackets as C needs.
+// print_expr.c: values as expressions, with no more brackets than C needs.
 #include "ir/text/print.h"
 
 #include "ir/text/front.h"
@@ -127,7 +127,7 @@ void print_ref(printer *o, uint32_t id)
     else if (o->var[id])
         print_name_of(o, o->vars.data[o->var[id] - 1].name);
     else
-        print_str(o, "?"); // cannot be: every value has a name before its first use
+        print_str(o, "?"); // unreachable: every value has a name before its first use
 }
 
 // ------------------------------------------------------------------------------------------- trees
@@ -141,7 +141,7 @@ bool print_reads(const printer *o, uint32_t id, uint32_t value)
     return false;
 }
 
-// What the front end computes in any case on the right of && and ||; see cheap() in lower_expr.c.
+// Is it computed unconditionally on the right of && and ||?  See cheap() in lower_expr.c.
 static bool is_cheap(const printer *o, uint32_t id, int *budget)
 {
     if (--*budget < 0) return false;
@@ -191,7 +191,7 @@ static void print_infix(printer *o, uint32_t id, int outer)
         mine = i->op == VY_OP_OR ? 1 : 2;
         text = i->op == VY_OP_OR ? "||" : "&&";
     }
-    // Comparisons of comparisons, and | beside &, get brackets: C readers stumble over them.
+    // Comparisons of comparisons, and | mixed with &, get brackets: readers of C stumble over them.
     bool brackets = mine < outer, typed = shows_type(o, id, 0);
     if (brackets) print_str(o, "(");
     print_expr(o, a, mine >= 3 && mine <= 7 ? mine + 1 : mine, typed);
@@ -316,7 +316,7 @@ bool print_compound(printer *o, uint32_t id, uint32_t old)
     uint32_t a = vy_arg(o->p, id, 0), b = vy_arg(o->p, id, 1);
     bool commutes =
         op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR || op == VY_OP_XOR;
-    // Operands of a sum stand in the order of their making; nothing is made between these two.
+    // Operands of a sum are in the order of their definition; nothing is defined between these two.
     bool free_order = VY_IS_LEAF(a) || !o->inlined[a] || o->var[old];
     uint32_t other = a == old ? b : commutes && b == old && free_order ? a : 0;
     if (!other || print_reads(o, other, old)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// print_head.c: what stands in front of the code: attributes, parameters, domain, workgroup.
+// print_head.c: heads of programs: attributes, parameters, domain, workgroup.
 #include "ir/text/print.h"
 
 #include "ir/text/front.h"
@@ -84,7 +84,7 @@ static void print_domain(printer *o)
 
 enum { LINE = 100 };
 
-// On one line where it fits, else a parameter a line.
+// On one line if it fits, else one parameter per line.
 void print_head(printer *o)
 {
     uint32_t start = o->out.count;
@@ -114,7 +114,7 @@ void print_head(printer *o)
     print_str(o, wide || more ? "\n{\n" : " {\n");
 }
 
-// Parameters are named as they are; what the body names stays clear of them.
+// Parameters keep their names; names in the body must avoid them.
 void print_reserve_names(printer *o)
 {
     const vy_program *p = o->p;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // print_name.c: names of values in printed text.
 //
-// A name is taken while it is visible and again free afterwards: inner scopes may shadow nothing,
-// sibling scopes may reuse.  A printed name is its own debug name when the text is parsed, so
-// printing again gives it again.
+// A name is taken while it is visible and free again afterwards: inner scopes may not shadow names,
+// sibling scopes may reuse them.  A printed name becomes the debug name when the text is parsed, so
+// printing again yields the same name.
 #include "ir/text/print.h"
 
 #include "ir/text/front.h"
@@ -50,7 +50,7 @@ static bool grow(print_names *n)
     return true;
 }
 
-// The place of the entry in the table, or the free place for it.
+// The slot of the entry in the table, or the free slot for it.
 static uint32_t *find(const print_names *n, const char *text, size_t length)
 {
     uint32_t slot = hash_text(text, length) & (n->table_size - 1);
@@ -61,7 +61,7 @@ static uint32_t *find(const print_names *n, const char *text, size_t length)
     return &n->table[slot];
 }
 
-// Index of the entry; made when absent.  0 when memory is out.
+// Index of the entry, which is created if absent.  0: out of memory.
 static uint32_t entry(printer *o, const char *text, size_t length)
 {
     print_names *n = &o->names;
@@ -103,7 +103,7 @@ static uint32_t unnamed(printer *o)
     }
 }
 
-// Debug names may hold anything; identifiers hold letters, digits and `_`.
+// Debug names may contain anything; identifiers only letters, digits and `_`.
 static size_t identifier_from(const char *name, char out[96])
 {
     size_t n = 0;
@@ -133,7 +133,7 @@ uint32_t print_names_unique(printer *o, const char *wish)
     }
 }
 
-// `x_7` is free again: x may give the suffix 7.
+// `x_7` is free again: x may use the suffix 7.
 static void give_back(print_names *n, const print_name *e)
 {
     const char *text = n->text.data + e->text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// print_out.c: characters, numbers and names into a text being printed.
+// print_out.c: appends characters, numbers and names to the text.
 #include "ir/text/print.h"
 
 #include "ir/text/front.h"

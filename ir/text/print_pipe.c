@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // print_pipe.c: pipelines as text.
 //
-// A VALUE step is written inside the step behind it where that is its only use, else as a `let`.
-// Read again it becomes a step at the same place: the step behind it has no other value(…) that
-// would come between.  Scalars are written only where the shapes do not give the same expression.
+// A VALUE step is written inside the next step if that is its only use, else as a `let`.  When the
+// text is parsed, it becomes a step at the same place: the next step has no other value(…) that
+// would come in between.  Scalars are written only if the shapes do not imply the same expression.
 #include "ir/text/print.h"
 
 #include "ir/core/pipe.h"
@@ -14,14 +14,14 @@ typedef struct pipe_printer {
     printer *o;
     const vy_pipeline *l;
     uint32_t *class;   // by dimension: equal expressions (equal.c)
-    uint32_t *uses;    // by dimension: how often it is written, 2 stands for more
+    uint32_t *uses;    // by dimension: how often it is written; 2: or more
     uint32_t *user;    // by dimension: a step that writes it
     vy_dim *inferred;  // by scalar of the program being dispatched
     uint32_t *numbers; // by step; see print.h
     uint32_t step;
 } pipe_printer;
 
-// A scalar that has to be written.  q->inferred is of its dispatch.
+// Does the scalar have to be written?  q->inferred belongs to its dispatch.
 static bool is_explicit(const pipe_printer *q, const vy_pipe_scalar *s, uint32_t index)
 {
     uint32_t d = q->inferred[index].id;
@@ -49,7 +49,7 @@ static void note_root(void *user, vy_dim d)
     note(q, d.id, 1, q->step);
 }
 
-// numbers[step]: 1 where a value is to be named, 0 where it is written inside the next step.
+// numbers[step]: 1 if the value needs a name, 0 if it is written inside the next step.
 static void find_uses(pipe_printer *q)
 {
     const vy_program *sig = q->l->signature;
@@ -68,7 +68,7 @@ static void find_uses(pipe_printer *q)
         note(q, d->a, q->uses[i], q->user[i]);
         note(q, d->b, q->uses[i], q->user[i]);
     }
-    // Per step: how many of its values are written elsewhere than inside the next step.
+    // Per step: the number of its values that are not written inside the next step.
     uint32_t *once = q->numbers;
     for (uint32_t i = 0; i < q->l->steps.count; i++) once[i] = UINT32_MAX;
     for (uint32_t i = 1; i < sig->dims.count; i++) {

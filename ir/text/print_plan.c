@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// print_plan.c: which values are written inside the expression of their user.
+// print_plan.c: decides which values are written inline, in the expression of their user.
 //
 // The obvious rule, inline whatever is used once, changes the order of evaluation: `a = x[0];
 // x[0] = 1; b = a` must not become `x[0] = 1; b = x[0]`.  A tree may be written inline exactly when
 // its instructions, evaluated left to right, come in the order they have, with nothing between.
 // That is the discipline of a stack machine: walk forward, push values that are used once, and let
-// a user take its operands from the top, the last one first.  What it does not find there, and
-// everything below what is left when a statement ends, becomes a `let`.
+// a user pop its operands from the top, the last one first.  An operand that is not found there
+// becomes a `let`, and so does everything that is left on the stack when a statement ends.
 #include "ir/text/print.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ bool print_used_between(const printer *o, uint32_t id, uint32_t after, uint32_t 
 {
     if (VY_IS_LEAF(id) || !id) return false;
     uint32_t low = o->use_start[id], high = o->use_start[id + 1], end = high;
-    while (low < high) { // first use behind `after`
+    while (low < high) { // the first use after `after`
         uint32_t mid = (low + high) / 2;
         if (o->uses[mid] <= after)
             low = mid + 1;
@@ -84,8 +84,8 @@ bool print_swapped(const printer *o, uint32_t id)
     return !VY_IS_LEAF(a) && !VY_IS_LEAF(b) && a > b;
 }
 
-// True where user `id` of a value hands it on to a variable.
-static bool hands_on(const printer *o, uint32_t user, uint32_t value)
+// Does user `id` of a value assign it to a variable?
+static bool is_assignment(const printer *o, uint32_t user, uint32_t value)
 {
     const vy_inst *u = &o->p->insts.data[user];
     switch (u->op) {
@@ -102,13 +102,13 @@ static bool hands_on(const printer *o, uint32_t user, uint32_t value)
     }
 }
 
-// Values with a name of the user's stay visible under it.
+// Values with a name given by the programmer stay visible under it.
 static bool may_inline(const printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
     vy_effect e = vy_op_infos[i->op].effect;
     if (e == VY_WRITE || i->type == VY_VOID || print_use_count(o, id) != 1) return false;
-    return !i->name || hands_on(o, o->uses[o->use_start[id]], id);
+    return !i->name || is_assignment(o, o->uses[o->use_start[id]], id);
 }
 
 // ------------------------------------------------------------------------------------------- stack
@@ -118,15 +118,15 @@ static uint32_t name_width(const char *name)
     return n < 40 ? (uint32_t)n : 40;
 }
 
-// An array declared in the code may be printed under another name than it has.
+// An array declared in the code may be printed under a name other than its own.
 static uint32_t buffer_width(const printer *o, uint32_t buffer)
 {
     const vy_buf *b = &o->p->buffers.data[buffer];
     return b->cls > VY_INOUT ? 4 : name_width(b->name);
 }
 
-// Width of operands that are no trees.  Names of values count alike, or printing what was parsed
-// would differ.
+// Width of operands that are not trees.  All names of values count the same, else the printed text
+// would change when it is parsed and printed again.
 static uint32_t leaf_width(const printer *o, uint32_t a)
 {
     if (!VY_IS_LEAF(a)) return 4;
@@ -140,7 +140,7 @@ static uint32_t leaf_width(const printer *o, uint32_t a)
     }
 }
 
-// Width of what stands around the operands.
+// Width of everything around the operands.
 static uint32_t operator_width(const printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
@@ -152,7 +152,7 @@ static uint32_t operator_width(const printer *o, uint32_t id)
     return (uint32_t)strlen(info->text) + 2 * i->nargs + (vy_op_is_memory((vy_op)i->op) ? 10 : 0);
 }
 
-// Takes operand `a` from the top of the stack if it is there.
+// Pops operand `a` if it is on top of the stack.
 static bool take(printer *o, uint32_t a)
 {
     vy_id_vec *s = &o->pending;
@@ -162,7 +162,7 @@ static bool take(printer *o, uint32_t a)
     return true;
 }
 
-// Takes it only if the user stays short; else it and all below become lets.
+// Pops it only if the user stays short; else it and all below become lets.
 static void take_within(printer *o, uint32_t a, uint32_t *width, uint32_t *height)
 {
     vy_id_vec *s = &o->pending;
@@ -177,7 +177,7 @@ static void take_within(printer *o, uint32_t a, uint32_t *width, uint32_t *heigh
     take(o, a);
 }
 
-// Takes operands of an instruction, last first.
+// Pops the operands of an instruction, the last one first.
 static void take_operands(printer *o, uint32_t id, uint32_t *width, uint32_t *height)
 {
     const vy_inst *i = &o->p->insts.data[id];
@@ -259,7 +259,7 @@ static void plan_marker(printer *o, uint32_t id)
     o->pending.count = 0;
 }
 
-// A loop's header is evaluated behind the initial values: operand order init…, from, to, step.
+// A loop's header is evaluated after the initial values: operand order init…, from, to, step.
 static void plan_loop(printer *o, uint32_t id)
 {
     const uint32_t *a = vy_args(o->p, id);

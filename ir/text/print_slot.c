@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // print_slot.c: carried and yielded values as variables of the text.
 //
-// The plain way gives every slot of a construct a variable of its own: declare it before, assign it
-// at the end of each arm.  Code a person would write uses one variable along a whole chain of
-// values, so a slot takes over the variable that holds its starting value if nobody reads that
-// value afterwards, or the variable that its result is assigned to at the end of the enclosing arm.
-// The builder hands values on in the order in which their variables were declared: within one
-// construct the variables of the slots must ascend.
+// The simple way gives every slot of a construct its own variable: declared before it, assigned at
+// the end of each arm.  Code that a person would write uses one variable for an entire chain of
+// values, so a slot reuses the variable that holds its initial value if that value is dead
+// afterwards, or the variable that its result is assigned to at the end of the enclosing arm.  The
+// builder orders the slots of a construct by the declarations of their variables: so within one
+// construct, the variables of the slots must ascend.
 #include "ir/text/print.h"
 
 uint32_t print_arm_end(const printer *o)
@@ -37,7 +37,7 @@ static uint32_t slot_count(const printer *o, const print_frame *f)
     return vy_slot_count(o->p, &o->s, f->opener);
 }
 
-// The value slot k starts with; 0: none.
+// The initial value of slot k; 0: none.
 static uint32_t slot_start(const printer *o, const print_frame *f, uint32_t k)
 {
     switch (o->p->insts.data[f->opener].op) {
@@ -54,13 +54,13 @@ static bool held_by(const printer *o, uint32_t value, uint32_t var)
     return value && !VY_IS_LEAF(value) && o->var[value] == var + 1;
 }
 
-// A variable that may be assigned here and comes behind those taken so far.
+// Can the variable be assigned here, and does it follow those chosen so far?
 static bool usable(const printer *o, uint32_t var, int64_t last)
 {
     return o->vars.data[var].level == o->frames.count && (int64_t)var > last;
 }
 
-// The variable that holds the starting value, if that value dies here; else -1.
+// The variable that holds the initial value, if that value dies here; else -1.
 static int64_t dying_variable(const printer *o, const print_frame *f, uint32_t start, int64_t last)
 {
     if (!start || VY_IS_LEAF(start) || !o->var[start] || o->name[start]) return -1;
@@ -72,7 +72,7 @@ static int64_t dying_variable(const printer *o, const print_frame *f, uint32_t s
 
 bool print_starts_variable(const printer *o, uint32_t id)
 {
-    // The last use must be at a construct in the region of `id`, as the start of a slot.
+    // The last use must be at a construct in the region of `id`, as the initial value of a slot.
     uint32_t n = print_use_count(o, id);
     if (n == 0) return false;
     uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = last;
@@ -92,7 +92,7 @@ bool print_starts_variable(const printer *o, uint32_t id)
     return false;
 }
 
-// Does anything that is written at the opening read `value`?
+// Does anything that is printed at the opening read `value`?
 static bool opening_reads(const printer *o, const print_frame *f, uint32_t value)
 {
     const vy_inst *i = &o->p->insts.data[f->opener];
@@ -120,7 +120,7 @@ static int64_t target_variable(printer *o, const print_frame *f, uint32_t start,
     bool assigns =
         start && start != old && (loop || (print_is_plain(o, start) && o->inlined[start]));
     if (!held_by(o, old, var)) return var;
-    // What is assigned before the construct is lost inside it, too.
+    // The old contents of a variable assigned before the construct are lost inside it, too.
     if (print_used_between(o, old, loop || assigns ? f->opener : f->closer, end)) return -1;
     return assigns && opening_reads(o, f, old) ? -1 : (int64_t)var;
 }
@@ -148,7 +148,7 @@ static void declare(printer *o, const print_frame *f, uint32_t k, print_slot *s)
     s->start = start;
     print_indent(o);
     print_str(o, "var ");
-    // The name is visible behind the declaration, but it may be no name visible now.
+    // The name becomes visible after the declaration, but it must not be a name visible now.
     v.name = print_names_unique(o, wish(o, f, k));
     print_name_of(o, v.name);
     if (start) {
@@ -163,7 +163,7 @@ static void declare(printer *o, const print_frame *f, uint32_t k, print_slot *s)
     if (!vy_vec_push(&o->vars, v)) o->failed = true;
 }
 
-// Gives an older variable the starting value where it does not hold it.
+// Assigns the initial value to an older variable that does not hold it.
 static void start_with(printer *o, const print_frame *f, uint32_t k, print_slot *s)
 {
     print_var *v = &o->vars.data[s->var];
@@ -228,7 +228,7 @@ void print_slots_enter(printer *o, const print_frame *f)
     }
 }
 
-void print_slots_turn(printer *o, const print_frame *f)
+void print_slots_second(printer *o, const print_frame *f)
 {
     uint32_t n = slot_count(o, f);
     bool branches = o->p->insts.data[f->opener].op == VY_OP_IF;
@@ -257,14 +257,14 @@ bool print_slots_done(const printer *o, const print_frame *f, bool end)
     uint32_t n = slot_count(o, f);
     for (uint32_t k = 0; k < n; k++) {
         const print_slot *s = &slots_of(o, f)[k];
-        uint32_t want = end ? s->end_yield : s->then_yield;
-        if (o->vars.data[s->var].content != want) return false;
+        uint32_t yield = end ? s->end_yield : s->then_yield;
+        if (o->vars.data[s->var].content != yield) return false;
     }
     return true;
 }
 
 // Can the `if` at `inner`, alone in the second arm of `f`, be written as `else if`?  Its variables
-// must all be there already and hold, behind it, what `f` hands on.
+// must all exist already and hold, after it, the values that `f` yields.
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
 {
     print_frame g = make_frame(o, inner);
@@ -276,7 +276,7 @@ bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
         if (start && print_is_plain(o, start) && o->inlined[start]) return false;
         last = choose(o, &g, k, last);
         if (last < 0) return false;
-        // The slot of f with that variable must want this result.
+        // The slot of f with that variable must yield this result.
         for (uint32_t j = 0; j < m; j++)
             if (slots_of(o, f)[j].var == (uint32_t)last)
                 covered += slots_of(o, f)[j].end_yield == g.closer + 1 + k;

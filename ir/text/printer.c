@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// printer.c: what a printer of a program holds.
+// printer.c: the tables of a printer of a program.
 #include "ir/text/print.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// sema.c: what names mean in a module: constants, functions, programs; recursion.
+// sema.c: resolves names in a module: constants, functions, programs; detects recursion.
 //
-// Every function is looked at once, called or not; inlining it then only walks the annotated tree.
+// Every function is analysed once, called or not; inlining it then only walks the annotated tree.
 #include "ir/text/front.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void sema_function(vy_front *f, vy_func *fn)
 }
 
 // --------------------------------------------------------------------------------------- recursion
-// Names the functions of the circle that `fn` closes.
+// Names the functions of the cycle that `fn` closes.
 static void report_recursion(vy_front *f, const vy_func *from, const vy_func *fn,
                              const vy_callee *call)
 {

@@ -79,7 +79,7 @@ uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out)
     vy_expr *a = e->u.ref.list;
     for (vy_decl *p = fn->params; p && !f->failed; p = p->next, a = a->next) {
         if (p->kind == DK_BUFFER) {
-            // The callee may not have been looked at yet: `f32[]` has one dimension.
+            // The callee may not have been analysed yet: `f32[]` has one dimension.
             if (p->rank == 0) p->rank = 1;
             sema_buffer_argument(f, a, p, name);
         } else {
@@ -117,7 +117,7 @@ static void rule_error(vy_front *f, const vy_expr *e, const char *name, uint8_t 
                    "`%s` is not for values of type %s", name, vy_any_type_name(t));
 }
 
-// All arguments from `a` on have one type.
+// All arguments from `a` on must have one type.
 static uint8_t synth_alike(vy_front *f, vy_expr *e, vy_expr *a, const vy_builtin_info *b)
 {
     uint8_t t = VY_VOID;
@@ -133,7 +133,7 @@ static uint8_t synth_alike(vy_front *f, vy_expr *e, vy_expr *a, const vy_builtin
     return e->type = to_bool ? VY_BOOL : t;
 }
 
-// The element an atomic works on; gives the type of its operands.
+// The element that an atomic updates, which determines the type of its operands.
 static uint8_t synth_atomic(vy_front *f, vy_expr *e, const vy_builtin_info *b)
 {
     vy_expr *target = e->u.ref.list;
@@ -273,7 +273,7 @@ uint8_t vy_synth_call(vy_front *f, vy_expr *e)
     }
 }
 
-// A call of literals gets the type of its surroundings.
+// A call with only literals as arguments gets its type from the context.
 void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type)
 {
     const vy_builtin_info *b = vy_call_builtin(e);

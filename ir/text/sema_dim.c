@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sema_dim.c: dimensions, and what is declared with them: parameters and domains.
+// sema_dim.c: dimensions, and declarations that have them: parameters and domains.
 #include "ir/text/front.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ void vy_sema_dim(vy_front *f, vy_expr *e)
     case EX_INT: return;
     case EX_NAME: sema_dim_name(f, e); return;
     case EX_CALL: sema_dim_call(f, e); return;
-    case EX_MEMBER: // check_dims.c knows where it may stand
+    case EX_MEMBER: // check_dims.c knows where it is allowed
         vy_synth(f, e);
         if (f->failed || (e->kind == EX_BUILTIN && e->op == VY_NUM_GROUPS)) return;
         break;

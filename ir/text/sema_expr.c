@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // sema_expr.c: types of expressions.
 //
-// Types come bottom up (vy_synth).  An expression made only of literals stays VY_ANY_INT or
-// VY_ANY_FLOAT until its surroundings are known; then the whole of it is given their type top down
-// (vy_settle), and so evaluated in it.  Either walk sees a node once.
+// Types are synthesised bottom up (vy_synth).  An expression made only of literals stays VY_ANY_INT
+// or VY_ANY_FLOAT until its context is known; then all of it gets that type top down (vy_settle),
+// and so is evaluated in it.  Either walk visits a node once.
 #include "ir/text/front.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sema_literal.c: expressions of literals get the type of their surroundings; loop ranges.
+// sema_literal.c: gives expressions of literals the type of their context; loop ranges.
 #include "ir/text/front.h"
 
 #include <math.h>
@@ -115,7 +115,7 @@ void vy_settle(vy_front *f, vy_expr *e, uint8_t type)
 uint8_t vy_check_value(vy_front *f, vy_expr *e)
 {
     uint8_t t = vy_synth(f, e);
-    // A suffixed literal has not been looked at yet.
+    // A suffixed literal has not been checked yet.
     if (!f->failed && !vy_is_any(t) && (e->kind == EX_INT || e->kind == EX_FLOAT)) return t;
     if (!f->failed && vy_is_any(t)) vy_settle(f, e, t = t == VY_ANY_INT ? VY_I32 : VY_F32);
     return t;
@@ -135,8 +135,8 @@ void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what)
     vy_settle(f, e, type);
 }
 
-// The value of an expression of integer literals; false where it has another operation or leaves 64
-// bits.
+// The value of an expression of integer literals; false if it has another operation or does not fit
+// 64 bits.
 static bool literal_value(const vy_expr *e, int64_t *value)
 {
     if (e->kind == EX_INT) {

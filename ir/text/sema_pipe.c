@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// sema_pipe.c: what names mean in a pipeline.  Whether arguments fit their parameters is asked when
-// the pipeline is built (check_dispatch.c).
+// sema_pipe.c: resolves names in a pipeline.  Whether arguments fit their parameters is checked
+// when the pipeline is built (check_dispatch.c).
 #include "ir/text/front.h"
 
 static void sema_steps(vy_front *f, vy_pipe_stmt *list);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sema_scope.c: names come into scope and leave it.
+// sema_scope.c: names enter and leave scopes.
 #include "ir/text/front.h"
 
 static const char *decl_kind_name(const vy_decl *d)

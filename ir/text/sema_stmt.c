@@ -46,7 +46,7 @@ static vy_loop *open_loop(vy_front *f)
     return loop;
 }
 
-// What a loop assigns, the loop around it assigns as well.
+// Variables that a loop assigns are also assigned by the loop around it.
 static void close_loop(vy_front *f)
 {
     vy_loop *loop = f->loop;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// spelling.c: which known word was meant by an unknown one, for the `fix` of diagnostics.
+// spelling.c: guesses which known word an unknown one should be, for the `fix` of diagnostics.
 //
-// A word of another language is meant by its own name for the same thing (`others`).  Else one is
-// meant that differs in capitals alone, then one that differs in capitals, doubled letters and `_`;
-// then if one edit in three letters makes it of the other, so that nothing else is guessed for
-// names of one or two letters.  Among equally near words the first in the alphabet is proposed: the
-// answer does not depend on the order in which they are looked at.
+// A name from another language is replaced by ours for the same thing (`others`).  Else a word is
+// proposed that differs only in capitals; then one that differs only in capitals, doubled letters
+// and `_`; then one within an edit distance of a third of the letters, so that nothing else is
+// guessed for names of one or two letters.  Among equally near words the alphabetically first is
+// proposed: the answer does not depend on the order of the candidates.
 #include "ir/text/front.h"
 
 #include <stdio.h>
@@ -15,13 +15,13 @@ typedef struct spelling {
     const char *word;
     size_t length;
     const char *best;
-    unsigned least; // how far `best` is; before one is found, how far it may be
+    unsigned least; // the distance of `best`; before one is found, the bound on it
 } spelling;
 
-// How far: the same but for capitals; but for doubled letters and `_` too; else so many edits.
+// Distances: equal but for capitals; but for doubled letters and `_` too; else the number of edits.
 enum { SAME_LETTERS, SAME_SOUND, EDITS };
 
-// Words that may stand in one kind of place only.
+// Words that are allowed in one kind of place only.
 static const struct {
     unsigned kinds;
     const char *word;
@@ -56,7 +56,7 @@ static const struct {
     {VY_SPELL_REDUCTIONS, "min"},
 };
 
-// What other languages call it.
+// Names in other languages.
 static const struct {
     unsigned kinds;
     const char *theirs, *ours;
@@ -71,8 +71,7 @@ static const struct {
     {VY_SPELL_LITERALS, "True", "true"},   {VY_SPELL_LITERALS, "False", "false"},
 };
 
-// Edits (insert, delete, replace, swap neighbours) between two words, as far as their first 31
-// letters say.
+// Edit distance (insert, delete, replace, swap neighbours) of two words, by their first 31 letters.
 static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 {
     enum { MAX = 31 };
@@ -97,7 +96,7 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
-// Whether both are the same but for capitals; where `sound`, also but for doubled letters and `_`.
+// Are both equal but for capitals; if `sound`, also but for doubled letters and `_`?
 static bool alike(const char *a, size_t n, const char *b, size_t m, bool sound)
 {
     size_t i = 0, j = 0;
@@ -136,7 +135,7 @@ const char *vy_nearest_name(const char *word, uint32_t count, const char *const 
     return s.best;
 }
 
-// Does the declaration belong to what may stand here?
+// Is the declaration of a kind that is allowed here?
 static bool fits(const vy_decl *d, unsigned kinds)
 {
     switch (d->kind) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// text.h: the doors of the text front end that are not public.
+// text.h: interfaces of the text front end that are not public.
 #ifndef VYRE_IR_TEXT_H
 #define VYRE_IR_TEXT_H
 

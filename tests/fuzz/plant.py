@@ -197,7 +197,7 @@ SEVERAL = (
      "if (!VY_IS_LEAF(index) && index > out) return false;"),
     # several elements per invocation
     ("ir/pass/device/unroll_and_jam.c", None, "return map_of(j, differs(j, id) ? q : 0)[id];", "return map_of(j, 0)[id];"),
-    ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(whole && whole % f == 0)) {", "if (false) {"),
+    ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(constant && constant % f == 0)) {", "if (false) {"),
     ("ir/pass/device/unroll_and_jam.c", None, "at = vy_min(b, at, top);", ""),
     ("ir/facts/domain_dependence.c", None, "any_of(a, ids, vy_slot_sources(a->p, a->s, id, ids));",
      "any_of(a, ids, vy_slot_sources(a->p, a->s, id, ids) > 0);"),

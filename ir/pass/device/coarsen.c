@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT
-// coarsen.c: one invocation makes several neighbouring elements where that saves loads.
+// coarsen.c: one invocation computes several neighbouring elements where that saves loads.
 //
-//   over(i: M, k: K)                            over(i: (M + 3) / 4, k: (K + 3) / 4)
-//   for j in 0..N { s += a[i, j] * b[k, j] }    for j in 0..N { 4 loads of a, 4 of b, 16 multiply-adds }
+//   over(i: M, k: K)                    over(i: (M + 3) / 4, k: (K + 3) / 4)
+//   for j in 0..N {                 →   for j in 0..N {
+//     s += a[i, j] * b[k, j]              4 loads of a, 4 of b, 16 multiply-adds
+//   }                                   }
 //
 // A gathered gradient computes one element per invocation: in a matrix product each multiplication
-// then waits for two loads, of which neighbours load one alike.  Shaders written by hand keep a
+// then waits for two loads, and neighbours repeat one of them.  Shaders written by hand keep a
 // block of elements in registers instead ("thread coarsening", "register blocking", "unroll and
-// jam"); unroll_and_jam.c does that for any program, this file says along which domain variables
-// and how many.
+// jam").  unroll_and_jam.c does that for any program; this file chooses the domain variables and
+// factors.
 //
-// Each instruction costs something, as often as the loops around it iteration, and is needed once for
-// all copies along the variables that it does not depend on (domain_dependence.c).  All ways to
-// make at most options->coarsen elements by at most MAX_AXES variables are compared, and the
-// cheapest is taken if it saves a quarter at least.  Limits: what loops carry must fit registers,
-// drivers' compilers take time that grows with the square of the blocks, and what is short must
-// stay so for `chunk`.  Elements beyond the end of an odd extent and lanes left empty count as cost
-// too, where extents are known (options->extent), and a domain keeps options->invocations, because
-// devices hide latency by them.
+// The cost of an instruction is multiplied by the trip counts of the loops around it; along the
+// variables that it does not depend on (domain_dependence.c), one instruction serves all copies.
+// All ways to compute at most options->coarsen elements along at most MAX_AXES variables are
+// compared, and the cheapest is chosen if it saves at least a quarter.  Limits: carried values must
+// fit into registers, compile time of drivers grows with the square of the basic blocks, and loops
+// that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd extent
+// and empty lanes count as cost too, where extents are known (options->extent).  A domain keeps at
+// least options->invocations, because devices hide latency with them.
 //
-// The bits do not change: each element is computed as before, in the same order.  Only programs
-// whose invocations do not meet: no barriers, subgroup operations, built-ins, shared memory or
-// atomics on what others own, and nothing is loaded that is stored too.  A variable that decides
-// how often a loop runs is left alone: the loops of one invocation must not become longer (vkrt.h,
-// loop_iteration_limit).
+// The bits do not change: each element is computed as before, in the same order.  Invocations of
+// the program must be independent: no barriers, subgroup operations, built-ins, shared memory or
+// atomics on elements that others may access, and no memory is both loaded and stored.  A variable
+// on which a trip count depends is left alone: the loops of one invocation must not become longer
+// (vkrt.h, loop_iteration_limit).
 //
-// Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`,
-// whose flags the copies keep, and whose proofs would be harder on the result: text that is printed
-// stays as it was.
+// Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`:
+// the copies keep their flags, which would be harder to prove for the result.  Printed text stays
+// as it was.
 #include "ir/pass/device/coarsen.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
@@ -36,21 +38,21 @@
 
 enum {
     MAX_AXES = 3,
-    MAX_CARRIED = 40, // values that loops carry at a time
+    MAX_CARRIED = 40, // values that a loop carries
     MAX_CODE = 4096,  // instructions
     MAX_BLOCKS = 128, // basic blocks
-    MAX_CHUNK = 88,   // LARGEST_BODY of `chunk`, less what closes the loop
+    MAX_CHUNK = 88,   // LARGEST_BODY of strip_mine.c, less what closes the loop
     ROW = 8,          // invocations that a device runs side by side, at least
     MASKS = 1 << VY_ALONG_AXES,
 };
 static const double least_gain = 0.75, per_axis = 1.05;
 
-// Of the instructions that differ along the same variables.
+// Totals of the instructions that differ along the same variables.
 typedef struct part {
     double cost;
     uint32_t code, blocks;
-    uint32_t carried; // by a loop, most: those outside carry what it ends with
-    uint32_t body;    // of an innermost loop, most
+    uint32_t carried; // values carried by a loop, maximum: outer loops carry its results
+    uint32_t body;    // instructions in the body of an innermost loop, maximum
 } part;
 
 typedef struct coarsen {
@@ -59,7 +61,7 @@ typedef struct coarsen {
     vy_structure s;
     vy_along along;
     vy_arena arena;
-    double *iterations; // by opening marker: how often what stands in it is reached
+    double *iterations; // by opening marker: how often its body is executed
     part parts[MASKS];
     uint8_t masks[MASKS];
     uint32_t mask_count, axes;
@@ -67,7 +69,7 @@ typedef struct coarsen {
     int64_t extent[VY_ALONG_AXES]; // -1: not known
     bool suits[VY_ALONG_AXES];
     uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
-    double best_cost, written; // how often anything is stored
+    double best_cost, written; // number of executed stores
 } coarsen;
 
 static bool op_writes(vy_op op) { return vy_op_infos[op].effect == VY_WRITE; }
@@ -85,7 +87,7 @@ static bool inst_suits(const vy_program *p, uint32_t id)
 
 enum { LOADED = 1, STORED = 2 };
 
-// No memory is both loaded and stored, and nobody wants what an atomic found.
+// No memory is both loaded and stored, and the results of atomics are unused.
 static bool memory_suits(const vy_program *p, uint8_t *use)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -118,8 +120,8 @@ static bool has_loops(const vy_program *p)
     return false;
 }
 
-// False: memory.  Variables that decide how loops go, or whose extent no value gives, are left
-// alone.
+// False: out of memory.  Variables that control loops, or whose extent is not available as a value,
+// are left alone.
 static bool find_axes(coarsen *c, bool *found)
 {
     const vy_program *p = c->p;
@@ -201,7 +203,7 @@ static uint32_t copies(const coarsen *c, uint32_t mask)
     return n;
 }
 
-// How many times the work that is needed is done by copies beyond the end and lanes that are empty.
+// The factor by which copies beyond the end and empty lanes increase the work.
 static double waste(const coarsen *c)
 {
     double times = 1;
@@ -230,7 +232,7 @@ static bool enough_invocations(const coarsen *c)
     return n >= (double)c->options->invocations;
 }
 
-// Of one element; -1: that cannot be.
+// The cost per element with the current factors; -1: over a limit.
 static double cost(const coarsen *c)
 {
     const uint32_t all = copies(c, MASKS - 1);
@@ -248,7 +250,7 @@ static double cost(const coarsen *c)
     if (all > 1 && (code > MAX_CODE || blocks > MAX_BLOCKS || carried > MAX_CARRIED ||
                     (c->chunked && body > MAX_CHUNK) || !enough_invocations(c)))
         return -1;
-    sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // guarded by an `if`
+    sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // for the `if` around them
     return sum / all * waste(c);
 }
 
@@ -275,7 +277,7 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
     c->factor[axis] = 1;
 }
 
-// False: memory.  *any: there is a variable to look at.
+// False: out of memory.  *any: there is a candidate variable.
 static bool prepare(coarsen *c, bool *any)
 {
     uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
@@ -293,7 +295,7 @@ static void choose(coarsen *c)
     search(c, 0, 0);
 }
 
-// For tests: as many as possible, whatever they save.
+// For tests: as many elements as possible, whatever the gain.
 static void choose_all(coarsen *c)
 {
     uint32_t all = 1;
@@ -307,7 +309,7 @@ static void choose_all(coarsen *c)
 
 static bool rewrite(coarsen *c, vy_program *p, bool *changed)
 {
-    // From the last: the numbers of those before stay.
+    // From the last one: vy_jam may remove a variable, which renumbers those after it.
     for (uint32_t k = c->axes; k-- > 0;) {
         if (c->best[k] < 2) continue;
         *changed = true;

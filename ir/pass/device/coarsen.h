@@ -5,10 +5,10 @@
 
 #include "ir/pass/pass.h"
 
-// unroll_and_jam.c: `factor` invocations along `axis` become one.  False: the module's diag.
+// unroll_and_jam.c: `factor` invocations along `axis` become one.  False: the module has the error.
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor);
 
-// coarsen.c, for tests: `factor` along every variable that can be, whatever it costs.
+// coarsen.c, for tests: blocks by `factor` along every variable where possible, whatever the cost.
 bool vy_coarsen_all(vy_program *p, uint32_t factor);
 
 #endif

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
 // unroll_and_jam.c: `factor` invocations along one domain variable become one: unroll and jam.
 //
-//   over(i: M, k: K)                           over(i: (M + 1) / 2, k: K)
-//   for j in 0..N {                            i_0 = 2i; inside = 1 ≤ M − 1 − 2i; i_1 = min(2i + 1, M − 1)
-//     s += a[i, j] * b[k, j]          →        for j in 0..N {
-//   }                                            v = b[k, j]; s_0 += a[i_0, j] * v; s_1 += a[i_1, j] * v
-//   c[i, k] = s                                }
-//                                              c[i_0, k] = s_0; if inside { c[i_1, k] = s_1 }
+//   over(i: M, k: K)                  over(i: (M + 1) / 2, k: K)
+//   for j in 0..N {                   i_0 = 2i; inside = 1 ≤ M − 1 − 2i; i_1 = min(2i + 1, M − 1)
+//     s += a[i, j] * b[k, j]   →      for j in 0..N {
+//   }                                   v = b[k, j]; s_0 += a[i_0, j] * v; s_1 += a[i_1, j] * v
+//   c[i, k] = s                       }
+//                                     c[i_0, k] = s_0; if inside { c[i_1, k] = s_1 }
 //
-// What differs along the variable (domain_dependence.c) gets a copy for each of the invocations,
-// the rest one.  A construct that all of them go through alike is there once, with copies of what
-// it carries; an `if` that they do not is there for each.  Copies beyond the end compute what the
-// last invocation does, so that whatever is known of indices holds for them too (VY_FLAG_INRANGE is
-// kept), and store nothing.
+// Instructions that differ along the variable (domain_dependence.c) get a copy for each of the
+// invocations, all others remain single.  A construct whose control flow is the same for all of
+// them remains single and carries a copy of each differing value; an `if` that diverges is copied
+// for each.  Copies beyond the end compute what the last invocation computes, so that everything
+// known about indices holds for them too (VY_FLAG_INRANGE is kept), and store nothing.
 //
-// Neighbours along the last variable are neighbours in a subgroup, whose loads should be neighbours
-// too: there copy q is i + q⌈N/f⌉, elsewhere f i + q.  A variable with as many values as copies is
-// no longer one of the domain.
+// Neighbours along the last variable are neighbours in a subgroup, whose loads should be adjacent:
+// there copy q is i + q⌈N/f⌉, along other variables f i + q.  A variable with as many values as
+// copies is removed from the domain.
 //
-// Between two markers a copy is written as a whole before the next one begins, so that its
-// temporaries end early; what it stores waits for the end of the stretch and shares one `if`.
+// Between two markers each copy is emitted completely before the next one, which keeps live ranges
+// of temporaries short; its stores wait for the next marker and share one `if`.
 //
-// Needs what coarsen.c has checked: see there.
+// Needs the conditions that coarsen.c has checked.
 #include "ir/pass/device/coarsen.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
 #include "ir/facts/domain_dependence.h"
 
 typedef struct jam {
-    vy_rewrite w; // its map is that of copy 0
+    vy_rewrite w; // its map is the map of copy 0
     vy_along along;
     uint32_t axis, factor;
     uint8_t bit;
     const uint32_t *classes; // of dimensions
-    uint32_t **maps;         // by copy: as that of the frame
-    uint32_t *at;            // by copy: its place along the axis
-    uint32_t *inside;        // by copy: is that in the domain?  0: always
+    uint32_t **maps;         // by copy: its map, like the one of the frame
+    uint32_t *at;            // by copy: its coordinate along the axis
+    uint32_t *inside;        // by copy: a condition, is that in the domain?  0: always
     vy_id_vec waiting, args, out;
 } jam;
 
@@ -71,7 +71,7 @@ bool vy_axis_has_extent(const vy_program *p, uint32_t axis, const uint32_t *clas
            vy_axis_buffer(p, axis, classes, &k);
 }
 
-// Where an invocation runs it is 1 at least, so an i32 keeps its value.
+// The extent is at least 1 if an invocation runs, so a conversion from i32 keeps its value.
 static vy_value extent(jam *j)
 {
     const vy_dim_node *d = &j->w.p->dims.data[j->w.p->overs.data[j->axis].extent.id];
@@ -100,20 +100,20 @@ static void shrink_domain(jam *j)
 static void find_places(jam *j)
 {
     vy_builder *b = j->w.b;
-    const uint32_t f = j->factor, whole = vy_axis_constant(j->w.p, j->axis);
+    const uint32_t f = j->factor, constant = vy_axis_constant(j->w.p, j->axis);
     const bool last = j->axis + 1 == j->w.p->overs.count;
     vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, j->axis, 0)};
     vy_value n = extent(j), one = vy_int(b, VY_U32, 1);
     vy_value top = vy_sub(b, n, one), many = vy_int(b, VY_U32, f);
     vy_value m = vy_add(b, vy_div(b, top, many), one); // ⌈n/f⌉
     vy_value first = last ? i : vy_mul(b, i, many);
-    if (whole == f) first = vy_int(b, VY_U32, 0), m = one;
+    if (constant == f) first = vy_int(b, VY_U32, 0), m = one;
     for (uint32_t q = 0; q < f && !vy_builder_failed(b); q++) {
         vy_value by = vy_int(b, VY_U32, q);
         if (last) by = vy_mul(b, m, by);
         vy_value at = vy_add(b, first, by);
         j->inside[q] = 0;
-        if (q && !(whole && whole % f == 0)) { // the sum may wrap, this difference cannot
+        if (q && !(constant && constant % f == 0)) { // the sum may wrap, this difference cannot
             j->inside[q] = vy_le(b, by, vy_sub(b, top, first)).id;
             at = vy_min(b, at, top);
         }
@@ -174,7 +174,7 @@ static void flush(jam *j)
     j->waiting.count = 0;
 }
 
-static void stretch(jam *j, uint32_t from, uint32_t to)
+static void copy_straight_line(jam *j, uint32_t from, uint32_t to)
 {
     for (uint32_t q = 0; q < j->factor; q++)
         for (uint32_t id = from; id < to && !stopped(j); id++) {
@@ -185,8 +185,8 @@ static void stretch(jam *j, uint32_t from, uint32_t to)
         }
 }
 
-// An `if` that the copies do not go through alike, from its IF to its last RESULT.
-static uint32_t each_its_own(jam *j, uint32_t opener)
+// Copies an `if` that diverges between the copies, from its IF to its last RESULT.
+static uint32_t copy_divergent_if(jam *j, uint32_t opener)
 {
     const uint32_t end = j->w.s.partner[j->w.s.partner[opener]];
     const uint32_t last = end + j->w.p->insts.data[end].nargs;
@@ -201,9 +201,9 @@ static uint32_t each_its_own(jam *j, uint32_t opener)
 }
 
 // ------------------------------------------------------------------------------------- constructs
-// Values `from`… of `marker` that are handed on, each as often as its slot has copies; slot k is
-// that of instruction first + k.
-static void hand_on(jam *j, uint32_t marker, uint32_t from, uint32_t first)
+// Collects the values that `marker` passes on, from operand `from` on, each as often as its slot
+// has copies; slot k belongs to instruction first + k.
+static void collect_values(jam *j, uint32_t marker, uint32_t from, uint32_t first)
 {
     j->args.count = 0;
     for (uint32_t k = from; k < j->w.p->insts.data[marker].nargs; k++) {
@@ -215,8 +215,8 @@ static void hand_on(jam *j, uint32_t marker, uint32_t from, uint32_t first)
     j->w.oom |= !vy_vec_reserve(&j->out, j->args.count + 1);
 }
 
-// Slots first … first + n - 1 get what is in `out`.
-static void receive(jam *j, uint32_t first, uint32_t n)
+// Maps the slots first … first + n - 1 to the values in `out`.
+static void map_slots(jam *j, uint32_t first, uint32_t n)
 {
     uint32_t from = 0;
     for (uint32_t k = 0; k < n && !stopped(j); k++)
@@ -230,7 +230,7 @@ static uint32_t open_loop(jam *j, uint32_t id)
 {
     const vy_inst *i = &j->w.p->insts.data[id];
     const uint32_t inits = vy_init_arg(j->w.p, id), n = i->nargs - inits;
-    hand_on(j, id, inits, id + 1);
+    collect_values(j, id, inits, id + 1);
     if (stopped(j)) return id;
     if (i->op == VY_OP_WHILE) {
         vy_begin_while(j->w.b, i->flags, j->args.count, j->args.data, j->out.data);
@@ -241,7 +241,7 @@ static uint32_t open_loop(jam *j, uint32_t id)
                                    j->args.count, j->args.data, j->out.data);
         if (!stopped(j)) vy_rewrite_as(&j->w, id, k);
     }
-    receive(j, id + 1, n);
+    map_slots(j, id + 1, n);
     return id + n;
 }
 
@@ -250,29 +250,29 @@ static uint32_t close(jam *j, uint32_t id)
     const vy_inst *i = &j->w.p->insts.data[id];
     const uint32_t opener = j->w.s.partner[id];
     const uint32_t from = i->op == VY_OP_ENDLOOP ? vy_next_arg(j->w.p, opener) : 0;
-    hand_on(j, id, from, id + 1);
+    collect_values(j, id, from, id + 1);
     if (stopped(j)) return id;
     if (i->op == VY_OP_ENDIF)
         vy_end_if(j->w.b, j->args.count, j->args.data, j->out.data);
     else
         vy_end_loop(j->w.b, from ? get(j, 0, vy_arg(j->w.p, id, 0)) : 0, j->args.count,
                     j->args.data, j->out.data);
-    receive(j, id + 1, i->nargs - from);
+    map_slots(j, id + 1, i->nargs - from);
     return id + i->nargs - from;
 }
 
-// Marker `id` and what belongs to it; the last instruction that is done.
+// Emits marker `id` and its slots; returns the last instruction that is done.
 static uint32_t construct(jam *j, uint32_t id)
 {
     flush(j);
     vy_rewrite_at(&j->w, id);
     switch ((vy_op)j->w.p->insts.data[id].op) {
     case VY_OP_IF:
-        if (differs(j, id)) return each_its_own(j, id);
+        if (differs(j, id)) return copy_divergent_if(j, id);
         vy_begin_if(j->w.b, get(j, 0, vy_arg(j->w.p, id, 0)));
         return id;
     case VY_OP_ELSE:
-        hand_on(j, id, 0, j->w.s.partner[id] + 1);
+        collect_values(j, id, 0, j->w.s.partner[id] + 1);
         if (!stopped(j)) vy_begin_else(j->w.b, j->args.count, j->args.data);
         return id;
     case VY_OP_TEST: vy_loop_test(j->w.b, get(j, 0, vy_arg(j->w.p, id, 0))); return id;
@@ -289,14 +289,14 @@ static void rewrite(jam *j)
     for (uint32_t id = 1; id < n && !stopped(j);) {
         uint32_t to = id;
         while (to < n && !vy_is_marker((vy_op)j->w.p->insts.data[to].op)) to++;
-        stretch(j, id, to);
+        copy_straight_line(j, id, to);
         if (to == n || stopped(j)) break;
         id = construct(j, to) + 1;
     }
     flush(j);
 }
 
-// A variable with one value has no more uses.
+// Removes a variable of the domain: with a single value left, it has no more uses.
 static void drop_axis(vy_program *p, uint32_t axis)
 {
     for (uint32_t k = 0; k < p->leaves.count; k++) {
@@ -326,7 +326,7 @@ static bool prepare(jam *j)
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
 {
     jam j = {.axis = axis, .factor = factor};
-    const bool gone = vy_axis_constant(p, axis) == factor && p->overs.count > 1;
+    const bool drops = vy_axis_constant(p, axis) == factor && p->overs.count > 1;
     bool ok = vy_rewrite_begin(&j.w, p) && prepare(&j), changed = false;
     if (ok && vy_rewrite_open(&j.w)) {
         j.bit = (uint8_t)(1u << (axis - j.along.first));
@@ -336,6 +336,6 @@ bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
     vy_vec_free(&j.args);
     vy_vec_free(&j.out);
     ok = vy_rewrite_end(&j.w, ok, &changed);
-    if (ok && gone) drop_axis(p, axis);
+    if (ok && drops) drop_axis(p, axis);
     return ok;
 }

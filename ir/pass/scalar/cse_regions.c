@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// cse_regions.c: a construct without effect that was computed before is not computed again.
+// cse_regions.c: common-subexpression elimination of entire constructs without side effects.
 //
-//   if c { s = sin x, p = s * y } else { p = 0 }        if c { s = sin x, p = s * y } else { p = 0 }
-//   …                                               →   …
-//   if c { t = sin x, q = t * y } else { q = 0 }        q = p
+//   if c { s = sin x, p = s * y } else { p = 0 }       if c { s = sin x, p = s * y } else { p = 0 }
+//   …                                               →  …
+//   if c { t = sin x, q = t * y } else { q = 0 }       q = p
 //
 // The builder shares single values; a function that branches and is called twice with equal
-// arguments (a row of a Jacobian each), or a loop that sums the same numbers twice, is an IF or
-// LOOP with a body.  Two are equal if their instructions are, one by one, operands being the same
-// value outside or the instruction in the same place inside.  Nothing in them may write or
-// synchronise, and nothing between them may write what they load: between in the order of
-// execution, so that where the second stands in a loop, and the first in front of it, all of that
-// loop counts.
+// arguments (for a row of a Jacobian each), or a loop that sums the same numbers twice, is an IF or
+// LOOP with a body.  Two are equal if their instructions are pairwise equal, where operands must be
+// the same value outside or the corresponding instruction inside.  Nothing in them may write or
+// synchronise, and nothing executed between them may write what they load; so if the second is in a
+// loop that does not contain the first, that entire loop counts.
 //
-// A hash of the outer operands and operations finds candidates, the last one of each kind only, so
+// A hash of the operations and outer operands finds candidates, only the last one of each kind, so
 // this is near-linear.  Needs valid structure; keeps order, lines and names.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
@@ -23,8 +22,8 @@
 typedef struct share {
     vy_rewrite w;
     vy_writes writes;
-    uint8_t *pure;   // by opener: no effect inside
-    uint32_t *table; // by hash: opener that was copied, or 0
+    uint8_t *pure;   // by opener: 1: an IF or LOOP without side effects; 2: with some
+    uint32_t *table; // by hash: the last opener that was copied, or 0
     uint32_t mask;
     bool changed;
 } share;
@@ -47,7 +46,7 @@ static void find_pure(share *x)
     }
 }
 
-// What operand `a` of something in the construct is, in terms that two equal constructs share.
+// A name for operand `a` of an instruction in the construct, the same for two equal constructs.
 static uint32_t operand(const share *x, uint32_t opener, uint32_t a)
 {
     if (VY_IS_LEAF(a)) return a;
@@ -66,8 +65,9 @@ static uint32_t hash(const share *x, uint32_t opener)
     return (uint32_t)(h >> 32);
 }
 
-// What may run between `first` and `second` is between `first` and here: the end of the outermost
-// loop around `second` that is not around `first`, whose later iterations come to `second` again.
+// All instructions that may execute between `first` and `second` are between `first` and here: the
+// end of the outermost loop around `second` that is not around `first`, whose later iterations
+// execute `second` again.
 static uint32_t until(const share *x, uint32_t first, uint32_t second)
 {
     uint32_t at = end_of(x, second);
@@ -93,7 +93,7 @@ static bool same_inst(const share *x, uint32_t a, uint32_t first, uint32_t secon
     return i->op != VY_OP_LOAD || !vy_written_between(&x->writes, i->aux, first, last);
 }
 
-// Has everything that `second` stands in been open since `first`?
+// Does `first` dominate `second`: is its region still open there?
 static bool visible(const share *x, uint32_t first, uint32_t second)
 {
     uint32_t region = x->w.s.parent[first], up = second;
@@ -101,8 +101,7 @@ static bool visible(const share *x, uint32_t first, uint32_t second)
     if (!up) return false;
     const vy_program *p = x->w.p;
     if (!region) return true;
-    uint32_t middle =
-        x->w.s.partner[region]; // an IF's ELSE, a WHILE's end: the arm must be the same
+    uint32_t middle = x->w.s.partner[region]; // of an IF, its ELSE: the arm must be the same
     vy_op op = (vy_op)p->insts.data[region].op;
     return op != VY_OP_IF || (first < middle) == (up < middle);
 }
@@ -117,7 +116,7 @@ static bool equal(const share *x, uint32_t first, uint32_t second)
     return true;
 }
 
-// Makes the results of `second` those of `first`; the last instruction that is thereby done.
+// Maps the results of `second` to those of `first`; returns the last instruction thereby done.
 static uint32_t reuse(share *x, uint32_t first, uint32_t second)
 {
     uint32_t from = end_of(x, first), to = end_of(x, second);

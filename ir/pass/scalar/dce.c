@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// dce.c: takes out values that reach no write, barrier or decision of a construct that has one.
+// dce.c: removes values that reach no write, no barrier and no condition or bound of a construct
+// that contains one.
 //
 // An unused value is easy; a carried value that feeds only itself, or the counter of a `while`
-// whose body was emptied, is used and yet useless.  So needs are followed from the writes
-// (live_mark.c) rather than uses counted.
+// whose body was emptied, is used and yet dead.  So liveness is propagated from the writes
+// (live_mark.c) instead of counting uses.
 //
 //   x = load a[i]              b[i] = 1
 //   y = exp x            →
 //   b[i] = 1
 //
-// A loop without effect and without a needed result goes, also if it would never end.
+// A loop without effect and without a live result is removed, even if it would never end.
 // Needs valid structure; keeps everything else as it is.
 #include "ir/pass/pass.h"
 

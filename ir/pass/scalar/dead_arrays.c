@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// dead_arrays.c: drops local and shared arrays that no instruction names any more.
+// dead_arrays.c: removes local and shared arrays that no instruction uses any more.
 //
 //   local v: f32[8];   (all uses became values)      →
 //
-// Their numbers are in instructions, leaves and `?` dimensions, so the rest is renumbered in place;
-// nothing else changes.  Shared memory that is declared limits how many workgroups run at once.
+// Instructions, leaves and `?` dimensions refer to buffers by number, so the remaining buffers are
+// renumbered in place; nothing else changes.  Removing shared memory matters: the declared amount
+// limits how many workgroups run at once.
 //
-// Local arrays come last, as in a program that was read from text: others may have been declared
-// later.
+// Local arrays are placed last, as in a program that was read from text; passes may have declared
+// other buffers after them.
 #include "ir/pass/pass.h"
 
 #include <string.h>
@@ -44,8 +45,8 @@ static void move_buffers(vy_program *p, const uint32_t *to, vy_buf *old)
     vy_renumber_buffers(p, to);
 }
 
-// Gives those that stay, which `to` marks, their numbers.  How many there are; is any number
-// another one?
+// Replaces the marks of used buffers in `to` by their new numbers.  Returns how many there are;
+// *moved is set if any number changes.
 static uint32_t number(const vy_program *p, uint32_t *to, bool *moved)
 {
     uint32_t n = p->buffers.count, kept = 1;

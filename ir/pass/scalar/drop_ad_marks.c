@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// drop_ad_marks.c: what only a derivative would look at is taken out of a program that runs.
+// drop_ad_marks.c: removes operations that only differentiation reads from a program that runs.
 //
 //   t = stop_grad(max x[…])                       t = max x[…]
 //   f = straight_through(cams[c, 6], d[i, 6])  →  f = cams[c, 6]
 //
-// Both operations give their first operand.  Left in place they keep equal values apart: a program
-// that asks for a Jacobian by shifts d[i, 0, …], d[i, 1, …] (examples/ba.vyre) computes its rows
-// from the same numbers, and loads no shifts.  Only on request, as text and binary files may be
-// differentiated again.  Keeps everything else.
+// The value of both operations is their first operand.  Left in place, they prevent equal values
+// from being shared: a program that obtains a Jacobian by shifts d[i, 0, …], d[i, 1, …]
+// (examples/ba.vyre) computes its rows from the same numbers once they are removed, and loads no
+// shifts.  Only on request, as text and binary files may be differentiated again.  Keeps everything
+// else.
 #include "ir/pass/pass.h"
 
 static bool marks(const vy_inst *i)

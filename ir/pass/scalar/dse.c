@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// dse.c: takes out stores that nobody can see.
+// dse.c: removes stores that cannot be observed.
 //
 //   y[i] = a;   (no read of y)   y[i] = b      →   y[i] = b
 //   local v: f32[8];  v[j] = a;  never read    →
 //
-// That the same element is stored again later is not enough: the second store must be reached
-// whenever the first is, and nothing between may look.  So each region is walked backwards with the
-// stores that certainly follow in it; a construct on the way forgets those whose memory it reads,
-// and a barrier, behind which others may look, all that others can see.
+// That the same element is stored again later is not enough: the second store must execute whenever
+// the first does, and nothing between them may read the element.  So each region is walked
+// backwards with a list of the stores that certainly follow in it; a construct on the way removes
+// those whose memory it reads from the list, and a barrier, after which other invocations may read,
+// removes all stores to memory that others can access.
 //
-// Needs valid structure; keeps everything else.  The list is short, so the whole is near-linear.
+// Needs valid structure; keeps everything else.  The list is short, so the pass is near-linear.
 #include "ir/core/access.h"
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
@@ -17,14 +18,14 @@
 enum { MAX_LATER = 64 };
 
 typedef struct later {
-    uint32_t count, at[MAX_LATER]; // stores that come later in the region, nearest last
+    uint32_t count, at[MAX_LATER]; // stores that follow in the region, nearest last
 } later;
 
 typedef struct dse {
     vy_rewrite w;
     vy_writes reads;
     uint8_t *dead;   // by instruction
-    uint8_t *unread; // by buffer: an array of ours that is never read
+    uint8_t *unread; // by buffer: a local or shared array that is never read
     later now;
     later **saved; // by depth
     bool any;
@@ -63,7 +64,8 @@ static void forget_read(dse *d, uint32_t reader)
     d->now.count = kept;
 }
 
-// Forgets what the code between reads, or with from == to what a barrier shows.
+// Removes stores that the code between `from` and `to` reads; with from == to, stores that a
+// barrier makes visible to others.
 static void forget_between(dse *d, uint32_t from, uint32_t to)
 {
     uint32_t kept = 0;
@@ -90,8 +92,8 @@ static void store(dse *d, uint32_t id)
     d->now.at[d->now.count++] = id;
 }
 
-// A region's end, reached from behind.  What follows an IF follows its arms; behind the end of a
-// loop's body comes its next iteration, of which nothing is known.
+// A region's end, reached walking backwards.  What follows an IF follows its arms; the end of a
+// loop's body may be followed by its next iteration, of which nothing is known.
 static bool enter(dse *d, uint32_t id)
 {
     later **slot = &d->saved[d->w.s.depth[id]];
@@ -113,7 +115,7 @@ static bool visit(dse *d, uint32_t id)
     } else if (op == VY_OP_ELSE) {
         d->now = *d->saved[d->w.s.depth[id]];
     } else if (op == VY_OP_TEST) {
-        d->now.count = 0; // the body follows, or what stands behind the loop
+        d->now.count = 0; // either the body or the code after the loop follows
     } else if (op == VY_OP_BARRIER) {
         forget_between(d, id, id);
     } else if (vy_op_is_memory(op)) {

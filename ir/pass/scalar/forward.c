@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// forward.c: takes what is known to be in memory instead of loading it.
+// forward.c: replaces loads by values that are known to be in memory.
 //
 //   y[i] = v;  …  t = load y[i]            →   y[i] = v;  …  t = v
-//   if c { a = load x[j] }  b = load x[j]      (the builder shares only where no loop comes between)
+//   if c { a = load x[j] }  b = load x[j]      (the builder shares only if no loop is in between)
 //
 // The obvious way is wrong three times.  A store out of range does nothing and the load then gives
-// zero, so a stored value is passed on only where the index is proved to be in range (range.c); a
+// zero, so a stored value is forwarded only where the index is proved to be in range (range.c); a
 // value that was *loaded* needs no proof.  8- and 16-bit elements truncate what is stored.  And a
-// loop's body may undo what was known before it: entering a loop forgets what the body writes.
+// loop's body may invalidate what was known before it: on entry to a loop, everything that its body
+// may write is forgotten.
 //
-// What is known is a short list (the oldest is forgotten), saved and cut back around regions: after
-// an IF holds what held before and neither arm destroyed.  Near-linear.
-// Needs valid structure; keeps order and lines of everything else.
+// The known elements are a short list (the oldest is evicted), saved and intersected around
+// regions: after an IF, an element is known if it was known before and neither arm invalidated it.
+// Near-linear.  Needs valid structure; keeps order and lines of everything else.
 #include "ir/facts/memory.h"
 #include "ir/facts/range.h"
 #include "ir/pass/pass.h"
@@ -23,7 +24,7 @@ enum { MAX_KNOWN = 96 };
 typedef struct known {
     uint32_t serial; // ascending in a list, so that lists are intersected by one merge
     uint32_t buffer, value;
-    const uint32_t *index; // ids of the new program
+    const uint32_t *index; // ids in the new program
 } known;
 
 typedef struct list {
@@ -84,7 +85,7 @@ static void forget_shared(forward *f)
     f->now.count = kept;
 }
 
-// Forgets what code between the two instructions of the old program may change.
+// Forgets elements that code between the two instructions of the old program may change.
 static void forget_between(forward *f, uint32_t from, uint32_t to)
 {
     uint32_t kept = 0;
@@ -98,7 +99,7 @@ static void remember(forward *f, uint32_t buffer, const uint32_t *index, uint32_
 {
     size_t size = rank_of(f, buffer) * sizeof *index;
     uint32_t *copy = vy_arena_alloc(&f->w.arena, size);
-    if (!copy || !value) return; // knowing less is always right
+    if (!copy || !value) return; // forgetting is always correct
     memcpy(copy, index, size);
     if (f->now.count == MAX_KNOWN) {
         memmove(&f->now.at[0], &f->now.at[1], (MAX_KNOWN - 1) * sizeof f->now.at[0]);
@@ -108,7 +109,7 @@ static void remember(forward *f, uint32_t buffer, const uint32_t *index, uint32_
 }
 
 // Keeps what is also in `with`.
-static void intersect(list *l, const list *with)
+static void keep_common(list *l, const list *with)
 {
     uint32_t kept = 0, m = 0;
     for (uint32_t n = 0; n < l->count; n++) {
@@ -140,19 +141,19 @@ static bool marker(forward *f, uint32_t id, vy_op op)
         ok = save(f, &f->other[depth]);
         f->now = *f->saved[depth];
     } else if (op == VY_OP_ENDIF) {
-        intersect(&f->now, f->other[depth]);
-        intersect(&f->now, f->saved[depth]);
+        keep_common(&f->now, f->other[depth]);
+        keep_common(&f->now, f->saved[depth]);
     } else if (op == VY_OP_ENDLOOP) {
         f->now = *f->saved[depth]; // what the body may change was forgotten before it
     } else if (op == VY_OP_ENDCHECKPOINT) {
-        intersect(&f->now, f->saved[depth]);
+        keep_common(&f->now, f->saved[depth]);
     }
     return ok;
 }
 
-// May a write before it, in this invocation, have been to the element that `load` reads?  Behind a
-// barrier those of others count as well, and in a loop indices that differ now may have been equal
-// before.
+// May a preceding write of this invocation have been to the element that `load` reads?  After a
+// barrier, writes of other invocations count as well; and in a loop, indices that differ now may
+// have been equal in an earlier iteration.
 static bool may_be_written(const forward *f, uint32_t load)
 {
     enum { MAX_WRITES = 64 };
@@ -173,9 +174,9 @@ static bool may_be_written(const forward *f, uint32_t load)
     return false;
 }
 
-// A load of an `out` buffer's element that no write can have preceded gives the zero it starts
-// with.  (Programs may not read so, but additions to gradients do, and passes that move loads in
-// front of loops may make it come to that.)
+// A load from an `out` buffer of an element that no preceding write can have reached gives its
+// initial zero.  (Programs must not contain such reads, but additions to gradients do, and passes
+// that move loads before loops may create them.)
 static bool still_clear(const forward *f, uint32_t load)
 {
     const vy_buf *buf = &f->w.p->buffers.data[f->w.p->insts.data[load].aux];

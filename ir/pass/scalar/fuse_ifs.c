@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fuse_ifs.c: neighbouring `if`s on one condition, or on one and its opposite, become one.
+// fuse_ifs.c: adjacent `if`s on the same condition, or on a condition and its negation, become one.
 //
 //   if c { a = load x[i] }               if c {
 //   if c { store y[i], mul a a }    →        a = load x[i]
@@ -9,16 +9,16 @@
 //   if c { r = a } else { r = b }        if c { r = a, s = r + 1 } else { r = b, s = r }
 //   if !c { s = r } else { s = r + 1 } →
 //
-// A function that returns early is like the second: what follows stands in an `if` on a flag, which
-// an arm of the first one sets.  So a condition is followed through `!` and through results that
-// are true in one arm and false in the other.
+// A function that returns early looks like the second example: the rest of it is in an `if` on a
+// flag that an arm of the first `if` sets.  So a condition is traced through `!` and through
+// results that are true in one arm and false in the other.
 //
-// A gradient is full of these: the forward sweep's guard stands right before the reverse sweep's.
-// A few values may be computed between them (the load of a cotangent): those that can be had before
-// the first `if` as well are moved there.  A value that uses the first `if` keeps the two apart: it
-// would have to be handed out anyway.
+// Gradients contain many such pairs: the forward sweep's guard comes right before the reverse
+// sweep's.  A few values may be computed between them (the load of a cotangent): those that are
+// also available before the first `if` are moved there.  A value that uses a result of the first
+// `if` prevents fusion: the `if` would have to yield that result anyway.
 //
-// Inside the fused arms the results of the earlier `if`s are simply their yields.  Needs valid
+// Inside the fused arms, the yields of the earlier `if`s replace their results.  Needs valid
 // structure; keeps lines and names, and the order of everything else.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
@@ -28,29 +28,29 @@ VY_VEC_TYPE(fuse_ids, uint32_t);
 typedef struct fuse {
     vy_rewrite w;
     vy_writes writes;
-    uint32_t *head; // by IF: the first of those it is fused with
-    uint32_t *next; // by IF: the one it is fused with, or 0
-    bool *turned;   // by IF: its condition is the opposite of what `truth` gives
+    uint32_t *head; // by IF: the first one of its chain
+    uint32_t *next; // by IF: the one that is fused to it, or 0
+    bool *inverted; // by IF: its condition is the negation of what `truth` returns
 } fuse;
 
 static uint32_t middle_of(const fuse *f, uint32_t id) { return f->w.s.partner[id]; }
 static uint32_t end_of(const fuse *f, uint32_t id) { return f->w.s.partner[f->w.s.partner[id]]; }
 
-// The value that decides about `cond`; *turned is flipped where it is the opposite.
-static uint32_t truth(const fuse *f, uint32_t cond, bool *turned)
+// The value that determines `cond`; *inverted is flipped if `cond` is its negation.
+static uint32_t truth(const fuse *f, uint32_t cond, bool *inverted)
 {
     const vy_program *p = f->w.p;
     while (!VY_IS_LEAF(cond)) {
         const vy_inst *i = &p->insts.data[cond];
         uint32_t end = i->op == VY_OP_RESULT ? vy_arg(p, cond, 0) : 0;
         if (i->op == VY_OP_NOT) {
-            *turned = !*turned;
+            *inverted = !*inverted;
             cond = vy_arg(p, cond, 0);
         } else if (end && p->insts.data[end].op == VY_OP_ENDIF) {
             uint32_t opener = f->w.s.partner[end], yes = vy_arg(p, f->w.s.partner[opener], i->aux);
             const vy_scalar *x = vy_id_const(p, yes), *y = vy_id_const(p, vy_arg(p, end, i->aux));
             if (!x || !y || x->u == y->u) break;
-            *turned ^= x->u == 0;
+            *inverted ^= x->u == 0;
             cond = vy_arg(p, opener, 0);
         } else {
             break;
@@ -61,8 +61,8 @@ static uint32_t truth(const fuse *f, uint32_t cond, bool *turned)
 
 static uint32_t decides(const fuse *f, uint32_t id)
 {
-    bool turned = false;
-    return truth(f, vy_arg(f->w.p, id, 0), &turned);
+    bool inverted = false;
+    return truth(f, vy_arg(f->w.p, id, 0), &inverted);
 }
 
 static uint32_t result_count(const fuse *f, uint32_t id)
@@ -70,14 +70,13 @@ static uint32_t result_count(const fuse *f, uint32_t id)
     return f->w.p->insts.data[end_of(f, id)].nargs;
 }
 
-// Where the `if` and its results end.
+// The first instruction after the `if` and its results.
 static uint32_t after(const fuse *f, uint32_t id)
 {
     return end_of(f, id) + 1 + result_count(f, id);
 }
 
-// May instruction `k` behind `if` number `id` be computed before it, and before those it is fused
-// with?
+// May instruction `k`, which follows `if` `id`, be computed before it and the others of its chain?
 static bool may_move(const fuse *f, uint32_t id, uint32_t k)
 {
     const vy_program *p = f->w.p;
@@ -94,7 +93,7 @@ static bool may_move(const fuse *f, uint32_t id, uint32_t k)
            !vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k);
 }
 
-// The `if` on the same condition behind `id` and its results, or 0.
+// The `if` on the same condition that follows `id` and its results, or 0.
 static uint32_t find_next(const fuse *f, uint32_t id)
 {
     enum { FAR = 16 };
@@ -110,7 +109,7 @@ static uint32_t next_of(const fuse *f, uint32_t id) { return f->next[id]; }
 static uint32_t instead(void *pass, uint32_t id);
 
 // Copies one arm of `id`, whose marker holds the yields; appends the mapped yields to `ids`, and
-// makes them stand for the results while the arm goes on.
+// maps the results to them for the rest of the fused arm.
 static void copy_arm(fuse *f, uint32_t id, uint32_t marker, uint32_t from, fuse_ids *ids)
 {
     vy_rewrite_range(&f->w, from, marker, instead, f);
@@ -136,12 +135,12 @@ static uint32_t fuse_chain(fuse *f, uint32_t first)
     vy_rewrite_at(&f->w, first);
     vy_begin_if(f->w.b, vy_new_arg(&f->w, first, 0));
     for (uint32_t id = first; id && !f->w.oom; id = next_of(f, id)) {
-        arm(f, id, f->turned[id] == f->turned[first], &thens);
+        arm(f, id, f->inverted[id] == f->inverted[first], &thens);
         last = id;
     }
     vy_begin_else(f->w.b, thens.count, thens.data);
     for (uint32_t id = first; id && !f->w.oom; id = next_of(f, id))
-        arm(f, id, f->turned[id] != f->turned[first], &elses);
+        arm(f, id, f->inverted[id] != f->inverted[first], &elses);
     if (!vy_vec_reserve(&results, elses.count + 1)) f->w.oom = true;
     if (!vy_rewrite_stopped(&f->w)) {
         vy_end_if(f->w.b, elses.count, elses.data, results.data);
@@ -170,7 +169,7 @@ static bool find_chains(fuse *f)
     for (uint32_t id = 1; id < f->w.p->insts.count; id++) {
         if (f->w.p->insts.data[id].op != VY_OP_IF) continue;
         if (!f->head[id]) f->head[id] = id;
-        truth(f, vy_arg(f->w.p, id, 0), &f->turned[id]);
+        truth(f, vy_arg(f->w.p, id, 0), &f->inverted[id]);
         f->next[id] = find_next(f, id);
         if (!f->next[id]) continue;
         f->head[f->next[id]] = f->head[id];
@@ -183,7 +182,7 @@ static bool prepare(fuse *f)
 {
     f->head = vy_rewrite_ids(&f->w);
     f->next = vy_rewrite_ids(&f->w);
-    f->turned = vy_rewrite_table(&f->w, f->w.p->insts.count * sizeof *f->turned);
+    f->inverted = vy_rewrite_table(&f->w, f->w.p->insts.count * sizeof *f->inverted);
     return !f->w.oom && vy_writes_make(&f->writes, f->w.p, VY_COUNT_WRITES, &f->w.arena);
 }
 

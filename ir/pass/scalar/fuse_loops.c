@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: MIT
-// fuse_loops.c: neighbouring loops over the same range become one.
+// fuse_loops.c: adjacent loops over the same range become one.
 //
 //   for k in 0..n { a += f(x[k]); }             for k in 0..n {
 //   let c = z[i];                          →        a += f(x[k]);
-//   for k in 0..n { b += c * f(x[k]); }             b += c * f(x[k]);       f(x[k]) is computed once
+//   for k in 0..n { b += c * f(x[k]); }             b += c * f(x[k]);    // f(x[k]) computed once
 //   y[i] = a + b;                               }
 //
-// The gathered and the own part of a gradient (autodiff/gather/gather.c) are two loops over the
-// same points, and the backward sweep of a row walks it again and again.  What such loops have in
-// common, loads above all, is shared by the builder once they are one.
+// The gathered and the own contributions to a gradient (autodiff/gather/gather.c) are two loops
+// over the same points, and the backward sweep of a row walks it repeatedly.  What such loops have
+// in common, above all loads, is shared by the builder once they are one.
 //
-// Iteration k of the second then runs before iterations k+1, k+2, … of the first.  Nobody can tell if
+// Iteration k of the second then runs before iterations k+1, k+2, … of the first.  This is
+// unobservable if
 //   - both are counted, with the same bounds, step and direction, and neither can be left early
-//   - the second uses no result of the first: not in its body, nor as what its sums begin with
-//     (adding on to the first one's sum would be another order of additions)
-//   - memory that one of them writes and both touch is indexed by the loop's own counter on one
-//     axis, in every access of both: then different iterations touch different elements, and in one iteration
-//     the order stays
+//   - the second uses no result of the first: neither in its body, nor as an initial value (a sum
+//     that continues the first one's sum would be added up in another order)
+//   - memory that one of them writes and both access is indexed by the loop's own counter on one
+//     axis, in every access of both: then different iterations access different elements, and
+//     within one iteration the order stays
 //   - there is no barrier, subgroup operation or clearing of a shared array in or between them
-// What stands between them is computed before both, or after both if it uses the first one's
-// results; it may be values and loads only.  Loops that touch no common memory stay apart: there is
-// little to share, and their sums would only wait in registers for one another.
+// Instructions between them may be values and loads only; they are computed before both loops, or
+// after both if they use results of the first.  Loops that access no common memory are not fused:
+// there is little to share, and the sum of each would occupy registers during the other.
 //
-// Pairs are fused, inside fused ones too, until there are none, at most ROUNDS times.  Needs valid
-// structure; keeps lines and names, and the order of everything else.
+// Pairs are fused, also inside fused loops, until there are none, in at most ROUNDS rounds.  Needs
+// valid structure; keeps lines and names, and the order of everything else.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
-// What a loop does to some memory.
+// How a loop accesses some memory.
 typedef struct touch {
-    uint32_t loop;   // that this was noted for, or 0
-    uint32_t buffer; // it was accessed as
-    uint32_t axes;   // on which every index is the counter
+    uint32_t loop;   // the loop that this describes, or 0
+    uint32_t buffer; // as which buffer the memory is accessed
+    uint32_t axes;   // mask of axes on which every index is the counter
     bool writes;
 } touch;
 
 typedef struct fuse_loops {
     vy_rewrite w;
-    touch *first, *second; // by memory: of the two loops that are looked at
+    touch *first, *second; // by memory: for the two loops of the current pair
     uint32_t *next;        // by LOOP: the one it is fused with, or 0
     uint8_t *taken;        // by LOOP: it is another one's next
-    uint8_t *late;         // by instruction between two loops: stands behind them
+    uint8_t *late;         // by instruction between two loops: it moves after them
     bool any;
 } fuse_loops;
 
@@ -51,7 +52,7 @@ static uint32_t slots(const fuse_loops *f, uint32_t loop)
     return f->w.p->insts.data[end_of(f, loop)].nargs;
 }
 
-// Where the loop and its results end.
+// The first instruction after the loop and its results.
 static uint32_t after(const fuse_loops *f, uint32_t loop)
 {
     return end_of(f, loop) + 1 + slots(f, loop);
@@ -73,12 +74,12 @@ static void note(const fuse_loops *f, touch *table, uint32_t loop, uint32_t id)
     uint32_t buffer = p->insts.data[id].aux;
     touch *t = &table[vy_memory_of(p, buffer)];
     if (t->loop != loop) *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX};
-    // Views give the same memory other shapes.
+    // Views of the same memory have other shapes.
     t->axes &= t->buffer == buffer ? counter_axes(p, loop, id) : 0;
     t->writes |= vy_op_infos[p->insts.data[id].op].effect == VY_WRITE;
 }
 
-// Notes what a loop touches.  False: it does something that has a place among other invocations.
+// Notes what a loop accesses.  False: it does something that is ordered with other invocations.
 static bool note_all(const fuse_loops *f, touch *table, uint32_t loop)
 {
     const vy_program *p = f->w.p;
@@ -96,7 +97,8 @@ static bool written(const fuse_loops *f, const touch *table, uint32_t loop, uint
     return t->loop == loop && t->writes;
 }
 
-// May iterations of the second go before later iterations of the first, and is there anything to share?
+// May iterations of the second run before later iterations of the first, and is there anything to
+// share?
 static bool memory_allows(const fuse_loops *f, uint32_t loop, uint32_t next)
 {
     bool common = false;
@@ -123,7 +125,7 @@ static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
     return true;
 }
 
-// Does `id` use a result of the loop, or what has to stand behind it?
+// Does `id` use a result of the loop, or a value that has to be computed after it?
 static bool uses(const fuse_loops *f, uint32_t loop, uint32_t id)
 {
     const vy_program *p = f->w.p;
@@ -140,8 +142,9 @@ static bool is_loop(const fuse_loops *f, uint32_t id)
     return id < f->w.p->insts.count && f->w.p->insts.data[id].op == VY_OP_LOOP;
 }
 
-// Finds out where what stands between two loops goes.  False: one of it cannot.
-static bool part(const fuse_loops *f, uint32_t loop, uint32_t next)
+// Decides for each instruction between two loops whether it moves before or after both.  False: one
+// can do neither.
+static bool place_between(const fuse_loops *f, uint32_t loop, uint32_t next)
 {
     const vy_program *p = f->w.p;
     for (uint32_t id = after(f, loop); id < next; id++) {
@@ -155,7 +158,7 @@ static bool part(const fuse_loops *f, uint32_t loop, uint32_t next)
     return true;
 }
 
-// The loop behind `loop` that it can be fused with, or 0.
+// The loop after `loop` that can be fused with it, or 0.
 static uint32_t find_next(const fuse_loops *f, uint32_t loop)
 {
     enum { FAR = 64 };
@@ -168,13 +171,13 @@ static uint32_t find_next(const fuse_loops *f, uint32_t loop)
     if (!is_loop(f, next) || f->w.s.parent[next] != f->w.s.parent[loop]) return 0;
     if (!same_range(f, loop, next) || !note_all(f, f->first, loop)) return 0;
     if (!note_all(f, f->second, next) || !memory_allows(f, loop, next)) return 0;
-    return part(f, loop, next) ? next : 0;
+    return place_between(f, loop, next) ? next : 0;
 }
 
 // ---------------------------------------------------------------------------------------- the copy
 static uint32_t fuse_with_next(void *pass, uint32_t id);
 
-// The values that stood between the loops.
+// The values that were between the loops.
 static void copy_between(fuse_loops *f, uint32_t loop, uint32_t next, bool late)
 {
     for (uint32_t id = after(f, loop); id < next && !vy_rewrite_stopped(&f->w); id++)

@@ -6,11 +6,11 @@
 //   ELSE [a]  b = add x 1             r = select c a b
 //   ENDIF [b]  RESULT 0
 //
-// A branch costs more than a few arithmetic operations and keeps values apart that could be shared.
-// But both arms then run always: only pure and cheap operations qualify (no division, no
-// functions), LIMIT of them in both arms together, selects included.  Loads stay guarded: they cost
-// memory traffic, and their condition is often the proof that they are in range.  Inner IFs are
-// decided first and count with what they become.
+// A branch costs more than a few arithmetic operations, and values in different arms cannot be
+// shared.  But both arms then always execute: only pure and cheap operations qualify (no division,
+// no functions), at most LIMIT in both arms together, selects included.  Loads stay guarded: they
+// cost memory traffic, and their condition is often the proof that they are in range.  Inner IFs
+// are decided first, and their cost is that of what they become.
 //
 // Needs valid structure; keeps lines and names.
 #include "ir/pass/pass.h"
@@ -21,7 +21,7 @@ enum { LIMIT = 6, TOO_MUCH = 1000 };
 
 typedef struct ifconvert {
     vy_rewrite w;
-    uint8_t *flat; // by IF: becomes selects
+    uint8_t *flat; // by IF: it becomes selects
     bool any;
 } ifconvert;
 

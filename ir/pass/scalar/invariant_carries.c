@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// invariant_carries.c: what a loop carries without ever changing it is what it was before.
+// invariant_carries.c: replaces a carried value that the loop never changes by its initial value.
 //
 //   var used = 1u;  var g = ȳ + 0.0;              let g = ȳ + 0.0;
 //   for k in 0..n {                               for k in 0..n {
@@ -12,30 +12,30 @@
 //
 // Adjoints of local arrays, and the masks that say whether they are in use
 // (autodiff/facts/masks.c), are like this where the primal adds to an element in a loop: x̄ is
-// handed through.  One carry at a time shows nothing, since `used` keeps its value only because it
-// is 1, and the arm is what it is only because of that.  So all carries that may be steady are
-// assumed to be: the program is rebuilt with the initial values in their place, and where folding
-// does not make the next value equal to that, the assumption was wrong.  It is dropped, and the
-// rest is tried again.  What is left when all assumptions hold at once is true by induction over
-// the iterations.
+// passed through.  Looking at one carry at a time proves nothing: `used` keeps its value only
+// because it is 1, and the `if` yields it only because of that.  So all carries that may be
+// invariant are optimistically assumed to be: the program is rebuilt with the initial values in
+// their place, and where folding does not make the next value equal to the initial one, the
+// assumption was wrong.  It is dropped, and the rest is tried again.  At this fixpoint, when all
+// assumptions hold at once, they are true by induction over the iterations.
 //
-// A result of an `if` whose arms yield the same is that value here, as in cleanup.c.
+// A result of an `if` both of whose arms yield the same value is replaced by it, as in cleanup.c.
 //
-// Needs valid structure; keeps order, lines and names.  Carries and results nobody reads any more
-// are left to cleanup.
+// Needs valid structure; keeps order, lines and names.  Carries and results that become unused are
+// left to cleanup.
 #include "ir/pass/pass.h"
 
-enum { ROUNDS = 6 }; // more are not worth their time; nothing is changed then
+enum { ROUNDS = 6 }; // if they do not suffice, nothing is changed: more are not worth their time
 
 typedef struct steady {
     vy_rewrite w;
     uint8_t *assumed; // by CARRY
-    uint32_t count;   // of assumptions
-    bool held;        // all of them, in this attempt
+    uint32_t count;   // number of assumptions
+    bool held;        // all of them held in this attempt
 } steady;
 
-// Can `next` be what was carried: is it made by something that may hand an operand through?
-static bool may_hand_on(const vy_program *p, uint32_t next)
+// Can `next` be the carried value: is it an operation that may fold to one of its operands?
+static bool may_pass_through(const vy_program *p, uint32_t next)
 {
     if (VY_IS_LEAF(next)) return true;
     const vy_inst *i = &p->insts.data[next];
@@ -58,7 +58,8 @@ static void assume(steady *x)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (p->insts.data[id].op != VY_OP_CARRY) continue;
         uint32_t loop = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-        x->assumed[id] = may_hand_on(p, vy_arg(p, x->w.s.partner[loop], vy_next_arg(p, loop) + k));
+        x->assumed[id] =
+            may_pass_through(p, vy_arg(p, x->w.s.partner[loop], vy_next_arg(p, loop) + k));
         x->count += x->assumed[id];
     }
 }
@@ -68,7 +69,7 @@ static uint32_t initial_of(const steady *x, uint32_t loop, uint32_t k)
     return vy_map(x->w.map, vy_arg(x->w.p, loop, vy_init_arg(x->w.p, loop) + k));
 }
 
-// Drops assumptions that the body just copied does not keep.  True if there were any.
+// Drops assumptions that do not hold for the body just copied.  True if there were any.
 static bool drop(steady *x, uint32_t end)
 {
     const vy_program *p = x->w.p;
@@ -85,7 +86,7 @@ static bool drop(steady *x, uint32_t end)
     return dropped;
 }
 
-// What RESULT `id` is known to be, or 0.
+// The known value of RESULT `id`, or 0.
 static uint32_t known(const steady *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
@@ -114,7 +115,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-// Tries until all assumptions hold: the program is what was built then.
+// Rebuilds the program until all assumptions hold; that last version is kept.
 static void settle(steady *x)
 {
     for (int round = 0; x->count && round < ROUNDS; round++) {

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
-// invariant_results.c: what every iteration of a loop sets to the same value need not be carried
-// through it.
+// invariant_results.c: a variable that every iteration of a loop sets to the same value need not be
+// carried through the loop.
 //
 //   var any = false;                        for c in 0..C { … }
 //   for c in 0..C { …; any = true; }   →    let any = 0 < C;
 //
 // Masks of a gradient are like this (autodiff/facts/masks.c): a value was used if the loop ran at
-// all.  After the loop the variable is the value if there was an iteration, else what it was
-// before; this says so and leaves the slot, now unused, to dce and cleanup.
+// all.  After the loop, the variable is that value if there was an iteration, else its value before
+// the loop; the pass emits this select and leaves the slot, now unused, to dce and cleanup.
 //
-// And what can only become what it was stays it: `v = c` before, `v = c || v` in the loop.
+// Also, a variable that can only be reset to its initial value is replaced by it: `v = c` before
+// the loop, `v = c || v` inside.
 //
-// The first only for counted loops that are not left early, values from before the loop, and
-// variables that the body does not read (or the first iteration would read another value than the
-// rest).  Needs valid structure; keeps order, lines and names.
+// The former applies only to counted loops that are not left early, values from before the loop,
+// and variables that the body does not read (else the first iteration would read another value than
+// the rest).  Needs valid structure; keeps order, lines and names.
 #include "ir/pass/pass.h"
 
 typedef struct settle {
     vy_rewrite w;
-    uint8_t *used; // CARRYs that something reads
+    uint8_t *used; // by instruction: it has a use
 } settle;
 
-// The slot of RESULT `id` takes the same value in every iteration.
+// Is the slot of RESULT `id` set to the same value in every iteration?
 static bool settled(const settle *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
@@ -33,7 +34,7 @@ static bool settled(const settle *x, uint32_t id)
     return (VY_IS_LEAF(next) || next < loop) && !x->used[loop + 1 + k];
 }
 
-// CARRY `id` is its initial value for ever: x = c, then x = c || x.
+// Does CARRY `id` always keep its initial value: x = c, then x = c || x?
 static bool constant(const settle *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
@@ -47,7 +48,8 @@ static bool constant(const settle *x, uint32_t id)
     return (a == initial && b == id) || (a == id && b == initial);
 }
 
-// Does instruction `id` read operand k?  A loop hands on what its body or somebody behind it reads.
+// Does instruction `id` use operand k?  A loop uses an initial value only if its body reads the
+// CARRY or anything reads the RESULT.
 static bool reads(const settle *x, uint32_t id, uint32_t k)
 {
     const vy_program *p = x->w.p;
@@ -65,7 +67,7 @@ static void find_used(settle *x)
         }
 }
 
-// Behind the RESULTs of a loop: what its settled ones are.
+// After the RESULTs of a loop: emits the values of the settled ones.
 static void replace(settle *x, uint32_t loop)
 {
     vy_builder *b = x->w.b;
@@ -102,7 +104,7 @@ static bool has_work(const settle *x)
     return any;
 }
 
-// One round; *any is set if there was something to do.
+// One round; *any is set if it changed anything.
 static bool round_of(vy_program *p, bool *any)
 {
     settle x = {0};
@@ -112,7 +114,7 @@ static bool round_of(vy_program *p, bool *any)
     return vy_rewrite_end(&x.w, ok, any);
 }
 
-// A round for each loop of a nest, from the inside.
+// One round for each loop of a nest, from the inside, at most 4.
 bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c)
 {
     bool any = true, ok = true;

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT
-// licm.c: moves what a loop computes the same way every time in front of it.
+// licm.c: moves loop-invariant values before the loop.
 //
 //   for k in 0..K {                          s = load scale[j]
 //     c[k] = load scale[j] * x[k]     →      for k in 0..K { c[k] = s * x[k] }
 //   }
 //
 // A value may leave a loop that never runs: all pure operations are total here and a load out of
-// range gives zero, so nothing can go wrong but time.  A load must not be written in the loop, and
-// a barrier in the loop counts as a write of everything that others can write.  One from a shared
-// array leaves loops that surely take a turn only: the element may be one that nobody filled
-// (E0711, E0715).  Subgroup operations depend on who takes part and stay.  Values leave loops only,
-// never the arm of an IF, which may be what keeps them from being computed at all.
+// range gives zero, so speculation costs time but is never wrong.  The loop must not write what a
+// load reads, and a barrier in the loop counts as a write of everything that others can write.  A
+// load from a shared array leaves only loops that certainly run: else the element may never have
+// been filled (E0711, E0715).  Subgroup operations depend on which lanes are active and stay.
+// Values leave loops only, never the arm of an IF, which may guard an expensive computation.
 //
-// Needs valid structure; keeps lines and names.  Each value moves out of all loops it can at once.
-// A proof that an access is in range does not hold at the new place, so the flag is dropped.
+// Needs valid structure; keeps lines and names.  Each value moves out of as many loops as it can at
+// once.  A proof that an access is in range does not hold at the new place, so the flag is dropped.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
 typedef struct licm {
     vy_rewrite w;
     vy_writes writes;
-    uint32_t *place;               // by instruction: innermost construct it will stand in
-    uint32_t *before;              // by instruction: loop it moves in front of, or 0
-    uint32_t *first, *last, *next; // by loop: list of what moves in front of it
+    uint32_t *place;               // by instruction: innermost construct around its new place
+    uint32_t *before;              // by instruction: loop before which it moves, or 0
+    uint32_t *first, *last, *next; // by loop: list of what moves before it
     bool any;
 } licm;
 
-// May the element be undefined where the loop takes no iteration?
+// May the element be undefined if the loop runs no iteration?
 static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
 {
     const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];
     return b->cls == VY_SHARED && !vy_loop_surely_runs(l->w.p, loop);
 }
 
-// Would it give the same in front of the loop?
+// Would it have the same value before the loop?
 static bool invariant(const licm *l, uint32_t id, uint32_t loop)
 {
     const vy_program *p = l->w.p;

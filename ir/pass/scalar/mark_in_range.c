@@ -2,12 +2,13 @@
 // mark_in_range.c: marks accesses that need no range check (VY_FLAG_INRANGE).
 //
 // Every access is checked unless proved: an out-of-range load gives zero.  A check costs a compare
-// and a branch per axis, and most indices are plainly in range; range.c says which and why.
+// and a branch per axis, and most indices are obviously in range; range.c proves which.
 //
 //   over(i: N), x: f32[N]       load x[i]          →   load x[i]  INRANGE
 //
-// Changes nothing but the flag, which no later pass may move to another place: it runs last.
-// With `unchecked` all accesses are marked: out of range is then undefined.
+// Changes nothing but the flag.  The proof holds only at that place, so no later pass may move a
+// flagged access: hence this runs last.  With `unchecked` all accesses are marked: an access out of
+// range is then undefined.
 #include "ir/facts/range.h"
 #include "ir/pass/pass.h"
 

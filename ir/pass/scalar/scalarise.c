@@ -9,13 +9,13 @@
 //
 // Forwarding stores to loads inside a region is not enough: an element that a loop or an arm
 // assigns needs a value after it.  So each element is treated as a variable: constructs carry or
-// yield the elements assigned inside.  What that adds needlessly (an array that lives in a loop's
-// body) is what cleanup takes out again.
+// yield the elements assigned inside.  Carries that this adds needlessly (of an array that is live
+// only within a loop's body) are removed by cleanup.
 //
-// All indices of the array must be constants; out of range, a load is zero and a store nothing.  A
-// while's condition may not assign it (a function that is called there can): the condition runs
-// once more than the body, and its last values are carried nowhere.  Needs valid structure; keeps
-// lines.  At most MAX_ELEMENTS per array and MAX_VARS per program.
+// All indices of the array must be constants; out of range, a load is zero and a store does
+// nothing.  A while's condition must not assign to it (a function that is called there could): the
+// condition runs once more than the body, and no carry passes on its last values.  Needs valid
+// structure; keeps lines.  At most MAX_ELEMENTS per array and MAX_VARS per program.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
@@ -39,7 +39,7 @@ static uint64_t elements(const vy_program *p, const vy_buf *b)
     return n;
 }
 
-// Variable of an access, or UINT32_MAX out of range.  False if an index is no constant.
+// Variable of an access, or UINT32_MAX out of range.  False if an index is not constant.
 static bool element(const scalarise *z, uint32_t id, uint32_t *var)
 {
     const vy_program *p = z->w.p;
@@ -67,7 +67,7 @@ static bool choose_arrays(scalarise *z)
         const vy_buf *buf = &p->buffers.data[b];
         z->base[b] = buf->cls == VY_LOCAL && elements(p, buf) <= MAX_ELEMENTS;
     }
-    uint32_t conditions = 0; // whiles whose condition this is part of
+    uint32_t conditions = 0; // number of whiles whose condition contains the instruction
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t var;
@@ -78,7 +78,7 @@ static bool choose_arrays(scalarise *z)
             if (!element(z, id, &var)) z->base[i->aux] = 0;
         if (i->op != VY_OP_LOAD && conditions) z->base[i->aux] = 0;
     }
-    // Arrays without an access left are none of ours.
+    // Arrays without any access are left to dead_arrays.
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (vy_op_is_memory((vy_op)i->op) && z->base[i->aux]) z->base[i->aux] = 2;
@@ -92,7 +92,7 @@ static bool choose_arrays(scalarise *z)
     return true;
 }
 
-// Puts the variables that instruction `id` assigns into the set.
+// Adds the variables that instruction `id` assigns to the set.
 static void assigned_by(const scalarise *z, uint32_t id, uint8_t *set)
 {
     const vy_inst *i = &z->w.p->insts.data[id];
@@ -116,7 +116,8 @@ static bool keep_list(scalarise *z, uint32_t opener, const uint8_t *set)
     return true;
 }
 
-// Which variables each construct assigns: one set per depth, joined to the outer one at the end.
+// The variables that each construct assigns: one set per depth, merged into the outer one at the
+// construct's end.
 static bool find_assigned(scalarise *z)
 {
     const vy_program *p = z->w.p;
@@ -165,8 +166,9 @@ static void both_arms(scalarise *z, vy_remade *x, const uint32_t *list)
     vy_remake_other(&z->w, x, replace_access, z);
 }
 
-// A construct that hands on the variables assigned inside.  Recursion is as deep as they nest.
-static uint32_t hand_on(scalarise *z, uint32_t opener, const uint32_t *list)
+// Rebuilds a construct so that it carries or yields the variables assigned inside.  Recursion is as
+// deep as constructs nest.
+static uint32_t rebuild_construct(scalarise *z, uint32_t opener, const uint32_t *list)
 {
     vy_op op = (vy_op)z->w.p->insts.data[opener].op;
     vy_remade x;
@@ -215,10 +217,10 @@ static uint32_t replace_access(void *pass, uint32_t id)
         access_element(z, id, op);
         return id;
     }
-    return z->assigned[id] ? hand_on(z, id, z->assigned[id]) : 0;
+    return z->assigned[id] ? rebuild_construct(z, id, z->assigned[id]) : 0;
 }
 
-// All elements are zero at first.
+// All elements are initially zero.
 static void begin_zero(scalarise *z)
 {
     const vy_program *p = z->w.p;

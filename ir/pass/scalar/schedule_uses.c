@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// schedule_uses.c: a value that is used once moves to where it is used.
+// schedule_uses.c: moves a value with a single use next to that use.
 //
 //   a = f32(N)                        b = load g[0]
 //   b = load g[0]              →      a = f32(N)
@@ -8,14 +8,14 @@
 //     let v1 = f32(N);
 //     let c = d * (g[0] / v1);          let c = d * (g[0] / f32(N));
 //
-// Passes leave instructions in the order in which they thought of them.  Execution does not care,
-// but readers do: only what stands in the order in which an expression is evaluated can be printed
-// as one, everything else becomes a `let`.  And a value that waits for its use takes a register
-// meanwhile.
+// Passes leave instructions in the order in which they created them.  Execution does not care, but
+// readers do: only instructions in the order in which an expression is evaluated can be printed as
+// one expression, all others become a `let`.  And a value computed long before its use occupies a
+// register.
 //
-// Only within a region: into a loop would repeat the work, into an arm is ifconvert's business.  A
-// load moves unless its buffer may be written on the way.  Needs valid structure; keeps lines and
-// names.
+// Only within a region: moving into a loop would repeat the work; into the arm of an IF, the
+// reverse of ifconvert, is not attempted.  A load moves unless its buffer may be written on the
+// way.  Needs valid structure; keeps lines and names.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
@@ -23,10 +23,10 @@
 
 typedef struct order {
     vy_rewrite w;
-    uint32_t *user; // the one instruction that uses it, once; NONE: nobody; MANY
-    uint32_t *root; // where it will be computed: just before this one, or itself
+    uint32_t *user; // the only instruction that uses it, once; NONE: it is unused; MANY
+    uint32_t *root; // it will be computed just before this one; itself: it does not move
     uint32_t *region;
-    uint32_t *write; // by buffer: the nearest write behind the place that is looked at
+    uint32_t *write; // by buffer: the nearest write after the current instruction
     uint32_t fence;  // the same for barriers and subgroup operations
     vy_id_vec stack; // scratch
 } order;
@@ -42,10 +42,10 @@ static void find_users(order *o)
         }
 }
 
-// The opener, or for the second arm of an IF its ELSE.
+// A region is named by its opener, or for the second arm of an IF by its ELSE.
 static void find_regions(order *o)
 {
-    uint32_t *innermost = o->w.map; // scratch: by opener, the arm that is open
+    uint32_t *innermost = o->w.map; // as scratch: by opener, the region that is open
     for (uint32_t id = 1; id < o->w.p->insts.count; id++) {
         vy_op op = (vy_op)o->w.p->insts.data[id].op;
         uint32_t up = o->w.s.parent[id];
@@ -72,7 +72,7 @@ static bool may_move(const order *o, uint32_t id)
     return write > to && o->fence > to;
 }
 
-// Backwards, so that it is known where users go.
+// Backwards, so that the place of each user is already known.
 static void find_roots(order *o)
 {
     bool views = false;
@@ -90,7 +90,7 @@ static void find_roots(order *o)
     }
 }
 
-// Copies `id` after the values that were to wait for it, each after those that were to wait for it.
+// Copies `id`, preceded by the values that move to it, in post-order.
 static bool emit_tree(order *o, uint32_t id)
 {
     vy_id_vec *stack = &o->stack;
@@ -98,13 +98,13 @@ static bool emit_tree(order *o, uint32_t id)
     if (!vy_vec_push(stack, id) || !vy_vec_push(stack, 0u)) return false;
     while (stack->count && !vy_builder_failed(o->w.b)) {
         uint32_t top = stack->data[stack->count - 2], *k = &stack->data[stack->count - 1];
-        uint32_t wait = 0;
-        while (*k < o->w.p->insts.data[top].nargs && !wait) {
+        uint32_t operand = 0;
+        while (*k < o->w.p->insts.data[top].nargs && !operand) {
             uint32_t a = vy_arg(o->w.p, top, (*k)++);
-            if (!VY_IS_LEAF(a) && o->root[a] != a) wait = a;
+            if (!VY_IS_LEAF(a) && o->root[a] != a) operand = a;
         }
-        if (wait) {
-            if (!vy_vec_push(stack, wait) || !vy_vec_push(stack, 0u)) return false;
+        if (operand) {
+            if (!vy_vec_push(stack, operand) || !vy_vec_push(stack, 0u)) return false;
             continue;
         }
         vy_rewrite_copy(&o->w, top);
@@ -113,7 +113,7 @@ static bool emit_tree(order *o, uint32_t id)
     return true;
 }
 
-// The carries of its loop, other than its own, that the tree of the k-th next value reads: as bits.
+// A mask of the carries of the loop that ends at `end` which the tree of a next value reads.
 static bool reads(order *o, uint32_t end, uint32_t tree, uint64_t *bits)
 {
     vy_id_vec *stack = &o->stack;
@@ -135,8 +135,8 @@ static bool reads(order *o, uint32_t end, uint32_t tree, uint64_t *bits)
     return true;
 }
 
-// Next values in an order in which each carried value is read before its variable is assigned, as
-// far as there is one: else the text needs copies of old values.
+// Emits next values in an order in which each carried value is read before its variable is
+// assigned, as far as there is one: otherwise the text needs copies of old values.
 static bool emit_nexts(order *o, uint32_t end)
 {
     enum { MOST = 64 };
@@ -166,7 +166,7 @@ static bool emit_nexts(order *o, uint32_t end)
 static uint32_t instead(void *pass, uint32_t id)
 {
     order *o = pass;
-    if (o->root[id] != id) return id; // it waits for its use
+    if (o->root[id] != id) return id; // emitted at its use
     bool last = o->w.p->insts.data[id].op == VY_OP_ENDLOOP;
     o->w.oom |= (last && !emit_nexts(o, id)) || !emit_tree(o, id);
     return id;
@@ -196,7 +196,7 @@ bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c)
         find_users(&o);
         find_regions(&o);
         find_roots(&o);
-        memset(o.w.map, 0, p->insts.count * sizeof *o.w.map); // it was scratch
+        memset(o.w.map, 0, p->insts.count * sizeof *o.w.map); // find_regions used it as scratch
         if (anything_moves(&o)) vy_rewrite_run(&o.w, instead, &o);
     }
     vy_vec_free(&o.stack);

@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: MIT
-// unroll.c: writes out short loops with constant bounds.
+// unroll.c: fully unrolls short loops with constant bounds.
 //
 //   LOOP [0, 3, 1, zero]               a = add zero (load x[0])
 //     CARRY 0                          b = add a (load x[1])
 //     s = add c0 (load x[k])     →     r = add b (load x[2])
 //   ENDLOOP [s]  RESULT 0
 //
-// Worth it for what it uncovers: constant indices iteration local arrays into values and let loads be
-// shared.  Looking at one loop at a time would unroll a nest into thousands of instructions; so
-// sizes are computed inside out with inner loops as they will be, and a loop is written out only if
-// the result stays within the budget (more at -O3).  A loop that runs once is always written out.
+// The gain is in what it uncovers: constant indices turn local arrays into values and let loads be
+// shared.  Considering one loop at a time would unroll a nest into thousands of instructions; so
+// sizes are computed from the inside out, with inner loops as they will be, and a loop is unrolled
+// only if the result stays within the budget (larger at -O3).  A loop that runs once is always
+// unrolled.
 //
-// Loops over rows (vy_pass_registers) are longer than that.  They are written out where that iterations
-// local arrays that a loop works on into values, all of them or none, and with them the loops that
-// load the same row in every iteration of the loop around them:
+// Loops over rows (vy_pass_registers) exceed that budget.  They are unrolled where that turns local
+// arrays that a loop works on into values, all of them or none; and then so are the loops that load
+// the same row in every iteration of the loop around them:
 //
-//   for j in 0..n {                                   t0 = g[0]; t1 = g[1]; …
-//     for c in 0..64 { t[c] += e(j) * g[c]; }   →     for j in 0..n { t_0 += e(j) * t0; t_1 += e(j) * t1; … }
-//   }
+//   for j in 0..n {                                   g0 = g[0]; g1 = g[1]; …
+//     for c in 0..64 { t[c] += e(j) * g[c]; }   →     for j in 0..n {
+//   }                                                   t0 += e(j) * g0; t1 += e(j) * g1; …
+//                                                     }
 //
-// A device keeps values in registers, but looks up an element of an array in memory.  It is done
-// for programs that a device runs, and at -O3: nobody reads hundreds of lines.
+// A device keeps values in registers, but elements of an array in memory.  This is done for
+// programs that a device runs, and at -O3: in text to be read it would leave hundreds of lines.
 //
-// Loops that may leave early stay.  Needs valid structure; lines and names are those of the body.
+// Loops that may be left early stay.  Needs valid structure; lines and names are those of the body.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
 typedef struct unroll {
     vy_rewrite w;
-    uint64_t *trips; // by LOOP: iterations to write out, or 0
+    uint64_t *trips; // by LOOP: trip count if it is to be unrolled, or 0
     uint64_t max_trips, max_size;
     bool any;
 } unroll;
 
-enum { WHOLE_LIMIT = 8 }; // the program may grow by this factor
+enum { MAX_GROWTH = 8 }; // the program may grow by this factor
 
-// Number of iterations if the bounds are constant, else 0.
+// The trip count if the bounds are constant, else 0.
 static uint64_t trip_count(const vy_program *p, uint32_t loop)
 {
     uint64_t n;
@@ -46,7 +48,7 @@ static bool choose(unroll *u)
 {
     const vy_program *p = u->w.p;
     uint64_t *size = vy_arena_alloc(&u->w.arena, (VY_MAX_NESTING + 2) * sizeof *size);
-    uint64_t total = 0, limit = (uint64_t)p->insts.count * WHOLE_LIMIT + 4096;
+    uint64_t total = 0, limit = (uint64_t)p->insts.count * MAX_GROWTH + 4096;
     if (!size) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
@@ -74,7 +76,7 @@ static bool choose(unroll *u)
 
 static uint32_t instead(void *pass, uint32_t id);
 
-static void write_out(unroll *u, uint32_t loop)
+static void unroll_loop(unroll *u, uint32_t loop)
 {
     const vy_program *p = u->w.p;
     const vy_inst *i = &p->insts.data[loop];
@@ -101,12 +103,12 @@ static void write_out(unroll *u, uint32_t loop)
     vy_free(values);
 }
 
-// Recursion is as deep as the loops written out nest.
+// Recursion is as deep as unrolled loops nest.
 static uint32_t instead(void *pass, uint32_t id)
 {
     unroll *u = pass;
     if (!u->trips[id]) return 0;
-    write_out(u, id);
+    unroll_loop(u, id);
     return vy_last_result(u->w.p, &u->w.s, id);
 }
 
@@ -114,9 +116,9 @@ static uint32_t instead(void *pass, uint32_t id)
 enum { MAX_ROW = 64, MAX_ROW_CODE = 8192, MAX_ROW_VALUES = 1024 };
 
 typedef struct row_choice {
-    uint64_t *trips;  // by LOOP: iterations, if it could be written out
-    uint64_t *values; // by buffer: elements, if it could become values
-    bool *nested;     // by buffer: a loop in a loop indexes it
+    uint64_t *trips;  // by LOOP: trip count, if it can be unrolled
+    uint64_t *values; // by buffer: elements, if they can become values
+    bool *nested;     // by buffer: the counter of a loop in a loop indexes it
     bool *chosen;     // by LOOP
 } row_choice;
 
@@ -147,7 +149,7 @@ static void find_candidates(const unroll *u, row_choice *c)
     }
 }
 
-// Arrays that something else indexes than constants and counters do not become values.
+// Arrays indexed by anything but constants and counters cannot become values.
 static void find_arrays(const unroll *u, row_choice *c)
 {
     const vy_program *p = u->w.p;
@@ -165,7 +167,7 @@ static void find_arrays(const unroll *u, row_choice *c)
 }
 
 // Does `id` load the same elements in every iteration of the loop around `loop`?
-static bool loads_again(const unroll *u, uint32_t id, uint32_t loop)
+static bool reloads_row(const unroll *u, uint32_t id, uint32_t loop)
 {
     const vy_inst *i = &u->w.p->insts.data[id];
     uint32_t around = loop_around(u, loop);
@@ -188,7 +190,7 @@ static void choose_counters(const unroll *u, row_choice *c, bool arrays)
         for (uint32_t k = 0; k < p->buffers.data[i->aux].rank; k++) {
             uint32_t index = vy_arg(p, id, k);
             if (VY_IS_LEAF(index) || !c->trips[index]) continue;
-            c->chosen[index] |= arrays ? array : loads_again(u, id, index);
+            c->chosen[index] |= arrays ? array : reloads_row(u, id, index);
         }
     }
 }

@@ -8,8 +8,8 @@
 // invocation, and a plain store next to atomics loses additions.  So the proof is made per buffer
 // over all its accesses: for each domain variable there is an axis on which every access has
 // exactly that variable.  Then different invocations touch different elements, whatever the other
-// axes hold.  A domain variable of extent 1 tells no invocations apart and needs no axis: a domain
-// of one invocation owns all.
+// axes hold.  A domain variable of extent 1 distinguishes no invocations and needs no axis: a
+// domain of one invocation owns everything.
 //
 // Needs: a domain (`over`).  Sets VY_STRENGTH_OWNED (docs/language.md 16); keeps all else.
 #include "ir/core/access.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 // Per buffer, one axis mask per domain variable: axes on which every access so far has the
-// variable.  One more mask is 0 where nothing is known of the buffer.
+// variable.  An additional mask is 0 where nothing is known about the buffer.
 typedef struct owner_map {
     uint32_t *axes; // [buffer * stride + variable]
     uint32_t overs, stride;
@@ -37,7 +37,7 @@ static bool single(const vy_program *p, uint32_t variable)
     return d->op == VY_DIM_CONST && d->value <= 1;
 }
 
-static void meet(const vy_program *p, uint32_t id, owner_map *m)
+static void intersect_axes(const vy_program *p, uint32_t id, owner_map *m)
 {
     uint32_t buffer = p->insts.data[id].aux, rank = p->buffers.data[buffer].rank;
     for (uint32_t v = 0; v < m->overs; v++) {
@@ -73,7 +73,7 @@ bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c)
             memset(m.axes + p->buffers.data[i].view_of * m.stride, 0, m.stride * sizeof *m.axes);
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
-        if (vy_op_is_memory(op) && op != VY_OP_ZERO) meet(p, id, &m);
+        if (vy_op_is_memory(op) && op != VY_OP_ZERO) intersect_axes(p, id, &m);
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];

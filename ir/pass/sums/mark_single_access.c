@@ -6,16 +6,17 @@
 //   atomic_add(g[i, 0] @owned, a)         →    atomic_add(g[i, 0] @owned @once, a)
 //   atomic_add(g[i, 1] @owned, b)              atomic_add(g[i, 1] @owned @once, b)
 //
-// Outputs begin as zero, so what is stored is 0 + a (a itself, but for the sign of a zero: the same
-// bits as without this pass).  A gradient whose last axis is written out (positions, colours, a row
-// of a Jacobian) is made of such additions, each of which would read what it has just been cleared
-// to.
+// Outputs begin as zero, so 0 + a is stored (not a itself: a may be −0, and the bits must be those
+// without this pass).  A gradient whose last axis is fully unrolled (positions, colours, a row of a
+// Jacobian) is made of such additions, each of which would read back the zero that the buffer was
+// cleared to.
 //
 // One invocation must own the element (`mark_owned`, which runs before), reach the addition once,
-// and have no other access that could meet the element: indices that differ in a constant.
-// Accesses of one buffer are compared pairwise, so a buffer with many is left alone.  Loops around
-// the addition must have counters that are indices of their own, `g[i, c]`: another iteration adds to
-// another element.  Then only constants tell other accesses apart: c + 1 is the next iteration's c.
+// and have no other access that may alias the element: indices must differ by a constant.
+// Accesses of one buffer are compared pairwise, so a buffer with many is left alone.  The counter
+// of each loop around the addition must be one of the indices, as in `g[i, c]`, so that another
+// iteration adds to another element.  Then only constant indices prove other accesses distinct:
+// c + 1 is the next iteration's c.
 //
 // Sets VY_STRENGTH_ONLY (docs/language.md 16); keeps all else.
 #include "ir/facts/addition.h"
@@ -28,10 +29,10 @@ typedef struct once {
     vy_structure s;
     vy_addition_facts a;
     vy_arena arena;
-    uint8_t *viewed; // by buffer: another one shows its memory
+    uint8_t *viewed; // by buffer: another one is a view of its memory
 } once;
 
-static bool meets(const once *o, uint32_t site, uint32_t other, bool iterations)
+static bool may_alias(const once *o, uint32_t site, uint32_t other, bool iterations)
 {
     uint32_t rank = vy_rank_of(o->p, site);
     if (o->p->insts.data[other].op == VY_OP_ZERO) return true;
@@ -44,14 +45,14 @@ static bool meets(const once *o, uint32_t site, uint32_t other, bool iterations)
     return true;
 }
 
-// Does no other access meet the element?
-static bool alone(const once *o, uint32_t site, bool iterations)
+// Can no other access alias the element?
+static bool is_only_access(const once *o, uint32_t site, bool iterations)
 {
     uint32_t buffer = o->p->insts.data[site].aux;
     const uint32_t *at = o->a.touched.at, *start = o->a.touched.start;
     if (start[buffer + 1] - start[buffer] > MAX_ACCESSES) return false;
     for (uint32_t n = start[buffer]; n < start[buffer + 1]; n++)
-        if (at[n] != site && meets(o, site, at[n], iterations)) return false;
+        if (at[n] != site && may_alias(o, site, at[n], iterations)) return false;
     return true;
 }
 
@@ -77,7 +78,7 @@ bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c)
         const vy_buf *b = &p->buffers.data[i->aux]; // one that begins as ones or a copy is not zero
         if (b->cls != VY_OUT || b->init != VY_INIT_NONE || o.viewed[i->aux]) continue;
         bool iterations;
-        if (vy_reached_once(p, &o.s, id, &iterations) && alone(&o, id, iterations))
+        if (vy_reached_once(p, &o.s, id, &iterations) && is_only_access(&o, id, iterations))
             c->changed |= vy_set_strength(p, id, VY_STRENGTH_ONLY);
     }
     vy_structure_free(&o.s);

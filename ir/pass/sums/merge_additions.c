@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// merge_additions.c: additions to one element go down to the last of them.
+// merge_additions.c: additions to one element are merged into the last of them.
 //
 //   atomic_add(g[i], a);                        →   atomic_add(g[i], a + b);
 //   atomic_add(g[i], b);
@@ -13,39 +13,40 @@
 //
 // The gradient of a value with several uses is added to once per use, and where the later addition
 // needs a sum over the earlier ones (softmax, normalisations), that is a row which is written, read
-// and written again.  A row that is written once is also one that `once` finds to need no reading
-// at all.
+// and written again.  For a row that is written once, `mark_single_access` also finds that it need
+// not be read at all.
 //
-// An addition may be made later, for additions of floats come in no promised order, if
-//   - nobody uses its old value, nor that of the one that takes it over
+// Additions of floats have no guaranteed order, so an addition may be delayed until a second one if
+//   - the old values of both are unused
 //   - between the two, the memory is accessed by such additions only, and no barrier separates them
-//     (behind it other invocations could observe the element).  The interval runs from the first
-//     addition to the second; it includes the loops that either stands in entirely
-//   - the second is made as often: it stands in the same straight line, or the two stand in the
-//     bodies of loops that stand in one and have the same range; neither loop can be left early
-//   - the index is the same value; of loops, the same function of the counter.  Directions may
-//     differ
-//   - what is added can be had at the second: a value of the straight line can; of a loop it is
-//     computed again, out of values from before the loop, the counter and what is loaded from
-//     memory that neither loops nor gap write.
-// Adding terms to one another first rounds differently and keeps zeros, infinities and NaN as
-// promote.c does.
+//     (after it other invocations could observe the element).  The interval runs from the first
+//     addition to the second; of loops around either, it includes the entire loop
+//   - the second executes as often: both are in the same straight line, or they are in the bodies
+//     of two loops that are in one straight line and have the same range; neither loop can be left
+//     early
+//   - the index is the same value; in two loops, the same function of the counter.  Their
+//     directions may differ
+//   - the term is available at the second: a value of the straight line is; a value of a loop is
+//     recomputed from values before the loop, the counter, and loads of memory that neither the
+//     loops nor the gap between them write.
+// Adding the terms to one another first rounds differently; zeros, infinities and NaN are kept as
+// in promote.c.
 //
-// Computing again must be cheap: what then is computed in both loops, and the second has not got
-// already, may be two loads and arithmetic, but no division or function: that costs less than one
-// load and one store, or an atomic.
+// Recomputing must be cheap: values that are then computed in both loops, and that the second has
+// not computed already, may take two loads and arithmetic, but no division or function.  That costs
+// less than one load and one store, or an atomic.
 //
-// A round moves each addition once, at most ROUNDS of them.  Needs valid structure; keeps lines and
-// names.
+// Each round moves each addition at most once; there are at most ROUNDS rounds.  Needs valid
+// structure; keeps lines and names.
 #include "ir/facts/addition.h"
 #include "ir/facts/price.h"
 #include "ir/pass/pass.h"
 
 #include <string.h>
 
-enum { MAX_ACCESSES = 64, MAX_NODES = 48, MAX_STEPS = 64, MAX_AGAIN = 2, MAX_BODY = 256 };
+enum { MAX_ACCESSES = 64, MAX_NODES = 48, MAX_STEPS = 64, MAX_RECOMPUTED = 2, MAX_BODY = 256 };
 
-// What a term is made of inside its loop, ascending.
+// The expression of a term inside its loop: its instructions, ascending.
 typedef struct nodes {
     uint32_t count, at[MAX_NODES];
 } nodes;
@@ -54,11 +55,11 @@ typedef struct sink {
     vy_rewrite w;
     vy_addition_facts a;
     vy_writes written;
-    uint32_t *target; // by addition: the one that takes it over, or 0
-    uint32_t *line;   // by addition: the one of its straight line that it takes over, or 0
-    uint32_t *loop;   // the same of another loop
-    uint32_t *kept;   // by addition: value of the one above in `line`
-    uint32_t *again;  // by instruction: what it is in the other loop
+    uint32_t *target;     // by addition: the one that it is merged into, or 0
+    uint32_t *line;       // by addition: the one in its straight line that is merged into it, or 0
+    uint32_t *loop;       // the same for another loop
+    uint32_t *kept;       // by addition: the term of the one in `line`
+    uint32_t *recomputed; // by instruction: its value in the other loop
     bool any;
 } sink;
 
@@ -68,7 +69,7 @@ static uint32_t term_of(const sink *k, uint32_t site)
 }
 
 // ------------------------------------------------------------------------------------------- where
-// Does the second run as often as the first, if both are not left early?
+// Does the second execute as often as the first, if neither is left early?
 static bool in_line(const sink *k, uint32_t x, uint32_t y)
 {
     uint32_t parent = k->w.s.parent[x];
@@ -95,9 +96,9 @@ static bool same_range(const sink *k, uint32_t x, uint32_t y)
     return true;
 }
 
-// Is x, in the first loop, what y is in the second, as far as they are seen to be?
-static bool alike(const sink *k, uint32_t first, uint32_t second, uint32_t x, uint32_t y,
-                  uint32_t *steps)
+// Is x in the first loop provably the same expression as y in the second?
+static bool same_value(const sink *k, uint32_t first, uint32_t second, uint32_t x, uint32_t y,
+                       uint32_t *steps)
 {
     if (VY_IS_LEAF(x) || x < first) return x == y;
     if (x == first || VY_IS_LEAF(y) || y <= second) return x == first && y == second;
@@ -111,19 +112,19 @@ static bool alike(const sink *k, uint32_t first, uint32_t second, uint32_t x, ui
         vy_written_between(&k->written, i->aux, first, k->w.s.partner[second]))
         return false;
     for (uint32_t n = 0; n < i->nargs; n++)
-        if (!alike(k, first, second, vy_arg(k->w.p, x, n), vy_arg(k->w.p, y, n), steps))
+        if (!same_value(k, first, second, vy_arg(k->w.p, x, n), vy_arg(k->w.p, y, n), steps))
             return false;
     return true;
 }
 
-// Do additions in two loops name the same element in the same iteration?
-static bool alike_element(const sink *k, uint32_t a, uint32_t b)
+// Do additions in two loops address the same element in the same iteration?
+static bool same_element(const sink *k, uint32_t a, uint32_t b)
 {
     const vy_inst *i = &k->w.p->insts.data[a], *j = &k->w.p->insts.data[b];
     uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b], steps = 0;
     if (i->aux != j->aux) return false;
     for (uint32_t n = 0; n + 1 < i->nargs; n++)
-        if (!alike(k, first, second, vy_arg(k->w.p, a, n), vy_arg(k->w.p, b, n), &steps))
+        if (!same_value(k, first, second, vy_arg(k->w.p, a, n), vy_arg(k->w.p, b, n), &steps))
             return false;
     return true;
 }
@@ -141,7 +142,7 @@ static bool push_node(nodes *set, uint32_t id)
     return true;
 }
 
-static bool can_be_had(const sink *k, uint32_t first, uint32_t second, uint32_t id)
+static bool available(const sink *k, uint32_t first, uint32_t second, uint32_t id)
 {
     const vy_inst *i = &k->w.p->insts.data[id];
     if (k->w.s.parent[id] != first) return false;
@@ -149,8 +150,8 @@ static bool can_be_had(const sink *k, uint32_t first, uint32_t second, uint32_t 
     return !vy_written_between(&k->written, i->aux, first, k->w.s.partner[second]);
 }
 
-// Finds what the term of `site` is made of in its loop.  False: too much, or not to be had in the
-// second.
+// Collects the expression of the term of `site` in its loop.  False: too large, or not available in
+// the second.
 static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
 {
     uint32_t first = k->w.s.parent[site], term = term_of(k, site);
@@ -161,7 +162,7 @@ static bool collect(const sink *k, uint32_t site, uint32_t second, nodes *set)
         while (n && set->at[n - 1] >= done) n--;
         if (!n) return true;
         done = set->at[n - 1];
-        if (!can_be_had(k, first, second, done)) return false;
+        if (!available(k, first, second, done)) return false;
         for (uint32_t a = 0; a < k->w.p->insts.data[done].nargs; a++) {
             uint32_t x = vy_arg(k->w.p, done, a);
             if (!VY_IS_LEAF(x) && x > first && !push_node(set, x)) return false;
@@ -174,17 +175,17 @@ static uint32_t price(const sink *k, uint32_t id)
 {
     const vy_inst *i = &k->w.p->insts.data[id];
     if (i->op == VY_OP_LOAD) return 1;
-    return vy_is_cheap((vy_op)i->op) ? 0 : MAX_AGAIN + 1;
+    return vy_is_cheap((vy_op)i->op) ? 0 : MAX_RECOMPUTED + 1;
 }
 
-// Has the second loop got it before `site`?
-static bool is_there(const sink *k, uint32_t first, uint32_t site, uint32_t id)
+// Does the second loop compute it before `site`?
+static bool already_computed(const sink *k, uint32_t first, uint32_t site, uint32_t id)
 {
     uint32_t second = k->w.s.parent[site], end = site;
     if (end - second > MAX_BODY) end = second + MAX_BODY;
     for (uint32_t y = second + 1; y < end; y++) {
         uint32_t steps = 0;
-        if (k->w.s.parent[y] == second && alike(k, first, second, id, y, &steps)) return true;
+        if (k->w.s.parent[y] == second && same_value(k, first, second, id, y, &steps)) return true;
     }
     return false;
 }
@@ -196,22 +197,22 @@ static bool contains(const nodes *set, uint32_t id, uint32_t *at)
     return false;
 }
 
-// Is it cheap to compute the term of `a` at `b`?  What only `a` uses moves there.
+// Is it cheap to compute the term of `a` at `b`?  Values that only `a` uses move there for free.
 static bool is_cheap(const sink *k, uint32_t a, uint32_t b, const nodes *set)
 {
     uint32_t moved[MAX_NODES] = {0}, total = 0, at; // uses that move
     if (contains(set, term_of(k, a), &at)) moved[at]++;
-    for (uint32_t n = set->count; n-- > 0 && total <= MAX_AGAIN;) {
+    for (uint32_t n = set->count; n-- > 0 && total <= MAX_RECOMPUTED;) {
         uint32_t id = set->at[n];
         if (moved[n] < k->a.uses[id]) {
             uint32_t cost = price(k, id);
-            if (cost && !is_there(k, k->w.s.parent[a], b, id)) total += cost;
+            if (cost && !already_computed(k, k->w.s.parent[a], b, id)) total += cost;
             continue;
         }
         for (uint32_t x = 0; x < k->w.p->insts.data[id].nargs; x++)
             if (contains(set, vy_arg(k->w.p, id, x), &at)) moved[at]++;
     }
-    return total <= MAX_AGAIN;
+    return total <= MAX_RECOMPUTED;
 }
 
 // ---------------------------------------------------------------------------------------- choosing
@@ -223,7 +224,7 @@ static bool suits(const sink *k, uint32_t a, uint32_t b)
                vy_only_added(&k->a, a, a, b);
     nodes set;
     if (k->line[a] || k->loop[a] || k->loop[b]) return false; // next round
-    return same_range(k, first, second) && in_line(k, first, second) && alike_element(k, a, b) &&
+    return same_range(k, first, second) && in_line(k, first, second) && same_element(k, a, b) &&
            vy_only_added(&k->a, a, first, k->w.s.partner[second]) && collect(k, a, second, &set) &&
            is_cheap(k, a, b, &set);
 }
@@ -246,37 +247,37 @@ static void choose(sink *k, uint32_t a)
 }
 
 // ---------------------------------------------------------------------------------------- the copy
-static uint32_t again(const sink *k, uint32_t first, uint32_t second, uint32_t id)
+static uint32_t recomputed(const sink *k, uint32_t first, uint32_t second, uint32_t id)
 {
     if (VY_IS_LEAF(id)) return id;
     if (id == first) return k->w.map[second];
-    return id < first ? k->w.map[id] : k->again[id];
+    return id < first ? k->w.map[id] : k->recomputed[id];
 }
 
-// The term of `a`, computed where `b` stands.
-static uint32_t term_again(sink *k, uint32_t a, uint32_t b)
+// The term of `a`, computed at `b`.
+static uint32_t recompute_term(sink *k, uint32_t a, uint32_t b)
 {
     uint32_t first = k->w.s.parent[a], second = k->w.s.parent[b], use[VY_MAX_RANK + 1];
     nodes set;
-    collect(k, a, second, &set); // as it did before
+    collect(k, a, second, &set); // succeeds, as it did in suits()
     for (uint32_t n = 0; n < set.count && !vy_builder_failed(k->w.b); n++) {
         const vy_inst *i = &k->w.p->insts.data[set.at[n]];
         for (uint32_t x = 0; x < i->nargs; x++)
-            use[x] = again(k, first, second, vy_arg(k->w.p, set.at[n], x));
-        vy_rewrite_moved(&k->w, set.at[n], use, k->again);
+            use[x] = recomputed(k, first, second, vy_arg(k->w.p, set.at[n], x));
+        vy_rewrite_moved(&k->w, set.at[n], use, k->recomputed);
     }
-    return again(k, first, second, term_of(k, a));
+    return recomputed(k, first, second, term_of(k, a));
 }
 
 static uint32_t total(sink *k, uint32_t id)
 {
     vy_value sum = {vy_new(&k->w, term_of(k, id))};
     if (k->line[id]) sum = vy_add(k->w.b, (vy_value){k->kept[id]}, sum);
-    if (k->loop[id]) sum = vy_add(k->w.b, (vy_value){term_again(k, k->loop[id], id)}, sum);
+    if (k->loop[id]) sum = vy_add(k->w.b, (vy_value){recompute_term(k, k->loop[id], id)}, sum);
     return sum.id;
 }
 
-static void take_over(sink *k, uint32_t id)
+static void merge_into(sink *k, uint32_t id)
 {
     const vy_inst *i = &k->w.p->insts.data[id];
     uint32_t args[VY_MAX_RANK + 1];
@@ -295,7 +296,7 @@ static uint32_t instead(void *pass, uint32_t id)
         vy_rewrite_at(&k->w, id);
         k->kept[to] = total(k, id);
     } else if (!to) {
-        take_over(k, id);
+        merge_into(k, id);
     }
     return id;
 }
@@ -303,7 +304,7 @@ static uint32_t instead(void *pass, uint32_t id)
 static bool prepare(sink *k)
 {
     const vy_program *p = k->w.p;
-    uint32_t **tables[] = {&k->target, &k->line, &k->loop, &k->kept, &k->again};
+    uint32_t **tables[] = {&k->target, &k->line, &k->loop, &k->kept, &k->recomputed};
     for (size_t n = 0; n < sizeof tables / sizeof *tables; n++) *tables[n] = vy_rewrite_ids(&k->w);
     if (k->w.oom) return false;
     return vy_addition_facts_make(&k->a, p, &k->w.s, &k->w.arena) &&

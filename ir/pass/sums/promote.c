@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// promote.c: memory that a loop updates lives in variables while the loop runs.
+// promote.c: memory that a loop updates is kept in variables while the loop runs.
 //
 //   for k in 0..K {                         local t: f32[1];  t[0] = y[i];
 //     y[i] += x[i, k];              →       for k in 0..K { t[0] += x[i, k]; }
@@ -18,24 +18,24 @@
 //   }                                         for c in 0..64 { atomic_add(g[i, c], t[c]); }
 //                                           }
 //
-// Three passes: promote_elements, promote_sums, and promote_rows for either where the index is also
-// the counter of an inner loop with constant bounds.  (scalarise, which runs next, iterations t into a
-// carried value; rows need unroll first.)  What they must know of the element, or of the row as a
-// whole:
+// Three passes: promote_elements, promote_sums, and promote_rows, which does both where an axis of
+// the index is the counter of an inner loop with constant bounds.  (scalarise, which runs next,
+// turns t into a carried value; rows need `registers` first.)  Conditions on the element, or on the
+// entire row:
 //
-//   stored   Storing behind the loop without asking whether it ran would write an element that the
-//            program does not write, which may be another invocation's: a race of our making.  So a
-//            store stands directly in the body, which runs in the first iteration, and the one behind
-//            the loop is guarded by `from < to`.  Every access to the memory inside the loop is a
-//            load or a store of this element or certainly of another one, and with a barrier inside
-//            only local arrays qualify.  The index is proved in range: a store out of range would
-//            be forgotten, the variable would not.
-//   added    Additions may meet others as they like.  So the loop may access the memory by
-//            additions only, whose old values nobody uses, and has no barrier, behind which others
-//            could see the element.  Out of many loops the outermost one is taken around which the
-//            index does not change.  Where it may run without adding (an `if`, an inner loop), the
-//            element may be another's: then nothing is added if the sum is 0, which changes at most
-//            −0 to 0.  Half floats are added up as f32 and rounded once.
+//   stored   Storing after the loop without testing whether it ran would write an element that the
+//            program does not write, which may be another invocation's: a race of our making.  So
+//            the store must be directly in the body, which runs in the first iteration, and the one
+//            after the loop is guarded by `from < to`.  Every access to the memory inside the loop
+//            is a load or a store of this element or provably of another one, and with a barrier
+//            inside only local arrays qualify.  The index is proved in range: a store out of range
+//            would be dropped, an assignment to the variable would not.
+//   added    Additions may alias one another.  But the loop may access the memory only by additions
+//            whose old values are unused, and may have no barrier, after which others could observe
+//            the element.  Of several loops around the addition, the outermost in which the index
+//            is invariant is chosen.  Where it may run without adding (an `if`, an inner loop), the
+//            element may be another invocation's: then nothing is added if the sum is 0, which
+//            changes at most −0 to 0.  Half floats are added up as f32 and rounded once.
 //
 // Needs valid structure; keeps lines and names.
 #include "ir/facts/addition.h"
@@ -50,8 +50,8 @@ typedef struct place {
     uint32_t count;       // elements
     uint32_t next;        // of the same loop; 1 + index
     bool adds;            // else stores
-    bool sparse;          // adds: the loop may run without
-    bool read_first;      // stores: what the element was is loaded before
+    bool sparse;          // adds: the loop may run without adding
+    bool read_first;      // stores: the loop reads the old value of the element
     vy_buffer array;      // the variable
 } place;
 VY_VEC_TYPE(place_vec, place);
@@ -61,7 +61,7 @@ typedef struct promote {
     vy_addition_facts a;
     bool rows, stores, adds; // what this pass promotes
     uint8_t *proved;         // by access: in range
-    uint32_t *by;            // by access: 1 + its place
+    uint32_t *by;            // by access: 1 + its place, or 0
     uint32_t *first;         // by LOOP: 1 + its first place
     place_vec list;
     uint32_t elements; // of all places
@@ -75,8 +75,8 @@ static const vy_buf *buffer_of(const promote *q, uint32_t id)
 }
 
 // --------------------------------------------------------------------------------------- the place
-// Iterations of a loop from 0 in steps of 1 that never leaves early; 0: not such a one, or too many.
-static uint32_t iterations(const promote *q, uint32_t loop)
+// Trip count of a loop from 0 in steps of 1 that is never left early; 0: another loop, or too many.
+static uint32_t row_trips(const promote *q, uint32_t loop)
 {
     const vy_program *p = q->w.p;
     int64_t from, step;
@@ -87,13 +87,13 @@ static uint32_t iterations(const promote *q, uint32_t loop)
     return from == 0 && step == 1 && n > 1 && n <= MAX_ROW ? (uint32_t)n : 0;
 }
 
-// The innermost loop around x->site, and the one axis on which its counter is the index.
+// The innermost loop around x->site, and the only axis on which its counter is the index.
 static bool find_row(const promote *q, place *x)
 {
     uint32_t found = 0;
     x->inner = q->w.s.parent[x->site];
     while (x->inner && inst(q, x->inner)->op == VY_OP_IF) x->inner = q->w.s.parent[x->inner];
-    if (!x->inner || !(x->count = iterations(q, x->inner))) return false;
+    if (!x->inner || !(x->count = row_trips(q, x->inner))) return false;
     for (uint32_t k = 0; k < vy_rank_of(q->w.p, x->site); k++)
         if (vy_arg(q->w.p, x->site, k) == x->inner) x->axis = k, found++;
     return found == 1;
@@ -107,12 +107,12 @@ static bool is_at(const promote *q, const place *x, uint32_t id)
     if (!x->inner) return true;
     uint32_t counter = vy_arg(q->w.p, id, x->axis);
     if (VY_IS_LEAF(counter) || counter < x->loop) return false;
-    uint32_t n = iterations(q, counter);
+    uint32_t n = row_trips(q, counter);
     return n && n <= x->count;
 }
 
-// Is access `id` certainly to another place, whatever iterations of x->loop the two are made in?  On the
-// axis of a row nothing tells: c + 1 is the c of the next iteration.
+// Is access `id` provably to another place, in whatever iterations of x->loop the two execute?  The
+// axis of a row proves nothing: c + 1 is the c of the next iteration.
 static bool is_apart(const promote *q, const place *x, uint32_t id)
 {
     for (uint32_t k = 0; k < vy_rank_of(q->w.p, id); k++)
@@ -123,8 +123,8 @@ static bool is_apart(const promote *q, const place *x, uint32_t id)
 }
 
 // -------------------------------------------------------------------------------- stored and added
-// Looks at all accesses to the memory inside the loop, and takes those of the place for `number`.
-static bool take(promote *q, place *x, uint32_t number)
+// Checks all accesses to the memory inside the loop, and assigns those to the place to `number`.
+static bool claim_accesses(promote *q, place *x, uint32_t number)
 {
     const vy_writes *t = &q->a.touched;
     uint32_t memory = vy_memory_of(q->w.p, inst(q, x->site)->aux), seen = 0;
@@ -144,7 +144,7 @@ static bool take(promote *q, place *x, uint32_t number)
             return false;
         }
     }
-    // A row that nobody reads first may be one that nobody has written.
+    // A row that the loop does not read first may have been written by no one.
     return !x->inner || x->read_first;
 }
 
@@ -157,7 +157,7 @@ static bool is_stored(promote *q, place *x)
     return q->proved[x->site] && vy_index_invariant(q->w.p, x->site, x->loop, x->axis) &&
            (buffer_of(q, x->site)->cls == VY_LOCAL ||
             !vy_barrier_between(&q->a.touched, x->loop, q->w.s.partner[x->loop])) &&
-           take(q, x, 0);
+           claim_accesses(q, x, 0);
 }
 
 static bool is_added(const promote *q, place *x)
@@ -169,7 +169,7 @@ static bool is_added(const promote *q, place *x)
 }
 
 // ------------------------------------------------------------------------------------------ choice
-// A place of the same loop that has been chosen already and is added to here: number, or 0.
+// The number of a chosen place of the same loop that is the one added to here, or 0.
 static uint32_t known(const promote *q, const place *x)
 {
     for (uint32_t n = q->first[x->loop]; n; n = q->list.data[n - 1].next) {
@@ -192,7 +192,7 @@ static bool promote_one(promote *q, place *x)
     x->next = q->first[x->loop];
     if (!vy_vec_push(&q->list, *x)) return false;
     q->first[x->loop] = q->list.count;
-    if (!x->adds) return take(q, x, q->list.count); // as it did before
+    if (!x->adds) return claim_accesses(q, x, q->list.count); // succeeds, as it did in is_stored()
     q->by[x->site] = q->list.count;
     return true;
 }
@@ -219,7 +219,8 @@ static vy_type type_in(const promote *q, const place *x)
     return x->adds && t == VY_F16 ? VY_F32 : t;
 }
 
-// Goes through the elements of a row; the one of no row.  Fills what the memory is accessed with.
+// Begins the loop over the elements of a row; without a row there is one element, and no loop.
+// Fills the index operands of the memory; returns the index into the variable.
 static uint32_t begin_elements(promote *q, const place *x, uint32_t *args)
 {
     uint32_t c, bounds[3];
@@ -251,7 +252,7 @@ static void write(promote *q, const place *x, uint32_t c, uint32_t value)
     vy_emit(q->w.b, VY_OP_STORE, VY_VOID, x->array.id, 2, (uint32_t[]){c, value});
 }
 
-// Is the place zero when the loop begins?  A result is, until somebody writes to it.
+// Is the place zero when the loop begins?  An output is, until it is written.
 static bool begins_zero(const promote *q, const place *x)
 {
     uint32_t buffer = inst(q, x->site)->aux, memory = vy_memory_of(q->w.p, buffer);
@@ -263,42 +264,42 @@ static bool begins_zero(const promote *q, const place *x)
            !vy_barrier_between(&q->a.touched, 0, x->loop);
 }
 
-static void in_front(promote *q, place *x)
+static void before_loop(promote *q, place *x)
 {
     vy_builder *b = q->w.b;
     const vy_buf *buf = buffer_of(q, x->site);
     vy_dim count = vy_dim_const(b, x->count);
     uint32_t args[VY_MAX_RANK + 1];
     x->array = vy_local_array(b, buf->name, type_in(q, x), 1, &count);
-    // An `out` element that was never written may not be read, not even for nothing.
+    // An `out` element that was never written may not be read, even if the value is unused.
     if (vy_builder_failed(b) || !x->read_first || begins_zero(q, x)) return;
-    bool asks = x->inner && vy_begin_if_unsure(b, vy_new_runs(&q->w, x->loop).id);
+    bool guarded = x->inner && vy_begin_if_unsure(b, vy_new_runs(&q->w, x->loop).id);
     uint32_t c = begin_elements(q, x, args);
     uint32_t rank = vy_rank_of(q->w.p, x->site);
     write(q, x, c, vy_emit(b, VY_OP_LOAD, buf->type, inst(q, x->site)->aux, rank, args));
     end_elements(q, x);
-    if (asks) vy_end_plain_if(b);
+    if (guarded) vy_end_plain_if(b);
 }
 
-static void behind(promote *q, const place *x)
+static void after_loop(promote *q, const place *x)
 {
     vy_builder *b = q->w.b;
     uint32_t args[VY_MAX_RANK + 1], buffer = inst(q, x->site)->aux;
     uint32_t rank = vy_rank_of(q->w.p, x->site);
     vy_type type = buffer_of(q, x->site)->type;
     vy_rewrite_at(&q->w, x->site);
-    bool asks = !x->sparse && vy_begin_if_unsure(b, vy_new_runs(&q->w, x->loop).id);
+    bool guarded = !x->sparse && vy_begin_if_unsure(b, vy_new_runs(&q->w, x->loop).id);
     uint32_t c = begin_elements(q, x, args);
     vy_value v = vy_cast(b, type, (vy_value){read(q, x, c)});
-    bool some = x->sparse && vy_begin_if_unsure(b, vy_ne(b, v, vy_zero(b, type)).id);
+    bool nonzero = x->sparse && vy_begin_if_unsure(b, vy_ne(b, v, vy_zero(b, type)).id);
     args[rank] = v.id;
     if (x->adds)
         vy_emit_update(b, VY_OP_ATOMIC_ADD, VY_STRENGTH_ATOMIC, buffer, rank + 1, args);
     else
         vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
-    if (some) vy_end_plain_if(b);
+    if (nonzero) vy_end_plain_if(b);
     end_elements(q, x);
-    if (asks) vy_end_plain_if(b);
+    if (guarded) vy_end_plain_if(b);
 }
 
 static void copy_access(promote *q, uint32_t id)
@@ -321,7 +322,7 @@ static uint32_t instead(void *pass, uint32_t id)
     promote *q = pass;
     if (q->first[id]) vy_rewrite_at(&q->w, id);
     for (uint32_t n = q->first[id]; n && !vy_rewrite_stopped(&q->w); n = q->list.data[n - 1].next)
-        in_front(q, &q->list.data[n - 1]);
+        before_loop(q, &q->list.data[n - 1]);
     if (q->by[id])
         copy_access(q, id);
     else
@@ -329,7 +330,7 @@ static uint32_t instead(void *pass, uint32_t id)
     uint32_t loop = vy_rewrite_ended(&q->w, id);
     for (uint32_t n = loop ? q->first[loop] : 0; n && !vy_rewrite_stopped(&q->w);
          n = q->list.data[n - 1].next)
-        behind(q, &q->list.data[n - 1]);
+        after_loop(q, &q->list.data[n - 1]);
     return id;
 }
 
@@ -343,7 +344,7 @@ static bool prepare(promote *q)
            (!q->stores || vy_prove_ranges(q->w.p, &q->w.s, &q->w.arena, q->proved));
 }
 
-// Is there a store or an addition behind as many loops as it takes?
+// Is there a store or an addition after the required number of loop markers?
 static bool has_work(const promote *q, const vy_program *p)
 {
     uint32_t loops = 0;

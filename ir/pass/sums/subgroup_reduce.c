@@ -7,43 +7,44 @@
 //     atomic_add(g[j], x[i, j])            →        s = subgroup_add(x[i, j])
 //   }                                               if leader { atomic_add(g[j], s) }
 //                                                 }
-//   if x[i, 0] > 0 { atomic_add(g[0], v) }        if x[i, 0] > 0 { … } else { … } gives v or 0
+//   if x[i, 0] > 0 { atomic_add(g[0], v) }        if x[i, 0] > 0 { … } else { … } yields v or 0
 //                                                 s = subgroup_add(…)
 //                                                 if leader { if s != 0 { atomic_add(g[0], s) } }
 //
-// Additions to one element wait for each other on every device, and those by compare-exchange fail
-// and start again; the gradient of a parameter is all of that.  A subgroup's sum is a handful of
-// instructions.
+// Atomic additions to one element are serialised on every device, and those by compare-exchange
+// fail and retry; the gradient of a parameter consists of them.  A subgroup's sum takes a handful
+// of instructions.
 //
-// Which additions.  The index is the same in the whole workgroup, and so is the way there; or the
-// way is a few `if`s that differ, whose arms hand the term out, 0 from the other one.  A condition
-// that picks one invocation (`i == 0`) is left: nobody waits there.  Every access to the buffer in
-// the program must be an addition whose old value nobody wants: then it does not matter which
-// invocation of the subgroup adds, nor when within the dispatch, and neighbours share one `if
-// leader`.  An element to which no lane adds gets no addition either, or that of a sum that is 0,
-// which changes at most −0 to 0.  Workgroups of one invocation have nothing to add up.
+// Which additions.  The index is uniform in the workgroup, and so is the control flow to the
+// addition; or that control flow includes a few divergent `if`s, whose arms yield the term, 0 in
+// the other arm.  An `if` whose condition picks one invocation (`i == 0`) is left alone: there is
+// no contention.  Every access to the buffer in the program must be an addition whose old value is
+// unused: then it does not matter which invocation of the subgroup adds, nor when within the
+// dispatch, and adjacent additions share one `if leader`.  An element to which no lane adds gets
+// either no addition, or that of a sum that is 0, which changes at most −0 to 0.  Workgroups of one
+// invocation have nothing to add up.
 //
-// The leader is the first lane inside the domain, whatever order the device puts lanes in: padding
-// lanes take part in reductions as the identity, so it is `subgroup_min(lane)`.
+// The leader is the first lane inside the domain, whatever the order of lanes on the device:
+// padding lanes take part in reductions as the identity, so it is `subgroup_min(lane)`.
 //
 // A program with subgroup operations runs its padding lanes, whose domain variables are those of
-// the nearest invocation inside and whose loads give 0 (docs/language.md 3.3).  A loop that such a
-// 0 decides might never end there; so unless the program has padding lanes anyway, no loop may
-// depend on what is loaded at an index that differs, or on built-ins other than the domain's.
+// the nearest invocation inside and whose loads give 0 (docs/language.md 3.3).  A loop controlled
+// by such a 0 might never end there; so unless the program has padding lanes anyway, no loop may
+// depend on what is loaded at a divergent index, or on built-ins other than the domain's.
 //
-// Runs only if options->subgroup_add: written SPIR-V uses no optional feature unasked.  Needs valid
-// structure; keeps lines and names.
+// Runs only if options->subgroup_add: written SPIR-V uses no optional feature by default.  Needs
+// valid structure; keeps lines and names.
 #include "ir/pass/sums/subgroup_reduce.h"
 
 #include "ir/facts/addition.h"
 #include "ir/check/uniform.h"
 
 enum {
-    MAX_LIFT = 8,     // `if`s that a term is handed out of
-    MAX_PENDING = 16, // sums that wait for their `if leader`
+    MAX_LIFT = 8,     // `if`s that a term is lifted out of
+    MAX_PENDING = 16, // sums that wait for a shared `if leader`
 };
 
-typedef struct lift { // what an IF hands out besides its own yields
+typedef struct lift { // a term that an IF yields in addition to its own results
     uint32_t site;
     bool in_else;
     uint32_t next; // of the same IF; 1 + index
@@ -52,15 +53,15 @@ VY_VEC_TYPE(lift_vec, lift);
 
 typedef struct pending {
     uint32_t site, sum;
-    bool sparse; // perhaps nobody added
+    bool sparse; // it may be that no lane added
 } pending;
 
 typedef struct reduce {
     vy_rewrite w;
     const vy_opt_options *options;
     const uint32_t *differs;
-    uint8_t *sums;   // by memory: there are only additions whose old values are unused
-    uint32_t *out;   // by site: outermost IF that differs, the site itself if none, 0: not taken
+    uint8_t *sums;   // by memory: accessed only by additions whose old values are unused
+    uint32_t *out;   // by site: outermost divergent IF, the site itself if none, 0: not chosen
     uint32_t *first; // by IF: 1 + its first lift
     uint32_t *last;
     lift_vec lifts;
@@ -115,8 +116,8 @@ static bool picks_one(const reduce *r, uint32_t condition)
     return false;
 }
 
-// The outermost construct around `site` that differs, if terms can be handed out of it; the site if
-// there is none; 0 if they cannot.
+// The outermost divergent construct around `site`, if terms can be lifted out of it, else 0; the
+// site itself if there is none.
 static uint32_t way_out(const reduce *r, uint32_t site)
 {
     uint32_t out = site, at = 0, steps = 0;
@@ -134,7 +135,7 @@ static uint32_t way_out(const reduce *r, uint32_t site)
     return out;
 }
 
-static bool suits(const reduce *r, uint32_t site, uint32_t out)
+static bool has_uniform_index(const reduce *r, uint32_t site, uint32_t out)
 {
     const vy_inst *i = &r->w.p->insts.data[site];
     for (uint32_t k = 0; k + 1 < i->nargs; k++) {
@@ -144,7 +145,7 @@ static bool suits(const reduce *r, uint32_t site, uint32_t out)
     return true;
 }
 
-static bool hand_out(reduce *r, uint32_t site)
+static bool lift_out(reduce *r, uint32_t site)
 {
     for (uint32_t c = site; c != r->out[site];) {
         uint32_t parent = r->w.s.parent[c];
@@ -160,17 +161,17 @@ static bool hand_out(reduce *r, uint32_t site)
     return true;
 }
 
-static bool choose(reduce *r)
+static bool choose_additions(reduce *r)
 {
     for (uint32_t id = 1; id < r->w.p->insts.count; id++) {
         const vy_inst *i = &r->w.p->insts.data[id];
         if (i->op != VY_OP_ATOMIC_ADD || !r->sums[vy_memory_of(r->w.p, i->aux)]) continue;
         if (!vy_subgroup_adds(r->options, r->w.p->buffers.data[i->aux].type)) continue;
         uint32_t out = way_out(r, id);
-        if (!out || !suits(r, id, out)) continue;
+        if (!out || !has_uniform_index(r, id, out)) continue;
         r->out[id] = out;
         r->count++;
-        if (!hand_out(r, id)) return false;
+        if (!lift_out(r, id)) return false;
     }
     return true;
 }
@@ -213,7 +214,7 @@ static void add_one(reduce *r, const pending *w)
         vy_begin_if(r->w.b, vy_ne(r->w.b, sum, vy_zero(r->w.b, (vy_type)i->type)).id);
     }
     uint32_t id = vy_emit(r->w.b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
-    vy_emit_flags(r->w.b, id, i->flags); // a lane of the subgroup was there, with this very index
+    vy_emit_flags(r->w.b, id, i->flags); // they hold: a lane of the subgroup used this very index
     if (w->sparse) vy_end_plain_if(r->w.b);
 }
 
@@ -235,7 +236,7 @@ static void add_up(reduce *r, uint32_t site)
     r->waiting[r->waits++] = (pending){site, sum.id, r->out[site] != site};
 }
 
-// The yields of the arm that ends with `marker`, mapped, and the terms of IF `opener` behind them.
+// The mapped yields of the arm that ends with `marker`, followed by the terms of IF `opener`.
 static bool gather(reduce *r, uint32_t opener, uint32_t marker, bool in_else)
 {
     r->yields.count = 0;
@@ -250,7 +251,7 @@ static bool gather(reduce *r, uint32_t opener, uint32_t marker, bool in_else)
     return vy_vec_reserve(&r->results, r->yields.count + 1);
 }
 
-// Closes an IF that hands out terms.  Returns the last RESULT, which is done too.
+// Closes an IF that yields terms.  Returns its last RESULT, which is done too.
 static uint32_t close_if(reduce *r, uint32_t opener, uint32_t end)
 {
     uint32_t own = r->w.p->insts.data[end].nargs, at = own;
@@ -318,7 +319,7 @@ bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c)
     if (!vy_may_add_up(p, c->options)) return true;
     reduce r = {.options = c->options};
     bool ok = vy_rewrite_begin(&r.w, p) && prepare(&r);
-    ok = ok && choose(&r);
+    ok = ok && choose_additions(&r);
     if (ok && r.count && vy_padding_ends(p, &r.w.s, r.differs, &r.w.arena, &r.w.oom)) rebuild(&r);
     vy_vec_free(&r.lifts);
     vy_vec_free(&r.yields);

@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: MIT
-// subgroup_runs.c: neighbours of a subgroup that add to the same element add up first, where they
-// are likely to.
+// subgroup_runs.c: neighbouring lanes of a subgroup add up first, where they are likely to add to
+// the same element.
 //
-//                                    full = subgroup_add(1) == subgroup_size               once per program
-//   atomic_add(g[k[i]], x[i])   →    joins = full && lane > 0 && k == k of lane − 1
-//                                    sum = x; on = joins
-//                                    for s in 0..log2 of subgroup_size {                   // a segmented scan
-//                                        v, o = sum, on of lane − 2^s
-//                                        if on { sum += v; on = o }
-//                                    }
-//                                    if !(joins of lane + 1) { atomic_add(g[k[i]], sum) }  // the last of a run
+//                               full = subgroup_add(1) == subgroup_size    // once per program
+//   atomic_add(g[k[i]], x[i])
+//                          →    joins = full && lane > 0 && k == k of lane − 1
+//                               sum = x; on = joins
+//                               for s in 0..log2 of subgroup_size {        // a segmented scan
+//                                   v, o = sum, on of lane − 2^s
+//                                   if on { sum += v; on = o }
+//                               }
+//                               if !(joins of lane + 1) {                  // the last of a run
+//                                   atomic_add(g[k[i]], sum)
+//                               }
 //
-// Additions to one element wait for each other.  subgroup_reduce.c does away with that where a
-// whole workgroup adds to one; here the index differs, and only the data know how.  Indices of
-// neighbours that are equal mostly stand in runs (sorted segments, pixels of a cell), so the last
+// Atomic additions to one element are serialised.  subgroup_reduce.c avoids that where a whole
+// workgroup adds to one element; here the index differs, in a way that only the data determine.
+// Equal indices of neighbours mostly form runs (sorted segments, pixels of a cell), so the last
 // lane of a run adds for all of it.  log2 steps with two shuffles each find the sums for any
-// mixture of runs; comparing all lanes with all would find equal ones that are apart, in as many
-// steps as a subgroup has lanes, and rounds of reductions (the index of the lowest lane, who has
-// it, their sum) cost lavapipe more than the additions.
+// mixture of runs.  Comparing all lanes with all others would also find equal indices that are
+// apart, but takes as many steps as a subgroup has lanes; and rounds of reductions (the index of
+// the lowest lane, the lanes that have it, their sum) cost lavapipe more than the additions.
 //
-// A shuffle reads padding lanes, and from a lane that does not run it is undefined.  So runs are
-// joined only in subgroups all of whose lanes are there and inside the domain, which one reduction
-// tells; the others add as they did.
+// A shuffle reads padding lanes, and from an inactive lane it is undefined.  So runs are joined
+// only in subgroups all of whose lanes are active and inside the domain, which one reduction
+// determines; in other subgroups each lane adds by itself, as before.
 //
-// Which additions.  Of floats; the way there is the same in the whole workgroup; the buffer is only
-// added to, and nobody wants an old value; the index differs on at most MAX_AXES axes, in 32 bits.
-// And neighbours are likely to meet, a guess by what the index is made of:
+// Which additions.  Additions of floats, in control flow that is uniform in the workgroup, to a
+// buffer that is only added to and whose old values are unused; the index differs on at most
+// MAX_AXES axes, in 32 bits.  And neighbours are likely to have equal indices, a guess by what the
+// index is made of:
 //
-//   g[i] in over(i, j), g[i / 4], g[u32(f32(i) * scale)]     an axis does not follow the fastest domain variable: yes
-//   g[k[i]]           loaded integers, segments, faces, bonds: mostly sorted or near each other: yes; where not, little is lost
-//   g[u32(x[i])]      rounded floats: samples of an image hit neighbouring elements, not the same one: no
-//   g[i + 1]          never the same: no
-//   g[h ^ k], g[h * k]     scattered on purpose, a hash: no
+//   g[i] in over(i, j), g[i / 4],  yes: an axis does not follow the fastest domain variable
+//     g[u32(f32(i) * scale)]
+//   g[k[i]]                        yes: loaded integers (segments, faces, bonds) are mostly sorted
+//                                  or near each other; where not, little is lost
+//   g[u32(x[i])]                   no: rounded floats; samples of an image hit neighbouring
+//                                  elements, not the same one
+//   g[i + 1]                       no: never the same
+//   g[h ^ k], g[h * k]             no: a hash, scattered on purpose
 //
-// What it brings and costs is in docs/performance.md.
+// Gains and costs are in docs/performance.md.
 //
-// Runs behind `reduce`, where shuffles may be used too.  Needs valid structure; keeps lines and
-// names.
+// Runs after `subgroup_reduce`, if shuffles may be used too.  Needs valid structure; keeps lines
+// and names.
 #include "ir/pass/sums/subgroup_reduce.h"
 
 #include "ir/facts/addition.h"
@@ -45,19 +52,19 @@
 enum { MAX_AXES = 3 };
 
 // How a number differs among neighbouring lanes, a guess: not; from row to row; seldom; as integers
-// or floats of the data do; always; on purpose.  Of several the last one counts.
+// or floats of the data do; always; on purpose.  Of several operands, the largest kind counts.
 enum { SAME, ROWS, SELDOM, INTEGERS, FLOATS, APART, SCATTERED };
 
 typedef struct combine {
     vy_rewrite w;
     const vy_opt_options *options;
     const uint32_t *differs;
-    uint8_t *sums;   // by memory
-    uint8_t *kind;   // by instruction: see above
-    uint8_t *chosen; // by instruction
-    uint8_t *inside; // by opening marker: not all invocations of a workgroup get there
+    uint8_t *sums;      // by memory
+    uint8_t *kind;      // by instruction: see above
+    uint8_t *chosen;    // by instruction
+    uint8_t *divergent; // by opening marker: not all invocations of a workgroup execute its body
     uint32_t count;
-    vy_value full; // all lanes of the subgroup are there
+    vy_value full; // all lanes of the subgroup are active and inside the domain
 } combine;
 
 // ---------------------------------------------------------------------------------------- choosing
@@ -75,7 +82,7 @@ static uint8_t kind_of(const combine *c, uint32_t id)
     return VY_IS_LEAF(id) ? leaf_kind(c, id) : c->kind[id];
 }
 
-// A quotient of domain variables, or a float product, is alike for a while.
+// A quotient of domain variables, or a float product, is the same for several neighbours.
 static uint8_t scaled(uint8_t kind) { return kind == APART ? SELDOM : kind; }
 
 static uint8_t value_kind(const combine *c, uint32_t id)
@@ -120,7 +127,7 @@ static bool suits(const combine *c, uint32_t id)
     if (!vy_type_is_float(type) || !vy_subgroup_adds(c->options, type)) return false;
     if (!c->sums[vy_memory_of(c->w.p, i->aux)]) return false;
     if (vy_strength_of(c->w.p, id) != VY_STRENGTH_ATOMIC) return false;
-    if (c->w.s.parent[id] && c->inside[c->w.s.parent[id]]) return false;
+    if (c->w.s.parent[id] && c->divergent[c->w.s.parent[id]]) return false;
     for (uint32_t k = 0; k + 1 < i->nargs; k++) {
         uint32_t index = vy_arg(c->w.p, id, k);
         vy_type t = vy_id_type(c->w.p, index);
@@ -142,7 +149,7 @@ static void choose(combine *c)
         uint32_t parent = c->w.s.parent[id];
         c->kind[id] = value_kind(c, id);
         if (vy_op_opens((vy_op)i->op))
-            c->inside[id] = c->differs[id] != 0 || (parent && c->inside[parent]);
+            c->divergent[id] = c->differs[id] != 0 || (parent && c->divergent[parent]);
         if (i->op != VY_OP_ATOMIC_ADD || !suits(c, id)) continue;
         c->chosen[id] = 1;
         c->count++;
@@ -160,7 +167,7 @@ static vy_value is_full(combine *c)
     return full;
 }
 
-// Is the index of the lane before the same?
+// Is the index of the previous lane the same?
 static vy_value joins(combine *c, uint32_t site, vy_value lane)
 {
     vy_builder *b = c->w.b;
@@ -174,7 +181,7 @@ static vy_value joins(combine *c, uint32_t site, vy_value lane)
     return same;
 }
 
-// The sum of the lanes of this one's run, up to it.
+// The sum of the lanes of this lane's run, up to this lane.
 static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joined)
 {
     vy_builder *b = c->w.b;
@@ -187,9 +194,9 @@ static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joine
     vy_value from = vy_sub(b, lane, vy_min(b, lane, vy_shl(b, number(c, 1), s)));
     vy_value before = vy_subgroup_lane(b, "shuffle", sum, from);
     vy_value further = vy_subgroup_lane(b, "shuffle", on, from);
-    vy_value go_on = vy_ne(b, on, zero);
-    next[0] = vy_select(b, go_on, vy_add(b, sum, before), sum).id;
-    next[1] = vy_select(b, go_on, further, zero).id;
+    vy_value joined_there = vy_ne(b, on, zero);
+    next[0] = vy_select(b, joined_there, vy_add(b, sum, before), sum).id;
+    next[1] = vy_select(b, joined_there, further, zero).id;
     vy_end_loop(b, 0, 2, next, result);
     return (vy_value){result[0]};
 }
@@ -210,7 +217,7 @@ static void add_up(combine *c, uint32_t site)
     joined_by = vy_and(b, joined_by, vy_and(b, c->full, vy_lt(b, lane, last)));
     vy_begin_if(b, vy_not(b, joined_by).id);
     uint32_t id = vy_emit(b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);
-    vy_emit_flags(b, id, i->flags); // the lane was there anyway, with this very index
+    vy_emit_flags(b, id, i->flags); // they hold: the same lane, with the same index
     vy_end_plain_if(b);
 }
 
@@ -226,7 +233,7 @@ static bool prepare(combine *c)
 {
     c->kind = vy_rewrite_bytes(&c->w);
     c->chosen = vy_rewrite_bytes(&c->w);
-    c->inside = vy_rewrite_bytes(&c->w);
+    c->divergent = vy_rewrite_bytes(&c->w);
     c->sums = vy_find_sums(c->w.p, &c->w.s, &c->w.arena);
     c->w.oom |= !c->sums;
     c->differs = c->w.oom ? NULL : vy_differences(c->w.p, &c->w.s, NULL, &c->w.arena);

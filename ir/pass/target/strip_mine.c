@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// strip_mine.c: several iterations in one, for drivers that count iterations.
+// strip_mine.c: several iterations in one, for drivers that limit the number of iterations.
 //
 //   for k in a..b step s { body }   →   for t in 0..n/8 { body(a + (8t)s); … body(a + (8t+7)s) }
 //                                       for t in n/8*8..n { body(a + t s) }      n = ⌈(b − a)/s⌉
 //
-// lavapipe ends every loop of an invocation, without a word, once its loops have taken 65,535 iterations
-// together.  Fewer iterations are the only remedy that a shader has.  (They also cost less there: an iteration
-// spills what the loop carries.)  The number of iterations is computed without a sign in the loop's
+// lavapipe silently ends every loop of an invocation once its loops have run 65,535 iterations in
+// total.  Fewer iterations are the only remedy that a shader has.  (They are also cheaper there:
+// each iteration spills the carried values.)  The trip count is computed unsigned, in the loop's
 // own width, where b − a of a non-empty loop cannot overflow.
 //
-// Only innermost counted loops without early exit, barrier or subgroup operation, and only small
-// bodies.  Runs only if options->chunk > 1: written SPIR-V is for other drivers too.
+// Applies to innermost counted loops without early exit, barrier or subgroup operation and with a
+// small body.  Runs only if options->chunk > 1: written SPIR-V is for other drivers too.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
@@ -35,7 +35,7 @@ static bool suits(const chunk *c, uint32_t loop)
 
 static vy_value mapped(const chunk *c, uint32_t id) { return (vy_value){vy_new(&c->w, id)}; }
 
-// Iterations of the loop, as an unsigned value of its width; 0 if it is empty.
+// The trip count, as an unsigned value of the loop's width.
 static vy_value count_iterations(chunk *c, uint32_t loop, vy_type u)
 {
     vy_builder *b = c->w.b;
@@ -68,7 +68,8 @@ static bool provably_empty(const chunk *c, vy_value from, vy_value to)
     return low && high && low->u >= high->u;
 }
 
-// One loop over iterations from..to (`factor` at a time); values[] are carried through.
+// One loop over iterations from..to (`factor` at a time); values[] are its initial carried values
+// and then its results.
 static void emit_loop(chunk *c, uint32_t loop, vy_type u, vy_value from, vy_value to, vy_value n,
                       uint32_t factor, uint32_t *values)
 {

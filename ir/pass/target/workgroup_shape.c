@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// workgroup_shape.c: workgroups whose rows fill the lanes of the device, where a program cannot
-// tell.
+// workgroup_shape.c: makes rows of workgroups fill the lanes of the device, where the program
+// cannot observe it.
 //
 // lavapipe runs rows of a workgroup in vectors (8 lanes with AVX2).  Lanes beyond the row take part
-// in loops: what they load is 0, a `while` that 0 satisfies never ends for them, and the driver's
-// limit on iterations then ends the loops of the real invocations too, without a word.
+// in loops: they load 0, a `while` that 0 satisfies never ends for them, and the driver's limit on
+// iterations then silently ends the loops of the real invocations too.
 #include "ir/pass/pass.h"
 
 bool vy_sees_workgroup(const vy_program *p)
