@@ -299,13 +299,13 @@ uint32_t vy_restage_store(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     const reverse_stage *s = stage_at(r, r->p->insts.data[id].aux, r->build.replaying);
-    return s && !s->quiet && (op == VY_OP_STORE || op == VY_OP_ZERO) ? twin_of(r, s) : 0;
+    return s && !s->unread && (op == VY_OP_STORE || op == VY_OP_ZERO) ? twin_of(r, s) : 0;
 }
 
 bool vy_restages(const reverse *r, uint32_t root, uint32_t buffer)
 {
     for (uint32_t k = r->plan.staged_at[root]; k; k = r->plan.stages.data[k - 1].next)
-        if (!r->plan.stages.data[k - 1].quiet &&
+        if (!r->plan.stages.data[k - 1].unread &&
             (!buffer || r->plan.stages.data[k - 1].buffer == buffer))
             return true;
     return false;
@@ -329,10 +329,10 @@ bool vy_restage_settle(reverse *r, const vy_program *p)
                 r->plan.stages.data[k].loaded |= r->build.stage_twin[k] == p->insts.data[id].aux;
     for (uint32_t k = 0; k < r->plan.stages.count; k++) {
         reverse_stage *s = &r->plan.stages.data[k];
-        bool quiet = !s->loaded && !s->settled;
-        changed |= quiet != s->quiet;
-        s->settled |= s->quiet && s->loaded; // never again
-        s->quiet = quiet;
+        bool unread = !s->loaded && !s->settled;
+        changed |= unread != s->unread;
+        s->settled |= s->unread && s->loaded; // never again
+        s->unread = unread;
     }
     return changed;
 }
