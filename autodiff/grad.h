@@ -40,8 +40,8 @@ typedef struct vy_grad_options {
     bool frugal; // tape only what cannot be recomputed, however long that takes
     // 0: a value that the reverse needs and cannot recompute is taped for every iteration.  1: long
     // loops tape ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the same
-    // again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any number
-    // is accepted; cutting stops when no loop is left to cut.
+    // again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any
+    // number is accepted; cutting stops when no loop is left to cut.
     uint32_t checkpoint;
     vy_accumulate accumulate;
     // The result will be differentiated again: sums of halves in memory stay halves, and it stays

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// affine.c: the isl context of one program: parameters, their known bounds, dimensions.  Expressions
-// are in affine_value.c (arithmetic on two functions: affine_number.c), iteration domains in
-// iteration_domain.c, limits in affine_limit.c.
+// affine.c: the isl context of one program: parameters, their known bounds, dimensions.
+// Expressions are in affine_value.c (arithmetic on two functions: affine_number.c), iteration
+// domains in iteration_domain.c, limits in affine_limit.c.
 #include "autodiff/affine/affine.h"
 #include "ir/build/edit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// affine.h: integer expressions of a program in isl's terms: piecewise quasi-affine functions of the
-// domain variables and loop counters around an instruction; scalars and lengths are parameters.
+// affine.h: integer expressions of a program in isl's terms: piecewise quasi-affine functions of
+// the domain variables and loop counters around an instruction; scalars and lengths are parameters.
 //
 //   vy_affine a;
 //   if (vy_affine_begin(&a, p, &structure)) {
@@ -130,7 +130,8 @@ static inline void vy_affine_drop(vy_number x, vy_number y)
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y);
 // The range of a type; of 64-bit types only the half around zero, as isl's integers are unbounded.
 vy_interval vy_affine_type(vy_type t);
-// Dimension d of the program over `space`, a set space (taken).  Negative dimensions are not clamped.
+// Dimension d of the program over `space`, a set space (taken).  Negative dimensions are not
+// clamped.
 isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d);
 
 // ------------------------------------------------------------------------------------------- nests

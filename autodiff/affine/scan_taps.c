@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// scan_taps.c: a set whose points are given by a small number of constant taps is walked tap by tap.
+// scan_taps.c: a set whose points are given by a small number of constant taps is walked tap by
+// tap.
 //
 //   { [i_2, u] : i_2 = P + i − u, 0 <= u < 3, 0 <= i_2 < M }           of element i
 //
@@ -13,11 +14,11 @@
 // and one invocation can compute several neighbours (ir/pass/device/coarsen.c, which does not touch
 // variables that a trip count depends on).
 //
-// A tap is a dimension with a small range; it is used where an equality determines one other, longer
-// dimension with coefficient ±1: with others (stride 2) most of the points walked would not be in
-// the set.  The superset that is walked has these equalities, the constant bounds of the taps and
-// the set's constraints on the remaining dimensions; the other constraints of the set become the
-// guard.  isl computes both: whatever is chosen here, superset and guard together are the set.
+// A tap is a dimension with a small range; it is used where an equality determines one other,
+// longer dimension with coefficient ±1: with others (stride 2) most of the points walked would not
+// be in the set.  The superset that is walked has these equalities, the constant bounds of the taps
+// and the set's constraints on the remaining dimensions; the other constraints of the set become
+// the guard.  isl computes both: whatever is chosen here, superset and guard together are the set.
 #include "autodiff/affine/scan.h"
 
 #include <isl/constraint.h>

@@ -72,8 +72,8 @@ static void release(void *p, size_t size)
     if (!reserved(p)) free(p);
 }
 
-// Allocation functions other than GMP's defaults were set by the program on purpose, and numbers may
-// have been allocated by them: they stay.
+// Allocation functions other than GMP's defaults were set by the program on purpose, and numbers
+// may have been allocated by them: they stay.
 static void install(void)
 {
     mp_get_memory_functions(&before.allocate, &before.reallocate, &before.release);

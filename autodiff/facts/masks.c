@@ -4,23 +4,23 @@
 // busy      openers that contain something with an adjoint: the others have no reverse.
 // needed    values that the reverse sweep may need outside the arm that defines them, and that an
 //           `if` therefore yields.  Over-approximated: unused yields are removed afterwards.
-// maskable  every use of the value is conditional: an arm of a select, a candidate of min or max, an
-//           operand whose derivative is zero by convention somewhere (abs at 0), a use inside an
+// maskable  every use of the value is conditional: an arm of a select, a candidate of min or max,
+//           an operand whose derivative is zero by convention somewhere (abs at 0), a use inside an
 //           `if` or loop that the value is defined before, a store that may have no effect, or an
 //           operand of a value that is itself maskable.  Then a zero adjoint may mean "not
 //           selected", and 0·inf must not turn into NaN: the value's contributions are
-//           select(mask, g·d, 0), where the mask is the OR of the conditions of its uses.  Comparing
-//           the adjoint with zero instead would break second derivatives.
+//           select(mask, g·d, 0), where the mask is the OR of the conditions of its uses.
+//           Comparing the adjoint with zero instead would break second derivatives.
 //
 // A value that is not maskable is *unconditionally used*, that is, used whenever it is computed.
 // In
 //
 //   s = 1;  for k in 0..n { s = s * q }
 //
-// s and s * q are unconditionally used if the loop's result is: in the last iteration by the result,
-// in every other by the next iteration.  So the analysis is optimistic: all values are assumed
-// unconditionally used, until every use that supports the assumption has been removed.  Each use is
-// removed once, hence linear time.
+// s and s * q are unconditionally used if the loop's result is: in the last iteration by the
+// result, in every other by the next iteration.  So the analysis is optimistic: all values are
+// assumed unconditionally used, until every use that supports the assumption has been removed.
+// Each use is removed once, hence linear time.
 #include "ir/core/flow.h"
 #include "ir/facts/range.h"
 #include "autodiff/core/rules.h"

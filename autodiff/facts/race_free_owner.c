@@ -6,9 +6,9 @@
 //   out[p[i]] = x[p[i]] * w;
 //   grad_x[p[i]] += grad_out[p[i]] * w;       // a plain addition, no atomic
 //
-// No analysis of p[i] could prove that two invocations never touch the same element, but the program
-// says so: if they did, both would store one element of `out`, and a program with a race is wrong
-// (docs/language.md 8.3).  So a load of x is exclusive if, wherever it is executed, the same
+// No analysis of p[i] could prove that two invocations never touch the same element, but the
+// program says so: if they did, both would store one element of `out`, and a program with a race is
+// wrong (docs/language.md 8.3).  So a load of x is exclusive if, wherever it is executed, the same
 // invocation also stores, plainly and with the very same index values, to one buffer that all loads
 // of x have in common.  Further conditions, and what goes wrong without them:
 // - no barrier in the program: invocations may store one element in turn, in different phases;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // build.c: one program of the result, from its parameters to dead-code removal.
 //
-// The reverse program is parameters, forward sweep, reverse sweep.  The counting program, which the
-// lengths of some tapes need, is the forward sweep alone: dead-code removal leaves the slice of the
-// primal that decides how often its loops run.
+// The reverse program consists of parameters, forward sweep and reverse sweep.  The counting
+// program, which computes the lengths of some tapes, is the forward sweep alone: dead-code removal
+// leaves the slice of the primal that decides its trip counts.
 #include "autodiff/facts/facts.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
@@ -34,9 +34,9 @@ static void copy_workgroup(reverse *r, vy_program *p)
     // (tape.c marks the latter).
     p->exact = r->p->exact || vy_is_ahead(r->build.purpose);
     p->line = r->p->line;
-    // A derivative needs more registers than its primal, and 128 invocations per group are all that
-    // every device has.  A program that sees its workgroup keeps the size, and so does one whose
-    // caller counts in workgroups.
+    // A derivative needs more registers than its primal, and 128 invocations per workgroup are all
+    // that every device guarantees.  A program that observes its workgroup keeps the size, and so
+    // does one whose caller dispatches in workgroups.
     if (!r->p->overs.count) return;
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_SHARED) return;
@@ -78,8 +78,8 @@ static vy_program *end(reverse *r)
     return NULL;
 }
 
-// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to
-// shared arrays, from what other invocations still do in the forward sweep.
+// Adjoints of arrays start from zero.  The barrier separates these clears, and the stores of
+// replays to shared arrays, from other invocations that are still in the forward sweep.
 static void begin_reverse(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -104,7 +104,8 @@ vy_program *vy_reverse_build(reverse *r, build_purpose purpose)
     return end(r);
 }
 
-// Another order of the invocations would give other counts, or another winner in each program.
+// Refuses old values of atomics: in another order of the invocations, each program would find other
+// trip counts, or another winner.
 static bool refuse_old_values(reverse *r, const vy_program *p)
 {
     const char *what = vy_is_finding(r->build.purpose) ? "what a reduction by atomics finds"
@@ -129,7 +130,7 @@ vy_program *vy_reverse_count(reverse *r)
     if (vy_reverse_params(r)) {
         vy_dim dims[2] = {vy_dim_const(r->b, r->build.counters_used), vy_tape_blocks(r)};
         char name[VY_FREE_NAME];
-        vy_reverse_free_name(r, "count", 0, name); // the pipeline binds the others by their names
+        vy_reverse_free_name(r, "count", 0, name); // other parameters are bound by their names
         uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
         vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));

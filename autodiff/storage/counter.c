@@ -155,8 +155,8 @@ static void copy_checkpoint(counting *w, vy_remade *x)
     }
 }
 
-// The body of a `while` with a busy condition becomes an `if` on the condition; the loop itself ends
-// after the iteration in which the condition was false.
+// The body of a `while` with a busy condition becomes an `if` on the condition; the loop itself
+// ends after the iteration in which the condition was false.
 static void body_as_if(counting *w, vy_remade *x)
 {
     vy_builder *b = w->w.b;

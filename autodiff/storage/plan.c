@@ -3,8 +3,8 @@
 // recomputed?
 //
 // First a trial build in which every value of a replayed body is poison.  The poison that survives
-// dead-code removal is exactly what the reverse sweep needs.  Then, innermost loops first, a minimum
-// cut through the body's dependences decides:
+// dead-code removal is exactly what the reverse sweep needs.  Then, innermost loops first, a
+// minimum cut through the body's dependences decides:
 //
 //   source → v_in     cost of recomputing v (infinite for what a replay cannot compute)
 //   v_in → v_out      cost of taping v: bytes to write and to read back

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// recount.c: carried integers that decide whether a barrier is reached are recomputed from the first
-// iteration.
+// recount.c: carried integers that decide whether a barrier is reached are recomputed from the
+// first iteration.
 //
 //   for t in 0..T { for k in 0..n { …; barrier(); }  n = n * 2 + 1; }
 //

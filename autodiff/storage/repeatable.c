@@ -31,9 +31,9 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     return facts->last_write < (outermost ? outermost : id);
 }
 
-// Padding lanes load 0 from a tape, so what a replay computes from it there differs from the forward
-// run; this matters only for operations that read the values of padding lanes.  (Operations with
-// derivatives do not, see subgroup.c.)
+// Padding lanes load 0 from a tape, so what a replay computes from it there differs from the
+// forward run; this matters only for operations that read the values of padding lanes.  (Operations
+// with derivatives do not, see subgroup.c.)
 bool vy_subgroup_repeats(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;

@@ -2,15 +2,15 @@
 // shared_replay.c: shared arrays in replays.
 //
 //   for t in 0..T {                          a replay of the body repeats the stores to As and the
-//       As[lid.y, lid.x] = a[i, 16*t+…];     barriers: what an iteration loads from As comes from the
-//       barrier();                           stores of that iteration.  Taping each loaded value
+//       As[lid.y, lid.x] = a[i, 16*t+…];     barriers: the loads of an iteration see the stores
+//       barrier();                           of that iteration.  Taping each loaded value
 //       for k in 0..16 { s += As[…, k]… }    would need a tape as long as the whole computation.
 //       barrier();
 //   }
 //
 // That is correct if the load cannot see anything that an earlier iteration (or code elsewhere) has
-// stored.  The obvious way is to prove that the stores cover the array, but lanes outside the domain
-// store nothing, and a tile has margins.  It is sufficient, and easier to prove, that *every
+// stored.  The obvious way is to prove that the stores cover the array, but lanes outside the
+// domain store nothing, and a tile has margins.  It is sufficient, and easier to prove, that *every
 // invocation that has ever stored an element stores it again*, in this iteration and before the
 // load: for each write w′ to the array in the whole program there is a store w in the iteration,
 // reached by all invocations, with the same index.  "The same" requires indices and conditions that
@@ -220,7 +220,8 @@ static reverse_stage *stage_at(const reverse *r, uint32_t buffer, uint32_t root)
     return NULL;
 }
 
-// Replays of the load's stage, and of every scope around it, store to the array: adds their entries.
+// Replays of the load's stage, and of every scope around it, store to the array: adds their
+// entries.
 static bool enter(reverse *r, uint32_t load)
 {
     uint32_t buffer = r->p->insts.data[load].aux;

@@ -12,7 +12,7 @@
 // loop has a counter that counts across its executions (counter.h): 32 consecutive invocations
 // share a block of rows,
 //
-//   tape9: inout f32[rows1, T3, 3, 32]           rows1 = Σ over blocks of the largest count in the block
+//   tape9: inout f32[rows1, T3, 3, 32]     rows1 = Σ over blocks of the largest count in the block
 //
 // and `base`, the first row of each block, is computed by programs that run before
 // (counting_stages.c).
@@ -317,8 +317,8 @@ bool vy_tape_declare(reverse *r)
     return ok && !vy_builder_failed(r->b);
 }
 
-// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may exceed the
-// greatest signed number.
+// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may exceed
+// the greatest signed number.
 static uint32_t iteration_of(reverse *r, uint32_t loop)
 {
     vy_type type = (vy_type)r->p->insts.data[loop].type;
