@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// check.h: is a derivative right?  Compares it with finite differences, and tries what else it
-// promises.
+// check.h: is a derivative right?  Compares it with finite differences, and tests its other
+// guarantees.
 //
-// Everything here runs in the reference interpreter, floats in double.  The derivative is handed
-// in, not made here, so whatever claims to be one can be checked:
+// Everything here runs in the reference interpreter, floats in double.  The derivative is an
+// argument, not made here, so anything that claims to be one can be checked:
 //
 //   vy_module *g = vy_grad(m, &(vy_grad_options){0}, &d);
 //   vy_check_request q = {.primal = {vy_module_program(m, 0)}, .gradient = vy_check_result_of(g),
@@ -21,23 +21,23 @@
 extern "C" {
 #endif
 
-// What a row of the result is about.  `buffer` is the gradient buffer unless said otherwise.
+// What a row of the result tests.  `buffer` is the gradient buffer unless stated otherwise.
 typedef enum vy_check_test {
     VY_CHECK_DIFFERENCES, // elements of a gradient against central differences
-    // ⟨gradient, v⟩ against the dual numbers' slope along random v, cotangents random.
+    // ⟨gradient, v⟩ against the slope along random v by dual numbers; the cotangents are random.
     VY_CHECK_DIRECTION,
-    VY_CHECK_PRIMAL, // buffer: an output; written beside the gradient it is the forward program's
-    VY_CHECK_POISON, // what gradient buffers held before does not matter
-    VY_CHECK_TWICE,  // a second run, workgroups in another order, gives the same
-    VY_CHECK_INPUTS, // buffer: an input; it is as it was
+    VY_CHECK_PRIMAL, // buffer: an output; with_value writes the same as the forward program
+    VY_CHECK_POISON, // the old contents of gradient buffers do not matter
+    VY_CHECK_TWICE,  // a second run, with workgroups in another order, gives the same
+    VY_CHECK_INPUTS, // buffer: an input; it is unchanged
     VY_CHECK_RACES,  // the gradient program has no data race; no buffer
-    VY_CHECK_DEVICE, // these two are for callers that run a gradient elsewhere too: its values,
-    VY_CHECK_DEVICE_TWICE, // and a second run; see vy_check_compare
+    VY_CHECK_DEVICE, // these two are for callers that also run a gradient elsewhere: its values,
+    VY_CHECK_DEVICE_TWICE, // and those of a second run; see vy_check_compare
     VY_CHECK_TANGENTS, // elements of a gradient against dual numbers (ir/eval/dual.h), at kinks too
-    // The primal itself: no data race, nothing read that was not written; no buffer.
+    // The primal itself: it has no data race and reads nothing uninitialised; no buffer.
     VY_CHECK_PROGRAM,
-    VY_CHECK_DEVICE_FORWARD, // for callers too: buffer: an output of the primal elsewhere
-    VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row where all are
+    VY_CHECK_DEVICE_FORWARD, // for such callers, too; buffer: an output of the primal run elsewhere
+    VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row if all are
     VY_CHECK_TESTS
 } vy_check_test;
 VY_API const char *vy_check_test_name(vy_check_test test); // "differences"
@@ -55,79 +55,79 @@ typedef struct vy_check_row {
     // An element fails when |got − expected| > tolerance · max(floor, |got|, |expected|).
     double tolerance;
     double floor;      // 1, or less: the size of a small gradient
-    double size;       // TANGENTS: of the terms that an element is the sum of, on average
+    double size;       // TANGENTS: average magnitude of the terms that an element is the sum of
     uint64_t elements; // of the buffer
-    uint64_t compared; // of them; DIRECTION: that took part in a comparison
+    uint64_t compared; // elements compared; DIRECTION: that took part in a comparison
     uint64_t failed;   // of those compared
-    uint64_t unsure;   // tried, but the finite differences are no numbers or contradict one another
+    uint64_t unsure;   // tried, but the finite differences are not finite or contradict one another
     uint64_t kinks;    // tried, but the probes took different paths, or left the domain
     uint64_t *kink_at; // their indices
-    bool has_worst;    // of those compared the one with the largest error:
+    bool has_worst;    // the compared element with the largest error:
     uint64_t worst;    // its index; DIRECTION: the first element of the group
     double got, expected, error; // error = |got − expected| / max(floor, |got|, |expected|)
-    char note[200];              // why it was skipped, what a race is about; may be empty
+    char note[200];              // why it was skipped, what races; may be empty
 } vy_check_row;
 
-// The first element of a result that is no finite number, and where that came from.
+// The first element of a result that is not finite, and its origin.
 typedef struct vy_check_nonfinite {
     const char *buffer; // NULL: all are finite
     uint64_t index;
     double value;
-    // Text of the operation that made the first one out of finite numbers, "sqrt"; "load": it was
-    // in the data.  NULL: unknown.
+    // Text of the operation that first made a non-finite value from finite ones, "sqrt"; "load": it
+    // was in the data.  NULL: unknown.
     const char *operation;
-    uint32_t line, column; // its place in the source, or that of what it was derived from; 0: none
+    uint32_t line, column; // of it or of its primal counterpart in the source; 0: none
 } vy_check_nonfinite;
 
 typedef struct vy_check_result {
     bool passed;            // no row failed
-    const char *unverified; // not NULL: a gradient of which nothing could be compared in any way
+    const char *unverified; // not NULL: a gradient for which no comparison was possible
     vy_check_row *rows;
     uint32_t count, capacity;
     vy_check_nonfinite forward, gradient; // of the outputs; of the gradients
     uint64_t runs;                        // of the interpreter
-    // What is wrong with the primal, as a diagnostic of its source; then nothing else was looked
-    // at.
+    // What is wrong with the primal, as a diagnostic of its source; then nothing else was checked.
     vy_diag program;
-    // An access of the primal that is out of range.  It has a meaning (0, nothing), seldom the one
-    // wanted.
+    // An access of the primal that is out of range.  It is defined (a load gives 0, a store does
+    // nothing), but seldom intended.
     vy_diag out_of_range;
     uint64_t out_of_range_count;
 } vy_check_result;
 
-// What is run: a program, or if `pipeline` is not NULL, that.
+// What is run: `pipeline` if it is not NULL, else `program`.
 typedef struct vy_check_subject {
     const vy_program *program;
     const vy_pipeline *pipeline;
 } vy_check_subject;
-// What a module that vy_grad returned is for: its last pipeline, else its first program.
+// The result in a module that vy_grad returned: its last pipeline, else its first program.
 VY_API vy_check_subject vy_check_result_of(const vy_module *m);
 
-// Zero-initialised means defaults.  Nothing of it is kept, but rows point to names of the programs.
+// Zero-initialised means defaults.  The request is not retained, but rows point to names of the
+// programs.
 typedef struct vy_check_request {
     vy_check_subject primal;
-    vy_check_subject gradient; // what vy_grad makes of it, without with_value
+    vy_check_subject gradient; // its derivative by vy_grad, without with_value
     vy_check_subject valued;   // the same with_value; none: no PRIMAL rows
     vy_check_subject seeded;   // the same with seed_buffer; none: `gradient`, with its cotangents
     const char *const *of;     // what was differentiated; NULL: vy_grad_default_of (programs only)
     uint32_t of_count;
-    // Of the primal, as for vy_eval without f64; `data` of `out` buffers may be NULL.  Not written.
+    // The primal's, as for vy_eval without f64; `data` of `out` buffers may be NULL.  Not written.
     const vy_eval_buffer *buffers;
     uint32_t buffer_count;
     const vy_eval_scalar *scalars; // in their own types
     uint32_t scalar_count;
-    // By their names in `gradient` (grad_o, ct_x); the others are ones.
+    // By their names in `gradient` (grad_o, ct_x); omitted ones are all ones.
     const vy_eval_buffer *cotangents;
     uint32_t cotangent_count;
     uint32_t groups[3], subgroup_size; // as in vy_eval_options
-    // Of differences.  0: 1e-6, or 1e-3 if `gradient` holds constants that were rounded to f16.
+    // Of DIFFERENCES.  0: 1e-6, or 1e-3 if `gradient` holds constants that were rounded to f16.
     double tolerance;
-    uint64_t samples;   // most elements of a buffer to compare; 0: 256, fewer if a run is long
+    uint64_t samples;   // elements of a buffer to compare at most; 0: 256, fewer if a run is long
     uint64_t seed;      // of samples, directions and random cotangents
     uint64_t max_steps; // as in vy_eval_options, of any one run
-    uint64_t budget;    // 0, or instructions × invocations of all probes, where samples are ours
-    bool allow_out_of_range; // accesses of the primal out of range are meant: a RANGE row passes
-    // They are not looked at: `primal` is a derivative, and reads for lanes that pad a workgroup.
+    uint64_t budget;    // if samples = 0: instructions × invocations of all probes; 0: default
+    bool allow_out_of_range; // accesses of the primal out of range are intended: RANGE rows pass
+    // They are not checked: `primal` is a derivative, which reads for lanes that pad a workgroup.
     bool no_range;
 } vy_check_request;
 
@@ -135,15 +135,15 @@ typedef struct vy_check_request {
 // gradient buffer, then those of the other tests; or, if the primal is wrong, PROGRAM alone.  NULL
 // with *diag filled: memory, or a program that cannot be run on that data.  Cost: about 5·samples
 // runs of the primal per gradient buffer, each with time for its outputs; samples are spread evenly
-// over a buffer and are the same every time.  Of very many gradients only some, evenly spread, are
-// looked at element by element (the rows of the others are skipped), and directions are tried
-// together.
+// over a buffer and are the same every time.  If there are very many gradients, only some, evenly
+// spread, are compared element by element (the rows of the others are skipped), and directions are
+// tried together.
 VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag);
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 
 // Appends a row that compares all elements of two arrays of `type`; tolerance 0: the bits must be
-// the same (all NaNs are); else elements that are expected to be no finite number are not compared.
-// `buffer` must outlive the result.  NULL: memory is out.
+// the same (all NaNs are equal); else elements whose expected value is not finite are not compared.
+// `buffer` must outlive the result.  NULL: out of memory.
 VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, const char *buffer,
                                       vy_type type, uint64_t count, const void *got,
                                       const void *expected, double tolerance);
@@ -151,11 +151,11 @@ VY_API vy_check_row *vy_check_compare(vy_check_result *r, vy_check_test test, co
 VY_API vy_check_row *vy_check_compare_to(vy_check_result *r, vy_check_test test, const char *buffer,
                                          vy_type type, uint64_t count, const void *got,
                                          const void *expected, double tolerance, double floor);
-// A floor for elements of that array: the largest size among them, or `size` if that is more, at
-// most 1.
+// A floor for elements of that array: their largest magnitude, or `size` if that is more, at most
+// 1.
 VY_API double vy_check_floor_of(vy_type type, uint64_t count, const void *data, double size);
-// Whether some sum of floats in it depends on the order of invocations, so that two runs
-// may differ in their last bits.
+// Does some sum of floats in it depend on the order of invocations, so that two runs may differ in
+// their last bits?
 VY_API bool vy_check_order_matters(vy_check_subject s);
 // Appends a row that was not run, with the reason.
 VY_API vy_check_row *vy_check_skip(vy_check_result *r, vy_check_test test, const char *buffer,

@@ -9,10 +9,11 @@
 extern "C" {
 #endif
 
-// A copy of module `m` that gives what `name` (a program or a pipeline of it; NULL: the only
-// program, else the last pipeline) gives, with the same parameters, and adds no floats by atomics.
-// Elements that several invocations add to become the exact sum of the terms, rounded once.  What
-// so becomes several programs is a pipeline; of a program's module, only that program is left.
+// A copy of module `m` that computes what `name` (a program or a pipeline of it; NULL: the only
+// program, else the last pipeline) computes, with the same parameters, and adds no floats by
+// atomics.  Elements that several invocations add to become the exact sum of the terms, rounded
+// once.  A program that becomes several is replaced by a pipeline; if `name` is a program, the
+// other programs of the module are dropped.
 //
 // Errors (vy_diag): E0503 an atomic addition that cannot be replaced, with place and fix: one whose
 // old value is used, or to shared memory.  NULL then, with *diag filled.  The caller frees the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// explain.h: what reverse mode made of a program, as plain data: how each gradient is added up,
-// what is stored, what is computed again, what it all costs.
+// explain.h: the decisions of reverse mode about a program, as plain data: how each gradient is
+// accumulated, what is taped, what is recomputed, and what it costs.
 #ifndef VYRE_EXPLAIN_H
 #define VYRE_EXPLAIN_H
 
@@ -13,15 +13,15 @@ extern "C" {
 
 // How a gradient buffer is filled.
 typedef enum vy_sum_kind {
-    VY_SUM_ZERO,   // never: it stays as it starts
+    VY_SUM_ZERO,   // not at all: it keeps its initial contents
     VY_SUM_STORE,  // stored: every element belongs to one invocation, which reaches it once
-    VY_SUM_ADD,    // read, added to, written: every element belongs to one invocation
+    VY_SUM_ADD,    // loaded, added to, stored: every element belongs to one invocation
     VY_SUM_ATOMIC, // atomic additions: several invocations may reach one element
-    VY_SUM_GATHER, // a program over its elements sums what reaches them
-    VY_SUM_BOTH,   // of what reaches it some is added atomically, then such a program adds the rest
-    VY_SUM_TERMS,  // deterministic: each invocation keeps a term, programs of their own add them up
-    VY_SUM_EXACT,  // deterministic: exact accumulators of integers, rounded by a program of its own
-    VY_SUM_WIDE,   // half floats: atomic additions of f32, rounded once by a program of its own
+    VY_SUM_GATHER, // a program over its elements sums the contributions
+    VY_SUM_BOTH,   // some contributions are added atomically, then such a program adds the rest
+    VY_SUM_TERMS,  // deterministic: each invocation stores a term, separate programs add them up
+    VY_SUM_EXACT,  // deterministic: exact integer accumulators, rounded by a separate program
+    VY_SUM_WIDE,   // half floats: atomic additions of f32, rounded once by a separate program
 } vy_sum_kind;
 // "zero", "store", "add", "atomic", "gather", "both", "terms", "exact", "wide"
 VY_API const char *vy_sum_kind_name(vy_sum_kind k);
@@ -34,12 +34,12 @@ typedef enum vy_adjoint_kind {
     VY_ADJOINT_ARRAY,     // in a local array of each invocation
     VY_ADJOINT_SEED,      // is the caller's cotangent, read where it is needed
     VY_ADJOINT_ONES,      // is 1 everywhere: no memory
-    VY_ADJOINT_ZERO,      // is 0 everywhere: an output nobody asked for
+    VY_ADJOINT_ZERO,      // is 0 everywhere: an output that is not differentiated
 } vy_adjoint_kind;
 VY_API const char *vy_adjoint_kind_name(vy_adjoint_kind k);
 
 typedef enum vy_work_kind {
-    VY_WORK_TAPE,     // values that the reverse needs again
+    VY_WORK_TAPE,     // values that the reverse sweep needs again
     VY_WORK_ADJOINT,  // the adjoint of a buffer
     VY_WORK_MASK,     // which elements' adjoints were reached at all
     VY_WORK_COPY,     // contents of a parameter that the program overwrites
@@ -52,14 +52,14 @@ VY_API const char *vy_work_kind_name(vy_work_kind k);
 typedef enum vy_kept_why {
     VY_KEPT_CARRIED,     // a loop carries it: the reverse would have to run the loop up to there
     VY_KEPT_OVERWRITTEN, // it was loaded from memory that is overwritten later
-    VY_KEPT_ONCE,        // only the forward run can have it: atomics, subgroup operations
-    VY_KEPT_COSTLY,      // computing it again would cost more
+    VY_KEPT_ONCE,        // only the forward run can compute it: atomics, subgroup operations
+    VY_KEPT_COSTLY,      // recomputing it would cost more
 } vy_kept_why;
 VY_API const char *vy_kept_why_name(vy_kept_why k);
 
-// How a value that a loop carries is had in the reverse.
+// How the reverse gets a value that a loop carries.
 typedef enum vy_had_how {
-    VY_HAD_NOT, // not stored: nothing asks for it, or it is computed again
+    VY_HAD_NOT, // not stored: it is not needed, or recomputed
     // An integer that grows by the same amount each iteration: initial value + iteration · amount.
     VY_HAD_CLOSED,
     VY_HAD_TAPE,
@@ -75,13 +75,13 @@ typedef struct vy_explain_gradient {
     const char *start;    // "zero", "ones", or the buffer it starts as a copy of
     const char *variable; // ATOMIC: no axis of the buffer is this domain variable in every access;
                           // NULL: the program has no domain
-    uint32_t line;        // … the first access where none is; 0: not known
+    uint32_t line;        // … the first access in which no axis is; 0: not known
     // GATHER, BOTH, ATOMIC where several invocations may reach one element:
-    const char *program; // that sums; NULL: none
-    const char *tree;    // that sums where elements are few; it too, or NULL: none
-    // The first place that is summed: { domain and loops → element }, by isl; or NULL.
+    const char *program; // the summing program; NULL: none
+    const char *tree;    // one that also sums if the number of elements is small; NULL: none
+    // The first access that is summed: { domain and loops → element }, by isl; or NULL.
     const char *map;
-    // Why the first place that is not summed so is not: completes "the access …"; or NULL.
+    // Why the first access that is not summed so is not: completes "the access …"; or NULL.
     const char *why;
     uint32_t why_line; // … its line
 } vy_explain_gradient;
@@ -105,7 +105,7 @@ typedef struct vy_explain_access { // of a float buffer, in the forward program
     const char *relation; // { domain variables, loop counters → elements }, as isl prints it; NULL:
     uint32_t axis;        // … this axis of the index is not affine,
     const char *why;      // … because it `why`
-    bool exact;           // false: some of these places may not be reached
+    bool exact;           // false: the relation is over-approximated
 } vy_explain_access;
 
 typedef struct vy_explain_workspace {
@@ -123,7 +123,7 @@ typedef struct vy_explain_value {
     uint32_t line;
     vy_type type;
     const char *tape; // the workspace it is in
-    const char *loop; // innermost loop around it, "" at the top
+    const char *loop; // innermost loop around it, "" at top level
     uint32_t loop_line;
     vy_kept_why why;
     bool per_invocation; // `each` is given
@@ -136,13 +136,13 @@ typedef struct vy_explain_carried {
     vy_had_how how;
 } vy_explain_carried;
 
-// One loop of the source, in all its copies.  Iterations: how often its body runs.
+// One loop of the source, in all its copies.  The amounts count iterations of its body.
 typedef struct vy_explain_loop {
     const char *name; // of its variable; "while"
     uint32_t line, column;
     uint32_t forward_copies, again_copies, reversed_copies;
     vy_amount forward_each, forward_all;   // in the forward program
-    vy_amount again_each, again_all;       // in the gradient, in the forward direction
+    vy_amount again_each, again_all;       // in the gradient, forwards
     vy_amount reversed_each, reversed_all; // in the gradient, backwards
     const vy_explain_carried *carried;     // values it carries from iteration to iteration
     uint32_t carried_count;
@@ -156,7 +156,7 @@ typedef struct vy_explanation {
     uint32_t gradient_count;
     const vy_explain_buffer *buffers;
     uint32_t buffer_count;
-    const vy_explain_access *accesses; // of large programs the first ones
+    const vy_explain_access *accesses; // in large programs, only the first ones
     uint32_t access_count, accesses_left_out;
     const vy_explain_loop *loops;
     uint32_t loop_count;
@@ -164,15 +164,15 @@ typedef struct vy_explanation {
     uint32_t value_count;
     const vy_explain_workspace *workspaces; // tapes too
     uint32_t workspace_count;
-    vy_amount tape_each, tape_all; // bytes of all tapes; `each` of those sized by the domain
+    vy_amount tape_each, tape_all; // bytes of all tapes; `each`: of those sized by the domain
     vy_amount work_all;            // bytes of all workspaces
-    // Of one run; `memory` is NULL.  Of a result in several steps: the steps that run the program's
-    // own code; the sums over blocks between them are not counted.
+    // Of one run; `memory` is NULL.  If the result has several steps: of those that run the
+    // program's own code; the sums over blocks between them are not counted.
     vy_cost forward, gradient;
     void *memory;
 } vy_explanation;
 
-// Differentiates a program, optimises forward program and result, and says what came out.
+// Differentiates a program, optimises forward program and result, and describes the outcome.
 // `optimize` NULL: level 2.  `sizes` (NULL: none known) are those of the forward program.  The
 // module is not changed.  Errors as vy_grad; NULL then, with *diag filled.  The caller frees the
 // explanation, which refers to nothing else.

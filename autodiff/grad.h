@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-// How a gradient is added up where several invocations reach one element.
+// How a gradient is accumulated where several invocations reach one element.
 typedef enum vy_accumulate {
-    // By programs over its elements, which sum what reaches them, where that pays.
+    // By programs over its elements, which sum the contributions, where that pays.
     VY_ACCUMULATE_AUTO,
-    // By atomic additions: the result is one program wherever it can be, and has no compiler-made
+    // By atomic additions: the result is one program wherever possible, and has no compiler-made
     // buffers but tapes and sums of halves (see `again`), so it can be differentiated again.
     VY_ACCUMULATE_ATOMIC,
-    // By programs over its elements wherever there can be one.
+    // By programs over its elements wherever possible.
     VY_ACCUMULATE_GATHER,
 } vy_accumulate;
 
@@ -27,23 +27,25 @@ typedef struct vy_grad_options {
     uint32_t of_count;
     const char *const *wrt; // inputs; NULL: all float `in` and `inout` buffers
     uint32_t wrt_count;
-    // Of these, those whose gradients are added to what the buffers hold: `inout` then, and never
-    // cleared.  Not of `inout` buffers (E0503), whose gradients take the cotangents' place.
+    // The members of `wrt` whose gradients are added to the buffers' contents: such a gradient is
+    // `inout` and never cleared.  Not for `inout` buffers (E0503), whose gradients replace the
+    // cotangents in place.
     const char *const *add;
     uint32_t add_count;
     bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
     bool with_value;    // also write the forward outputs
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h
-    // Deterministic: accumulators only, where terms of all invocations take too much.
+    // Deterministic: accumulators only, where the terms of all invocations take too much memory.
     bool lean_sums;
-    bool frugal; // keep only what cannot be computed again, however long that takes
-    // 0: a value that the reverse needs and cannot have otherwise is kept for every iteration.  1:
-    // long loops keep ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the
-    // same again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any
-    // number is fine; cutting stops where nothing is left to cut.
+    bool frugal; // tape only what cannot be recomputed, however long that takes
+    // 0: a value that the reverse needs and cannot recompute is taped for every iteration.  1: long
+    // loops tape ⌈√n⌉ states and recompute a segment of ⌈√n⌉ iterations at a time.  2, 3: the same
+    // again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any
+    // number is accepted; cutting stops when no loop is left to cut.
     uint32_t checkpoint;
     vy_accumulate accumulate;
-    // It is differentiated again: sums of halves in memory stay halves, and the result one program.
+    // The result will be differentiated again: sums of halves in memory stay halves, and it stays
+    // one program.
     bool again;
 } vy_grad_options;
 
@@ -55,29 +57,30 @@ typedef struct vy_grad_options {
 // (ir/pipeline.h) with these parameters that dispatches them.  vy_compile_result (spirv.h) takes
 // either; the interpreter has vy_eval and vy_eval_pipeline.
 //
-// vy_program_buffer (vy_pipeline_signature) tells what each parameter is to the source: its `role`.
+// vy_program_buffer (vy_pipeline_signature) gives each parameter's `role`: its relation to the
+// source.
 //
 // Errors (vy_diag): E0501 an output or input that does not exist; E0502 something that has no
 // derivative; E0503 a construct that reverse mode cannot handle; each with place and fix.  NULL
 // then, with *diag filled.  The module is the caller's to free.
 VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
-// The default choice of outputs and inputs, as docs/language.md 9.1 has it.
+// The default choice of outputs and inputs (docs/language.md 9.1).
 VY_API bool vy_grad_default_of(const vy_program *p, vy_buffer b);
 VY_API bool vy_grad_default_wrt(const vy_program *p, vy_buffer b);
 
-// Where the derivative of a float buffer ends although its value goes on to the outputs: through
-// integers, comparisons, indices, floor and the like alone.  Its gradient is then zero by rule,
-// which is seldom meant.
+// Where the derivative of a float buffer ends although its value reaches the outputs, namely only
+// through integers, comparisons, indices, floor and the like.  Its gradient is then zero by
+// definition, which is seldom intended.
 typedef struct vy_grad_end {
-    uint32_t line, column; // of the first such place in the program's text; 0: made without one
-    const char *what;      // the operation there, as the language writes it
+    uint32_t line, column; // of the first such operation in the program's text; 0: it has no text
+    const char *what;      // the operation, as the language writes it
 } vy_grad_end;
-// True with *end filled if that is so; false also where the gradient is zero because nothing
-// reaches an output.
+// True, with *end filled, if there is such an end; false also if the gradient is zero because the
+// value does not reach an output at all.
 VY_API bool vy_grad_ends(const vy_program *p, vy_buffer input, vy_grad_end *end);
-// For all buffers in one go, by id (vy_program_buffer_count + 1 of them): its value reaches an
-// output differentiably, so vy_grad_ends has nothing to say of it.  False: memory.
+// For all buffers at once, by id (vy_program_buffer_count + 1 entries): does its value reach an
+// output differentiably, so that vy_grad_ends is false?  False: memory.
 VY_API bool vy_grad_reaches(const vy_program *p, bool *reaches);
 
 #ifdef __cplusplus

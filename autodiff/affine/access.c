@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// access.c: access.h.
+// access.c: see access.h.
 //
 // Flat indices.  x: f32[B * H * W], x[(b * H + h) * W + w]: a product of two numbers that are not
 // constant is not affine.  The extent names the factors, B H W, so the strides are H·W, W, 1; every
 // term of the index is a multiple of one of them:
 //
-//   b · H·W  +  h · W  +  w        →  [b, h, w]      if 0 <= w < W, 0 <= h < H, 0 <= b < B wherever it is reached
+//   b · H·W  +  h · W  +  w        →  [b, h, w]
 //
-// Then the index is less than the extent, so it did not wrap on the way either.
+// if 0 <= w < W, 0 <= h < H, 0 <= b < B wherever the access is reached.  Then the index is less
+// than the extent, so no intermediate result wrapped either.
 #include "autodiff/affine/access.h"
 #include "ir/core/flow.h"
 
@@ -22,20 +23,20 @@ typedef struct factors {
     uint32_t count;
 } factors;
 
-static bool find_factors(const vy_program *p, uint32_t node, factors *f)
+static bool split_extent(const vy_program *p, uint32_t node, factors *f)
 {
     const vy_dim_node *d = &p->dims.data[node];
-    if (d->op == VY_DIM_MUL) return find_factors(p, d->a, f) && find_factors(p, d->b, f);
+    if (d->op == VY_DIM_MUL) return split_extent(p, d->a, f) && split_extent(p, d->b, f);
     if (f->count == MAX_FACTORS) return false;
     f->node[f->count++] = node;
     return true;
 }
 
-// value · factor[0] · factor[1] …, by form.
+// value · factor[0] · factor[1] …; factors are given by their forms.
 typedef struct term {
     uint32_t value; // 0: 1
     bool minus;
-    int64_t constant; // multiplies
+    int64_t constant; // one more factor
     vy_extent factor[MAX_FACTORS];
     uint32_t count;
 } term;
@@ -47,7 +48,7 @@ typedef struct flattening {
     uint32_t count;
 } flattening;
 
-// The form of a leaf that is a number of the launch.
+// The form of a leaf that is constant throughout a launch.
 static bool leaf_form(const vy_affine *a, uint32_t id, vy_extent *e)
 {
     if (!VY_IS_LEAF(id)) return false;
@@ -61,7 +62,7 @@ static bool leaf_form(const vy_affine *a, uint32_t id, vy_extent *e)
     return e->base != VY_NO_BASE && e->base != 0;
 }
 
-// A product of numbers of the launch: multiplies t.
+// Multiplies t by `id` if that is a product of launch constants.
 static bool multiply(const vy_affine *a, uint32_t id, term *t)
 {
     vy_extent e;
@@ -102,7 +103,7 @@ static bool collect(flattening *l, uint32_t id, term t, int depth)
     return true;
 }
 
-// Axis whose stride the factors of t are: those of the axes behind it, in any order.
+// The axis whose stride is the product of t's factors: the extents of all later axes, in any order.
 static int axis_of(const flattening *l, const term *t)
 {
     const vy_affine *a = l->x->nest.a;
@@ -120,7 +121,7 @@ static int axis_of(const flattening *l, const term *t)
     return (int)axis;
 }
 
-// Is 0 ≤ v < extent wherever the place is reached?
+// Is 0 ≤ v < extent wherever the access is reached?
 static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 {
     isl_val *zero = isl_val_zero(n->a->ctx);
@@ -134,7 +135,7 @@ static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 }
 
 // Adds term t to its axis.
-static bool place(flattening *l, const term *t)
+static bool add_to_axis(flattening *l, const term *t)
 {
     vy_access *x = l->x;
     vy_affine_why why;
@@ -154,7 +155,7 @@ static bool place(flattening *l, const term *t)
     return true;
 }
 
-static void forget(vy_access *x)
+static void clear_indices(vy_access *x)
 {
     for (uint32_t k = 0; k < VY_MAX_AXES; k++) {
         isl_pw_aff_free(x->index[k]);
@@ -162,15 +163,15 @@ static void forget(vy_access *x)
     }
 }
 
-// Replaces the one index of x by several.  False: it stays as it is.
+// Replaces the single index of x by one per recovered axis.  False: x is unchanged.
 static bool unflatten(vy_access *x)
 {
     vy_affine *a = x->nest.a;
     const vy_buf *buf = &a->p->buffers.data[x->buffer];
     flattening l = {.x = x};
-    if (!find_factors(a->p, buf->dims[0].id, &l.f) || l.f.count < 2) return false;
+    if (!split_extent(a->p, buf->dims[0].id, &l.f) || l.f.count < 2) return false;
     bool ok = collect(&l, x->value[0], (term){.constant = 1}, 24);
-    for (uint32_t k = 0; k < l.count && ok; k++) ok = place(&l, &l.terms[k]);
+    for (uint32_t k = 0; k < l.count && ok; k++) ok = add_to_axis(&l, &l.terms[k]);
     for (uint32_t k = 0; k < l.f.count && ok; k++) {
         isl_space *space = isl_space_copy(x->nest.space);
         if (!x->index[k])
@@ -180,7 +181,7 @@ static bool unflatten(vy_access *x)
         if (!ok) x->why[0] = VY_AFFINE_WRAP;
     }
     if (!ok) {
-        forget(x);
+        clear_indices(x);
         return false;
     }
     x->flat = true;
@@ -213,7 +214,7 @@ bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels)
 
 void vy_access_free(vy_access *x)
 {
-    forget(x);
+    clear_indices(x);
     vy_nest_free(&x->nest);
 }
 
@@ -243,7 +244,7 @@ isl_map *vy_access_map(const vy_access *x, uint32_t axes)
         map = isl_map_intersect_domain(map, exists);
         map = isl_map_flat_range_product(map, isl_map_from_pw_aff(isl_pw_aff_copy(x->index[k])));
     }
-    // What is known of the parameters holds, and need not be said.
+    // The context is implied; the caller's constraints need not repeat it.
     map = isl_map_intersect_params(map, isl_set_copy(n->a->context));
     return isl_map_coalesce(map);
 }

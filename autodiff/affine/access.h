@@ -5,8 +5,8 @@
 //   [N, K] -> { [i, k] -> [i + k] : 0 <= i < N and 0 <= k < K }
 //
 // An index such as `a[i * K + k]` of a one-dimensional buffer f32[M * K] is read as a[i, k] of
-// f32[M, K] where the bounds prove 0 <= k < K: axes of an access are those the index has, not those
-// the buffer declares.
+// f32[M, K] where the bounds prove 0 <= k < K: the axes of an access are those of the index, not
+// those that the buffer declares.
 #ifndef VYRE_ACCESS_H
 #define VYRE_ACCESS_H
 
@@ -18,25 +18,24 @@ typedef struct vy_access {
     vy_nest nest; // of the instruction
     uint32_t id;  // LOAD, STORE or ATOMIC_*
     uint32_t buffer;
-    uint32_t rank;                 // axes of the index
-    bool flat;                     // they are more than the buffer declares: strides are extents
+    uint32_t rank; // axes of the index
+    bool flat;     // recovered from a flat index: more axes than the buffer declares
     vy_extent extent[VY_MAX_AXES]; // as forms of the program's dimensions
     vy_dim dim[VY_MAX_AXES];       // … and as dimensions; flat: the extents of the recovered axes
     isl_pw_aff *index[VY_MAX_AXES]; // NULL: not affine …
     vy_affine_why why[VY_MAX_AXES]; // … because
-    uint32_t value[VY_MAX_AXES];    // the operand; flat: 0
+    uint32_t value[VY_MAX_AXES];    // the index operand; flat: 0
 } vy_access;
 
-// `levels` as for vy_nest_make.  False: memory, or isl gave up; vy_access_free is right in every
-// case.
+// `levels` as for vy_nest_make.  False: memory, or isl gave up.  Call vy_access_free either way.
 bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels);
 void vy_access_free(vy_access *x);
-// Is every axis affine, and nothing about the place left out?
+// Is every axis affine, and the iteration domain exact?
 bool vy_access_exact(const vy_access *x);
-// { nest → elements }, of the axes in `axes` (a bit mask; all: UINT32_MAX), whose other axes are
-// dropped.  Only elements that exist.  NULL: an axis is not affine, or isl gave up.
+// { nest → elements }, projected onto the axes in `axes` (a bit mask; UINT32_MAX: all) and
+// restricted to elements that exist.  NULL: an axis is not affine, or isl gave up.
 isl_map *vy_access_map(const vy_access *x, uint32_t axes);
-// The relation for readers, as isl prints it, in the arena; NULL: memory, or not affine.
+// The relation as isl prints it, in the arena; NULL: memory, or not affine.
 const char *vy_access_text(const vy_access *x, vy_arena *arena);
 
 #endif

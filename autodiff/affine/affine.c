@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// affine.c: what one program has in common with isl: parameters, what is known of them, dimensions.
-// Expressions are in affine_value.c (two numbers combined: affine_number.c), what surrounds a place
-// in iteration_domain.c, limits in affine_limit.c.
+// affine.c: the isl context of one program: parameters, their known bounds, dimensions.
+// Expressions are in affine_value.c (arithmetic on two functions: affine_number.c), iteration
+// domains in iteration_domain.c, limits in affine_limit.c.
 #include "autodiff/affine/affine.h"
 #include "ir/build/edit.h"
 
@@ -16,9 +16,10 @@ const char *vy_affine_why_text(vy_affine_why why)
         [VY_AFFINE_FINE] = "is affine",
         [VY_AFFINE_DATA] = "depends on data",
         [VY_AFFINE_WRAP] = "could wrap around",
-        [VY_AFFINE_PRODUCT] = "is a product of two numbers that are no constants",
-        [VY_AFFINE_DIVISION] = "divides by what is no positive constant, or what may be negative",
-        [VY_AFFINE_OPERATION] = "is no sum of multiples",
+        [VY_AFFINE_PRODUCT] = "is a product of two values that are not constant",
+        [VY_AFFINE_DIVISION] = "divides by something other than a positive constant, or divides a "
+                               "value that may be negative",
+        [VY_AFFINE_OPERATION] = "is not a sum of constant multiples",
         [VY_AFFINE_BUILTIN] = "depends on the place in the dispatch",
         [VY_AFFINE_LIMIT] = "is too involved",
     };
@@ -32,9 +33,9 @@ static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
 }
 
-// lo ≤ v ≤ hi, v a function of parameters alone; or none.  False: isl gave up, and what was known
-// stays.
-static bool know(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
+// Adds lo ≤ v ≤ hi to the context; v is a function of parameters alone, or NULL.  False: isl gave
+// up, and the context is unchanged.
+static bool constrain_context(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 {
     if (!v) return false;
     isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), number(a->ctx, lo));
@@ -53,7 +54,7 @@ static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
     return r;
 }
 
-// Does a buffer have an axis that is exactly this dimension?  Then it lies between 0 and the limit.
+// Is this dimension exactly an axis of some buffer?  Then it is between 0 and VY_AFFINE_EXTENT.
 static bool is_axis(const vy_affine *a, uint32_t base, char name[64])
 {
     for (uint32_t i = 1; i < a->p->buffers.count; i++)
@@ -70,7 +71,7 @@ static bool is_axis(const vy_affine *a, uint32_t base, char name[64])
     return false;
 }
 
-// The parameter as a function on `space`, which has no parameters yet.  Takes space.
+// The parameter as a function on `space`, which has no parameters yet.  Takes `space`.
 static isl_pw_aff *param_on(isl_space *space, isl_id *id)
 {
     space = isl_space_insert_dims(space, isl_dim_param, 0, 1);
@@ -79,32 +80,34 @@ static isl_pw_aff *param_on(isl_space *space, isl_id *id)
     return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
 }
 
-// What the number of a parameter can be; and its name, if it is no scalar's.
+// The range of a parameter, and its isl name.
 static vy_interval param_range(const vy_affine *a, vy_affine_param q, char name[64])
 {
     if (q.is_dim)
         return is_axis(a, q.index, name) ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
                                          : vy_affine_type(VY_I64);
-    snprintf(name, 64, "%s%.40s", q.turned ? "i32_" : "", a->p->scalars.data[q.index].name);
-    return q.turned ? vy_affine_type(VY_I32) : scalar_range(a, q.index);
+    snprintf(name, 64, "%s%.40s", q.as_i32 ? "i32_" : "", a->p->scalars.data[q.index].name);
+    return q.as_i32 ? vy_affine_type(VY_I32) : scalar_range(a, q.index);
 }
 
-// The parameter of this kind and index.
+// Finds or creates the parameter of this kind and index; NULL: too many, or isl gave up.
 static const vy_affine_param *param_of(vy_affine *a, vy_affine_param q, vy_interval *r)
 {
     char name[64];
     *r = param_range(a, q, name);
     for (uint32_t k = 0; k < a->params.count; k++) {
         const vy_affine_param *have = &a->params.data[k];
-        if (have->is_dim == q.is_dim && have->turned == q.turned && have->index == q.index)
+        if (have->is_dim == q.is_dim && have->as_i32 == q.as_i32 && have->index == q.index)
             return have;
     }
     if (a->params.count == MAX_PARAMS) return NULL;
     q.natural = r->lo >= 0;
-    // The number of the parameter goes with the name: isl takes them for the same if both are.
+    // isl identifies ids by name and user pointer together: the parameter's number tells apart
+    // parameters of the same name.
     q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
     const bool known =
-        q.id && know(a, param_on(isl_space_set_alloc(a->ctx, 0, 0), q.id), r->lo, r->hi);
+        q.id &&
+        constrain_context(a, param_on(isl_space_set_alloc(a->ctx, 0, 0), q.id), r->lo, r->hi);
     const bool kept = known && vy_vec_push(&a->params, q);
     a->failed |= known && !kept;
     if (!kept) { // or isl gave up
@@ -130,9 +133,9 @@ vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, ui
     return param_number(a, space, (vy_affine_param){.is_dim = is_dim, .index = index});
 }
 
-vy_number vy_affine_turned_number(vy_affine *a, isl_space *space, uint32_t scalar)
+vy_number vy_affine_as_i32_number(vy_affine *a, isl_space *space, uint32_t scalar)
 {
-    return param_number(a, space, (vy_affine_param){.turned = true, .index = scalar});
+    return param_number(a, space, (vy_affine_param){.as_i32 = true, .index = scalar});
 }
 
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b)
@@ -175,7 +178,7 @@ static vy_number dim_operation(vy_affine *a, isl_space *space, uint32_t d)
         return opaque(a, space, d);
     vy_number x = vy_affine_dim_number(a, isl_space_copy(space), n->a);
     vy_number y = vy_affine_dim_number(a, isl_space_copy(space), n->b);
-    if (divides && x.range.lo < 0) { // its division is not isl's
+    if (divides && x.range.lo < 0) { // dimensions truncate, isl floors
         isl_pw_aff_free(x.pa);
         isl_pw_aff_free(y.pa);
         return opaque(a, space, d);
@@ -210,8 +213,7 @@ isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d)
 }
 
 // ------------------------------------------------------------------------------------- begin, end
-// Bounds of scalars as they follow from one extent: `most` is the greatest value of dimension d.
-// What is added to a scalar is at least the least of its type.
+// The least value of dimension d: of a scalar, the least of its type.
 static int64_t least(const vy_affine *a, uint32_t d)
 {
     const vy_dim_node *n = &a->p->dims.data[d];
@@ -220,6 +222,7 @@ static int64_t least(const vy_affine *a, uint32_t d)
     return INT64_MIN / 4;
 }
 
+// Derives bounds of scalars from one extent: dimension d is at most `most`.
 static void bound_scalars(vy_affine *a, uint32_t d, int64_t most, int depth)
 {
     const vy_dim_node *n = &a->p->dims.data[d];
@@ -242,7 +245,7 @@ static void bound_scalars(vy_affine *a, uint32_t d, int64_t most, int depth)
         bound_scalars(a, n->b, most / x->value, depth - 1);
 }
 
-// What extents of buffers and of the domain say of scalars.
+// Bounds of scalars that follow from the extents of buffers and of the domain.
 static void bound_extents(vy_affine *a)
 {
     enum { DEPTH = 16 };
@@ -252,17 +255,17 @@ static void bound_extents(vy_affine *a)
     for (uint32_t i = 1; i < p->buffers.count; i++)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
             bound_scalars(a, p->buffers.data[i].dims[k].id, VY_AFFINE_EXTENT - 1, DEPTH);
-    uint8_t *told = vy_arena_alloc(&a->arena, p->dims.count);
-    a->failed |= !told;
-    for (uint32_t i = 1; told && i < p->buffers.count; i++) // and sums and multiples for isl
+    uint8_t *seen = vy_arena_alloc(&a->arena, p->dims.count);
+    a->failed |= !seen;
+    for (uint32_t i = 1; seen && i < p->buffers.count; i++) // compound extents go into the context
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
             uint32_t d = p->buffers.data[i].dims[k].id;
-            if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT || told[d])
+            if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT || seen[d])
                 continue;
-            told[d] = 1;
+            seen[d] = 1;
             isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
             vy_number n = vy_affine_dim_number(a, space, d);
-            know(a, n.pa, 0, VY_AFFINE_EXTENT - 1);
+            constrain_context(a, n.pa, 0, VY_AFFINE_EXTENT - 1);
         }
 }
 
@@ -303,7 +306,7 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
 bool vy_affine_end(vy_affine *a)
 {
     const bool ok = !a->failed && !vy_isl_memory_failed(&a->memory);
-    if (!ok) vy_memory_failed(); // whatever whoever asked makes of it
+    if (!ok) vy_memory_failed(); // sticks, even where a caller ignores the result
     for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
     vy_vec_free(&a->params);
     isl_set_free(a->context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// affine.h: integer expressions of a program as isl knows them: piecewise quasi-affine functions of
-// the domain variables and loop counters around a place, with scalars and lengths as parameters.
+// affine.h: integer expressions of a program in isl's terms: piecewise quasi-affine functions of
+// the domain variables and loop counters around an instruction; scalars and lengths are parameters.
 //
 //   vy_affine a;
 //   if (vy_affine_begin(&a, p, &structure)) {
@@ -13,20 +13,20 @@
 //   }
 //   vy_affine_end(&a);
 //
-// isl's integers do not wrap and its division floors.  So nothing enters isl as it stands that may
-// wrap where the place is reached: a sum that may leave its type by one turn (`i - 1` of a u32,
-// `i32(n)`) becomes piecewise, wrapped as the machine wraps it; what may leave it further is
-// refused.  Division and remainder are by positive constants, of what is never negative there.
+// isl's integers do not wrap and its division floors.  So an expression that may wrap where the
+// instruction is reached does not enter isl unchanged: one that may exceed its type by one period
+// (`i - 1` of a u32, `i32(n)`) becomes piecewise, wrapped as the machine wraps it; one that may
+// exceed it further is refused.  Divisors must be positive constants, dividends non-negative there.
 //
-// Taken for granted: extents of buffers and of the domain are below VY_AFFINE_EXTENT; a buffer of
-// four-byte elements cannot be longer in any binding.
+// Assumed: extents of buffers and of the domain are below VY_AFFINE_EXTENT; a buffer of four-byte
+// elements cannot be longer in any binding.
 //
-// Memory that isl does not get is remembered (isl_memory.h): then vy_affine_end says so, whatever
-// the answers were, and what asked ends in that error.
+// A failed allocation in isl is recorded (isl_memory.h): vy_affine_end then returns false whatever
+// the answers were, and the caller reports that error.
 //
 // isl runs with ISL_ON_ERROR_CONTINUE and a limit on its operations: an object is NULL after an
-// error, and every function of isl takes that.  vy_affine_ok says whether what was computed since
-// the last vy_affine_reset can be believed.
+// error, and every function of isl accepts NULL.  vy_affine_ok says whether the results computed
+// since the last vy_affine_reset are valid.
 #ifndef VYRE_AFFINE_H
 #define VYRE_AFFINE_H
 
@@ -47,10 +47,10 @@
 // Why an expression is not affine.
 typedef enum vy_affine_why {
     VY_AFFINE_FINE,
-    VY_AFFINE_DATA,    // it depends on data: memory, a float, a value that a loop carries
+    VY_AFFINE_DATA,    // it depends on data: memory, a float, a value carried by a loop
     VY_AFFINE_WRAP,    // it could wrap around
-    VY_AFFINE_PRODUCT, // a product of two numbers that are no constants
-    // A division or remainder not by a positive constant, or of what may be negative.
+    VY_AFFINE_PRODUCT, // a product of two non-constants
+    // The divisor is no positive constant, or the dividend may be negative.
     VY_AFFINE_DIVISION,
     VY_AFFINE_OPERATION, // another operation
     VY_AFFINE_BUILTIN,   // the place in the dispatch (gid, lid, …)
@@ -60,13 +60,13 @@ typedef enum vy_affine_why {
 // "depends on data", …: completes "an index …".
 const char *vy_affine_why_text(vy_affine_why why);
 
-// A parameter of every set and map: a scalar of the program, or a dimension that is no affine
+// A parameter of the sets and maps: a scalar of the program, or a dimension that is no affine
 // function of scalars (a product, a length left open).
 typedef struct vy_affine_param {
     isl_id *id;
     bool is_dim;
     bool natural;   // never negative
-    bool turned;    // a scalar of type u32 converted to i32: a number of its own
+    bool as_i32;    // i32(scalar) of a u32 scalar: a parameter separate from the scalar's own
     uint32_t index; // of the scalar; or the dimension node
 } vy_affine_param;
 VY_VEC_TYPE(vy_affine_param_vec, vy_affine_param);
@@ -79,100 +79,102 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent;       // by scalar: the program has an extent that is it
-    int64_t *most;         // by scalar: upper bound, as extents give it
-    isl_set *context;      // of the parameters: what is known about them
-    bool round, spent;     // tasks share their operations; and have none left
-    bool few;              // a quarter of the operations is enough
-    uint32_t dims, weight; // of what is being looked at: see affine_limit.c
-    bool holes;            // nests leave conditions x ≠ y loose
-    bool failed;           // memory
+    uint8_t *extent;       // by scalar: some extent of the program equals it
+    int64_t *most;         // by scalar: upper bound that follows from extents
+    isl_set *context;      // constraints on the parameters
+    bool round, spent;     // tasks share one budget of operations; it is used up
+    bool few;              // a quarter of the budget is enough
+    uint32_t dims, weight; // of the current task, see affine_limit.c
+    bool holes;            // nests over-approximate conditions x ≠ y and record them as inexact
+    bool failed;           // out of memory
     vy_isl_memory memory;
 } vy_affine;
 
-// False: memory; vy_affine_end is right in every case.
+// False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// False: memory ran out on the way; nothing that was concluded may be used.
+// False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);
 // Was everything since the last reset computed within the limits?
 bool vy_affine_ok(const vy_affine *a);
-void vy_affine_reset(vy_affine *a); // a new task may use as many operations again …
-// … but for the tasks of a round, which share them: once they are spent, isl need not be asked any
-// more.
+// Starts a task with a fresh budget of operations …
+void vy_affine_reset(vy_affine *a);
+// … except in a round, whose tasks share one budget: once it is spent, there is no point in using
+// isl.
 void vy_affine_begin_round(vy_affine *a);
 bool vy_affine_spent(const vy_affine *a);
-// Of operations, for spaces of so many dimensions; lower from what is heavier than all that was
-// weighed since.
+// Sets the limit of operations for spaces of `dims` dimensions.  Weighing a set, or two functions
+// about to be combined, lowers it if they are heavier than everything weighed since.
 void vy_affine_limit(vy_affine *a, uint32_t dims);
-void vy_affine_weigh(vy_affine *a, isl_set *set);                      // keeps it
-void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y); // about to be combined
-// The number that the parameter is, as u32 (a scalar that is no u32 is converted), in a program
-// being built that has the scalars, dimensions and buffers of a->p.
+void vy_affine_weigh(vy_affine *a, isl_set *set); // keeps `set`
+void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y);
+// The value of a parameter as u32 (other scalar types are converted), in a program being built that
+// has the scalars, dimensions and buffers of a->p.
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b);
-// A function with rough bounds, which decide most questions without isl.
+// A function with conservative bounds, which decide most questions without isl.
 typedef struct vy_number {
     isl_pw_aff *pa; // NULL: none
     vy_interval range;
 } vy_number;
-// Takes `space`.  No function: there are too many parameters already.
+// Takes `space`.  No function: there are too many parameters.
 vy_number vy_affine_param_number(vy_affine *a, isl_space *space, bool is_dim, uint32_t index);
-// i32(scalar) of a u32 that may be no i32.  Takes `space`.
-vy_number vy_affine_turned_number(vy_affine *a, isl_space *space, uint32_t scalar);
+// i32(scalar) of a u32 that may exceed INT32_MAX.  Takes `space`.
+vy_number vy_affine_as_i32_number(vy_affine *a, isl_space *space, uint32_t scalar);
 vy_number vy_affine_dim_number(vy_affine *a, isl_space *space, uint32_t dim);
 static inline void vy_affine_drop(vy_number x, vy_number y)
 {
     isl_pw_aff_free(x.pa);
     isl_pw_aff_free(y.pa);
 }
-// x op y in integers that do not wrap; ADD SUB MUL MIN MAX, and DIV REM by a positive constant of
-// what is not negative.  Takes both.
+// x op y without wrapping: ADD SUB MUL MIN MAX, and DIV REM of a non-negative x by a positive
+// constant.  Takes both.
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y);
-// The values of a type, less those next to ±2^63: isl's numbers have no end.
+// The range of a type; of 64-bit types only the half around zero, as isl's integers are unbounded.
 vy_interval vy_affine_type(vy_type t);
-// Dimension d of the program over `space`, a set space.  A dimension below zero counts as itself.
-isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d); // takes space
+// Dimension d of the program over `space`, a set space (taken).  Negative dimensions are not
+// clamped.
+isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d);
 
 // ------------------------------------------------------------------------------------------- nests
-// What surrounds an instruction: dimension k of its space is domain variable k, and behind those
-// come the counted loops around it, outermost first.
+// The iteration domain of an instruction: the first dimensions of its space are the domain
+// variables, then come the counted loops around it, outermost first.
 typedef struct vy_nest {
     vy_affine *a;
     uint32_t place;     // instruction
-    uint32_t overs;     // dimensions that are domain variables
+    uint32_t overs;     // number of domain variables
     uint32_t count;     // all dimensions
     uint32_t *loop;     // by dimension: LOOP, or 0 for domain variables
-    vy_interval *range; // by dimension: rough bounds
+    vy_interval *range; // by dimension: conservative bounds
     isl_space *space;
-    isl_set *domain; // where the place is reached, or more: see `loose`
-    // Openers around the place, outermost first, that the domain does not say everything about:
-    // an `if` on data, a loop that leaves early, a `while`, and whatever is inside a loop that is
-    // no dimension.
+    isl_set *domain; // where the instruction is reached; a superset where `loose` has entries
+    // Openers around the instruction, outermost first, that the domain over-approximates: an `if`
+    // on data, a loop that leaves early, a `while`, and everything inside a loop that is no
+    // dimension.
     uint32_t *loose;
     uint32_t loose_count;
-    // Outermost loop around the place that is no dimension, or 0: the nest is complete.
+    // Outermost loop around the instruction that is no dimension; 0: all are.
     uint32_t inner;
-    vy_affine_why why; // `inner` is none because …
+    vy_affine_why why; // why `inner` is no dimension
 } vy_nest;
 
 // At most `levels` loops become dimensions (UINT32_MAX: all that are affine, up to ten dimensions).
-// False: memory, or isl gave up; vy_nest_free is right in every case.
+// False: memory, or isl gave up.  Call vy_nest_free either way.
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels);
 void vy_nest_free(vy_nest *n);
-// A constant, and dimension k, as functions on the nest's space.
+// A constant, or dimension k, as a function on the nest's space.
 isl_pw_aff *vy_nest_number(const vy_nest *n, int64_t value);
 isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k);
-// The domain, with what is known of parameters that came after it; and of that, where pa < bound.
+// The domain, with the constraints on parameters created since; and its subset where pa < bound.
 isl_set *vy_nest_reached(const vy_nest *n);
 isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound);
-// x as a value of type t holds it.  Takes x; no function: *why.
+// x reduced to the range of type t, as the machine wraps it.  Takes x; no function: *why is set.
 vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why);
-// Integer `id` over the nest's space, right wherever the domain says; NULL: *why says why not.
+// Integer `id` as a function on the nest's space, valid within the domain; NULL: *why is set.
 isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why);
-// The same with rough bounds.
+// The same with conservative bounds.
 vy_number vy_affine_number(vy_nest *n, uint32_t id, vy_affine_why *why);
-// Where in the nest's space `id`, a bool, is `holds`; NULL: *why says why that is no such set.
+// Where in the nest's space the bool `id` equals `holds`; NULL: *why is set.
 isl_set *vy_affine_condition(vy_nest *n, uint32_t id, bool holds, vy_affine_why *why);
-// Dimension that is `id` itself (domain variable or loop counter), or -1.
+// The dimension that `id` is (domain variable or loop counter), or -1.
 int vy_nest_dim(const vy_nest *n, uint32_t id);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// affine_fit.c: functions whose numbers wrap as those of their type do.
+// affine_fit.c: makes functions wrap as values of their type do.
 //
-//   i + 1            i < N, N < 2^30: rough bounds show that it fits, isl is not asked
-//   i - 1   (u32)    where `i > 0` is not known: { i - 1 : i >= 1; i + 4294967295 : i <= 0 }, as it wraps
-//   8 * i   (u32)    may exceed its type eight times: refused
+//   i + 1            i < N, N < 2^30: conservative bounds show that it fits, without isl
+//   i - 1   (u32)    where `i > 0` is not known: { i - 1 : i >= 1; i + 4294967295 : i <= 0 }
+//   8 * i   (u32)    may exceed its type by several periods: refused
 //
-// The wrapped piece costs nothing where it cannot be reached, and no correctness where it can: an
-// index that is four thousand million is out of range.
+// The wrapped piece costs nothing where it is unreachable; where it is reachable it is still exact:
+// an index of four thousand million is out of range.
 #include "autodiff/affine/affine.h"
 
-enum { MAX_PIECES = 4 }; // of a function: sums of what may wrap double them
+enum { MAX_PIECES = 4 }; // of a function: each sum that may wrap doubles their number
 
 vy_interval vy_affine_type(vy_type t)
 {
@@ -35,7 +35,7 @@ static isl_set *above(const vy_nest *n, isl_pw_aff *pa, int64_t bound)
                              vy_nest_reached(n));
 }
 
-static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, int64_t shift)
+static isl_pw_aff *restricted(isl_pw_aff *pa, isl_set *where, int64_t shift)
 {
     isl_ctx *ctx = isl_pw_aff_get_ctx(pa);
     isl_pw_aff *r = isl_pw_aff_intersect_domain(isl_pw_aff_copy(pa), where);
@@ -44,7 +44,7 @@ static isl_pw_aff *on(isl_pw_aff *pa, isl_set *where, int64_t shift)
 
 static const int64_t wrap = INT64_C(1) << 32;
 
-// Does x leave the bounds r of 32 bits by less than one wrap?
+// Does x exceed the 32-bit range r by at most one period?
 static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
 {
     isl_set *far = isl_set_union(vy_nest_below(n, x.pa, r.lo - wrap), above(n, x.pa, r.hi + wrap));
@@ -53,14 +53,14 @@ static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
     return once;
 }
 
-// In pieces: where x is in r, below, and above.
+// Three pieces: where x is within r, below it, and above it.
 static vy_number wrapped(const vy_nest *n, vy_number x, vy_interval r, isl_set *low, isl_set *high)
 {
     isl_set *fits = isl_set_subtract(isl_set_subtract(vy_nest_reached(n), isl_set_copy(low)),
                                      isl_set_copy(high));
-    isl_pw_aff *pa = on(x.pa, fits, 0);
-    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(low), wrap));
-    pa = isl_pw_aff_union_add(pa, on(x.pa, isl_set_copy(high), -wrap));
+    isl_pw_aff *pa = restricted(x.pa, fits, 0);
+    pa = isl_pw_aff_union_add(pa, restricted(x.pa, isl_set_copy(low), wrap));
+    pa = isl_pw_aff_union_add(pa, restricted(x.pa, isl_set_copy(high), -wrap));
     return (vy_number){pa, r};
 }
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// affine_limit.c: how much isl may do, without a clock.
+// affine_limit.c: a limit on isl's work that does not depend on a clock.
 //
-// isl counts its operations, pivots and allocations, and gives up at a limit.  What one takes grows
-// with the set: 0.3 µs for those of stencils and convolutions, 3 µs where conditions have many
-// cases with remainders of sums in each.  So the limit is the lower, the more dimensions, cases and
-// divisions what is being looked at has.  Tasks of a round count on from each other: one that is
-// heavy gives up early, and leaves what is left to those that are not.
+// isl counts its operations, pivots and allocations, and gives up at a limit.  The time of one
+// grows with the set: 0.3 µs for the sets of stencils and convolutions, 3 µs where conditions have
+// many cases with remainders of sums in each.  So the limit falls with the number of dimensions,
+// cases and divisions of the current set.  The tasks of a round share one count: a heavy task gives
+// up early and leaves the rest of the budget to the lighter ones.
 #include "autodiff/affine/affine.h"
 
 #include <isl/aff.h>
 
 enum {
-    MAX_OPERATIONS =
-        2400000, // of a round, where everything is small: 400 taps of a stencil take 1,650,000
-    LIGHT = 8,   // cases × (1 + divisions)²
-    HALF = 4     // of the limit: so heavy
+    MAX_OPERATIONS = 2400000, // of a round of small sets: 400 taps of a stencil take 1,650,000
+    LIGHT = 8,                // weights below are light; a weight is cases × (1 + divisions)²
+    HALF = 4                  // the weight that halves the limit
 };
 
 bool vy_affine_ok(const vy_affine *a)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// affine_number.c: constants and dimensions as functions; two with rough bounds, combined.
+// affine_number.c: constants and dimensions as functions; arithmetic on two functions and their
+// bounds.
 #include "autodiff/affine/affine.h"
 
 isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k)

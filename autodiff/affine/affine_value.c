@@ -10,7 +10,7 @@
 #include "ir/core/flow.h"
 
 enum {
-    MAX_STEPS = 256 // instructions looked at for one value
+    MAX_STEPS = 256 // instructions visited for one value
 };
 
 typedef struct walk {
@@ -27,7 +27,7 @@ static vy_number refuse(walk *w, vy_affine_why why)
     return none;
 }
 
-// x as a value of type t holds it.  Takes x.
+// x reduced to the range of type t.  Takes x.
 static vy_number fit(walk *w, vy_number x, vy_type t)
 {
     vy_affine_why why = VY_AFFINE_FINE;
@@ -44,7 +44,7 @@ int vy_nest_dim(const vy_nest *n, uint32_t id)
     const vy_program *p = n->a->p;
     if (VY_IS_LEAF(id)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-        // gid.x is the last domain variable, gid.y the one before; gid.z is all others together.
+        // gid.x is the last domain variable, gid.y the one before; gid.z combines all others.
         if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID && l->axis < n->overs &&
             (l->axis < 2 || n->overs == 3))
             return (int)(n->overs - 1 - l->axis);
@@ -85,7 +85,7 @@ static vy_number leaf(walk *w, uint32_t id)
 // Is x a constant that is at least 1?
 static bool positive(vy_number x) { return x.range.lo == x.range.hi && x.range.lo >= 1; }
 
-// Nowhere negative in the domain?
+// Is x non-negative everywhere in the domain?
 static bool natural(walk *w, vy_number x)
 {
     if (x.range.lo >= 0) return true;
@@ -95,8 +95,8 @@ static bool natural(walk *w, vy_number x)
     return ok;
 }
 
-// What has one value is that constant, for isl too.
-static vy_number settled(walk *w, vy_number x)
+// Replaces a function with a single value by that constant, which is simpler for isl.
+static vy_number as_constant(walk *w, vy_number x)
 {
     if (x.range.lo != x.range.hi) return x;
     isl_pw_aff_free(x.pa);
@@ -154,14 +154,14 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
         return refuse(w, why);
     }
     if (divides && x.range.lo < 0) x.range.lo = 0;
-    x = settled(w, x);
-    y = settled(w, y);
+    x = as_constant(w, x);
+    y = as_constant(w, y);
     vy_affine_weigh_both(w->n->a, x.pa, y.pa);
     vy_number r = vy_affine_combine(op, x, y);
     return fit(w, r, (vy_type)w->n->a->p->insts.data[id].type);
 }
 
-// Shifts and masks by constants are products, quotients and remainders by powers of two.
+// Shifts and masks by constants are multiplications, divisions and remainders by powers of two.
 static vy_number bits(walk *w, uint32_t id, vy_op op)
 {
     const vy_program *p = w->n->a->p;
@@ -182,20 +182,20 @@ static vy_number bits(walk *w, uint32_t id, vy_op op)
     return fit(w, vy_affine_combine(as, x, y), (vy_type)p->insts.data[id].type);
 }
 
-// a where c holds, else b; each is looked at only where it counts.
+// a where c holds, else b; each is analysed only in the subdomain where it is chosen.
 static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
 {
     vy_nest *n = w->n;
-    isl_set *whole = n->domain, *yes = condition(w, c, true);
+    isl_set *saved = n->domain, *yes = condition(w, c, true);
     if (!yes) return none;
-    isl_set *no = isl_set_subtract(isl_set_copy(whole), isl_set_copy(yes));
-    n->domain = isl_set_intersect(isl_set_copy(whole), isl_set_copy(yes));
+    isl_set *no = isl_set_subtract(isl_set_copy(saved), isl_set_copy(yes));
+    n->domain = isl_set_intersect(isl_set_copy(saved), isl_set_copy(yes));
     vy_number x = value(w, a);
     isl_set_free(n->domain);
     n->domain = isl_set_copy(no);
     vy_number y = x.pa ? value(w, b) : none;
     isl_set_free(n->domain);
-    n->domain = whole;
+    n->domain = saved;
     if (!x.pa || !y.pa) {
         isl_set_free(yes);
         isl_set_free(no);
@@ -209,7 +209,7 @@ static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
     return r;
 }
 
-// What the arms of an `if` yield; 0 if `id` is no such result.
+// The values that the arms of an `if` yield for result `id`, and its condition; 0: no such result.
 static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other)
 {
     const vy_program *p = w->n->a->p;
@@ -219,7 +219,7 @@ static uint32_t arms(const walk *w, uint32_t id, uint32_t *then, uint32_t *other
 
 // A u32 parameter that may exceed INT32_MAX: its i32 cast gets a fresh isl parameter, as the
 // wrapped form would be piecewise.
-static bool turns(walk *w, uint32_t id, vy_number x)
+static bool needs_own_param(walk *w, uint32_t id, vy_number x)
 {
     const vy_leaf *l = VY_IS_LEAF(id) ? &w->n->a->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
     if (!l || l->kind != VY_LEAF_SCALAR || l->type != VY_U32 || x.range.hi <= INT32_MAX)
@@ -265,9 +265,9 @@ static vy_number value(walk *w, uint32_t id)
     case VY_OP_BITCAST: {
         if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return refuse(w, VY_AFFINE_DATA);
         vy_number x = value(w, vy_arg(p, id, 0));
-        if (x.pa && i->type == VY_I32 && turns(w, vy_arg(p, id, 0), x)) {
+        if (x.pa && i->type == VY_I32 && needs_own_param(w, vy_arg(p, id, 0), x)) {
             isl_pw_aff_free(x.pa);
-            return vy_affine_turned_number(w->n->a, isl_space_copy(w->n->space),
+            return vy_affine_as_i32_number(w->n->a, isl_space_copy(w->n->space),
                                            p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].index);
         }
         return x.pa ? fit(w, x, (vy_type)i->type) : none;
@@ -296,22 +296,23 @@ isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why)
 }
 
 // -------------------------------------------------------------------------------------- conditions
-// Where both hold as told.  One may wrap where the other does not hold: it is looked at second.
+// Where a and b both equal `holds`.  One operand may wrap where the other fails, so if one order is
+// refused, the other is tried: the second operand is analysed only where the first holds.
 static isl_set *both(walk *w, uint32_t a, uint32_t b, bool holds)
 {
     vy_nest *n = w->n;
-    for (int turn = 0; turn < 2; turn++) {
+    for (int swapped = 0; swapped < 2; swapped++) {
         vy_affine_why before = *w->why;
-        isl_set *x = condition(w, turn ? b : a, holds), *whole = n->domain;
+        isl_set *x = condition(w, swapped ? b : a, holds), *saved = n->domain;
         if (x) {
-            n->domain = isl_set_intersect(isl_set_copy(whole), isl_set_copy(x));
-            isl_set *y = condition(w, turn ? a : b, holds);
+            n->domain = isl_set_intersect(isl_set_copy(saved), isl_set_copy(x));
+            isl_set *y = condition(w, swapped ? a : b, holds);
             isl_set_free(n->domain);
-            n->domain = whole;
+            n->domain = saved;
             if (y) return isl_set_intersect(x, y);
             isl_set_free(x);
         }
-        if (!turn) *w->why = before;
+        if (!swapped) *w->why = before;
     }
     return NULL;
 }

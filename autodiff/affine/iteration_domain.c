@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// iteration_domain.c: what surrounds an instruction, as a set: how far domain variables and loop
-// counters go, and the conditions under which the place is reached.
+// iteration_domain.c: the iteration domain of an instruction as a set: the ranges of domain
+// variables and loop counters, and the conditions under which the instruction is reached.
 //
-//   over(i: N) { for k in 0..i { if k > 0 { … } } }        { [i, k] : 0 <= i < N and 0 <= k < i and k > 0 }
+//   over(i: N) { for k in 0..i { if k > 0 { … } } }
+//   { [i, k] : 0 <= i < N and 0 <= k < i and k > 0 }
 //
 // Data-dependent conditions are over-approximated, and the `if` is recorded as inexact.  So are, on
-// request, conditions that leave out points where two numbers are equal.
+// request, conditions that exclude only points where two numbers are equal.
 #include "autodiff/affine/affine.h"
 #include "ir/core/flow.h"
 
@@ -29,7 +30,7 @@ static bool make_chain(vy_nest *n, chain *c)
 }
 
 // -------------------------------------------------------------------------------------- dimensions
-// A name that no dimension before k has.
+// Gives dimension k a name that no earlier dimension has.
 static void name_dimension(vy_nest *n, uint32_t k, const char *name)
 {
     char text[48];
@@ -38,12 +39,12 @@ static void name_dimension(vy_nest *n, uint32_t k, const char *name)
         const char *other = isl_space_get_dim_name(n->space, isl_dim_set, j);
         if (!other || strcmp(other, text) != 0) continue;
         snprintf(text, sizeof text, "%.30s_%u", *name ? name : "k", number++);
-        j = UINT32_MAX; // from the first again
+        j = UINT32_MAX; // restart from the first
     }
     n->space = isl_space_set_dim_name(n->space, isl_dim_set, k, text);
 }
 
-// The space of domain variables and `loops` loops of the chain.
+// The space of the domain variables and the `loops` outermost loops of the chain.
 static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
 {
     const vy_program *p = n->a->p;
@@ -68,7 +69,7 @@ static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
     return n->space && n->domain;
 }
 
-static void meet(vy_nest *n, isl_set *set)
+static void constrain(vy_nest *n, isl_set *set)
 {
     n->domain = isl_set_intersect(n->domain, set);
     vy_affine_weigh(n->a, n->domain);
@@ -78,8 +79,8 @@ static void add_over(vy_nest *n, uint32_t k)
 {
     vy_number extent =
         vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
-    meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));
-    meet(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));
+    constrain(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));
+    constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));
     n->range[k] = (vy_interval){0, VY_AFFINE_EXTENT - 1};
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
 }
@@ -106,39 +107,39 @@ static bool add_loop(vy_nest *n, uint32_t k)
         return false;
     }
     n->range[k] = vy_interval_counter(vy_id_type(p, loop), from.range, to.range);
-    meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa)));
-    meet(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), to.pa));
+    constrain(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa)));
+    constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), to.pa));
     if (step > 1) {
         isl_val *by = isl_val_int_from_si(n->a->ctx, step);
         isl_pw_aff *iterations = isl_pw_aff_sub(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa));
-        meet(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(iterations, by), vy_nest_number(n, 0)));
+        constrain(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(iterations, by), vy_nest_number(n, 0)));
     }
     isl_pw_aff_free(from.pa);
     return true;
 }
 
 // -------------------------------------------------------------------------------------- conditions
-// Of a condition on data, the part that is none.
-static bool add_parts(vy_nest *n, uint32_t cond, bool holds, int depth)
+// Adds the conjuncts of the condition that are affine.  False: some are not.
+static bool add_conjuncts(vy_nest *n, uint32_t cond, bool holds, int depth)
 {
     const vy_program *p = n->a->p;
     vy_affine_why why;
     isl_set *set = vy_affine_condition(n, cond, holds, &why);
     if (set) {
-        meet(n, set);
+        constrain(n, set);
         return true;
     }
     if (VY_IS_LEAF(cond) || depth == 0) return false;
     vy_op op = (vy_op)p->insts.data[cond].op;
-    if (op == VY_OP_NOT) return add_parts(n, vy_arg(p, cond, 0), !holds, depth - 1);
+    if (op == VY_OP_NOT) return add_conjuncts(n, vy_arg(p, cond, 0), !holds, depth - 1);
     if (op == (holds ? VY_OP_AND : VY_OP_OR)) {
-        bool a = add_parts(n, vy_arg(p, cond, 0), holds, depth - 1);
-        return add_parts(n, vy_arg(p, cond, 1), holds, depth - 1) && a;
+        bool a = add_conjuncts(n, vy_arg(p, cond, 0), holds, depth - 1);
+        return add_conjuncts(n, vy_arg(p, cond, 1), holds, depth - 1) && a;
     }
     return false;
 }
 
-// Is the condition x ≠ y of integers, or several of them?
+// Is the condition x ≠ y of integers, or a conjunction of such?
 static bool is_hole(const vy_nest *n, uint32_t cond, bool holds, int depth)
 {
     const vy_program *p = n->a->p;
@@ -157,8 +158,8 @@ static bool is_hole(const vy_nest *n, uint32_t cond, bool holds, int depth)
            is_hole(n, then, true, depth - 1);
 }
 
-// Bounds and conditions from the outside in.  False: a loop that was to be a dimension is none;
-// *done of them are.
+// Adds bounds and conditions from the outside in.  False: a loop that was to be a dimension cannot
+// be one; *done is how many outer ones can.
 static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
 {
     const vy_program *p = n->a->p;
@@ -178,20 +179,20 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
         }
         if (vy_is_loop(op) && !n->inner) n->inner = opener;
         bool then = n->place < n->a->s->partner[opener];
-        bool said = op == VY_OP_IF && !n->inner &&
-                    !(n->a->holes && is_hole(n, vy_arg(p, opener, 0), then, 4)) &&
-                    add_parts(n, vy_arg(p, opener, 0), then, 4);
-        if (!said) n->loose[n->loose_count++] = opener;
+        bool exact = op == VY_OP_IF && !n->inner &&
+                     !(n->a->holes && is_hole(n, vy_arg(p, opener, 0), then, 4)) &&
+                     add_conjuncts(n, vy_arg(p, opener, 0), then, 4);
+        if (!exact) n->loose[n->loose_count++] = opener;
     }
     return true;
 }
 
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
 {
-    enum { MOST = 10 }; // dimensions
+    enum { MAX_DIMS = 10 };
     *n = (vy_nest){.a = a, .place = place};
     chain c;
-    uint32_t room = a->p->overs.count < MOST ? MOST - a->p->overs.count : 0;
+    uint32_t room = a->p->overs.count < MAX_DIMS ? MAX_DIMS - a->p->overs.count : 0;
     if (levels > room) levels = room;
     if (!make_chain(n, &c)) {
         a->failed = true;
@@ -203,7 +204,7 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
     n->loose = vy_arena_alloc(&a->arena, most * sizeof *n->loose);
     a->failed |= !n->loop || !n->range || !n->loose;
     if (a->failed) return false;
-    uint32_t loops = 0; // that may be dimensions: up to the first that cannot be
+    uint32_t loops = 0; // candidate dimensions: those before the first that cannot be one
     for (uint32_t k = 0; k < c.count && loops < levels; k++) {
         vy_op op = (vy_op)a->p->insts.data[c.opener[k]].op;
         if (op == VY_OP_WHILE) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// scan.c: scan.h.  Walks the tree that isl's AST builder makes of a set; its expressions are
-// scan_expression.c's.
+// scan.c: see scan.h.  Walks the tree that isl's AST builder makes of a set; scan_expression.c
+// translates its expressions.
 #include "autodiff/affine/scan.h"
 #include "ir/build/edit.h"
 
@@ -16,7 +16,7 @@ static void refuse_walk(vy_lattice *l) { l->refused = true; }
 static bool bind(vy_lattice *l, isl_ast_expr *iterator, vy_signed value)
 {
     vy_bound_id entry = {isl_ast_expr_get_id(iterator), value};
-    isl_id_free(entry.id); // the tree has it
+    isl_id_free(entry.id); // the tree keeps a reference
     if (vy_vec_push(&l->ids, entry)) return true;
     l->a->failed = true;
     return false;
@@ -29,7 +29,7 @@ static void body(vy_lattice *l, isl_ast_node *n)
     isl_ast_node_free(inner);
 }
 
-// The exclusive end: what the iterator stays below.
+// The exclusive upper bound of the iterator.
 static vy_signed end_of(vy_lattice *l, isl_ast_node *n)
 {
     isl_ast_expr *cond = isl_ast_node_for_get_cond(n);
@@ -52,12 +52,12 @@ static vy_signed end_of(vy_lattice *l, isl_ast_node *n)
 static const char *iterator_name(isl_ast_expr *iterator)
 {
     isl_id *id = isl_ast_expr_get_id(iterator);
-    const char *name = isl_id_get_name(id); // of the nest's dimension: see vy_lattice_emit
+    const char *name = isl_id_get_name(id); // of the nest's dimension, see iterators
     isl_id_free(id);
     return name ? name : "k";
 }
 
-// Where the loop begins and how it goes on where lanes share it; false: that could wrap.
+// Start and step of the loop, divided among the lanes; false: that could wrap.
 static bool divide(vy_lattice *l, isl_ast_node *n, vy_signed from, vy_value *start, int64_t *step)
 {
     enum { MOST_STEP = 1 << 20 };
@@ -71,8 +71,8 @@ static bool divide(vy_lattice *l, isl_ast_node *n, vy_signed from, vy_value *sta
     return true;
 }
 
-// Counts from max(from, 0) if that is enough; bounds of either sign are moved up by what makes them
-// natural.
+// The emitted counter is a u32: bounds that may be negative are shifted by `origin`, which makes
+// them non-negative.
 static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
 {
     vy_builder *b = l->b;
@@ -82,7 +82,7 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
     bool known = vy_lattice_constant(inc, &step) && step > 0;
     isl_ast_expr_free(init);
     isl_ast_expr_free(inc);
-    // origin: what is subtracted from the counter to get the iterator
+    // iterator = counter − origin
     vy_signed origin = {.plus = from.minus, .most_plus = from.most_minus};
     if (from.constant < 0) origin.constant = -from.constant;
     from = vy_signed_add(b, from, origin);
@@ -102,7 +102,7 @@ static void loop(vy_lattice *l, isl_ast_node *n, isl_ast_expr *iterator)
         refuse_walk(l);
         return;
     }
-    vy_at(b, 0, 0); // no loop of the source
+    vy_at(b, 0, 0); // not a loop of the source
     vy_value at =
         vy_for_step(b, iterator_name(iterator), start, end, vy_int(b, VY_U32, step), false);
     vy_signed value = vy_signed_sub(b, vy_signed_value(at, most), origin);
@@ -156,7 +156,7 @@ static void if_node(vy_lattice *l, isl_ast_node *n)
     isl_ast_node_free(yes);
 }
 
-// A call of the set's name with the coordinates.
+// A point: a call of the set's name with the coordinates.
 static void user_node(vy_lattice *l, isl_ast_node *n)
 {
     isl_ast_expr *call = isl_ast_node_user_get_expr(n);
@@ -172,7 +172,7 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
         if (!ok) break;
         vy_type t = k < nest->overs ? VY_U32 : vy_id_type(l->a->p, nest->loop[k]);
         vy_value v = vy_signed_modular(l->b, x);
-        // Sign-extended for i64, whose counters may be negative.
+        // i64 counters may be negative: sign-extend.
         if (t == VY_I64) v = vy_cast(l->b, VY_I32, v);
         index[k] = vy_cast(l->b, t, v);
     }
@@ -182,7 +182,7 @@ static void user_node(vy_lattice *l, isl_ast_node *n)
         refuse_walk(l);
         return;
     }
-    bool alone = l->lanes.count > 1; // no loop around the point has divided it
+    bool alone = l->lanes.count > 1; // not divided by any loop around the point: lane 0 runs it
     if (alone) vy_if(l->b, vy_eq(l->b, l->lanes.lane, vy_zero(l->b, VY_U32)));
     l->point(l->user, index);
     if (alone) vy_end(l->b);
@@ -213,12 +213,12 @@ static void node(vy_lattice *l, isl_ast_node *n)
     }
 }
 
-// Iterators are called as the nest's dimensions are.
+// Iterators have the names of the nest's dimensions.
 static isl_id_list *iterators(const vy_lattice *l)
 {
     isl_id_list *list = isl_id_list_alloc(l->a->ctx, (int)l->nest->count);
     for (uint32_t k = 0; k < l->nest->count; k++) {
-        // A user pointer of its own keeps it apart from a parameter of the same name.
+        // The user pointer distinguishes it from a parameter of the same name.
         const uint32_t dim = l->taps.all ? l->taps.order[k] : k;
         const char *name = isl_space_get_dim_name(l->nest->space, isl_dim_set, dim);
         list = isl_id_list_add(list, isl_id_alloc(l->a->ctx, name, l->a->ctx));
@@ -226,11 +226,11 @@ static isl_id_list *iterators(const vy_lattice *l)
     return list;
 }
 
-// The tree of a schedule (kept); whole: no loop is split, whatever conditions that puts into it.
+// The tree of a schedule (kept).  whole: no loop is split, whatever conditions that puts into it.
 //
-// isl's AST builder (0.25) takes a remainder or quotient of one parameter for that of another where
-// the context has its parameters in another order than the schedule: `T % 4` came out as `N % 4`.
-// All else that isl does brings them into line by itself; here that is done before.
+// isl's AST builder (0.25) confuses remainders and quotients of different parameters where the
+// context orders its parameters differently from the schedule: `T % 4` came out as `N % 4`.  Other
+// functions of isl align parameters themselves; for this one they are aligned beforehand.
 static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *context, bool whole)
 {
     context = isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
@@ -249,7 +249,7 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
     isl_union_map *map = isl_union_map_from_map(schedule);
     isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
     isl_ast_build_free(build);
-    // isl_sort does not say that its malloc failed (isl 0.25): no tree, and no error either.
+    // isl_sort does not report a failed malloc (isl 0.25): no tree, and no error either.
     if (!tree && isl_ctx_last_error(l->a->ctx) == isl_error_none) l->a->memory.failed = true;
     return tree;
 }
@@ -261,18 +261,18 @@ static isl_bool count_point(isl_ast_node *n, void *user)
     return isl_bool_true;
 }
 
-// Of two trees the one with fewer copies of what is done at a point.
+// The tree with fewer copies of the point's code: with or without split loops.
 static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *context,
                                uint32_t *points)
 {
-    enum { FEW = 4 };
+    enum { ENOUGH = 4 };
     uint32_t others = 0;
     isl_map *schedule = l->taps.all ? vy_taps_schedule(l, set)
                                     : isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
     isl_ast_node *tree = tree_of(l, schedule, context, false);
     *points = 0;
     isl_ast_node_foreach_descendant_top_down(tree, count_point, points);
-    if (*points > FEW) {
+    if (*points > ENOUGH) {
         isl_ast_node *other = tree_of(l, schedule, context, true);
         isl_ast_node_foreach_descendant_top_down(other, count_point, &others);
         if (other && others < *points) {
@@ -287,7 +287,7 @@ static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *conte
     return tree;
 }
 
-// (A walk over taps is made anew.)
+// Is the tree in the memo?  (Walks over taps are not memoised.)
 static bool is_known(const vy_lattice_memo *m, isl_set *set, isl_set *context)
 {
     return m && m->tree && isl_set_plain_is_equal(m->set, set) == isl_bool_true &&
@@ -313,7 +313,7 @@ static void remember(const vy_lattice *l, isl_set *set, isl_set *context, isl_as
 
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
 {
-    enum { MOST = 16 }; // copies of what is done at a point
+    enum { MOST = 16 }; // copies of the point's code
     uint32_t points = 0;
     isl_ast_node *tree;
     set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");

@@ -2,7 +2,7 @@
 // scan_arithmetic.c: integers of either sign, computed in u32.
 //
 // The obvious way, i32 arithmetic, puts a conversion around every variable of the domain and fails
-// for lengths beyond 2^31.  Here a number is p − n + c with p, n ≥ 0, and an operation moves parts
+// for lengths beyond 2^31.  Here a number is p − n + c with p, n ≥ 0, and an operation moves terms
 // to the side on which nothing wraps:
 //
 //   e − 2 ≤ N            e ≤ N + 2
@@ -20,7 +20,7 @@ static vy_value part(vy_builder *b, uint32_t id) { return id ? (vy_value){id} : 
 
 bool vy_signed_fits(vy_signed x) { return x.most_plus >= 0; }
 
-// Keeps constants out of the parts, and says whether everything stays below 2^32.
+// x, or `refused` if p + c or n − c may reach 2^32.
 static vy_signed checked(vy_signed x)
 {
     int64_t up = x.constant > 0 ? x.constant : 0, down = x.constant < 0 ? -x.constant : 0;
@@ -101,7 +101,7 @@ static vy_value with(vy_builder *b, uint32_t id, int64_t constant)
     return constant ? vy_add(b, part(b, id), u32(b, constant)) : part(b, id);
 }
 
-// Brings x and y over one subtrahend: x = *l − n + c, y = *r − n + c.  Returns − n + c.
+// Gives x and y a common subtrahend: x = *l − n + c, y = *r − n + c.  Returns −n + c.
 static vy_signed common(vy_builder *b, vy_signed x, vy_signed y, vy_value *l, vy_value *r,
                         int64_t *ml, int64_t *mr)
 {
@@ -129,7 +129,7 @@ vy_signed vy_signed_least(vy_builder *b, vy_signed x, vy_signed y, bool greatest
     low.most_plus = greatest ? (ml > mr ? ml : mr) : (ml < mr ? ml : mr);
     low = checked(low);
     if (!above || !vy_signed_fits(low) || (!low.minus && low.constant >= 0)) return low;
-    // Not negative: one number.
+    // Non-negative: a single u32.
     int64_t most = low.most_plus + (low.constant > 0 ? low.constant : 0);
     return vy_signed_value(vy_signed_modular(b, low), most);
 }
@@ -167,7 +167,7 @@ vy_signed vy_signed_divide(vy_builder *b, vy_signed x, int64_t by)
     return vy_signed_value(q, most_of(x) / by);
 }
 
-vy_signed vy_signed_rest(vy_builder *b, vy_signed x, int64_t by)
+vy_signed vy_signed_remainder(vy_builder *b, vy_signed x, int64_t by)
 {
     if (!vy_signed_fits(x) || by < 1 || by > INT32_MAX) return refused;
     return vy_signed_value(vy_rem(b, vy_signed_modular(b, x), u32(b, by)), by - 1);
@@ -177,13 +177,13 @@ vy_signed vy_signed_floor(vy_builder *b, vy_signed x, int64_t by)
 {
     if (!vy_signed_fits(x) || by < 1 || by > INT32_MAX) return refused;
     // ⌊(p − 3)/2⌋ = ⌊(p + 1)/2⌋ − 2
-    int64_t turns = x.constant < 0 ? (-x.constant + by - 1) / by : 0;
-    x.constant += turns * by;
+    int64_t multiples = x.constant < 0 ? (-x.constant + by - 1) / by : 0;
+    x.constant += multiples * by;
     x = checked(x);
     if (!vy_signed_fits(x)) return x;
     if (!x.minus) {
         vy_signed q = vy_signed_divide(b, x, by);
-        q.constant = -turns;
+        q.constant = -multiples;
         return checked(q);
     }
     // ⌊x/by⌋ = −⌈−x/by⌉ where x is negative
@@ -193,7 +193,7 @@ vy_signed vy_signed_floor(vy_builder *b, vy_signed x, int64_t by)
     vy_value zero = u32(b, 0), d = u32(b, by);
     vy_value up = vy_select(b, below, zero, vy_div(b, vy_signed_modular(b, x), d));
     vy_value down = vy_select(b, below, vy_div(b, vy_signed_modular(b, back), d), zero);
-    return checked((vy_signed){up.id, down.id, -turns, most_of(x) / by, most_of(back) / by});
+    return checked((vy_signed){up.id, down.id, -multiples, most_of(x) / by, most_of(back) / by});
 }
 
 vy_signed vy_signed_congruent(vy_builder *b, vy_signed x, int64_t by)

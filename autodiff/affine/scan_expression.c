@@ -3,9 +3,9 @@
 //
 //   min(N, 64·s + 64) − 1        →        min(N, s * 64 + 64) and the constant −1 (vy_signed)
 //
-// isl's numbers are integers of any size and sign; here they are u32.  So each is had as a
-// difference of two that are not negative, with what they are at most (scan_arithmetic.c), and what
-// could wrap is none.
+// isl's numbers are integers of any size and sign; here they are u32.  So each is represented as a
+// difference of two non-negative values with upper bounds (scan_arithmetic.c); one that could wrap
+// is refused.
 #include "autodiff/affine/scan.h"
 
 #include <isl/ast.h>
@@ -67,7 +67,7 @@ static vy_signed scaled(vy_lattice *l, isl_ast_expr *x, isl_ast_expr *y,
     switch (op) {
     case isl_ast_expr_op_mul: return vy_signed_scale(l->b, v, by);
     case isl_ast_expr_op_pdiv_q: return vy_signed_divide(l->b, v, by);
-    case isl_ast_expr_op_pdiv_r: return vy_signed_rest(l->b, v, by);
+    case isl_ast_expr_op_pdiv_r: return vy_signed_remainder(l->b, v, by);
     case isl_ast_expr_op_zdiv_r: return vy_signed_congruent(l->b, v, by);
     default: return vy_signed_floor(l->b, v, by); // fdiv_q, and div, which is exact
     }
@@ -142,13 +142,13 @@ vy_value vy_lattice_condition(vy_lattice *l, isl_ast_expr *e)
     }
     if (isl_ast_expr_get_type(e) != isl_ast_expr_op) return r;
     enum isl_ast_expr_op_type op = isl_ast_expr_get_op_type(e);
-    bool joins = op == isl_ast_expr_op_and || op == isl_ast_expr_op_and_then;
-    bool parts = op == isl_ast_expr_op_or || op == isl_ast_expr_op_or_else;
-    if (!joins && !parts && (op < isl_ast_expr_op_eq || op > isl_ast_expr_op_gt)) return r;
+    bool conjoins = op == isl_ast_expr_op_and || op == isl_ast_expr_op_and_then;
+    bool disjoins = op == isl_ast_expr_op_or || op == isl_ast_expr_op_or_else;
+    if (!conjoins && !disjoins && (op < isl_ast_expr_op_eq || op > isl_ast_expr_op_gt)) return r;
     isl_ast_expr *x = isl_ast_expr_get_op_arg(e, 0), *y = isl_ast_expr_get_op_arg(e, 1);
-    if (joins || parts) {
+    if (conjoins || disjoins) {
         vy_value a = vy_lattice_condition(l, x), b = vy_lattice_condition(l, y);
-        if (a.id && b.id) r = joins ? vy_and(l->b, a, b) : vy_or(l->b, a, b);
+        if (a.id && b.id) r = conjoins ? vy_and(l->b, a, b) : vy_or(l->b, a, b);
     } else {
         r = compared(l, x, y, op);
     }

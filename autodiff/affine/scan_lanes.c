@@ -5,16 +5,16 @@
 //
 //   for b in 0..B { for i in 0 + t / 8 .. M step 8 { for j in 0 + t % 8 .. N step 8 { … } } }
 //
-// The two innermost loops are shared, eight lanes to a row: neighbours in memory are mostly those
-// of the innermost loop, outer ones are often short (images of a batch), and dividing two loops
-// needs no product of their lengths, which could wrap, and no division in each iteration.  A loop alone
-// is all lanes'.  Bounds may depend on outer counters: each lane evaluates those it comes to.  What
-// no loop divides lane 0 does.
+// The two innermost loops are divided, eight lanes to a row: iterations of the innermost loop are
+// mostly neighbours in memory, outer loops are often short (images of a batch), and dividing two
+// loops needs no product of their lengths, which could wrap, and no division in each iteration.  A
+// single loop is divided among all lanes.  Bounds may depend on outer counters: each lane evaluates
+// those of the loops it reaches.  Lane 0 runs the points that no loop divides.
 #include "autodiff/affine/scan.h"
 
 enum { ROW = 8 };
 
-// How many loops are nested in `n`.  Takes it.
+// The nesting depth of loops in `n`, which is taken.
 static uint32_t depth(isl_ast_node *n)
 {
     uint32_t d = 0, other;
@@ -52,7 +52,7 @@ void vy_lanes_take(vy_lattice *l, isl_ast_node *body, vy_value *from, int64_t *s
     vy_value lane = l->lanes.lane;
     if (below > 1) return;
     if (below == 1 && count > ROW) rest = ROW;
-    if (below == 1 && rest == 1) return; // few lanes: those go to the loop inside
+    if (below == 1 && rest == 1) return; // too few lanes for both loops: the inner one gets them
     l->lanes.count = rest;
     if (rest > 1) {
         vy_value row = vy_int(b, VY_U32, rest);

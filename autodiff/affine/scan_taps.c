@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// scan_taps.c: points that a few constant taps name are walked tap by tap.
+// scan_taps.c: a set whose points are given by a small number of constant taps is walked tap by
+// tap.
 //
 //   { [i_2, u] : i_2 = P + i − u, 0 <= u < 3, 0 <= i_2 < M }           of element i
 //
-//   for i_2 in max(2, P + i) − 2..min(M − 1, P + i) + 1 { u = P + i − i_2; … }       in the order of the set
-//   for u in 0..3 { i_2 = P + i − u; if 0 <= i_2 < M { … } }                         what is made here
+// in the order of the set:
+//   for i_2 in max(2, P + i) − 2..min(M − 1, P + i) + 1 { u = P + i − i_2; … }
+// emitted here:
+//   for u in 0..3 { i_2 = P + i − u; if 0 <= i_2 < M { … } }
 //
-// The iterations are almost the same, but they are constant: all invocations take them together, what
-// depends on taps alone is the same for all of them (a filter's weights), loops can be unrolled,
-// and neighbours can be made by one invocation (ir/pass/device/coarsen.c, which leaves variables
-// alone that decide how often a loop runs).
+// The points are almost the same, but the trip count is constant: all invocations run the loop in
+// step, values that depend on taps alone are uniform (a filter's weights), loops can be unrolled,
+// and one invocation can compute several neighbours (ir/pass/device/coarsen.c, which does not touch
+// variables that a trip count depends on).
 //
-// A tap is a dimension with few values; it is used where an equality determines one other, longer
-// dimension, with coefficient ±1: others (stride 2) would leave out most of the points.  The set
-// that is walked has these equalities, the constant bounds of the taps and what the set says of the
-// dimensions left; it is larger, and what the given set says beyond that is the guard.  Both are
-// isl's: whatever is chosen here, the walk and its guard together are the set.
+// A tap is a dimension with a small range; it is used where an equality determines one other,
+// longer dimension with coefficient ±1: with others (stride 2) most of the points walked would not
+// be in the set.  The superset that is walked has these equalities, the constant bounds of the taps
+// and the set's constraints on the remaining dimensions; the other constraints of the set become
+// the guard.  isl computes both: whatever is chosen here, superset and guard together are the set.
 #include "autodiff/affine/scan.h"
 
 #include <isl/constraint.h>
@@ -42,7 +45,7 @@ static bool is_small(const vy_nest *n, uint32_t k)
     return r.lo >= 0 && r.hi >= r.lo && r.hi < TAPS;
 }
 
-// The coefficient of a variable of a constraint; beyond what is computed here: 0, and *far.
+// The coefficient of a variable in a constraint; one of more than 32 bits: 0, and *far is set.
 static int64_t coefficient(isl_constraint *c, enum isl_dim_type type, uint32_t k, bool *far)
 {
     isl_val *v = type == isl_dim_cst ? isl_constraint_get_constant_val(c)
@@ -63,8 +66,8 @@ static bool has_divisions(isl_constraint *c)
     return far;
 }
 
-// Does the equality say which one long dimension, by taps?
-static isl_stat look_at(isl_constraint *c, void *user)
+// Does the equality determine exactly one long dimension in terms of taps?
+static isl_stat visit_equality(isl_constraint *c, void *user)
 {
     taps *t = user;
     const vy_nest *n = t->l->nest;
@@ -90,7 +93,7 @@ static isl_stat look_at(isl_constraint *c, void *user)
     return isl_stat_ok;
 }
 
-static bool is_few(const taps *t)
+static bool within_limit(const taps *t)
 {
     int64_t product = 1;
     for (uint32_t k = 0; k < t->l->nest->count; k++)
@@ -99,8 +102,8 @@ static bool is_few(const taps *t)
     return t->taps && product <= TAPS;
 }
 
-// What is walked.
-static isl_set *larger(const taps *t, isl_set *set)
+// The superset that is walked.
+static isl_set *superset_of(const taps *t, isl_set *set)
 {
     const vy_nest *n = t->l->nest;
     isl_set *all = isl_set_copy(set);
@@ -139,11 +142,11 @@ bool vy_taps_find(vy_lattice *l, isl_set *set, isl_set *context)
     isl_set *plain = isl_set_reset_tuple_id(isl_set_copy(set));
     isl_basic_set *hull = isl_set_affine_hull(isl_set_copy(plain));
     t.equal = isl_basic_set_universe(isl_basic_set_get_space(hull));
-    isl_basic_set_foreach_constraint(hull, look_at, &t);
+    isl_basic_set_foreach_constraint(hull, visit_equality, &t);
     isl_basic_set_free(hull);
-    bool good = !t.refused && is_few(&t);
+    bool good = !t.refused && within_limit(&t);
     if (good) {
-        r->all = larger(&t, plain);
+        r->all = superset_of(&t, plain);
         isl_set *known = isl_set_intersect_params(isl_set_copy(r->all), isl_set_copy(context));
         isl_set *here = isl_set_intersect_params(isl_set_copy(plain), isl_set_copy(context));
         r->left = isl_set_gist(isl_set_copy(plain), known);
@@ -171,14 +174,14 @@ isl_map *vy_taps_schedule(const vy_lattice *l, isl_set *set)
 typedef struct guard {
     vy_lattice *l;
     const vy_signed *index;
-    // Of the dimensions in order: the constraints that have no later one; count: no dimension.
+    // Add constraints whose last dimension in walking order is this; count: those without any.
     uint32_t last;
-    uint32_t met; // constraints seen
+    uint32_t seen; // constraints added
     vy_value all;
     bool refused;
 } guard;
 
-// Place in the order of the last dimension that c has.
+// Position in walking order of the last dimension in c.
 static uint32_t last_of(const vy_lattice *l, isl_constraint *c)
 {
     bool far = false;
@@ -193,12 +196,12 @@ static void add_term(guard *g, vy_signed *sum, vy_signed x, int64_t by)
     if (by) *sum = vy_signed_add(g->l->b, *sum, vy_signed_scale(g->l->b, x, by));
 }
 
-static isl_stat meet(isl_constraint *c, void *user)
+static isl_stat add_constraint(isl_constraint *c, void *user)
 {
     guard *g = user;
     vy_builder *b = g->l->b;
     if (!g->refused && last_of(g->l, c) == g->last) {
-        g->met++;
+        g->seen++;
         bool far = has_divisions(c);
         vy_signed sum = vy_signed_constant(coefficient(c, isl_dim_cst, 0, &far));
         for (uint32_t k = 0; k < g->l->nest->count; k++)
@@ -218,16 +221,15 @@ static isl_stat meet(isl_constraint *c, void *user)
     return isl_stat_ok;
 }
 
-static isl_stat meet_all(isl_basic_set *s, void *user)
+static isl_stat add_constraints(isl_basic_set *s, void *user)
 {
     guard *g = user;
     const uint32_t count = g->l->nest->count;
     for (uint32_t k = 0; k <= count; k++) {
-        g->last =
-            k ? k - 1 : count; // outer ones first: they are the same for the iterations inside
-        g->refused |= isl_basic_set_foreach_constraint(s, meet, g) != isl_stat_ok;
+        g->last = k ? k - 1 : count; // outer ones first: invariant in the inner loops
+        g->refused |= isl_basic_set_foreach_constraint(s, add_constraint, g) != isl_stat_ok;
     }
-    g->refused |= (int)g->met != (int)isl_basic_set_n_constraint(s);
+    g->refused |= (int)g->seen != (int)isl_basic_set_n_constraint(s);
     isl_basic_set_free(s);
     return isl_stat_ok;
 }
@@ -235,7 +237,7 @@ static isl_stat meet_all(isl_basic_set *s, void *user)
 vy_value vy_taps_guard(vy_lattice *l, const vy_signed *index)
 {
     guard g = {.l = l, .index = index};
-    g.refused |= isl_set_foreach_basic_set(l->taps.left, meet_all, &g) != isl_stat_ok;
+    g.refused |= isl_set_foreach_basic_set(l->taps.left, add_constraints, &g) != isl_stat_ok;
     l->refused |= g.refused;
     return g.refused ? (vy_value){0} : g.all;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// adjoint.h: adjoints and masks of values and leaves alike, for the sweeps through control flow.
+// adjoint.h: adjoints and masks of values and of leaves, for the sweeps through control flow.
 #ifndef VYRE_ADJOINT_H
 #define VYRE_ADJOINT_H
 
@@ -36,9 +36,9 @@ static inline uint32_t or_zero(reverse *r, uint32_t adjoint, uint32_t id)
     return adjoint ? adjoint : vy_zero(r->b, vy_id_type(r->p, id)).id;
 }
 
-// The adjoint of a half may be f32: what is carried by a loop, and what was in an array, are sums,
-// of which halves lose several per cent.  It stays f32 through what it is multiplied with, until it
-// goes to a parameter.
+// The adjoint of a half may be f32: adjoints that are carried by a loop or accumulated in an array
+// are sums, of which halves lose several per cent.  It stays f32 through multiplications, until it
+// reaches a parameter.
 static inline bool is_wide(const reverse *r, uint32_t adjoint, uint32_t id)
 {
     const vy_program *p = vy_builder_program(r->b);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// counter.h: where does an iteration go on a tape whose length only the data decide?
+// counter.h: the row of an iteration on a tape whose length depends on data.
 #ifndef VYRE_COUNTER_H
 #define VYRE_COUNTER_H
 
 #include "ir/core/ir.h"
 
-// One loop whose trip count does not follow from the parameters, seen from one place that may
-// record it: a CHECKPOINT around it, or 0, the whole program.
+// One loop whose trip count does not follow from the parameters, within one context that may record
+// its values: a CHECKPOINT around it, or 0, the whole program.
 typedef struct vy_counter {
     uint32_t loop, context; // instructions of the new program
-    uint32_t at;            // CARRY of the loop: iterations of it since the context began, those of
-                            // earlier executions included
-    uint32_t most; // value at top level: the largest count that any execution of the context
-                   // reached
+    uint32_t at;   // CARRY of the loop: its iterations since the context began, earlier executions
+                   // of the loop included
+    uint32_t most; // value at top level: the largest count in any execution of the context
 } vy_counter;
 VY_VEC_TYPE(vy_counter_vec, vy_counter);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// facts.h: what is known about a program that is to be differentiated, before anything is built.
+// facts.h: facts about a program to be differentiated, computed before anything is built.
 //
 // Tables by instruction, leaf and buffer, which the analyses of autodiff/facts/ fill; constant from
-// then on.  The analyses need a program and what is asked of it (which buffers are `of` and `wrt`,
-// which scalars leaf_wrt), and no differentiation in progress.
+// then on.  The analyses need a program and the request (which buffers are `of` and `wrt`, which
+// scalars leaf_wrt), but no differentiation in progress.
 #ifndef VYRE_GRAD_FACTS_CORE_H
 #define VYRE_GRAD_FACTS_CORE_H
 
@@ -14,20 +14,20 @@ enum { VARIED = 1, USEFUL = 2, ACTIVE = VARIED | USEFUL };
 typedef struct buffer_facts {
     uint8_t activity; // VARIED, USEFUL
     bool of, wrt;
-    bool kept;           // wrt: its gradient is added to what the caller's buffer holds
+    bool kept;           // wrt: its gradient is added to the contents of the caller's buffer
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
     bool loaded;     // by an instruction whose value may matter
-    bool read;       // … that no store hands back, see store_adds.c
+    bool read;       // by a load other than that of an additive store, see store_adds.c
     bool early;      // every load comes before every write
     uint32_t sites;  // loads that have an adjoint
     uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
     uint32_t clears; // local arrays: instructions that clear it
-    bool exclusive;  // every element that is loaded is one invocation's, see race_free_owner.c
+    bool exclusive;  // each element is loaded by at most one invocation, see race_free_owner.c
     bool shadowed;   // its elements have masks, see shadow.c
-    uint32_t cover; // not shadowed, as long as this load's value counts always (full_reads.c); or 0
-    bool extremum;  // only one of atomic_min and atomic_max changes it, see extremum.c
-    bool events;    // … and the changes of an invocation are numbered
+    uint32_t cover;  // unshadowed while this load is unconditionally used (full_reads.c); or 0
+    bool extremum;   // only one of atomic_min and atomic_max changes it, see extremum.c
+    bool events;     // … and the changes of an invocation are numbered
 } buffer_facts;
 
 typedef struct grad_facts {
@@ -36,17 +36,19 @@ typedef struct grad_facts {
     // ---- by instruction id
     uint8_t *activity; // VARIED, USEFUL
     uint32_t *home;    // innermost LOOP or WHILE around it
-    uint32_t *scope;   // innermost LOOP, WHILE or CHECKPOINT around it: what is replayed
-    uint8_t *needed;   // the reverse sweep may ask for the value outside its own arm
+    uint32_t *scope;   // innermost LOOP, WHILE or CHECKPOINT around it: the unit of replays
+    uint8_t *needed;   // the reverse sweep may need the value outside its own arm
     uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
-                       // lie out of range
+                       // have no effect
     uint8_t *busy;     // openers: something inside has an adjoint
     uint8_t *adds;     // by load and store: the store adds to the load's element, see store_adds.c
-    uint8_t *own;      // by load: nobody else touches the element in its phase, see phase_owner.c
-    uint8_t *together; // decides about barriers: may not be kept, see uniform_control.c
+    uint8_t *own;      // by load: no other invocation touches the element in its phase, see
+                       // phase_owner.c
+    uint8_t *together; // decides whether a barrier is reached: may not be taped, see
+                       // uniform_control.c
     // ---- by leaf
     uint8_t *leaf_activity;
-    uint8_t *leaf_wrt; // a scalar whose derivative is asked for; 2: it is added to what is there
+    uint8_t *leaf_wrt; // scalars to differentiate by; 2: the gradient is added to the contents
     // ---- by buffer id
     buffer_facts *buffers;
     // ---- of the program
@@ -54,15 +56,15 @@ typedef struct grad_facts {
     bool has_halves; // some values are f16
 } grad_facts;
 
-// Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; free
-// it all the same.
+// Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; call
+// vy_grad_facts_free either way.
 bool vy_grad_facts_make(grad_facts *f, const vy_program *p);
 void vy_grad_facts_free(grad_facts *f);
 
 bool vy_is_written(const vy_program *p, uint32_t buffer);
 bool vy_subgroup_chooses(vy_op op); // is operand 0 used in some lanes only?
-bool vy_stores_once(const grad_facts *f,
-                    uint32_t id); // every loop around the store moves its index
+// Does the store write no element twice: is every loop around it an axis of its index?
+bool vy_stores_once(const grad_facts *f, uint32_t id);
 static inline bool vy_is_extremum(vy_op op)
 {
     return op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX;
@@ -84,14 +86,14 @@ static inline bool vy_adds_outside(const grad_facts *f, uint32_t id)
     return i->op == VY_OP_LOAD && (f->activity[id] & ACTIVE) == ACTIVE &&
            vy_type_is_float((vy_type)i->type) && f->p->buffers.data[i->aux].cls <= VY_INOUT;
 }
-// Operands that computing `id` again takes: of what only lowered programs have the first stands for
-// it in a result, which is no such program.
+// How many operands recomputing `id` needs: an operation that exists only in lowered programs is
+// replaced by its first operand in a result, which is not lowered.
 static inline uint32_t vy_computed_args(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
     return vy_op_is_lowered((vy_op)i->op) ? 1 : i->nargs;
 }
-// The number that extremum.c gave what atomic_min or atomic_max `id` offers; 0: none.
+// The number that extremum.c gave to the candidate of atomic_min or atomic_max `id`; 0: none.
 static inline uint32_t vy_candidate_number(const vy_program *p, uint32_t id)
 {
     uint32_t v = vy_arg(p, id, p->buffers.data[p->insts.data[id].aux].rank);

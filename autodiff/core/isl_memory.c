@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What isl asks of GMP between a failure and its next own allocation: numbers of one row of a
-// tableau.
+// Enough for isl's GMP allocations between a failure and isl's own next allocation: the numbers of
+// one row of a tableau.
 #define RESERVE ((size_t)1 << 20)
 
-// What a context takes when it is made, and more.  It is tried out beforehand: isl (0.25) reads the
-// options of a context that it has not given any yet when one of those allocations fails.
+// More than a new context allocates.  Whether that much is available is tested beforehand: when one
+// of these allocations fails, isl (0.25) reads the options of a context that has none yet.
 #define CONTEXT_ROOM ((size_t)64 << 10)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users; // of the functions, over all threads
+static unsigned users; // of the allocation functions, over all threads
 static struct {
     void *(*allocate)(size_t);
     void *(*reallocate)(void *, size_t, size_t);
@@ -35,7 +35,7 @@ static bool reserved(const void *p)
     return false;
 }
 
-// NULL where there is no reserve, or nothing left of it.
+// NULL: there is no reserve, or too little left.
 static void *take(size_t size)
 {
     vy_isl_memory *m = innermost;
@@ -72,7 +72,8 @@ static void release(void *p, size_t size)
     if (!reserved(p)) free(p);
 }
 
-// Functions that are not GMP's own are somebody's wish; numbers may have been allocated by them.
+// Allocation functions other than GMP's defaults were set by the program on purpose, and numbers
+// may have been allocated by them: they stay.
 static void install(void)
 {
     mp_get_memory_functions(&before.allocate, &before.reallocate, &before.release);
@@ -81,7 +82,7 @@ static void install(void)
         mp_set_memory_functions(allocate, reallocate, release);
 }
 
-static void remove_again(void)
+static void uninstall(void)
 {
     void *(*now)(size_t);
     mp_get_memory_functions(&now, NULL, NULL);
@@ -110,7 +111,7 @@ void vy_isl_memory_end(vy_isl_memory *m)
     isl_ctx_free(m->ctx);
     m->ctx = NULL;
     pthread_mutex_lock(&lock);
-    if (--users == 0) remove_again();
+    if (--users == 0) uninstall();
     pthread_mutex_unlock(&lock);
     for (vy_isl_memory **at = &innermost; *at; at = &(*at)->outer)
         if (*at == m) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// isl_memory.h: isl and GMP without memory.
+// isl_memory.h: isl and GMP when memory runs out.
 //
-// isl takes a failed malloc as it takes a limit on its operations: what it makes is NULL, the
-// context has an error.  GMP, which holds isl's large numbers, ends the process.  So while isl
-// runs, GMP's allocation functions are ours: where malloc fails they take from a reserve that was
-// set aside beforehand, and isl is told to stop, which it does at its next allocation.  A program
-// that has given GMP functions of its own keeps them.
+// isl treats a failed malloc like an exhausted limit on its operations: its results are NULL, and
+// the context has an error.  GMP, which holds isl's large numbers, ends the process instead.  So
+// while isl runs, GMP's allocation functions are ours: where malloc fails they take from a reserve
+// that was set aside beforehand, and abort isl's context, so that isl stops at its next allocation.
+// A program that has given GMP functions of its own keeps them.
 #ifndef VYRE_ISL_MEMORY_H
 #define VYRE_ISL_MEMORY_H
 
@@ -22,11 +22,10 @@ typedef struct vy_isl_memory {
     struct vy_isl_memory *outer; // of the same thread
 } vy_isl_memory;
 
-// Makes a context, m->ctx.  From here until _end the thread may use isl on it.  False: there is no
-// memory.
+// Makes a context, m->ctx.  From here until _end the thread may use isl on it.  False: memory.
 bool vy_isl_memory_begin(vy_isl_memory *m);
-// Frees the context; all its objects are freed before, on the same thread.  Right after a _begin
-// that failed, too.
+// Frees the context, after all its objects and on the same thread.  Call it after a failed _begin,
+// too.
 void vy_isl_memory_end(vy_isl_memory *m);
 // Has an allocation of isl or GMP failed since _begin, or the last isl_ctx_reset_error?
 bool vy_isl_memory_failed(const vy_isl_memory *m);

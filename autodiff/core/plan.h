@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plan.h: the storage plan: what is kept for the reverse sweep, and what is known about lengths.
-// A build shows what is missing, or stored for nobody; the next one begins with the changed plan.
+// plan.h: the storage plan: what is taped for the reverse sweep, and what is known about lengths.
+// A build shows what is missing or stored in vain; the next one starts from the corrected plan.
 #ifndef VYRE_GRAD_PLAN_H
 #define VYRE_GRAD_PLAN_H
 
@@ -11,14 +11,14 @@
 typedef struct reverse_stage {
     uint32_t buffer, root;
     uint32_t next; // of the same root; + 1
-    bool quiet;    // no replayed load reads it: its stores and barriers are omitted in replays
+    bool unread;   // no replayed load reads it: its stores and barriers are omitted in replays
     bool loaded, settled;
 } reverse_stage;
 VY_VEC_TYPE(reverse_stage_vec, reverse_stage);
 
 typedef struct storage_plan {
-    uint32_t *kept;      // by instruction id: keep it on a tape; 1 + the CHECKPOINT whose replay
-                         // records it, or 1: the forward sweep does; 0: not kept
+    uint32_t *kept;      // by instruction id: 1 + the CHECKPOINT whose replay tapes it; 1: the
+                         // forward sweep does; 0: it is not taped
     bool *spilled;       // by buffer: its adjoint is in a workspace, see spill.c
     uint32_t *stage;     // by load of a shared array: see shared_replay.c
     uint32_t *staged_at; // by loop or checkpoint: + 1, the first of its stages
@@ -26,12 +26,12 @@ typedef struct storage_plan {
     vy_writes writes;        // of shared arrays, where there are any
     vy_arena arena;          // of `writes`
     const uint32_t *hints;   // by instruction: upper bound, see trip_bound.h; or NULL
-    vy_counter_vec counters; // loops that only the data bound
+    vy_counter_vec counters; // loops whose trip count depends on data
     uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
 } storage_plan;
 
-// Makes the tables, zeroed; `counters` and `hints` are there before.  False: memory; free it all
-// the same.
+// Makes the tables, zeroed; `counters` and `hints` are set before.  False: memory; call
+// vy_storage_free either way.
 bool vy_storage_make(storage_plan *s, const vy_program *p);
 void vy_storage_free(storage_plan *s);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// queries.c: small questions about the primal that several rooms ask.
+// queries.c: small queries about the primal, shared by several rooms.
 #include "autodiff/core/facts.h"
 #include "autodiff/grad.h"
 
@@ -25,7 +25,6 @@ bool vy_grad_default_wrt(const vy_program *p, vy_buffer b)
            (buf->cls == VY_IN || buf->cls == VY_INOUT);
 }
 
-// Every loop around the store is an axis of its index: no element is stored twice by it.
 bool vy_stores_once(const grad_facts *f, uint32_t id)
 {
     uint32_t rank = f->p->buffers.data[f->p->insts.data[id].aux].rank;

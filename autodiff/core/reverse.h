@@ -2,7 +2,7 @@
 // reverse.h: one differentiation, shared by the files of autodiff/.
 //
 //   facts   of the primal: constant once the analyses are done (facts.h)
-//   plan    what is kept for the reverse sweep: changes from one build to the next (plan.h)
+//   plan    what is taped for the reverse sweep: changes from one build to the next (plan.h)
 //   build   of one program of the result: reset by the next build (build.h)
 //
 // A program of the result is built front to back by one builder: first a *forward sweep*, a copy of
@@ -27,16 +27,16 @@ typedef struct reverse {
 } reverse;
 
 // ---- state.c
-// `count` + 1 zeroed elements; NULL: memory, and the differentiation has failed.
+// `count` + 1 zeroed elements; NULL: memory, and r->failed is set.
 void *vy_reverse_zeroed(reverse *r, size_t count, size_t size);
-bool vy_reverse_tables(reverse *r); // of facts and plan (a build makes its own); false: memory
+bool vy_reverse_tables(reverse *r); // of facts and plan; vy_build_make makes the build's
 void vy_reverse_free(reverse *r);
-// The leaf of the result that stands for one of the primal.
+// The leaf of the result that corresponds to one of the primal.
 uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
-// Fails the differentiation at instruction `id` of the primal; 0: at its head.
+// Fails the differentiation at instruction `id` of the primal; 0: at the program's head.
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,
                      ...) __attribute__((format(printf, 5, 6)));
-// Of the adjoints of arrays and outputs, which are sums: halves are added up as f32.
+// The type of the adjoints of arrays and outputs, which are sums: halves are summed as f32.
 static inline vy_type vy_adjoint_type(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
 static inline uint32_t vy_primal(reverse *r, uint32_t id)
 {

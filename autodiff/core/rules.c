@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rules.c: derivative rows of the table of operations, made executable.
 //
-// A row is built only from operations of the language, through the folding builder, so the result
-// can be differentiated again.
+// A row consists of operations of the language only and goes through the folding builder, so the
+// result can be differentiated again.
 #include "autodiff/core/rules.h"
 
 #include <math.h>
@@ -97,7 +97,7 @@ void vy_rule_apply(vy_op op, rule *r)
     }
 }
 
-// The same column read as its kind.
+// The same column, read as a rule_kind.
 #undef D0
 #undef D1
 #undef D2
@@ -124,8 +124,8 @@ rule_kind vy_rule_kind_of(vy_op op)
     return (rule_kind)kinds[op];
 }
 
-// Zero by convention: abs at 0, clamp for all but what holds, hypot and atan2 at the origin, pow at
-// exponent 0 and at negative bases.
+// Zero by convention: abs at 0, clamp for all operands but the selected one, hypot and atan2 at the
+// origin, pow at exponent 0 and at negative bases.
 bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k)
 {
     const vy_scalar *other;

@@ -23,8 +23,8 @@ typedef enum rule_kind {
     RULE_HAND,
 } rule_kind;
 rule_kind vy_rule_kind_of(vy_op op);
-// Is the derivative of `id` by operand k zero by convention for some operands?  Then
-// vy_rule_kept says where contribution `d` to it is not: a bool, or 0 for everywhere.
+// Is the derivative of `id` with respect to operand k zero by convention for some operand values?
+// Then vy_rule_kept is the condition, a bool, under which contribution `d` is not; 0: always.
 bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
 uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
 void vy_rule_apply(vy_op op, rule *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// state.c: one differentiation, made and freed; its errors; its leaves.
+// state.c: creates and frees one differentiation; its errors; its leaves.
 #include "autodiff/core/reverse.h"
 
 #include <stdarg.h>

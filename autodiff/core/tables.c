@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tables.c: the tables of facts, plan and build, made and freed.  Each list names all tables of its
-// struct.
+// tables.c: allocates and frees the tables of facts, plan and build.  Each list names all tables of
+// its struct.
 #include "autodiff/core/build.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void *zeroed(size_t count, size_t size)
 // clang-format on
 
 // ------------------------------------------------------------------------------------------- facts
-// What stands around each instruction.
+// Fills `home` and `scope`.
 static void find_scopes(grad_facts *t)
 {
     const vy_program *p = t->p;

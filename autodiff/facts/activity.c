@@ -7,8 +7,8 @@
 // so a worklist (dataflow.h) finds it in linear time: VARIED forwards along the uses, USEFUL
 // backwards along the operands.
 //
-// Integers never have adjoints, but they carry VARIED from a `bitcast` of a varied float on, so
-// that a float made from them can be refused where the obvious way would silently give zero.
+// Integers never have adjoints, but a `bitcast` of a varied float makes them VARIED, so that a
+// float made from them again can be refused where the obvious way would silently give zero.
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
@@ -23,7 +23,7 @@ static uint8_t get(const grad_facts *f, uint32_t id)
     return VY_IS_LEAF(id) ? f->leaf_activity[VY_LEAF_INDEX(id)] : f->activity[id];
 }
 
-// Adds a flag; true if that is news.
+// Adds a flag; true if it was not set before.
 static bool mark(uint8_t *flags, uint8_t flag)
 {
     if (*flags & flag) return false;
@@ -80,7 +80,7 @@ static uint32_t value_operands(const grad_facts *f, uint32_t id, uint32_t *first
     return i->nargs;
 }
 
-// Does anything that CARRY or RESULT `id` takes over, or a value that access `id` stores, vary?
+// Does a source of CARRY or RESULT `id`, or a value that access `id` stores, vary?
 static bool takes_varied(const grad_facts *f, uint32_t id)
 {
     uint32_t from, n = value_operands(f, id, &from), s[3];
@@ -146,7 +146,7 @@ static void visit_useful(activity *a, uint32_t id)
     }
 }
 
-// What is asked for.
+// The requested outputs and inputs.
 static void seed(grad_facts *f)
 {
     for (uint32_t i = 1; i < f->p->buffers.count; i++) {

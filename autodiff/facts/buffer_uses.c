@@ -2,7 +2,7 @@
 // buffer_uses.c: where each buffer is written and loaded, and where local arrays are cleared.
 #include "autodiff/facts/facts.h"
 
-// The innermost loop or checkpoint around both places; what stands inside another has a higher id.
+// The innermost loop or checkpoint around both; an inner construct has a higher id than an outer.
 static uint32_t common_scope(const grad_facts *f, uint32_t a, uint32_t b)
 {
     while (a != b)
@@ -14,8 +14,8 @@ static uint32_t common_scope(const grad_facts *f, uint32_t a, uint32_t b)
 }
 
 // An array that is used before it is cleared, or outside the loop that clears it (`local a: f32[3]
-// undefined;`), counts as cleared at the beginning, or around both, too.
-static void meet_access(const grad_facts *f, buffer_facts *info, uint32_t scope)
+// undefined;`), is treated as also cleared at the beginning, or in the scope around both.
+static void widen_home(const grad_facts *f, buffer_facts *info, uint32_t scope)
 {
     uint32_t home = info->clears ? common_scope(f, info->home, scope) : 0;
     info->clears += !info->clears || home != info->home;
@@ -28,10 +28,10 @@ void vy_buffer_uses(grad_facts *f)
         const vy_inst *i = &f->p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op)) continue;
         buffer_facts *info = &f->buffers[i->aux];
-        if (i->op == VY_OP_ZERO) // unrolling has made several out of one
+        if (i->op == VY_OP_ZERO) // unrolling may have duplicated it
             info->home = info->clears++ ? common_scope(f, info->home, f->scope[id]) : f->scope[id];
         else if (f->p->buffers.data[i->aux].cls == VY_LOCAL)
-            meet_access(f, info, f->scope[id]);
+            widen_home(f, info, f->scope[id]);
         if (i->op == VY_OP_LOAD) {
             info->loaded = true;
             info->read |= !f->adds[id];
@@ -60,14 +60,14 @@ void vy_buffer_uses(grad_facts *f)
 
 void vy_find_phased(grad_facts *f)
 {
-    bool barrier = false, meet = false;
+    bool barrier = false, visible = false;
     for (uint32_t id = 1; id < f->p->insts.count; id++)
         barrier |= f->p->insts.data[id].op == VY_OP_BARRIER;
     for (uint32_t i = 1; i < f->p->buffers.count; i++) {
         vy_buffer_class cls = f->p->buffers.data[i].cls;
         bool active = (f->buffers[i].activity & ACTIVE) == ACTIVE;
-        meet |= cls == VY_SHARED || (active && (cls == VY_OUT || cls == VY_INOUT));
+        visible |= cls == VY_SHARED || (active && (cls == VY_OUT || cls == VY_INOUT));
         f->phased |= cls == VY_SHARED && active; // its adjoint is cleared by all
     }
-    f->phased |= barrier && meet;
+    f->phased |= barrier && visible;
 }

@@ -6,28 +6,28 @@
 #include "ir/core/ir.h"
 
 typedef enum vy_degree_kind {
-    VY_DEGREE_UNSEEN, // nothing known yet: the start of the iteration
+    VY_DEGREE_UNSEEN, // nothing known yet: the lattice's initial state
     VY_DEGREE_ZERO,   // the number 0, of every degree
     VY_DEGREE_FACTOR, // x becomes x · b^(c (old (m − M) + now (t − M)))
     VY_DEGREE_TERM,   // x becomes x − c (old (m − M) + now (t − M))
     VY_DEGREE_NONE,   // anything else
 } vy_degree_kind;
 
-// m is the maximum before an iteration, t the one after it, M the last.  A value that stays as it
-// is has the kind FACTOR and both numbers 0.
+// m is the maximum before an iteration, t the one after it, M the last.  A value that does not
+// change has the kind FACTOR and both numbers 0.
 typedef struct vy_degree {
     uint8_t kind;
-    uint8_t base; // FACTOR: VY_OP_EXP or VY_OP_EXP2, says b
+    uint8_t base; // FACTOR: VY_OP_EXP or VY_OP_EXP2, which determines b
     int16_t old, now;
-    uint32_t scale; // c: an id of what does not change, 0: 1
+    uint32_t scale; // c: the id of an invariant value, 0: 1
 } vy_degree;
 
-// What a local array holds, see vy_degrees.
+// How a local array is used, see vy_degrees.
 typedef enum vy_degree_role {
     VY_ROLE_FIXED, // not written in the loop
     VY_ROLE_SUM,   // every element updated once per iteration: `held` before, and after it as `now`
     VY_ROLE_SCRATCH, // `held`, of all elements
-    VY_ROLE_OTHER,   // no telling
+    VY_ROLE_OTHER,   // unknown
 } vy_degree_role;
 
 typedef struct vy_degrees {
@@ -35,14 +35,13 @@ typedef struct vy_degrees {
     const vy_structure *s;
     uint32_t loop;      // the loop
     uint32_t reference; // its carry m
-    uint8_t *chain;     // by instruction: makes t; of an IF: 1 the first arm does, 2 the second
+    uint8_t *chain;     // by instruction: it computes t; of an IF: 1: its first arm, 2: its second
     vy_degree *at;      // by instruction
     vy_degree *held;    // by buffer
     uint8_t *role;      // by buffer
-    // By instruction: the STORE that updates the element which a LOAD of a sum reads, 0: there is
-    // no telling which.
+    // By LOAD of a sum: the STORE that updates the element; 0: unknown.
     uint32_t *update;
-    bool behind; // the loop's body has been seen: what follows it
+    bool behind; // the body is done: the code after the loop is analysed
 } vy_degrees;
 
 static inline bool vy_degree_stays(vy_degree d)
@@ -50,12 +49,12 @@ static inline bool vy_degree_stays(vy_degree d)
     return d.kind == VY_DEGREE_ZERO || (d.kind == VY_DEGREE_FACTOR && !d.old && !d.now);
 }
 bool vy_degree_same(vy_degree x, vy_degree y);
-// Of a value that is x or y.
+// The degree of a value that is x or y.
 vy_degree vy_degree_join(vy_degree x, vy_degree y);
-// Fills at[], held[] for the body of the loop.  False: they do not settle, nothing is known.
+// Fills at[], held[] for the body of the loop.  False: no fixpoint was reached, nothing is known.
 bool vy_degrees_body(vy_degrees *d);
-// With at[] and held[] set for what the loop hands on, in `old`: does nothing behind it that is
-// stored or decides something change with the maximum?
+// With at[] and held[] set for the values that the loop yields, in terms of `old`: is every value
+// after it that is stored, or decides control flow, independent of the maximum?
 bool vy_degrees_cancel(vy_degrees *d);
 
 #endif

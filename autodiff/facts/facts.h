@@ -2,24 +2,24 @@
 // facts.h: facts of the primal.
 //
 // Each analysis fills tables of grad_facts, which vy_grad_facts_make has made, from the program and
-// from what the ones before it have filled: activity first, then vy_find_phased, vy_additions,
-// vy_masks; the others in any order.
+// the results of earlier analyses: activity first, then vy_find_phased, vy_additions, vy_masks; the
+// others in any order.
 #ifndef VYRE_GRAD_FACTS_H
 #define VYRE_GRAD_FACTS_H
 
 #include "autodiff/core/facts.h"
 
 // ---- activity.c
-// Operand k of pure operation `id` passes a derivative to the result.
+// Does operand k of pure operation `id` pass a derivative to the result?
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k);
-// From what is asked for (buffers[].of and .wrt, leaf_wrt): fills activity, leaf_activity,
+// From the request (buffers[].of and .wrt, leaf_wrt): fills activity, leaf_activity,
 // buffers[].activity.  False: memory.
 bool vy_activity(grad_facts *f);
 // ---- masks.c
 // Fills maskable, needed, busy, buffers[].shadowed and .cover.  False: memory.
 bool vy_masks(grad_facts *f);
 // ---- buffer_uses.c
-void vy_buffer_uses(grad_facts *f); // fills the accesses of buffers[]; needs activity, adds
+void vy_buffer_uses(grad_facts *f); // fills how buffers[] are accessed; needs activity, adds
 // Does the reverse have the primal's barriers?  Fills phased; needs buffers[].activity.
 void vy_find_phased(grad_facts *f);
 // ---- order_dependence.c
@@ -29,9 +29,9 @@ bool vy_order(const grad_facts *f, uint32_t *atomic);
 bool vy_exclusive(grad_facts *f); // fills buffers[].exclusive; false: memory
 // ---- injective.c
 // By buffer: do the index maps prove that no two invocations touch one element, in the accesses
-// that sites[] names by instruction?  thorough: also where each domain variable has an axis to
-// itself, which ir/pass/sums/mark_owned.c finds in the result, and where only a condition tells
-// invocations apart.  False: memory.
+// for which sites[] (by instruction) is set?  thorough: also where each domain variable has an axis
+// to itself, which ir/pass/sums/mark_owned.c finds in the result, and where only a condition
+// distinguishes invocations.  False: memory.
 bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
                   uint8_t *injective);
 // ---- store_adds.c
@@ -40,17 +40,18 @@ bool vy_additions(grad_facts *f); // fills adds; false: memory
 bool vy_own(grad_facts *f); // fills own; false: memory
 // ---- uniform_control.c
 bool vy_together(grad_facts *f); // fills together; false: memory
-// After the check of a derived program failed: was it for that?  Says it of the primal then.
+// After the check of a derived program failed: if the cause is a non-uniform barrier, replaces the
+// diagnostic by one about the primal.
 void vy_together_explain(vy_module *out);
 // ---- forward_live.c
-// Marks the instructions that the forward run computes for their values, and the buffers it loads
-// from; both tables begin as zeros.  False: memory.
+// Forward liveness: marks the instructions whose values the forward run needs, and the buffers it
+// loads from; both tables must be zero before.  False: memory.
 bool vy_valued(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays);
 // ---- shadow.c
 bool vy_shadow_choose(grad_facts *f); // fills buffers[].shadowed; false: memory
-bool vy_shadow_prune(grad_facts *f);  // clears it where masks decide nothing; false: memory
+bool vy_shadow_prune(grad_facts *f);  // clears it where no mask has an effect; false: memory
 // ---- full_reads.c
-// The load that reads every element of a local array after its `n` writes are done, or 0.
+// The load that reads every element of a local array after all its `n` writes, or 0.
 uint32_t vy_covering_load(const grad_facts *f, uint32_t buffer, const uint32_t *writes, uint32_t n);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // forward_live.c: forward liveness: which instructions the forward sweep needs for their values.
 //
-// The second operand of online_softmax.c's derive_as gives a derivative only.  What is
-// computed for it alone runs in reverse, and forward only as far as the reverse asks; so keeping
-// one of its values on a tape costs the computation that it was to save.  The plan asks here.
+// The second operand of online_softmax.c's derive_as contributes a derivative only.  Values that
+// are computed for it alone are computed in the reverse sweep, and in the forward sweep only if
+// they are taped; so taping one costs the very computation that a tape is meant to save.  The
+// storage plan uses this analysis.
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
 
@@ -21,7 +22,7 @@ static void mark(valued *v, uint32_t id)
     vy_dataflow_push(&v->flow, id);
 }
 
-// Local memory that something loads from: what is written there is needed.
+// A local array that is loaded from: all writes to it are live.
 static void mark_array(valued *v, uint32_t buffer)
 {
     if (v->arrays[buffer]) return;
@@ -29,7 +30,7 @@ static void mark_array(valued *v, uint32_t buffer)
     vy_dataflow_push_accesses(&v->flow, buffer);
 }
 
-// Operands of an instruction that runs.
+// Operands of a live instruction.
 static void mark_operands(valued *v, uint32_t id)
 {
     const vy_program *p = v->facts->p;
@@ -40,7 +41,7 @@ static void mark_operands(valued *v, uint32_t id)
     if (i->op == VY_OP_LOAD) mark_array(v, i->aux);
 }
 
-// The markers that an opening one that runs is followed by.
+// The other markers of a live construct.
 static void mark_markers(valued *v, uint32_t opener)
 {
     mark(v, v->facts->s.partner[opener]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// full_reads.c: local arrays all of whose elements are read behind everything that writes them.
+// full_reads.c: local arrays of which every element is read after all writes.
 //
 //   for j in … { for c in 0..64 { acc[c] += …; } }
 //   for c in 0..64 { y[i, c] = acc[c] / l; }
 //
-// An element of an array may be one that nobody asks for, so arrays have shadows (shadow.c).  Here
-// every element is asked for if the value of the one load in the second loop is, which masks.c
-// knows: the array needs no shadow as long as that value counts always.
+// An element of an array may never be used, so arrays have shadows (shadow.c).  Here every element
+// is used if the value of the one load in the second loop is: the array needs no shadow as long as
+// that value is unconditionally used, which masks.c determines.
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 
@@ -38,7 +38,7 @@ static uint32_t nest_of(const grad_facts *f, uint32_t load)
     return outermost;
 }
 
-// Does `nest` run whenever the region around it has run `write`, and after it?
+// Does `nest` run after `write` whenever the region around it has run `write`?
 static bool follows(const grad_facts *f, uint32_t write, uint32_t nest)
 {
     uint32_t region = f->s.parent[nest], up = write;
@@ -54,12 +54,12 @@ static bool follows(const grad_facts *f, uint32_t write, uint32_t nest)
     return true;
 }
 
-// May `other` destroy what `write` left before the nest reads it?
+// May `other` overwrite the value of `write` before the nest reads it?
 static bool destroys(const grad_facts *f, uint32_t other, uint32_t write, uint32_t nest)
 {
     if (f->adds[other]) return false;
     if (other > write && other < nest) return true;
-    // An earlier one comes again in a loop around both that the nest stands behind.
+    // An earlier write runs again in a loop around both that ends before the nest.
     uint32_t region = f->s.parent[nest];
     for (uint32_t up = f->home[write]; up > region; up = f->home[up])
         if (other > up && other < f->s.partner[up]) return true;
@@ -80,7 +80,7 @@ uint32_t vy_covering_load(const grad_facts *f, uint32_t buffer, const uint32_t *
             all = follows(f, writes[k], nest);
             for (uint32_t m = 0; m < n && all; m++)
                 all = m == k || !destroys(f, writes[m], writes[k], nest);
-            // One store of an element in several iterations before the nest: all but the last are
+            // If several iterations before the nest store one element, all stores but the last are
             // lost.
             all = all && (f->adds[writes[k]] || vy_stores_once(f, writes[k]));
         }

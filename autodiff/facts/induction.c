@@ -28,13 +28,13 @@ uint32_t vy_undone_operand(const grad_facts *f, uint32_t id, uint32_t opener)
     const vy_program *p = f->p;
     const vy_inst *i = &p->insts.data[id];
     if (i->nargs == 1) {
-        bool fits = i->op == VY_OP_NEG || i->op == VY_OP_NOT;
+        bool invertible = i->op == VY_OP_NEG || i->op == VY_OP_NOT;
         if (i->op == VY_OP_CAST) {
             vy_type from = vy_id_type(p, vy_arg(p, id, 0)), to = (vy_type)i->type;
-            fits = from >= VY_I32 && from <= VY_U64 && to >= VY_I32 && to <= VY_U64 &&
-                   vy_type_size(from) == vy_type_size(to);
+            invertible = from >= VY_I32 && from <= VY_U64 && to >= VY_I32 && to <= VY_U64 &&
+                         vy_type_size(from) == vy_type_size(to);
         }
-        return fits ? vy_arg(p, id, 0) : 0;
+        return invertible ? vy_arg(p, id, 0) : 0;
     }
     if (i->nargs != 2) return 0;
     uint32_t x = vy_arg(p, id, 0), y = vy_arg(p, id, 1);

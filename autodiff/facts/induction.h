@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// induction.h: integers that loops carry: what an iteration does to them, and whether it can be
-// undone.
+// induction.h: induction variables: the step of a carried integer, and whether it is invertible.
 #ifndef VYRE_INDUCTION_H
 #define VYRE_INDUCTION_H
 
@@ -10,14 +9,14 @@
 uint32_t vy_carry_init(const grad_facts *f, uint32_t opener, uint32_t k);
 // The c of an integer induction s' = s + c; the carry itself where it never changes; else 0.
 uint32_t vy_induction_step(const grad_facts *f, uint32_t opener, uint32_t k);
-// The operand of step `id` that leads back to the carried value; 0: the step cannot be undone.
+// The operand of step `id` that depends on the carried value; 0: the step is not invertible.
 uint32_t vy_undone_operand(const grad_facts *f, uint32_t id, uint32_t opener);
-// The steps from the next value of carry k back to the carried one; 0: there is no way, or nothing
-// happens.
+// Fills the invertible steps from the next value of carry k back to the carried value; returns how
+// many; 0: some step is not invertible, or there is none.
 enum { VY_UNDO_STEPS = 24 };
 uint32_t vy_undo_chain(const grad_facts *f, uint32_t opener, uint32_t k,
                        uint32_t steps[VY_UNDO_STEPS]);
-// Can the step of carry k be undone?
+// Are all steps of carry k invertible?
 bool vy_is_invertible(const grad_facts *f, uint32_t opener, uint32_t k);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// injective.c: buffers of which no element is touched by two invocations, as isl knows it.
+// injective.c: buffers of which no element is touched by two invocations, proved with isl.
 //
 //   over(i: N)  x[2 * i] + x[2 * i + 1]      { [i] -> [2i]; [i] -> [2i + 1] } is injective
 //
-// Asked of all accesses of the buffer together: a map that is injective for each of two says
-// nothing about the two of them.  Loops are projected out.  An axis that is not affine in every
-// access is left out, and then the others have to tell the invocations apart.
+// The test is on the union of all accesses of the buffer: that each of two maps is injective says
+// nothing about both together.  Loops are projected out.  An axis that is not affine in every
+// access is dropped, and then the others have to distinguish the invocations.
 //
-// isl takes milliseconds, so it is not asked where the answer is plain: where each domain variable
+// isl takes milliseconds, so it is not used where the answer is obvious: where each domain variable
 // has an axis to itself in all accesses (yes: ir/pass/sums/mark_owned.c finds it, too), and where
-// one has no part in an index (no, but for conditions on it).
+// some domain variable does not occur in an index (no, except for conditions on it).
 #include "autodiff/affine/access.h"
 #include "autodiff/facts/facts.h"
 
@@ -20,8 +20,8 @@ typedef struct buffer_map {
     bool plain; // each domain variable has an axis to itself, the same in all accesses
     uint32_t first;
     uint32_t sites;
-    uint32_t axes; // that are affine in all of them
-    uint32_t rank; // of the accesses, after flat indices are taken apart
+    uint32_t axes; // the axes that are affine in all accesses
+    uint32_t rank; // of the accesses, with flat indices split into axes
     isl_map *map;  // { domain variables → elements }
 } buffer_map;
 
@@ -31,7 +31,7 @@ static const vy_leaf *over_leaf(const vy_program *p, uint32_t id)
     return l && l->kind == VY_LEAF_OVER && l->index < 32 ? l : NULL;
 }
 
-// By value, the domain variables it depends on, as bits.
+// By instruction: the domain variables that its value depends on, as bits.
 static uint32_t *dependences(const vy_program *p)
 {
     uint32_t *on = vy_realloc(NULL, p->insts.count * sizeof *on);
@@ -46,25 +46,26 @@ static uint32_t *dependences(const vy_program *p)
     return on;
 }
 
-// ----------------------------------------------------------------------------------- worth asking?
-static void look(const vy_program *p, uint32_t id, const uint32_t *on, bool thorough, buffer_map *b)
+// -------------------------------------------------------------------------------- obvious answers
+static void survey_access(const vy_program *p, uint32_t id, const uint32_t *on, bool thorough,
+                          buffer_map *b)
 {
-    uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank, parts = 0, plain = 0;
+    uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank, occurring = 0, plain = 0;
     if (!b->sites++) b->first = id;
     for (uint32_t k = 0; k < rank; k++) {
         uint32_t a = vy_arg(p, id, k);
         const vy_leaf *l = over_leaf(p, a);
         if (l && vy_arg(p, b->first, k) == a) plain |= 1u << l->index;
-        parts |= l ? 1u << l->index : VY_IS_LEAF(a) ? 0 : on[a];
+        occurring |= l ? 1u << l->index : VY_IS_LEAF(a) ? 0 : on[a];
     }
     uint32_t all = (uint32_t)((UINT64_C(1) << p->overs.count) - 1);
     b->plain &= plain == all;
-    b->hopeless |= (parts != all && !thorough) || b->sites > MOST_SITES;
+    b->hopeless |= (occurring != all && !thorough) || b->sites > MOST_SITES;
 }
 
-// False: isl need not be asked.
-static bool choose(const vy_program *p, const uint8_t *sites, const uint32_t *on, bool thorough,
-                   buffer_map *maps, uint8_t *injective)
+// False: no buffer is left for isl.
+static bool choose_buffers(const vy_program *p, const uint8_t *sites, const uint32_t *on,
+                           bool thorough, buffer_map *maps, uint8_t *injective)
 {
     bool any = false;
     for (uint32_t i = 1; i < p->buffers.count; i++)
@@ -72,7 +73,7 @@ static bool choose(const vy_program *p, const uint8_t *sites, const uint32_t *on
     for (uint32_t i = 1; i < p->buffers.count; i++) // two names of one memory
         if (p->buffers.data[i].view_of) maps[p->buffers.data[i].view_of].hopeless = true;
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (sites[id]) look(p, id, on, thorough, &maps[p->insts.data[id].aux]);
+        if (sites[id]) survey_access(p, id, on, thorough, &maps[p->insts.data[id].aux]);
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         injective[i] = thorough && maps[i].sites && maps[i].plain && !maps[i].hopeless;
         maps[i].hopeless |= !maps[i].sites || maps[i].plain;
@@ -82,7 +83,7 @@ static bool choose(const vy_program *p, const uint8_t *sites, const uint32_t *on
 }
 
 // -------------------------------------------------------------------------------------------- maps
-// First over all accesses: which axes are affine.  Then: the map of those.
+// First pass over all accesses: which axes are affine.  Second pass (`build`): the map of those.
 static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
 {
     vy_access x;
@@ -103,8 +104,8 @@ static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
     return !a->failed;
 }
 
-static bool ask(const vy_program *p, const vy_structure *s, const uint8_t *sites, buffer_map *maps,
-                uint8_t *injective)
+static bool prove_by_isl(const vy_program *p, const vy_structure *s, const uint8_t *sites,
+                         buffer_map *maps, uint8_t *injective)
 {
     vy_affine a;
     bool ok = vy_affine_begin(&a, p, s);
@@ -135,8 +136,8 @@ bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sit
     bool ok = on && maps;
     for (uint32_t i = 0; i < p->buffers.count; i++) injective[i] = 0;
     if (ok && p->overs.count && p->overs.count <= 32 &&
-        choose(p, sites, on, thorough, maps, injective))
-        ok = ask(p, s, sites, maps, injective);
+        choose_buffers(p, sites, on, thorough, maps, injective))
+        ok = prove_by_isl(p, s, sites, maps, injective);
     vy_free(on);
     vy_free(maps);
     return ok;

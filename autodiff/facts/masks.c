@@ -2,23 +2,25 @@
 // masks.c: facts that the sweeps need before they start.
 //
 // busy      openers that contain something with an adjoint: the others have no reverse.
-// needed    values that the reverse sweep may ask for outside the arm they were made in, and which
-//           an `if` therefore hands out.  Generous: what turns out unused is removed afterwards.
-// maskable  every use of the value is conditional: an arm of a select, a candidate of min or max, an
-//           operand whose derivative is zero by convention somewhere (abs at 0), an operand inside
-//           an `if` or loop that the value stands before, a store that may come to nothing, or an
-//           operand of something itself maskable.  Then a zero adjoint may mean "not selected", and
-//           0·inf must not turn into NaN: the value's contributions are select(mask, g·d, 0), where
-//           the mask is the OR of the conditions of its uses.  Comparing the adjoint with zero
-//           instead would break second derivatives.
+// needed    values that the reverse sweep may need outside the arm that defines them, and that an
+//           `if` therefore yields.  Over-approximated: unused yields are removed afterwards.
+// maskable  every use of the value is conditional: an arm of a select, a candidate of min or max,
+//           an operand whose derivative is zero by convention somewhere (abs at 0), a use inside an
+//           `if` or loop that the value is defined before, a store that may have no effect, or an
+//           operand of a value that is itself maskable.  Then a zero adjoint may mean "not
+//           selected", and 0·inf must not turn into NaN: the value's contributions are
+//           select(mask, g·d, 0), where the mask is the OR of the conditions of its uses.
+//           Comparing the adjoint with zero instead would break second derivatives.
 //
-// A value that is not maskable counts always, that is, whenever it is computed.  For
+// A value that is not maskable is *unconditionally used*, that is, used whenever it is computed.
+// In
 //
-//   s = 1;  for k in 0..n { s = s * q }       s and s * q count always if what the loop hands on does:
-//                                             the last iteration by that, each other by the next one
+//   s = 1;  for k in 0..n { s = s * q }
 //
-// so counting is by assumption: all values count always until every use that made them do so is
-// gone.  Each use is taken away once, hence linear.
+// s and s * q are unconditionally used if the loop's result is: in the last iteration by the
+// result, in every other by the next iteration.  So the analysis is optimistic: all values are
+// assumed unconditionally used, until every use that supports the assumption has been removed.
+// Each use is removed once, hence linear time.
 #include "ir/core/flow.h"
 #include "ir/facts/range.h"
 #include "autodiff/core/rules.h"
@@ -27,8 +29,8 @@
 
 typedef struct masks {
     grad_facts *facts;
-    uint32_t *uses;  // by value: uses that count always
-    uint32_t *stack; // values whose last such use has gone
+    uint32_t *uses;  // by value: the number of unconditional uses
+    uint32_t *stack; // values whose last such use has been removed
     uint32_t count;
 } masks;
 
@@ -39,21 +41,22 @@ static void change_use(masks *m, uint32_t id, int by)
     if (by < 0 && m->uses[id] == 0) m->stack[m->count++] = id;
 }
 
-// An operand that stands before the construct counts only if that arm or an iteration runs.
+// A use inside a construct of a value defined before it is conditional: the arm or an iteration may
+// not run.
 static void change_near(masks *m, uint32_t user, uint32_t id, int by)
 {
     if (!VY_IS_LEAF(id) && m->facts->s.parent[user] == m->facts->s.parent[id])
         change_use(m, id, by);
 }
 
-// What RESULT `id` of an `if` or checkpoint takes over.
+// The uses by RESULT `id` of an `if` or checkpoint.
 static void change_yields(masks *m, uint32_t id, int by)
 {
     const vy_program *p = m->facts->p;
     const vy_structure *s = &m->facts->s;
     uint32_t opener = vy_opener(p, s, id), k = p->insts.data[id].aux;
     uint32_t y = vy_slot_yield(p, s, opener, k);
-    if (p->insts.data[opener].op == VY_OP_CHECKPOINT) { // runs always
+    if (p->insts.data[opener].op == VY_OP_CHECKPOINT) { // its body always runs
         if (!VY_IS_LEAF(y) && (s->parent[y] == opener || s->parent[y] == s->parent[opener]))
             change_use(m, y, by);
         return;
@@ -88,8 +91,8 @@ static void change_slot(masks *m, uint32_t id, int by)
     change_carried(m, opener, k, by);
 }
 
-// Is operand k used only where something holds?
-static bool is_chosen(const grad_facts *f, uint32_t id, uint32_t k)
+// Is the use as operand k conditional?
+static bool is_conditional(const grad_facts *f, uint32_t id, uint32_t k)
 {
     vy_op op = (vy_op)f->p->insts.data[id].op;
     if (op == VY_OP_STRAIGHT_THROUGH || op == VY_OP_DERIVE_AS) return k == 0; // never
@@ -97,7 +100,7 @@ static bool is_chosen(const grad_facts *f, uint32_t id, uint32_t k)
            vy_rule_drops(f->p, id, k);
 }
 
-// Enters (by = 1) or takes away (by = −1) the uses that `id` makes if it counts always.
+// Adds (by = 1) or removes (by = −1) the uses by `id`, an unconditionally used value.
 static void change_uses(masks *m, uint32_t id, int by)
 {
     const vy_inst *i = &m->facts->p->insts.data[id];
@@ -110,13 +113,14 @@ static void change_uses(masks *m, uint32_t id, int by)
             change_near(m, id, vy_arg(m->facts->p, id, m->facts->p->buffers.data[i->aux].rank), by);
     } else if (!vy_is_marker(op) && vy_is_active(m->facts, id)) {
         for (uint32_t k = 0; k < i->nargs; k++)
-            if (!is_chosen(m->facts, id, k)) change_near(m, id, vy_arg(m->facts->p, id, k), by);
+            if (!is_conditional(m->facts, id, k))
+                change_near(m, id, vy_arg(m->facts->p, id, k), by);
     }
 }
 
-// A store that is not proved in range, or whose element may never be seen, may come to nothing:
-// `maskable` of the store says so.
-static bool find_loose_stores(masks *m, vy_arena *arena)
+// Sets `maskable` of stores that may have no effect: those that are not proved in range, or whose
+// element may never be used.
+static bool find_conditional_stores(masks *m, vy_arena *arena)
 {
     const vy_program *p = m->facts->p;
     uint8_t *proved = vy_arena_alloc(arena, p->insts.count);
@@ -131,7 +135,7 @@ static bool find_loose_stores(masks *m, vy_arena *arena)
     return true;
 }
 
-// The load that covers an array does not count always: elements have masks after all.
+// The load that covers an array is not unconditionally used: its elements have masks after all.
 static void uncover(masks *m, uint32_t load)
 {
     const vy_program *p = m->facts->p;
@@ -155,7 +159,7 @@ static bool find_maskable(grad_facts *f)
     masks m = {.facts = f};
     m.uses = vy_arena_alloc(&arena, n * sizeof *m.uses);
     m.stack = vy_arena_alloc(&arena, n * sizeof *m.stack);
-    bool ok = m.uses && m.stack && vy_shadow_choose(f) && find_loose_stores(&m, &arena);
+    bool ok = m.uses && m.stack && vy_shadow_choose(f) && find_conditional_stores(&m, &arena);
     for (uint32_t id = 1; ok && id < n; id++) change_uses(&m, id, 1);
     for (uint32_t id = 1; ok && id < n; id++)
         if (vy_is_active(f, id) && !m.uses[id]) m.stack[m.count++] = id;
@@ -182,13 +186,12 @@ static void scan_needs(grad_facts *f, uint32_t id)
     bool uses_values =
         memory || vy_op_opens(op) || (vy_is_active(f, id) && vy_rule_kind_of(op) != RULE_LINEAR);
     if (uses_values) need(f, id);
-    // A carried integer that is made backwards starts from what the loop left.
+    // A carried integer that is recomputed by inverse steps starts from the loop's result.
     if (op == VY_OP_CARRY && vy_is_invertible(f, vy_arg(f->p, id, 0), i->aux))
         need(f, vy_result(f->p, &f->s, vy_arg(f->p, id, 0), i->aux));
     for (uint32_t k = 0; k < i->nargs; k++) {
         uint32_t a = vy_arg(f->p, id, k);
-        // The body of a loop or checkpoint is replayed by itself and asks for everything it
-        // captures.
+        // The body of a loop or checkpoint is replayed on its own and needs all values it captures.
         if (uses_values || (!VY_IS_LEAF(a) && f->scope[a] != f->scope[id])) need(f, a);
     }
 }

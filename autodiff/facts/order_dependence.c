@@ -3,12 +3,12 @@
 //
 //   let k = atomic_add(count[0], 1);  y[k] = x[i];
 //
-// The old value of an atomic is another one in each run.  Whether the reverse gets by without it
-// shows itself as poison only where the result does not perform the atomic; with the values asked
-// for, or with the buffer read elsewhere, it does, and there would be a derivative of some order.
-// So the old values are followed through the primal, whatever is built of it: through operations,
-// memory, and what a condition or bound decides.  None may be an operand of a product with an
-// active value, an index of active memory, or decide whether something active happens.
+// The old value of an atomic may differ from run to run.  That the reverse needs it shows as poison
+// only where the result does not perform the atomic; with_value, or a read of the buffer elsewhere,
+// makes it do so, and the derivative would be that of one particular order.  So old values are
+// traced through the primal, independent of what is built from it: through operations, memory, and
+// control dependence.  None may be an operand of a product with an active value, an index of active
+// memory, or decide whether something active is executed.
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
@@ -16,8 +16,8 @@
 typedef struct order {
     const grad_facts *facts;
     uint32_t *from;    // by instruction: the atomic whose old value this depends on, or 0
-    uint32_t *control; // by opening marker: likewise for what decides whether its inside runs
-    uint32_t *buffer;  // by buffer: likewise for what it holds
+    uint32_t *control; // by opening marker: likewise for the decision whether its body runs
+    uint32_t *buffer;  // by buffer: likewise for its contents
     vy_dataflow flow;
 } order;
 
@@ -54,8 +54,8 @@ static void note_control(order *o, uint32_t opener, uint32_t atomic)
     for (uint32_t id = opener + 1; id <= last; id++) vy_dataflow_push(&o->flow, id);
 }
 
-// What decides about `id`: the constructs around it.
-static uint32_t around(const order *o, uint32_t id)
+// The atomic on which the execution of `id` depends, through the constructs control_of it; or 0.
+static uint32_t control_of(const order *o, uint32_t id)
 {
     for (uint32_t up = o->facts->s.parent[id]; up; up = o->facts->s.parent[up])
         if (o->control[up]) return o->control[up];
@@ -88,13 +88,13 @@ static void follow(order *o, uint32_t id)
     } else if (vy_op_is_memory(op)) {
         if (vy_op_is_atomic(op) && i->type != VY_VOID) note_value(o, id, id);
         note_buffer(o, i->aux, of_args(o, id, 0, i->nargs));
-        note_buffer(o, i->aux, around(o, id));
+        note_buffer(o, i->aux, control_of(o, id));
     } else {
         note_value(o, id, of_args(o, id, 0, i->nargs));
     }
 }
 
-// The atomic whose old value the reverse of `id` would ask for, or 0.
+// The atomic whose old value the reverse of `id` would need, or 0.
 static uint32_t needed_by(const order *o, uint32_t id)
 {
     const grad_facts *f = o->facts;

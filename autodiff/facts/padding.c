@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// padding.c: lanes of the last workgroups that lie outside of the domain.
+// padding.c: lanes of the last workgroups that are outside the domain.
 #include "autodiff/facts/padding.h"
 
 uint32_t vy_launch_axis(const vy_program *p, uint32_t variable) // 0: x

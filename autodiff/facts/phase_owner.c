@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: MIT
-// phase_owner.c: loads between barriers whose element no other invocation touches before the next
-// one, so that what is added to its adjoint needs no atomics.
+// phase_owner.c: loads whose element no other invocation touches in the same phase (between two
+// barriers), so that additions to its adjoint need no atomics.
 //
 //   if l < h { s[l] += s[l + h]; }          adj_s[l + h] += …;  adj_s[l] += …
 //   barrier();
 //
-// The reverse of a phase is made of the same accesses, so what holds of the element in the primal's
-// phase holds of its adjoint.  Two proofs:
+// The reverse of a phase consists of the same accesses, so what holds for the element in the
+// primal's phase holds for its adjoint.  Two proofs:
 //
-// 1. In the phase, whoever loads the element also stores to it, plainly and with the same index
-// values.  If
-//    another invocation touched it too, the primal would have a race.
-// 2. The array is shared, and all loads of it that may fall in the phase, but for those of 1, have
-// one index,
-//    which differs between any two invocations of the workgroup: s[l + h], t[2 * l], t[lid.y,
-//    lid.x].  Nobody else loads the element then; one who wrote or updated it would race with the
-//    load.  Or the only such load is one that a single invocation comes to: `if lid.x == 0 {
-//    y[wid.x] = s[0]; }`.
+// 1. In the phase, every invocation that loads the element also stores to it, plainly and with the
+//    same index values.  If another invocation touched it too, the primal would have a race.
+// 2. The array is shared, and all loads of it that may be in the phase, except those of 1, have the
+//    same index, which differs between any two invocations of the workgroup: s[l + h], t[2 * l],
+//    t[lid.y, lid.x].  No other invocation loads the element then; one that stored to or updated it
+//    would race with the load.  Or the only such load is executed by a single invocation:
+//    `if lid.x == 0 { y[wid.x] = s[0]; }`.
 //
-// For 2 the index is taken apart into multiples of the invocation's numbers plus what is the same
-// in all of them throughout the phase.
+// For 2 the index is decomposed into multiples of the invocation's coordinates plus a term that is
+// uniform throughout the phase.
 #include "autodiff/facts/phases.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/access.h"
 #include "ir/check/uniform.h"
 
 enum {
-    MOST_LOADS = 64, // of one array: bits
+    MOST_LOADS = 64, // of one array: bits of a set
     MOST_DEPTH = 8,  // of an index
     MOST_WORK = 1 << 26,
 };
@@ -35,7 +33,7 @@ typedef struct owners {
     grad_facts *facts;
     const vy_program *p;
     const uint32_t *differs;
-    uint32_t *barriers; // by instruction: how many barriers stand before it
+    uint32_t *barriers; // by instruction: how many barriers precede it
     vy_phases phases;
 } owners;
 
@@ -49,8 +47,7 @@ static bool count_barriers(owners *o, vy_arena *arena)
     return o->barriers != NULL;
 }
 
-// The construct around `load` that stands in the same region as `store`, or the load itself; 0:
-// none.
+// The ancestor of `load` in the same region as `store`, or the load itself; 0: none.
 static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
 {
     const vy_structure *s = &o->facts->s;
@@ -60,7 +57,8 @@ static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
     return (up < s->partner[region]) == (store < s->partner[region]) ? up : 0;
 }
 
-// Whoever executes `load` executes `store` in the same phase, the same iteration of the loops around it.
+// Does every invocation that executes `load` also execute `store`, with the same index, in the same
+// phase and the same iteration of the loops around it?
 static bool stores_too(const owners *o, uint32_t load, uint32_t store)
 {
     const vy_program *p = o->p;
@@ -83,7 +81,7 @@ static bool proved_by_store(const owners *o, uint32_t load, const uint32_t *stor
 }
 
 // --------------------------------------------------------------------------- proof by the index
-// Σ of[c] · number c of the invocation (x, y, z in the workgroup) + what is the same in all.
+// Σ of[c] · coordinate c of the invocation (x, y, z in the workgroup) + a uniform term.
 typedef struct form {
     int64_t of[3];
 } form;
@@ -115,7 +113,7 @@ static bool leaf_form(const owners *o, uint32_t id, form *f)
     return l->index == VY_LID || l->index == VY_LINDEX;
 }
 
-// `before`: where what does not change in the phase must be computed.
+// `before`: uniform operands must be defined before it, so that they do not change in the phase.
 static bool form_of(const owners *o, uint32_t id, uint32_t before, uint32_t depth, form *f)
 {
     *f = (form){{0}};
@@ -142,9 +140,10 @@ static bool form_of(const owners *o, uint32_t id, uint32_t before, uint32_t dept
     }
 }
 
-// Do different invocations get different sums?  Mixed radix: each multiple is greater than all that
-// the smaller ones make together; wraps around nothing.
-static bool tells_apart(const owners *o, form f, uint8_t *told)
+// Do invocations with different coordinates get different sums?  Then adds those coordinates to
+// *separated.  Mixed radix: each multiple is greater than the sum of all smaller ones; nothing
+// wraps.
+static bool separates(const owners *o, form f, uint8_t *separated)
 {
     const uint32_t *w = o->p->workgroup;
     uint8_t now = 0;
@@ -163,12 +162,12 @@ static bool tells_apart(const owners *o, form f, uint8_t *told)
         reach += size * (w[best] - 1);
         now |= (uint8_t)(1u << best);
     }
-    *told |= now;
+    *separated |= now;
     return true;
 }
 
-// Every iteration of the loop has a barrier: no two are of one phase.
-static bool parts_iterations(const owners *o, uint32_t loop)
+// Does every iteration of the loop execute a barrier, so that no two are in one phase?
+static bool separates_iterations(const owners *o, uint32_t loop)
 {
     for (uint32_t id = loop + 1; id < o->facts->s.partner[loop]; id++)
         if (o->p->insts.data[id].op == VY_OP_BARRIER && o->facts->s.parent[id] == loop) return true;
@@ -179,19 +178,20 @@ static bool is_injective(const owners *o, uint32_t load)
 {
     const vy_program *p = o->p;
     uint32_t before = load;
-    uint8_t told = 0, all = 0;
+    uint8_t separated = 0, all = 0;
     for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
-        if (!parts_iterations(o, loop)) before = loop;
+        if (!separates_iterations(o, loop)) before = loop;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[load].aux].rank; k++) {
         form f;
         uint8_t here = 0;
-        if (form_of(o, vy_arg(p, load, k), before, 0, &f) && tells_apart(o, f, &here)) told |= here;
+        if (form_of(o, vy_arg(p, load, k), before, 0, &f) && separates(o, f, &here))
+            separated |= here;
     }
-    return (told & all) == all;
+    return (separated & all) == all;
 }
 
-// Is it in an `if` that one invocation of the workgroup takes: `lid.x == 0`?
+// Is it in an `if` that only one invocation of the workgroup enters: `lid.x == 0`?
 static bool is_single(const owners *o, uint32_t load)
 {
     const vy_program *p = o->p;
@@ -199,16 +199,16 @@ static bool is_single(const owners *o, uint32_t load)
     uint8_t all = 0;
     for (uint32_t c = 0; c < 3; c++) all |= (uint8_t)((p->workgroup[c] > 1) << c);
     for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
-        if (!parts_iterations(o, loop)) before = loop;
+        if (!separates_iterations(o, loop)) before = loop;
     for (uint32_t up = o->facts->s.parent[load]; up; up = o->facts->s.parent[up]) {
         if (p->insts.data[up].op != VY_OP_IF || load > o->facts->s.partner[up]) continue;
         uint32_t equal = vy_arg(p, up, 0);
         if (VY_IS_LEAF(equal) || p->insts.data[equal].op != VY_OP_EQ) continue;
         form x, y;
-        uint8_t told = 0;
+        uint8_t separated = 0;
         if (form_of(o, vy_arg(p, equal, 0), before, 0, &x) &&
             form_of(o, vy_arg(p, equal, 1), before, 0, &y) && add_form(&x, y, -1) &&
-            tells_apart(o, x, &told) && (told & all) == all)
+            separates(o, x, &separated) && (separated & all) == all)
             return true;
     }
     return false;
@@ -230,12 +230,12 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
     vy_phases_fill(&o->phases);
     for (uint32_t k = 0; k < n; k++) {
         if (o->facts->own[loads[k]]) continue;
-        uint64_t met = o->phases.phase[loads[k]].loads & others;
+        uint64_t in_phase = o->phases.phase[loads[k]].loads & others;
         uint64_t self = UINT64_C(1) << k;
         bool alone = is_injective(o, loads[k]);
         for (uint32_t j = 0; j < n && alone; j++)
-            if (met >> j & 1) alone = vy_same_element(o->p, loads[k], loads[j]);
-        if (!alone) alone = (met | self) == self && is_single(o, loads[k]);
+            if (in_phase >> j & 1) alone = vy_same_element(o->p, loads[k], loads[j]);
+        if (!alone) alone = (in_phase | self) == self && is_single(o, loads[k]);
         o->facts->own[loads[k]] = alone;
     }
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_touch){0};
@@ -265,8 +265,8 @@ bool vy_own(grad_facts *f)
         o.differs && count_barriers(&o, &arena) && vy_phases_make(&o.phases, f->p, &f->s, &arena);
     for (uint32_t i = 1; ok && i < f->p->buffers.count; i++) {
         const vy_buf *b = &f->p->buffers.data[i];
-        bool meets = b->cls == VY_SHARED || b->cls == VY_OUT || b->cls == VY_INOUT;
-        if (!meets || b->view_of || (f->buffers[i].activity & ACTIVE) != ACTIVE) continue;
+        bool visible = b->cls == VY_SHARED || b->cls == VY_OUT || b->cls == VY_INOUT;
+        if (!visible || b->view_of || (f->buffers[i].activity & ACTIVE) != ACTIVE) continue;
         ok = collect(&o, i, &loads, &stores);
         if (ok && loads.count && loads.count <= MOST_LOADS && stores.count <= MOST_LOADS)
             prove(&o, loads.data, loads.count, stores.data, stores.count);

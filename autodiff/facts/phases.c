@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// phases.c: see phases.h.  Walks forward for what came before, backward for what comes after, until
-// the heads of loops hold what their ends bring round.
+// phases.c: see phases.h.  A forward data flow for `before`, a backward one for `after`, iterated
+// to a fixpoint at the heads of loops.
 #include "autodiff/facts/phases.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ bool vy_phases_make(vy_phases *f, const vy_program *p, const vy_structure *s, vy
     vy_touch **tables[] = {&f->touch, &f->before, &f->after, &f->phase, &f->head, &f->side};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         if (!(*tables[k] = vy_arena_alloc(arena, n * sizeof **tables[k]))) return false;
-    return (f->gone = vy_arena_alloc(arena, n)) != NULL;
+    return (f->removed = vy_arena_alloc(arena, n)) != NULL;
 }
 
 static bool same(vy_touch x, vy_touch y)
@@ -20,7 +20,7 @@ static bool same(vy_touch x, vy_touch y)
     return x.loads == y.loads && x.stores == y.stores && x.updates == y.updates;
 }
 
-// What is known at a loop's head grows by `t`.
+// Joins `t` into the state at a loop's head.
 static vy_touch grow(vy_phases *f, uint32_t loop, vy_touch t, bool *grew)
 {
     vy_touch sum = vy_touch_both(f->head[loop], t);
@@ -30,10 +30,10 @@ static vy_touch grow(vy_phases *f, uint32_t loop, vy_touch t, bool *grew)
 
 static bool stops(const vy_phases *f, uint32_t id)
 {
-    return f->p->insts.data[id].op == VY_OP_BARRIER && !f->gone[id];
+    return f->p->insts.data[id].op == VY_OP_BARRIER && !f->removed[id];
 }
 
-// From the state ahead of instruction `id` to that behind it.
+// From the state before instruction `id` to that after it.
 static vy_touch forward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
 {
     uint32_t partner = f->s->partner[id];
@@ -54,18 +54,18 @@ static vy_touch forward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
     }
 }
 
-// From the state behind instruction `id` to that ahead of it.
+// From the state after instruction `id` to that before it.
 static vy_touch backward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
 {
     uint32_t partner = f->s->partner[id];
     f->after[id] = t;
     switch ((vy_op)f->p->insts.data[id].op) {
     case VY_OP_BARRIER: return stops(f, id) ? (vy_touch){0} : t;
-    case VY_OP_ENDIF: return f->side[partner] = t; // behind the construct
+    case VY_OP_ENDIF: return f->side[partner] = t; // after the construct
     case VY_OP_ELSE: {
         uint32_t opener = f->s->partner[partner];
         vy_touch behind = f->side[opener];
-        f->side[opener] = t; // ahead of the second arm
+        f->side[opener] = t; // before the second arm
         return behind;
     }
     case VY_OP_IF: return vy_touch_both(t, f->side[id]);
@@ -77,7 +77,7 @@ static vy_touch backward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
     }
 }
 
-// All come to a barrier together, and then go all the ways there are up to the next one.
+// All invocations reach a barrier together; from there, some may take any path to the next one.
 static vy_touch carry(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
 {
     uint32_t partner = f->s->partner[id];

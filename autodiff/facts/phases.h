@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// phases.h: which accesses may fall between the same two barriers.
+// phases.h: which accesses may be in one phase, that is, between the same two barriers.
 #ifndef VYRE_PHASES_H
 #define VYRE_PHASES_H
 
 #include "ir/core/ir.h"
 
-// Sets of up to 64 things (memories, or accesses) that are loaded, stored to, updated atomically.
+// Sets of up to 64 items (memories, or accesses) that are loaded, stored to, updated atomically.
 typedef struct vy_touch {
     uint64_t loads, stores, updates;
 } vy_touch;
@@ -15,16 +15,16 @@ static inline vy_touch vy_touch_both(vy_touch x, vy_touch y)
     return (vy_touch){x.loads | y.loads, x.stores | y.stores, x.updates | y.updates};
 }
 
-// Of one program.  Callers fill `touch` (what an instruction touches) and `gone` (barriers that do
-// not count), which start empty.
+// The phases of one program.  Callers fill `touch` (what an instruction touches) and `removed`
+// (barriers to ignore), which start empty.
 typedef struct vy_phases {
     const vy_program *p;
     const vy_structure *s;
     vy_touch *touch;
-    uint8_t *gone;
-    vy_touch *before; // by instruction: since the barrier before it, on any way there
-    vy_touch *after;  // up to the barrier behind it, on any way from there
-    // By any invocation between the same two barriers, in arms that it does not take too.
+    uint8_t *removed;
+    vy_touch *before; // by instruction: since the preceding barrier, on any path to it
+    vy_touch *after;  // up to the following barrier, on any path from it
+    // By any invocation in the same phase, also in arms that this one does not take.
     vy_touch *phase;
     vy_touch start;        // up to the first barrier
     vy_touch *head, *side; // scratch
@@ -33,6 +33,6 @@ typedef struct vy_phases {
 
 bool vy_phases_make(vy_phases *f, const vy_program *p, const vy_structure *s, vy_arena *arena);
 void vy_phases_find(vy_phases *f); // fills before, after and start
-void vy_phases_fill(vy_phases *f); // then: fills phase
+void vy_phases_fill(vy_phases *f); // after that: fills phase
 
 #endif

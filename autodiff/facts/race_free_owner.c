@@ -3,20 +3,21 @@
 // additions to their adjoints need no atomics.  Proofs: their index maps (injective.c), or that the
 // primal has no race:
 //
-//   out[p[i]] = x[p[i]] * w;         grad_x[p[i]] += grad_out[p[i]] * w;     // a plain addition, no atomic
+//   out[p[i]] = x[p[i]] * w;
+//   grad_x[p[i]] += grad_out[p[i]] * w;       // a plain addition, no atomic
 //
-// No analysis of p[i] could tell that two invocations never meet there, but the program says so: if
-// they did, both would store one element of `out`, and a program with a race is wrong
-// (docs/language.md 8.3).  So a load of x is exclusive if wherever it is executed the same
-// invocation also stores, plainly and with the very same index values, into one buffer that all the
-// loads of x have in common.  What else this needs, and what goes wrong without it: - no barrier in
-// the program: invocations may store one element in turn, in different phases; - the store is in
-// range, or both buffers have the same shape: a store out of range does nothing, so
-//   two of them are no race, and x may be longer;
-// - the buffers of the stores have no views: two parameters of one memory are not compared here.
+// No analysis of p[i] could prove that two invocations never touch the same element, but the
+// program says so: if they did, both would store one element of `out`, and a program with a race is
+// wrong (docs/language.md 8.3).  So a load of x is exclusive if, wherever it is executed, the same
+// invocation also stores, plainly and with the very same index values, to one buffer that all loads
+// of x have in common.  Further conditions, and what goes wrong without them:
+// - no barrier in the program: invocations may store one element in turn, in different phases;
+// - the store is in range, or both buffers have the same shape: a store out of range does nothing,
+//   so two of them are no race, and x may be longer;
+// - the buffers of the stores have no views: aliasing parameters are not compared here.
 //
-// Both proofs exclude other invocations only.  One that comes to an element twice reads, adds and
-// writes.
+// Both proofs exclude other invocations only.  An invocation that reaches an element twice loads,
+// adds and stores.
 
 #include "autodiff/facts/facts.h"
 #include "ir/core/access.h"
@@ -25,11 +26,11 @@
 #include <string.h>
 
 enum {
-    MOST_OWNERS = 4, // buffers that are tried for one
-    MOST_STORES = 64 // of one index that are looked at for one load: keeps the search linear
+    MOST_OWNERS = 4, // candidate owners of one buffer
+    MOST_STORES = 64 // of one first index that are tried for one load: keeps the search linear
 };
 
-// What may prove the loads of one buffer.
+// The buffers whose stores may prove the loads of one buffer.
 typedef struct owners {
     uint32_t buffer[MOST_OWNERS];
     uint32_t count;
@@ -40,9 +41,9 @@ typedef struct proof {
     const grad_facts *facts;
     const uint32_t *same;  // classes of equal dimensions
     const uint8_t *inside; // by instruction: its indices are in range
-    // By instruction, and by leaf behind those: the last plain store whose first index it is.
+    // By instruction, then by leaf: the last plain store whose first index it is.
     uint32_t *first;
-    uint32_t *next; // by store: the one before it with that first index
+    uint32_t *next; // by store: the preceding one with the same first index
     owners *found;  // by buffer
 } proof;
 
@@ -51,7 +52,8 @@ static uint32_t slot(const vy_program *p, uint32_t id)
     return VY_IS_LEAF(id) ? p->insts.count + VY_LEAF_INDEX(id) : id;
 }
 
-// Is `store` executed by whoever executes `load`, in the same iterations of the loops around it?
+// Does every invocation that executes `load` execute `store`, in the same iterations of the loops
+// around it?
 static bool implies(const proof *q, uint32_t load, uint32_t store)
 {
     const vy_program *p = q->facts->p;
@@ -62,7 +64,7 @@ static bool implies(const proof *q, uint32_t load, uint32_t store)
     if (p->insts.data[region].op == VY_OP_IF) // the same arm
         return (load < s->partner[region]) == (store < s->partner[region]);
     if (p->insts.data[region].op != VY_OP_WHILE) return true;
-    for (uint32_t id = load; id < store; id++) // a condition is asked once more than the body runs
+    for (uint32_t id = load; id < store; id++) // the condition runs once more than the body
         if (p->insts.data[id].op == VY_OP_TEST && s->partner[id] == region) return false;
     return true;
 }
@@ -84,8 +86,8 @@ static bool proves(const proof *q, uint32_t load, uint32_t store)
            (q->inside[store] || same_shape(q, x, y));
 }
 
-// The buffers that prove this load, among those that have proved the earlier ones of its buffer.
-static void meet(proof *q, uint32_t load)
+// Narrows the owners of the load's buffer to those whose stores prove this load.
+static void narrow_owners(proof *q, uint32_t load)
 {
     const vy_program *p = q->facts->p;
     owners *all = &q->found[p->insts.data[load].aux], now = {.begun = true};
@@ -140,7 +142,7 @@ static bool prove_by_stores(grad_facts *f)
               vy_prove_ranges(p, &f->s, &arena, inside);
     if (ok) list_stores(&q);
     for (uint32_t id = 1; ok && id < n; id++)
-        if (vy_adds_outside(f, id)) meet(&q, id);
+        if (vy_adds_outside(f, id)) narrow_owners(&q, id);
     for (uint32_t i = 1; ok && i < p->buffers.count; i++)
         f->buffers[i].exclusive = q.found[i].count > 0;
     vy_arena_free(&arena);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// shadow.c: was what memory holds asked for?
+// shadow.c: masks of memory elements: is the value of an element used?
 //
 //   y[i] = sqrt(x[i]);  if x[i] <= 0 { y[i] = 0; }
 //
@@ -12,9 +12,10 @@
 //
 // It starts as 1 where an element has a cotangent.  A shadow costs memory and time, so a buffer has
 // one only if
-//   - some element may be overwritten before anybody saw it, or, for arrays and for buffers that
-//     nobody asked for, may never be seen; one store per element of an output is always seen, and
-//   - some product in front of such a store could make a NaN out of its adjoint.
+//   - some element may be overwritten before it is read, or, in arrays and in buffers that are not
+//     differentiated outputs, may never be read; an output's only store to an element is always
+//     used; and
+//   - some product before such a store could turn its zero adjoint into NaN.
 #include "ir/facts/memory.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
@@ -25,7 +26,7 @@ enum { MOST = 64 }; // stores of one buffer that are compared with each other
 static bool shares_loop(const grad_facts *f, uint32_t x, uint32_t y)
 {
     uint32_t a = f->home[x], b = f->home[y];
-    while (a != b) // what stands inside another has a higher id
+    while (a != b) // an inner loop has a higher id than an outer
         if (a > b)
             a = f->home[a];
         else
@@ -38,7 +39,7 @@ static bool is_apart(const grad_facts *f, uint32_t x, uint32_t y)
     const vy_program *p = f->p;
     for (uint32_t k = 0; k < p->buffers.data[p->insts.data[x].aux].rank; k++) {
         uint32_t a = vy_arg(p, x, k), b = vy_arg(p, y, k);
-        // Behind a barrier i + 1 is another invocation's i.
+        // After a barrier, this invocation's i + 1 is another invocation's i.
         bool constant = vy_id_const(p, a) && vy_id_const(p, b);
         bool known = constant || !(f->phased || shares_loop(f, x, y));
         if (known && vy_values_differ(p, a, b)) return true;
@@ -46,7 +47,7 @@ static bool is_apart(const grad_facts *f, uint32_t x, uint32_t y)
     return false;
 }
 
-// They stand in different arms of one `if`, which no loop brings back.
+// Are they in different arms of one `if`, without a common loop that could execute both?
 static bool is_exclusive(const grad_facts *f, uint32_t x, uint32_t y)
 {
     if (shares_loop(f, x, y)) return false;
@@ -58,7 +59,7 @@ static bool is_exclusive(const grad_facts *f, uint32_t x, uint32_t y)
     return false;
 }
 
-// May a later write of the buffer's `n` writes destroy what `store` wrote?
+// May a later one of the buffer's `n` writes overwrite what `store` wrote?
 static bool may_be_lost(const grad_facts *f, uint32_t store, const uint32_t *writes, uint32_t n)
 {
     if (n > MOST || (!f->adds[store] && !vy_stores_once(f, store))) return true;
@@ -71,7 +72,7 @@ static bool may_be_lost(const grad_facts *f, uint32_t store, const uint32_t *wri
     return false;
 }
 
-static bool wants_shadow(const grad_facts *f, uint32_t buffer, const uint32_t *writes, uint32_t n,
+static bool needs_shadow(const grad_facts *f, uint32_t buffer, const uint32_t *writes, uint32_t n,
                          uint32_t *cover)
 {
     const vy_buf *b = &f->p->buffers.data[buffer];
@@ -96,14 +97,14 @@ bool vy_shadow_choose(grad_facts *f)
     vy_writes w;
     bool ok = vy_writes_make(&w, f->p, VY_COUNT_WRITES, &arena);
     for (uint32_t i = 1; ok && i < f->p->buffers.count; i++)
-        f->buffers[i].shadowed = wants_shadow(f, i, w.at + w.start[i], w.start[i + 1] - w.start[i],
+        f->buffers[i].shadowed = needs_shadow(f, i, w.at + w.start[i], w.start[i + 1] - w.start[i],
                                               &f->buffers[i].cover);
     vy_arena_free(&arena);
     return ok;
 }
 
-// Can the mask of `id` decide anything in front of it?  Slots of constructs are taken to.
-static bool asks(const grad_facts *f, const uint8_t *asked, uint32_t id)
+// Can the mask of `id` affect an adjoint before it?  Slots of constructs are assumed to.
+static bool has_effect(const grad_facts *f, const uint8_t *effect, uint32_t id)
 {
     const vy_inst *i = &f->p->insts.data[id];
     if (!vy_is_active(f, id) || !f->maskable[id]) return false;
@@ -112,7 +113,7 @@ static bool asks(const grad_facts *f, const uint8_t *asked, uint32_t id)
     bool any = vy_rule_kind_of((vy_op)i->op) == RULE_PARTIAL || i->op == VY_OP_SG_MUL;
     for (uint32_t k = 0; k < i->nargs && !any; k++) {
         uint32_t a = vy_arg(f->p, id, k);
-        any = !VY_IS_LEAF(a) && asked[a];
+        any = !VY_IS_LEAF(a) && effect[a];
     }
     return any;
 }
@@ -121,14 +122,15 @@ bool vy_shadow_prune(grad_facts *f)
 {
     uint32_t n = f->p->insts.count;
     vy_arena arena = {0};
-    uint8_t *asked = vy_arena_alloc(&arena, n), *used = vy_arena_alloc(&arena, f->p->buffers.count);
-    bool ok = asked && used;
+    uint8_t *effect = vy_arena_alloc(&arena, n),
+            *used = vy_arena_alloc(&arena, f->p->buffers.count);
+    bool ok = effect && used;
     for (uint32_t id = 1; ok && id < n; id++) {
         const vy_inst *i = &f->p->insts.data[id];
-        asked[id] = asks(f, asked, id);
+        effect[id] = has_effect(f, effect, id);
         if (i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) continue;
         uint32_t value = vy_arg(f->p, id, i->nargs - 1);
-        if (!VY_IS_LEAF(value) && asked[value]) used[i->aux] = 1;
+        if (!VY_IS_LEAF(value) && effect[value]) used[i->aux] = 1;
     }
     for (uint32_t b = 1; ok && b < f->p->buffers.count; b++) f->buffers[b].shadowed &= used[b];
     vy_arena_free(&arena);

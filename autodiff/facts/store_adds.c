@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// store_adds.c: stores that add to what is there.
+// store_adds.c: additive stores: stores that add to the element's old value.
 //
 //   v = B[i] + e;  B[i] = v           ē += B̄[i]
 //
-// Reversed instruction by instruction this takes B̄[i] out at the store and puts it back at the
-// load.  Then the adjoint of a sum in memory would be written in every iteration of a loop in which it
-// does not change, and no program over elements could read it (gather.h).  So the store does not
-// clear, and the load does not add: what they hand on is the same.
+// Reversed instruction by instruction, the store would load and clear B̄[i] and the load would add
+// it back.  Then the adjoint of a sum in memory would be written in every iteration of a loop in
+// which it does not change, and no program over elements could read it (gather.h).  So the reversed
+// store does not clear, and the reversed load does not add: the contributions are the same.
 //
-// Which stores those are ir/facts/addition.h says: plain additions, of floats here.
+// ir/facts/addition.h finds these stores: plain additions, here only of floats.
 #include "autodiff/facts/facts.h"
 #include "ir/facts/addition.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// trip_bound.c: how often can a loop run?  Bounds that follow from parameters, as dimensions.
+// trip_bound.c: upper bounds of trip counts that follow from parameters, as dimensions.
 //
-// `for j in 0..i` inside `for i in 0..n` runs n times at most.  A bound need not be tight: it sizes
-// memory.  It must hold whatever the parameters are, wrapped arithmetic included.
+// `for j in 0..i` inside `for i in 0..n` runs at most n iterations.  A bound need not be tight: it
+// sizes memory.  It must hold for all parameter values, wrapped arithmetic included.
 #include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
 #include "ir/facts/interval.h"
 
-enum { MAX_DEPTH = 12 }; // of expressions looked into: both operands are, so this bounds the work
+enum { MAX_DEPTH = 12 }; // of expressions: both operands are visited, so this bounds the work
 
 static const vy_dim none = {0};
 
@@ -24,7 +24,7 @@ static vy_dim join(const vy_bounds *r, vy_dim_op op, vy_dim x, vy_dim y)
     return x.id && y.id ? vy_dim_binary(r->b, op, x, y) : none;
 }
 
-// The dimension that the leaf is, or for a domain variable what it stays below; or none.
+// The leaf as a dimension, or for a domain variable its extent; or none.
 static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
 {
     const vy_program *p = r->p;
@@ -36,7 +36,7 @@ static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
     case VY_LEAF_LEN: {
         vy_dim d = of_program(r, p->buffers.data[l->index].dims[l->axis]);
         bool open = d.id && vy_builder_program(r->b)->dims.data[d.id].op == VY_DIM_UNKNOWN;
-        // By itself that node would mean another length left open.
+        // The bare node would declare another open length.
         return open ? vy_dim_binary(r->b, VY_DIM_MAX, d, vy_dim_const(r->b, 0)) : d;
     }
     default: return none;
@@ -45,8 +45,8 @@ static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
 
 static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth);
 
-// Is `id` a scalar that is the extent of a domain variable?  Then a running invocation shows that
-// it is 1 at least.
+// Is `id` a scalar that is the extent of a domain variable?  Then it is at least 1 in every
+// invocation that runs.
 static bool is_domain_extent(const vy_bounds *r, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) return false;
@@ -59,12 +59,12 @@ static bool is_domain_extent(const vy_bounds *r, uint32_t id)
     return false;
 }
 
-static bool fits(vy_type type, int64_t v)
+static bool is_representable(vy_type type, int64_t v)
 {
     return vy_interval_within((vy_interval){v, v}, vy_interval_of_type(type));
 }
 
-// A length or number of an invocation that is 2³⁰ at least has no memory to go with.
+// Lengths and invocation numbers are below 2³⁰: there is not enough memory for more.
 static vy_interval leaf_range(const vy_program *p, uint32_t id)
 {
     const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
@@ -75,7 +75,7 @@ static vy_interval leaf_range(const vy_program *p, uint32_t id)
     return r;
 }
 
-// Constant bounds of an integer, whatever wraps.
+// Constant bounds of an integer, wrapped results included.
 static vy_interval range(const vy_program *p, uint32_t id, uint32_t depth)
 {
     if (VY_IS_LEAF(id)) return leaf_range(p, id);
@@ -94,8 +94,8 @@ static vy_interval range(const vy_program *p, uint32_t id, uint32_t depth)
     return vy_interval_binary((vy_op)i->op, type, x, y, &exact);
 }
 
-// What a sum is at least, as an integer without end; it wraps to a lower number where it is too
-// high, and that its upper bound bounds too.
+// A lower bound of a sum as a mathematical integer.  A sum that overflows wraps to a lower number,
+// to which its upper bound applies, too.
 static int64_t least(const vy_program *p, uint32_t id, uint32_t depth)
 {
     const bool sum = !VY_IS_LEAF(id) && p->insts.data[id].op == VY_OP_ADD;
@@ -103,18 +103,19 @@ static int64_t least(const vy_program *p, uint32_t id, uint32_t depth)
     if (!sum || depth == MAX_DEPTH) return range(p, id, depth).lo;
     const bool over = __builtin_add_overflow(least(p, vy_arg(p, id, 0), depth + 1),
                                              least(p, vy_arg(p, id, 1), depth + 1), &least_sum);
-    return over || !fits(vy_id_type(p, id), least_sum) ? vy_interval_of_type(vy_id_type(p, id)).lo
-                                                       : least_sum;
+    return over || !is_representable(vy_id_type(p, id), least_sum)
+               ? vy_interval_of_type(vy_id_type(p, id)).lo
+               : least_sum;
 }
 
-// Is the value of `id` that of its dimension, not only below?
+// Does `id` equal its dimension, rather than being only below it?
 static bool is_exact(const vy_program *p, uint32_t id)
 {
     return VY_IS_LEAF(id) && p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER;
 }
 
-// A sum or difference of two numbers of 32 bits as it wraps: `0..N-1` with N = 0 runs four thousand
-// million times.
+// A sum or difference of two 32-bit numbers, wrapped as the machine does: `0..N-1` with N = 0 runs
+// four thousand million iterations.
 static vy_dim wrapped(const vy_bounds *r, vy_dim sum, vy_type type)
 {
     if (!sum.id) return none;
@@ -133,7 +134,7 @@ static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type,
     // Underflow below INT_MIN wraps to a huge value.  In 64 bits the dimension does not fit.
     if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
     bool down = __builtin_add_overflow(least(r->p, x, depth), least(r->p, y, depth), &sum) ||
-                !fits(type, sum);
+                !is_representable(type, sum);
     if (!down) return bound;
     return is_exact(r->p, x) && is_exact(r->p, y) ? wrapped(r, bound, type) : none;
 }
@@ -150,7 +151,8 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
     int64_t low;
     vy_dim bound = vy_type_is_signed(type) && k && k->i >= 0 ? upper_bound(r, x, depth) : none;
     if (!bound.id) return none;
-    bool down = __builtin_sub_overflow(least(r->p, x, depth), k->i, &low) || !fits(type, low);
+    bool down =
+        __builtin_sub_overflow(least(r->p, x, depth), k->i, &low) || !is_representable(type, low);
     if (down && vy_type_size(type) == 4) return none;
     return vy_dim_binary(r->b, VY_DIM_SUB, bound, vy_dim_const(r->b, k->i));
 }
@@ -180,7 +182,7 @@ static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth
     case VY_OP_REM:
     case VY_OP_AND:
         if (!natural) return none;
-        break; // at most either
+        break; // at most the smaller operand
     case VY_OP_MIN: break;
     case VY_OP_SELECT:
         return join(r, VY_DIM_MAX, upper_bound(r, b, depth),
@@ -199,13 +201,13 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
     if (r->hints && r->hints[id]) return of_program(r, (vy_dim){r->hints[id]});
     if (depth == MAX_DEPTH) return none;
     const vy_inst *i = &p->insts.data[id];
-    if (i->op == VY_OP_LOOP) // the variable stays below `to`
+    if (i->op == VY_OP_LOOP) // the variable is below `to`
         return upper_bound(r, vy_arg(p, id, 1), depth + 1);
     if (i->op == VY_OP_CAST) { // a negative number would become a huge unsigned one
         vy_type from = vy_id_type(p, vy_arg(p, id, 0));
         bool keeps = vy_type_is_integer(from) &&
                      (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
-        // Cut down to 32 bits, a negative one may be anything.
+        // Truncated to 32 bits, a negative number may become anything.
         if (keeps && vy_type_is_signed(from) && vy_type_size((vy_type)i->type) < vy_type_size(from))
             keeps = range(p, vy_arg(p, id, 0), depth).lo >= INT32_MIN;
         return keeps ? upper_bound(r, vy_arg(p, id, 0), depth + 1) : none;
@@ -226,7 +228,7 @@ static vy_dim lower_bound(const vy_bounds *r, uint32_t id)
     return none;
 }
 
-// Never negative, by its form?
+// Is the dimension non-negative, by its form?
 static bool is_natural(const vy_program *p, uint32_t dim)
 {
     for (;;) {
@@ -240,7 +242,7 @@ static bool is_natural(const vy_program *p, uint32_t dim)
         case VY_DIM_MAX:
             return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;
         case VY_DIM_ADD:
-        case VY_DIM_DIV: // one operand is a constant, most often: no recursion
+        case VY_DIM_DIV: // one operand is mostly a constant: no recursion
             if (p->dims.data[d->b].op != VY_DIM_CONST || p->dims.data[d->b].value < 0) return false;
             dim = d->a;
             break;
@@ -249,7 +251,8 @@ static bool is_natural(const vy_program *p, uint32_t dim)
     }
 }
 
-// A step that is a constant or a parameter, where it may be more than 1.  Below 1 it is an error.
+// The step, if it is a constant or a parameter and may exceed 1; else none.  Below 1 it is an
+// error.
 static vy_dim step_dim(const vy_bounds *r, uint32_t id)
 {
     const vy_scalar *k = vy_id_const(r->p, id);

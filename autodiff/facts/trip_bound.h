@@ -6,16 +6,16 @@
 #include "ir/core/ir.h"
 
 typedef struct vy_bounds {
-    const vy_program *p; // whose values are asked about
-    vy_builder *b;       // where the dimensions are made; it has the scalars of p
+    const vy_program *p; // whose values are bounded
+    vy_builder *b;       // makes the dimensions; has the scalars of p
     const vy_dim *dims;  // dimension of p → dimension of b; NULL: they are the same
-    // By instruction of p: a dimension of p that is at least its value, or 0; NULL: there are none.
+    // By instruction of p: a dimension of p that is at least its value, or 0; NULL: no hints.
     const uint32_t *hints;
 } vy_bounds;
 
 // A dimension that is at least the integer `id`, or none.
 vy_dim vy_upper_bound(const vy_bounds *r, uint32_t id);
-// A dimension that is at least the number of iterations of a loop and never negative, or none.
+// A dimension that is at least the trip count of a loop and never negative, or none.
 vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop);
 
 #endif

@@ -3,21 +3,22 @@
 //
 //   for t in 0..T { var h = W; while h > 0 { …; barrier(); h /= 2; } }
 //
-// All invocations of a workgroup must decide alike, and the checker has to see it: from parameters,
-// workgroup numbers and elements of `in` buffers.  A tape holds the same number for all of them,
-// but nobody can see that, and lanes outside the domain read zero there.  So what such conditions
-// and bounds are computed from, and how often such loops ran, is computed again where it is needed,
-// or in closed form, and never kept.  What cannot be had so is refused (grad.c).
+// These decisions must be uniform across the workgroup, and the checker has to be able to prove it:
+// from parameters, workgroup numbers and elements of `in` buffers.  A tape holds the same number
+// for all invocations, but that cannot be proved, and lanes outside the domain load zero from it.
+// So the operands of such conditions and bounds, and the trip counts of such loops, are recomputed
+// where they are needed, or have a closed form, and are never taped.  Values for which this is
+// impossible are refused (grad.c).
 //
-// A carried value is computed again by its whole loop.  Only inside an iteration that is reversed
-// by itself would it have to be kept; so those are marked of the loops around the construct, not of
-// others.
+// A carried value is recomputed by running its entire loop.  Only inside an iteration that is
+// reversed on its own would it have to be taped; so carried values are marked only of the loops
+// around the construct.
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 
 #include <string.h>
 
-enum { MOST_WORK = 1 << 26 }; // beyond, what is kept after all is refused by the checker
+enum { MOST_WORK = 1 << 26 }; // beyond it, values may be taped, and the checker refuses them
 
 typedef struct slicer {
     grad_facts *facts;
@@ -34,7 +35,7 @@ static void visit(slicer *s, uint32_t construct, uint32_t id)
     s->failed = !vy_vec_push(&s->stack, id);
 }
 
-// Of a loop, whose value is its variable, the bounds: what it carries is another matter.
+// The value of a LOOP is its variable: it depends on the bounds, not on the carried values.
 static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 {
     const vy_inst *i = &s->facts->p->insts.data[id];
@@ -42,7 +43,7 @@ static void visit_args(slicer *s, uint32_t construct, uint32_t id)
     for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->facts->p, id, k));
 }
 
-// What decides how often a loop runs, or which arm.
+// The values that decide the trip count of a loop, or the arm of an `if`.
 static void visit_control(slicer *s, uint32_t construct, uint32_t opener)
 {
     uint32_t deciders[4], n = vy_deciders(s->facts->p, &s->facts->s, opener, deciders);
@@ -73,7 +74,8 @@ static void drain(slicer *s, uint32_t construct)
     }
 }
 
-// Constructs that have a barrier or its like inside.
+// Constructs that contain a convergent operation: a barrier, a subgroup operation, or the clear of
+// a shared array.
 static void mark_convergent(const grad_facts *f, uint8_t *convergent)
 {
     for (uint32_t id = 1; id < f->p->insts.count; id++) {
@@ -111,6 +113,7 @@ void vy_together_explain(vy_module *out)
     *d = (vy_diag){0};
     vy_fail(out, VY_E_GRAD_UNSUPPORTED, line, column,
             "compute the condition or bound from parameters and loop variables",
-            "the way to this operation among invocations depends on a value that the reverse has "
-            "only from memory, where it cannot be seen to be the same in the whole workgroup");
+            "the control flow around this operation among invocations depends on a value that the "
+            "reverse has only from memory, where it cannot be proved to be uniform across the "
+            "workgroup");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // build.c: one program of the result, from its parameters to dead-code removal.
 //
-// The reverse program is parameters, forward sweep, reverse sweep.  The counting program, which the
-// lengths of some tapes need, is the forward sweep alone: dead-code removal leaves the slice of the
-// primal that decides how often its loops run.
+// The reverse program consists of parameters, forward sweep and reverse sweep.  The counting
+// program, which computes the lengths of some tapes, is the forward sweep alone: dead-code removal
+// leaves the slice of the primal that decides its trip counts.
 #include "autodiff/facts/facts.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
@@ -34,9 +34,9 @@ static void copy_workgroup(reverse *r, vy_program *p)
     // (tape.c marks the latter).
     p->exact = r->p->exact || vy_is_ahead(r->build.purpose);
     p->line = r->p->line;
-    // A derivative needs more registers than its primal, and 128 invocations per group are all that
-    // every device has.  A program that sees its workgroup keeps the size, and so does one whose
-    // caller counts in workgroups.
+    // A derivative needs more registers than its primal, and 128 invocations per workgroup are all
+    // that every device guarantees.  A program that observes its workgroup keeps the size, and so
+    // does one whose caller dispatches in workgroups.
     if (!r->p->overs.count) return;
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_SHARED) return;
@@ -82,8 +82,8 @@ static vy_program *end(reverse *r)
     return NULL;
 }
 
-// Adjoints of arrays start from zero.  The barrier keeps their clearing, and what replays store to
-// shared arrays, from what other invocations still do in the forward sweep.
+// Adjoints of arrays start from zero.  The barrier separates these clears, and the stores of
+// replays to shared arrays, from other invocations that are still in the forward sweep.
 static void begin_reverse(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -108,7 +108,8 @@ vy_program *vy_reverse_build(reverse *r, build_purpose purpose)
     return end(r);
 }
 
-// Another order of the invocations would give other counts, or another winner in each program.
+// Refuses old values of atomics: in another order of the invocations, each program would find other
+// trip counts, or another winner.
 static bool refuse_old_values(reverse *r, const vy_program *p)
 {
     const char *what = vy_is_finding(r->build.purpose) ? "what a reduction by atomics finds"

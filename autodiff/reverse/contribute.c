@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// contribute.c: adjoints of values: what is added to them, and their names.
+// contribute.c: adjoints of values: contributions to them, and their names.
 #include "autodiff/core/adjoint.h"
 #include "ir/build/build.h"
 #include "autodiff/reverse/sweeps.h"
@@ -11,7 +11,8 @@ static uint32_t emit2(reverse *r, vy_op op, vy_type type, uint32_t x, uint32_t y
     return vy_emit(r->b, op, type, 0, 2, (uint32_t[]){x, y});
 }
 
-// Inside an arm, assignments to what was there before it are logged: the arm's end merges them.
+// Inside an arm, changes to adjoints of values defined before it are logged: the end of the `if`
+// merges them.
 void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask)
 {
     uint32_t *slot =
@@ -29,7 +30,7 @@ void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask)
     if (mask_slot) *mask_slot = mask;
 }
 
-// Two adjoints of `id`; the sum of halves is f32 (adjoint.h).
+// Adds two adjoints of `id`; the sum of halves is f32 (adjoint.h).
 static uint32_t add(reverse *r, uint32_t id, uint32_t x, uint32_t y)
 {
     vy_type own = vy_id_type(r->p, id), type = own == VY_F16 ? VY_F32 : own;
@@ -47,7 +48,8 @@ void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge)
         uint32_t now = edge ? edge : vy_bool(r->b, true).id;
         mask = mask ? emit2(r, VY_OP_OR, VY_BOOL, mask, now) : now;
     }
-    // A contribution that is zero by a rule is dropped; −0 + 0 would change nothing that shows.
+    // A constant zero contribution is dropped; the difference between −0 and −0 + 0 is
+    // unobservable.
     uint32_t sum = have && k && k->f == 0 ? have : have ? add(r, id, have, g) : g;
     vy_set_adjoint(r, id, sum, mask);
 }

@@ -43,7 +43,7 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
         return 0;
     }
     uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
-    // From here on the length that the primal leaves open is known: that of this buffer.
+    // The open length of the primal is now that of this buffer.
     if (b && buf->rank && !r->build.dims[buf->dims[0].id].id)
         r->build.dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
     return b;
@@ -90,12 +90,12 @@ bool vy_reverse_is_open(const reverse *r, uint32_t buffer)
     return r->p->dims.data[buf->dims[0].id].op == VY_DIM_UNKNOWN;
 }
 
-// A workspace of the shape of `like`, whose length is open, takes that of a parameter that has it.
+// Declares a workspace of the shape of `like`, whose length is open: it takes the length of a
+// parameter that has it.
 static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
-    if (!r->build.dims[buf->dims[0].id]
-             .id) // an output that nothing else shows: bound, but not touched
+    if (!r->build.dims[buf->dims[0].id].id) // only the output itself has it: bound, not accessed
         r->build.buffers[like].twin = vy_reverse_declare_copy(r, VY_OUT, like);
     if (r->failed || vy_builder_failed(r->b)) return 0;
     vy_dim n =
@@ -107,7 +107,7 @@ uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t lik
                                       const char *from)
 {
     char own[VY_FREE_NAME];
-    if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it stands for the buffer of that name
+    if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it replaces the buffer of that name
         name = vy_reverse_free_name(r, name, 0, own);
     uint32_t b = vy_reverse_is_open(r, like) ? declare_like_open(r, name, like)
                                              : vy_reverse_declare(r, name, VY_INOUT, like);
@@ -116,7 +116,7 @@ uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t lik
     const vy_derivative_role role = {.kind = VY_IS_WORKSPACE,
                                      .of = vy_buffer_name(r, like),
                                      .parameter = like};
-    vy_buffer_role(r->b, (vy_buffer){b}, &role); // as long as that
+    vy_buffer_role(r->b, (vy_buffer){b}, &role); // it has the length of `like`
     return b;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // params.c: the parameters of the derived program, and where every adjoint lives.
 //
-// What is declared for a primal buffer `x`, in this order of parameters:
+// Declared for a primal buffer `x`, in this order of parameters:
 //   in              x: in
 //   inout           x: in; if loads may see stores, also  @workspace @init(x) x_now: inout
 //                   (with --with-value: x: inout)
@@ -11,7 +11,8 @@
 //   in              grad_x: out
 //   inout           @init(ct_x | ones) grad_x: out, starting as the cotangent of the final contents
 //   out             if each element is stored at most once and never read: the cotangent itself
-//                   (nothing at all when it is 1); else  @workspace @init(grad_x | ones) adj_x: inout
+//                   (nothing at all if it is 1);
+//                   else  @workspace @init(grad_x | ones) adj_x: inout
 //   local, shared   adj_x, an array again
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
@@ -19,9 +20,9 @@
 
 #include <stdio.h>
 
-// ------------------------------------------------------------------------------------- what to do
-// Two stores that cannot both happen to one element in one invocation: they stand in different arms
-// of one `if`, and no loop brings one there after the other unless both move alike.
+// -------------------------------------------------------------------------------- simple outputs
+// Can the two stores not both write one element in one invocation?  They are in different arms of
+// one `if`, and not in loops unless they have the same index.
 static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
     if ((r->facts.home[x] || r->facts.home[y]) && !vy_same_index(r->p, x, y, VY_NO_AXIS))
@@ -34,7 +35,7 @@ static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
     return false;
 }
 
-// Two indices that differ in a constant.
+// Do the indices differ in a constant?
 static bool apart(const reverse *r, uint32_t x, uint32_t y)
 {
     uint32_t rank = r->p->buffers.data[r->p->insts.data[x].aux].rank;
@@ -46,7 +47,7 @@ static bool apart(const reverse *r, uint32_t x, uint32_t y)
     return false;
 }
 
-// The end of the loops around an instruction.
+// The end of the outermost loop around an instruction; the instruction itself if there is none.
 static uint32_t end_of(const reverse *r, uint32_t id)
 {
     uint32_t end = id;
@@ -55,9 +56,9 @@ static uint32_t end_of(const reverse *r, uint32_t id)
     return end;
 }
 
-// An `out` buffer whose elements are each stored at most once, then only added to, and never read:
-// the cotangent can be read directly, nothing needs to be cleared.  (Different invocations never
-// store to one element, or the program would have a race.)
+// Is each element of the `out` buffer stored at most once, then only added to, and never read?
+// Then the cotangent can be read directly, and nothing needs to be cleared.  (Different invocations
+// never store to one element, or the program would have a race.)
 static bool is_simple(const reverse *r, uint32_t buffer)
 {
     enum { MOST = 8 };
@@ -87,8 +88,9 @@ static bool is_simple(const reverse *r, uint32_t buffer)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Says what parameter `b` is to buffer `like` of the primal, which may have a role in an earlier
-// derivation itself.  (Parameters have the same numbers in the primal as in the source.)
+// Records the role of parameter `b`: its relation to buffer `like` of the primal, which may have a
+// role in an earlier derivation itself.  (Parameters have the same numbers in the primal as in the
+// source.)
 static void role_of_buffer(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
@@ -132,8 +134,8 @@ static bool is_active_buffer(const reverse *r, uint32_t i)
            vy_type_is_float(r->p->buffers.data[i].type);
 }
 
-// Cotangents that the caller gives.  The program that counts has those that say how long an output
-// is: the reverse takes it from them, and shows the output to nobody.
+// Cotangents supplied by the caller.  The counting program has those that determine the length of
+// an output: the reverse program takes it from them, as it does not have the output itself.
 static void declare_cotangents(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -144,8 +146,8 @@ static void declare_cotangents(reverse *r)
         if (vy_is_ahead(r->build.purpose) && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i)))
             continue;
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
-        info->adjoint =
-            vy_reverse_declare(r, name, VY_IN, i); // replaced where it is only the start
+        // Replaced later if it is only the initial value of the adjoint.
+        info->adjoint = vy_reverse_declare(r, name, VY_IN, i);
         role_of_buffer(r, info->adjoint, VY_IS_COTANGENT, i);
         vy_reverse_link(r, info->adjoint, LINK_COTANGENT, i);
         if (!info->twin) info->twin = info->adjoint;
@@ -209,13 +211,13 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
     vy_init init = !facts->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
     info->adjoint =
         vy_reverse_declare_workspace(r, vy_derived_name(r, "adj", buf->name), i, init, from);
-    if (info->adjoint && init != VY_INIT_COPY) // a copy is of the caller's type
+    if (info->adjoint && init != VY_INIT_COPY) // a copy has the caller's type
         vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(buf->type);
     info->kind = ADJ_MEMORY;
     info->twin = info->twin ? info->twin : info->adjoint;
 }
 
-// Beside an adjoint in memory, what masks its elements: 1 where they have a cotangent, else 0.
+// The masks of the elements of an adjoint in memory: initially 1 if they have a cotangent, else 0.
 static void declare_shadow(reverse *r, uint32_t i)
 {
     const buffer_facts *facts = &r->facts.buffers[i];
@@ -267,7 +269,7 @@ static void declare_workspaces(reverse *r)
             continue;
         }
         if (buf->cls == VY_OUT && !info->copy && facts->loaded && facts->last_write) {
-            // An output of open length that nothing else shows is bound by the caller in any case.
+            // If no other parameter has the open length, the caller binds the output in any case.
             bool open = vy_reverse_is_open(r, i) && !r->build.dims[buf->dims[0].id].id;
             info->copy = open ? vy_reverse_declare_copy(r, VY_OUT, i)
                               : vy_reverse_declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
@@ -285,19 +287,18 @@ static void declare_workspaces(reverse *r)
             declare_adjoint_of_output(r, i);
         if (buf->cls != VY_IN) declare_shadow(r, i);
         vy_extremum_declare(r, i);
-        // len() of an output that nothing else shows
-        if (!info->twin) info->twin = info->adjoint;
+        if (!info->twin) info->twin = info->adjoint; // for len() of the output
     }
 }
 
-// Lengths of outputs that nothing of the result has: declare the output after all, unread.
+// Lengths that no buffer of the result has: declares the output after all, unread.
 static void declare_for_lengths(reverse *r)
 {
     for (uint32_t k = 0; k < r->p->leaves.count; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
-        // The reverse may have it from an adjoint, and then no buffer to give to the program that
-        // counts.
+        // The reverse program may get it from an adjoint, and then has no buffer for the counting
+        // program.
         bool own = vy_is_ahead(r->build.purpose) && !vy_reverse_is_open(r, l->index);
         const char *name = vy_buffer_name(r, l->index);
         r->build.buffers[l->index].twin =
@@ -307,8 +308,8 @@ static void declare_for_lengths(reverse *r)
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         built_buffer *info = &r->build.buffers[i];
         if (info->kind != ADJ_ONES || info->twin) continue;
-        // The range test of a constant cotangent needs a shape; a workspace of one is removed again
-        // when every index is proved.
+        // The range test of a constant cotangent needs a buffer of that shape; a workspace is
+        // removed again if every index is proved to be in range.
         info->twin =
             vy_reverse_is_open(r, i)
                 ? vy_reverse_declare_copy(r, VY_OUT, i)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// prune.c: drops parameters that differentiation made and that turned out unused.
+// prune.c: drops compiler-made parameters that proved unused.
 #include "autodiff/reverse/sweeps.h"
 
 #include <string.h>
 
-// Marks the dimensions that those marked are made of: operands come before their users.
+// Marks the operands of marked dimensions; operands come before their users.
 static void use_operands(const vy_program *p, uint8_t *dims)
 {
     for (uint32_t i = p->dims.count; i-- > 1;) {
@@ -13,8 +13,8 @@ static void use_operands(const vy_program *p, uint8_t *dims)
     }
 }
 
-// Open lengths (`?`) that shapes and the domain are made of; dims: scratch, one per dimension.  A
-// length is that of a buffer of rank 1, which needs no other.
+// Marks the buffers whose open length (`?`) occurs in shapes or in the domain; dims: scratch, one
+// per dimension.  An open length belongs to a buffer of rank 1, which has no other dimension.
 static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
 {
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
@@ -37,13 +37,14 @@ static void use_buffers(const vy_program *p, bool all, uint32_t *map)
             if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
         }
     }
-    for (uint32_t i = 1; all && i < p->buffers.count; i++) { // a copy needs what it is a copy of
+    for (uint32_t i = 1; all && i < p->buffers.count; i++) { // @init(x) uses x
         const vy_buf *b = &p->buffers.data[i];
         if (map[i] && b->init == VY_INIT_COPY) map[vy_program_find_buffer(p, b->init_from).id] = 1;
     }
 }
 
-// Renumbers what is marked; map: 1 where a buffer is used, then its new number.
+// Drops unmarked buffers and renumbers the rest; map: 1 where a buffer is used, then its new
+// number.
 static void drop_unmarked(vy_program *p, bool all, uint32_t *map)
 {
     uint32_t kept = 1, binding = 0;
@@ -96,7 +97,7 @@ bool vy_drop_stage(vy_program *p)
     return true;
 }
 
-// Is dimension d made of an open length?  dims: scratch, one per dimension, zero.
+// Does dimension d depend on an open length?  dims: scratch, one zero per dimension.
 static bool is_open(const vy_program *p, vy_dim d, uint8_t *dims)
 {
     dims[d.id] = 1;
@@ -113,7 +114,7 @@ bool vy_share_workspace(vy_program *p, uint32_t buffer)
     b->workspace = false;
     if (b->rank != 1 || p->dims.data[b->dims[0].id].op < VY_DIM_ADD) return true;
     uint8_t *dims = vy_realloc(NULL, p->dims.count);
-    vy_dim *own = vy_arena_alloc(&p->module->arena, sizeof *own); // others may have its dimensions
+    vy_dim *own = vy_arena_alloc(&p->module->arena, sizeof *own); // b->dims may be shared
     bool ok = dims && own;
     if (ok && is_open(p, b->dims[0], memset(dims, 0, p->dims.count))) {
         ok = vy_vec_push(&p->dims, unknown);
@@ -125,7 +126,7 @@ bool vy_share_workspace(vy_program *p, uint32_t buffer)
     return ok;
 }
 
-// Renumbers the scalars without those that `keep` does not mark; keep: then 1 + the new numbers.
+// Drops the scalars that `keep` does not mark and renumbers the rest; keep: then 1 + new numbers.
 static void keep_scalars(vy_program *p, uint32_t *keep)
 {
     uint32_t kept = 0;
@@ -185,7 +186,7 @@ void vy_dims_in_use(const vy_program *p, uint8_t *dims)
     use_operands(p, dims);
 }
 
-// Marks the scalars that the dimensions in use are made of; false: memory.
+// Marks the scalars on which the dimensions in use depend; false: memory.
 static bool use_dims(const vy_program *p, uint32_t *scalars)
 {
     uint8_t *dims = vy_realloc(NULL, p->dims.count);

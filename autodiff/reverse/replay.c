@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // replay.c: copies of the primal into the result.
 //
-// The forward sweep copies the whole primal; reversing a loop copies its body once more per
-// iteration.  Copies are naive: everything pure is copied, and what is not needed is removed
-// afterwards.  What cannot be had in a replay (a carried value of the loop, a load of memory that
-// has since been overwritten, the old value of an atomic) becomes a *poison* leaf.  If poison
-// survives dead-code removal the value is truly needed, and grad.c builds again with that value on
-// a tape.  So the to-be-recorded analysis is dead-code elimination itself.
+// The forward sweep copies the entire primal; a reversed loop has one more copy of its body, run in
+// each iteration.  Copies are naive: everything pure is copied, and what is not needed is removed
+// afterwards.  A value that is not available in a replay (a carried value of the loop, a load of
+// memory that has since been overwritten, the old value of an atomic) becomes a *poison* leaf.  If
+// poison survives dead-code removal, the value is really needed, and grad.c builds again with that
+// value on a tape.  So the to-be-recorded analysis is dead-code elimination itself.
 //
 // An `if` yields the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
@@ -31,7 +31,7 @@ static void keep_debug(reverse *r, uint32_t id)
         vy_name(r->b, (vy_value){r->build.map[id]}, vy_string(&r->p->module->names, i->name));
 }
 
-// Maps `n` operands of `id` from `first` on; NULL when memory is out.
+// Maps `n` operands of `id` from `first` on; NULL: out of memory.
 static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, uint32_t *small,
                           uint32_t small_size)
 {
@@ -49,7 +49,7 @@ static uint32_t *map_args(reverse *r, uint32_t id, uint32_t first, uint32_t n, u
     if ((args) != (small)) vy_free(args)
 
 // Writes are performed by the forward sweep on the result's own copy, and by replays on local
-// arrays declared inside the replayed body and on shared arrays that it makes anew.
+// arrays declared inside the replayed body and on shared arrays that it recomputes.
 static bool performs_write(const reverse *r, uint32_t id)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
@@ -60,8 +60,8 @@ static bool performs_write(const reverse *r, uint32_t id)
     return vy_is_remade(r, buffer, r->build.replaying);
 }
 
-// The buffer of the result that stands for the one that `id` accesses.
-static uint32_t place_of(reverse *r, uint32_t id)
+// The buffer of the result for the one that `id` accesses.
+static uint32_t buffer_of(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
     if (!r->build.replaying || r->p->buffers.data[i->aux].cls != VY_SHARED)
@@ -69,7 +69,7 @@ static uint32_t place_of(reverse *r, uint32_t id)
     return i->op == VY_OP_LOAD ? vy_restage_load(r, id) : vy_restage_store(r, id);
 }
 
-// What a closing marker's RESULT is, kept or as computed just now.
+// Sets a closing marker's RESULT: from the tape, or as just computed.
 static void set_result(reverse *r, uint32_t id, uint32_t value)
 {
     uint32_t kept = vy_tape_load(r, id);
@@ -96,13 +96,13 @@ static void replay_memory(reverse *r, uint32_t id)
         if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         return;
     }
-    if (!info->copy) { // an `out` buffer that nobody stores to: zero
+    if (!info->copy) { // an `out` buffer without stores: zero
         r->build.map[id] = zero(r, (vy_type)i->type);
         return;
     }
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
     if (!args) return;
-    uint32_t place = place_of(r, id);
+    uint32_t place = buffer_of(r, id);
     r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
     RELEASE(args, small);
 }
@@ -130,17 +130,17 @@ static void replay_plain(reverse *r, uint32_t id)
 }
 
 // ---------------------------------------------------------------------------------------------- if
-// What an `if` yields besides its own values: pairs (place to put the id, value, type).
-typedef struct hand_out {
-    uint32_t *slot;
+// A value that an `if` yields besides its own.
+typedef struct extra_yield {
+    uint32_t *slot; // of build_state: receives the RESULT
     uint32_t value;
     vy_type type;
     bool in_else;
-} hand_out;
-VY_VEC_TYPE(hand_out_vec, hand_out);
+} extra_yield;
+VY_VEC_TYPE(extra_yield_vec, extra_yield);
 
-static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in_else,
-                              hand_out_vec *list)
+static void collect_extra_yields(reverse *r, uint32_t first, uint32_t last, bool in_else,
+                                 extra_yield_vec *list)
 {
     for (uint32_t id = first; id < last && !r->failed; id++) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -149,13 +149,13 @@ static void collect_hand_outs(reverse *r, uint32_t first, uint32_t last, bool in
         uint32_t *slot = loop ? &r->build.count[id] : &r->build.map[id];
         bool wanted = loop ? r->build.count[id] != 0 : (i->type != VY_VOID && r->facts.needed[id]);
         if (wanted && *slot && !VY_IS_LEAF(*slot)) {
-            hand_out h = {slot, *slot, vy_id_type(vy_builder_program(r->b), *slot), in_else};
+            extra_yield h = {slot, *slot, vy_id_type(vy_builder_program(r->b), *slot), in_else};
             if (!vy_vec_push(list, h)) {
                 vy_fail_oom(r->out);
                 r->failed = true;
             }
         }
-        if (replayed) id = r->facts.s.partner[id]; // bodies are replayed when they are reversed
+        if (replayed) id = r->facts.s.partner[id]; // bodies are replayed when reversed
     }
 }
 
@@ -164,23 +164,23 @@ static void replay_if(reverse *r, uint32_t opener)
     const vy_program *p = r->p;
     uint32_t middle = r->facts.s.partner[opener], end = r->facts.s.partner[middle];
     uint32_t own = p->insts.data[end].nargs;
-    hand_out_vec list = {0};
+    extra_yield_vec list = {0};
     vy_id_vec ids = {0};
     vy_begin_if(r->b, vy_primal(r, vy_arg(p, opener, 0)));
     replay_block(r, opener + 1, middle);
-    collect_hand_outs(r, opener + 1, middle, false, &list);
+    collect_extra_yields(r, opener + 1, middle, false, &list);
     bool ok = vy_vec_reserve(&ids, own);
     for (uint32_t k = 0; ok && k < own; k++) ids.data[k] = vy_primal(r, vy_arg(p, middle, k));
     vy_begin_else(r->b, 0, NULL);
     replay_block(r, middle + 1, end);
-    collect_hand_outs(r, middle + 1, end, true, &list);
+    collect_extra_yields(r, middle + 1, end, true, &list);
     uint32_t n = own + list.count;
     ok = ok && vy_vec_reserve(&ids, n * 3 + 1);
     if (ok && !r->failed) {
         uint32_t *thens = ids.data, *elses = thens + n, *results = elses + n;
         for (uint32_t k = 0; k < own; k++) elses[k] = vy_primal(r, vy_arg(p, end, k));
         for (uint32_t k = 0; k < list.count; k++) {
-            hand_out *h = &list.data[k];
+            extra_yield *h = &list.data[k];
             thens[own + k] = h->in_else ? zero(r, h->type) : h->value;
             elses[own + k] = h->in_else ? h->value : zero(r, h->type);
         }
@@ -197,7 +197,7 @@ static void replay_if(reverse *r, uint32_t opener)
 }
 
 // ------------------------------------------------------------------------------------------- loops
-// Has the loop a reverse?  Something inside has an adjoint, or a value it hands on.
+// Does the loop have a reverse?  Something inside has an adjoint, or one of its results.
 static bool is_reversed(const reverse *r, uint32_t opener, uint32_t carried)
 {
     bool any = r->facts.busy[opener];
@@ -255,7 +255,7 @@ static void replay_loop(reverse *r, uint32_t opener)
 static void replay_test(reverse *r, uint32_t id)
 {
     uint32_t opener = r->facts.s.partner[id];
-    if (opener == r->build.replaying) return; // the reversed loop knows how often it runs
+    if (opener == r->build.replaying) return; // the reversed loop has a known trip count
     vy_loop_test(r->b, vy_primal(r, vy_arg(r->p, id, 0)));
     r->build.untested = 0;
     for (uint32_t k = opener + 1; k < id; k++) vy_tape_record(r, k);
@@ -278,7 +278,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         } else if (op == VY_OP_TEST) {
             replay_test(r, id);
         } else if (op == VY_OP_ENDCHECKPOINT) {
-            // A checkpoint only bounds memory; the copy may do without.
+            // A checkpoint only limits memory; copies omit it.
             for (uint32_t k = 0; k < i->nargs; k++)
                 set_result(r, id + 1 + k, vy_primal(r, vy_arg(r->p, id, k)));
         } else if (i->type != VY_VOID && (kept = vy_tape_load(r, id))) {
@@ -296,7 +296,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
     }
 }
 
-// Nothing can be had: every value is poison, and how often loops ran.
+// Nothing is available: all values and trip counts are poison.
 static void probe_block(reverse *r, uint32_t first, uint32_t last)
 {
     for (uint32_t id = first; id < last; id++) {
@@ -314,7 +314,7 @@ void vy_replay(reverse *r, uint32_t first, uint32_t last)
         probe_block(r, first, last);
         return;
     }
-    // What it stores again others may have loaded since the last barrier.
+    // Since the last barrier, other invocations may have loaded elements that it stores again.
     if (r->build.replaying && vy_restages(r, r->build.replaying, 0)) vy_barrier(r->b);
     replay_block(r, first, last);
 }

@@ -63,20 +63,20 @@ static bool choose_scalar(reverse *r, const char *name)
     return false;
 }
 
-// Has an unused scalar, which has no leaf, a gradient?  It is asked for by name alone.
-static bool is_asked(const vy_grad_options *o, const char *name)
+// Is the scalar named in wrt?  (An unused one has no leaf, so its name is the only trace.)
+static bool is_requested(const vy_grad_options *o, const char *name)
 {
     for (uint32_t k = 0; o->wrt && k < o->wrt_count; k++)
         if (strcmp(o->wrt[k], name) == 0) return true;
     return false;
 }
 
-// An input whose gradient is added to what is there.
+// An input whose gradient is added to the contents of the caller's buffer.
 static void choose_added(reverse *r, const char *name)
 {
     const uint32_t id = vy_program_find_buffer(r->p, name).id;
     const uint32_t s = id ? UINT32_MAX : vy_program_find_scalar(r->p, name);
-    if (id ? !r->facts.buffers[id].wrt : !is_asked(r->options, name))
+    if (id ? !r->facts.buffers[id].wrt : !is_requested(r->options, name))
         vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, "name it in `wrt` too",
                         "no gradient of `%s` is asked for that could be added to", name);
     else if (id && r->p->buffers.data[id].cls == VY_INOUT)

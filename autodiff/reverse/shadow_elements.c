@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// shadow_elements.c: the shadow of one element, read, cleared and marked; shadow.c says what
-// shadows are.
+// shadow_elements.c: reads, clears and marks the shadow of one element (see shadow.c).  params.c
+// declares shadows: each is a parameter or array like its adjoint.
 #include "autodiff/reverse/sweeps.h"
 
-// (Declared by params.c: it is a parameter or array like the adjoint.)
 static uint32_t as_bit(reverse *r, uint32_t condition)
 {
     return vy_cast(r->b, VY_U32, (vy_value){condition}).id;
@@ -29,8 +28,7 @@ void vy_shadow_clear(reverse *r, uint32_t buffer, const uint32_t *index)
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->build.buffers[buffer].shadow, rank + 1, args);
 }
 
-// Invocations that read one element of a buffer all mark it: atomically, unless it is their own
-// array.
+// All invocations that read an element mark it: atomically, unless no other one touches it.
 void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t condition,
                     bool alone)
 {

@@ -29,7 +29,7 @@ static void reverse_select(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
         vy_contribute(r, y, zero_unless(r, not_c, g), both(r, mask, not_c));
 }
 
-// Half v of the primal as f32; what is not to be had here (masks.c), no rule asks for.
+// Half v of the primal as f32.  A value that is not visible here is not used by any rule (masks.c).
 static uint32_t widened(reverse *r, uint32_t v)
 {
     bool here = VY_IS_LEAF(v) || (v && vy_visible(r->b, v));
@@ -40,7 +40,7 @@ static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
-    bool wide = is_wide(r, g, id); // then what it is multiplied with is f32, too
+    bool wide = is_wide(r, g, id); // then its factors are f32, too
     rule row = {.b = r->b, .type = (vy_type)i->type, .y = r->build.map[id], .g = g, .aux = i->aux};
     uint32_t *operands[3] = {&row.a, &row.b_, &row.c};
     if (wide) row.type = VY_F32, row.y = widened(r, row.y);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // sweep_control.c: the reverse of `if` and of checkpoints.
 //
-// The same condition, as it was in the primal run; each arm reversed.  What the arms contribute to
-// the adjoints of values from before the `if` is merged like assignments to variables.
+// The same condition, as it was in the primal run; each arm reversed.  Contributions of the arms to
+// adjoints of values defined before the `if` are merged like assignments to variables.
 #include "autodiff/core/adjoint.h"
 #include "autodiff/reverse/sweeps.h"
 
 typedef struct touched {
     uint32_t value;
-    uint32_t adjoint[2], mask[2]; // after each arm; 0: that arm left it alone
+    uint32_t adjoint[2], mask[2]; // after each arm; 0: that arm did not change it
 } touched;
 VY_VEC_TYPE(touched_vec, touched);
 
-// Moves what the arm just reversed assigned into the list, and restores the state from before it.
-// The places in the list are noted by value only while this runs: arms nest.
+// Moves the changes of the arm just reversed from the log into the list, and restores the state
+// before it.  list_slot holds positions in the list only during this function: arms nest.
 static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
 {
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].value) = i + 1;
@@ -37,7 +37,8 @@ static void take_arm(reverse *r, uint32_t log_start, int arm, touched_vec *list)
     }
 }
 
-// Both arms leave adjoints of one type: of halves f32 (adjoint.h).  What they add to is so before.
+// Both arms must leave adjoints of the same type: f32 for halves (adjoint.h).  Adjoints to which
+// they add are widened before.
 static void widen(reverse *r, uint32_t id)
 {
     uint32_t have = *adjoint_slot(r, id);
@@ -47,7 +48,7 @@ static void widen(reverse *r, uint32_t id)
 
 static void widen_before(reverse *r, uint32_t opener, uint32_t end)
 {
-    if (!r->facts.has_halves) return; // nested conditions would all look at what is inside
+    if (!r->facts.has_halves) return; // nested conditions would all scan what is inside
     for (uint32_t id = opener + 1; id <= end; id++)
         for (uint32_t k = 0; k < r->p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(r->p, id, k);
@@ -136,7 +137,8 @@ void vy_clear_local_adjoints(reverse *r, uint32_t home)
             vy_clear_adjoint(r, i);
 }
 
-// checkpoint { … }: nothing inside was recorded; the body is replayed, and may record for itself.
+// checkpoint { … }: nothing inside was taped; the body is replayed, and this replay may tape
+// values.
 void vy_reverse_checkpoint(reverse *r, uint32_t opener)
 {
     uint32_t end = r->facts.s.partner[opener], n = r->p->insts.data[end].nargs,

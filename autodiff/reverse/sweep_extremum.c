@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// sweep_extremum.c: atomic_min and atomic_max in the programs of a derivative; extremum.c says
-// which.
+// sweep_extremum.c: atomic_min and atomic_max in the programs of a derivative (see extremum.c).
 //
 //   atomic_max(B[i], v)
 //
 //   f_final    atomic_max(final_B[i], v)
-//   f_winner   if v == final_B[i] { atomic_max(winner_B[i], me) }          me: the invocation's number, from 1
+//   f_winner   if v == final_B[i] { atomic_max(winner_B[i], me) }
 //   f_last     if v == final_B[i] && winner_B[i] == me { last_B[i] = event }
 //   reverse    if winner_B[i] == me && last_B[i] == event { v̄ += B̄[i];  B̄[i] = 0 }
 //
-// NaN counts as equal to NaN.  B̄ of what was there before is what no winner took.  Where B is no
-// input, its adjoint is only read.  Nobody but the winner touches last_B[i] and clears B̄[i], so
-// there is no race.
+// me is the invocation's number, from 1.  NaN counts as equal to NaN.  The adjoint of B's initial
+// contents is the B̄ that no winner has taken.  If B is not an input, its adjoint is only read.
+// Only the winner touches last_B[i] and clears B̄[i], so there is no race.
 //
-// f_final and f_winner compute v apart and must come to the same bits: both are @exact
+// f_final and f_winner compute v separately and must get the same bits: both are @exact
 // (docs/autodiff.md).
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
@@ -26,8 +25,8 @@ static uint32_t rank_of(const reverse *r, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------ declarations
-// Numbers of invocations are u32, from 1.  A domain of several variables may have more invocations:
-// then an extent of `winner` comes out negative, and the run is refused.
+// Invocation numbers are u32, from 1.  A domain of several variables may have more invocations:
+// then an extent of `winner` becomes negative, and the run is refused.
 static void guard_numbers(reverse *r, uint32_t winner)
 {
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[winner];
@@ -51,8 +50,8 @@ static uint32_t declare_numbers(reverse *r, const char *prefix, uint32_t buffer,
     return b;
 }
 
-// Programs after this one see what it makes; it only reads what those before made.
-static void pass_on(reverse *r, uint32_t buffer, bool made)
+// Makes a buffer a parameter that the stages share: `made` here for later programs, else read-only.
+static void share_with_stages(reverse *r, uint32_t buffer, bool made)
 {
     if (!buffer || vy_builder_failed(r->b)) return;
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[buffer];
@@ -79,9 +78,9 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     vy_reverse_link(r, info->final, LINK_FINAL, buffer);
     vy_reverse_link(r, info->winner, LINK_WINNER, buffer);
     vy_reverse_link(r, info->last, LINK_LAST, buffer);
-    pass_on(r, info->final, r->build.purpose == BUILD_FIND_FINAL);
-    pass_on(r, info->winner, r->build.purpose == BUILD_FIND_WINNER);
-    pass_on(r, info->last, r->build.purpose == BUILD_FIND_LAST);
+    share_with_stages(r, info->final, r->build.purpose == BUILD_FIND_FINAL);
+    share_with_stages(r, info->winner, r->build.purpose == BUILD_FIND_WINNER);
+    share_with_stages(r, info->last, r->build.purpose == BUILD_FIND_LAST);
 }
 
 // ---------------------------------------------------------------------------------- forward sweeps
@@ -123,7 +122,7 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
         r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, target, rank + 1, args);
         return;
     }
-    // Its old value cannot be had: if somebody asks, grad.c says so.
+    // Its old value is not available: if it is needed, grad.c refuses the program.
     if (i->type != VY_VOID)
         r->build.map[id] =
             vy_leaf_other(r->b, VY_LEAF_POISON, (vy_type)i->type, id, r->build.replaying);

@@ -2,10 +2,12 @@
 // sweep_loop.c: the reverse of loops.
 //
 // A loop over the same iterations backwards, which replays the body and reverses it.  It carries
-// the adjoints of the carried values (for the next iteration back) and of the values that the body
+// the adjoints of the carried values (for the preceding iteration) and of the values that the body
 // captures.
 //
-//   for k in a..b { s' = f(s, x) }   reverses to   for k in rev(a..b) { s̄ = s̄' ∂f/∂s; x̄ += s̄' ∂f/∂x }
+//   for k in a..b { s' = f(s, x) }     becomes     for k in rev(a..b) {
+//                                                      x̄ += s̄' ∂f/∂x;  s̄ = s̄' ∂f/∂s
+//                                                  }
 #include "autodiff/core/adjoint.h"
 #include "autodiff/facts/induction.h"
 #include "autodiff/reverse/sweeps.h"
@@ -14,8 +16,8 @@
 
 typedef struct loop_facts {
     uint32_t opener, end;
-    uint32_t carried; // how many values it carries
-    bool counted_run; // while, or leaves early: runs r->build.count times
+    uint32_t carried; // the number of values it carries
+    bool counted_run; // a while, or a loop that leaves early: r->build.count is its trip count
 } loop_facts;
 
 static loop_facts facts_of(const reverse *r, uint32_t opener)
@@ -32,7 +34,7 @@ static uint32_t init_of(const reverse *r, const loop_facts *f, uint32_t k)
     return vy_slot_init(r->p, f->opener, k);
 }
 
-static uint32_t handed_on(const reverse *r, const loop_facts *f, uint32_t k)
+static uint32_t next_value(const reverse *r, const loop_facts *f, uint32_t k)
 {
     return vy_slot_next(r->p, &r->facts.s, f->opener, k);
 }
@@ -41,13 +43,13 @@ static uint32_t handed_on(const reverse *r, const loop_facts *f, uint32_t k)
 typedef struct loop_adjoint {
     uint32_t id; // CARRY, or captured value
     bool captured, is_mask;
-    bool inverted;   // no adjoint: an integer carried value, made from the one after it
-    uint32_t before; // captured: its state outside the loop
+    bool inverted;   // no adjoint: a carried integer, computed from its next value
+    uint32_t before; // captured: its adjoint or mask outside the loop
 } loop_adjoint;
 VY_VEC_TYPE(loop_adjoint_vec, loop_adjoint);
 
-// The adjoint of a half is carried as f32 (adjoint.h); an iteration adds up its own part of a captured
-// one as what it is.
+// The adjoint of a half is carried as f32 (adjoint.h); within an iteration, the contributions to a
+// captured half keep their own type.
 static bool is_widened(const reverse *r, const loop_adjoint *a)
 {
     return !a->is_mask && !a->inverted && vy_id_type(r->p, a->id) == VY_F16;
@@ -63,14 +65,14 @@ static void add_captured(reverse *r, uint32_t id, loop_adjoint_vec *list)
     *slot = 1;
 }
 
-// Does an initial or next value ask whether carried value k counts?
+// Does the initial or next value of carry k need a mask of its use?
 static bool carries_mask(const reverse *r, const loop_facts *f, uint32_t k)
 {
-    return is_maskable(r, init_of(r, f, k)) || is_maskable(r, handed_on(r, f, k));
+    return is_maskable(r, init_of(r, f, k)) || is_maskable(r, next_value(r, f, k));
 }
 
-// Whether the value of a CARRY or RESULT counts, as far as the reverse has come.
-static uint32_t counts(reverse *r, uint32_t id)
+// The condition under which the value of a CARRY or RESULT is used, by the code reversed so far.
+static uint32_t mask_or_true(reverse *r, uint32_t id)
 {
     if (!vy_is_active(&r->facts, id) || !r->build.adjoint[id]) return vy_bool(r->b, false).id;
     return r->facts.maskable[id] ? or_false(r, r->build.mask[id]) : vy_bool(r->b, true).id;
@@ -80,8 +82,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
 {
     for (uint32_t k = 0; k < f->carried; k++) {
         uint32_t carry = vy_carry(f->opener, k), result = f->end + 1 + k;
-        // A value set anew in each iteration is not carried by the primal, but its result is what
-        // the last iteration, or the initial value, gave.
+        // A value that each iteration sets without reading it has an inactive CARRY, but its RESULT
+        // is the value of the last iteration, or the initial value.
         if (!vy_is_active(&r->facts, carry) && !vy_is_active(&r->facts, result)) continue;
         loop_adjoint a = {.id = carry}, m = {.id = carry, .is_mask = true};
         if (!vy_vec_push(list, a) || (carries_mask(r, f, k) && !vy_vec_push(list, m))) oom(r);
@@ -105,7 +107,7 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].id) = 0;
 }
 
-// Bounds of a counted loop as unsigned numbers: to − from may be beyond the greatest signed one.
+// Bounds of a counted loop as unsigned numbers: to − from may exceed the greatest signed number.
 typedef struct span {
     vy_type type;                  // u32 or u64
     vy_value from, to, step, last; // last: number of the last iteration, ⌈(to − from)/step⌉ − 1
@@ -123,7 +125,7 @@ static span span_of(reverse *r, const loop_facts *f)
     return s;
 }
 
-// Iteration number counted from 0, in the primal's order, as a value of `type`.
+// The iteration number from 0, in the primal's order, as a value of `type`.
 static uint32_t iteration(reverse *r, const loop_facts *f, vy_type type, uint32_t counter)
 {
     if (f->counted_run) return vy_cast(r->b, type, (vy_value){counter}).id;
@@ -151,8 +153,8 @@ static uint32_t variable_in(reverse *r, uint32_t opener, uint32_t number)
     return variable_of(r, &f, number);
 }
 
-// The value that carry k has in the iteration being reversed, where it follows from the iteration's
-// number: it never changes, or is an integer induction s' = s + c.  Else 0.
+// The value of carry k in the iteration being reversed, if it follows from the iteration's number:
+// it never changes, is an integer induction s' = s + c, or is recomputed (recount.c).  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
     uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(&r->facts, f->opener, k);
@@ -167,8 +169,8 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
 }
 
-// Carried values of the iteration being reversed: from the closed form, the tape (whose index may
-// be one of the former), or poison.
+// Sets the carried values of the iteration being reversed: from the closed form, the inverse step,
+// the tape (whose index may be one of the former), or poison.
 static void set_carried(reverse *r, const loop_facts *f, uint32_t counter,
                         const loop_adjoint_vec *list, const uint32_t *carries)
 {
@@ -189,7 +191,7 @@ static void set_carried(reverse *r, const loop_facts *f, uint32_t counter,
     }
 }
 
-// Opens the reverse loop; `ids` holds initial values and receives the carries.
+// Opens the reverse loop with the initial values `in`; fills `carries`.
 static uint32_t open_reverse(reverse *r, const loop_facts *f, uint32_t n, uint32_t *in,
                              uint32_t *carries)
 {
@@ -234,16 +236,16 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         if (a->captured || a->is_mask || a->inverted) continue;
         uint32_t k = a->id - f->opener - 1;
         bool masked = i + 1 < list->count && list->data[i + 1].is_mask;
-        vy_contribute(r, handed_on(r, f, k), carries[i], masked ? carries[i + 1] : 0);
+        vy_contribute(r, next_value(r, f, k), carries[i], masked ? carries[i + 1] : 0);
     }
     vy_reverse_range(r, f->opener + 1 + f->carried, f->end);
     r->build.replaying = outer;
 }
 
-// What an iteration leaves of adjoint or mask a, which came in as `carry`.
+// The next value of adjoint or mask `a`, whose CARRY is `carry`.
 static uint32_t next_of(reverse *r, const loop_adjoint *a, uint32_t carry)
 {
-    if (a->is_mask) return a->captured ? or_false(r, r->build.mask[a->id]) : counts(r, a->id);
+    if (a->is_mask) return a->captured ? or_false(r, r->build.mask[a->id]) : mask_or_true(r, a->id);
     uint32_t own = *adjoint_slot(r, a->id);
     if (!is_widened(r, a)) return or_zero(r, own, a->id);
     if (!a->captured) return cast_to(r, VY_F32, or_zero(r, own, a->id));
@@ -304,7 +306,7 @@ void vy_reverse_loop(reverse *r, uint32_t opener)
         if (a->inverted)
             in[i] = vy_primal(r, result);
         else if (a->is_mask)
-            in[i] = a->captured ? or_false(r, a->before) : counts(r, result);
+            in[i] = a->captured ? or_false(r, a->before) : mask_or_true(r, result);
         else
             in[i] = or_zero(r, a->captured ? a->before : r->build.adjoint[result], a->id);
         if (is_widened(r, a)) in[i] = cast_to(r, VY_F32, in[i]);

@@ -12,7 +12,7 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 
-// Index of the element's adjoint; how many numbers it takes.
+// The index of the element's adjoint; returns its rank.
 static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
 {
     uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
@@ -21,8 +21,8 @@ static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
     return before + rank;
 }
 
-// The same expression, over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes may be shared, so steps
-// are counted.
+// Are the dimensions structurally equal, as in over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes
+// may be shared, so steps are limited.
 static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
 {
     if (a == b) return true;
@@ -32,8 +32,7 @@ static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
     return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
 }
 
-// Does the index itself say that it lies inside: the domain variable or loop counter of that
-// extent?
+// Is the index in range by its form: a domain variable or loop counter of that extent?
 static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
 {
     const vy_program *p = vy_builder_program(r->b);
@@ -69,7 +68,7 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
     return all.id;
 }
 
-// Adds g to the element.  ONLY: nobody else adds to it, so that the sum is g.
+// Adds g to the element.  ONLY: there is no other addition to it, so the sum is g.
 static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g,
                        vy_strength strength)
 {
@@ -84,16 +83,16 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
         vy_emit_update(r->b, VY_OP_ATOMIC_ADD, strength, buffer, rank + 1, args);
 }
 
-// Half floats in parameters, to which iterations of a loop add: they are added up as f32 (wide.c), which
-// sees atomics.
+// Is it a half float of a parameter, to which iterations of a loop add?  Those are summed as f32 by
+// wide.c, which recognises atomics.
 static bool is_half_sum(const reverse *r, uint32_t id)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[id].aux];
     return b->type == VY_F16 && b->cls <= VY_INOUT && r->facts.home[id];
 }
 
-// Every loop around the access and every domain variable is an axis of the index of its own: no
-// element is touched twice.
+// Is every loop around the access and every domain variable an axis of its own in the index, so
+// that no element is touched twice?
 static bool touches_once(const reverse *r, uint32_t id)
 {
     const vy_program *p = r->p;
@@ -157,7 +156,7 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
         vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, rank + 1, index);
         if (info->shadow) vy_shadow_clear(r, i->aux, index);
     }
-    // What iterations of a loop hand on in memory is a sum as what they carry is.
+    // A half that loop iterations accumulate in memory is a sum, like one that they carry.
     return is_half_sum(r, id) && info->kind == ADJ_MEMORY ? vy_cast(r->b, VY_F32, (vy_value){g}).id
                                                           : g;
 }
@@ -169,8 +168,8 @@ void vy_clear_adjoint(reverse *r, uint32_t buffer)
     if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
 }
 
-// When the store or addition `id` counts: its element exists, and was seen.  0: always, or nobody
-// asks.
+// The condition under which the store or addition `id` has an effect: its element exists and was
+// read.  0: always, or not needed.
 static uint32_t reaches(reverse *r, uint32_t id, uint32_t value)
 {
     const built_buffer *info = &r->build.buffers[r->p->insts.data[id].aux];
@@ -198,9 +197,9 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     vy_op op = (vy_op)i->op;
     if ((r->facts.buffers[i->aux].activity & ACTIVE) != ACTIVE) return;
     if (op == VY_OP_ZERO) {
-        // What was in the array before came to nothing.  Where there is one clear only (`clears`
-        // counts what params.c adds to them), the adjoint starts from zero anyway: at the beginning
-        // of the reverse, or of each iteration.
+        // The old contents of the array reached nothing.  If there is only one clear (`clears`
+        // includes implicit ones, see buffer_uses.c), the adjoint starts from zero anyway: at the
+        // beginning of the reverse, or of each iteration.
         bool again =
             r->facts.buffers[i->aux].clears > 1 || r->p->buffers.data[i->aux].cls == VY_SHARED;
         if (again && r->build.buffers[i->aux].kind == ADJ_MEMORY) vy_clear_adjoint(r, i->aux);
@@ -212,7 +211,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     if (op == VY_OP_LOAD) {
         reverse_load(r, id);
     } else if (op == VY_OP_STORE) {
-        // A value that does not depend on the inputs still overwrites.
+        // A store of a value that does not depend on the inputs still overwrites.
         uint32_t counts = reaches(r, id, value); // before the element is cleared
         vy_contribute(r, value, element_adjoint(r, id, !r->facts.adds[id]), counts);
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(&r->facts, id)) {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// sweep_subgroup.c: the reverse of operations among lanes.
+// sweep_subgroup.c: the reverse of subgroup operations.
 //
 //   y = subgroup_add(x)            x̄ += subgroup_add(ȳ)
-//   y = subgroup_mul(x)            x̄ += subgroup_add(ȳ) · product of the other lanes' x, made of those below
-//                                  and those above, so that a factor 0 does not matter
+//   y = subgroup_mul(x)            x̄ += subgroup_add(ȳ) · product of the other lanes' x, from
+//                                  those below and those above: an x may be 0
 //   y = subgroup_inclusive_add(x)  x̄ += Σ ȳ of this lane and those above
 //   y = subgroup_exclusive_add(x)  x̄ += Σ ȳ of the lanes above
 //   y = subgroup_shuffle(x, k)     x̄ += Σ ȳ of the lanes whose k is this lane
 //
-// The last one in general asks every lane in turn.  Where the lanes read from are this lane plus,
-// minus or xor what all lanes have alike, one lane at most reads this one, and which is known;
-// where all read from one lane, it gets their sum.  A lane that does not exist gives 0 when read,
-// and reads nothing.
+// In general, the last one needs a loop over all lanes.  If the source lane is this lane plus,
+// minus or xor a value that is uniform in the subgroup, at most one lane reads this one, and it is
+// known which; if all lanes read from one lane, that lane gets their sum.  A lane that does not
+// exist gives 0 when read, and reads nothing.
 //
-// An operation is reached by the whole workgroup, so its reverse is, and may be made of such
-// operations in turn.  What takes more than one is written in the language and put in place here,
-// so it can be differentiated again.  Padding lanes need no care, see subgroup.c.  Adjoints of
-// halves come as f32 (adjoint.h).
+// An operation is reached by the entire workgroup, and so is its reverse, which may therefore
+// consist of such operations, too.  Sequences of several are written in the language and inlined
+// here, so they can be differentiated again.  Padding lanes need no care, see subgroup.c.  Adjoints
+// of halves are f32 (adjoint.h).
 
 #include "autodiff/core/adjoint.h"
 #include "autodiff/reverse/sweeps.h"
@@ -24,8 +24,7 @@
 
 #include <string.h>
 
-// A subgroup has a power of two of lanes: popcount(subgroup_size - 1) is how often it can be
-// halved.
+// The number of lanes is a power of two: popcount(subgroup_size - 1) is its logarithm.
 #define SUMS(T)                                                                                      \
     "fn above(x: " T ") -> " T " {\n"                                                                \
     "    var s = x;\n"                                                                               \
@@ -56,7 +55,7 @@
     "           select(subgroup_shuffle(true, lane + 1), h, 1);\n"                                   \
     "}\n"
 
-// By type; of conditions: does any of them hold?
+// The functions for values of `type`; for bool, + is or.
 static const char *source_of(vy_type type)
 {
     switch (type) {
@@ -82,7 +81,7 @@ static const char *source_of(vy_type type)
     }
 }
 
-// A call of one of them, on `x` and, unless it is 0, `from`.
+// Inlines a call of one of them with `x` and, unless it is 0, `from`.
 static uint32_t call(reverse *r, const char *name, uint32_t x, uint32_t from)
 {
     if (vy_builder_failed(r->b)) return 0;
@@ -94,7 +93,7 @@ static uint32_t call(reverse *r, const char *name, uint32_t x, uint32_t from)
 
 static uint32_t lane(reverse *r) { return vy_builtin_value(r->b, VY_LANE, 0).id; }
 
-// Σ over the lanes; of conditions: does any hold?
+// The sum over all lanes; of conditions: does any hold?
 static uint32_t of_all(reverse *r, uint32_t x)
 {
     const vy_program *p = vy_builder_program(r->b);
@@ -117,8 +116,8 @@ static uint32_t only_if(reverse *r, uint32_t condition, uint32_t x)
 }
 
 // -------------------------------------------------------------------------------- which lane reads
-// Is the value of the primal certainly the same in all lanes of a subgroup that execute `user`?
-static bool is_alike(const reverse *r, uint32_t id, uint32_t user, uint32_t depth)
+// Is the value of the primal provably uniform among the lanes of a subgroup that execute `user`?
+static bool is_uniform(const reverse *r, uint32_t id, uint32_t user, uint32_t depth)
 {
     const vy_program *p = r->p;
     if (VY_IS_LEAF(id)) {
@@ -132,18 +131,18 @@ static bool is_alike(const reverse *r, uint32_t id, uint32_t user, uint32_t dept
     bool reads_lane = op == VY_OP_SG_SHUFFLE || op == VY_OP_SG_BROADCAST;
     bool scans = op == VY_OP_SG_INCLUSIVE_ADD || op == VY_OP_SG_EXCLUSIVE_ADD;
     if (depth == 0 || scans || op == VY_OP_SG_SHUFFLE_XOR) return false;
-    if (reads_lane) return is_alike(r, vy_arg(p, id, 1), user, depth - 1);
+    if (reads_lane) return is_uniform(r, vy_arg(p, id, 1), user, depth - 1);
     if (vy_op_is_subgroup(op)) return true;
-    // A loop around an operation among lanes runs alike.
+    // A loop around a subgroup operation runs uniformly.
     if (op == VY_OP_LOOP) return vy_encloses(&r->facts, id, user);
     bool reads = op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_IN;
     if (vy_op_infos[op].effect != VY_PURE && !reads) return false;
     for (uint32_t k = 0; k < i->nargs; k++)
-        if (!is_alike(r, vy_arg(p, id, k), user, depth - 1)) return false;
+        if (!is_uniform(r, vy_arg(p, id, k), user, depth - 1)) return false;
     return true;
 }
 
-enum { DEPTH = 6 }; // of expressions looked into
+enum { DEPTH = 6 }; // of expressions visited
 
 static bool is_builtin(const reverse *r, uint32_t id, vy_builtin which)
 {
@@ -152,12 +151,12 @@ static bool is_builtin(const reverse *r, uint32_t id, vy_builtin which)
     return l->kind == VY_LEAF_BUILTIN && l->index == (uint32_t)which;
 }
 
-// lane op c, c op lane: the operand that is alike; 0: neither.
+// lane op c, c op lane: c, if it is uniform; else 0.
 static uint32_t offset_of(const reverse *r, uint32_t k, vy_op op, bool lane_first, uint32_t user)
 {
     if (VY_IS_LEAF(k) || r->p->insts.data[k].op != op) return 0;
     uint32_t x = vy_arg(r->p, k, !lane_first), c = vy_arg(r->p, k, lane_first);
-    return is_builtin(r, x, VY_LANE) && is_alike(r, c, user, DEPTH) ? c : 0;
+    return is_builtin(r, x, VY_LANE) && is_uniform(r, c, user, DEPTH) ? c : 0;
 }
 
 // (lane + c) % subgroup_size: c; 0: not of that form.
@@ -170,15 +169,15 @@ static uint32_t rotation_of(const reverse *r, uint32_t k, uint32_t user)
     return c ? c : offset_of(r, sum, VY_OP_ADD, false, user);
 }
 
-// x of the lane that alone reads this one, and 0 where none does; of the primal's operation `id`.
-// False: several may read it, or it is not known which.
+// Sets *out to the x of the only lane that reads this one in the primal's operation `id`, 0 where
+// none does.  False: several lanes may read it, or it is not known which.
 static bool from_reader(reverse *r, uint32_t id, uint32_t x, uint32_t *out)
 {
     uint32_t k = vy_arg(r->p, id, 1), c;
     bool is_xor = r->p->insts.data[id].op == VY_OP_SG_SHUFFLE_XOR;
     vy_op op = VY_OP_SG_SHUFFLE;
     vy_value at = {lane(r)};
-    if (is_xor && is_alike(r, k, id, DEPTH)) {
+    if (is_xor && is_uniform(r, k, id, DEPTH)) {
         op = VY_OP_SG_SHUFFLE_XOR;
         at.id = vy_primal(r, k);
     } else if (is_xor) {
@@ -203,21 +202,21 @@ static bool from_reader(reverse *r, uint32_t id, uint32_t x, uint32_t *out)
 }
 
 // --------------------------------------------------------------------------------------- the rules
-// What this lane gets of `x`, an adjoint or a mask, of the lanes that read from it.
+// The sum of `x`, an adjoint or a mask, over the lanes that read from this one.
 static uint32_t of_readers(reverse *r, uint32_t id, uint32_t x)
 {
     uint32_t k = vy_arg(r->p, id, 1), at = vy_primal(r, k), found;
     if (from_reader(r, id, x, &found)) return found;
     if (r->p->insts.data[id].op == VY_OP_SG_SHUFFLE_XOR) {
         at = vy_emit(r->b, VY_OP_XOR, VY_U32, 0, 2, (uint32_t[]){lane(r), at});
-    } else if (is_alike(r, k, id, DEPTH)) {
+    } else if (is_uniform(r, k, id, DEPTH)) {
         uint32_t all = of_all(r, x);
         return only_if(r, vy_eq(r->b, (vy_value){lane(r)}, (vy_value){at}).id, all);
     }
     return call(r, "readers", x, at);
 }
 
-// The lanes above, or with this one.
+// The sum over the lanes above, for inclusive scans with this one.
 static uint32_t of_above(reverse *r, uint32_t id, uint32_t x)
 {
     uint32_t s = call(r, "above", x, 0);
@@ -226,7 +225,7 @@ static uint32_t of_above(reverse *r, uint32_t id, uint32_t x)
     return shuffle(r, VY_OP_SG_SHUFFLE, s, next.id);
 }
 
-// What this lane gets of `x`: an adjoint, or a mask.
+// The contribution of `x`, an adjoint or a mask of the results, to this lane.
 static uint32_t passed_back(reverse *r, uint32_t id, uint32_t x)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// barriers.c: takes out barriers that part nothing.
+// barriers.c: removes redundant barriers.
 //
-//   barrier();                     the reverse copies the primal's barriers, and replays do once more; when dead
-//   (stores nobody needs: gone)    code is gone, some stand between accesses that may come in any order
-//   barrier();               →  one
+//   barrier();
+//   (dead stores, removed)
+//   barrier();               →  one barrier
 //
-// A barrier is needed if some memory is touched both since the barrier before it, on any way there,
-// and up to the next one, on any way from it, unless both only load, or both only update
-// atomically.  Taking one out makes the stretches around it one, so they are tried one after the
-// other, each on what is left.
+// The reverse copies the primal's barriers, and so do replays; once dead code is removed, some of
+// them order nothing.
 //
-// Memory in which each invocation has elements of its own (tapes), `in` buffers and local arrays
-// need none.
+// A barrier is needed if some memory is touched both since the preceding barrier, on any path to
+// it, and up to the following one, on any path from it, unless both sides only load, or both only
+// update atomically.  Removing one merges the phases around it, so barriers are tried one after the
+// other, each with the earlier ones removed.
+//
+// Memory in which each invocation has its own elements (tapes), `in` buffers and local arrays need
+// no barriers.
 #include "autodiff/facts/phases.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
@@ -20,7 +23,7 @@
 #include <string.h>
 
 enum {
-    BITS = 64,           // memories that are told apart; the last stands for all others
+    BITS = 64,           // memories that are distinguished; the last bit stands for all others
     MOST_WORK = 1 << 26, // instructions visited
 };
 
@@ -49,20 +52,20 @@ static void note_accesses(barriers *b)
     }
 }
 
-// The first barrier that parts nothing, or 0.
-static uint32_t find_useless(barriers *b)
+// The first redundant barrier, or 0.
+static uint32_t find_redundant(barriers *b)
 {
     vy_phases *f = &b->phases;
     vy_phases_find(f);
     for (uint32_t id = 1; id < b->w.p->insts.count; id++)
-        if (b->w.p->insts.data[id].op == VY_OP_BARRIER && !f->gone[id] &&
+        if (b->w.p->insts.data[id].op == VY_OP_BARRIER && !f->removed[id] &&
             !conflict(f->before[id], f->after[id]))
             return id;
     return 0;
 }
 
 // -------------------------------------------------------------------------------- which memories
-// Axes on which access `id` has domain variable `v` itself.
+// The axes on which the index of access `id` is domain variable `v` itself.
 static uint32_t axes_of(const vy_program *p, uint32_t id, uint32_t v)
 {
     uint32_t axes = 0;
@@ -74,8 +77,8 @@ static uint32_t axes_of(const vy_program *p, uint32_t id, uint32_t v)
     return axes;
 }
 
-// Has each invocation elements of its own: is, for each domain variable, some axis that variable in
-// all accesses?  (As in ir/pass/sums/mark_owned.c.)
+// By buffer: does each invocation have its own elements, that is, is for each domain variable some
+// axis that variable in all accesses?  (As in ir/pass/sums/mark_owned.c.)
 static bool find_owned(const barriers *b, uint8_t *own)
 {
     const vy_program *p = b->w.p;
@@ -111,7 +114,7 @@ static bool number_memories(const reverse *r, barriers *b, uint8_t *own)
         if (shared || (!vy_memory_private(p, i) && !own[i]))
             b->bit[i] = (uint8_t)(next < BITS ? ++next : BITS);
     }
-    for (uint32_t i = 1; i < p->buffers.count; i++) // names of one memory: as the last
+    for (uint32_t i = 1; i < p->buffers.count; i++) // aliases: not distinguished
         if (p->buffers.data[i].view_of) b->bit[i] = b->bit[p->buffers.data[i].view_of] = BITS;
     return true;
 }
@@ -126,10 +129,10 @@ static bool find_phases(const reverse *r, barriers *b)
     return true;
 }
 
-static uint32_t take_out(void *pass, uint32_t id)
+static uint32_t omit_removed(void *pass, uint32_t id)
 {
     const barriers *b = pass;
-    return b->phases.gone[id] ? id : 0;
+    return b->phases.removed[id] ? id : 0;
 }
 
 bool vy_reverse_barriers(const reverse *r, vy_program *p)
@@ -139,10 +142,10 @@ bool vy_reverse_barriers(const reverse *r, vy_program *p)
     if (!r->facts.phased) return true;
     bool ok = vy_rewrite_begin(&b.w, p) && find_phases(r, &b);
     while (ok && b.phases.work < MOST_WORK) {
-        uint32_t id = find_useless(&b);
+        uint32_t id = find_redundant(&b);
         if (!id) break;
-        b.phases.gone[id] = any = true;
+        b.phases.removed[id] = any = true;
     }
-    if (any) vy_rewrite_run(&b.w, take_out, &b);
+    if (any) vy_rewrite_run(&b.w, omit_removed, &b);
     return vy_rewrite_end(&b.w, ok, &changed);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// counter.c: counters for loops whose trip count only the data decide.
+// counter.c: counters for loops whose trip count depends on data.
 //
-//   while c { BODY }      becomes, as if written      var n = 0u;  while c { let at = n; BODY; n += 1; }
+//   while c { BODY }      becomes      var n = 0u;  while c { let at = n; BODY; n += 1; }
 //
-// with n declared at the top of the program, or of the checkpoint that records: a nest of loops
-// counts on.  `at` says where on a tape the iteration goes, the final n how long the tape must be.
-// They are ordinary variables of the primal, so the reverse sweep has them as it has any other:
-// from the closed form n₀ + k inside the loop, from a tape of the loop around it.  Those that
-// nothing asks for are removed with the rest of the dead code.
+// with n declared at the top of the program, or of the checkpoint that records, so that it counts
+// across all executions of an inner loop.  `at` is the iteration's row on a tape, the final n the
+// length of the tape.  They are ordinary variables of the primal, so the reverse sweep gets them
+// like any other: from the closed form n₀ + k inside the loop, from a tape of the loop around it.
+// Unused ones are removed with the rest of the dead code.
 #include "autodiff/core/counter.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/storage/storage.h"
@@ -19,7 +19,7 @@
 typedef struct variable {
     uint32_t counter;
     bool most;   // vy_counter.most: the maximum over executions of the context
-    uint32_t id; // value now, in the new program
+    uint32_t id; // current value, in the new program
 } variable;
 VY_VEC_TYPE(variable_vec, variable);
 
@@ -31,7 +31,7 @@ VY_VEC_TYPE(thread_vec, thread);
 typedef struct counting {
     vy_rewrite w;
     const uint32_t *old_hints;
-    uint32_t *first;          // by opener: its threads + 1
+    uint32_t *first;          // by opener: + 1, the first of its threads
     uint8_t *busy;            // by WHILE: its condition is more than an expression
     vy_counter_vec *counters; // loop, context: ids of the OLD program until the end
     variable_vec variables;
@@ -76,8 +76,8 @@ static void add_counters(counting *w)
     }
 }
 
-// What is more than an expression of carried values and of memory that stays: its values could go
-// on a tape for an iteration that never is.
+// Marks conditions that are more than expressions of carried values and of constant memory: their
+// values could be taped for an iteration that never runs.
 static void find_busy_conditions(counting *w, const uint8_t *written)
 {
     for (uint32_t id = 1; id < w->w.p->insts.count; id++) {
@@ -102,7 +102,7 @@ static variable *variable_of(counting *w, uint32_t thread)
     return &w->variables.data[w->threads.data[thread - 1].variable];
 }
 
-// A construct that hands its variables through, behind its own values.
+// Rebuilds a construct so that it carries or yields its variables, after its own values.
 static bool remake(counting *w, uint32_t construct, vy_remade *x)
 {
     uint32_t n = 0;
@@ -124,29 +124,29 @@ static void write_variables(counting *w, const vy_remade *x, const uint32_t *fro
         variable_of(w, t)->id = from[k++];
 }
 
-static uint32_t hand_through(void *pass, uint32_t id);
+static uint32_t thread_variables(void *pass, uint32_t id);
 
 static void copy_if(counting *w, vy_remade *x)
 {
-    read_variables(w, x, x->out); // as they are before
+    read_variables(w, x, x->out); // their values before the `if`
     vy_remake_begin(&w->w, x);
-    vy_remake_body(&w->w, x, hand_through, w);
+    vy_remake_body(&w->w, x, thread_variables, w);
     vy_remake_then(&w->w, x);
     read_variables(w, x, x->in);
     vy_remake_else(&w->w, x);
     write_variables(w, x, x->out);
-    vy_remake_other(&w->w, x, hand_through, w);
+    vy_remake_other(&w->w, x, thread_variables, w);
     vy_remake_next(&w->w, x);
 }
 
 static void copy_checkpoint(counting *w, vy_remade *x)
 {
     vy_remake_begin(&w->w, x);
-    for (uint32_t v = 0; v < w->variables.count; v += 2) { // `at` stands before its `most`
+    for (uint32_t v = 0; v < w->variables.count; v += 2) { // each `at` is followed by its `most`
         variable *at = &w->variables.data[v];
         if (w->counters->data[at->counter].context == x->opener) at->id = number(w, 0);
     }
-    vy_remake_body(&w->w, x, hand_through, w);
+    vy_remake_body(&w->w, x, thread_variables, w);
     vy_remake_next(&w->w, x);
     for (uint32_t v = 1; v < w->variables.count; v += 2) {
         variable *most = &w->variables.data[v];
@@ -155,8 +155,8 @@ static void copy_checkpoint(counting *w, vy_remade *x)
     }
 }
 
-// The body of a `while` whose condition is busy, as an `if` on the condition; the loop itself only
-// ends when it was false.
+// The body of a `while` with a busy condition becomes an `if` on the condition; the loop itself
+// ends after the iteration in which the condition was false.
 static void body_as_if(counting *w, vy_remade *x)
 {
     vy_builder *b = w->w.b;
@@ -165,12 +165,12 @@ static void body_as_if(counting *w, vy_remade *x)
     if (!elses) return;
     uint32_t *results = elses + n;
     vy_loop_test(b, vy_bool(b, true).id);
-    vy_rewrite_range(&w->w, vy_carry(loop, x->own), test, hand_through, w);
+    vy_rewrite_range(&w->w, vy_carry(loop, x->own), test, thread_variables, w);
     for (uint32_t k = 0; k < x->own; k++) elses[k] = vy_new(&w->w, vy_carry(loop, k));
     read_variables(w, x, elses);
     elses[x->total] = vy_bool(b, false).id;
     vy_begin_if(b, vy_new_arg(&w->w, test, 0));
-    vy_rewrite_range(&w->w, test + 1, end, hand_through, w);
+    vy_rewrite_range(&w->w, test + 1, end, thread_variables, w);
     vy_remake_next(&w->w, x);
     read_variables(w, x, x->in);
     x->in[x->total] = x->keep ? x->keep : vy_bool(b, true).id; // there is room for one more
@@ -194,10 +194,10 @@ static void copy_loop(counting *w, vy_remade *x)
     if (w->busy[x->opener]) {
         body_as_if(w, x);
     } else {
-        vy_remake_body(&w->w, x, hand_through, w);
+        vy_remake_body(&w->w, x, thread_variables, w);
         vy_remake_next(&w->w, x);
     }
-    // This iteration is counted, the last one too.
+    // Every iteration is counted, including the last.
     for (uint32_t t = w->first[x->opener]; t; t = w->threads.data[t - 1].next) {
         variable *v = variable_of(w, t);
         const vy_counter *c = &w->counters->data[v->counter];
@@ -206,9 +206,9 @@ static void copy_loop(counting *w, vy_remade *x)
     }
 }
 
-// A construct that a variable passes, or whose condition is busy.  Recursion is as deep as they
-// nest.
-static uint32_t hand_through(void *pass, uint32_t id)
+// Rebuilds a construct that variables are threaded through, or whose condition is busy.  The
+// recursion is as deep as constructs nest.
+static uint32_t thread_variables(void *pass, uint32_t id)
 {
     counting *w = pass;
     vy_op op = (vy_op)w->w.p->insts.data[id].op;
@@ -244,7 +244,7 @@ static void count_loops(counting *w)
 {
     add_counters(w);
     for (uint32_t v = 0; v < w->variables.count; v++) w->variables.data[v].id = number(w, 0);
-    vy_rewrite_range(&w->w, 1, w->w.p->insts.count, hand_through, w);
+    vy_rewrite_range(&w->w, 1, w->w.p->insts.count, thread_variables, w);
     move_hints(w);
     for (uint32_t v = 0; v < w->variables.count; v++) {
         vy_counter *c = &w->counters->data[w->variables.data[v].counter];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// invert.c: integers that a loop carries and whose step can be undone need no tape.
+// invert.c: carried integers with an invertible step need no tape.
 //
 //   state = state * 1664525u + 1013904223u;      state ^= state << 13;  state ^= state >> 17;
 //
@@ -9,8 +9,8 @@
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
 
-// Modulo 2⁶⁴, and so modulo 2³²: each step doubles the bits that are right, of which x itself has
-// three.
+// Modulo 2⁶⁴, and so modulo 2³²: x itself is correct in three bits, and each step doubles their
+// number.
 static uint64_t inverse_of(uint64_t odd)
 {
     uint64_t x = odd;

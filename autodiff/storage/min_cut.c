@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // min_cut.c: minimum cut by maximum flow: Dinic, "Algorithm for solution of a problem of maximum
-// flow in networks with power estimation" (1970).  Paths are kept on a list, not on the C stack.
+// flow in networks with power estimation" (1970).  The current path is a list, not the C stack.
 #include "autodiff/storage/min_cut.h"
 
 uint32_t vy_cut_node(vy_cut *c)
@@ -13,7 +13,7 @@ uint32_t vy_cut_node(vy_cut *c)
     return id;
 }
 
-static void half(vy_cut *c, uint32_t from, uint32_t to, int32_t room)
+static void add_arc(vy_cut *c, uint32_t from, uint32_t to, int32_t room)
 {
     vy_cut_edge e = {to, c->first.data[from], room};
     if (!vy_vec_push(&c->edges, e))
@@ -25,11 +25,11 @@ static void half(vy_cut *c, uint32_t from, uint32_t to, int32_t room)
 void vy_cut_add(vy_cut *c, uint32_t from, uint32_t to, int32_t capacity)
 {
     if (c->oom) return;
-    half(c, from, to, capacity);
-    if (!c->oom) half(c, to, from, 0);
+    add_arc(c, from, to, capacity);
+    if (!c->oom) add_arc(c, to, from, 0);
 }
 
-// Distances from the source along edges with room; true if the sink is reached.
+// Distances from the source along edges with residual capacity; true if the sink is reached.
 static bool levels(vy_cut *c)
 {
     for (uint32_t i = 0; i < c->level.count; i++) c->level.data[i] = 0;
@@ -48,7 +48,7 @@ static bool levels(vy_cut *c)
     return c->level.data[1] != 0;
 }
 
-// Pushes flow along the path found, and goes back to where it got stuck.
+// Pushes flow along the path found, and truncates the path at its first saturated edge.
 static void augment(vy_cut *c)
 {
     int32_t least = VY_CUT_NEVER;
@@ -65,8 +65,8 @@ static void augment(vy_cut *c)
     c->path.count = keep;
 }
 
-// Fills the level graph: a walk forward over `at`, backwards where a node leads nowhere.
-static void fill(vy_cut *c)
+// Finds a blocking flow of the level graph: advances along `at`, retreats from dead ends.
+static void block(vy_cut *c)
 {
     for (uint32_t i = 0; i < c->at.count; i++) c->at.data[i] = c->first.data[i];
     c->path.count = 0;
@@ -85,7 +85,7 @@ static void fill(vy_cut *c)
         if (e) {
             if (!vy_vec_push(&c->path, e - 1)) c->oom = true;
         } else if (c->path.count) {
-            c->level.data[node] = 0; // leads nowhere
+            c->level.data[node] = 0; // dead end
             c->path.count--;
         } else {
             return;
@@ -95,7 +95,7 @@ static void fill(vy_cut *c)
 
 bool vy_cut_run(vy_cut *c)
 {
-    while (!c->oom && levels(c)) fill(c);
+    while (!c->oom && levels(c)) block(c);
     return !c->oom;
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct vy_cut_edge {
     uint32_t to, next; // next edge of the same node + 1
-    int32_t room;      // what more may flow; edge k ^ 1 is the way back
+    int32_t room;      // residual capacity; edge k ^ 1 is the reverse edge
 } vy_cut_edge;
 VY_VEC_TYPE(vy_cut_edge_vec, vy_cut_edge);
 
@@ -25,9 +25,9 @@ typedef struct vy_cut {
 
 uint32_t vy_cut_node(vy_cut *c);
 void vy_cut_add(vy_cut *c, uint32_t from, uint32_t to, int32_t capacity);
-// Finds a cut of least capacity (Dinic's algorithm).  False: memory is out.
+// Finds a cut of least capacity (Dinic's algorithm).  False: out of memory.
 bool vy_cut_run(vy_cut *c);
-// After that: does the node stay with the source?
+// After that: is the node on the source's side?
 static inline bool vy_cut_at_source(const vy_cut *c, uint32_t node) { return c->level.data[node]; }
 void vy_cut_clear(vy_cut *c); // for the next graph
 void vy_cut_free(vy_cut *c);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// plan.c: the storage plan: of the values that a reversed loop needs, which are kept and which are
-// computed again?
+// plan.c: the storage plan: which of the values that a reversed loop needs are taped, and which are
+// recomputed?
 //
-// First a trial build in which a replay has nothing: every value of the body is poison.  What is
-// left of it after dead-code removal is exactly what the reverse sweep asks for.  Then, innermost
-// loops first, a minimum cut through the body's dependences decides:
+// First a trial build in which every value of a replayed body is poison.  The poison that survives
+// dead-code removal is exactly what the reverse sweep needs.  Then, innermost loops first, a
+// minimum cut through the body's dependences decides:
 //
-//   source → v_in     cost of computing v again (never, for what a replay cannot have)
-//   v_in → v_out      cost of keeping v: bytes to write and to read back
+//   source → v_in     cost of recomputing v (infinite for what a replay cannot compute)
+//   v_in → v_out      cost of taping v: bytes to write and to read back
 //   u_out → v_in      v is computed from u: may not be cut
-//   v_out → sink      the reverse asks for v: may not be cut
+//   v_out → sink      the reverse needs v: may not be cut
 //
-// A nested loop is one node, as expensive as all its iterations: the sum that a loop makes is kept
-// rather than made a third time.  What recomputation takes from around the loop is asked for there.
+// A nested loop is one node, as expensive as all its iterations: a loop's sum is taped rather than
+// computed a third time.  Values from outside the loop that recomputation uses become needed there.
 // (Minimum cuts for this choice: Enzyme; and the selection problem of Balinski 1970.)
 #include "autodiff/storage/min_cut.h"
 #include "autodiff/facts/facts.h"
@@ -24,21 +24,21 @@
 #include <string.h>
 
 enum {
-    MOST_COST = 1 << 20, // sums stop here
-    MOST_NODES = 20000,  // of one body: beyond, only what must be kept is
+    MOST_COST = 1 << 20, // sums saturate here
+    MOST_NODES = 20000,  // of one body: beyond, only what must be taped is
     MOST_WORK = 1 << 27, // instructions × nesting
 };
 
 typedef struct planner {
     reverse *r;
-    uint8_t *need;    // by instruction (ENDLOOP: how often the loop ran)
+    uint8_t *need;    // by instruction: the reverse needs it (ENDLOOP: the loop's trip count)
     uint32_t *node;   // by instruction: its v_in; v_out = v_in + 1; 0: none
     uint32_t *kept;   // the plan
-    vy_id_vec memory; // by buffer: node of a local array that the body makes anew; 0: none
+    vy_id_vec memory; // by buffer: node of an array that replays of the body recompute; 0: none
     vy_cut cut;
     uint32_t region, keeper;
-    bool little;   // recomputation costs nothing
-    uint8_t *live; // by instruction: the forward run needs it (forward_live.c); NULL: everything
+    bool frugal;   // recomputation is free
+    uint8_t *live; // by instruction: forward liveness (forward_live.c); NULL: everything is live
 } planner;
 
 // ------------------------------------------------------------------------------------------- costs
@@ -65,7 +65,7 @@ static int32_t cost_of_region(const reverse *r, uint32_t opener)
 }
 
 // --------------------------------------------------------------------------------------- the graph
-static void ask(planner *g, uint32_t id)
+static void mark_needed(planner *g, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) g->need[id] = 1;
 }
@@ -77,10 +77,9 @@ static void depends(planner *g, uint32_t to, uint32_t from)
     vy_cut_add(&g->cut, g->node[from] + 1, to, VY_CUT_NEVER);
 }
 
-static int32_t scaled(const planner *g, int32_t cost) { return g->little ? 0 : cost; }
+static int32_t scaled(const planner *g, int32_t cost) { return g->frugal ? 0 : cost; }
 
-// Node of the local array that instruction `id` accesses, if a replay of the body makes it anew; or
-// 0.
+// The node of the array that instruction `id` accesses, if replays of the body recompute it; or 0.
 static uint32_t array_node(planner *g, uint32_t id)
 {
     const vy_inst *i = &g->r->p->insts.data[id];
@@ -89,7 +88,7 @@ static uint32_t array_node(planner *g, uint32_t id)
     return *node ? *node : (*node = vy_cut_node(&g->cut));
 }
 
-// Node(s) of a value: v_in, and v_out behind the cost of keeping it.
+// The nodes of a value: v_in and v_out, joined by an edge with the cost of taping it.
 static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
 {
     uint32_t in = vy_cut_node(&g->cut), out = vy_cut_node(&g->cut);
@@ -107,7 +106,7 @@ static uint32_t bytes_of(const reverse *r, uint32_t id)
     return n < 2 ? 4 : n;
 }
 
-// A loop or checkpoint inside: one node for all that is computed there.
+// A nested loop or checkpoint: one node for everything that it computes.
 static void add_nested(planner *g, uint32_t opener)
 {
     const vy_program *p = g->r->p;
@@ -122,7 +121,7 @@ static void add_nested(planner *g, uint32_t opener)
         if (array && p->insts.data[id].op != VY_OP_LOAD)
             vy_cut_add(&g->cut, all, array, VY_CUT_NEVER);
     }
-    add_value(g, end, 0, 4); // how often it ran
+    add_value(g, end, 0, 4); // its trip count
     vy_cut_add(&g->cut, all, g->node[end], VY_CUT_NEVER);
 }
 
@@ -155,7 +154,7 @@ static void add_operation(planner *g, uint32_t id)
         depends(g, g->node[id], vy_arg(p, id, k));
 }
 
-// What a local array holds depends on every store; one that is asked for is made by all of them.
+// The contents of an array depend on all stores: if it is needed, all of them are replayed.
 static void add_store(planner *g, uint32_t id, uint32_t array)
 {
     vy_cut_add(&g->cut, 0, array, scaled(g, vy_prices[VY_WORK_STORE].again));
@@ -189,13 +188,13 @@ static bool recomputed(const planner *g, uint32_t id)
     return g->node[id] && !vy_cut_at_source(&g->cut, g->node[id]);
 }
 
-// What recomputing `id` takes from outside the body.
-static void ask_outside(planner *g, uint32_t id)
+// Marks the operands of `id` from outside the body, which recomputing it needs.
+static void mark_outside(planner *g, uint32_t id)
 {
     const vy_program *p = g->r->p;
     for (uint32_t k = 0; k < vy_computed_args(p, id); k++) {
         uint32_t a = vy_arg(p, id, k);
-        if (!VY_IS_LEAF(a) && a < g->region) ask(g, a);
+        if (!VY_IS_LEAF(a) && a < g->region) mark_needed(g, a);
     }
 }
 
@@ -206,22 +205,22 @@ static void read_plan(planner *g)
     for (uint32_t id = g->region + 1; id < end; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
         if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
-            // Its node is its count's: recomputed for any of its results.
+            // g->node[close] is that of its trip count: it runs again if any of its results does.
             uint32_t close = r->facts.s.partner[id];
             bool again = recomputed(g, close);
             for (uint32_t k = 1; close + k < end && r->p->insts.data[close + k].op == VY_OP_RESULT;
                  k++)
                 again |= recomputed(g, close + k);
-            for (uint32_t k = id; again && k <= close; k++) ask_outside(g, k);
+            for (uint32_t k = id; again && k <= close; k++) mark_outside(g, k);
             id = close;
         } else if (vy_op_is_memory(op) && op != VY_OP_LOAD && array_node(g, id)) {
-            if (!vy_cut_at_source(&g->cut, array_node(g, id))) ask_outside(g, id);
+            if (!vy_cut_at_source(&g->cut, array_node(g, id))) mark_outside(g, id);
         } else if (recomputed(g, id)) {
-            ask_outside(g, id);
-            if (op == VY_OP_CARRY) { // from the initial value, or from the last one
+            mark_outside(g, id);
+            if (op == VY_OP_CARRY) { // recomputed from its initial or its final value
                 uint32_t k = id - g->region - 1;
                 bool closed = vy_has_closed_form(r, g->region, k);
-                ask(g, closed ? vy_carry_init(&r->facts, g->region, k) : end + 1 + k);
+                mark_needed(g, closed ? vy_carry_init(&r->facts, g->region, k) : end + 1 + k);
             }
         }
     }
@@ -237,7 +236,7 @@ static bool plan_region(planner *g, uint32_t region)
 {
     const reverse *r = g->r;
     g->region = region;
-    g->little = r->options->frugal || r->options->checkpoint ||
+    g->frugal = r->options->frugal || r->options->checkpoint ||
                 r->p->insts.data[region].op == VY_OP_CHECKPOINT || (g->live && !g->live[region]);
     g->keeper = r->facts.scope[region];
     while (g->keeper && r->p->insts.data[g->keeper].op != VY_OP_CHECKPOINT)
@@ -257,7 +256,7 @@ static bool too_much(const reverse *r)
     return work > MOST_WORK;
 }
 
-// Fills `live` if the program has a derivative beside a value.
+// Fills `live` if the program has a derive_as.
 static bool find_live(planner *g, vy_arena *arena)
 {
     const vy_program *p = g->r->p;
@@ -269,7 +268,7 @@ static bool find_live(planner *g, vy_arena *arena)
     return arrays && g->live && vy_valued(&g->r->facts, arena, g->live, arrays);
 }
 
-bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
+bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept)
 {
     planner g = {.r = r, .kept = kept};
     vy_arena arena = {0};
@@ -277,7 +276,7 @@ bool vy_plan(reverse *r, const uint8_t *asked, uint32_t *kept)
     g.need = vy_arena_alloc(&arena, r->p->insts.count);
     g.node = vy_arena_alloc(&arena, r->p->insts.count * sizeof *g.node);
     bool ok = g.need && g.node && find_live(&g, &arena);
-    if (ok) memcpy(g.need, asked, r->p->insts.count);
+    if (ok) memcpy(g.need, needed, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {
         vy_op op = (vy_op)r->p->insts.data[id].op;

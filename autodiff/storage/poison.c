@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// poison.c: what the poison that is left in a build stands for is to be kept.
+// poison.c: plans to tape the values for which poison is left in a build.
 //
 // See autodiff/reverse/replay.c.
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 
-// Whose copy records what the replay of `root` cannot have: the CHECKPOINT around it, or 0.
+// Which copy tapes what the replay of `root` cannot compute: the CHECKPOINT around it, or 0.
 static uint32_t recorder(const reverse *r, uint32_t root)
 {
     uint32_t up = r->facts.scope[root];
@@ -21,11 +21,11 @@ static void refuse_together(reverse *r, uint32_t id)
     vy_reverse_fail(
         r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
         "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
-        "reverse cannot have in all invocations alike",
+        "reverse cannot recompute uniformly in all invocations",
         *name ? "`" : "a value", name, *name ? "`" : "");
 }
 
-// Values behind poison that is still used: true if there are new ones to tape.
+// Marks the values for which used poison stands; true if there are new ones to tape.
 bool vy_reverse_poison(reverse *r, const vy_program *p)
 {
     bool found = false;
@@ -50,7 +50,7 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
                 refuse_together(r, l->index);
                 return false;
             }
-            // The copy that records it is the next one out that may have the value.
+            // It is taped by the next outer copy that may have the value.
             uint32_t keeper = recorder(r, l->axis);
             if (r->plan.kept[l->index] && r->plan.kept[l->index] <= keeper + 1) {
                 stuck = l->index;
@@ -62,6 +62,6 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
     }
     if (stuck && !found && !r->failed)
         vy_reverse_fail(r, VY_E_INTERNAL, stuck, NULL,
-                        "a kept value cannot be had where it is needed");
+                        "a taped value is not available where it is needed");
     return found;
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// recount.c: carried integers that decide about barriers are counted up to again.
+// recount.c: carried integers that decide whether a barrier is reached are recomputed from the
+// first iteration.
 //
 //   for t in 0..T { for k in 0..n { …; barrier(); }  n = n * 2 + 1; }
 //
-// The reverse of iteration t needs n as it was. A tape would do but for uniform_control.c: all
-// invocations must have it alike, and see that they do. So a small loop runs the steps of n alone
-// from the beginning,
+// The reverse of iteration t needs n as it was.  A tape is not allowed (uniform_control.c): n must
+// be uniform, and provably so.  So a small loop runs only the steps of n, from the beginning,
 //
 //   var n = n₀;  for j in 0..t { n = n * 2 + 1; }
 //
-// which costs T²/2 steps in all: little beside barriers. The steps may use other such values, the
-// loop's variable, what stands outside of the loop, and elements of `in` buffers.
+// which costs T²/2 steps in all: little compared with barriers.  The steps may use other such
+// values, the loop's variable, values from outside the loop, and elements of `in` buffers.
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/flow.h"
 
-enum { MOST = 16, LONGEST = 48 }; // carried values that need each other; steps of all of them
+enum { MOST = 16, LONGEST = 48 }; // interdependent carried values; steps of all of them
 
 typedef struct run {
     uint32_t carries[MOST], steps[LONGEST];
@@ -38,7 +38,7 @@ static bool simple(const reverse *r, uint32_t id)
            (i->op == VY_OP_LOAD && r->p->buffers.data[i->aux].cls == VY_IN);
 }
 
-// What an `if` hands on is a choice here: arms only compute.  Operands: condition, either value.
+// A result of an `if` becomes a select: its arms only compute.  Operands: condition, both values.
 static bool is_choice(const reverse *r, uint32_t id, uint32_t args[3])
 {
     uint32_t opener = vy_choice(r->p, &r->facts.s, id, &args[1], &args[2]);
@@ -52,7 +52,7 @@ static uint32_t next_of(const reverse *r, uint32_t carry)
                         r->p->insts.data[carry].aux);
 }
 
-// A value that a step uses; operands come before users.
+// Collects value `id`, used by a step, after its operands.
 static bool take(const reverse *r, uint32_t opener, uint32_t id, run *all, uint32_t depth)
 {
     if (VY_IS_LEAF(id) || id <= opener) return true;

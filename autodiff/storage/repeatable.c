@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// repeatable.c: what a replay can compute again.
+// repeatable.c: what a replay can recompute.
 #include "autodiff/storage/storage.h"
 #include "autodiff/storage/storage.h"
 #include "autodiff/facts/padding.h"
@@ -14,8 +14,8 @@ bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 }
 
 // A load may be repeated while the body of `root` is reversed if no write to the buffer can have
-// happened since: none stands later in the text or shares a loop with it, counting only what
-// happens while the array exists.
+// happened since: none comes later in program order or shares a loop with it.  Only the lifetime of
+// the array counts.
 static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
@@ -23,7 +23,7 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     const built_buffer *info = &r->build.buffers[buffer];
     vy_buffer_class cls = r->p->buffers.data[buffer].cls;
     if (cls == VY_SHARED) return vy_restage_finds(r, id, root);
-    if (!info->stores) return true; // still as before the program
+    if (!info->stores) return true; // it still has its initial contents
     if (vy_is_remade(r, buffer, root)) return true;
     uint32_t outermost = 0;
     for (uint32_t loop = r->facts.home[id]; loop > facts->home; loop = r->facts.home[loop])
@@ -31,9 +31,9 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     return facts->last_write < (outermost ? outermost : id);
 }
 
-// Padding lanes read 0 from a tape, so what a replay makes of it in them is another value than the
-// first time; only operations that read their values would notice.  (Those with derivatives read
-// none, see subgroup.c.)
+// Padding lanes load 0 from a tape, so what a replay computes from it there differs from the
+// forward run; this matters only for operations that read the values of padding lanes.  (Operations
+// with derivatives do not, see subgroup.c.)
 bool vy_subgroup_repeats(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;

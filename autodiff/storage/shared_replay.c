@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: MIT
 // shared_replay.c: shared arrays in replays.
 //
-//   for t in 0..T {                          a replay of the body stores As[…] again and has the same
-//       As[lid.y, lid.x] = a[i, 16*t+…];     barriers: what an iteration loads from As comes from the
-//       barrier();                           stores of that iteration.  Keeping each value that is
-//       for k in 0..16 { s += As[…, k]… }    loaded would be a tape as long as the whole computation.
+//   for t in 0..T {                          a replay of the body repeats the stores to As and the
+//       As[lid.y, lid.x] = a[i, 16*t+…];     barriers: the loads of an iteration see the stores
+//       barrier();                           of that iteration.  Taping each loaded value
+//       for k in 0..16 { s += As[…, k]… }    would need a tape as long as the whole computation.
 //       barrier();
 //   }
 //
-// That is right if nothing an earlier iteration (or code elsewhere) has stored can be seen by the
-// load.  To prove that the stores cover the array would be the obvious way, but lanes outside the
-// domain store nothing, and a tile has margins.  Enough, and easier to prove, is that *whoever has
-// ever stored an element stores it again*, in this iteration and ahead of the load: for each write
-// w′ to the array in the whole program there is a store w in the iteration, reached by all
-// invocations, with the same index.  "The same" needs indices and conditions made of values that
-// never change in an invocation: parameters, its numbers, elements of `in` buffers, what is
-// computed at top level, and the variables of loops around the store that always take the same
-// iterations.  (An element that nobody ever stored is undefined, and no load may see it.)
+// That is correct if the load cannot see anything that an earlier iteration (or code elsewhere) has
+// stored.  The obvious way is to prove that the stores cover the array, but lanes outside the
+// domain store nothing, and a tile has margins.  It is sufficient, and easier to prove, that *every
+// invocation that has ever stored an element stores it again*, in this iteration and before the
+// load: for each write w′ to the array in the whole program there is a store w in the iteration,
+// reached by all invocations, with the same index.  "The same" requires indices and conditions that
+// consist of values that never change in an invocation: parameters, its numbers, elements of `in`
+// buffers, values computed at top level, and the variables of loops around the store that always
+// run the same iterations.  (An element that was never stored is undefined, and no load may see
+// it.)
 //
 // The innermost loop or checkpoint for which this holds is the load's *stage*; 0: none.  A replay
 // of `root`
-//   - that is the stage, or lies around it, performs the stores, barriers and the load in their
+//   - that is the stage, or encloses it, performs the stores, the barriers and the load in their
 //     order;
 //   - inside the stage finds the array as the replay of the stage left it, so no write may come
 //     later there;
 //   - without a stage finds it as the forward sweep left it, likewise.
-// Other loads are kept on tapes (poison, replay.c).
+// Other loads are taped (poison, replay.c).
 //
 // The stores of a replay go to a *twin* of the array, one for each root, so that dead-code removal
-// sees for each whether anybody loads from it.  Of one that nobody loads from the barriers are left
-// out too, by building again.  In the end all twins are the array itself: what the forward sweep
-// left in it is loaded only by replays of code behind its last write, and those come before replays
-// of anything that stores.
+// shows for each whether it is loaded from.  If it is not, its barriers are omitted, too, by
+// building again.  In the end all twins become the array itself: what the forward sweep left in it
+// is loaded only by replays of code after its last write, and those come before replays of anything
+// that stores.
 #include "ir/facts/memory.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
@@ -48,13 +49,11 @@ typedef struct stager {
     reverse *r;
     const vy_program *p;
     const vy_writes *writes;
-    const uint32_t *differs; // by opener: which invocations come differs
+    const uint32_t *differs; // by opener: control flow into it may differ between invocations
 } stager;
 
-// Does the reverse need the barriers?  Where invocations meet in memory that has an adjoint, or
-// that replays store to again.
 // ----------------------------------------------------------------------------- the same, each time
-// Loops around the store at hand, and those around the earlier write that stand for them.
+// The loops around the current store, and the loops around the earlier write that match them.
 typedef struct pairing {
     uint32_t count;
     uint32_t mine[MOST_LOOPS], theirs[MOST_LOOPS];
@@ -70,7 +69,7 @@ static bool same_args(const stager *s, pairing *m, uint32_t x, uint32_t y, uint3
     return true;
 }
 
-// The variable of a loop around the store takes all the values that the other one takes.
+// Does the variable of loop x, around the store, take all the values that that of y takes?
 static bool same_variable(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t depth)
 {
     for (uint32_t k = 0; k < m->count; k++) {
@@ -82,7 +81,7 @@ static bool same_variable(const stager *s, pairing *m, uint32_t x, uint32_t y, u
     return false;
 }
 
-// Is x, at the store, what y was at the earlier write?
+// Does x, at the store, have the value that y had at the earlier write?
 static bool same(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t depth)
 {
     if (VY_IS_LEAF(x) || VY_IS_LEAF(y)) return x == y;
@@ -101,7 +100,7 @@ static bool in_then(const stager *s, uint32_t opener, uint32_t id)
     return id < s->r->facts.s.partner[opener];
 }
 
-// Does an `if` around the write `w` of which no other is known have the same condition?
+// Does some `if` around the write `w` have the same condition?
 static bool same_condition(const stager *s, pairing *m, uint32_t opener, uint32_t store, uint32_t w)
 {
     const vy_program *p = s->p;
@@ -115,7 +114,8 @@ static bool same_condition(const stager *s, pairing *m, uint32_t opener, uint32_
     return false;
 }
 
-// A loop that no index names must run as often as one around the write, or certainly once.
+// A loop whose variable occurs in no index must have the bounds of a loop around the write, or
+// provably run at least once.
 static bool loops_run(const stager *s, pairing *m, uint32_t w)
 {
     for (uint32_t k = 0; k < m->count; k++) {
@@ -132,8 +132,8 @@ static bool loops_run(const stager *s, pairing *m, uint32_t w)
     return true;
 }
 
-// Does `store`, which all invocations come to in each iteration of what is around `common`, write again
-// what whoever comes to it has written by `w`?
+// All invocations reach `common`, the parent that `store` shares with the load.  Does each of them
+// write again there what it has written by `w`?
 static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w)
 {
     const vy_program *p = s->p;
@@ -154,8 +154,7 @@ static bool repeats(const stager *s, uint32_t store, uint32_t common, uint32_t w
 }
 
 // --------------------------------------------------------------------------------- stages of loads
-// The innermost construct around both, where they stand in one arm of it; UINT32_MAX if arms part
-// them.
+// The innermost construct around both; UINT32_MAX if they are in different arms of it.
 static uint32_t common_parent(const stager *s, uint32_t x, uint32_t y)
 {
     uint32_t a = s->r->facts.s.parent[x], b = s->r->facts.s.parent[y];
@@ -168,14 +167,15 @@ static uint32_t common_parent(const stager *s, uint32_t x, uint32_t y)
     return in_then(s, a, x) == in_then(s, a, y) ? a : UINT32_MAX;
 }
 
-static bool all_come(const stager *s, uint32_t opener)
+// Do all invocations of the workgroup reach the construct's body?
+static bool reached_by_all(const stager *s, uint32_t opener)
 {
     for (; opener; opener = s->r->facts.s.parent[opener])
         if (s->differs[opener]) return false;
     return true;
 }
 
-// Is each write to the array, wherever it stands, repeated in `region` ahead of the load?
+// Is every write to the array, anywhere in the program, repeated in `region` before the load?
 static bool is_stage(const stager *s, uint32_t load, uint32_t region, const uint32_t *writes,
                      uint32_t n)
 {
@@ -185,7 +185,7 @@ static bool is_stage(const stager *s, uint32_t load, uint32_t region, const uint
             vy_op op = (vy_op)s->p->insts.data[writes[k]].op;
             if (writes[k] < region || (op != VY_OP_STORE && op != VY_OP_ZERO)) continue;
             uint32_t common = common_parent(s, writes[k], load);
-            found = common != UINT32_MAX && all_come(s, common) &&
+            found = common != UINT32_MAX && reached_by_all(s, common) &&
                     repeats(s, writes[k], common, writes[w]);
         }
         if (!found) return false;
@@ -207,7 +207,7 @@ static uint32_t find_stage(const stager *s, uint32_t load)
 }
 
 // --------------------------------------------------------------------------------------- the table
-// The array of the result that replays store to at that stage.
+// The array of the result that replays of the stage's root store to.
 static uint32_t twin_of(const reverse *r, const reverse_stage *s)
 {
     return r->build.stage_twin[s - r->plan.stages.data];
@@ -220,7 +220,8 @@ static reverse_stage *stage_at(const reverse *r, uint32_t buffer, uint32_t root)
     return NULL;
 }
 
-// Replays of the load's stage and of all around it store to the array.
+// Replays of the load's stage, and of every scope around it, store to the array: adds their
+// entries.
 static bool enter(reverse *r, uint32_t load)
 {
     uint32_t buffer = r->p->insts.data[load].aux;
@@ -267,8 +268,8 @@ static bool written_later(const reverse *r, uint32_t buffer, uint32_t from, uint
     return n < r->plan.writes.start[m + 1] && r->plan.writes.at[n] < end;
 }
 
-// Does a replay of `root` find what the load saw?  In the twin *in, or (NULL) as the forward sweep
-// left it.
+// Does a replay of `root` find what the load saw?  Then it is in the twin *in, or (NULL) in the
+// array as the forward sweep left it.
 static bool finds(const reverse *r, uint32_t load, uint32_t root, reverse_stage **in)
 {
     uint32_t buffer = r->p->insts.data[load].aux, stage = r->plan.stage[load];
@@ -299,13 +300,13 @@ uint32_t vy_restage_store(const reverse *r, uint32_t id)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
     const reverse_stage *s = stage_at(r, r->p->insts.data[id].aux, r->build.replaying);
-    return s && !s->quiet && (op == VY_OP_STORE || op == VY_OP_ZERO) ? twin_of(r, s) : 0;
+    return s && !s->unread && (op == VY_OP_STORE || op == VY_OP_ZERO) ? twin_of(r, s) : 0;
 }
 
 bool vy_restages(const reverse *r, uint32_t root, uint32_t buffer)
 {
     for (uint32_t k = r->plan.staged_at[root]; k; k = r->plan.stages.data[k - 1].next)
-        if (!r->plan.stages.data[k - 1].quiet &&
+        if (!r->plan.stages.data[k - 1].unread &&
             (!buffer || r->plan.stages.data[k - 1].buffer == buffer))
             return true;
     return false;
@@ -329,10 +330,10 @@ bool vy_restage_settle(reverse *r, const vy_program *p)
                 r->plan.stages.data[k].loaded |= r->build.stage_twin[k] == p->insts.data[id].aux;
     for (uint32_t k = 0; k < r->plan.stages.count; k++) {
         reverse_stage *s = &r->plan.stages.data[k];
-        bool quiet = !s->loaded && !s->settled;
-        changed |= quiet != s->quiet;
-        s->settled |= s->quiet && s->loaded; // never again
-        s->quiet = quiet;
+        bool unread = !s->loaded && !s->settled;
+        changed |= unread != s->unread;
+        s->settled |= s->unread && s->loaded; // never again
+        s->unread = unread;
     }
     return changed;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// spill.c: adjoints of shared arrays that shared memory has no room for.
+// spill.c: adjoints of shared arrays that do not fit into shared memory.
 //
-// Every device has 16 KiB of it for a workgroup.  A result that needs more keeps adjoints, largest
-// first, in a workspace instead, where each workgroup has a slice of its own:
+// Every device has 16 KiB of it per workgroup.  A result that needs more keeps adjoints, largest
+// first, in a workspace instead, where each workgroup has its own slice:
 //
 //   shared adj_t: f32[64, 64];   →   @workspace adj_t: inout f32[num_groups.z, …y, …x, 64, 64]
 //
-// The same barriers order it, and it starts as zero by itself.  How much a result needs is known
-// only when dead code is gone, so it is built again.
+// The same barriers order its accesses, and a workspace starts as zero anyway.  How much a result
+// needs is known only after dead-code removal, so it is built again.
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 
@@ -44,7 +44,7 @@ static uint64_t adjoint_bytes(const reverse *r, uint32_t buffer)
 }
 
 // The largest shared array whose adjoint is still in shared memory, or 0.  In derivatives of
-// derivatives arrays are cleared by their workgroup, which has no like in a slice.
+// derivatives, arrays are cleared by their workgroup; a slice cannot be cleared like that.
 static uint32_t choose(const reverse *r)
 {
     uint32_t best = 0;
@@ -93,7 +93,7 @@ void vy_group_dims(vy_builder *b, const uint32_t workgroup[3], vy_dim dims[VY_GR
         size[axis] = one;
     }
     if (!overs) return;
-    for (uint32_t k = 0; k < overs; k++) { // the last is x, the one before y, the others share z
+    for (uint32_t k = 0; k < overs; k++) { // the last is x, the one before it y, all others are z
         uint32_t from_end = overs - 1 - k, axis = from_end < 2 ? from_end : 2;
         vy_dim e = vy_dim_binary(b, VY_DIM_MAX, p->overs.data[k].extent, zero);
         size[axis] = size[axis].id == one.id ? e : vy_dim_binary(b, VY_DIM_MUL, size[axis], e);

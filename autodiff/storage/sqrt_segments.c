@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// sqrt_segments.c: √n checkpointing, as a change of the primal.
+// sqrt_segments.c: √n checkpointing, as a transformation of the primal.
 //
-//   for k in 0..n { BODY }        becomes      for s in 0..⌈n/c⌉ {
-//                                                  checkpoint {
-//                                                      for j in 0..min(c, n − s·c) { k = s·c + j;
-//                                                      BODY }
-//                                                  }
-//                                              }
+//   for k in 0..n { BODY }    becomes    for s in 0..⌈n/c⌉ {
+//                                            checkpoint {
+//                                                for j in 0..min(c, n − s·c) { k = s·c + j; BODY }
+//                                            }
+//                                        }
 //
 // with c = ⌈√n⌉.  The reverse of a checkpoint replays it and records on a tape that the next one
-// uses again, so what was n entries becomes ⌈n/c⌉ for the segments and c for the iterations of one;
-// the body runs once more.  Doing it again to the result nests: fourth roots, and so on.
+// reuses, so instead of n entries there are ⌈n/c⌉ for the segments and c for the iterations of one
+// segment; the body runs once more.  Applied to the result again, it nests: fourth roots, and so
+// on.
 #include "autodiff/storage/sqrt_segments.h"
 
 #include "autodiff/facts/trip_bound.h"
@@ -37,8 +37,8 @@ static uint32_t cast(segmenter *g, vy_type type, uint32_t v)
     return vy_cast(g->w.b, type, (vy_value){v}).id;
 }
 
-// The trip count as an unsigned number of the same width: to <= from ? 0 : (to − from − 1)/step +
-// 1.
+// The trip count as an unsigned number of the same width:
+// to <= from ? 0 : (to − from − 1)/step + 1.
 static uint32_t trip_count(segmenter *g, uint32_t loop, vy_type u)
 {
     uint32_t b[3];
@@ -51,7 +51,7 @@ static uint32_t trip_count(segmenter *g, uint32_t loop, vy_type u)
     return vy_select(g->w.b, (vy_value){none}, (vy_value){number(g, u, 0)}, (vy_value){n}).id;
 }
 
-// ⌈√n⌉, at least 1, exactly: the device's root, one step of Newton's method, and a correction.
+// ⌈√n⌉, at least 1, exact: the device's root, one step of Newton's method, and a correction.
 static uint32_t root(segmenter *g, vy_type u, uint32_t n)
 {
     vy_builder *b = g->w.b;
@@ -72,7 +72,7 @@ static bool grow_hints(segmenter *g, uint32_t count)
     return !g->w.oom;
 }
 
-// Notes that the value `id` of the new program is at most `bound`.
+// Records that the value `id` of the new program is at most `bound`.
 static void hint(segmenter *g, uint32_t id, vy_dim bound)
 {
     if (!VY_IS_LEAF(id) && bound.id && grow_hints(g, id + 1)) g->hints.data[id] = bound.id;
@@ -110,7 +110,7 @@ static void inner_loop(segmenter *g, vy_remade *x, vy_type u, uint32_t n, uint32
     uint32_t at = emit2(g, VY_OP_ADD, u, base, j);
     vy_rewrite_as(&g->w, loop, variable(g, loop, vy_id_type(g->w.p, loop), u, n, at));
     vy_bounds b = {.p = g->w.p, .b = g->w.b, .hints = g->old_hints};
-    hint(g, g->w.map[loop], vy_upper_bound(&b, vy_arg(g->w.p, loop, 1))); // it stays below
+    hint(g, g->w.map[loop], vy_upper_bound(&b, vy_arg(g->w.p, loop, 1))); // k < to
     vy_remake_body(&g->w, x, replace_loop, g);
     vy_remake_next(&g->w, x);
     if (x->keep) x->in[x->own] = x->keep;
@@ -125,12 +125,12 @@ static uint32_t rounded_up(segmenter *g, vy_type u, uint32_t n, uint32_t c)
     return vy_add(g->w.b, full, vy_select(g->w.b, vy_eq(g->w.b, rest, zero), zero, one)).id;
 }
 
-// What one construct has handed on, the next one out hands on.
+// The values carried into a construct, or yielded by it, enter the next one.
 static void pass_on(const vy_remade *x) { memcpy(x->in, x->out, x->total * sizeof *x->in); }
 
 static uint32_t cut_loop(segmenter *g, uint32_t loop)
 {
-    const bool leaves = vy_exits(g->w.p, loop); // then `go` is carried, too
+    const bool leaves = vy_exits(g->w.p, loop); // then the condition to go on is carried, too
     vy_type t = vy_id_type(g->w.p, loop), u = vy_type_size(t) == 8 ? VY_U64 : VY_U32;
     vy_remade x;
     if (!vy_remake(&g->w, &x, loop, leaves)) return loop;

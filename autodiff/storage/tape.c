@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// tape.c: values that a reverse loop needs and cannot recompute are kept in memory.
+// tape.c: tapes: memory for values that a reverse loop needs and cannot recompute.
 //
 // The taped values of one type in one loop share a workspace buffer of the result, with one element
 // per value, iteration of the loops around them, and invocation:
 //
-//   @workspace tape9: inout f32[3, T1, T2, N]    3 values; T1, T2 trip counts, outermost first; over(i: N)
+//   @workspace tape9: inout f32[3, T1, T2, N]
 //
-// so neighbours in a workgroup touch neighbouring words.  The trip counts follow from the
-// parameters, or are bounded by them (`for j in 0..i` inside `for i in 0..n` takes n).  Where the
-// data decide, the innermost such loop is counted through (counter.h): 32 invocations in a row
+// (3 values; T1, T2 trip counts, outermost first; over(i: N)), so neighbours in a workgroup touch
+// neighbouring words.  The trip counts follow from the parameters, or are bounded by them (n for
+// `for j in 0..i` inside `for i in 0..n`).  Where a trip count depends on data, the innermost such
+// loop has a counter that counts across its executions (counter.h): 32 consecutive invocations
 // share a block of rows,
 //
-//   tape9: inout f32[rows1, T3, 3, 32]           rows1 = Σ over blocks of the largest count in the block
+//   tape9: inout f32[rows1, T3, 3, 32]     rows1 = Σ over blocks of the largest count in the block
 //
-// and `base`, where the block's rows begin, comes from programs that run before
+// and `base`, the first row of each block, is computed by programs that run before
 // (counting_stages.c).
 //
-// A program without `over` runs in as many workgroups as its caller says, so its invocations are
+// A program without `over` runs in as many workgroups as its caller chooses, so its invocations are
 // one dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
 #include "autodiff/core/counter.h"
 #include "autodiff/core/reverse.h"
@@ -26,24 +27,23 @@
 #include <stdio.h>
 #include <string.h>
 
-// The CHECKPOINT whose replay records `id`, or 0.
+// The CHECKPOINT whose replay tapes `id`; 0: the forward sweep does.
 static uint32_t keeper_of(const reverse *r, uint32_t id) { return r->plan.kept[id] - 1; }
 
 // ---------------------------------------------------------------------------------------- counters
-// The counter of the innermost loop around `id`, inside what records it, that has no bound; or
-// NULL.
+// The counter of the innermost unbounded loop around `id`, inside the scope that tapes it; or NULL.
 static const vy_counter *counter_of(const reverse *r, uint32_t id)
 {
     for (uint32_t l = r->facts.home[id]; l > keeper_of(r, id); l = r->facts.home[l]) {
         uint32_t k = r->plan.counter[l];
         if (!k) continue;
         for (; r->plan.counters.data[k - 1].context != keeper_of(r, id); k++) continue;
-        return &r->plan.counters.data[k - 1]; // each loop has one for every context around it
+        return &r->plan.counters.data[k - 1]; // a loop has one for each context around it
     }
     return NULL;
 }
 
-// An extent that is not negative, as the launch takes it.
+// An extent clamped to be non-negative, as the launch does.
 static vy_dim natural(reverse *r, vy_dim e)
 {
     const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
@@ -142,7 +142,8 @@ static void declare_counters(reverse *r)
     const uint32_t used = r->build.counters_used;
     char text[VY_FREE_NAME];
     if (!used) return;
-    vy_builder_program(r->b)->exact = true; // its loops run as often as the counting program's
+    // Its loops must have the trip counts of the counting program.
+    vy_builder_program(r->b)->exact = true;
     vy_dim dims[2] = {vy_dim_const(r->b, used), vy_tape_blocks(r)};
     r->build.base =
         vy_param_buffer(r->b, vy_reverse_free_name(r, "base", 0, text), VY_IN, VY_U32, 2, dims).id;
@@ -167,15 +168,15 @@ static void declare_counters(reverse *r)
 }
 
 // ------------------------------------------------------------------------------------------ shapes
-// Of a tape's dimensions, those that number the invocations.
+// How many of a tape's dimensions number the invocations.
 static uint32_t domain_rank(const reverse *r) { return r->p->overs.count ? r->p->overs.count : 1; }
 
-// Values that share a tape: of one type, with the same dimensions.
+// Values that share a tape: they have one type and the same dimensions.
 typedef struct tape_group {
     const vy_counter *counter; // or NULL
     vy_type type;
     uint32_t first, count; // values
-    uint32_t rank;         // trip counts of the loops that are dimensions
+    uint32_t rank;         // how many loops are dimensions, by their trip counts
     vy_dim loops[VY_MAX_RANK];
     uint32_t buffer;
 } tape_group;
@@ -198,7 +199,7 @@ static bool tape_loops(reverse *r, uint32_t id, tape_group *g)
     return true;
 }
 
-// All dimensions of a tape, once it is known how many values share it.
+// All dimensions of a tape, once the number of values that share it is known.
 static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
 {
     const bool counted = g->counter != NULL;
@@ -223,7 +224,7 @@ static void refuse(reverse *r, uint32_t id)
 static vy_type kept_type(const reverse *r, uint32_t id)
 {
     vy_type type = (vy_type)r->p->insts.data[id].type;
-    return type == VY_BOOL || type == VY_VOID ? VY_U32 : type; // an ENDLOOP: how often it ran
+    return type == VY_BOOL || type == VY_VOID ? VY_U32 : type; // VOID: the trip count of an ENDLOOP
 }
 
 static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
@@ -232,13 +233,13 @@ static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
            kept_type(r, x) == kept_type(r, y);
 }
 
-// The end of the values that may share a tape with `first`: those of its loop.
+// The end of the values that may share a tape with `first`: the end of its loop.
 static uint32_t end_of_group(const reverse *r, uint32_t first)
 {
     return r->facts.home[first] ? r->facts.s.partner[r->facts.home[first]] : r->p->insts.count;
 }
 
-// Equal by their form; some that are equal are not seen to be.
+// Structural equality; some equal dimensions are not recognised.
 static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, uint32_t depth)
 {
     const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
@@ -256,10 +257,11 @@ static bool same_group(const vy_program *p, const tape_group *x, const tape_grou
     return true;
 }
 
-// Puts `first` and all later values of its loop like it in a group; false after an error.
-static bool place(reverse *r, uint32_t first, tape_group_vec *groups)
+// Puts `first` and all later values of its loop with the same type into a group; false after an
+// error.
+static bool add_to_group(reverse *r, uint32_t first, tape_group_vec *groups)
 {
-    enum { LOOK_BACK = 64 }; // groups that are compared: the work stays linear
+    enum { LOOK_BACK = 64 }; // groups to compare with: the work stays linear
     tape_group g = {.type = kept_type(r, first), .first = first};
     if (!tape_loops(r, first, &g)) {
         refuse(r, first);
@@ -303,7 +305,7 @@ bool vy_tape_declare(reverse *r)
     if (!r->p->overs.count) r->build.number = vy_tape_invocation(r).id;
     bool ok = true;
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
-        if (r->plan.kept[id] && !r->build.tape[id]) ok = place(r, id, &groups);
+        if (r->plan.kept[id] && !r->build.tape[id]) ok = add_to_group(r, id, &groups);
     for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
         if (!r->build.tape[id]) continue;
@@ -315,7 +317,7 @@ bool vy_tape_declare(reverse *r)
     return ok && !vy_builder_failed(r->b);
 }
 
-// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may be beyond
+// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may exceed
 // the greatest signed number.
 static uint32_t iteration_of(reverse *r, uint32_t loop)
 {
@@ -327,7 +329,7 @@ static uint32_t iteration_of(reverse *r, uint32_t loop)
     return vy_div(r->b, vy_sub(r->b, k, from), step).id;
 }
 
-// The element of the current iteration and invocation.
+// The index of the element for the current iteration and invocation; returns the rank.
 static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
 {
     const vy_counter *c = counter_of(r, id);
@@ -354,7 +356,8 @@ void vy_tape_record(reverse *r, uint32_t id)
     if (!r->plan.kept[id] || keeper_of(r, id) != r->build.replaying ||
         r->build.purpose != BUILD_REVERSE)
         return;
-    // The condition that ends a loop belongs to no iteration: its values wait for the TEST.
+    // The last evaluation of a condition belongs to no iteration: its values are taped after the
+    // TEST.
     if (r->build.untested && r->facts.home[id] == r->build.untested) return;
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->build.map[id];
     if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
@@ -366,7 +369,7 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
 {
     uint32_t root = r->build.replaying;
     if (!r->plan.kept[id] || !root || !vy_encloses(&r->facts, keeper_of(r, id), root)) return 0;
-    // A loop that runs again asks its condition once more than there are iterations.
+    // A replayed loop evaluates its condition once more than it has iterations.
     if (r->build.untested && r->facts.home[id] == r->build.untested) return 0;
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
@@ -376,7 +379,7 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
 
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used)
 {
-    // Of each buffer: where its values begin in `values`, in the order of their slots.
+    // By buffer: the start of its values in `values`, in the order of their slots.
     uint32_t n = r->p->insts.count, buffers = p->buffers.count;
     uint32_t *first = vy_realloc(NULL, (buffers + 1 + n) * sizeof *first), *values;
     if (!first) {

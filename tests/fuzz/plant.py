@@ -180,10 +180,10 @@ SEVERAL = (
     # barriers of the reverse
     ("autodiff/reverse/sweep.c", None, "if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);", ""),
     # bounds of an inverted access map
-    ("autodiff/affine/iteration_domain.c", None, "meet(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));",
-     "meet(n, isl_pw_aff_le_set(vy_nest_axis(n, k), extent.pa));"),
-    ("autodiff/affine/iteration_domain.c", None, "meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));",
-     "meet(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 1)));"),
+    ("autodiff/affine/iteration_domain.c", None, "constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));",
+     "constrain(n, isl_pw_aff_le_set(vy_nest_axis(n, k), extent.pa));"),
+    ("autodiff/affine/iteration_domain.c", None, "constrain(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));",
+     "constrain(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 1)));"),
     # missing clears and initial contents
     ("spirv/facts/fully_written.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
     ("spirv/facts/fully_written.c", None, "all = in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
@@ -242,7 +242,7 @@ DIRECTED = (
     schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
      "isl_set_copy(context); schedule = isl_map_copy(schedule);"),
     ("autodiff/affine/scan.c", None, "r = vy_signed_add(l->b, r, vy_signed_constant(1));", ";"),
-    ("autodiff/affine/scan_expression.c", None, "case isl_ast_expr_op_pdiv_r: return vy_signed_rest(", "case isl_ast_expr_op_pdiv_r: return vy_signed_divide("),
+    ("autodiff/affine/scan_expression.c", None, "case isl_ast_expr_op_pdiv_r: return vy_signed_remainder(", "case isl_ast_expr_op_pdiv_r: return vy_signed_divide("),
     ("autodiff/affine/scan.c", None, "vy_signed_sub(b, vy_signed_value(at, most), origin);", "vy_signed_value(at, most);"),
     ("autodiff/affine/scan_arithmetic.c", None, "greatest ? vy_max(b, l, r).id : vy_min(b, l, r).id", "vy_max(b, l, r).id"),
     ("autodiff/affine/scan_lanes.c", None, "*step *= count / rest;", "*step *= count;"),
