@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// explain_gradients.c: how each gradient is added up, and why: the part of `vyre-grad explain` about
-// memory that derivatives reach.
+// explain_gradients.c: how each gradient is added up, and why: what `vyre-grad explain` prints
+// about the memory that derivatives reach.
 #include "tools/explain.h"
 
 #include <string.h>
