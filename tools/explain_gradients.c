@@ -6,7 +6,7 @@
 #include <string.h>
 
 // --------------------------------------------------------------------------------------- gradients
-// The form in which a workgroup makes an element.
+// The form in which a workgroup computes an element.
 static void put_tree(const vy_explain_gradient *g, text *out)
 {
     if (!g->tree) return;
